@@ -1,0 +1,63 @@
+/* actor.h - the seam between what decides and what does: events in, effects out.
+ *
+ * Node, router, coordinator and client are actors: pure state machines that take events
+ * with the time as an argument and act through struct effects alone. In the programs
+ * lib/runtime's hub drives them with ZeroMQ sockets and the clock of the machine; in tests/sim
+ * a simulated network drives the same code in virtual time.
+ *
+ * Order:   any number of requests and answers, then one turn() that sends what was gathered.
+ * Time:    now_us is monotonic, in microseconds, from an unknown origin. next_us() says when
+ *          time() is wanted; being called early or late is fine.
+ * Errors:  events never fail: what cannot be served is answered, counted or dropped.
+ * Owner:   spans, peers and endpoints are borrowed for the call.
+ * Threads: none; one thread drives an actor.
+ */
+#ifndef ORBLOOM_BASE_ACTOR_H
+#define ORBLOOM_BASE_ACTOR_H
+
+#include "base/span.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PEER_ID_BYTES = 15 };
+
+#define ACTOR_NEVER UINT64_MAX
+
+/* Who sent a request, so that it can be answered: a routing id of the server socket. */
+struct peer {
+    uint8_t size;
+    uint8_t id[PEER_ID_BYTES];
+};
+
+/* What an actor can do to the world. */
+struct effects {
+    void *context;
+
+    /* Answer a peer of the server socket. STATUS_UNAVAILABLE: it is gone or its queue is full;
+     * the frame is dropped then. Never blocks. */
+    enum status (*reply)(void *context, const struct peer *to, struct span frame);
+
+    /* Open an outgoing link; connects and reconnects by itself. 0 when it can't be made. */
+    uint32_t (*link_open)(void *context, const char *endpoint);
+    void (*link_close)(void *context, uint32_t link);
+
+    /* Send on a link. STATUS_UNAVAILABLE: not connected, or its queue is full; dropped then.
+     * STATUS_OK promises nothing about arrival. Never blocks. */
+    enum status (*send)(void *context, uint32_t link, struct span frame);
+
+    uint64_t (*random)(void *context);
+};
+
+struct actor {
+    void *self;
+    void (*on_request)(void *self, uint64_t now_us, const struct peer *from, struct span frame);
+    void (*on_answer)(void *self, uint64_t now_us, uint32_t link, struct span frame);
+    void (*turn)(void *self, uint64_t now_us);
+    uint64_t (*next_us)(void *self); /* ACTOR_NEVER: no timer wanted */
+    void (*time)(void *self, uint64_t now_us);
+    bool (*work)(void *self, uint64_t now_us); /* a slice of background work; true: more is left */
+};
+
+#endif

@@ -1,0 +1,123 @@
+#include "base/heap.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static atomic_size_t live;
+static bool fault_armed; /* Tests only: set before and cleared after the code under test. */
+static unsigned fault_left;
+
+static bool fault_due(void)
+{
+    if (!fault_armed) {
+        return false;
+    }
+    if (fault_left > 0) {
+        fault_left--;
+        return false;
+    }
+    return true;
+}
+
+static void *counted(void *pointer)
+{
+    if (pointer != NULL) {
+        atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
+    }
+    return pointer;
+}
+
+void *heap_alloc(size_t count, size_t size)
+{
+    size_t bytes;
+
+    if (fault_due() || __builtin_mul_overflow(count, size, &bytes)) {
+        return NULL;
+    }
+    return counted(malloc(bytes > 0 ? bytes : 1));
+}
+
+void *heap_zalloc(size_t count, size_t size)
+{
+    size_t bytes;
+
+    if (fault_due() || __builtin_mul_overflow(count, size, &bytes)) {
+        return NULL;
+    }
+    return counted(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
+}
+
+void *heap_realloc(void *old, size_t count, size_t size)
+{
+    size_t bytes;
+
+    if (old == NULL) {
+        return heap_alloc(count, size);
+    }
+    if (fault_due() || __builtin_mul_overflow(count, size, &bytes)) {
+        return NULL;
+    }
+    return realloc(old, bytes > 0 ? bytes : 1);
+}
+
+char *heap_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = heap_alloc(size, 1);
+
+    if (copy != NULL) {
+        memcpy(copy, text, size);
+    }
+    return copy;
+}
+
+void heap_free(void *pointer)
+{
+    if (pointer != NULL) {
+        atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+        free(pointer);
+    }
+}
+
+void *heap_pages_alloc(size_t size_bytes, bool huge)
+{
+    void *pages;
+
+    if (fault_due()) {
+        return NULL;
+    }
+    pages = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) {
+        return NULL;
+    }
+    if (huge) {
+        (void)madvise(pages, size_bytes, MADV_HUGEPAGE); /* A hint: refused means small pages. */
+    }
+    return counted(pages);
+}
+
+void heap_pages_free(void *pages, size_t size_bytes)
+{
+    if (pages != NULL) {
+        atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+        (void)munmap(pages, size_bytes);
+    }
+}
+
+void heap_fault_after(unsigned count)
+{
+    fault_armed = true;
+    fault_left = count;
+}
+
+void heap_fault_clear(void)
+{
+    fault_armed = false;
+}
+
+size_t heap_live(void)
+{
+    return atomic_load_explicit(&live, memory_order_relaxed);
+}

@@ -1,0 +1,90 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { LINE_MAX_BYTES = 1024, SITE_INTERVAL_US = 1000000 };
+
+/* Process-wide by nature: there is one stderr. Written once at start. */
+static const char *log_program = "orbloom";
+static enum log_level log_threshold = LOG_WARN;
+
+static const char *const level_names[] = {
+    [LOG_ERROR] = "error",
+    [LOG_WARN] = "warn",
+    [LOG_INFO] = "info",
+    [LOG_DEBUG] = "debug",
+};
+
+void log_setup(const char *program, enum log_level level)
+{
+    log_program = program;
+    log_threshold = level;
+}
+
+bool log_level_parse(const char *text, enum log_level *level)
+{
+    for (unsigned i = 0; i < sizeof level_names / sizeof level_names[0]; i++) {
+        if (strcmp(text, level_names[i]) == 0) {
+            *level = (enum log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_line(enum log_level level, const char *text, uint64_t skipped)
+{
+    struct timespec now;
+    struct tm utc;
+    char stamp[32];
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &utc);
+    (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+    if (skipped > 0) {
+        (void)fprintf(stderr, "%s.%03ldZ %s %s: %s (%llu alike not shown)\n", stamp,
+                      now.tv_nsec / 1000000, level_names[level], log_program, text,
+                      (unsigned long long)skipped);
+    } else {
+        (void)fprintf(stderr, "%s.%03ldZ %s %s: %s\n", stamp, now.tv_nsec / 1000000,
+                      level_names[level], log_program, text);
+    }
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    char text[LINE_MAX_BYTES];
+    va_list args;
+
+    if (level > log_threshold) {
+        return;
+    }
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    write_line(level, text, 0);
+}
+
+void log_limited(struct log_limit *site, uint64_t now_us, enum log_level level, const char *format,
+                 ...)
+{
+    char text[LINE_MAX_BYTES];
+    va_list args;
+
+    if (level > log_threshold) {
+        return;
+    }
+    if (now_us < site->next_us) {
+        site->skipped++;
+        return;
+    }
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    write_line(level, text, site->skipped);
+    site->next_us = now_us + SITE_INTERVAL_US;
+    site->skipped = 0;
+}

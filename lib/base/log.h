@@ -1,0 +1,36 @@
+/* log.h - one line an event, for operators: "2026-01-31T12:00:00.123Z warn router: text".
+ *
+ * Log once, where the cause is known. What a stranger can provoke at will (garbage on a
+ * port) goes through log_limited(), at most one line a second for each call site.
+ *
+ * Threads: any; lines are written whole.
+ */
+#ifndef ORBLOOM_BASE_LOG_H
+#define ORBLOOM_BASE_LOG_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* State of one rate-limited call site: a zeroed static or field. */
+struct log_limit {
+    uint64_t next_us;
+    uint64_t skipped;
+};
+
+/* `program` is borrowed for good. Before this call, level is warn and program "orbloom". */
+void log_setup(const char *program, enum log_level level);
+
+/* "error", "warn", "info" or "debug"; false when it is none of them. */
+bool log_level_parse(const char *text, enum log_level *level);
+
+void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* As log_line, at most once a second of `now_us` for this site; tells how many were skipped. */
+void log_limited(struct log_limit *site, uint64_t now_us, enum log_level level, const char *format,
+                 ...) PRINTF_LIKE(4, 5);
+
+#endif
