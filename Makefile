@@ -1,0 +1,388 @@
+# orbloom: `make help` lists the targets, V=1 shows the commands.
+#
+# Everything is built below $(BUILD_ROOT), one directory a variant:
+#   build/          VARIANT=release (default)
+#   build/asan/     AddressSanitizer and UndefinedBehaviorSanitizer
+#   build/tsan/     ThreadSanitizer
+#   build/coverage/ gcov
+# Sources are found by wildcard: a file belongs to the layer of its directory.
+
+VARIANT    ?= release
+BUILD_ROOT ?= build
+PREFIX     ?= /usr/local
+CC         := $(if $(filter default,$(origin CC)),gcc,$(CC))
+AR         ?= ar
+PROTOC_C   ?= protoc-c
+Q          := $(if $(filter 1,$(V)),,@)
+BUILD      := $(BUILD_ROOT)$(if $(filter release,$(VARIANT)),,/$(VARIANT))
+
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += --no-print-directory -j$(shell nproc 2>/dev/null || echo 1)
+endif
+ifneq ($(and $(filter clean,$(MAKECMDGOALS)),$(filter-out clean,$(MAKECMDGOALS))),)
+.NOTPARALLEL: # `make clean all` cleans first.
+endif
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+# Libraries. These goals work before anything is installed; all others need pkg-config's answer.
+
+LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3
+BARE_GOALS := test demo bench deps clean help layers format format-check
+TEST_GOALS := check unit property integration coverage test-programs test-run
+
+ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
+NEEDED     := $(LIBRARIES) $(if $(filter $(TEST_GOALS),$(MAKECMDGOALS)),criterion)
+MISSING    := $(shell for lib in $(NEEDED); do pkg-config --exists $$lib 2>/dev/null || echo $$lib; done)
+ifneq ($(MISSING),)
+ifeq ($(filter deps,$(MAKECMDGOALS)),)
+$(error missing: $(MISSING) (as pkg-config names them); `make deps` installs what is needed)
+endif
+endif
+PKG_CFLAGS := $(shell pkg-config --cflags $(LIBRARIES))
+endif
+
+libs = $(shell pkg-config --libs $(1)) -lm
+
+# Flags.
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+    -Wmissing-prototypes -Wwrite-strings -Wformat=2 -Wswitch-enum -Wvla \
+    $(if $(filter 1,$(WERROR)),-Werror)
+
+FLAGS_release  := -O2
+FLAGS_asan     := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_tsan     := -O2 -fsanitize=thread
+FLAGS_coverage := -O0 --coverage
+ifeq ($(FLAGS_$(VARIANT)),)
+$(error VARIANT=$(VARIANT) is not one of: release asan tsan coverage)
+endif
+
+ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer -pthread $(FLAGS_$(VARIANT)) \
+    -Ilib -I. -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
+ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
+
+# Sources by layer. In a program's directory main.c, shell_*.c and store_sqlite*.c are the shell,
+# everything else is the pure core. client/ is the library plus the command: main.c, cmd_*.c
+# and playground*.c.
+
+SRC_base    := $(wildcard lib/base/*.c)
+SRC_filter  := $(wildcard lib/filter/*.c)
+SRC_cluster := $(wildcard lib/cluster/*.c)
+SRC_runtime := $(wildcard lib/runtime/*.c)
+SRC_proto   := $(wildcard proto/*.c)
+DAEMONS     := node router coordinator
+
+shell_of    = $(wildcard $(1)/shell_*.c $(1)/store_sqlite*.c)
+core_of     = $(filter-out $(1)/main.c $(call shell_of,$(1)),$(wildcard $(1)/*.c))
+$(foreach d,$(DAEMONS),$(eval SRC_$(d)_shell := $(call shell_of,$(d))))
+$(foreach d,$(DAEMONS),$(eval SRC_$(d)_core := $(call core_of,$(d))))
+SRC_client_cmd   := $(wildcard client/cmd_*.c client/playground*.c)
+SRC_client_shell := $(wildcard client/shell_*.c)
+SRC_client_core  := $(filter-out client/main.c $(SRC_client_cmd) $(SRC_client_shell),$(wildcard client/*.c))
+
+SRC_support := $(wildcard tests/support/*.c)
+SRC_sim     := $(wildcard tests/sim/*.c)
+SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
+SRC_bench   := $(wildcard bench/*.c)
+SRC_example := $(wildcard client/examples/*.c)
+SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_runtime) $(SRC_proto) \
+    $(wildcard $(addsuffix /*.c,$(DAEMONS) client)) $(SRC_support) $(SRC_sim) $(SRC_tests) \
+    $(SRC_bench) $(SRC_example)
+
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+SCHEMA   := $(wildcard proto/orbloom.proto)
+GEN_C    := $(if $(SCHEMA),$(BUILD)/gen/proto/orbloom.pb-c.c)
+GEN_H    := $(GEN_C:.c=.h)
+GEN_OBJ  := $(if $(SCHEMA),$(BUILD)/obj/gen/proto/orbloom.pb-c.o)
+
+# Compile.
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
+	@mkdir -p $(@D)
+	@echo "CC $<"
+	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) $(EXTRA_$(<D)) -MMD -MP -c -o $@ $<
+
+# Where the programs are: integration tests start them.
+BIN_DIR_FLAG := -DORBLOOM_BIN_DIR='"$(abspath $(BUILD)/bin)"'
+EXTRA_tests/integration := $(BIN_DIR_FLAG)
+EXTRA_tests/support     := $(BIN_DIR_FLAG)
+EXTRA_bench             := $(BIN_DIR_FLAG)
+
+ifneq ($(SCHEMA),)
+$(GEN_C) $(GEN_H) &: $(SCHEMA)
+	@mkdir -p $(BUILD)/gen
+	@echo "PROTO $<"
+	$(Q)$(PROTOC_C) --c_out=$(BUILD)/gen $<
+
+$(GEN_OBJ): $(GEN_C) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "CC $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -w -MMD -MP -c -o $@ $<
+endif
+
+# A stamp is rewritten only when its content changes, and what depends on it follows.
+define stamp
+$(BUILD)/$(1): FORCE
+	@mkdir -p $$(@D); printf '%s\n' $$(call quoted,$(2)) | cmp -s - $$@ || \
+	    printf '%s\n' $$(call quoted,$(2)) > $$@
+endef
+quoted = '$(subst ','\'',$(1))'
+$(eval $(call stamp,flags,$$(CC) $$(ALL_CFLAGS) $$(WARNINGS)))
+$(eval $(call stamp,sources,$$(sort $$(SRC_all))))
+FORCE:
+
+# Archives, one a layer. `q` keeps members that share a file name.
+
+LAYERS := base filter cluster runtime proto client_core client_cmd \
+    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support
+archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
+
+define archive
+	@mkdir -p $(@D)
+	@echo "AR $@"
+	$(Q)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
+endef
+
+define layer
+$(call archives,$(1)): $(call objects,$(SRC_$(1))) $(if $(filter proto,$(1)),$(GEN_OBJ)) $(BUILD)/sources
+	$$(archive)
+endef
+$(foreach l,$(LAYERS),$(eval $(call layer,$(l))))
+
+LIBORBLOOM := $(BUILD)/lib/liborbloom.a
+$(LIBORBLOOM): $(call objects,$(SRC_client_core) $(SRC_client_shell) $(SRC_runtime) $(SRC_proto) \
+    $(SRC_cluster) $(SRC_filter) $(SRC_base)) $(GEN_OBJ) $(BUILD)/sources
+	$(archive)
+
+# Programs.
+
+define link
+	@mkdir -p $(@D)
+	@echo "LD $@"
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_LIBS)
+endef
+
+PURE_LIBS   = $(call libs,libprotobuf-c libsodium libxxhash)
+DAEMON_LIBS = $(call libs,libzmq libconfig libuv libprotobuf-c libsodium libxxhash)
+TEST_LIBS   = $(call libs,criterion $(LIBRARIES))
+
+PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orbloom-$(d))) \
+    $(if $(wildcard client/main.c),$(BUILD)/bin/orbloom)
+
+define daemon
+$(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
+    $(call archives,$(1)_shell $(1)_core runtime proto cluster filter base)
+	$$(link)
+endef
+$(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
+$(BUILD)/bin/orbloom-node $(BUILD)/bin/orbloom-router: LINK_LIBS = $(DAEMON_LIBS)
+$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
+
+$(BUILD)/bin/orbloom: $(call objects,client/main.c $(SRC_client_cmd)) $(LIBORBLOOM)
+	$(link)
+$(BUILD)/bin/orbloom: LINK_LIBS = $(DAEMON_LIBS)
+
+EXAMPLES := $(patsubst client/examples/%.c,$(BUILD)/examples/%,$(SRC_example))
+$(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/client/examples/%.o $(LIBORBLOOM)
+	$(link)
+$(EXAMPLES): LINK_LIBS = $(DAEMON_LIBS)
+
+all: $(PROGRAMS) $(LIBORBLOOM) $(EXAMPLES) ## Build programs, library and examples (default)
+
+# Test programs.
+
+tests_of     = $(patsubst tests/$(1)/%.c,$(BUILD)/tests/$(1)/%,$(wildcard tests/$(1)/*.c))
+UNIT        := $(call tests_of,unit)
+PROPERTY    := $(call tests_of,property)
+INTEGRATION := $(call tests_of,integration)
+FUZZ        := $(call tests_of,fuzz)
+SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
+CORES       := node_core router_core coordinator_core client_core
+
+# client_core and client_shell are inside liborbloom.a, as users of the library get them.
+TEST_ARCHIVES := $(call archives,support client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core)) \
+    $(LIBORBLOOM)
+
+$(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
+	$(link)
+$(UNIT) $(PROPERTY) $(INTEGRATION): LINK_LIBS = $(TEST_LIBS)
+$(INTEGRATION): | $(PROGRAMS)
+
+$(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
+	$(link)
+$(FUZZ): LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
+
+# The simulator holds every object of the four cores and neither lib/runtime nor its
+# libraries: that it links is the proof that the cores are pure.
+$(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) proto cluster filter base)
+	@mkdir -p $(@D)
+	@echo "LD $@"
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) \
+	    -Wl,--whole-archive $(call archives,$(CORES)) -Wl,--no-whole-archive \
+	    $(call archives,proto cluster filter base) $(PURE_LIBS)
+
+# A mutant is the simulator with the sources that mention ORBLOOM_MUTANT_<NAME> compiled
+# anew with that macro; their objects come before the archives and so replace the members.
+ifneq ($(MUTANT),)
+MUTANT_DIR := $(BUILD)/mutants/$(MUTANT)
+MUTANT_SRC := $(shell grep -lw 'ORBLOOM_MUTANT_$(MUTANT)' $(SRC_filter) $(SRC_cluster) \
+    $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
+MUTANT_OBJ := $(MUTANT_SRC:%.c=$(MUTANT_DIR)/%.o)
+$(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
+	@mkdir -p $(@D)
+	@echo "CC $< (mutant $(MUTANT))"
+	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
+$(MUTANT_DIR)/sim: $(call objects,$(SRC_sim)) $(MUTANT_OBJ) \
+    $(call archives,$(CORES) proto cluster filter base)
+	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source mentions ORBLOOM_MUTANT_$(MUTANT)))
+	$(link)
+$(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)
+-include $(MUTANT_OBJ:.o=.d)
+endif
+
+# Running tests.
+
+ASAN_ENV := --env ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 \
+    --env UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+SUITE_ENV := $(if $(filter asan,$(VARIANT)),$(ASAN_ENV))
+RUN := tools/run-tests.sh --suite $(VARIANT) $(SUITE_ENV)
+
+unit: $(UNIT) ## Does each module keep its contract?
+	@$(RUN) $^
+property: $(PROPERTY) ## Do the laws hold for any input?
+	@$(RUN) $^
+sim: $(SIM) ## Do the promises hold for whole clusters under every fault, in virtual time?
+	@$(RUN) --plain $^
+integration: $(INTEGRATION) ## Do real processes keep the promises, killed and restarted?
+	@$(RUN) --jobs 1 $^
+mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
+	@tools/run-mutants.sh
+asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) VARIANT=asan test-asan-run
+tsan: ## The daemons under ThreadSanitizer, built into build/tsan
+	@$(MAKE) VARIANT=tsan all
+
+FUZZ_SEED  ?= 1
+FUZZ_COUNT ?= 100000
+fuzz: ## Does malformed input do harm? FUZZ_SEED=1 FUZZ_COUNT=100000, under asan
+	@$(MAKE) VARIANT=asan fuzz-run
+fuzz-run: $(FUZZ)
+	@$(RUN) $(call fuzz_checks,$(FUZZ_COUNT))
+fuzz_checks = $(foreach f,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)), \
+    --check "fuzz $(f)" "$(ASAN)/tests/fuzz/$(f) $(FUZZ_SEED) $(1)")
+
+check: format-check layers options unit sim ## The quick checks before a commit
+
+# `make test`: the sanitizer suites, the long probes (*_rate.c) from the release build, the
+# smoke test against ThreadSanitizer daemons and the static checks, closed by one count.
+# Recipes below name the variants' directories, whatever VARIANT is.
+REL  := $(BUILD_ROOT)
+ASAN := $(BUILD_ROOT)/asan
+TSAN := $(BUILD_ROOT)/tsan
+built = $(patsubst tests/%.c,$(1)/tests/%,$(filter-out %_rate.c,$(wildcard tests/$(2)/*.c)))
+RATE_TESTS := $(patsubst tests/%.c,$(REL)/tests/%,$(foreach k,unit property integration,$(wildcard tests/$(k)/*_rate.c)))
+SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),tests/integration/smoke)
+
+ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
+    $(if $(SIM),--plain $(ASAN)/tests/sim) --jobs 1 $(call built,$(ASAN),integration)
+FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
+RATE_SUITE = --suite release $(RATE_TESTS)
+TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
+    --env "TSAN_OPTIONS=suppressions=$(abspath tools/tsan.supp) exitcode=66 halt_on_error=0" \
+    $(REL)/$(SMOKE))
+STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
+    --check layers tools/check-layers.sh --check "layers can fail" tools/test-check-layers.sh \
+    --check options "tools/check-docs.sh $(REL)/bin" \
+    --check "options can fail" tools/test-check-docs.sh \
+    --check format "tools/format.sh --check" \
+    --check install tools/test-install-deps.sh \
+    $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
+
+test: ## Install what is missing, build all variants, run every suite
+	@tools/install-deps.sh test
+	@$(MAKE) test-programs
+	@$(MAKE) test-run
+test-programs:
+	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE))
+	@$(MAKE) VARIANT=asan test-variant
+	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
+test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(FUZZ)
+test-run:
+	@tools/run-tests.sh $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(TSAN_SUITE)
+test-asan-run: test-variant
+	@tools/run-tests.sh $(ASAN_SUITE)
+
+# Benchmarks and the demonstration.
+
+BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(SRC_bench))
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(LIBORBLOOM) | $(PROGRAMS)
+	$(link)
+$(BENCHES): LINK_LIBS = $(DAEMON_LIBS)
+
+bench: ## Install what is missing, build and run the benchmarks
+	@tools/install-deps.sh bench
+	@$(MAKE) VARIANT=release bench-run
+bench-programs: all $(BENCHES)
+bench-run: bench-programs
+	@for program in $(BENCHES); do echo "== $$program"; $$program || exit 1; done
+
+demo: ## Install what is missing, build, and show a whole cluster at work
+	@tools/install-deps.sh demo
+	@$(MAKE) VARIANT=release all
+	@tools/demo.sh $(REL)/bin
+
+deps: ## Install what building and testing need (Debian, as root or with sudo)
+	@tools/install-deps.sh test
+
+# Static checks and tools.
+
+layers: ## Check who includes whom
+	@tools/check-layers.sh
+options: $(PROGRAMS) ## Check options and commands against docs and sample files
+	@tools/check-docs.sh $(BUILD)/bin
+format: ## Rewrite all sources with clang-format
+	@tools/format.sh
+format-check: ## Fail where clang-format would change a source
+	@tools/format.sh --check
+tidy: compdb $(GEN_H) ## Run clang-tidy over lib, proto and the programs
+	$(Q)clang-tidy -p $(BUILD) --quiet $(filter-out tests/% bench/%,$(SRC_all))
+
+# One JSON object a source; flags hold no blanks except in -D strings, which are left out.
+comma := ,
+compdb: $(GEN_H) ## Write build/compile_commands.json for editors and clang-tidy
+	@mkdir -p $(BUILD)
+	@{ echo '['; sep=''; for source in $(SRC_all); do \
+	    printf '%s{"directory":"%s","file":"%s","command":"%s -c %s"}\n' \
+	        "$$sep" "$(CURDIR)" "$$source" "$(CC) $(ALL_CFLAGS) $(WARNINGS)" "$$source"; sep=','; \
+	done; echo ']'; } > $(BUILD)/compile_commands.json
+
+coverage: ## Lines reached by unit, property and simulator tests, a directory a line
+	@$(MAKE) VARIANT=coverage coverage-run
+COVERING = $(filter-out %_rate,$(UNIT) $(PROPERTY))
+coverage-run: $(COVERING) $(SIM)
+	@find $(BUILD)/obj -name '*.gcda' -delete
+	@$(RUN) $(COVERING) $(if $(SIM),--plain $(SIM))
+	@tools/coverage.sh $(BUILD)/obj
+
+install: all ## Install programs, liborbloom.a and orbloom.h (PREFIX, DESTDIR)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
+	$(if $(PROGRAMS),install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin)
+	install -m 644 $(LIBORBLOOM) $(DESTDIR)$(PREFIX)/lib
+	$(if $(wildcard client/orbloom.h),install -m 644 client/orbloom.h $(DESTDIR)$(PREFIX)/include)
+
+clean: ## Remove everything that was built
+	$(Q)rm -rf $(BUILD_ROOT)
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
+	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
+
+.PHONY: all check unit property sim mutants integration asan tsan fuzz fuzz-run bench bench-run \
+    bench-programs coverage coverage-run demo test test-programs test-variant test-run \
+    test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
+
+-include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))

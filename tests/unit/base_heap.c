@@ -1,0 +1,203 @@
+/* The allocation seam: what other tests rely on to fail and to count. */
+#include "base/heap.h"
+
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KINDS = 5 };
+
+/* One allocation of each kind. */
+static void *allocate(int kind)
+{
+    switch (kind) {
+    case 0:
+        return heap_alloc(3, 8);
+    case 1:
+        return heap_zalloc(3, 8);
+    case 2:
+        return heap_realloc(NULL, 3, 8);
+    case 3:
+        return heap_strdup("text");
+    default:
+        return heap_pages_alloc(8192, false);
+    }
+}
+
+static void release(int kind, void *pointer)
+{
+    if (kind == 4) {
+        heap_pages_free(pointer, 8192);
+    } else {
+        heap_free(pointer);
+    }
+}
+
+Test(heap, each_allocation_is_counted_once)
+{
+    size_t before = heap_live();
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        void *pointer = allocate(kind);
+
+        cr_assert_not_null(pointer);
+        cr_assert_eq(heap_live(), before + 1, "kind %d", kind);
+        release(kind, pointer);
+        cr_assert_eq(heap_live(), before, "kind %d", kind);
+    }
+}
+
+Test(heap, freeing_null_is_fine)
+{
+    size_t before = heap_live();
+
+    heap_free(NULL);
+    heap_pages_free(NULL, 4096);
+    cr_assert_eq(heap_live(), before);
+}
+
+/* After n successes every allocation fails, of whatever kind, until cleared. */
+Test(heap, faults_begin_after_the_count_and_last_until_cleared)
+{
+    for (unsigned n = 0; n < 4; n++) {
+        void *pointers[4] = {NULL};
+        size_t before = heap_live();
+
+        heap_fault_after(n);
+        for (unsigned i = 0; i < n; i++) {
+            pointers[i] = allocate((int)(i % KINDS));
+            cr_assert_not_null(pointers[i], "allocation %u of %u", i, n);
+        }
+        for (int kind = 0; kind < KINDS; kind++) {
+            cr_assert_null(allocate(kind), "kind %d after %u", kind, n);
+        }
+        heap_fault_clear();
+        cr_assert_eq(heap_live(), before + n);
+        for (unsigned i = 0; i < n; i++) {
+            release((int)(i % KINDS), pointers[i]);
+        }
+        cr_assert_eq(heap_live(), before);
+    }
+}
+
+Test(heap, arming_again_starts_the_count_anew)
+{
+    void *pointer;
+
+    heap_fault_after(0);
+    heap_fault_after(1);
+    pointer = heap_alloc(1, 1);
+    cr_assert_not_null(pointer);
+    cr_assert_null(heap_alloc(1, 1));
+    heap_fault_clear();
+    heap_free(pointer);
+}
+
+Test(heap, zalloc_and_pages_are_zeroed)
+{
+    static const uint8_t zeros[8192];
+    uint8_t *bytes = heap_zalloc(sizeof zeros, 1);
+    uint8_t *pages = heap_pages_alloc(sizeof zeros, false);
+
+    cr_assert_not_null(bytes);
+    cr_assert_not_null(pages);
+    cr_assert_eq(memcmp(bytes, zeros, sizeof zeros), 0);
+    cr_assert_eq(memcmp(pages, zeros, sizeof zeros), 0);
+    heap_free(bytes);
+    heap_pages_free(pages, sizeof zeros);
+}
+
+/* Asking for huge pages is a hint: it works on any machine. */
+Test(heap, pages_are_aligned_and_writable_whether_huge_or_not)
+{
+    size_t size = (size_t)4 << 20;
+
+    for (int huge = 0; huge < 2; huge++) {
+        uint8_t *pages = heap_pages_alloc(size, huge == 1);
+
+        cr_assert_not_null(pages);
+        cr_assert_eq((uintptr_t)pages % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
+        pages[0] = 1;
+        pages[size - 1] = 1;
+        heap_pages_free(pages, size);
+    }
+}
+
+Test(heap, pages_that_cannot_be_had_are_null)
+{
+    size_t before = heap_live();
+
+    cr_assert_null(heap_pages_alloc(SIZE_MAX / 2, false));
+    cr_assert_eq(heap_live(), before);
+}
+
+Test(heap, sizes_of_zero_give_unique_pointers)
+{
+    void *a = heap_alloc(0, 8);
+    void *b = heap_alloc(8, 0);
+    void *c = heap_zalloc(0, 0);
+
+    cr_assert(a != NULL && b != NULL && c != NULL);
+    cr_assert(a != b && b != c && a != c);
+    heap_free(a);
+    heap_free(b);
+    heap_free(c);
+}
+
+/* count * size beyond size_t must not become a small allocation. */
+Test(heap, an_overflowing_product_is_refused)
+{
+    size_t half = SIZE_MAX / 2 + 1;
+    size_t before = heap_live();
+    char *old;
+
+    cr_assert_null(heap_alloc(half, 2));
+    cr_assert_null(heap_zalloc(half, 2));
+    cr_assert_null(heap_realloc(NULL, half, 2));
+    old = heap_strdup("kept");
+    cr_assert_not_null(old);
+    cr_assert_null(heap_realloc(old, half, 2));
+    cr_assert_str_eq(old, "kept");
+    heap_free(old);
+    cr_assert_eq(heap_live(), before);
+}
+
+Test(heap, realloc_keeps_the_content_and_counts_once)
+{
+    size_t before = heap_live();
+    char *text = heap_strdup("0123456");
+    char *grown;
+
+    cr_assert_not_null(text);
+    grown = heap_realloc(text, 1000, 100);
+    cr_assert_not_null(grown);
+    cr_assert_str_eq(grown, "0123456");
+    grown = heap_realloc(grown, 8, 1);
+    cr_assert_not_null(grown);
+    cr_assert_str_eq(grown, "0123456");
+    cr_assert_eq(heap_live(), before + 1);
+    heap_free(grown);
+    cr_assert_eq(heap_live(), before);
+}
+
+Test(heap, a_failed_realloc_leaves_the_old_block)
+{
+    char *text = heap_strdup("still here");
+
+    cr_assert_not_null(text);
+    heap_fault_after(0);
+    cr_assert_null(heap_realloc(text, 100, 1));
+    heap_fault_clear();
+    cr_assert_str_eq(text, "still here");
+    heap_free(text);
+}
+
+Test(heap, strdup_copies_the_empty_text_too)
+{
+    char *empty = heap_strdup("");
+
+    cr_assert_not_null(empty);
+    cr_assert_str_eq(empty, "");
+    heap_free(empty);
+}

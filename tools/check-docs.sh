@@ -1,0 +1,178 @@
+#!/bin/sh
+# Do the programs and their documents agree? tools/check-docs.sh BIN-DIRECTORY [ROOT]
+#
+# - Every option that a daemon prints with --print-options (name, unit, range, default, help
+#   between tabs) has a row in a table of docs/configuration.md, with the same default; and a
+#   table below a heading that names the daemon has no other rows.
+# - deploy/node.conf, router.conf and coordinator.conf pass --check-config.
+# - Every command of `orbloom help --names` is named in README.md or docs/cli.md.
+#
+# In configuration.md a table of options has a column "option" first and one named "default";
+# a default is written in backticks or plain, and as "-" or nothing where there is none. Rows
+# below a heading that names no daemon count for all of them.
+set -u
+
+bin=${1:?usage: tools/check-docs.sh BIN-DIRECTORY [ROOT]}
+root=${2:-$(dirname "$0")/..}
+configuration=$root/docs/configuration.md
+options=$(mktemp) || exit 2
+trap 'rm -f "$options"' EXIT
+compared=0
+wrong=0
+
+complain() {
+    echo "$*"
+    wrong=1
+}
+
+# has_program NAME DIR: is it built? It must be when it has a main.c.
+has_program() {
+    if [ -x "$bin/$1" ]; then
+        compared=1
+        return 0
+    fi
+    if [ -e "$root/$2/main.c" ]; then
+        complain "$bin/$1 is not built"
+    fi
+    return 1
+}
+
+compare_options() {
+    awk -v program="$1" -v applies=1 '
+    function trim(text) {
+        gsub(/^[ \t`]+|[ \t`]+$/, "", text)
+        gsub(/\001/, "|", text)
+        return text
+    }
+    function complain(text) {
+        print place text
+        bad = 1
+    }
+    FNR == 1 {
+        file++
+    }
+    file == 1 {
+        if (split($0, field, "\t") != 5) {
+            complain(program " --print-options: not five fields in: " $0)
+        }
+        order[++count] = field[1]
+        value[field[1]] = field[4]
+        next
+    }
+    {
+        line = $0
+        gsub(/\\\|/, "\001", line)
+    }
+    /^#/ {
+        applies = /orbloom-/ ? index($0 " ", program) > 0 : 1
+        ours = applies && /orbloom-/
+    }
+    !/^[ \t]*\|/ {
+        table = 0
+        next
+    }
+    {
+        cells = split(line, cell, "|")
+    }
+    !table {
+        table = 1
+        column = 0
+        is_options = tolower(trim(cell[2])) == "option"
+        for (i = 3; i < cells; i++) {
+            if (tolower(trim(cell[i])) == "default") {
+                column = i
+            }
+        }
+        next
+    }
+    !is_options || !applies || cell[2] ~ /^[ :-]+$/ {
+        next
+    }
+    {
+        name = trim(cell[2])
+        place = FILENAME ":" FNR ": "
+        if (!(name in value)) {
+            if (ours) {
+                complain(program " has no option " name)
+            }
+            next
+        }
+        seen[name] = 1
+        default_here = column ? trim(cell[column]) : "(no column)"
+        if (default_here == "-") {
+            default_here = ""
+        }
+        if (default_here != (value[name] == "-" ? "" : value[name])) {
+            complain(program " " name ": default \"" default_here "\" here, \"" value[name] "\" in the program")
+        }
+    }
+    END {
+        place = ""
+        if (count == 0) {
+            complain(program " --print-options prints nothing")
+        }
+        for (i = 1; i <= count; i++) {
+            if (!(order[i] in seen)) {
+                complain("docs/configuration.md has no row for " program " " order[i])
+            }
+        }
+        exit bad
+    }' "$options" "$configuration" || wrong=1
+}
+
+check_daemon() {
+    has_program "orbloom-$1" "$1" || return 0
+    if ! "$bin/orbloom-$1" --print-options >"$options"; then
+        complain "orbloom-$1 --print-options fails"
+    elif [ ! -s "$options" ]; then
+        complain "orbloom-$1 --print-options prints nothing"
+    elif [ ! -e "$configuration" ]; then
+        complain "docs/configuration.md does not exist"
+    else
+        compare_options "orbloom-$1"
+    fi
+    if [ ! -e "$root/deploy/$1.conf" ]; then
+        complain "deploy/$1.conf does not exist"
+    fi
+}
+
+# check_sample FILE: named after its daemon, and accepted by it.
+check_sample() {
+    program=orbloom-$(basename "$1" .conf)
+    case $program in
+    orbloom-node | orbloom-router | orbloom-coordinator) ;;
+    *)
+        complain "$1: no daemon of that name"
+        return
+        ;;
+    esac
+    if [ -x "$bin/$program" ] && ! "$bin/$program" --config "$1" --check-config >/dev/null; then
+        complain "$1: refused by $program --check-config"
+    fi
+}
+
+check_commands() {
+    has_program orbloom client || return 0
+    names=$("$bin/orbloom" help --names) || complain "orbloom help --names fails"
+    [ -n "$names" ] || complain "orbloom help --names prints nothing"
+    for name in $names; do
+        if ! cat "$root/README.md" "$root/docs/cli.md" 2>/dev/null |
+            grep -Eq "(orbloom |\`)$name([^a-z-]|\$)"; then
+            complain "neither README.md nor docs/cli.md names orbloom $name"
+        fi
+    done
+}
+
+for daemon in node router coordinator; do
+    check_daemon "$daemon"
+done
+for sample in "$root"/deploy/*.conf; do
+    if [ -e "$sample" ]; then
+        check_sample "$sample"
+    fi
+done
+check_commands
+if [ "$compared" -eq 0 ] && [ "$wrong" -eq 0 ]; then
+    echo "options: no programs yet, nothing to compare"
+fi
+exit "$wrong"

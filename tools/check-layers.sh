@@ -1,0 +1,139 @@
+#!/bin/sh
+# Who may include whom. Usage: tools/check-layers.sh [ROOT]; exit 1 naming file:line.
+#
+#   base <- filter <- cluster <- proto      base <- runtime
+#   node, router, coordinator and client may use all of these, and never each other
+#   tests may use anything; bench may use the libraries, proto and client
+#
+# Cores (all of a program's directory but main.c, shell_*, store_sqlite*, cmd_*, playground*)
+# do not use runtime. Some system headers belong to one place; the table is below.
+set -u
+
+cd "${1:-$(dirname "$0")/..}" || exit 2
+
+sources() {
+    for dir in lib proto node router coordinator client bench; do
+        if [ -d "$dir" ]; then
+            find "$dir" -name '*.[ch]' -type f
+        fi
+    done | sort
+}
+
+if [ -z "$(sources)" ]; then
+    echo "layers: no sources below $PWD" >&2
+    exit 1
+fi
+
+sources | xargs grep -n '^[[:space:]]*#[[:space:]]*include' /dev/null | awk '
+function allow(layer, others, i, n, names) {
+    n = split(others, names, " ")
+    known[layer] = 1
+    for (i = 1; i <= n; i++) {
+        allowed[layer, names[i]] = 1
+    }
+}
+BEGIN {
+    allow("base", "base")
+    allow("filter", "base filter")
+    allow("cluster", "base filter cluster")
+    allow("proto", "base filter cluster proto")
+    allow("runtime", "base runtime")
+    libraries = "base filter cluster proto runtime"
+    allow("node", libraries " node")
+    allow("router", libraries " router")
+    allow("coordinator", libraries " coordinator")
+    allow("client", libraries " client")
+    allow("bench", libraries " client bench")
+
+    # A system header and the files that may include it, as patterns of paths.
+    owner["zmq"] = "^lib/runtime/"
+    owner["libconfig"] = "^lib/runtime/"
+    owner["uv"] = "^(lib/runtime/|client/playground)"
+    owner["signal"] = "^(lib/runtime/|client/playground)"
+    owner["time"] = "^(lib/runtime/|lib/base/log[.]c$)"
+    owner["protobuf-c"] = "^proto/"
+    owner["sodium"] = "^lib/(filter|cluster|runtime)/"
+    owner["xxhash"] = "^lib/(filter|cluster)/"
+    owner["sqlite3"] = "^coordinator/store_sqlite[^\/]*$"
+}
+
+# "lib/filter/lines.c" is of layer filter, "client/examples/x.c" of layer client.
+function layer_of(path, parts) {
+    split(path, parts, "/")
+    return parts[1] == "lib" ? parts[2] : parts[1]
+}
+
+# Public headers of libraries, by the name that owns them: <sodium/x.h> is of sodium.
+function library_of(header) {
+    sub(/^sys\/time\.h$/, "time.h", header)
+    sub(/\/.*/, "", header)
+    sub(/\.h$/, "", header)
+    sub(/^zmq_.*/, "zmq", header)
+    return header
+}
+
+function is_core(path) {
+    return path ~ /^(node|router|coordinator|client)\// && path !~ /^client\/examples\// &&
+        path !~ /\/(main[.]c|(shell_|store_sqlite|cmd_|playground)[^\/]*)$/
+}
+
+function complain(reason) {
+    print file ":" line ": " reason
+    bad++
+}
+
+function check_own(header, target) {
+    if (header ~ /\.\.\//) {
+        complain("includes \"" header "\": name the layer instead of ../")
+        return
+    }
+    sub(/^lib\//, "", header)
+    target = header ~ /\// ? layer_of(header) : layer
+    if (header == "orbloom.h") {
+        target = "client"
+    }
+    if (!(target in known)) {
+        complain("includes \"" header "\": " target " is not a layer")
+    } else if (!((layer, target) in allowed)) {
+        complain(layer " must not include " target " (\"" header "\")")
+    } else if (header ~ /[.]pb-c[.]h$/ && layer != "proto") {
+        complain("only proto may include generated code (\"" header "\")")
+    } else if (target == "runtime" && is_core(file)) {
+        complain("a core must not include runtime (\"" header "\")")
+    }
+}
+
+function check_system(header, name) {
+    name = library_of(header)
+    if (name in owner && file !~ owner[name] && layer != "bench") {
+        complain("must not include <" header ">")
+    }
+}
+
+{
+    split($0, place, ":")
+    file = place[1]
+    line = place[2]
+    text = substr($0, length(file) + length(line) + 3)
+    layer = layer_of(file)
+    if (!(layer in known)) {
+        complain(layer " is not a layer")
+    } else if (match(text, /"[^"]*"/)) {
+        header = substr(text, RSTART + 1, RLENGTH - 2)
+        check_own(header)
+        check_system(header)
+    } else if (match(text, /<[^>]*>/)) {
+        header = substr(text, RSTART + 1, RLENGTH - 2)
+        check_system(header)
+        if (layer_of(header) in known) {
+            complain("includes <" header ">: own headers are included with quotes")
+        }
+    } else {
+        complain("an include that is neither \"...\" nor <...>")
+    }
+}
+END {
+    if (bad > 0) {
+        exit 1
+    }
+}'

@@ -1,0 +1,32 @@
+#!/bin/sh
+# tools/format.sh: rewrite all sources with clang-format.
+# tools/format.sh --check: exit 1 naming the files that it would change; passes, saying so,
+# where clang-format is not installed.
+set -u
+
+cd "$(dirname "$0")/.." || exit 2
+if ! command -v clang-format >/dev/null 2>&1; then
+    echo "format: skipped, clang-format is not installed"
+    exit 0
+fi
+
+sources() {
+    for dir in lib proto node router coordinator client bench tests; do
+        if [ -d "$dir" ]; then
+            find "$dir" -name '*.[ch]' -type f
+        fi
+    done | sort
+}
+
+if [ "${1-}" != --check ]; then
+    sources | xargs -r clang-format -i
+    exit
+fi
+status=0
+for file in $(sources); do
+    if ! clang-format "$file" | cmp -s - "$file"; then
+        echo "$file: clang-format would change it; run make format"
+        status=1
+    fi
+done
+exit "$status"

@@ -1,0 +1,103 @@
+#!/bin/sh
+# Name what is missing, then install it: tools/install-deps.sh build|test|demo|bench
+#
+# Uses apt-get without recommended packages, as root or through sudo; apt-get is not called
+# when nothing is missing. No service is started meanwhile: a policy-rc.d that answers 101
+# ("not allowed") is put in place, unless the machine has one of its own, and removed at the
+# end, also after a failure. Without root and sudo the install line is printed, exit 2.
+# shellcheck disable=SC2086 # lists of packages are split into words
+# shellcheck disable=SC2016 # ${db:Status-Status} is dpkg-query's, $1 the inner shell's
+set -u
+
+build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
+    protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev"
+test_packages="libcriterion-dev"
+
+policy=${POLICY_FILE:-/usr/sbin/policy-rc.d}
+policy_is_ours=no
+
+packages_for() {
+    case $1 in
+    build | demo | bench) echo "$build_packages" ;;
+    test) echo "$build_packages $test_packages" ;;
+    *)
+        echo "usage: tools/install-deps.sh build|test|demo|bench" >&2
+        return 1
+        ;;
+    esac
+}
+
+# missing_of PACKAGE...: those that are not installed, a line each.
+missing_of() {
+    for package in "$@"; do
+        # One status an architecture; "not-installed" is one of them.
+        case " $(dpkg-query -W -f '${db:Status-Status} ' "$package" 2>/dev/null)" in
+        *" installed "*) ;;
+        *) echo "$package" ;;
+        esac
+    done
+}
+
+# as_root COMMAND...: COMMAND as root, directly or through sudo.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif sudo -n true 2>/dev/null; then
+        sudo -n "$@"
+    else
+        sudo "$@" # asks for the password on the terminal
+    fi
+}
+
+can_be_root() {
+    [ "$(id -u)" -eq 0 ] && return 0
+    command -v sudo >/dev/null 2>&1 || return 1
+    sudo -n true 2>/dev/null || [ -t 0 ]
+}
+
+forbid_services() {
+    if [ -e "$policy" ]; then
+        return 0
+    fi
+    policy_is_ours=yes
+    as_root sh -c 'printf "#!/bin/sh\nexit 101\n" >"$1" && chmod 755 "$1"' sh "$policy"
+}
+
+allow_services() {
+    if [ "$policy_is_ours" = yes ]; then
+        policy_is_ours=no
+        as_root rm -f "$policy"
+    fi
+}
+
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@"
+}
+
+wanted=$(packages_for "${1-}") || exit 2
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "This is no Debian system: install what matches these packages by hand:" $wanted >&2
+    exit 0 # The build says what it lacks.
+fi
+missing=$(missing_of $wanted)
+if [ -z "$missing" ]; then
+    exit 0
+fi
+echo "Missing packages:" $missing
+if ! can_be_root; then
+    echo "Neither root nor sudo here. Run this as root, then try again:" >&2
+    echo "    apt-get update && apt-get install --no-install-recommends -y" $missing >&2
+    exit 2
+fi
+
+trap allow_services EXIT
+trap 'exit 130' INT TERM HUP
+echo "Installing them with apt-get, without recommended packages; no service is started."
+forbid_services || exit 1
+apt update || exit 1
+apt install --no-install-recommends $missing || exit 1
+still_missing=$(missing_of $missing)
+if [ -n "$still_missing" ]; then
+    echo "Still missing after the installation:" $still_missing >&2
+    exit 1
+fi

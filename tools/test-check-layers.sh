@@ -1,0 +1,90 @@
+#!/bin/sh
+# Can the layer check fail? A small tree that is right, then one wrong include at a time.
+set -u
+
+check=$(cd "$(dirname "$0")" && pwd)/check-layers.sh
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+wrong=0
+
+# put FILE LINE...: write a source of these lines.
+put() {
+    file=$dir/$1
+    shift
+    mkdir -p "$(dirname "$file")"
+    printf '%s\n' "$@" >"$file"
+}
+
+accepts() {
+    if ! "$check" "$dir" >"$dir/output" 2>&1; then
+        echo "check-layers.sh refuses what it must accept:"
+        cat "$dir/output"
+        wrong=1
+    fi
+}
+
+# refuses FILE INCLUDE: this include as the second line of that file must be named.
+refuses() {
+    put "$1" '/* one */' "#include $2"
+    if "$check" "$dir" >"$dir/output" 2>&1 || ! grep -q "^$1:2: " "$dir/output"; then
+        echo "check-layers.sh does not name $1 with #include $2"
+        wrong=1
+    fi
+    rm "$dir/$1"
+}
+
+if "$check" "$dir" >/dev/null 2>&1; then
+    echo "check-layers.sh accepts a tree without sources"
+    wrong=1
+fi
+
+put lib/base/heap.h '#include <stddef.h>'
+put lib/base/log.c '#include "base/log.h"' '#include <time.h>'
+put lib/filter/lines.c '#include "lines.h"' '#include "base/heap.h"' '#include <xxhash.h>'
+put lib/cluster/seal.c '#include "filter/lines.h"' '#include <sodium.h>'
+put proto/codec.c '#include "cluster/document.h"' '#include "proto/orbloom.pb-c.h"' \
+    '#include <protobuf-c/protobuf-c.h>'
+put lib/runtime/hub.c '#include "base/actor.h"' '#include <zmq.h>' '#include <uv.h>' \
+    '#include <signal.h>' '#include <time.h>' '#include <libconfig.h>' '#include <sodium.h>'
+put node/node.c '#include "node/node.h"' '#include "proto/codec.h"' '#include "lib/filter/lines.h"'
+put node/main.c '#include "runtime/hub.h"'
+put router/shell_resp.c '#include "runtime/hub.h"'
+put coordinator/store_sqlite.c '#include <sqlite3.h>' '#include "runtime/file.h"'
+put coordinator/store_sqlite_file.h '#include <sqlite3.h>'
+put client/cmd_add.c '#include "runtime/options.h"' '#include "client/orbloom.h"'
+put client/playground.c '#include <uv.h>' '#include <signal.h>'
+put client/examples/add.c '#include "orbloom.h"'
+put bench/lines.c '#include "client/orbloom.h"' '#include <time.h>'
+put tests/unit/any.c '#include "node/node.h"' '#include "router/router.h"' '#include <zmq.h>'
+accepts
+
+refuses lib/base/x.c '"filter/lines.h"'
+refuses lib/base/x.c '<time.h>'
+refuses lib/filter/x.h '"cluster/quorum.h"'
+refuses lib/filter/x.c '"../cluster/quorum.h"'
+refuses lib/cluster/x.c '"proto/codec.h"'
+refuses lib/cluster/x.c '"runtime/hub.h"'
+refuses lib/cluster/x.c '<sys/time.h>'
+refuses lib/runtime/x.c '"filter/lines.h"'
+refuses lib/runtime/x.c '<xxhash.h>'
+refuses lib/other/x.c '<stdio.h>'
+refuses proto/x.c '"runtime/hub.h"'
+refuses proto/x.c '<sodium/crypto_auth.h>'
+refuses node/x.c '"router/router.h"'
+refuses node/x.c '"runtime/file.h"'
+refuses node/x.c '"proto/orbloom.pb-c.h"'
+refuses node/x.c '<base/heap.h>'
+refuses node/shell_x.c '<zmq.h>'
+refuses router/x.c '<protobuf-c/protobuf-c.h>'
+refuses router/main.c '"client/orbloom.h"'
+refuses coordinator/x.c '<sqlite3.h>'
+refuses coordinator/main.c '<uv.h>'
+refuses client/x.c '"lib/runtime/hub.h"'
+refuses client/cmd_x.c '"node/node.h"'
+refuses client/cmd_x.c '<signal.h>'
+refuses bench/x.c '"node/node.h"'
+refuses bench/x.c 'HEADER_BY_MACRO'
+accepts
+
+[ "$wrong" -eq 0 ] && echo "the layer check refuses what it must"
+exit "$wrong"

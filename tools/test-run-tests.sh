@@ -1,0 +1,75 @@
+#!/bin/bash
+# Does the test runner fail when it must? Small fakes stand for test programs.
+set -u
+
+runner=$(dirname "$0")/run-tests.sh
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+wrong=0
+
+# fake NAME BODY: a test program.
+fake() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$dir/$1"
+    chmod +x "$dir/$1"
+}
+
+# synthesis TESTED PASSING: Criterion's closing line, as a shell command.
+synthesis() {
+    echo "echo '[====] Synthesis: Tested: $1 | Passing: $2 | Failing: $(($1 - $2)) | Crashing: 0' >&2"
+}
+
+# expect STATUS LAST-LINE WORD...: run the runner, compare exit status and last line.
+expect() {
+    local status=$1 line=$2 got got_line
+    shift 2
+    "$runner" "$@" >"$dir/output" 2>&1
+    got=$?
+    got_line=$(tail -n 1 "$dir/output")
+    if [ "$got" -ne "$status" ] || [ "$got_line" != "$line" ]; then
+        echo "run-tests.sh $*: expected exit $status and '$line', got exit $got and '$got_line'"
+        sed 's/^/    /' "$dir/output"
+        wrong=1
+    fi
+}
+
+fake good "$(synthesis 3 3)"
+fake good_too "$(synthesis 2 2)"
+fake no_tests "$(synthesis 0 0)"
+fake one_bad "$(synthesis 3 2); exit 1"
+fake bad_but_exit_0 "$(synthesis 3 2)"
+fake good_but_exit_1 "$(synthesis 3 3); exit 1"
+fake silent "true"
+fake crash "$(synthesis 3 3); kill -SEGV \$\$"
+fake crash_early "kill -ABRT \$\$"
+fake slow "sleep 30"
+fake plain_good "echo 4 passed, 0 failed"
+fake plain_bad "echo 4 passed, 1 failed; exit 1"
+fake plain_none "echo 0 passed, 0 failed"
+fake plain_chatty "echo 4 passed, 0 failed; echo more"
+fake needs_env "[ \"\$COLOUR\" = 'deep blue' ] && $(synthesis 1 1)"
+
+expect 0 "3 passed, 0 failed" "$dir/good"
+expect 0 "5 passed, 0 failed" "$dir/good" "$dir/good_too"
+expect 1 "0 passed, 0 failed"
+expect 1 "0 passed, 1 failed" "$dir/no_tests"
+expect 1 "3 passed, 1 failed" "$dir/good" "$dir/no_tests"
+expect 1 "2 passed, 1 failed" "$dir/one_bad"
+expect 1 "2 passed, 1 failed" "$dir/bad_but_exit_0"
+expect 1 "3 passed, 1 failed" "$dir/good_but_exit_1"
+expect 1 "0 passed, 1 failed" "$dir/silent"
+expect 1 "3 passed, 1 failed" "$dir/crash"
+expect 1 "0 passed, 1 failed" "$dir/crash_early"
+expect 1 "0 passed, 1 failed" "$dir/is_not_there"
+expect 1 "3 passed, 1 failed" --nonsense "$dir/good"
+expect 0 "4 passed, 0 failed" --plain "$dir/plain_good"
+expect 1 "4 passed, 1 failed" --plain "$dir/plain_bad"
+expect 1 "0 passed, 1 failed" --plain "$dir/plain_none"
+expect 1 "0 passed, 1 failed" --plain "$dir/plain_chatty"
+expect 0 "1 passed, 0 failed" --suite a --env "COLOUR=deep blue" "$dir/needs_env"
+expect 1 "0 passed, 1 failed" --suite a --env "COLOUR=deep blue" --suite b "$dir/needs_env"
+expect 0 "1 passed, 0 failed" --check yes true
+expect 1 "1 passed, 1 failed" --check yes true --check no false
+TEST_TIMEOUT_S=1 expect 1 "0 passed, 1 failed" "$dir/slow"
+
+[ "$wrong" -eq 0 ] && echo "the runner fails when it must"
+exit "$wrong"
