@@ -1,0 +1,212 @@
+#include "filter/sizing.h"
+
+#include "filter/lines.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+
+/* Of the asked rate; the rest is for what the model leaves out. */
+static const double rate_share = 0.9;
+/* Of the rate of a single filter, over all ways to place its keys. */
+static const double deviations = 4.0;
+/* Above it a filter is all ones to within 1 in 5000, and e^-lambda comes near to 0. */
+static const double lambda_high = 600.0;
+
+/* How often a line lets an absent key pass: mean over lines, and mean of the square. */
+struct passing {
+    double mean;
+    double square;
+};
+
+static double power_of_8(double x)
+{
+    x *= x;
+    x *= x;
+    return x * x;
+}
+
+/* The square needs the joint chance of two bits of one lane, as bits compete for keys:
+ * E fill^2 = P(set) / 64 + P(both of two set) 63 / 64. */
+static struct passing passing_of(double lambda)
+{
+    struct passing sum = {0.0, 0.0};
+    double chance = exp(-lambda);
+    double one_clear = 1.0; /* (63/64)^j: a given bit of a lane is clear. */
+    double two_clear = 1.0; /* (62/64)^j: two given bits are. */
+    double last = lambda + 40.0 * sqrt(lambda) + 40.0;
+
+    if (lambda > lambda_high) {
+        sum.mean = power_of_8(1.0 - exp(-lambda / 64.0));
+        sum.square = sum.mean * sum.mean;
+        return sum;
+    }
+    for (double j = 0.0; j <= last; j += 1.0) {
+        double set = 1.0 - one_clear;
+        double both = 1.0 - 2.0 * one_clear + two_clear;
+
+        sum.mean += chance * power_of_8(set);
+        sum.square += chance * power_of_8(set / 64.0 + both * 63.0 / 64.0);
+        chance *= lambda / (j + 1.0);
+        one_clear *= 63.0 / 64.0;
+        two_clear *= 62.0 / 64.0;
+    }
+    return sum;
+}
+
+static double rate_of(double keys, double lines, uint32_t z)
+{
+    double mean = passing_of(z * keys / lines).mean;
+
+    return z == 1 ? mean : mean * mean;
+}
+
+/* The deviation of a mean over `lines` lines; a square doubles a relative error. */
+static double deviation_of(double keys, double lines, uint32_t z)
+{
+    struct passing passing = passing_of(z * keys / lines);
+    double variance = fmax(passing.square - passing.mean * passing.mean, 0.0);
+    double one = sqrt(variance / lines);
+
+    return z == 1 ? one : 2.0 * passing.mean * one;
+}
+
+static bool suffices(double keys, double lines, uint32_t z, double rate)
+{
+    double expected = rate_of(keys, lines, z);
+
+    return expected <= rate_share * rate &&
+           expected + deviations * deviation_of(keys, lines, z) <= rate;
+}
+
+/* The fewest pages of 64 lines for each of `shards` shards. */
+static uint64_t pages_for(uint64_t keys, double rate, uint32_t z, uint64_t shards)
+{
+    double lines_a_page = (double)LINES_PER_PAGE * (double)shards;
+    uint64_t enough = 1;
+    uint64_t short_of = 0;
+
+    while (!suffices((double)keys, (double)enough * lines_a_page, z, rate)) {
+        short_of = enough;
+        enough *= 2;
+    }
+    while (enough - short_of > 1) {
+        uint64_t middle = short_of + (enough - short_of) / 2;
+
+        if (suffices((double)keys, (double)middle * lines_a_page, z, rate)) {
+            enough = middle;
+        } else {
+            short_of = middle;
+        }
+    }
+    return enough;
+}
+
+/* Equal sizes go to z = 1: one cache miss less. */
+static void plan_fill(uint64_t keys, double rate, uint32_t shard_bits, struct sizing_plan *plan)
+{
+    uint64_t shards = UINT64_C(1) << shard_bits;
+    uint64_t single = pages_for(keys, rate, 1, shards);
+    uint64_t paired = pages_for(keys, rate, 2, shards);
+    uint64_t pages = paired < single ? paired : single;
+
+    plan->shard_bits = shard_bits;
+    plan->z = paired < single ? 2 : 1;
+    plan->lines = pages * LINES_PER_PAGE;
+    plan->shard_bytes = plan->lines * LINE_BYTES;
+    plan->total_bytes = plan->shard_bytes * shards;
+    plan->bits_per_key = (double)plan->total_bytes * 8.0 / (double)keys;
+    plan->expected_rate = rate_of((double)keys, (double)(plan->lines * shards), plan->z);
+}
+
+/* The fewest shards that keep one under the goal, within the limits. */
+static uint32_t shard_bits_for(uint64_t max_capacity, double rate)
+{
+    struct sizing_plan whole;
+    uint32_t shard_bits = SIZING_SHARD_BITS_MIN;
+
+    plan_fill(max_capacity, rate, 0, &whole);
+    while (shard_bits < SIZING_SHARD_BITS_MAX &&
+           whole.total_bytes >> shard_bits > SIZING_SHARD_BYTES_GOAL) {
+        shard_bits++;
+    }
+    return shard_bits;
+}
+
+/* Written so that a rate which is not a number fails. */
+static bool in_range(uint64_t capacity, double rate)
+{
+    return capacity >= 1 && capacity <= SIZING_CAPACITY_MAX && rate >= SIZING_RATE_MIN &&
+           rate <= SIZING_RATE_MAX;
+}
+
+enum status sizing_plan_make(const struct sizing_request *request, struct sizing_plan *plan)
+{
+    uint64_t max_capacity = request->max_capacity;
+
+    if (!in_range(request->capacity, request->rate)) {
+        return STATUS_INVALID;
+    }
+    if (max_capacity == 0) {
+        max_capacity = request->capacity * SIZING_CAPACITY_GROWTH;
+    }
+    if (max_capacity < request->capacity ||
+        max_capacity > SIZING_CAPACITY_MAX * SIZING_CAPACITY_GROWTH) {
+        return STATUS_INVALID;
+    }
+    plan_fill(request->capacity, request->rate, shard_bits_for(max_capacity, request->rate), plan);
+    return STATUS_OK;
+}
+
+enum status sizing_plan_generation(const struct sizing_request *request, uint32_t shard_bits,
+                                   struct sizing_plan *plan)
+{
+    if (!in_range(request->capacity, request->rate) || shard_bits > SIZING_SHARD_BITS_MAX) {
+        return STATUS_INVALID;
+    }
+    plan_fill(request->capacity, request->rate, shard_bits, plan);
+    return STATUS_OK;
+}
+
+double sizing_rate(uint64_t keys, uint64_t lines_total, uint32_t z)
+{
+    assert(lines_total > 0);
+    assert(z == 1 || z == 2);
+    return rate_of((double)keys, (double)lines_total, z);
+}
+
+uint64_t sizing_estimate_keys(uint64_t bits_set, uint64_t bits_total, uint32_t z)
+{
+    double lines = (double)(bits_total / LINE_BITS);
+    double clear = (double)(bits_total - bits_set);
+
+    assert(bits_total > 0 && bits_total % LINE_BITS == 0);
+    assert(bits_set <= bits_total);
+    assert(z == 1 || z == 2);
+
+    /* A full array has no finite estimate: answer as if half a bit were clear. */
+    clear = fmax(clear, 0.5);
+    return (uint64_t)(-64.0 * log(clear / (double)bits_total) * lines / z + 0.5);
+}
+
+enum status sizing_classic_make(uint64_t capacity, double rate, struct sizing_classic *classic)
+{
+    const double ln2 = 0.69314718055994530942;
+    double bits;
+
+    if (!in_range(capacity, rate)) {
+        return STATUS_INVALID;
+    }
+    bits = ceil(-(double)capacity * log(rate) / (ln2 * ln2));
+    classic->bits = (uint64_t)bits;
+    classic->bits_per_key = bits / (double)capacity;
+    classic->hashes = (uint32_t)fmax(1.0, round(classic->bits_per_key * ln2));
+    classic->rate = sizing_classic_rate(classic->bits_per_key, classic->hashes);
+    return STATUS_OK;
+}
+
+double sizing_classic_rate(double bits_per_key, uint32_t hashes)
+{
+    assert(bits_per_key > 0.0 && hashes > 0);
+    return pow(1.0 - exp(-(double)hashes / bits_per_key), hashes);
+}
