@@ -1,0 +1,163 @@
+#include "cluster/document.h"
+
+#include "base/heap.h"
+
+#include <assert.h>
+#include <string.h>
+#include <xxhash.h>
+
+const char *replica_state_name(enum replica_state state)
+{
+    switch (state) {
+    case REPLICA_NONE:
+        return "none";
+    case REPLICA_BUILDING:
+        return "building";
+    case REPLICA_JOINING:
+        return "joining";
+    case REPLICA_FULL:
+        return "full";
+    }
+    return "unknown";
+}
+
+const char *filter_state_name(enum filter_state state)
+{
+    switch (state) {
+    case FILTER_ACTIVE:
+        return "active";
+    case FILTER_DROPPING:
+        return "dropping";
+    case FILTER_DROPPED:
+        return "dropped";
+    }
+    return "unknown";
+}
+
+static bool name_byte(uint8_t byte)
+{
+    return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
+           (byte >= '0' && byte <= '9') || byte == '.' || byte == '_' || byte == ':' || byte == '-';
+}
+
+bool document_name_valid(struct span name)
+{
+    size_t i;
+
+    if (name.size == 0 || name.size >= DOCUMENT_NAME_BYTES) {
+        return false;
+    }
+    for (i = 0; i < name.size; i++) {
+        if (!name_byte(name.data[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void document_epoch_advance(struct filter_document *self)
+{
+    self->epoch++;
+    self->revision++;
+    heap_free(self->epoch_bytes);
+    self->epoch_bytes = NULL;
+    self->epoch_size = 0;
+    self->epoch_hash = 0;
+}
+
+uint64_t document_epoch_hash(struct span epoch_bytes)
+{
+    return XXH3_64bits(epoch_bytes.data, epoch_bytes.size);
+}
+
+void document_fini(struct filter_document *self)
+{
+    heap_free(self->content.groups);
+    heap_free(self->content.group_of_shard);
+    heap_free(self->epoch_bytes);
+    *self = (struct filter_document){0};
+}
+
+uint32_t document_nshards(const struct filter_document *self)
+{
+    assert(self->content.shard_bits < 32);
+    return 1u << self->content.shard_bits;
+}
+
+const struct generation *document_generation(const struct filter_document *self)
+{
+    assert(self->ngenerations > 0 && self->ngenerations <= DOCUMENT_MAX_GENERATIONS);
+    return &self->generations[self->ngenerations - 1];
+}
+
+uint64_t document_shard_bytes(const struct filter_document *self)
+{
+    return document_generation(self)->geometry.lines * LINE_BYTES;
+}
+
+static bool member_matches(const struct member *member, uint32_t node, uint64_t incarnation)
+{
+    return member->node == node && (incarnation == 0 || member->incarnation == incarnation);
+}
+
+int document_slot_of(const struct filter_document *self, uint32_t group, uint32_t node,
+                     uint64_t incarnation)
+{
+    const struct slot *slots;
+    uint32_t i;
+
+    assert(group < self->content.ngroups);
+    slots = self->content.groups[group].slots;
+    for (i = 0; node != 0 && i < self->content.rule.replicas; i++) {
+        if (member_matches(&slots[i].current, node, incarnation) ||
+            member_matches(&slots[i].incoming, node, incarnation)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+void node_list_fini(struct node_list *self)
+{
+    heap_free(self->nodes);
+    *self = (struct node_list){0};
+}
+
+const struct node_record *node_list_find(const struct node_list *self, uint32_t id)
+{
+    uint32_t i;
+
+    for (i = 0; i < self->count; i++) {
+        if (self->nodes[i].id == id) {
+            return &self->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+const struct node_record *node_list_find_name(const struct node_list *self, const char *name)
+{
+    uint32_t i;
+
+    for (i = 0; i < self->count; i++) {
+        if (strcmp(self->nodes[i].name, name) == 0) {
+            return &self->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+enum status node_list_copy(const struct node_list *self, struct node_list *out)
+{
+    struct node_record *nodes = NULL;
+
+    if (self->count > 0) {
+        nodes = heap_alloc(self->count, sizeof *nodes);
+        if (nodes == NULL) {
+            return STATUS_NOMEM;
+        }
+        memcpy(nodes, self->nodes, self->count * sizeof *nodes);
+    }
+    *out = (struct node_list){.revision = self->revision, .count = self->count, .nodes = nodes};
+    return STATUS_OK;
+}

@@ -1,0 +1,183 @@
+/* document.h - the records that a cluster agrees on: filter documents and the node list.
+ *
+ * A filter document carries two numbers. Its revision counts every edit and is what
+ * compare-and-swap guards. Its epoch counts only edits of what quorums must agree on
+ * (the fields of struct epoch_content); requests, quorums and fences name
+ * (filter id, epoch, hash of the epoch's content).
+ *
+ * The hash covers the content's bytes as they were received, never a re-encoding: a
+ * document keeps them, and whoever edits epoch content calls document_epoch_advance().
+ *
+ * Units:   capacities in keys, sizes in bytes.
+ * Errors:  as said at each function.
+ * Owner:   document_fini() frees what a document owns; the struct itself is the caller's.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLUSTER_DOCUMENT_H
+#define ORBLOOM_CLUSTER_DOCUMENT_H
+
+#include "base/span.h"
+#include "base/status.h"
+#include "cluster/quorum.h"
+#include "filter/fingerprint.h"
+#include "filter/lines.h"
+
+enum {
+    DOCUMENT_NAME_BYTES = 129, /* [A-Za-z0-9._:-]{1,128} and a NUL */
+    DOCUMENT_TEXT_BYTES = 256, /* endpoints; a NUL included */
+    DOCUMENT_MAX_SHARDS = 4096,
+    DOCUMENT_MAX_NODES = 1024,
+    DOCUMENT_MAX_GENERATIONS = 8,
+    DOCUMENT_MAX_LINEAGES = 4,
+    DOCUMENT_MAX_BYTES = 1 << 20, /* one encoded document */
+};
+
+enum filter_state {
+    FILTER_ACTIVE = 1,
+    FILTER_DROPPING = 2, /* no longer served; the name is still fenced */
+    FILTER_DROPPED = 3,  /* fences confirmed: the name is free, this record is a tombstone */
+};
+
+enum when_unavailable { WHEN_UNAVAILABLE_ERROR = 1, WHEN_UNAVAILABLE_MAYBE = 2 };
+enum when_full { WHEN_FULL_REFUSE = 1, WHEN_FULL_EXPAND = 2 };
+enum keylog { KEYLOG_ON = 1, KEYLOG_OFF = 2 };
+enum durability { DURABILITY_MEMORY = 1, DURABILITY_OS = 2, DURABILITY_SYNC = 3 };
+
+/* What a node holds for a slot, as the node itself sees it. */
+enum replica_state {
+    REPLICA_NONE = 0,     /* not hosted here */
+    REPLICA_BUILDING = 1, /* arrays not ready: answers NOT_READY */
+    REPLICA_JOINING = 2,  /* takes writes, counts for nothing */
+    REPLICA_FULL = 3,
+};
+
+const char *replica_state_name(enum replica_state state);
+const char *filter_state_name(enum filter_state state);
+
+/* One continuous life of one node's data. */
+struct member {
+    uint32_t node; /* id in the node list; 0: none */
+    uint64_t incarnation;
+};
+
+/* One of a shard's N replica places. While `incoming` is set the slot is a pair. */
+struct slot {
+    struct member current;
+    struct member incoming;
+    bool reads_incoming; /* the read set has moved to `incoming` already */
+};
+
+/* The shards whose slots are on the same nodes. */
+struct slot_group {
+    struct slot slots[QUORUM_MAX_REPLICAS]; /* the first N are used */
+};
+
+/* A stretch of history whose keys count; a rebuild from a list starts a new one. */
+struct lineage {
+    uint32_t id;
+    bool serving;
+};
+
+/* What quorums must agree on. */
+struct epoch_content {
+    char name[DOCUMENT_NAME_BYTES];
+    enum filter_state state;
+    struct quorum_rule rule;
+    uint32_t shard_bits;
+    uint32_t ngroups;
+    struct slot_group *groups;
+    uint16_t *group_of_shard; /* 1 << shard_bits entries, each < ngroups */
+    struct lineage lineages[DOCUMENT_MAX_LINEAGES];
+    uint32_t nlineages;
+    uint64_t newest_slice; /* 0 without a window */
+};
+
+/* One geometry; ids are never reused. */
+struct generation {
+    uint32_t id;
+    struct geometry geometry;
+    uint64_t capacity;
+};
+
+struct filter_document {
+    uint64_t id;
+    uint64_t revision;
+    uint64_t epoch;
+    struct epoch_content content;
+    uint8_t *epoch_bytes; /* content as encoded; NULL until then */
+    size_t epoch_size;
+    uint64_t epoch_hash;
+
+    uint64_t capacity;
+    double rate;
+    uint64_t max_capacity;
+    enum hash_kind hash;
+    enum when_unavailable when_unavailable;
+    enum when_full when_full;
+    enum keylog keylog;
+    enum durability durability;
+    uint64_t window_us; /* 0: no window */
+    uint32_t nslices;
+    struct generation generations[DOCUMENT_MAX_GENERATIONS];
+    uint32_t ngenerations; /* the last one is the wanted one */
+};
+
+struct node_record {
+    uint32_t id; /* never reused; 0 is no node */
+    char name[DOCUMENT_NAME_BYTES];
+    char host[DOCUMENT_NAME_BYTES];
+    char zone[DOCUMENT_NAME_BYTES];
+    char endpoint[DOCUMENT_TEXT_BYTES]; /* where routers, peers and coordinators reach it */
+    uint64_t incarnation;
+    uint64_t memory_limit_bytes;
+};
+
+struct node_list {
+    uint64_t revision;
+    uint32_t count;
+    struct node_record *nodes;
+};
+
+/* Names of filters, nodes, hosts and zones: [A-Za-z0-9._:-]{1,128}. */
+bool document_name_valid(struct span name);
+
+/* Everything that a decoder cannot see alone: counts, ranges, members that repeat.
+ * STATUS_MALFORMED with *reason set to a constant text; STATUS_VERSION for what this
+ * version cannot serve yet (a slot under change, windows). */
+MUST_USE enum status document_validate(const struct filter_document *self, const char **reason);
+
+/* Ids and names that are valid and unique, endpoints that are there. STATUS_MALFORMED with
+ * *reason set to a constant text. A zone may be "": there is only one. */
+MUST_USE enum status node_list_validate(const struct node_list *self, const char **reason);
+
+/* Call after editing `content`: epoch and revision go up, the encoded bytes are forgotten. */
+void document_epoch_advance(struct filter_document *self);
+
+/* Hash of an epoch's encoded content. Source: XXH3-64, seed 0. */
+uint64_t document_epoch_hash(struct span epoch_bytes);
+
+/* Frees what it owns and zeroes it; a zeroed document is fine. */
+void document_fini(struct filter_document *self);
+
+uint32_t document_nshards(const struct filter_document *self);
+
+/* The generation that replicas build and serve. */
+const struct generation *document_generation(const struct filter_document *self);
+
+/* Bytes of one replica of one shard, in the wanted generation. */
+uint64_t document_shard_bytes(const struct filter_document *self);
+
+/* The slot that (node, incarnation) holds in `group`, as member of any kind; -1: none.
+ * Incarnation 0 matches any. */
+int document_slot_of(const struct filter_document *self, uint32_t group, uint32_t node,
+                     uint64_t incarnation);
+
+void node_list_fini(struct node_list *self);
+
+/* NULL when there is none. */
+const struct node_record *node_list_find(const struct node_list *self, uint32_t id);
+const struct node_record *node_list_find_name(const struct node_list *self, const char *name);
+
+MUST_USE enum status node_list_copy(const struct node_list *self, struct node_list *out);
+
+#endif

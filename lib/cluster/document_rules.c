@@ -1,0 +1,296 @@
+#include "cluster/document.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { RULES_MAX_SHARD_BITS = 12 };
+
+_Static_assert(1 << RULES_MAX_SHARD_BITS == DOCUMENT_MAX_SHARDS, "shards and their bits");
+
+static const uint64_t max_lines = (1ull << 40) / LINE_BYTES; /* 1 TiB a shard */
+
+/* A name in its array: ends there, and is valid. */
+static bool name_held(const char name[DOCUMENT_NAME_BYTES])
+{
+    return document_name_valid(span_of(name, strnlen(name, DOCUMENT_NAME_BYTES)));
+}
+
+/* Each of the rules below returns NULL, or what is wrong. */
+
+static const char *rule_numbers(const struct filter_document *self)
+{
+    if (self->id == 0) {
+        return "the filter id is 0";
+    }
+    if (self->epoch == 0 || self->epoch > self->revision) {
+        return "the epoch is not within 1 and the revision";
+    }
+    if (self->epoch_bytes != NULL &&
+        document_epoch_hash(span_of(self->epoch_bytes, self->epoch_size)) != self->epoch_hash) {
+        return "the hash is not that of the epoch's bytes";
+    }
+    return NULL;
+}
+
+static const char *rule_wishes(const struct filter_document *self)
+{
+    if (self->capacity == 0 || self->capacity > self->max_capacity) {
+        return "the capacity is not within 1 and the maximum";
+    }
+    if (!(self->rate > 0 && self->rate < 1)) {
+        return "the rate is not between 0 and 1";
+    }
+    if (self->hash != HASH_SIPHASH24 && self->hash != HASH_XXH3) {
+        return "the hash is unknown";
+    }
+    if (self->when_unavailable != WHEN_UNAVAILABLE_ERROR &&
+        self->when_unavailable != WHEN_UNAVAILABLE_MAYBE) {
+        return "when_unavailable is unknown";
+    }
+    if (self->when_full != WHEN_FULL_REFUSE && self->when_full != WHEN_FULL_EXPAND) {
+        return "when_full is unknown";
+    }
+    if (self->keylog != KEYLOG_ON && self->keylog != KEYLOG_OFF) {
+        return "keylog is unknown";
+    }
+    if (self->durability < DURABILITY_MEMORY || self->durability > DURABILITY_SYNC) {
+        return "the durability is unknown";
+    }
+    return NULL;
+}
+
+static const char *rule_content(const struct filter_document *self)
+{
+    const struct epoch_content *content = &self->content;
+
+    if (!name_held(content->name)) {
+        return "the name is not one";
+    }
+    if (content->state < FILTER_ACTIVE || content->state > FILTER_DROPPED) {
+        return "the state is unknown";
+    }
+    if (quorum_rule_check(&content->rule) != STATUS_OK) {
+        return "the quorums do not meet";
+    }
+    if (content->shard_bits > RULES_MAX_SHARD_BITS) {
+        return "there are too many shards";
+    }
+    if (content->ngroups == 0 || content->ngroups > document_nshards(self) ||
+        content->groups == NULL || content->group_of_shard == NULL) {
+        return "the slot groups are not within 1 and the shards";
+    }
+    return NULL;
+}
+
+static const char *rule_shards(const struct filter_document *self)
+{
+    uint32_t i;
+
+    for (i = 0; i < document_nshards(self); i++) {
+        if (self->content.group_of_shard[i] >= self->content.ngroups) {
+            return "a shard names a slot group that is not there";
+        }
+    }
+    return NULL;
+}
+
+static const char *slot_fault(const struct slot *slot)
+{
+    if (slot->current.node == 0 || slot->current.incarnation == 0) {
+        return "a slot is empty";
+    }
+    if (slot->incoming.node == 0 && (slot->incoming.incarnation != 0 || slot->reads_incoming)) {
+        return "a slot changes to no node";
+    }
+    if (slot->incoming.node != 0 && slot->incoming.incarnation == 0) {
+        return "a slot changes to a node without incarnation";
+    }
+    if (slot->incoming.node == slot->current.node &&
+        slot->incoming.incarnation == slot->current.incarnation) {
+        return "a slot changes to what it is";
+    }
+    return NULL;
+}
+
+/* The two may share a node only within a slot: a node that lost its data replaces itself. */
+static bool slots_overlap(const struct slot *a, const struct slot *b)
+{
+    return a->current.node == b->current.node || a->current.node == b->incoming.node ||
+           a->incoming.node == b->current.node ||
+           (a->incoming.node != 0 && a->incoming.node == b->incoming.node);
+}
+
+static const char *group_fault(const struct slot_group *group, uint32_t replicas)
+{
+    const char *fault;
+    uint32_t i;
+    uint32_t k;
+
+    for (i = 0; i < replicas; i++) {
+        fault = slot_fault(&group->slots[i]);
+        if (fault != NULL) {
+            return fault;
+        }
+        for (k = 0; k < i; k++) {
+            if (slots_overlap(&group->slots[i], &group->slots[k])) {
+                return "a node is in two slots of a group";
+            }
+        }
+    }
+    return NULL;
+}
+
+static const char *rule_groups(const struct filter_document *self)
+{
+    const char *fault = NULL;
+    uint32_t i;
+
+    for (i = 0; i < self->content.ngroups && fault == NULL; i++) {
+        fault = group_fault(&self->content.groups[i], self->content.rule.replicas);
+    }
+    return fault;
+}
+
+static const char *rule_lineages(const struct filter_document *self)
+{
+    const struct epoch_content *content = &self->content;
+    bool serving = false;
+    uint32_t i;
+    uint32_t k;
+
+    if (content->nlineages == 0 || content->nlineages > DOCUMENT_MAX_LINEAGES) {
+        return "there are no lineages, or too many";
+    }
+    for (i = 0; i < content->nlineages; i++) {
+        if (content->lineages[i].id == 0) {
+            return "a lineage has no id";
+        }
+        for (k = 0; k < i; k++) {
+            if (content->lineages[i].id == content->lineages[k].id) {
+                return "two lineages have one id";
+            }
+        }
+        serving = serving || content->lineages[i].serving;
+    }
+    return serving ? NULL : "no lineage serves";
+}
+
+static const char *geometry_fault(const struct geometry *geometry, uint32_t shard_bits)
+{
+    if (geometry->lines == 0 || geometry->lines % LINES_PER_PAGE != 0 ||
+        geometry->lines > max_lines) {
+        return "the lines of a generation are no multiple of 64, or too many";
+    }
+    if (geometry->z != 1 && geometry->z != 2) {
+        return "a generation's z is neither 1 nor 2";
+    }
+    return geometry->shard_bits == shard_bits ? NULL : "a generation has other shards";
+}
+
+static const char *rule_generations(const struct filter_document *self)
+{
+    const char *fault = NULL;
+    uint32_t i;
+    uint32_t k;
+
+    if (self->ngenerations == 0 || self->ngenerations > DOCUMENT_MAX_GENERATIONS) {
+        return "there are no generations, or too many";
+    }
+    for (i = 0; i < self->ngenerations && fault == NULL; i++) {
+        const struct generation *generation = &self->generations[i];
+
+        if (generation->id == 0 || generation->capacity == 0) {
+            return "a generation has no id or no capacity";
+        }
+        for (k = 0; k < i; k++) {
+            if (generation->id == self->generations[k].id) {
+                return "two generations have one id";
+            }
+        }
+        fault = geometry_fault(&generation->geometry, self->content.shard_bits);
+    }
+    return fault;
+}
+
+/* What is well formed, but asks for more than this version does. To take it for something
+ * simpler would lose keys. */
+static const char *rule_served(const struct filter_document *self)
+{
+    uint32_t i;
+    uint32_t k;
+
+    if (self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0) {
+        return "windows are not served by this version";
+    }
+    if (self->content.nlineages > 1) {
+        return "rebuilding from a list is not served by this version";
+    }
+    if (self->keylog != KEYLOG_ON) {
+        return "filters without key log are not served by this version";
+    }
+    if (self->durability != DURABILITY_MEMORY) {
+        return "logs on disk are not served by this version";
+    }
+    for (i = 0; i < self->content.ngroups; i++) {
+        for (k = 0; k < self->content.rule.replicas; k++) {
+            if (self->content.groups[i].slots[k].incoming.node != 0) {
+                return "a slot under change is not served by this version";
+            }
+        }
+    }
+    return NULL;
+}
+
+enum status document_validate(const struct filter_document *self, const char **reason)
+{
+    static const char *(*const rules[])(const struct filter_document *self) = {
+        rule_numbers, rule_wishes,   rule_content,     rule_shards,
+        rule_groups,  rule_lineages, rule_generations,
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        *reason = rules[i](self);
+        if (*reason != NULL) {
+            return STATUS_MALFORMED;
+        }
+    }
+    *reason = rule_served(self);
+    return *reason == NULL ? STATUS_OK : STATUS_VERSION;
+}
+
+static const char *record_fault(const struct node_record *record)
+{
+    if (record->id == 0) {
+        return "a node's id is 0";
+    }
+    if (!name_held(record->name) || !name_held(record->host)) {
+        return "the name or host of a node is not one";
+    }
+    if (record->zone[0] != '\0' && !name_held(record->zone)) {
+        return "the zone of a node is not a name";
+    }
+    if (record->endpoint[0] == '\0' ||
+        strnlen(record->endpoint, DOCUMENT_TEXT_BYTES) == DOCUMENT_TEXT_BYTES) {
+        return "a node has no endpoint";
+    }
+    return NULL;
+}
+
+enum status node_list_validate(const struct node_list *self, const char **reason)
+{
+    uint32_t i;
+    uint32_t k;
+
+    *reason = self->count > DOCUMENT_MAX_NODES ? "there are too many nodes" : NULL;
+    for (i = 0; i < self->count && *reason == NULL; i++) {
+        *reason = record_fault(&self->nodes[i]);
+        for (k = 0; k < i && *reason == NULL; k++) {
+            if (self->nodes[i].id == self->nodes[k].id ||
+                strcmp(self->nodes[i].name, self->nodes[k].name) == 0) {
+                *reason = "two nodes have one id or name";
+            }
+        }
+    }
+    return *reason == NULL ? STATUS_OK : STATUS_MALFORMED;
+}

@@ -1,0 +1,28 @@
+#include "cluster/fence.h"
+
+#include <stddef.h>
+
+void fence_raise(struct fence *self, const struct filter_document *held)
+{
+    if (held->epoch > self->epoch) {
+        self->epoch = held->epoch;
+    }
+}
+
+enum status fence_judge(const struct fence *self, const struct filter_document *held,
+                        uint64_t epoch, uint64_t epoch_hash)
+{
+    if (held == NULL || epoch > held->epoch) {
+        return STATUS_NEED_DOC;
+    }
+    if (epoch < self->epoch || epoch < held->epoch) {
+        return STATUS_STALE;
+    }
+    if (epoch_hash != held->epoch_hash) {
+        return STATUS_CONFLICT;
+    }
+    if (held->content.state != FILTER_ACTIVE) {
+        return STATUS_DROPPED;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,72 @@
+#include "cluster/repeats.h"
+
+#include <string.h>
+
+static struct repeats_series *find(struct repeats *self, const uint64_t key[2])
+{
+    /* Places are taken in order and never given back. */
+    for (unsigned i = 0; i < REPEATS_SERIES && self->series[i].used != 0; i++) {
+        struct repeats_series *series = &self->series[i];
+
+        if (series->key[0] == key[0] && series->key[1] == key[1]) {
+            return series;
+        }
+    }
+    return NULL;
+}
+
+static struct repeats_series *oldest(struct repeats *self)
+{
+    struct repeats_series *series = &self->series[0];
+
+    for (unsigned i = 1; i < REPEATS_SERIES && series->used != 0; i++) {
+        if (self->series[i].used < series->used) {
+            series = &self->series[i];
+        }
+    }
+    return series;
+}
+
+/* Slide the window up to `number`, forgetting what falls out of it. */
+static void slide(struct repeats_series *series, uint64_t number)
+{
+    uint64_t distance = number - series->highest;
+
+    if (distance >= REPEATS_WINDOW) {
+        memset(series->met, 0, sizeof series->met);
+    } else {
+        for (uint64_t n = series->highest; n != number;) {
+            n++; /* Counted like this, as the peer chooses the number: it may be the last one. */
+            series->met[n % REPEATS_WINDOW / 64] &= ~(UINT64_C(1) << (n % 64));
+        }
+    }
+    series->highest = number;
+}
+
+bool repeats_met(struct repeats *self, const uint64_t key[2], uint64_t number)
+{
+    struct repeats_series *series = find(self, key);
+    uint64_t bit = UINT64_C(1) << (number % 64);
+    uint64_t *word;
+    bool met;
+
+    self->clock++;
+    if (series == NULL) {
+        series = oldest(self);
+        self->forgot = self->forgot || series->used != 0;
+        *series = (struct repeats_series){.key = {key[0], key[1]}, .highest = number};
+        series->used = self->clock;
+        series->met[number % REPEATS_WINDOW / 64] |= bit;
+        return self->forgot;
+    }
+    series->used = self->clock;
+    if (number > series->highest) {
+        slide(series, number);
+    } else if (series->highest - number >= REPEATS_WINDOW) {
+        return true;
+    }
+    word = &series->met[number % REPEATS_WINDOW / 64];
+    met = (*word & bit) != 0;
+    *word |= bit;
+    return met;
+}
