@@ -1,0 +1,96 @@
+#include "proto/arena.h"
+
+#include "base/heap.h"
+#include "proto/codec.h"
+
+#include <assert.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, size)   ((void)(memory), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#endif
+
+enum { ARENA_ALIGNMENT = 16 };
+
+static void *allocator_take(void *data, size_t size)
+{
+    return arena_take(data, 1, size);
+}
+
+static void allocator_free(void *data, void *pointer)
+{
+    (void)data;
+    (void)pointer; /* Everything goes at once, in arena_reset(). */
+}
+
+enum status codec_arena_create(size_t max_bytes, struct codec_arena **out)
+{
+    struct codec_arena *self;
+
+    assert(max_bytes > 0);
+    assert(out != NULL && *out == NULL);
+
+    self = heap_zalloc(1, sizeof *self);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->max = max_bytes;
+    self->memory = heap_pages_alloc(max_bytes, false);
+    if (self->memory == NULL) {
+        heap_free(self);
+        return STATUS_NOMEM;
+    }
+    self->allocator = (ProtobufCAllocator){
+        .alloc = allocator_take, .free = allocator_free, .allocator_data = self};
+    ASAN_POISON_MEMORY_REGION(self->memory, self->max);
+    *out = self;
+    return STATUS_OK;
+}
+
+void codec_arena_destroy(struct codec_arena **arena)
+{
+    struct codec_arena *self = *arena;
+
+    if (self != NULL) {
+        ASAN_UNPOISON_MEMORY_REGION(self->memory, self->max);
+        heap_pages_free(self->memory, self->max);
+        heap_free(self);
+        *arena = NULL;
+    }
+}
+
+void arena_reset(struct codec_arena *self)
+{
+    ASAN_POISON_MEMORY_REGION(self->memory, self->used);
+    self->used = 0;
+    self->exhausted = false;
+}
+
+void *arena_take(struct codec_arena *self, size_t count, size_t size)
+{
+    size_t start = (self->used + ARENA_ALIGNMENT - 1) & ~(size_t)(ARENA_ALIGNMENT - 1);
+    size_t bytes;
+
+    if (__builtin_mul_overflow(count, size, &bytes) || start > self->max ||
+        bytes > self->max - start) {
+        self->exhausted = true;
+        return NULL;
+    }
+    self->used = start + bytes;
+    ASAN_UNPOISON_MEMORY_REGION(self->memory + start, bytes);
+    return self->memory + start;
+}
+
+enum status arena_unpack(struct codec_arena *self, const ProtobufCMessageDescriptor *descriptor,
+                         const uint8_t *data, size_t size, ProtobufCMessage **out)
+{
+    ProtobufCMessage *message = protobuf_c_message_unpack(descriptor, &self->allocator, size, data);
+
+    if (message == NULL) {
+        return self->exhausted ? STATUS_TOO_LARGE : STATUS_MALFORMED;
+    }
+    *out = message;
+    return STATUS_OK;
+}

@@ -1,0 +1,40 @@
+/* arena.h - private to proto/: one stretch of memory from which a decoded frame is cut.
+ *
+ * All of it is address space reserved at creation and backed by memory when first touched,
+ * so decoding never asks the heap, and whether a frame fits does not depend on the frames
+ * before it. Under AddressSanitizer what is not cut off, or was reset, is poisoned.
+ *
+ * Units:   sizes in bytes; cuts are aligned to 16.
+ * Errors:  NULL past the maximum, and `exhausted` tells why an unpacking failed.
+ * Owner:   codec_arena_destroy(), see codec.h. Cuts are freed all at once by arena_reset().
+ * Threads: none.
+ */
+#ifndef ORBLOOM_PROTO_ARENA_H
+#define ORBLOOM_PROTO_ARENA_H
+
+#include "base/status.h"
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct codec_arena {
+    ProtobufCAllocator allocator; /* for protobuf-c: cuts from this arena, frees nothing */
+    uint8_t *memory;
+    size_t max;
+    size_t used;
+    bool exhausted;
+};
+
+void arena_reset(struct codec_arena *self);
+
+/* Uninitialised; a size of 0 gives a pointer to nothing, not NULL. */
+MUST_USE void *arena_take(struct codec_arena *self, size_t count, size_t size);
+
+/* Unpack one message of the type described; STATUS_MALFORMED, STATUS_TOO_LARGE. */
+MUST_USE enum status arena_unpack(struct codec_arena *self,
+                                  const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
+                                  size_t size, ProtobufCMessage **out);
+
+#endif

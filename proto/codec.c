@@ -1,0 +1,207 @@
+#include "proto/codec.h"
+
+#include "proto/codec_body.h"
+#include "proto/codec_wire.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The envelope is walked by hand, which reads a version that nothing else can be read of and
+ * spares protobuf-c moving a whole body to make room for its length. */
+enum {
+    FIELD_VERSION = 1,
+    FIELD_CORRELATION = 2,
+    ENVELOPE_MAX_BYTES = 4 * CODEC_WIRE_VARINT_BYTES,
+};
+
+struct envelope {
+    uint32_t version;
+    uint64_t correlation;
+    enum frame_kind kind;
+    struct span body;
+    bool stranger; /* it holds fields that this version does not know */
+};
+
+#define BODY(upper, lower, stem)                                                              \
+    [FRAME_##upper] = {ORBLOOM__V1__FRAME__BODY_##upper, &orbloom__v1__##lower##__descriptor, \
+                       codec_put_##stem, codec_get_##stem}
+static const struct {
+    uint32_t number; /* of the field in Frame */
+    const ProtobufCMessageDescriptor *descriptor;
+    codec_put_fn *put;
+    codec_get_fn *get;
+} bodies[] = {
+    BODY(CLIENT_REQUEST, client_request, client_request),
+    BODY(CLIENT_REPLY, client_reply, client_reply),
+    BODY(NODE_REQUEST, node_request, node_request),
+    BODY(NODE_REPLY, node_reply, node_reply),
+    BODY(DOCUMENTS, documents, document_list),
+    BODY(SYNC_REQUEST, sync_request, sync_request),
+    BODY(SYNC_REPLY, sync_reply, sync_reply),
+    BODY(HINT, hint, hint),
+    BODY(FENCE_REQUEST, fence_request, fence_request),
+    BODY(FENCE_REPLY, fence_reply, fence_reply),
+    BODY(ADMIN_REQUEST, admin_request, admin_request),
+    BODY(ADMIN_REPLY, admin_reply, admin_reply),
+    BODY(INFO_REQUEST, info_request, info_request),
+    BODY(INFO_REPLY, info_reply, info_reply),
+    BODY(STATS_REQUEST, stats_request, stats_request),
+    BODY(STATS_REPLY, stats_reply, stats_reply),
+    BODY(ERROR, error_reply, error),
+};
+#undef BODY
+
+enum { NBODIES = sizeof bodies / sizeof bodies[0] };
+
+static enum frame_kind kind_of(uint32_t number)
+{
+    unsigned kind;
+
+    for (kind = FRAME_CLIENT_REQUEST; kind < NBODIES; kind++) {
+        if (bodies[kind].number == number) {
+            return (enum frame_kind)kind;
+        }
+    }
+    return FRAME_NONE;
+}
+
+static enum status envelope_field(struct envelope *self, const struct codec_wire_field *field)
+{
+    enum frame_kind kind;
+
+    if (field->number == FIELD_VERSION) {
+        self->version = field->value > UINT32_MAX ? UINT32_MAX : (uint32_t)field->value;
+        return field->type == WIRE_VARINT ? STATUS_OK : STATUS_MALFORMED;
+    }
+    if (field->number == FIELD_CORRELATION) {
+        self->correlation = field->value;
+        return field->type == WIRE_FIXED64 ? STATUS_OK : STATUS_MALFORMED;
+    }
+    kind = kind_of(field->number);
+    if (kind == FRAME_NONE) {
+        self->stranger = true;
+        return STATUS_OK;
+    }
+    if (field->type != WIRE_BYTES || self->kind != FRAME_NONE) {
+        return STATUS_MALFORMED; /* Two bodies would be merged, by the rules of protobuf. */
+    }
+    self->kind = kind;
+    self->body = field->bytes;
+    return STATUS_OK;
+}
+
+static enum status envelope_read(struct span bytes, struct envelope *self)
+{
+    struct codec_wire_field field;
+    enum status status = STATUS_OK;
+
+    *self = (struct envelope){0};
+    while (bytes.size > 0 && status == STATUS_OK) {
+        status = codec_wire_next(&bytes, &field);
+        if (status == STATUS_OK) {
+            status = envelope_field(self, &field);
+        }
+    }
+    return status;
+}
+
+static enum status envelope_judge(const struct envelope *self)
+{
+    if (self->version < CODEC_VERSION_OLDEST || self->version > CODEC_VERSION) {
+        return STATUS_VERSION;
+    }
+    if (self->kind == FRAME_NONE) {
+        return self->stranger ? STATUS_VERSION : STATUS_MALFORMED;
+    }
+    return STATUS_OK;
+}
+
+enum status codec_decode(struct codec_arena *arena, struct span bytes, struct frame *out)
+{
+    ProtobufCMessage *message = NULL;
+    struct envelope envelope;
+    enum status status;
+
+    arena_reset(arena);
+    out->version = 0;
+    out->correlation = 0;
+    out->kind = FRAME_NONE;
+    if (bytes.size > CODEC_MAX_FRAME_BYTES) {
+        return STATUS_TOO_LARGE;
+    }
+    status = envelope_read(bytes, &envelope);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    out->version = envelope.version;
+    out->correlation = envelope.correlation;
+    status = envelope_judge(&envelope);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = arena_unpack(arena, bodies[envelope.kind].descriptor, envelope.body.data,
+                          envelope.body.size, &message);
+    if (status == STATUS_OK) {
+        status = bodies[envelope.kind].get(message, arena, out);
+    }
+    if (status == STATUS_OK) {
+        out->kind = envelope.kind;
+    }
+    return status;
+}
+
+static size_t envelope_write(const struct frame *frame, size_t body_size, uint8_t *out)
+{
+    uint32_t version = frame->version != 0 ? frame->version : CODEC_VERSION;
+    size_t used = 0;
+    unsigned i;
+
+    used += codec_wire_put_varint(out + used, codec_wire_tag(FIELD_VERSION, WIRE_VARINT));
+    used += codec_wire_put_varint(out + used, version);
+    if (frame->correlation != 0) {
+        used += codec_wire_put_varint(out + used, codec_wire_tag(FIELD_CORRELATION, WIRE_FIXED64));
+        for (i = 0; i < 64; i += 8) {
+            out[used++] = (uint8_t)(frame->correlation >> i);
+        }
+    }
+    used += codec_wire_put_varint(out + used,
+                                  codec_wire_tag(bodies[frame->kind].number, WIRE_BYTES));
+    used += codec_wire_put_varint(out + used, body_size);
+    return used;
+}
+
+static enum status pack(const struct frame *frame, const ProtobufCMessage *message,
+                        struct buffer *out)
+{
+    size_t size = protobuf_c_message_get_packed_size(message);
+    uint8_t envelope[ENVELOPE_MAX_BYTES];
+    size_t envelope_size = envelope_write(frame, size, envelope);
+    uint8_t *bytes = NULL;
+    enum status status;
+
+    if (size > CODEC_MAX_FRAME_BYTES - envelope_size) {
+        return STATUS_TOO_LARGE;
+    }
+    status = buffer_extend(out, envelope_size + size, &bytes);
+    if (status == STATUS_OK) {
+        memcpy(bytes, envelope, envelope_size);
+        protobuf_c_message_pack(message, bytes + envelope_size);
+    }
+    return status;
+}
+
+enum status codec_encode(const struct frame *frame, struct buffer *out)
+{
+    ProtobufCMessage *message = NULL;
+    struct codec_scratch scratch;
+    enum status status;
+
+    assert(frame->kind > FRAME_NONE && (unsigned)frame->kind < NBODIES);
+    codec_scratch_init(&scratch);
+    status = bodies[frame->kind].put(frame, &scratch, &message);
+    if (status == STATUS_OK) {
+        status = pack(frame, message, out);
+    }
+    codec_scratch_fini(&scratch);
+    return status;
+}

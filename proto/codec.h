@@ -1,0 +1,405 @@
+/* codec.h - every message of orbloom as plain structs, and their way to and from bytes.
+ *
+ * One protobuf message is one ZeroMQ frame, DEALER to ROUTER. proto/orbloom.proto is the
+ * contract between versions; these structs mirror it, so that no other code sees protobuf.
+ *
+ *   client ------ client_request / client_reply, info_request / info_reply ------> router
+ *   router ------ node_request / node_reply, documents, info_request ------------> node
+ *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
+ *   coordinator - fence_request / fence_reply -----------------------------------> node
+ *   client ------ admin_request / admin_reply -----------------------------------> coordinator
+ *   anyone ------ stats_request / stats_reply, error (a refusal) ----------------> anyone
+ *
+ * Units:   times in milliseconds unless named _us; sizes in bytes.
+ * Shape:   planes and bitmaps are uint64_t words, LSB first, ceil(count / 64) of them, spare
+ *          bits 0; on the wire they are ceil(count / 8) bytes, and all-zero planes are left out.
+ *          Arrays of no items may be NULL; texts and planes never are once decoded.
+ * Errors:  codec_decode: STATUS_MALFORMED, STATUS_TOO_LARGE (over the arena's cap or a limit),
+ *          STATUS_VERSION (another version, or a body that this one does not know). On each of
+ *          them .kind is FRAME_NONE, and .version and .correlation are set if they could be
+ *          read, so that a refusal can name what it refuses.
+ *          codec_encode: STATUS_NOMEM, STATUS_TOO_LARGE, STATUS_INVALID (a text that no peer
+ *          would take: not UTF-8, or control characters). Messages of replies are cleaned and
+ *          cut instead. Frames that break the shapes below are defects and asserted.
+ * Owner:   a decoded frame points into the arena and is valid until it is reset or used again;
+ *          a frame to encode borrows everything.
+ * Threads: none; one arena a thread.
+ */
+#ifndef ORBLOOM_PROTO_CODEC_H
+#define ORBLOOM_PROTO_CODEC_H
+
+#include "base/buffer.h"
+#include "base/span.h"
+#include "base/status.h"
+#include "cluster/document.h"
+#include "cluster/seal.h"
+
+enum {
+    CODEC_VERSION = 1,        /* what this build speaks */
+    CODEC_VERSION_OLDEST = 1, /* what it still serves */
+    CODEC_MAX_FRAME_BYTES = 8 << 20,
+    CODEC_MAX_KEYS = 65536,      /* in one client request; also fingerprints in one node request */
+    CODEC_MAX_KEY_BYTES = 65536, /* 64 KiB */
+    CODEC_MAX_SEGMENTS = 4096,
+    CODEC_MAX_DOCUMENTS = 4096, /* in one frame */
+    CODEC_MAX_TEXT_BYTES = 1024,
+};
+
+enum operation { OPERATION_CHECK = 1, OPERATION_ADD = 2 };
+
+/* An add or check of one client, unique through all routers and attempts. */
+struct op_id {
+    uint64_t session[2]; /* random, drawn by the client when it connects */
+    uint64_t sequence;   /* 1, 2, 3... in the session */
+};
+
+/* ---- client and router ---- */
+
+struct client_request {
+    const char *filter; /* its name */
+    uint64_t filter_id; /* 0: whatever the name is bound to */
+    enum operation operation;
+    struct op_id op;
+    uint32_t attempt;    /* 0 the first time */
+    uint32_t timeout_ms; /* from now on; there is no common clock */
+    uint32_t slots;      /* bit set of the replica slots a check may ask; 0: all */
+    struct span keys;    /* one after the other */
+    const uint32_t *lengths;
+    size_t count;
+};
+
+struct client_reply {
+    struct op_id op;
+    uint32_t attempt;    /* echoed: a late answer to an earlier attempt is told apart */
+    enum status status;  /* STATUS_OK, or why some keys are undecided */
+    const char *message; /* cause and remedy; "" when OK */
+    uint64_t filter_id;
+    uint64_t epoch;
+    size_t count;
+    const uint64_t *present; /* the verdict, see cluster/quorum.h */
+    const uint64_t *absent;
+};
+
+/* ---- router and node ---- */
+
+/* Names one immutable list of fingerprints, the same at all replicas; with the segment's
+ * filter, epoch and group. Numbers of one boot are contiguous. */
+struct batch_id {
+    uint64_t boot; /* random, drawn by the router when it starts */
+    uint64_t number;
+};
+
+/* The part of a node request that belongs to one client's operation and one slot group. */
+struct segment {
+    uint64_t tag; /* the router's own, echoed */
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    uint32_t group;
+    enum operation operation;
+    struct op_id op;
+    uint32_t attempt;
+    struct batch_id batch; /* adds only */
+    uint32_t origin_zone;  /* 0: this one */
+    uint32_t count;        /* of fingerprints, following those of the segments before */
+};
+
+struct node_request {
+    const struct segment *segments;
+    size_t nsegments;
+    const uint64_t *fingerprints;
+    size_t count; /* the sum of the segments' counts */
+};
+
+struct segment_reply {
+    uint64_t tag;
+    enum status status;  /* OK, STALE, NEED_DOC, NOT_READY, CONFLICT, FULL, OVERLOADED, DROPPED */
+    uint64_t epoch;      /* OK: the request's; else what the node holds, 0 for nothing */
+    uint64_t epoch_hash; /* of that epoch */
+    enum replica_state state; /* of the group's replica */
+    bool repeated;            /* this batch was, or may have been, executed before */
+    uint32_t count;           /* of keys; 0 unless OK */
+    const uint64_t *present;  /* the vote, see cluster/quorum.h */
+    const uint64_t *absent;
+};
+
+struct node_reply {
+    uint32_t node_id;
+    uint64_t incarnation;
+    const struct segment_reply *segments;
+    size_t nsegments;
+    const struct span *documents; /* signed ones that the router lacks (after STALE) */
+    size_t ndocuments;
+};
+
+/* Signed documents handed on. */
+struct documents {
+    const struct span *items;
+    size_t count;
+};
+
+/* ---- node or router, and coordinator ---- */
+
+enum sync_role { SYNC_ROUTER = 1, SYNC_NODE = 2 };
+
+/* What a node says of its replica of one slot group of one filter. */
+struct replica_report {
+    uint64_t filter_id;
+    uint32_t group;
+    uint32_t node_id; /* set by whoever relays the report */
+    uint64_t incarnation;
+    uint64_t fence; /* lowest epoch still accepted */
+    enum replica_state state;
+    uint64_t bytes;
+    uint64_t keys;      /* estimate of distinct keys from the fill */
+    uint64_t bits_set;  /* in the sampled lines */
+    uint64_t bits_seen; /* bits of the sampled lines; all of them when small */
+    double progress;    /* of building, 0 to 1 */
+};
+
+struct sync_request {
+    enum sync_role role;
+    const char *name;     /* of the process */
+    const char *endpoint; /* nodes: where others reach it */
+    const char *host;
+    const char *zone;
+    uint64_t incarnation;
+    uint64_t memory_limit_bytes;
+    uint64_t memory_used_bytes;
+    uint64_t since; /* the change number up to which the sender holds everything; 0: nothing */
+    const struct replica_report *replicas;
+    size_t nreplicas;
+};
+
+struct sealed_secret {
+    uint64_t filter_id;
+    struct span sealed; /* see cluster/seal.h */
+};
+
+struct sync_reply {
+    enum status status;
+    const char *message;
+    uint64_t change;  /* everything up to here is in this reply or was held before */
+    bool more;        /* ask again at once */
+    uint32_t node_id; /* nodes: the id given; 0 else */
+    const struct span *documents;
+    size_t ndocuments;
+    const struct sealed_secret *secrets; /* routers only */
+    size_t nsecrets;
+};
+
+/* "The store has moved to this change number: ask." */
+struct hint {
+    uint64_t change;
+};
+
+struct fence_request {
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    struct span document; /* the signed document of that epoch */
+};
+
+struct fence_reply {
+    enum status status;
+    uint64_t filter_id;
+    uint64_t epoch; /* the fence as it stands now */
+    uint64_t epoch_hash;
+    uint32_t node_id;
+    uint64_t incarnation;
+    uint64_t position; /* of the fence in the node's log; 0 while nodes keep memory only */
+};
+
+/* ---- client and coordinator ---- */
+
+enum admin_action { ADMIN_CREATE = 1, ADMIN_DROP = 2, ADMIN_STATUS = 3 };
+
+struct create_parameters {
+    uint64_t capacity;
+    double rate;
+    uint64_t max_capacity; /* 0: 64 times capacity */
+    struct quorum_rule rule;
+    enum hash_kind hash;
+    enum when_unavailable when_unavailable;
+    enum when_full when_full;
+    enum keylog keylog;
+    enum durability durability;
+};
+
+struct admin_request {
+    enum admin_action action;
+    uint32_t timeout_ms;
+    const char *name;   /* of a filter; "" for status of all */
+    bool confirmed_off; /* drop: the operator vouches that former incarnations are off */
+    struct create_parameters create;
+};
+
+struct node_summary {
+    uint32_t id;
+    const char *name;
+    const char *host;
+    const char *zone;
+    const char *endpoint;
+    uint64_t incarnation;
+    bool seen;            /* this coordinator has heard of it */
+    uint64_t seen_ago_ms; /* since then */
+    uint64_t memory_limit_bytes;
+    uint64_t memory_used_bytes;
+    uint32_t replicas_full; /* slot groups of filters */
+    uint32_t replicas_joining;
+    uint32_t replicas_building;
+};
+
+struct filter_summary {
+    uint64_t id;
+    const char *name;
+    enum filter_state state;
+    uint64_t revision;
+    uint64_t epoch;
+    uint64_t capacity;
+    uint64_t max_capacity;
+    double rate;
+    struct quorum_rule rule;
+    enum hash_kind hash;
+    enum when_unavailable when_unavailable;
+    enum when_full when_full;
+    enum keylog keylog;
+    enum durability durability;
+    uint32_t nshards;
+    uint32_t ngroups;
+    uint64_t shard_bytes;
+    uint64_t lines; /* per shard */
+    uint32_t z;
+};
+
+struct admin_reply {
+    enum status status;
+    const char *message;
+    bool created; /* false: it existed with the same parameters */
+    const struct filter_summary *filters;
+    size_t nfilters;
+    const struct node_summary *nodes;
+    size_t nnodes;
+    const struct replica_report *replicas;
+    size_t nreplicas;
+};
+
+/* ---- anyone ---- */
+
+/* To a router: describe the filter. To a node: report your replicas of it. */
+struct info_request {
+    const char *filter;
+    uint64_t filter_id; /* nodes go by this one */
+    uint32_t timeout_ms;
+};
+
+struct info_reply {
+    enum status status;
+    const char *message;
+    bool has_filter;
+    struct filter_summary filter;
+    const struct replica_report *replicas;
+    size_t nreplicas;
+};
+
+struct stat_value {
+    const char *name;
+    uint64_t value;
+};
+
+struct stats_reply {
+    const char *program; /* "orbloom-node" */
+    const char *name;    /* of the process */
+    const struct stat_value *values;
+    size_t nvalues;
+};
+
+/* A refusal of a whole frame. */
+struct error_reply {
+    enum status status;
+    const char *message;
+};
+
+enum frame_kind {
+    FRAME_NONE = 0,
+    FRAME_CLIENT_REQUEST,
+    FRAME_CLIENT_REPLY,
+    FRAME_NODE_REQUEST,
+    FRAME_NODE_REPLY,
+    FRAME_DOCUMENTS,
+    FRAME_SYNC_REQUEST,
+    FRAME_SYNC_REPLY,
+    FRAME_HINT,
+    FRAME_FENCE_REQUEST,
+    FRAME_FENCE_REPLY,
+    FRAME_ADMIN_REQUEST,
+    FRAME_ADMIN_REPLY,
+    FRAME_INFO_REQUEST,
+    FRAME_INFO_REPLY,
+    FRAME_STATS_REQUEST, /* has no body */
+    FRAME_STATS_REPLY,
+    FRAME_ERROR,
+};
+
+struct frame {
+    uint32_t version;     /* codec_encode: 0 means CODEC_VERSION */
+    uint64_t correlation; /* the asker's own number, echoed by the answer */
+    enum frame_kind kind;
+    union {
+        struct client_request client_request;
+        struct client_reply client_reply;
+        struct node_request node_request;
+        struct node_reply node_reply;
+        struct documents documents;
+        struct sync_request sync_request;
+        struct sync_reply sync_reply;
+        struct hint hint;
+        struct fence_request fence_request;
+        struct fence_reply fence_reply;
+        struct admin_request admin_request;
+        struct admin_reply admin_reply;
+        struct info_request info_request;
+        struct info_reply info_reply;
+        struct stats_reply stats_reply;
+        struct error_reply error;
+    } body;
+};
+
+/* Memory for one decoded frame: address space of max_bytes, backed as it is used and kept
+ * between frames. About three times the largest frame expected; 64 MiB suffice for any that
+ * codec_encode makes of hot kinds. */
+struct codec_arena;
+
+MUST_USE enum status codec_arena_create(size_t max_bytes, struct codec_arena **out);
+void codec_arena_destroy(struct codec_arena **arena);
+
+/* Decode one frame; what the arena held before is gone. Texts in the result are never NULL and
+ * have no NUL, no control bytes; enums are in range; counts agree with each other. */
+MUST_USE enum status codec_decode(struct codec_arena *arena, struct span bytes, struct frame *out);
+
+/* Append the encoding of `frame` to `out`. */
+MUST_USE enum status codec_encode(const struct frame *frame, struct buffer *out);
+
+/* ---- documents: signed with the cluster key, stored and handed on as bytes ---- */
+
+enum document_kind { DOCUMENT_FILTER = 1, DOCUMENT_NODE_LIST = 2 };
+
+/* Append the signed form. Fills epoch_bytes and epoch_hash when they are missing; uses
+ * epoch_bytes as they are otherwise. Refuses what the peers would refuse: the outcomes of
+ * document_validate() or node_list_validate(); also STATUS_NOMEM, STATUS_TOO_LARGE. */
+MUST_USE enum status codec_filter_document_sign(struct filter_document *document,
+                                                const struct cluster_key *key, struct buffer *out);
+MUST_USE enum status codec_node_list_sign(const struct node_list *list,
+                                          const struct cluster_key *key, struct buffer *out);
+
+/* Which kind of document, by its envelope alone; STATUS_MALFORMED. */
+MUST_USE enum status codec_document_kind(struct span bytes, enum document_kind *kind);
+
+/* Verify the MAC, decode, document_validate(). The result owns its memory (document_fini);
+ * *out is zeroed on error. STATUS_UNAUTHENTIC, MALFORMED, VERSION, NOMEM, TOO_LARGE. */
+MUST_USE enum status codec_filter_document_open(struct span bytes, const struct cluster_key *key,
+                                                struct filter_document *out);
+MUST_USE enum status codec_node_list_open(struct span bytes, const struct cluster_key *key,
+                                          struct node_list *out);
+
+#endif

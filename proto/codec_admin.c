@@ -1,0 +1,250 @@
+/* The operator's conversation with a coordinator. */
+#include "proto/codec_body.h"
+
+#include <math.h>
+
+static void put_create(const struct create_parameters *create, Orbloom__V1__CreateParameters *wire)
+{
+    *wire = (Orbloom__V1__CreateParameters)ORBLOOM__V1__CREATE_PARAMETERS__INIT;
+    wire->capacity = create->capacity;
+    wire->rate = create->rate;
+    wire->max_capacity = create->max_capacity;
+    wire->replicas = create->rule.replicas;
+    wire->write_quorum = create->rule.write;
+    wire->read_quorum = create->rule.read;
+    wire->hash = (Orbloom__V1__HashKind)create->hash;
+    wire->when_unavailable = (Orbloom__V1__WhenUnavailable)create->when_unavailable;
+    wire->when_full = (Orbloom__V1__WhenFull)create->when_full;
+    wire->keylog = (Orbloom__V1__Keylog)create->keylog;
+    wire->durability = (Orbloom__V1__Durability)create->durability;
+}
+
+enum status codec_put_admin_request(const struct frame *frame, struct codec_scratch *scratch,
+                                    ProtobufCMessage **out)
+{
+    const struct admin_request *request = &frame->body.admin_request;
+    Orbloom__V1__AdminRequest *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+
+    if (wire == NULL) {
+        return STATUS_NOMEM;
+    }
+    *wire = (Orbloom__V1__AdminRequest)ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    wire->action = (Orbloom__V1__AdminAction)request->action;
+    wire->timeout_ms = request->timeout_ms;
+    if (request->action == ADMIN_CREATE) {
+        wire->create = codec_scratch_take(scratch, 1, sizeof *wire->create);
+        if (wire->create == NULL) {
+            return STATUS_NOMEM;
+        }
+        put_create(&request->create, wire->create);
+    }
+    *out = &wire->base;
+    return codec_put_text(request->name, &wire->name);
+}
+
+static enum status get_create(const Orbloom__V1__CreateParameters *wire,
+                              struct create_parameters *create)
+{
+    if (wire == NULL || !isfinite(wire->rate) || !codec_enum_known((int)wire->hash, HASH_XXH3) ||
+        !codec_enum_known((int)wire->when_unavailable, WHEN_UNAVAILABLE_MAYBE) ||
+        !codec_enum_known((int)wire->when_full, WHEN_FULL_EXPAND) ||
+        !codec_enum_known((int)wire->keylog, KEYLOG_OFF) ||
+        !codec_enum_known((int)wire->durability, DURABILITY_SYNC)) {
+        return STATUS_MALFORMED;
+    }
+    *create = (struct create_parameters){
+        .capacity = wire->capacity,
+        .rate = wire->rate,
+        .max_capacity = wire->max_capacity,
+        .rule = {wire->replicas, wire->write_quorum, wire->read_quorum},
+        .hash = (enum hash_kind)wire->hash,
+        .when_unavailable = (enum when_unavailable)wire->when_unavailable,
+        .when_full = (enum when_full)wire->when_full,
+        .keylog = (enum keylog)wire->keylog,
+        .durability = (enum durability)wire->durability,
+    };
+    return STATUS_OK;
+}
+
+enum status codec_get_admin_request(const ProtobufCMessage *message, struct codec_arena *arena,
+                                    struct frame *frame)
+{
+    const Orbloom__V1__AdminRequest *wire = (const Orbloom__V1__AdminRequest *)message;
+    struct admin_request *request = &frame->body.admin_request;
+    enum status status = STATUS_OK;
+
+    if (!codec_enum_known((int)wire->action, ADMIN_STATUS)) {
+        return STATUS_MALFORMED;
+    }
+    *request = (struct admin_request){
+        .action = (enum admin_action)wire->action,
+        .timeout_ms = wire->timeout_ms,
+    };
+    if (request->action == ADMIN_CREATE) {
+        status = get_create(wire->create, &request->create);
+    }
+    return status != STATUS_OK ? status : codec_get_text(arena, wire->name, &request->name);
+}
+
+static enum status put_node(const struct node_summary *node, Orbloom__V1__NodeSummary *wire)
+{
+    enum status status;
+
+    *wire = (Orbloom__V1__NodeSummary)ORBLOOM__V1__NODE_SUMMARY__INIT;
+    wire->id = node->id;
+    wire->incarnation = node->incarnation;
+    wire->seen = node->seen;
+    wire->seen_ago_ms = node->seen_ago_ms;
+    wire->memory_limit_bytes = node->memory_limit_bytes;
+    wire->memory_used_bytes = node->memory_used_bytes;
+    wire->replicas_full = node->replicas_full;
+    wire->replicas_joining = node->replicas_joining;
+    wire->replicas_building = node->replicas_building;
+    status = codec_put_text(node->name, &wire->name);
+    status = status != STATUS_OK ? status : codec_put_text(node->host, &wire->host);
+    status = status != STATUS_OK ? status : codec_put_text(node->zone, &wire->zone);
+    return status != STATUS_OK ? status : codec_put_text(node->endpoint, &wire->endpoint);
+}
+
+static enum status put_nodes(const struct admin_reply *reply, struct codec_scratch *scratch,
+                             Orbloom__V1__NodeSummary ***out)
+{
+    size_t n = reply->nnodes;
+    Orbloom__V1__NodeSummary *items = codec_scratch_take(scratch, n, sizeof *items);
+    Orbloom__V1__NodeSummary **list = codec_scratch_take(scratch, n, sizeof *list);
+    enum status status = STATUS_OK;
+    size_t i;
+
+    if (items == NULL || list == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (i = 0; i < n && status == STATUS_OK; i++) {
+        status = put_node(&reply->nodes[i], &items[i]);
+        list[i] = &items[i];
+    }
+    *out = list;
+    return status;
+}
+
+static enum status put_filters(const struct admin_reply *reply, struct codec_scratch *scratch,
+                               Orbloom__V1__FilterSummary ***out)
+{
+    size_t n = reply->nfilters;
+    Orbloom__V1__FilterSummary *items = codec_scratch_take(scratch, n, sizeof *items);
+    Orbloom__V1__FilterSummary **list = codec_scratch_take(scratch, n, sizeof *list);
+    enum status status = STATUS_OK;
+    size_t i;
+
+    if (items == NULL || list == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (i = 0; i < n && status == STATUS_OK; i++) {
+        status = codec_put_filter_summary(&reply->filters[i], &items[i]);
+        list[i] = &items[i];
+    }
+    *out = list;
+    return status;
+}
+
+enum status codec_put_admin_reply(const struct frame *frame, struct codec_scratch *scratch,
+                                  ProtobufCMessage **out)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    Orbloom__V1__AdminReply *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+    enum status status;
+
+    if (wire == NULL) {
+        return STATUS_NOMEM;
+    }
+    *wire = (Orbloom__V1__AdminReply)ORBLOOM__V1__ADMIN_REPLY__INIT;
+    wire->status = (Orbloom__V1__Status)reply->status;
+    wire->created = reply->created;
+    wire->n_filters = reply->nfilters;
+    wire->n_nodes = reply->nnodes;
+    wire->n_replicas = reply->nreplicas;
+    *out = &wire->base;
+    status = codec_put_message(scratch, reply->message, &wire->message);
+    status = status != STATUS_OK ? status : put_filters(reply, scratch, &wire->filters);
+    status = status != STATUS_OK ? status : put_nodes(reply, scratch, &wire->nodes);
+    return status != STATUS_OK
+               ? status
+               : codec_put_reports(scratch, reply->replicas, reply->nreplicas, &wire->replicas);
+}
+
+static enum status get_node(struct codec_arena *arena, const Orbloom__V1__NodeSummary *wire,
+                            struct node_summary *node)
+{
+    enum status status;
+
+    *node = (struct node_summary){
+        .id = wire->id,
+        .incarnation = wire->incarnation,
+        .seen = wire->seen,
+        .seen_ago_ms = wire->seen_ago_ms,
+        .memory_limit_bytes = wire->memory_limit_bytes,
+        .memory_used_bytes = wire->memory_used_bytes,
+        .replicas_full = wire->replicas_full,
+        .replicas_joining = wire->replicas_joining,
+        .replicas_building = wire->replicas_building,
+    };
+    status = codec_get_text(arena, wire->name, &node->name);
+    status = status != STATUS_OK ? status : codec_get_text(arena, wire->host, &node->host);
+    status = status != STATUS_OK ? status : codec_get_text(arena, wire->zone, &node->zone);
+    return status != STATUS_OK ? status : codec_get_text(arena, wire->endpoint, &node->endpoint);
+}
+
+static enum status get_nodes(struct codec_arena *arena, const Orbloom__V1__AdminReply *wire,
+                             const struct node_summary **out)
+{
+    struct node_summary *items = arena_take(arena, wire->n_nodes, sizeof *items);
+    enum status status = STATUS_OK;
+    size_t i;
+
+    if (items == NULL) {
+        return STATUS_TOO_LARGE;
+    }
+    for (i = 0; i < wire->n_nodes && status == STATUS_OK; i++) {
+        status = get_node(arena, wire->nodes[i], &items[i]);
+    }
+    *out = items;
+    return status;
+}
+
+static enum status get_filters(struct codec_arena *arena, const Orbloom__V1__AdminReply *wire,
+                               const struct filter_summary **out)
+{
+    struct filter_summary *items = arena_take(arena, wire->n_filters, sizeof *items);
+    enum status status = STATUS_OK;
+    size_t i;
+
+    if (items == NULL) {
+        return STATUS_TOO_LARGE;
+    }
+    for (i = 0; i < wire->n_filters && status == STATUS_OK; i++) {
+        status = codec_get_filter_summary(arena, wire->filters[i], &items[i]);
+    }
+    *out = items;
+    return status;
+}
+
+enum status codec_get_admin_reply(const ProtobufCMessage *message, struct codec_arena *arena,
+                                  struct frame *frame)
+{
+    const Orbloom__V1__AdminReply *wire = (const Orbloom__V1__AdminReply *)message;
+    struct admin_reply *reply = &frame->body.admin_reply;
+    enum status status;
+
+    *reply = (struct admin_reply){
+        .status = status_from_wire((unsigned)wire->status),
+        .created = wire->created,
+        .nfilters = wire->n_filters,
+        .nnodes = wire->n_nodes,
+        .nreplicas = wire->n_replicas,
+    };
+    status = codec_get_text(arena, wire->message, &reply->message);
+    status = status != STATUS_OK ? status : get_filters(arena, wire, &reply->filters);
+    status = status != STATUS_OK ? status : get_nodes(arena, wire, &reply->nodes);
+    return status != STATUS_OK
+               ? status
+               : codec_get_reports(arena, wire->replicas, wire->n_replicas, &reply->replicas);
+}

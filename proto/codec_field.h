@@ -1,0 +1,74 @@
+/* codec_field.h - private to proto/: the kinds of fields that many messages share.
+ *
+ * put: from our structs to protobuf-c's, which borrow. get: the way back, validated, into the
+ * arena; what a get returns is never NULL, not even for nothing.
+ *
+ * Errors:  put STATUS_NOMEM, STATUS_TOO_LARGE, STATUS_INVALID (a text that may not travel);
+ *          get STATUS_MALFORMED, STATUS_TOO_LARGE.
+ */
+#ifndef ORBLOOM_PROTO_CODEC_FIELD_H
+#define ORBLOOM_PROTO_CODEC_FIELD_H
+
+#include "proto/arena.h"
+#include "proto/codec.h"
+#include "proto/codec_scratch.h"
+#include "proto/orbloom.pb-c.h"
+
+static inline size_t codec_plane_words(size_t count)
+{
+    return (count + 63) / 64;
+}
+
+/* Enums start at 1: 0 on the wire is a field left out. */
+static inline bool codec_enum_known(int value, int last)
+{
+    return value >= 1 && value <= last;
+}
+
+static inline ProtobufCBinaryData codec_put_span(struct span bytes)
+{
+    return (ProtobufCBinaryData){.len = bytes.size, .data = (uint8_t *)bytes.data};
+}
+
+static inline struct span codec_get_span(ProtobufCBinaryData data)
+{
+    return span_of(data.len > 0 ? (const void *)data.data : "", data.len);
+}
+
+/* NULL reads as "". */
+MUST_USE enum status codec_put_text(const char *text, ProtobufCBinaryData *out);
+
+/* Never refused: an explanation is cleaned and cut rather than lost. */
+MUST_USE enum status codec_put_message(struct codec_scratch *scratch, const char *text,
+                                       ProtobufCBinaryData *out);
+
+MUST_USE enum status codec_get_text(struct codec_arena *arena, ProtobufCBinaryData data,
+                                    const char **out);
+
+/* NULL and all-zero planes are left out. */
+ProtobufCBinaryData codec_put_plane(const uint64_t *words, size_t count);
+
+MUST_USE enum status codec_get_plane(struct codec_arena *arena, ProtobufCBinaryData data,
+                                     size_t count, const uint64_t **out);
+
+/* Signed documents, at most CODEC_MAX_DOCUMENTS of at most DOCUMENT_MAX_BYTES. */
+MUST_USE enum status codec_put_documents(struct codec_scratch *scratch, const struct span *items,
+                                         size_t count, ProtobufCBinaryData **out);
+MUST_USE enum status codec_get_documents(struct codec_arena *arena,
+                                         const ProtobufCBinaryData *items, size_t count,
+                                         const struct span **out);
+
+MUST_USE enum status codec_put_reports(struct codec_scratch *scratch,
+                                       const struct replica_report *reports, size_t count,
+                                       Orbloom__V1__ReplicaReport ***out);
+MUST_USE enum status codec_get_reports(struct codec_arena *arena,
+                                       Orbloom__V1__ReplicaReport *const *reports, size_t count,
+                                       const struct replica_report **out);
+
+MUST_USE enum status codec_put_filter_summary(const struct filter_summary *summary,
+                                              Orbloom__V1__FilterSummary *out);
+MUST_USE enum status codec_get_filter_summary(struct codec_arena *arena,
+                                              const Orbloom__V1__FilterSummary *wire,
+                                              struct filter_summary *out);
+
+#endif
