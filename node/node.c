@@ -1,0 +1,202 @@
+#include "base/heap.h"
+#include "node/node_private.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { BUILD_SLICE_BYTES = 4 << 20, NODE_ARENA_BYTES = 64 << 20 };
+
+static const struct counter_def counter_defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+    NODE_COUNTERS(X)
+#undef X
+};
+
+struct counter_table node_counters(void)
+{
+    return (struct counter_table){.defs = counter_defs, .count = NODE_NCOUNTERS};
+}
+
+enum status node_create(const struct node_config *config, const struct effects *effects,
+                        struct node **out)
+{
+    struct node *self = heap_zalloc(1, sizeof *self);
+    enum status status;
+
+    assert(*out == NULL);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->config = *config;
+    self->effects = *effects;
+    buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
+    status = codec_arena_create(NODE_ARENA_BYTES, &self->arena);
+    if (status != STATUS_OK) {
+        goto fail;
+    }
+    self->replies = heap_zalloc(CODEC_MAX_SEGMENTS, sizeof *self->replies);
+    if (self->replies == NULL) {
+        status = STATUS_NOMEM;
+        goto fail;
+    }
+    /* Never 0, which means "any" where members are compared. */
+    self->incarnation = effects->random(effects->context) | 1;
+    self->counters[NODE_incarnation] = self->incarnation;
+    *out = self;
+    return STATUS_OK;
+
+fail:
+    node_destroy(&self);
+    return status;
+}
+
+static void hosted_filter_destroy(struct hosted_filter *hosted)
+{
+    if (hosted != NULL) {
+        replica_set_destroy(&hosted->set);
+        heap_free(hosted);
+    }
+}
+
+void node_destroy(struct node **node)
+{
+    struct node *self = *node;
+
+    *node = NULL;
+    if (self == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < self->documents.count; i++) {
+        hosted_filter_destroy(self->documents.by_id[i]->attachment);
+    }
+    document_cache_fini(&self->documents);
+    codec_arena_destroy(&self->arena);
+    buffer_fini(&self->out);
+    heap_free(self->words);
+    heap_free(self->replies);
+    heap_free(self);
+}
+
+bool node_registered(const struct node *node)
+{
+    return node->id != 0;
+}
+
+void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame)
+{
+    buffer_clear(&self->out);
+    if (codec_encode(frame, &self->out) != STATUS_OK ||
+        self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
+        node_count(self, NODE_replies_dropped_total);
+    }
+}
+
+static void refuse_frame(struct node *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame, enum status status)
+{
+    struct frame answer = {
+        .correlation = frame->correlation,
+        .kind = FRAME_ERROR,
+        .body.error = {.status = status, .message = status_meaning(status)},
+    };
+
+    node_count(self, status == STATUS_VERSION ? NODE_version_total : NODE_malformed_total);
+    log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
+                status_meaning(status), frame->version);
+    if (from != NULL) {
+        node_reply_frame(self, from, &answer);
+    }
+}
+
+static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
+{
+    struct node *self = context;
+    struct frame frame = {0};
+    enum status status = codec_decode(self->arena, bytes, &frame);
+
+    if (status != STATUS_OK) {
+        refuse_frame(self, now_us, from, &frame, status);
+    } else if (frame.kind == FRAME_NODE_REQUEST) {
+        node_on_node_request(self, from, &frame);
+    } else if (frame.kind == FRAME_DOCUMENTS) {
+        for (size_t i = 0; i < frame.body.documents.count; i++) {
+            node_take_document(self, now_us, frame.body.documents.items[i]);
+        }
+    } else if (frame.kind == FRAME_FENCE_REQUEST) {
+        node_on_fence_request(self, now_us, from, &frame);
+    } else if (frame.kind == FRAME_INFO_REQUEST) {
+        node_on_info_request(self, from, &frame);
+    } else if (frame.kind == FRAME_STATS_REQUEST) {
+        node_on_stats_request(self, from, &frame);
+    } else {
+        refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
+    }
+}
+
+static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
+{
+    struct node *self = context; /* All its links lead to coordinators. */
+    struct frame frame = {0};
+    enum status status = codec_decode(self->arena, bytes, &frame);
+
+    (void)link;
+    if (status != STATUS_OK) {
+        refuse_frame(self, now_us, NULL, &frame, status);
+    } else if (frame.kind == FRAME_SYNC_REPLY) {
+        node_on_sync_reply(self, now_us, &frame.body.sync_reply);
+    } else if (frame.kind == FRAME_HINT) {
+        node_on_hint(self, now_us, &frame.body.hint);
+    } else if (frame.kind == FRAME_ERROR) {
+        log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "the coordinator refused a frame: %s",
+                    frame.body.error.message);
+    } else {
+        refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
+    }
+}
+
+static void turn(void *context, uint64_t now_us)
+{
+    (void)context;
+    (void)now_us;
+}
+
+static uint64_t next_us(void *context)
+{
+    const struct node *self = context;
+
+    return self->next_sync_us;
+}
+
+static void on_time(void *context, uint64_t now_us)
+{
+    struct node *self = context;
+
+    if (now_us >= self->next_sync_us) {
+        node_sync(self, now_us);
+    }
+}
+
+static bool work(void *context, uint64_t now_us)
+{
+    struct node *self = context;
+    bool was_building = self->building;
+    bool more = node_build(self, BUILD_SLICE_BYTES);
+
+    if (was_building && !more) {
+        self->next_sync_us = now_us; /* Tell the coordinator at once that replicas are ready. */
+    }
+    return more;
+}
+
+struct actor node_actor(struct node *node)
+{
+    return (struct actor){
+        .self = node,
+        .on_request = on_request,
+        .on_answer = on_answer,
+        .turn = turn,
+        .next_us = next_us,
+        .time = on_time,
+        .work = work,
+    };
+}

@@ -1,0 +1,51 @@
+/* node.h - a filter node: shard replicas that take adds and answer checks. The pure core.
+ *
+ * A node does by itself what the newest valid document that it holds says: it builds the
+ * arrays of its slots, answers requests of the document's epoch, fences older ones, and
+ * frees what a dropped filter held. It asks the coordinators for documents and reports
+ * its replicas to them; routers hand it documents too.
+ *
+ * A replica is kept in memory only for now: a started node is a new incarnation, and
+ * slots that name its former one are JOINING (they take writes and count for nothing).
+ *
+ * Promise: a replica answers "absent" only if it is FULL, ready, of the asked epoch, and
+ *          none of its keys' fingerprints was ever accepted here. Never while building.
+ * Errors:  node_create: STATUS_NOMEM.
+ * Owner:   node_create()'s caller calls node_destroy(). The configuration is copied.
+ * Threads: none; one thread drives a node.
+ */
+#ifndef ORBLOOM_NODE_NODE_H
+#define ORBLOOM_NODE_NODE_H
+
+#include "base/actor.h"
+#include "base/counter.h"
+#include "cluster/document.h"
+#include "cluster/seal.h"
+
+enum { NODE_MAX_COORDINATORS = 8 };
+
+struct node_config {
+    char name[DOCUMENT_NAME_BYTES];
+    char host[DOCUMENT_NAME_BYTES];
+    char zone[DOCUMENT_NAME_BYTES];
+    char endpoint[DOCUMENT_TEXT_BYTES]; /* where others reach this node */
+    char coordinators[NODE_MAX_COORDINATORS][DOCUMENT_TEXT_BYTES];
+    uint32_t ncoordinators;
+    struct cluster_key key;
+    uint64_t memory_limit_bytes; /* for arrays */
+    uint64_t sync_interval_us;   /* how often it asks and reports */
+};
+
+struct node;
+
+MUST_USE enum status node_create(const struct node_config *config, const struct effects *effects,
+                                 struct node **out);
+void node_destroy(struct node **node);
+struct actor node_actor(struct node *node);
+
+/* Some coordinator has given this node its id. */
+bool node_registered(const struct node *node);
+
+struct counter_table node_counters(void);
+
+#endif

@@ -1,0 +1,91 @@
+#include "base/heap.h"
+#include "node/node_private.h"
+
+/* Lines looked at for one filter's estimate of keys: 64 MiB, a few milliseconds. */
+enum { INFO_SAMPLE_LINES = 1 << 20 };
+
+void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame)
+{
+    const struct fence_request *request = &frame->body.fence_request;
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_FENCE_REPLY};
+    struct fence_reply *reply = &answer.body.fence_reply;
+    const struct document_entry *entry;
+
+    if (request->document.size > 0) {
+        node_take_document(self, now_us, request->document);
+    }
+    entry = document_cache_find(&self->documents, request->filter_id);
+    *reply = (struct fence_reply){
+        .status = STATUS_NEED_DOC,
+        .filter_id = request->filter_id,
+        .node_id = self->id,
+        .incarnation = self->incarnation,
+    };
+    if (entry != NULL && entry->attachment != NULL && !entry->conflict) {
+        const struct hosted_filter *hosted = entry->attachment;
+
+        reply->epoch = hosted->fence.epoch;
+        reply->epoch_hash = entry->document.epoch_hash;
+        /* A fence past the epoch asked for is as good; a bare number never raises one. */
+        if (hosted->fence.epoch > request->epoch ||
+            (hosted->fence.epoch == request->epoch && reply->epoch_hash == request->epoch_hash)) {
+            reply->status = STATUS_OK;
+            node_count(self, NODE_fences_total);
+        }
+    }
+    node_reply_frame(self, from, &answer);
+}
+
+void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents,
+                                                             frame->body.info_request.filter_id);
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    struct replica_report *reports = NULL;
+    size_t nreports = 0;
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_INFO_REPLY};
+
+    if (hosted != NULL && hosted->set != NULL) {
+        const struct replica_set *set = hosted->set;
+
+        reports = heap_zalloc(set->ngroups, sizeof *reports);
+        for (uint32_t group = 0; reports != NULL && group < set->ngroups; group++) {
+            if (set->groups[group].hosted) {
+                struct replica_report *report = &reports[nreports++];
+
+                replica_set_report(set, &entry->document, group, INFO_SAMPLE_LINES / set->ngroups,
+                                   report);
+                report->node_id = self->id;
+                report->incarnation = self->incarnation;
+                report->fence = hosted->fence.epoch;
+            }
+        }
+    }
+    answer.body.info_reply = (struct info_reply){
+        .status = nreports > 0 ? STATUS_OK : STATUS_NOT_READY,
+        .message = "",
+        .replicas = reports,
+        .nreplicas = nreports,
+    };
+    node_reply_frame(self, from, &answer);
+    heap_free(reports);
+}
+
+void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame)
+{
+    struct counter_table table = node_counters();
+    struct stat_value values[NODE_NCOUNTERS];
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_STATS_REPLY};
+
+    for (size_t i = 0; i < table.count; i++) {
+        values[i] = (struct stat_value){.name = table.defs[i].name, .value = self->counters[i]};
+    }
+    answer.body.stats_reply = (struct stats_reply){
+        .program = "orbloom-node",
+        .name = self->config.name,
+        .values = values,
+        .nvalues = table.count,
+    };
+    node_reply_frame(self, from, &answer);
+}

@@ -1,0 +1,130 @@
+#include "base/heap.h"
+#include "node/node_private.h"
+
+enum {
+    SYNC_MAX_REPORTS = 4096,
+    CONNECT_POLL_US = 50000, /* how soon to try again while nobody is connected */
+};
+
+/* One report a hosted slot group; without a look at the arrays, which would take too long. */
+static size_t collect_reports(const struct node *self, struct replica_report *reports)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct document_entry *entry = self->documents.by_id[i];
+        const struct hosted_filter *hosted = entry->attachment;
+
+        if (hosted == NULL || hosted->set == NULL) {
+            continue;
+        }
+        for (uint32_t group = 0; group < hosted->set->ngroups && count < SYNC_MAX_REPORTS;
+             group++) {
+            if (hosted->set->groups[group].hosted) {
+                reports[count] = (struct replica_report){
+                    .node_id = self->id,
+                    .incarnation = self->incarnation,
+                    .fence = hosted->fence.epoch,
+                };
+                replica_set_report(hosted->set, &entry->document, group, 0, &reports[count]);
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
+/* Send to the coordinator whose turn it is, or the next one that is connected: all of them
+ * hear of every node, and a dead one costs nothing. */
+static bool send_in_turn(struct node *self, struct span frame)
+{
+    for (uint32_t i = 0; i < self->config.ncoordinators; i++) {
+        uint32_t which = self->coordinator++ % self->config.ncoordinators;
+        uint32_t *link = &self->links[which];
+
+        if (*link == 0) {
+            *link = self->effects.link_open(self->effects.context,
+                                            self->config.coordinators[which]);
+        }
+        if (*link != 0 && self->effects.send(self->effects.context, *link, frame) == STATUS_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void host_what_waits(struct node *self)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        struct document_entry *entry = self->documents.by_id[i];
+        const struct hosted_filter *hosted = entry->attachment;
+
+        if (hosted == NULL ||
+            (hosted->set == NULL && entry->document.content.state == FILTER_ACTIVE)) {
+            node_apply(self, entry);
+        }
+    }
+}
+
+void node_sync(struct node *self, uint64_t now_us)
+{
+    struct replica_report *reports = heap_alloc(SYNC_MAX_REPORTS, sizeof *reports);
+    struct frame frame = {.kind = FRAME_SYNC_REQUEST};
+
+    self->next_sync_us = now_us + self->config.sync_interval_us;
+    host_what_waits(self);
+    if (reports == NULL) {
+        return; /* The next interval tries again. */
+    }
+    frame.body.sync_request = (struct sync_request){
+        .role = SYNC_NODE,
+        .name = self->config.name,
+        .endpoint = self->config.endpoint,
+        .host = self->config.host,
+        .zone = self->config.zone,
+        .incarnation = self->incarnation,
+        .memory_limit_bytes = self->config.memory_limit_bytes,
+        .memory_used_bytes = self->memory_used_bytes,
+        .since = self->since,
+        .replicas = reports,
+        .nreplicas = collect_reports(self, reports),
+    };
+    buffer_clear(&self->out);
+    if (codec_encode(&frame, &self->out) == STATUS_OK &&
+        !send_in_turn(self, buffer_span(&self->out))) {
+        self->next_sync_us = now_us + CONNECT_POLL_US;
+    }
+    heap_free(reports);
+}
+
+void node_on_sync_reply(struct node *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    if (reply->status != STATUS_OK) {
+        log_limited(&self->bad_frame_limit, now_us, LOG_ERROR,
+                    "the coordinator refuses this node: %s: %s", status_code(reply->status),
+                    reply->message);
+        return;
+    }
+    if (reply->node_id != 0 && self->id == 0) {
+        self->id = reply->node_id;
+        log_line(LOG_INFO, "registered as node %u, incarnation %016llx", self->id,
+                 (unsigned long long)self->incarnation);
+    }
+    for (size_t i = 0; i < reply->ndocuments; i++) {
+        node_take_document(self, now_us, reply->documents[i]);
+    }
+    if (reply->change > self->since) {
+        self->since = reply->change;
+    }
+    host_what_waits(self);
+    if (reply->more) {
+        self->next_sync_us = now_us;
+    }
+}
+
+void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint)
+{
+    if (hint->change > self->since) {
+        self->next_sync_us = now_us;
+    }
+}

@@ -1,0 +1,259 @@
+#include "node/replica.h"
+
+#include "base/heap.h"
+#include "filter/sizing.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { PAGE_BYTES = 4096 };
+
+#define HUGE_FROM_BYTES (UINT64_C(256) << 20)
+
+/* Shards fill binomially around their share; the sum over a group is closer to its mean, and
+ * three standard deviations more than the mean change the rate of a full filter by less
+ * than the tenth that sizing keeps back. */
+static uint64_t group_capacity(uint64_t capacity, uint32_t nshards, uint32_t nshards_all)
+{
+    double share = (double)capacity * nshards / nshards_all;
+    double deviation = sqrt(share * (1 - (double)nshards / nshards_all));
+
+    return (uint64_t)ceil(share + 3 * deviation);
+}
+
+static bool hosts_shard(const struct replica_set *self, const struct filter_document *document,
+                        uint32_t shard)
+{
+    return self->groups[document->content.group_of_shard[shard]].hosted;
+}
+
+/* Returns how many shards are hosted here. */
+static uint32_t fill_groups(struct replica_set *self, const struct filter_document *document,
+                            uint32_t node, uint64_t incarnation)
+{
+    uint32_t hosted = 0;
+
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        self->groups[document->content.group_of_shard[shard]].nshards++;
+    }
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        group->hosted = document_slot_of(document, i, node, 0) >= 0;
+        group->full = document_slot_of(document, i, node, incarnation) >= 0;
+        group->keys_capacity = group_capacity(document_generation(document)->capacity,
+                                              group->nshards, self->nshards);
+        hosted += group->hosted ? group->nshards : 0;
+    }
+    return hosted;
+}
+
+enum status replica_set_create(const struct filter_document *document, uint32_t node,
+                               uint64_t incarnation, uint64_t room_bytes, struct replica_set **out)
+{
+    struct replica_set *self = heap_zalloc(1, sizeof *self);
+    enum status status = STATUS_NOMEM;
+    uint32_t hosted;
+
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->geometry = document_generation(document)->geometry;
+    self->shard_bytes = document_shard_bytes(document);
+    self->nshards = document_nshards(document);
+    self->ngroups = document->content.ngroups;
+    self->shards = heap_zalloc(self->nshards, sizeof *self->shards);
+    self->groups = heap_zalloc(self->ngroups, sizeof *self->groups);
+    if (self->shards == NULL || self->groups == NULL) {
+        goto fail;
+    }
+    hosted = fill_groups(self, document, node, incarnation);
+    self->bytes = hosted * self->shard_bytes;
+    if (self->bytes > room_bytes) {
+        status = STATUS_NO_SPACE;
+        goto fail;
+    }
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        if (hosts_shard(self, document, shard)) {
+            self->shards[shard] = heap_pages_alloc(self->shard_bytes,
+                                                   self->bytes >= HUGE_FROM_BYTES);
+            if (self->shards[shard] == NULL) {
+                goto fail;
+            }
+        }
+    }
+    if (hosted == 0) {
+        replica_set_destroy(&self);
+    }
+    *out = self;
+    return STATUS_OK;
+
+fail:
+    replica_set_destroy(&self);
+    return status;
+}
+
+void replica_set_destroy(struct replica_set **set)
+{
+    struct replica_set *self = *set;
+
+    *set = NULL;
+    if (self == NULL) {
+        return;
+    }
+    for (uint32_t shard = 0; self->shards != NULL && shard < self->nshards; shard++) {
+        heap_pages_free(self->shards[shard], self->shard_bytes);
+    }
+    heap_free(self->shards);
+    heap_free(self->groups);
+    heap_free(self);
+}
+
+bool replica_set_ready(const struct replica_set *self)
+{
+    return self->built_shards == self->nshards;
+}
+
+bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
+{
+    while (!replica_set_ready(self) && slice_bytes > 0) {
+        uint8_t *array = self->shards[self->built_shards];
+        uint64_t left = array != NULL ? self->shard_bytes - self->built_bytes : 0;
+        uint64_t step = left < slice_bytes ? left : slice_bytes;
+
+        for (uint64_t at = 0; at < step; at += PAGE_BYTES) {
+            /* A store makes the kernel give the page now; the array stays zero. */
+            *(volatile uint8_t *)(array + self->built_bytes + at) = 0;
+        }
+        self->built_bytes += step;
+        slice_bytes -= step;
+        if (left == step) {
+            self->built_shards++;
+            self->built_bytes = 0;
+        }
+    }
+    return !replica_set_ready(self);
+}
+
+enum replica_state replica_set_state(const struct replica_set *self, uint32_t group)
+{
+    if (self == NULL || group >= self->ngroups || !self->groups[group].hosted) {
+        return REPLICA_NONE;
+    }
+    if (!replica_set_ready(self)) {
+        return REPLICA_BUILDING;
+    }
+    return self->groups[group].full ? REPLICA_FULL : REPLICA_JOINING;
+}
+
+/* A wrong fingerprint would touch an array that is not here. */
+static bool belongs(const struct replica_set *self, const struct filter_document *document,
+                    const struct segment *segment, const uint64_t *fingerprints)
+{
+    const uint16_t *group_of_shard = document->content.group_of_shard;
+    bool all = true;
+
+    for (uint32_t i = 0; i < segment->count; i++) {
+        uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[i]);
+
+        all &= group_of_shard[shard] == segment->group;
+    }
+    return all;
+}
+
+/* Turn "bits were set" into the planes of a vote. */
+static void vote(const struct segment *segment, bool full, uint64_t *present, uint64_t *absent)
+{
+    uint32_t nwords = (segment->count + 63) / 64;
+
+    for (uint32_t i = 0; i < nwords; i++) {
+        uint32_t left = segment->count - i * 64;
+        uint64_t mask = left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
+
+        absent[i] = full ? ~present[i] & mask : mask;
+        present[i] = full ? present[i] : mask;
+    }
+}
+
+static uint64_t count_set(const uint64_t *words, uint32_t nwords)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < nwords; i++) {
+        sum += (uint64_t)__builtin_popcountll(words[i]);
+    }
+    return sum;
+}
+
+enum status replica_set_execute(struct replica_set *self, const struct filter_document *document,
+                                const struct segment *segment, const uint64_t *fingerprints,
+                                uint64_t *present, uint64_t *absent)
+{
+    enum replica_state state = replica_set_state(self, segment->group);
+    struct lines_view view;
+    struct replica_group *group;
+
+    if (state == REPLICA_NONE || state == REPLICA_BUILDING ||
+        (state == REPLICA_JOINING && segment->operation == OPERATION_CHECK)) {
+        return STATUS_NOT_READY;
+    }
+    if (!belongs(self, document, segment, fingerprints)) {
+        return STATUS_INVALID;
+    }
+    view = (struct lines_view){.geometry = self->geometry, .shards = self->shards};
+    group = &self->groups[segment->group];
+    if (segment->operation == OPERATION_CHECK) {
+        lines_check(&view, fingerprints, segment->count, present);
+    } else {
+        if (group->keys >= group->keys_capacity) {
+            return STATUS_FULL;
+        }
+        lines_add(&view, fingerprints, segment->count, present);
+        group->keys += segment->count - count_set(present, (segment->count + 63) / 64);
+    }
+    vote(segment, state == REPLICA_FULL, present, absent);
+    return STATUS_OK;
+}
+
+/* Popcount evenly spaced pages of the group's shards, or all when they are few. */
+static void sample(const struct replica_set *self, const struct filter_document *document,
+                   uint32_t group, uint64_t sample_lines, struct replica_report *report)
+{
+    uint64_t pages = self->shard_bytes / PAGE_BYTES;
+    uint64_t wanted = sample_lines / LINES_PER_PAGE /
+                      (self->groups[group].nshards > 0 ? self->groups[group].nshards : 1);
+    uint64_t take = wanted < 1 ? 1 : (wanted < pages ? wanted : pages);
+
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        if (document->content.group_of_shard[shard] != group) {
+            continue;
+        }
+        for (uint64_t i = 0; i < take; i++) {
+            const uint8_t *page = self->shards[shard] + i * pages / take * PAGE_BYTES;
+
+            report->bits_set += lines_popcount(page, PAGE_BYTES);
+            report->bits_seen += (uint64_t)PAGE_BYTES * 8;
+        }
+    }
+}
+
+void replica_set_report(const struct replica_set *self, const struct filter_document *document,
+                        uint32_t group, uint64_t sample_lines, struct replica_report *report)
+{
+    uint64_t bytes = self->groups[group].nshards * self->shard_bytes;
+
+    report->filter_id = document->id;
+    report->group = group;
+    report->state = replica_set_state(self, group);
+    report->bytes = bytes;
+    report->keys = self->groups[group].keys;
+    report->progress = self->nshards > 0 ? (double)self->built_shards / (double)self->nshards : 1.0;
+    if (sample_lines > 0 && replica_set_ready(self)) {
+        double keys;
+
+        sample(self, document, group, sample_lines, report);
+        keys = (double)sizing_estimate_keys(report->bits_set, report->bits_seen, self->geometry.z);
+        report->keys = (uint64_t)llround(keys * (double)bytes * 8 / (double)report->bits_seen);
+    }
+}

@@ -1,0 +1,70 @@
+/* replica.h - what a node holds of one filter: the arrays of its shards, and their state.
+ *
+ * A replica set is built from a document in slices: shard by shard the array is allocated and
+ * faulted in, so that no request ever waits for the kernel's zeroing. Until all arrays stand
+ * every slot group is BUILDING.
+ *
+ * Shape:   shards[] has one pointer a shard, NULL for those not hosted here.
+ * Errors:  STATUS_NO_SPACE when the node's limit does not suffice; STATUS_NOMEM.
+ * Owner:   replica_set_create()'s caller calls replica_set_destroy().
+ * Threads: none; plain stores, one thread.
+ */
+#ifndef ORBLOOM_NODE_REPLICA_H
+#define ORBLOOM_NODE_REPLICA_H
+
+#include "cluster/document.h"
+#include "cluster/fence.h"
+#include "proto/codec.h"
+
+#include <stdbool.h>
+
+struct replica_group {
+    bool hosted;
+    bool full;              /* the slot names this very incarnation */
+    uint32_t nshards;       /* of the group */
+    uint64_t keys;          /* adds accepted that were new here */
+    uint64_t keys_capacity; /* more adds are refused */
+};
+
+struct replica_set {
+    struct geometry geometry;
+    uint64_t shard_bytes;
+    uint64_t bytes; /* of all hosted shards */
+    uint32_t nshards;
+    uint8_t **shards;
+    struct replica_group *groups;
+    uint32_t ngroups;
+    uint32_t built_shards; /* shards below this one are ready */
+    uint64_t built_bytes;  /* of the shard being built */
+};
+
+/* Nothing hosted here gives *out = NULL and STATUS_OK. `room_bytes`: what the limit leaves. */
+MUST_USE enum status replica_set_create(const struct filter_document *document, uint32_t node,
+                                        uint64_t incarnation, uint64_t room_bytes,
+                                        struct replica_set **out);
+void replica_set_destroy(struct replica_set **set);
+
+/* Build at most `slice_bytes` more; true while more is left. STATUS_NOMEM shows as no progress
+ * and is tried again. */
+bool replica_set_build(struct replica_set *self, uint64_t slice_bytes);
+
+bool replica_set_ready(const struct replica_set *self);
+
+/* State of a slot group; `self` may be NULL: not hosted. */
+enum replica_state replica_set_state(const struct replica_set *self, uint32_t group);
+
+/* Execute one segment's fingerprints. Planes: ceil(count / 64) words each, see quorum.h.
+ * OK · NOT_READY · FULL · INVALID (a fingerprint of another slot group). Nothing is written
+ * unless OK. */
+MUST_USE enum status replica_set_execute(struct replica_set *self,
+                                         const struct filter_document *document,
+                                         const struct segment *segment,
+                                         const uint64_t *fingerprints, uint64_t *present,
+                                         uint64_t *absent);
+
+/* Fill the report of a group. `sample_lines`: how many lines to look at for the estimate of
+ * keys; 0: none, the count of new adds is reported. */
+void replica_set_report(const struct replica_set *self, const struct filter_document *document,
+                        uint32_t group, uint64_t sample_lines, struct replica_report *report);
+
+#endif

@@ -1,0 +1,176 @@
+#include "node/shell_options.h"
+
+#include "runtime/file.h"
+#include "runtime/process.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FIELD(name)  offsetof(struct node_settings, name)
+#define BYTES(name)  sizeof(((struct node_settings *)NULL)->name)
+#define MS           UINT64_C(1000)
+#define SECOND       UINT64_C(1000000)
+#define MIB          (UINT64_C(1) << 20)
+#define TIB          (UINT64_C(1) << 40)
+#define MEMORY_SHARE 0.8 /* of what is available at start, for memory_limit = "auto" */
+
+static const struct option options[] = {
+    {
+        .name = "name",
+        .kind = OPTION_NAME,
+        .offset = FIELD(config.name),
+        .size = BYTES(config.name),
+        .min = 1,
+        .unit = "",
+        .range = "1 to 128 of A-Z a-z 0-9 . _ : -",
+        .help = "this node's identity, unique in the cluster and kept for good",
+    },
+    {
+        .name = "listen",
+        .kind = OPTION_ENDPOINT,
+        .offset = FIELD(listen),
+        .size = BYTES(listen),
+        .min = 1,
+        .unit = "endpoint",
+        .range = "tcp://HOST:PORT, * for all hosts or a free port",
+        .value = "tcp://127.0.0.1:7410",
+        .help = "where this node serves routers and coordinators",
+    },
+    {
+        .name = "advertise",
+        .kind = OPTION_ENDPOINT,
+        .offset = FIELD(config.endpoint),
+        .size = BYTES(config.endpoint),
+        .unit = "endpoint",
+        .range = "tcp://HOST:PORT",
+        .help = "where others reach this node, if that is not where it listens",
+    },
+    {
+        .name = "host",
+        .kind = OPTION_NAME,
+        .offset = FIELD(config.host),
+        .size = BYTES(config.host),
+        .unit = "",
+        .range = "1 to 128 of A-Z a-z 0-9 . _ : -",
+        .help = "the machine, by default its host name; replicas of a shard avoid sharing one",
+    },
+    {
+        .name = "zone",
+        .kind = OPTION_NAME,
+        .offset = FIELD(config.zone),
+        .size = BYTES(config.zone),
+        .min = 1,
+        .unit = "",
+        .range = "1 to 128 of A-Z a-z 0-9 . _ : -",
+        .value = "default",
+        .help = "the datacentre that this node is in",
+    },
+    {
+        .name = "coordinators",
+        .kind = OPTION_LIST,
+        .offset = FIELD(config.coordinators),
+        .size = BYTES(config.coordinators[0]),
+        .count_offset = FIELD(config.ncoordinators),
+        .max_count = NODE_MAX_COORDINATORS,
+        .min = 1,
+        .unit = "endpoints",
+        .range = "1 to 8 of tcp://HOST:PORT",
+        .value = "tcp://127.0.0.1:7400",
+        .help = "the coordinators to ask for documents and to report to",
+    },
+    {
+        .name = "cluster_key_file",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(cluster_key_file),
+        .size = BYTES(cluster_key_file),
+        .min = 1,
+        .unit = "path",
+        .range = "a file of mode 600",
+        .help = "the cluster's shared secret, made by: orbloom keygen FILE",
+    },
+    {
+        .name = "memory_limit",
+        .kind = OPTION_BYTES,
+        .offset = FIELD(config.memory_limit_bytes),
+        .min = MIB,
+        .max = 16 * TIB,
+        .unit = "bytes",
+        .range = "auto, or 1 MiB to 16 TiB",
+        .value = "auto",
+        .help = "memory for filters; auto: 80 % of what is available at start",
+    },
+    {
+        .name = "sync_interval",
+        .kind = OPTION_DURATION,
+        .offset = FIELD(config.sync_interval_us),
+        .min = 10 * MS,
+        .max = 60 * SECOND,
+        .unit = "duration",
+        .range = "10ms to 60s",
+        .value = "1s",
+        .help = "how often this node asks a coordinator for news and reports to it",
+    },
+    {
+        .name = "log_level",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(log_level),
+        .size = BYTES(log_level),
+        .unit = "",
+        .range = "error | warn | info | debug",
+        .value = "info",
+        .help = "how much is written to stderr",
+    },
+};
+
+static const struct option_table table = {
+    .program = "orbloom-node",
+    .summary = "holds replicas of filters and answers routers",
+    .options = options,
+    .count = sizeof options / sizeof options[0],
+};
+
+const struct option_table *node_option_table(void)
+{
+    return &table;
+}
+
+static enum status refuse(const char *reason)
+{
+    (void)fprintf(stderr, "%s: %s\n", table.program, reason);
+    return STATUS_USAGE;
+}
+
+static enum status check_addresses(const struct node_settings *settings)
+{
+    const char *advertise = settings->config.endpoint;
+
+    if (advertise[0] != '\0' && options_endpoint_is_wildcard(advertise)) {
+        return refuse("advertise must name a real host and port, as others are to connect to it");
+    }
+    if (advertise[0] == '\0' && options_endpoint_is_any_host(settings->listen)) {
+        return refuse("listen is on all hosts, so others cannot be told where this node is; give "
+                      "--advertise=tcp://HOST:PORT too");
+    }
+    return STATUS_OK;
+}
+
+enum status node_settings_finish(struct node_settings *settings)
+{
+    struct node_config *config = &settings->config;
+    enum status status = check_addresses(settings);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (config->host[0] == '\0') {
+        process_host(config->host, sizeof config->host);
+    }
+    if (config->memory_limit_bytes == 0) {
+        config->memory_limit_bytes = (uint64_t)((double)file_memory_available() * MEMORY_SHARE);
+    }
+    if (config->memory_limit_bytes == 0) {
+        return refuse("this machine does not tell its available memory; give --memory_limit=BYTES");
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,25 @@
+/* shell_options.h - the options of orbloom-node.
+ *
+ * Errors:  STATUS_USAGE after printing what is wrong; STATUS_IO as file_read_cluster_key().
+ */
+#ifndef ORBLOOM_NODE_SHELL_OPTIONS_H
+#define ORBLOOM_NODE_SHELL_OPTIONS_H
+
+#include "node/node.h"
+#include "runtime/options.h"
+
+enum { NODE_PATH_BYTES = 4096, NODE_LEVEL_BYTES = 8 };
+
+struct node_settings {
+    char listen[DOCUMENT_TEXT_BYTES];
+    char cluster_key_file[NODE_PATH_BYTES];
+    char log_level[NODE_LEVEL_BYTES];
+    struct node_config config; /* endpoint: "" until the server socket is bound */
+};
+
+const struct option_table *node_option_table(void);
+
+/* What one option alone does not show: combinations, and defaults found on this machine. */
+MUST_USE enum status node_settings_finish(struct node_settings *settings);
+
+#endif
