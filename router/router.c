@@ -1,0 +1,316 @@
+#include "base/heap.h"
+#include "router/router_private.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { ROUTER_ARENA_BYTES = 64 << 20 };
+
+static const struct counter_def counter_defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+    ROUTER_COUNTERS(X)
+#undef X
+};
+
+struct counter_table router_counters(void)
+{
+    return (struct counter_table){.defs = counter_defs, .count = ROUTER_NCOUNTERS};
+}
+
+enum status router_create(const struct router_config *config, const struct effects *effects,
+                          struct router **out)
+{
+    struct router *self = heap_zalloc(1, sizeof *self);
+    enum status status = STATUS_NOMEM;
+
+    assert(*out == NULL);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->config = *config;
+    self->effects = *effects;
+    self->boot = effects->random(effects->context);
+    buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
+    self->ops = heap_zalloc(ROUTER_MAX_OPS, sizeof *self->ops);
+    self->free_ops = heap_alloc(ROUTER_MAX_OPS, sizeof *self->free_ops);
+    self->backends = heap_zalloc(DOCUMENT_MAX_NODES, sizeof *self->backends);
+    if (self->ops != NULL && self->free_ops != NULL && self->backends != NULL) {
+        status = codec_arena_create(ROUTER_ARENA_BYTES, &self->arena);
+    }
+    if (status != STATUS_OK) {
+        router_destroy(&self);
+        return status;
+    }
+    *out = self;
+    return STATUS_OK;
+}
+
+static void routed_filter_destroy(struct routed_filter *routed)
+{
+    if (routed != NULL) {
+        heap_free(routed->batch_number);
+        heap_free(routed);
+    }
+}
+
+void router_destroy(struct router **router)
+{
+    struct router *self = *router;
+
+    *router = NULL;
+    if (self == NULL) {
+        return;
+    }
+    ops_fini(self);
+    waiting_fini(self);
+    infos_fini(self);
+    backends_fini(self);
+    for (size_t i = 0; i < self->documents.count; i++) {
+        routed_filter_destroy(self->documents.by_id[i]->attachment);
+    }
+    document_cache_fini(&self->documents);
+    codec_arena_destroy(&self->arena);
+    buffer_fini(&self->out);
+    heap_free(self);
+}
+
+bool router_synced(const struct router *router)
+{
+    return router->synced;
+}
+
+void router_reply(struct router *self, const struct peer *to, const struct frame *frame)
+{
+    buffer_clear(&self->out);
+    if (codec_encode(frame, &self->out) != STATUS_OK ||
+        self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
+        router_count(self, ROUTER_replies_dropped_total);
+    }
+}
+
+void router_refuse_client(struct router *self, const struct peer *to, uint64_t correlation,
+                          const struct client_request *request, enum status status,
+                          const char *message)
+{
+    struct frame answer = {
+        .correlation = correlation,
+        .kind = FRAME_CLIENT_REPLY,
+        .body.client_reply =
+            {
+                .op = request->op,
+                .attempt = request->attempt,
+                .status = status,
+                .message = message,
+            },
+    };
+
+    router_reply(self, to, &answer);
+}
+
+static void refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame, enum status status)
+{
+    struct frame answer = {
+        .correlation = frame->correlation,
+        .kind = FRAME_ERROR,
+        .body.error = {.status = status, .message = status_meaning(status)},
+    };
+
+    router_count(self, status == STATUS_VERSION ? ROUTER_version_total : ROUTER_malformed_total);
+    log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
+                status_meaning(status), frame->version);
+    if (from != NULL) {
+        router_reply(self, from, &answer);
+    }
+}
+
+static void refuse_info(struct router *self, const struct peer *to, uint64_t correlation,
+                        enum status status, const char *message)
+{
+    struct frame answer = {
+        .correlation = correlation,
+        .kind = FRAME_INFO_REPLY,
+        .body.info_reply = {.status = status, .message = message},
+    };
+
+    router_reply(self, to, &answer);
+}
+
+/* The store was read after the request came and has no such filter. */
+static void refuse_unknown(struct router *self, const struct peer *from, const struct frame *frame)
+{
+    bool asks = frame->kind == FRAME_INFO_REQUEST;
+    const char *name = asks ? frame->body.info_request.filter : frame->body.client_request.filter;
+    enum status status = STATUS_NOT_FOUND;
+    char message[ROUTER_MESSAGE_BYTES];
+
+    if (self->doubtful || document_cache_find_name(&self->documents, name) != NULL) {
+        status = STATUS_UNAVAILABLE;
+        (void)snprintf(message, sizeof message,
+                       "this router could not verify all that the coordinator holds; see its log, "
+                       "and whether both use the same cluster_key_file");
+    } else {
+        router_count(self, ROUTER_unknown_filters_total);
+        (void)snprintf(message, sizeof message,
+                       "there is no filter %.128s; create it, or see `orbloom info` for those "
+                       "that exist",
+                       name);
+    }
+    if (asks) {
+        refuse_info(self, from, frame->correlation, status, message);
+    } else {
+        router_refuse_client(self, from, frame->correlation, &frame->body.client_request, status,
+                             message);
+    }
+}
+
+void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                  const struct frame *frame, bool settled)
+{
+    bool asks = frame->kind == FRAME_INFO_REQUEST;
+    const char *name = asks ? frame->body.info_request.filter : frame->body.client_request.filter;
+    struct document_entry *entry = router_find(self, name);
+
+    if (entry == NULL && settled) {
+        refuse_unknown(self, from, frame);
+    } else if (entry == NULL) {
+        waiting_add(self, now_us, from, bytes, frame);
+    } else if (asks) {
+        info_begin(self, now_us, from, frame, entry);
+    } else {
+        op_begin(self, now_us, from, frame->correlation, &frame->body.client_request, entry);
+    }
+}
+
+static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
+{
+    struct router *self = context;
+    struct frame frame = {0};
+    enum status status = codec_decode(self->arena, bytes, &frame);
+
+    if (status != STATUS_OK) {
+        refuse_frame(self, now_us, from, &frame, status);
+    } else if (frame.kind == FRAME_CLIENT_REQUEST) {
+        router_count(self, ROUTER_requests_total);
+        router_serve(self, now_us, from, bytes, &frame, false);
+    } else if (frame.kind == FRAME_INFO_REQUEST) {
+        router_serve(self, now_us, from, bytes, &frame, false);
+    } else if (frame.kind == FRAME_STATS_REQUEST) {
+        router_on_stats(self, from, &frame);
+    } else {
+        refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
+    }
+}
+
+static void on_coordinator(struct router *self, uint64_t now_us, const struct frame *frame)
+{
+    if (frame->kind == FRAME_SYNC_REPLY) {
+        router_on_sync_reply(self, now_us, frame->correlation, &frame->body.sync_reply);
+    } else if (frame->kind == FRAME_HINT) {
+        self->next_sync_us = frame->body.hint.change > self->since ? now_us : self->next_sync_us;
+    } else if (frame->kind == FRAME_ERROR) {
+        log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "the coordinator refused a frame: %s",
+                    frame->body.error.message);
+    } else {
+        refuse_frame(self, now_us, NULL, frame, STATUS_INVALID);
+    }
+}
+
+static bool is_coordinator(const struct router *self, uint32_t link)
+{
+    for (uint32_t i = 0; i < self->config.ncoordinators; i++) {
+        if (self->links[i] == link) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
+{
+    struct router *self = context;
+    struct frame frame = {0};
+    enum status status = codec_decode(self->arena, bytes, &frame);
+
+    if (status != STATUS_OK) {
+        refuse_frame(self, now_us, NULL, &frame, status);
+    } else if (is_coordinator(self, link)) {
+        on_coordinator(self, now_us, &frame);
+    } else if (frame.kind == FRAME_NODE_REPLY) {
+        router_on_node_reply(self, now_us, link, &frame);
+    } else if (frame.kind == FRAME_INFO_REPLY) {
+        (void)backend_heard(self, now_us, link, 0);
+        info_on_reply(self, &frame);
+    } else {
+        refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
+    }
+}
+
+static void turn(void *context, uint64_t now_us)
+{
+    struct router *self = context;
+
+    backends_flush(self, now_us);
+    if (self->next_tick_us == ACTOR_NEVER || self->next_tick_us == 0) {
+        self->next_tick_us = now_us + ROUTER_TICK_US;
+    }
+}
+
+static bool idle(const struct router *self)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        if (self->backends[i].suspect || self->backends[i].unanswered_us != 0) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
+        if (self->infos[i].used) {
+            return false;
+        }
+    }
+    return self->nused == 0 && self->nwaiting == 0;
+}
+
+static uint64_t next_us(void *context)
+{
+    const struct router *self = context;
+
+    return self->next_tick_us < self->next_sync_us ? self->next_tick_us : self->next_sync_us;
+}
+
+static void on_time(void *context, uint64_t now_us)
+{
+    struct router *self = context;
+
+    if (now_us >= self->next_sync_us) {
+        router_sync(self, now_us);
+    }
+    if (now_us >= self->next_tick_us) {
+        ops_tick(self, now_us);
+        waiting_tick(self, now_us);
+        infos_tick(self, now_us);
+        backends_tick(self, now_us);
+        backends_flush(self, now_us);
+        self->next_tick_us = idle(self) ? ACTOR_NEVER : now_us + ROUTER_TICK_US;
+    }
+}
+
+static bool work(void *context, uint64_t now_us)
+{
+    (void)context;
+    (void)now_us;
+    return false;
+}
+
+struct actor router_actor(struct router *router)
+{
+    return (struct actor){
+        .self = router,
+        .on_request = on_request,
+        .on_answer = on_answer,
+        .turn = turn,
+        .next_us = next_us,
+        .time = on_time,
+        .work = work,
+    };
+}

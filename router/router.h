@@ -1,0 +1,47 @@
+/* router.h - the router: hashes keys, gathers quorums, answers clients. The pure core.
+ *
+ * A router holds nothing but a cache of documents and hash secrets. A client's request is
+ * split by slot group; what is ready in one turn goes to a node in one message; votes are
+ * gathered under one epoch and become a verdict per key (cluster/quorum.h).
+ *
+ * Promise: "absent" and an acknowledgement are only ever given by a quorum of one epoch of
+ *          FULL replicas. Everything else is answered as what it is.
+ * Errors:  router_create: STATUS_NOMEM.
+ * Owner:   router_create()'s caller calls router_destroy(). The configuration is copied.
+ * Threads: none; one thread drives a router.
+ */
+#ifndef ORBLOOM_ROUTER_ROUTER_H
+#define ORBLOOM_ROUTER_ROUTER_H
+
+#include "base/actor.h"
+#include "base/counter.h"
+#include "cluster/document.h"
+#include "cluster/seal.h"
+
+enum { ROUTER_MAX_COORDINATORS = 8 };
+
+struct router_config {
+    char name[DOCUMENT_NAME_BYTES];
+    char coordinators[ROUTER_MAX_COORDINATORS][DOCUMENT_TEXT_BYTES];
+    uint32_t ncoordinators;
+    struct cluster_key key;
+    uint64_t max_inflight_bytes; /* of requests not yet answered; more is OVERLOADED */
+    uint64_t hedge_us;           /* a check asks the remaining replicas after this */
+    uint64_t retry_us;           /* a node that has not answered is asked again after this */
+    uint64_t max_timeout_us;     /* longest deadline that a client may ask for */
+    uint64_t sync_interval_us;   /* how often it asks coordinators for documents */
+};
+
+struct router;
+
+MUST_USE enum status router_create(const struct router_config *config,
+                                   const struct effects *effects, struct router **out);
+void router_destroy(struct router **router);
+struct actor router_actor(struct router *router);
+
+/* It has heard from a coordinator since it started. */
+bool router_synced(const struct router *router);
+
+struct counter_table router_counters(void);
+
+#endif

@@ -1,0 +1,217 @@
+#include "base/heap.h"
+#include "router/router_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* A node that leaves something unanswered for this many hedge delays is suspect. */
+    SUSPECT_HEDGES = 4,
+    /* After this many retry intervals of silence the link is made anew, so that what is queued
+     * for a node that does not read is not kept for ever. */
+    RENEW_RETRIES = 20,
+    SEGMENT_BYTES = 128, /* roughly, on the wire */
+};
+
+static bool reserve(struct backend *backend)
+{
+    if (backend->segments == NULL) {
+        backend->segments = heap_alloc(CODEC_MAX_SEGMENTS, sizeof *backend->segments);
+    }
+    if (backend->fingerprints == NULL) {
+        backend->fingerprints = heap_alloc(CODEC_MAX_KEYS, sizeof *backend->fingerprints);
+    }
+    return backend->segments != NULL && backend->fingerprints != NULL;
+}
+
+static void connect_to(struct router *self, struct backend *backend, const char *endpoint)
+{
+    if (backend->link != 0) {
+        self->effects.link_close(self->effects.context, backend->link);
+    }
+    (void)snprintf(backend->endpoint, sizeof backend->endpoint, "%s", endpoint);
+    backend->link = self->effects.link_open(self->effects.context, endpoint);
+    backend->inflight_bytes = 0;
+    backend->unanswered_us = 0;
+}
+
+struct backend *backend_of(struct router *self, uint32_t node)
+{
+    const struct node_record *record = node_list_find(&self->documents.nodes, node);
+    struct backend *backend = NULL;
+
+    if (record == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < self->nbackends && backend == NULL; i++) {
+        backend = self->backends[i].node == node ? &self->backends[i] : NULL;
+    }
+    if (backend == NULL && self->nbackends < DOCUMENT_MAX_NODES) {
+        backend = &self->backends[self->nbackends++];
+        backend->node = node;
+    }
+    if (backend != NULL &&
+        (backend->link == 0 || strcmp(backend->endpoint, record->endpoint) != 0)) {
+        connect_to(self, backend, record->endpoint);
+    }
+    return backend;
+}
+
+void backends_connect(struct router *self)
+{
+    for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
+        (void)backend_of(self, self->documents.nodes.nodes[i].id);
+    }
+}
+
+bool backend_send(struct router *self, struct backend *backend, const struct frame *frame)
+{
+    buffer_clear(&self->out);
+    return codec_encode(frame, &self->out) == STATUS_OK &&
+           self->effects.send(self->effects.context, backend->link, buffer_span(&self->out)) ==
+               STATUS_OK;
+}
+
+/* One message with all that was gathered. The correlation carries the bytes in flight that
+ * its answer takes back. */
+static void flush(struct router *self, struct backend *backend, uint64_t now_us)
+{
+    struct frame frame = {
+        .correlation = backend->unsent_bytes,
+        .kind = FRAME_NODE_REQUEST,
+        .body.node_request =
+            {
+                .segments = backend->segments,
+                .nsegments = backend->nsegments,
+                .fingerprints = backend->fingerprints,
+                .count = backend->nfingerprints,
+            },
+    };
+
+    if (backend->nsegments == 0) {
+        return;
+    }
+    if (backend_send(self, backend, &frame)) {
+        router_count(self, ROUTER_node_requests_total);
+        self->counters[ROUTER_segments_total] += backend->nsegments;
+        backend->inflight_bytes += backend->unsent_bytes;
+    }
+    /* Not sent counts as unanswered too: the node becomes suspect, retries come. */
+    backend->unanswered_us = backend->unanswered_us != 0 ? backend->unanswered_us : now_us;
+    backend->nsegments = 0;
+    backend->nfingerprints = 0;
+    backend->unsent_bytes = 0;
+}
+
+bool backend_gather(struct router *self, uint64_t now_us, struct backend *backend,
+                    const struct segment *segment, const uint64_t *fingerprints)
+{
+    uint64_t bytes = SEGMENT_BYTES + (uint64_t)segment->count * sizeof *fingerprints;
+
+    if (backend->link == 0 || !reserve(backend) ||
+        backend->inflight_bytes + backend->unsent_bytes + bytes > self->config.max_inflight_bytes) {
+        router_count(self, ROUTER_backend_overloaded_total);
+        return false;
+    }
+    if (backend->nsegments == CODEC_MAX_SEGMENTS ||
+        backend->nfingerprints + segment->count > CODEC_MAX_KEYS) {
+        flush(self, backend, now_us);
+    }
+    backend->segments[backend->nsegments++] = *segment;
+    memcpy(backend->fingerprints + backend->nfingerprints, fingerprints,
+           segment->count * sizeof *fingerprints);
+    backend->nfingerprints += segment->count;
+    backend->unsent_bytes += bytes;
+    return true;
+}
+
+void backends_flush(struct router *self, uint64_t now_us)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        flush(self, &self->backends[i], now_us);
+    }
+}
+
+struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
+                              uint64_t answered_bytes)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        struct backend *backend = &self->backends[i];
+
+        if (backend->link == link) {
+            uint64_t inflight = backend->inflight_bytes;
+
+            backend->inflight_bytes = inflight > answered_bytes ? inflight - answered_bytes : 0;
+            if (backend->suspect) {
+                log_line(LOG_INFO, "node %u at %s answers again", backend->node, backend->endpoint);
+            }
+            backend->suspect = false;
+            backend->unanswered_us = backend->inflight_bytes > 0 ? now_us : 0;
+            return backend;
+        }
+    }
+    return NULL;
+}
+
+bool backend_suspect(const struct router *self, uint32_t node)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        if (self->backends[i].node == node) {
+            return self->backends[i].suspect;
+        }
+    }
+    return false;
+}
+
+/* Ask something small, to learn when it answers again. */
+static void probe(struct router *self, struct backend *backend)
+{
+    struct frame frame = {
+        .kind = FRAME_INFO_REQUEST,
+        .body.info_request = {.filter = "", .filter_id = 0},
+    };
+
+    (void)backend_send(self, backend, &frame);
+}
+
+static void tick(struct router *self, struct backend *backend, uint64_t now_us)
+{
+    if (backend->unanswered_us == 0 && !backend->suspect) {
+        return;
+    }
+    if (!backend->suspect &&
+        now_us - backend->unanswered_us > SUSPECT_HEDGES * self->config.hedge_us) {
+        backend->suspect = true;
+        backend->next_probe_us = now_us + self->config.retry_us;
+        router_count(self, ROUTER_suspects_total);
+        log_line(LOG_WARN, "node %u at %s does not answer", backend->node, backend->endpoint);
+    }
+    if (backend->suspect && now_us >= backend->next_probe_us) {
+        if (backend->unanswered_us != 0 &&
+            now_us - backend->unanswered_us > RENEW_RETRIES * self->config.retry_us) {
+            char endpoint[DOCUMENT_TEXT_BYTES];
+
+            memcpy(endpoint, backend->endpoint, sizeof endpoint);
+            connect_to(self, backend, endpoint);
+            backend->unanswered_us = now_us;
+        }
+        backend->next_probe_us = now_us + self->config.retry_us;
+        probe(self, backend);
+    }
+}
+
+void backends_tick(struct router *self, uint64_t now_us)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        tick(self, &self->backends[i], now_us);
+    }
+}
+
+void backends_fini(struct router *self)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        heap_free(self->backends[i].segments);
+        heap_free(self->backends[i].fingerprints);
+    }
+    heap_free(self->backends);
+}

@@ -1,0 +1,167 @@
+#include "base/heap.h"
+
+enum { CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
+#include "router/router_private.h"
+
+static void refuse_document(struct router *self, uint64_t now_us, enum status status)
+{
+    router_count(self, ROUTER_documents_refused_total);
+    log_limited(&self->bad_document_limit, now_us, LOG_WARN, "refused a document: %s; %s",
+                status_code(status), status_meaning(status));
+}
+
+static enum status take_nodes(struct router *self, struct span bytes, bool *changed)
+{
+    struct node_list nodes = {0};
+    enum status status = codec_node_list_open(bytes, &self->config.key, &nodes);
+
+    if (status == STATUS_OK) {
+        status = document_cache_take_nodes(&self->documents, &nodes, bytes, changed);
+    }
+    node_list_fini(&nodes);
+    return status;
+}
+
+static enum status take_filter(struct router *self, struct span bytes, bool *changed)
+{
+    struct filter_document document = {0};
+    enum status status = codec_filter_document_open(bytes, &self->config.key, &document);
+
+    if (status == STATUS_OK) {
+        status = document_cache_take(&self->documents, &document, bytes, changed);
+    }
+    document_fini(&document);
+    return status;
+}
+
+void router_take_document(struct router *self, uint64_t now_us, struct span bytes)
+{
+    enum document_kind kind;
+    bool changed = false;
+    enum status status = codec_document_kind(bytes, &kind);
+
+    if (status == STATUS_OK) {
+        status = kind == DOCUMENT_NODE_LIST ? take_nodes(self, bytes, &changed)
+                                            : take_filter(self, bytes, &changed);
+    }
+    if (status != STATUS_OK) {
+        refuse_document(self, now_us, status);
+    } else if (changed) {
+        router_count(self, ROUTER_documents_taken_total);
+        if (kind == DOCUMENT_NODE_LIST) {
+            backends_connect(self);
+        }
+    }
+}
+
+static enum status take_secret(struct router *self, const struct sealed_secret *sealed)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, sealed->filter_id);
+    struct routed_filter *routed;
+
+    if (entry == NULL) {
+        return STATUS_OK; /* Its document was refused, and that was said. */
+    }
+    if (entry->attachment == NULL) {
+        entry->attachment = heap_zalloc(1, sizeof(struct routed_filter));
+    }
+    routed = entry->attachment;
+    if (routed == NULL) {
+        return STATUS_NOMEM;
+    }
+    if (!routed->has_secret) {
+        enum status status = seal_secret_open(&self->config.key, sealed->filter_id, sealed->sealed,
+                                              &routed->secret);
+
+        routed->has_secret = status == STATUS_OK;
+        return status;
+    }
+    return STATUS_OK;
+}
+
+struct document_entry *router_find(const struct router *self, const char *name)
+{
+    struct document_entry *entry = document_cache_find_name(&self->documents, name);
+    const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
+
+    return routed != NULL && routed->has_secret ? entry : NULL;
+}
+
+/* Send to the coordinator whose turn it is, or the next one that is connected; false: none is. */
+static bool send_in_turn(struct router *self, struct span frame)
+{
+    for (uint32_t i = 0; i < self->config.ncoordinators; i++) {
+        uint32_t which = self->coordinator++ % self->config.ncoordinators;
+        uint32_t *link = &self->links[which];
+
+        if (*link == 0) {
+            *link = self->effects.link_open(self->effects.context,
+                                            self->config.coordinators[which]);
+        }
+        if (*link != 0 && self->effects.send(self->effects.context, *link, frame) == STATUS_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void router_sync(struct router *self, uint64_t now_us)
+{
+    struct frame frame = {
+        .correlation = ++self->sync,
+        .kind = FRAME_SYNC_REQUEST,
+        .body.sync_request =
+            {
+                .role = SYNC_ROUTER,
+                .name = self->config.name,
+                .endpoint = "",
+                .host = "",
+                .zone = "",
+                .since = self->since,
+            },
+    };
+
+    self->next_sync_us = now_us + self->config.sync_interval_us;
+    buffer_clear(&self->out);
+    if (codec_encode(&frame, &self->out) == STATUS_OK &&
+        !send_in_turn(self, buffer_span(&self->out))) {
+        self->next_sync_us = now_us + CONNECT_POLL_US;
+    }
+}
+
+void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correlation,
+                          const struct sync_reply *reply)
+{
+    uint64_t taken = self->counters[ROUTER_documents_taken_total];
+    uint64_t refused = self->counters[ROUTER_documents_refused_total];
+
+    if (reply->status != STATUS_OK) {
+        log_limited(&self->bad_frame_limit, now_us, LOG_ERROR, "the coordinator answers %s: %s",
+                    status_code(reply->status), reply->message);
+        return;
+    }
+    for (size_t i = 0; i < reply->ndocuments; i++) {
+        router_take_document(self, now_us, reply->documents[i]);
+    }
+    for (size_t i = 0; i < reply->nsecrets; i++) {
+        enum status status = take_secret(self, &reply->secrets[i]);
+
+        if (status != STATUS_OK) {
+            refuse_document(self, now_us, status);
+        }
+    }
+    self->doubtful = self->counters[ROUTER_documents_refused_total] != refused;
+    self->since = reply->change > self->since ? reply->change : self->since;
+    if (self->doubtful) {
+        self->since = 0; /* Ask for everything again: perhaps memory was short. */
+    }
+    if (reply->more && !self->doubtful) {
+        self->next_sync_us = now_us;
+        return;
+    }
+    self->synced = true;
+    waiting_settle(self, now_us, correlation);
+    if (self->counters[ROUTER_documents_taken_total] != taken) {
+        ops_tick(self, now_us); /* Restart what runs under an older epoch. */
+    }
+}

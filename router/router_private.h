@@ -1,0 +1,334 @@
+/* router_private.h - the parts of a router; shared by router/router_*.c only.
+ *
+ * An operation is one client's batch. It is split into parts, one a slot group; each part
+ * asks slots and gathers their votes. Its life:
+ *
+ *   client request --> waiting (unknown filter: until a fresh read of the store) --> asking
+ *        asking: votes come in; STALE starts it over under the newer document
+ *        --> answered: by a quorum, or at the deadline with what is certain by then
+ */
+#ifndef ORBLOOM_ROUTER_ROUTER_PRIVATE_H
+#define ORBLOOM_ROUTER_ROUTER_PRIVATE_H
+
+#include "base/log.h"
+#include "cluster/document_cache.h"
+#include "cluster/repeats.h"
+#include "proto/codec.h"
+#include "router/router.h"
+
+#include <stdbool.h>
+
+enum {
+    ROUTER_MAX_OPS = 65536,
+    ROUTER_MAX_WAITING = 1024,
+    ROUTER_MAX_INFOS = 64,
+    ROUTER_TICK_US = 5000, /* how exactly hedges, retries and deadlines are kept */
+    ROUTER_MESSAGE_BYTES = 512,
+    ROUTER_DEFAULT_TIMEOUT_MS = 5000,
+};
+
+/* name, unit, help */
+#define ROUTER_COUNTERS(X)                                                                        \
+    X(requests_total, "requests", "adds and checks received from clients")                        \
+    X(keys_checked_total, "keys", "keys of checks answered")                                      \
+    X(keys_added_total, "keys", "keys of adds answered")                                          \
+    X(keys_undecided_total, "keys", "keys answered unknown or not acknowledged")                  \
+    X(keys_maybe_total, "keys", "unknown keys answered maybe (when_unavailable = maybe)")         \
+    X(keys_maybe_new_total, "keys", "adds acknowledged as MAYBE_NEW")                             \
+    X(node_requests_total, "frames", "messages sent to nodes")                                    \
+    X(segments_total, "segments",                                                                 \
+      "parts of operations sent; divided by node_requests_total: how "                            \
+      "many a message carries")                                                                   \
+    X(hedges_total, "parts", "checks that asked more replicas than R")                            \
+    X(retries_total, "segments", "parts sent again to a node that had not answered")              \
+    X(restarts_total, "operations", "operations started over under a newer document")             \
+    X(stale_total, "replies", "nodes that answered STALE or DROPPED")                             \
+    X(need_doc_total, "replies", "nodes that lacked a document and were given it")                \
+    X(not_ready_total, "replies", "nodes that answered NOT_READY")                                \
+    X(full_total, "replies", "nodes that answered FULL")                                          \
+    X(conflict_total, "replies", "nodes that hold another content under the same epoch")          \
+    X(votes_void_total, "replies", "votes that do not count: other incarnation, epoch or state")  \
+    X(late_total, "replies", "votes for operations already answered")                             \
+    X(overloaded_total, "requests", "requests refused: too many bytes in flight")                 \
+    X(backend_overloaded_total, "segments", "parts not sent: too many bytes in flight to a node") \
+    X(suspects_total, "events", "nodes that stopped answering")                                   \
+    X(deadlines_total, "operations", "operations that ended at their deadline")                   \
+    X(unknown_filters_total, "requests", "requests for a filter that the store does not hold")    \
+    X(documents_taken_total, "documents", "newer documents taken over")                           \
+    X(documents_refused_total, "documents", "documents or secrets with a wrong MAC or form")      \
+    X(malformed_total, "frames", "frames that could not be decoded or do not belong here")        \
+    X(version_total, "frames", "frames of a protocol version that is not served")                 \
+    X(replies_dropped_total, "frames", "answers that could not be sent")                          \
+    X(inflight_bytes, "bytes", "requests not yet answered (a gauge)")
+
+enum router_counter {
+#define X(name, unit, help) ROUTER_##name,
+    ROUTER_COUNTERS(X)
+#undef X
+        ROUTER_NCOUNTERS
+};
+
+/* What a router keeps for one filter document. */
+struct routed_filter {
+    bool has_secret;
+    struct hash_secret secret;
+    uint64_t batch_epoch;   /* the numbers below belong to this epoch */
+    uint64_t *batch_number; /* last one given out, by slot group */
+};
+
+/* ---- nodes ---- */
+
+/* Segments that wait for the end of the turn to leave in one message. */
+struct backend {
+    uint32_t node;
+    char endpoint[DOCUMENT_TEXT_BYTES];
+    uint32_t link;
+    bool suspect;             /* has not answered for a while: asked last */
+    uint64_t unanswered_us;   /* since when something is unanswered; 0: nothing is */
+    uint64_t next_probe_us;   /* while suspect */
+    uint64_t inflight_bytes;  /* sent and not answered */
+    uint64_t unsent_bytes;    /* gathered in this turn */
+    struct segment *segments; /* CODEC_MAX_SEGMENTS, once it is used */
+    size_t nsegments;
+    uint64_t *fingerprints; /* CODEC_MAX_KEYS, once it is used */
+    size_t nfingerprints;
+};
+
+/* ---- operations ---- */
+
+enum ask_state {
+    ASK_NOT = 0,  /* not asked */
+    ASK_SENT,     /* an answer is awaited */
+    ASK_ANSWERED, /* voted, or answered without a vote that counts */
+    ASK_FAILED,   /* refused or not sent: asked again later */
+};
+
+/* One slot's side of a part. */
+struct slot_ask {
+    enum ask_state state;
+    enum status refusal; /* why ASK_FAILED, or why the vote does not count */
+    bool voted;
+    bool tainted;   /* add: it may have executed this part before */
+    uint8_t handed; /* documents handed to it */
+    uint64_t asked_us;
+};
+
+struct part {
+    uint32_t group;
+    uint32_t count;
+    uint64_t *fingerprints;
+    uint32_t *positions; /* of each key in the client's batch; NULL: the same */
+    uint64_t *planes;    /* of slot s: present at 2 s nwords, absent nwords further */
+    uint64_t *present;   /* the verdict */
+    uint64_t *absent;
+    uint64_t batch_number;
+    bool hedged;
+    bool done;
+    struct slot_ask asks[QUORUM_MAX_REPLICAS];
+};
+
+struct op {
+    bool used;
+    uint64_t round; /* told apart from earlier users of this place and earlier starts */
+    struct peer client;
+    uint64_t correlation;
+    struct op_id id;
+    uint32_t attempt;
+    bool tainted; /* add: an earlier attempt may have been executed */
+    enum operation operation;
+    uint32_t slots; /* that may be asked */
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    uint64_t started_us;
+    uint64_t deadline_us;
+    uint64_t bytes; /* counted as in flight */
+    uint32_t count;
+    uint64_t *fingerprints; /* as hashed, in the client's order */
+    struct part *parts;
+    uint64_t *words; /* planes of all parts */
+    uint64_t *sorted;
+    uint32_t *positions;
+    uint32_t nparts;
+    uint32_t nopen;
+};
+
+/* A request that waits for a read of the store begun after it came. */
+struct waiting {
+    bool used;
+    struct peer client;
+    uint8_t *frame;
+    size_t size;
+    uint64_t sync; /* number of the sync request that settles it */
+    uint64_t deadline_us;
+};
+
+/* A client's question about a filter, while its nodes are asked. */
+struct info {
+    bool used;
+    uint64_t round;
+    struct peer client;
+    uint64_t correlation;
+    uint64_t filter_id;
+    uint64_t deadline_us;
+    uint32_t expected;
+    uint32_t answered;
+    struct replica_report *reports;
+    size_t nreports;
+};
+
+struct router {
+    struct router_config config;
+    struct effects effects;
+    uint64_t boot;
+    uint64_t round;
+
+    struct document_cache documents;
+    struct backend *backends; /* DOCUMENT_MAX_NODES places: pointers to them stay valid */
+    size_t nbackends;
+    uint32_t rotation; /* spreads checks over replicas */
+
+    struct op *ops; /* ROUTER_MAX_OPS places, used ones below `nops` */
+    uint32_t nops;
+    uint32_t nused;
+    uint32_t *free_ops;
+    uint32_t nfree;
+    uint64_t inflight_bytes;
+    uint64_t next_tick_us;
+    struct repeats repeats;
+
+    struct waiting waiting[ROUTER_MAX_WAITING];
+    uint32_t nwaiting;
+    struct info infos[ROUTER_MAX_INFOS];
+
+    uint32_t links[ROUTER_MAX_COORDINATORS]; /* 0: not opened yet */
+    uint32_t coordinator;                    /* whose turn it is */
+    uint64_t since;
+    uint64_t sync; /* number of the last sync request sent */
+    bool synced;
+    bool doubtful; /* a document or secret of the store was refused: unknown may be wrong */
+    uint64_t next_sync_us;
+
+    struct codec_arena *arena;
+    struct buffer out;
+    struct log_limit bad_frame_limit;
+    struct log_limit bad_document_limit;
+    struct log_limit conflict_limit;
+    uint64_t counters[ROUTER_NCOUNTERS];
+};
+
+static inline void router_count(struct router *self, enum router_counter counter)
+{
+    self->counters[counter]++;
+}
+
+static inline size_t router_words(size_t count)
+{
+    return (count + 63) / 64;
+}
+
+/* ---- router.c ---- */
+
+void router_reply(struct router *self, const struct peer *to, const struct frame *frame);
+void router_refuse_client(struct router *self, const struct peer *to, uint64_t correlation,
+                          const struct client_request *request, enum status status,
+                          const char *message);
+
+/* Serve a client's add or check, or question; also used for what had to wait. `settled`: the
+ * store has been read since it came, so an unknown name is unknown. */
+void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                  const struct frame *frame, bool settled);
+
+/* ---- router_documents.c ---- */
+
+void router_take_document(struct router *self, uint64_t now_us, struct span bytes);
+void router_sync(struct router *self, uint64_t now_us);
+void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correlation,
+                          const struct sync_reply *reply);
+
+/* The served filter of that name with its secret; NULL: not known here. */
+struct document_entry *router_find(const struct router *self, const char *name);
+
+/* ---- router_waiting.c ---- */
+
+void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                 const struct frame *frame);
+
+/* Serve again what `sync` settles; all of it when it was numbered before. */
+void waiting_settle(struct router *self, uint64_t now_us, uint64_t sync);
+void waiting_tick(struct router *self, uint64_t now_us);
+void waiting_fini(struct router *self);
+
+/* ---- router_backends.c ---- */
+
+/* NULL when the node list has no such node. */
+struct backend *backend_of(struct router *self, uint32_t node);
+
+/* Connect to all nodes of the list, so that the first request finds a connection. */
+void backends_connect(struct router *self);
+
+/* Add one segment to the message that leaves at the end of the turn. False: too much is in
+ * flight to that node, or it can't be reached. */
+bool backend_gather(struct router *self, uint64_t now_us, struct backend *backend,
+                    const struct segment *segment, const uint64_t *fingerprints);
+bool backend_send(struct router *self, struct backend *backend, const struct frame *frame);
+void backends_flush(struct router *self, uint64_t now_us);
+void backends_tick(struct router *self, uint64_t now_us);
+
+/* Something arrived on the link; NULL when it is no backend's. */
+struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
+                              uint64_t answered_bytes);
+bool backend_suspect(const struct router *self, uint32_t node);
+void backends_fini(struct router *self);
+
+/* ---- router_ops.c ---- */
+
+/* Take in a client's batch for a known filter. */
+void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
+              const struct client_request *request, struct document_entry *entry);
+
+/* Split by slot group and ask; used again when a newer document came. STATUS_NOMEM. */
+MUST_USE enum status op_start(struct router *self, uint64_t now_us, struct op *op,
+                              struct document_entry *entry);
+
+/* A newer document: forget all votes and ask again under it, or tell the client to retry. */
+void op_restart(struct router *self, uint64_t now_us, struct op *op);
+
+void op_end(struct router *self, struct op *op);
+void ops_tick(struct router *self, uint64_t now_us);
+void ops_fini(struct router *self);
+
+/* Whose segment it was; NULL when that operation, or that start of it, is over. */
+struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part, uint32_t *slot);
+
+/* Ask one slot of a part; true when the segment is on its way. */
+bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+              uint32_t slot);
+
+/* Ask up to `wanted` more slots of those not asked yet, answering ones first. */
+uint32_t part_ask_more(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+                       uint32_t wanted);
+
+/* ---- router_votes.c ---- */
+
+void router_on_node_reply(struct router *self, uint64_t now_us, uint32_t link,
+                          const struct frame *frame);
+
+/* Decide what can be decided; answer the client when all is. `last`: its time is up. */
+void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last);
+
+/* ---- router_answer.c ---- */
+
+/* Answer the client with the verdict of all parts, and end the operation. */
+void op_answer(struct router *self, struct op *op);
+
+/* ---- router_info.c ---- */
+
+void info_begin(struct router *self, uint64_t now_us, const struct peer *from,
+                const struct frame *frame, const struct document_entry *entry);
+void info_on_reply(struct router *self, const struct frame *frame);
+void infos_tick(struct router *self, uint64_t now_us);
+void infos_fini(struct router *self);
+void router_on_stats(struct router *self, const struct peer *from, const struct frame *frame);
+
+#endif

@@ -1,0 +1,270 @@
+#include "router/router_private.h"
+
+#include <string.h>
+
+enum { MAX_HANDED = 3 /* documents handed to one node for one part before waiting */ };
+
+/* ---- deciding ---- */
+
+static void collect(const struct part *part, const struct quorum_rule *rule,
+                    struct quorum_votes *votes)
+{
+    size_t nwords = router_words(part->count);
+
+    memset(votes, 0, sizeof *votes);
+    for (uint32_t slot = 0; slot < rule->replicas; slot++) {
+        if (part->asks[slot].voted) {
+            votes->present[slot] = part->planes + 2 * slot * nwords;
+            votes->absent[slot] = votes->present[slot] + nwords;
+            votes->tainted[slot] = part->asks[slot].tainted;
+        }
+    }
+}
+
+/* Can another vote still be expected soon: asked, unanswered, of a node that answers? */
+static bool expects_more(const struct router *self, const struct document_entry *entry,
+                         const struct part *part)
+{
+    const struct slot_group *group = &entry->document.content.groups[part->group];
+
+    for (uint32_t slot = 0; slot < entry->document.content.rule.replicas; slot++) {
+        if (part->asks[slot].state == ASK_SENT &&
+            !backend_suspect(self, group->slots[slot].current.node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Slots that have voted or still may. */
+static uint32_t hopeful(const struct part *part, const struct quorum_rule *rule)
+{
+    uint32_t count = 0;
+
+    for (uint32_t slot = 0; slot < rule->replicas; slot++) {
+        count += part->asks[slot].voted || part->asks[slot].state != ASK_ANSWERED;
+    }
+    return count;
+}
+
+static bool add_decided(struct router *self, uint64_t now_us, const struct op *op,
+                        struct part *part, const struct document_entry *entry)
+{
+    const struct quorum_rule *rule = &entry->document.content.rule;
+    struct quorum_votes votes;
+    size_t nunsure;
+    size_t open;
+
+    collect(part, rule, &votes);
+    open = quorum_add(rule, &votes, part->count, part->present, part->absent, &nunsure);
+    if (open > 0) {
+        return hopeful(part, rule) < rule->write;
+    }
+    /* Acknowledged. A further vote may tell new from present, if it comes soon. */
+    return nunsure == 0 || now_us - op->started_us >= self->config.hedge_us ||
+           !expects_more(self, entry, part);
+}
+
+static bool check_decided(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+                          const struct document_entry *entry)
+{
+    const struct quorum_rule *rule = &entry->document.content.rule;
+    struct quorum_votes votes;
+
+    collect(part, rule, &votes);
+    if (quorum_check(rule, &votes, part->count, false, part->present, part->absent) == 0) {
+        return true;
+    }
+    if (expects_more(self, entry, part)) {
+        return false;
+    }
+    if (part_ask_more(self, now_us, op, part, rule->replicas) > 0) {
+        if (!part->hedged) {
+            router_count(self, ROUTER_hedges_total);
+        }
+        part->hedged = true;
+        if (expects_more(self, entry, part)) {
+            return false;
+        }
+    }
+    /* Nobody else will answer: one "present" is enough then. "Absent" still takes R. */
+    return quorum_check(rule, &votes, part->count, true, part->present, part->absent) == 0;
+}
+
+/* The time is up: keep what is certain. */
+static void settle(const struct op *op, struct part *part, const struct quorum_rule *rule)
+{
+    struct quorum_votes votes;
+    size_t nunsure;
+
+    collect(part, rule, &votes);
+    if (op->operation == OPERATION_ADD) {
+        (void)quorum_add(rule, &votes, part->count, part->present, part->absent, &nunsure);
+    } else {
+        (void)quorum_check(rule, &votes, part->count, true, part->present, part->absent);
+    }
+}
+
+void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+
+    for (uint32_t i = 0; i < op->nparts; i++) {
+        struct part *part = &op->parts[i];
+
+        if (part->done) {
+            continue;
+        }
+        if (last) {
+            settle(op, part, &entry->document.content.rule);
+            part->done = true;
+        } else if (op->operation == OPERATION_ADD) {
+            part->done = add_decided(self, now_us, op, part, entry);
+        } else {
+            part->done = check_decided(self, now_us, op, part, entry);
+        }
+        op->nopen -= part->done;
+    }
+    if (op->nopen == 0) {
+        op_answer(self, op);
+    }
+}
+
+/* ---- votes ---- */
+
+/* Does this reply's vote count: the op's epoch, the slot's incarnation, FULL? */
+static bool counts(const struct op *op, const struct part *part, const struct member *member,
+                   const struct node_reply *reply, const struct segment_reply *segment)
+{
+#ifdef ORBLOOM_MUTANT_ADD_UP_EPOCHS
+    (void)op;
+#else
+    if (segment->epoch != op->epoch || segment->epoch_hash != op->epoch_hash) {
+        return false;
+    }
+#endif
+    return reply->node_id == member->node && reply->incarnation == member->incarnation &&
+           segment->state == REPLICA_FULL && segment->count == part->count;
+}
+
+static void take_vote(struct router *self, const struct op *op, struct part *part, uint32_t slot,
+                      const struct member *member, const struct node_reply *reply,
+                      const struct segment_reply *segment)
+{
+    struct slot_ask *ask = &part->asks[slot];
+    size_t nwords = router_words(part->count);
+    uint64_t *plane = part->planes + 2 * slot * nwords;
+
+    ask->state = ASK_ANSWERED;
+    if (!counts(op, part, member, reply, segment)) {
+        router_count(self, ROUTER_votes_void_total);
+        ask->refusal = STATUS_NOT_READY;
+        return;
+    }
+    ask->voted = true;
+    ask->tainted = op->tainted || segment->repeated;
+    memcpy(plane, segment->present, nwords * sizeof *plane);
+    memcpy(plane + nwords, segment->absent, nwords * sizeof *plane);
+}
+
+static void hand_document(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+                          uint32_t slot, struct backend *backend)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+    struct span bytes = span_of(entry->signed_bytes, entry->signed_size);
+    struct frame frame = {.kind = FRAME_DOCUMENTS, .body.documents = {.items = &bytes, .count = 1}};
+    struct slot_ask *ask = &part->asks[slot];
+
+    router_count(self, ROUTER_need_doc_total);
+    if (ask->handed < MAX_HANDED && backend_send(self, backend, &frame)) {
+        ask->handed++;
+        (void)part_ask(self, now_us, op, part, slot);
+    }
+}
+
+static void count_refusal(struct router *self, enum status status)
+{
+    static const struct {
+        enum status status;
+        enum router_counter counter;
+    } counted[] = {
+        {STATUS_NOT_READY, ROUTER_not_ready_total}, {STATUS_FULL, ROUTER_full_total},
+        {STATUS_CONFLICT, ROUTER_conflict_total},   {STATUS_STALE, ROUTER_stale_total},
+        {STATUS_DROPPED, ROUTER_stale_total},
+    };
+
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+        if (counted[i].status == status) {
+            router_count(self, counted[i].counter);
+        }
+    }
+}
+
+static void take_refusal(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+                         uint32_t slot, struct backend *backend,
+                         const struct segment_reply *segment)
+{
+    struct slot_ask *ask = &part->asks[slot];
+
+    /* FULL stays; everything else may pass and is asked again. */
+    ask->state = segment->status == STATUS_FULL ? ASK_ANSWERED : ASK_FAILED;
+    ask->refusal = segment->status;
+    count_refusal(self, segment->status);
+    if (segment->status == STATUS_NEED_DOC) {
+        hand_document(self, now_us, op, part, slot, backend);
+    } else if (segment->status == STATUS_STALE || segment->status == STATUS_DROPPED) {
+        self->next_sync_us = now_us; /* The reply's own document may have been refused. */
+    } else if (segment->status == STATUS_CONFLICT) {
+        log_limited(&self->conflict_limit, now_us, LOG_ERROR,
+                    "node %u holds another content of filter %llu under epoch %llu; it is not "
+                    "used",
+                    backend->node, (unsigned long long)op->filter_id,
+                    (unsigned long long)segment->epoch);
+    }
+}
+
+static void on_segment(struct router *self, uint64_t now_us, struct backend *backend,
+                       const struct node_reply *reply, const struct segment_reply *segment)
+{
+    struct part *part = NULL;
+    uint32_t slot = 0;
+    struct op *op = op_of_tag(self, segment->tag, &part, &slot);
+    const struct document_entry *entry;
+
+    if (op == NULL || part->done || part->asks[slot].voted) {
+        router_count(self, ROUTER_late_total);
+        return;
+    }
+    entry = document_cache_find(&self->documents, op->filter_id);
+    if (entry->document.epoch != op->epoch) {
+        count_refusal(self, segment->status);
+        op_restart(self, now_us, op);
+        return;
+    }
+    if (segment->status == STATUS_OK) {
+        const struct slot_group *group = &entry->document.content.groups[part->group];
+
+        take_vote(self, op, part, slot, &group->slots[slot].current, reply, segment);
+    } else {
+        take_refusal(self, now_us, op, part, slot, backend, segment);
+    }
+    op_evaluate(self, now_us, op, false);
+}
+
+void router_on_node_reply(struct router *self, uint64_t now_us, uint32_t link,
+                          const struct frame *frame)
+{
+    const struct node_reply *reply = &frame->body.node_reply;
+    struct backend *backend = backend_heard(self, now_us, link, frame->correlation);
+
+    if (backend == NULL) {
+        router_count(self, ROUTER_late_total);
+        return;
+    }
+    for (size_t i = 0; i < reply->ndocuments; i++) {
+        router_take_document(self, now_us, reply->documents[i]);
+    }
+    for (size_t i = 0; i < reply->nsegments; i++) {
+        on_segment(self, now_us, backend, reply, &reply->segments[i]);
+    }
+}
