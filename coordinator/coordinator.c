@@ -1,0 +1,217 @@
+#include "base/heap.h"
+#include "coordinator/coordinator_private.h"
+
+#include <assert.h>
+
+enum { ARENA_BYTES = 32 << 20 };
+
+static const struct counter_def counter_defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+    COORDINATOR_COUNTERS(X)
+#undef X
+};
+
+struct counter_table coordinator_counters(void)
+{
+    return (struct counter_table){.defs = counter_defs, .count = COORDINATOR_NCOUNTERS};
+}
+
+enum status coordinator_create(const struct coordinator_config *config,
+                               const struct effects *effects, struct store *store,
+                               struct coordinator **out)
+{
+    struct coordinator *self = heap_zalloc(1, sizeof *self);
+    enum status status;
+
+    assert(*out == NULL);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->config = *config;
+    self->effects = *effects;
+    self->store = store;
+    buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
+    buffer_init(&self->scratch, CODEC_MAX_FRAME_BYTES);
+    status = codec_arena_create(ARENA_BYTES, &self->arena);
+    if (status == STATUS_OK) {
+        status = records_refresh(self);
+    }
+    if (status != STATUS_OK) {
+        coordinator_destroy(&self);
+        return status;
+    }
+    *out = self;
+    return STATUS_OK;
+}
+
+void coordinator_destroy(struct coordinator **coordinator)
+{
+    struct coordinator *self = *coordinator;
+
+    *coordinator = NULL;
+    if (self == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < self->documents.count; i++) {
+        heap_free(self->documents.by_id[i]->attachment);
+    }
+    document_cache_fini(&self->documents);
+    for (size_t i = 0; i < self->nheard; i++) {
+        heap_free(self->heard[i].reports);
+    }
+    heap_free(self->heard);
+    for (size_t i = 0; i < self->nfencings; i++) {
+        heap_free(self->fencings[i].confirmed);
+    }
+    heap_free(self->fencings);
+    codec_arena_destroy(&self->arena);
+    buffer_fini(&self->out);
+    buffer_fini(&self->scratch);
+    heap_free(self);
+}
+
+void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame)
+{
+    buffer_clear(&self->out);
+    if (codec_encode(frame, &self->out) != STATUS_OK ||
+        self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
+        coordinator_count(self, COORDINATOR_replies_dropped_total);
+    }
+}
+
+void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
+                        enum status status, bool created, const char *message)
+{
+    struct frame answer = {
+        .correlation = correlation,
+        .kind = FRAME_ADMIN_REPLY,
+        .body.admin_reply = {.status = status, .created = created, .message = message},
+    };
+
+    coordinator_reply(self, to, &answer);
+}
+
+static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame, enum status status)
+{
+    struct frame answer = {
+        .correlation = frame->correlation,
+        .kind = FRAME_ERROR,
+        .body.error = {.status = status, .message = status_meaning(status)},
+    };
+
+    coordinator_count(self, status == STATUS_VERSION ? COORDINATOR_version_total
+                                                     : COORDINATOR_malformed_total);
+    log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
+                status_meaning(status), frame->version);
+    if (from != NULL) {
+        coordinator_reply(self, from, &answer);
+    }
+}
+
+static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                     const struct frame *frame)
+{
+    enum status status = records_refresh(self);
+
+    if (status != STATUS_OK) {
+        coordinator_answer(self, from, frame->correlation, status, false,
+                           "the store cannot be read; see the coordinator's log");
+        return;
+    }
+    switch (frame->body.admin_request.action) {
+    case ADMIN_CREATE:
+        coordinator_on_create(self, now_us, from, frame);
+        return;
+    case ADMIN_DROP:
+        coordinator_on_drop(self, now_us, from, frame);
+        return;
+    case ADMIN_STATUS:
+        coordinator_on_status(self, now_us, from, frame);
+        return;
+    }
+}
+
+static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
+{
+    struct coordinator *self = context;
+    struct frame frame = {0};
+    enum status status = codec_decode(self->arena, bytes, &frame);
+
+    if (status != STATUS_OK) {
+        refuse_frame(self, now_us, from, &frame, status);
+    } else if (frame.kind == FRAME_SYNC_REQUEST) {
+        coordinator_on_sync(self, now_us, from, &frame);
+    } else if (frame.kind == FRAME_ADMIN_REQUEST) {
+        on_admin(self, now_us, from, &frame);
+    } else if (frame.kind == FRAME_STATS_REQUEST) {
+        coordinator_on_stats(self, from, &frame);
+    } else {
+        refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
+    }
+}
+
+static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
+{
+    struct coordinator *self = context;
+    struct frame frame = {0};
+    enum status status = codec_decode(self->arena, bytes, &frame);
+
+    (void)link; /* A fence reply names its node and incarnation. */
+    if (status != STATUS_OK) {
+        refuse_frame(self, now_us, NULL, &frame, status);
+    } else if (frame.kind == FRAME_FENCE_REPLY) {
+        coordinator_on_fence_reply(self, now_us, &frame.body.fence_reply);
+    } else {
+        refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
+    }
+}
+
+static void turn(void *context, uint64_t now_us)
+{
+    coordinator_check_creates(context, now_us);
+    coordinator_check_drops(context, now_us);
+}
+
+static uint64_t next_us(void *context)
+{
+    const struct coordinator *self = context;
+    uint64_t next = ACTOR_NEVER;
+
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
+        if (self->waiters[i].used && self->waiters[i].deadline_us < next) {
+            next = self->waiters[i].deadline_us;
+        }
+    }
+    for (size_t i = 0; i < self->nfencings; i++) {
+        if (self->fencings[i].next_us < next) {
+            next = self->fencings[i].next_us;
+        }
+    }
+    return next;
+}
+
+static void on_time(void *context, uint64_t now_us)
+{
+    turn(context, now_us);
+}
+
+static bool work(void *context, uint64_t now_us)
+{
+    (void)context;
+    (void)now_us;
+    return false;
+}
+
+struct actor coordinator_actor(struct coordinator *coordinator)
+{
+    return (struct actor){
+        .self = coordinator,
+        .on_request = on_request,
+        .on_answer = on_answer,
+        .turn = turn,
+        .next_us = next_us,
+        .time = on_time,
+        .work = work,
+    };
+}

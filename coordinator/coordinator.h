@@ -1,0 +1,39 @@
+/* coordinator.h - changes documents by compare-and-swap and asks questions. The pure core.
+ *
+ * It registers nodes, places replicas, creates and drops filters, and hands documents to
+ * whoever asks. It sends no orders: nodes do what their newest document says. Any number
+ * of coordinators may share a store; none is on the data path.
+ *
+ * Errors:  coordinator_create: STATUS_NOMEM, or the store's.
+ * Owner:   coordinator_create()'s caller calls coordinator_destroy(). The configuration is
+ *          copied, the store borrowed.
+ * Threads: none; one thread drives a coordinator.
+ */
+#ifndef ORBLOOM_COORDINATOR_COORDINATOR_H
+#define ORBLOOM_COORDINATOR_COORDINATOR_H
+
+#include "base/actor.h"
+#include "base/counter.h"
+#include "cluster/document.h"
+#include "cluster/seal.h"
+#include "coordinator/store.h"
+
+struct coordinator_config {
+    char name[DOCUMENT_NAME_BYTES];
+    struct cluster_key key;
+    uint64_t max_timeout_us;  /* longest deadline that an operator may ask for */
+    uint64_t node_timeout_us; /* a node not heard of for this long takes no new replicas */
+    uint64_t fence_retry_us;  /* a node that has not confirmed a fence is asked again */
+};
+
+struct coordinator;
+
+MUST_USE enum status coordinator_create(const struct coordinator_config *config,
+                                        const struct effects *effects, struct store *store,
+                                        struct coordinator **out);
+void coordinator_destroy(struct coordinator **coordinator);
+struct actor coordinator_actor(struct coordinator *coordinator);
+
+struct counter_table coordinator_counters(void);
+
+#endif

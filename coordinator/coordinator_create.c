@@ -1,0 +1,401 @@
+#include "base/heap.h"
+#include "base/number.h"
+#include "cluster/placement.h"
+#include "coordinator/coordinator_private.h"
+#include "filter/sizing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A request to create, with everything that its answer needs. */
+struct create {
+    const struct admin_request *request;
+    struct sizing_plan plan;
+    char message[COORDINATOR_MESSAGE_BYTES];
+};
+
+/* ---- what is asked for ---- */
+
+static enum status check_served(struct create *self)
+{
+    const struct create_parameters *wanted = &self->request->create;
+    const char *reason = NULL;
+
+    if (wanted->when_full != WHEN_FULL_REFUSE) {
+        reason = "when-full takes only \"refuse\" in this version: filters do not grow yet";
+    } else if (wanted->durability != DURABILITY_MEMORY) {
+        reason = "durability takes only \"memory\" in this version: nodes keep no log yet";
+    } else if (wanted->keylog != KEYLOG_ON) {
+        reason = "keylog takes only \"on\" in this version";
+    }
+    if (reason == NULL) {
+        return STATUS_OK;
+    }
+    (void)snprintf(self->message, sizeof self->message, "%s", reason);
+    return STATUS_INVALID;
+}
+
+static enum status check_parameters(struct create *self)
+{
+    const struct create_parameters *wanted = &self->request->create;
+    struct sizing_request sizing = {
+        .capacity = wanted->capacity,
+        .rate = wanted->rate,
+        .max_capacity = wanted->max_capacity,
+    };
+
+    if (!document_name_valid(span_text(self->request->name))) {
+        (void)snprintf(self->message, sizeof self->message,
+                       "a filter's name takes 1 to 128 of [A-Za-z0-9._:-]");
+        return STATUS_INVALID;
+    }
+    if (quorum_rule_check(&wanted->rule) != STATUS_OK) {
+        (void)snprintf(self->message, sizeof self->message,
+                       "replicas %u, write quorum %u, read quorum %u cannot be certain: it takes "
+                       "W + R > N, 2 W > N, and N from 1 to %d",
+                       wanted->rule.replicas, wanted->rule.write, wanted->rule.read,
+                       QUORUM_MAX_REPLICAS);
+        return STATUS_INVALID;
+    }
+    if (sizing_plan_make(&sizing, &self->plan) != STATUS_OK) {
+        (void)snprintf(self->message, sizeof self->message,
+                       "capacity takes 1 to 1e12 keys (max-capacity not less), the rate %g to %g",
+                       SIZING_RATE_MIN, SIZING_RATE_MAX);
+        return STATUS_INVALID;
+    }
+    return check_served(self);
+}
+
+static bool same_parameters(const struct filter_document *document,
+                            const struct create_parameters *wanted)
+{
+    uint64_t max_capacity = wanted->max_capacity != 0 ? wanted->max_capacity
+                                                      : wanted->capacity * SIZING_CAPACITY_GROWTH;
+
+    return document->capacity == wanted->capacity && document->rate == wanted->rate &&
+           document->max_capacity == max_capacity &&
+           document->content.rule.replicas == wanted->rule.replicas &&
+           document->content.rule.write == wanted->rule.write &&
+           document->content.rule.read == wanted->rule.read && document->hash == wanted->hash &&
+           document->when_unavailable == wanted->when_unavailable &&
+           document->when_full == wanted->when_full && document->keylog == wanted->keylog &&
+           document->durability == wanted->durability;
+}
+
+/* ---- where it goes ---- */
+
+static uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+        uint64_t shard_bytes = document_shard_bytes(document);
+
+        if (document->content.state == FILTER_DROPPED) {
+            continue;
+        }
+        for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
+            uint32_t group = document->content.group_of_shard[shard];
+
+            sum += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
+        }
+    }
+    return sum;
+}
+
+/* Nodes heard of lately, under the incarnation that the node list names. */
+static uint32_t usable_nodes(const struct coordinator *self, uint64_t now_us,
+                             struct placement_node *usable)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        const struct node_record *record = &nodes->nodes[i];
+        const struct heard *heard = coordinator_heard(self, record->id);
+
+        if (heard != NULL && heard->incarnation == record->incarnation &&
+            now_us - heard->last_us <= self->config.node_timeout_us) {
+            usable[count++] = (struct placement_node){
+                .id = record->id,
+                .incarnation = record->incarnation,
+                .host = record->host,
+                .zone = record->zone,
+                .limit_bytes = record->memory_limit_bytes,
+                .used_bytes = placed_bytes(self, record->id),
+            };
+        }
+    }
+    return count;
+}
+
+static void explain_placement(const struct coordinator *self, struct create *create,
+                              enum status status, uint32_t nusable,
+                              const struct placement *placement)
+{
+    const struct node_record *node = node_list_find(&self->documents.nodes, placement->node);
+    char missing[NUMBER_TEXT_BYTES];
+    char total[NUMBER_TEXT_BYTES];
+
+    if (status == STATUS_UNAVAILABLE) {
+        (void)snprintf(create->message, sizeof create->message,
+                       "%u replicas need as many nodes, %u of the %u known are alive; start nodes "
+                       "or ask for fewer replicas",
+                       create->request->create.rule.replicas, nusable, self->documents.nodes.count);
+    } else if (status == STATUS_NO_SPACE) {
+        (void)snprintf(create->message, sizeof create->message,
+                       "memory does not suffice: a replica takes %s and node %s, which has the "
+                       "most room, lacks %s; raise memory_limit, add nodes, or ask for less",
+                       number_show_bytes(create->plan.total_bytes, total),
+                       node != NULL ? node->name : "?",
+                       number_show_bytes(placement->missing_bytes, missing));
+    } else {
+        (void)snprintf(create->message, sizeof create->message, "%s", status_meaning(status));
+    }
+}
+
+static enum status place(struct coordinator *self, uint64_t now_us, struct create *create,
+                         struct filter_document *document)
+{
+    struct placement_node *usable = heap_zalloc((size_t)self->documents.nodes.count,
+                                                sizeof *usable);
+    struct placement placement = {0};
+    uint32_t nusable;
+    enum status status;
+
+    if (usable == NULL) {
+        return STATUS_NOMEM;
+    }
+    nusable = usable_nodes(self, now_us, usable);
+    status = placement_make(usable, nusable, create->request->create.rule.replicas,
+                            create->plan.shard_bits, create->plan.shard_bytes, &placement);
+    if (status == STATUS_OK) {
+        document->content.ngroups = placement.ngroups;
+        document->content.groups = placement.groups;
+        document->content.group_of_shard = placement.group_of_shard;
+        if (placement.shares_host) {
+            log_line(LOG_WARN, "filter %s: replicas of a shard share a host; add hosts",
+                     create->request->name);
+        }
+    } else {
+        explain_placement(self, create, status, nusable, &placement);
+    }
+    heap_free(usable);
+    return status;
+}
+
+/* ---- writing it ---- */
+
+static void fill_document(struct coordinator *self, const struct create *create,
+                          struct filter_document *document)
+{
+    const struct create_parameters *wanted = &create->request->create;
+
+    *document = (struct filter_document){
+        .revision = 1,
+        .epoch = 1,
+        .capacity = wanted->capacity,
+        .rate = wanted->rate,
+        .max_capacity = wanted->max_capacity != 0 ? wanted->max_capacity
+                                                  : wanted->capacity * SIZING_CAPACITY_GROWTH,
+        .hash = wanted->hash,
+        .when_unavailable = wanted->when_unavailable,
+        .when_full = wanted->when_full,
+        .keylog = wanted->keylog,
+        .durability = wanted->durability,
+        .ngenerations = 1,
+    };
+    (void)snprintf(document->content.name, sizeof document->content.name, "%s",
+                   create->request->name);
+    document->content.state = FILTER_ACTIVE;
+    document->content.rule = wanted->rule;
+    document->content.shard_bits = create->plan.shard_bits;
+    document->content.nlineages = 1;
+    document->content.lineages[0] = (struct lineage){.id = 1, .serving = true};
+    document->generations[0] = (struct generation){
+        .id = 1,
+        .capacity = wanted->capacity,
+        .geometry =
+            {
+                .seed = self->effects.random(self->effects.context),
+                .lines = create->plan.lines,
+                .z = create->plan.z,
+                .shard_bits = create->plan.shard_bits,
+            },
+    };
+}
+
+static enum status write_new(struct coordinator *self, uint64_t now_us, struct create *create,
+                             uint64_t *filter_id)
+{
+    struct filter_document document;
+    struct hash_secret secret;
+    enum status status;
+
+    fill_document(self, create, &document);
+    status = place(self, now_us, create, &document);
+    if (status == STATUS_OK) {
+        for (size_t i = 0; i < sizeof secret.bytes; i += 8) {
+            uint64_t random = self->effects.random(self->effects.context);
+
+            memcpy(&secret.bytes[i], &random, 8);
+        }
+        status = records_create_filter(self, &document, &secret);
+        *filter_id = document.id;
+    }
+    if (status == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_filters_created_total);
+        log_line(LOG_INFO, "created filter %s, id %llu", create->request->name,
+                 (unsigned long long)document.id);
+    }
+    document_fini(&document);
+    return status;
+}
+
+/* A filter that is being dropped still holds its name. */
+static const struct filter_document *find_dropping(const struct coordinator *self, const char *name)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+
+        if (document->content.state == FILTER_DROPPING &&
+            strcmp(document->content.name, name) == 0) {
+            return document;
+        }
+    }
+    return NULL;
+}
+
+/* STATUS_OK: the filter exists now under *filter_id, created here or before. */
+static enum status ensure(struct coordinator *self, uint64_t now_us, struct create *create,
+                          uint64_t *filter_id, bool *created)
+{
+    enum status status = STATUS_OK;
+
+    for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
+        const struct document_entry *entry = document_cache_find_name(&self->documents,
+                                                                      create->request->name);
+
+        if (entry != NULL) {
+            *filter_id = entry->document.id;
+            if (same_parameters(&entry->document, &create->request->create)) {
+                return STATUS_OK;
+            }
+            (void)snprintf(create->message, sizeof create->message,
+                           "filter %s exists with other parameters; see `orbloom info %s`, use "
+                           "another name, or drop it first",
+                           create->request->name, create->request->name);
+            return STATUS_EXISTS;
+        }
+        if (find_dropping(self, create->request->name) != NULL) {
+            (void)snprintf(create->message, sizeof create->message,
+                           "filter %s is still being dropped: its nodes have not all confirmed; "
+                           "retry, and see `orbloom status`",
+                           create->request->name);
+            return STATUS_NAME_BUSY;
+        }
+        status = write_new(self, now_us, create, filter_id);
+        if (status == STATUS_OK) {
+            *created = true;
+            return STATUS_OK;
+        }
+        if (status == STATUS_CONFLICT) {
+            status = records_refresh(self);
+        }
+    }
+    return status == STATUS_OK ? STATUS_CONFLICT : status;
+}
+
+static uint64_t deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms)
+{
+    uint64_t timeout_us = (uint64_t)timeout_ms * 1000;
+
+    return now_us +
+           (timeout_us < self->config.max_timeout_us ? timeout_us : self->config.max_timeout_us);
+}
+
+void coordinator_on_create(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame)
+{
+    struct create create = {.request = &frame->body.admin_request};
+    uint64_t filter_id = 0;
+    bool created = false;
+    enum status status = check_parameters(&create);
+
+    if (status == STATUS_OK) {
+        (void)snprintf(create.message, sizeof create.message,
+                       "the store cannot be written now; retry");
+        status = ensure(self, now_us, &create, &filter_id, &created);
+    }
+    if (status != STATUS_OK) {
+        coordinator_answer(self, from, frame->correlation, status, false, create.message);
+        return;
+    }
+    if (created) {
+        coordinator_hint(self, now_us);
+    }
+    waiters_add(self, &(struct waiter){
+                          .peer = *from,
+                          .correlation = frame->correlation,
+                          .deadline_us = deadline(self, now_us, create.request->timeout_ms),
+                          .filter_id = filter_id,
+                          .created = created,
+                      });
+}
+
+/* ---- waiting until it serves ---- */
+
+static bool reports_ready(const struct heard *heard, uint64_t filter_id, uint32_t group)
+{
+    for (size_t i = 0; heard != NULL && i < heard->nreports; i++) {
+        const struct replica_report *report = &heard->reports[i];
+
+        if (report->filter_id == filter_id && report->group == group) {
+            return report->state == REPLICA_FULL || report->state == REPLICA_JOINING;
+        }
+    }
+    return false;
+}
+
+/* The name of a node that is not ready for the filter, or NULL. */
+static const char *laggard(const struct coordinator *self, const struct filter_document *document)
+{
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
+            uint32_t node = document->content.groups[group].slots[slot].current.node;
+            const struct node_record *record = node_list_find(&self->documents.nodes, node);
+
+            if (!reports_ready(coordinator_heard(self, node), document->id, group)) {
+                return record != NULL ? record->name : "?";
+            }
+        }
+    }
+    return NULL;
+}
+
+static void check_create(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const char *late = laggard(self, &entry->document);
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    if (late == NULL) {
+        waiters_finish(self, waiter, STATUS_OK, "");
+    } else if (now_us >= waiter->deadline_us) {
+        (void)snprintf(message, sizeof message,
+                       "filter %s exists, but its replica on %s is not ready yet; see `orbloom "
+                       "status` and that node's log",
+                       entry->document.content.name, late);
+        waiters_finish(self, waiter, STATUS_DEADLINE, message);
+    }
+}
+
+void coordinator_check_creates(struct coordinator *self, uint64_t now_us)
+{
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
+        if (self->waiters[i].used && !self->waiters[i].dropping) {
+            check_create(self, now_us, &self->waiters[i]);
+        }
+    }
+}

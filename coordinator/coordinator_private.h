@@ -1,0 +1,182 @@
+/* coordinator_private.h - the parts of a coordinator; shared by coordinator/coordinator_*.c only.
+ */
+#ifndef ORBLOOM_COORDINATOR_COORDINATOR_PRIVATE_H
+#define ORBLOOM_COORDINATOR_COORDINATOR_PRIVATE_H
+
+#include "base/log.h"
+#include "cluster/document_cache.h"
+#include "coordinator/coordinator.h"
+#include "proto/codec.h"
+
+#include <stdbool.h>
+
+enum {
+    COORDINATOR_MAX_PEERS = 1024,  /* hinted when something changes */
+    COORDINATOR_MAX_WAITERS = 256, /* operators waiting for a create or drop */
+    COORDINATOR_SWAP_TRIES = 5,
+    COORDINATOR_MESSAGE_BYTES = 512,
+};
+
+/* name, unit, help */
+#define COORDINATOR_COUNTERS(X)                                                                \
+    X(syncs_total, "requests", "nodes and routers that asked for documents")                   \
+    X(hints_total, "frames", "hints sent that something changed")                              \
+    X(documents_written_total, "documents", "documents written to the store")                  \
+    X(swap_conflicts_total, "swaps", "compare-and-swaps lost to another writer")               \
+    X(store_errors_total, "operations", "reads or writes that the store refused")              \
+    X(registrations_total, "changes", "nodes added to the node list or changed in it")         \
+    X(registrations_refused_total, "requests", "nodes refused: name in use, malformed labels") \
+    X(filters_created_total, "filters", "filters created here")                                \
+    X(filters_dropped_total, "filters", "filters dropped here")                                \
+    X(fences_sent_total, "requests", "fences asked of nodes")                                  \
+    X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                  \
+    X(fences_void_total, "replies", "fence replies that do not count")                         \
+    X(malformed_total, "frames", "frames that could not be decoded or do not belong here")     \
+    X(version_total, "frames", "frames of a protocol version that is not served")              \
+    X(replies_dropped_total, "frames", "answers that could not be sent")
+
+enum coordinator_counter {
+#define X(name, unit, help) COORDINATOR_##name,
+    COORDINATOR_COUNTERS(X)
+#undef X
+        COORDINATOR_NCOUNTERS
+};
+
+/* What this coordinator has heard of a node; gone with the process. */
+struct heard {
+    uint32_t node;
+    uint64_t incarnation;
+    uint64_t last_us;
+    uint64_t memory_used_bytes;
+    struct replica_report *reports;
+    size_t nreports;
+    uint32_t link; /* for questions; 0: none yet */
+    char link_endpoint[DOCUMENT_TEXT_BYTES];
+};
+
+/* Somebody who asks for documents and gets hints. */
+struct follower {
+    struct peer peer;
+    uint64_t last_us;
+};
+
+/* An operator whose command is under way. */
+struct waiter {
+    bool used;
+    struct peer peer;
+    uint64_t correlation;
+    uint64_t deadline_us;
+    uint64_t filter_id;
+    bool dropping; /* else: creating */
+    bool created;
+};
+
+/* The fences of one filter that is being dropped. Evidence counts for one epoch only. */
+struct fencing {
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint8_t *confirmed; /* a bit a slot, one byte a group */
+    bool confirmed_off; /* an operator vouches that former incarnations are off */
+    uint64_t next_us;
+};
+
+struct coordinator {
+    struct coordinator_config config;
+    struct effects effects;
+    struct store *store;
+    struct document_cache documents; /* attachment: the store's version, see records */
+    uint64_t change;                 /* the cache reflects the store up to here */
+    uint64_t nodes_version;
+
+    struct heard *heard;
+    size_t nheard;
+    struct follower followers[COORDINATOR_MAX_PEERS];
+    struct waiter waiters[COORDINATOR_MAX_WAITERS];
+    struct fencing *fencings;
+    size_t nfencings;
+
+    struct codec_arena *arena;
+    struct buffer out;
+    struct buffer scratch;
+    struct log_limit bad_frame_limit;
+    struct log_limit store_limit;
+    uint64_t counters[COORDINATOR_NCOUNTERS];
+};
+
+static inline void coordinator_count(struct coordinator *self, enum coordinator_counter counter)
+{
+    self->counters[counter]++;
+}
+
+void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame);
+
+/* Answer an admin request with a status and a message. */
+void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
+                        enum status status, bool created, const char *message);
+
+/* ---- coordinator_records.c: the store as documents ---- */
+
+/* Bring the cache up to what the store holds now. */
+MUST_USE enum status records_refresh(struct coordinator *self);
+
+/* The store's version of a filter's document in the cache. */
+uint64_t records_version(const struct document_entry *entry);
+
+/* Sign and write an edited copy of a cached document, then refresh. STATUS_CONFLICT: somebody
+ * else was first; nothing is written. */
+MUST_USE enum status records_write_filter(struct coordinator *self, uint64_t version,
+                                          struct filter_document *document);
+MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
+
+/* Write a new filter, its name's binding and its secret in one swap; sets document->id.
+ * STATUS_CONFLICT when the name was bound meanwhile. */
+MUST_USE enum status records_create_filter(struct coordinator *self,
+                                           struct filter_document *document,
+                                           const struct hash_secret *secret);
+
+/* ---- coordinator_sync.c: nodes and routers asking ---- */
+
+void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame);
+
+/* Tell all followers that the store has moved. */
+void coordinator_hint(struct coordinator *self, uint64_t now_us);
+
+/* NULL when nothing was heard of it. */
+struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);
+
+/* ---- coordinator_create.c ---- */
+
+void coordinator_on_create(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame);
+
+/* Answer those whose new filter is ready by now, or whose time is up. */
+void coordinator_check_creates(struct coordinator *self, uint64_t now_us);
+
+/* ---- coordinator_drop.c ---- */
+
+void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame);
+void coordinator_on_fence_reply(struct coordinator *self, uint64_t now_us,
+                                const struct fence_reply *reply);
+
+/* Ask again, finish, give up waiters; resumes drops that another coordinator left. */
+void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
+
+/* ---- coordinator_waiters.c ---- */
+
+/* Keep an operator waiting; answers OVERLOADED when there are too many. */
+void waiters_add(struct coordinator *self, const struct waiter *waiter);
+
+/* Answer and forget one. */
+void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
+                    const char *message);
+
+/* ---- coordinator_status.c ---- */
+
+void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame);
+void coordinator_on_stats(struct coordinator *self, const struct peer *from,
+                          const struct frame *frame);
+
+#endif

@@ -1,0 +1,266 @@
+/* The store's keys:
+ *
+ *   filter/ID     the signed filter document
+ *   name/NAME     the id that the name is bound to, 8 bytes little-endian; 0: free again
+ *   secret/ID     the filter's hash secret, sealed with the cluster key
+ *   nodes         the signed node list
+ *   next/filter   the last filter id given out, 8 bytes little-endian
+ */
+#include "base/heap.h"
+#include "coordinator/coordinator_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The attachment of a cached document. */
+struct record {
+    uint64_t version;
+};
+
+uint64_t records_version(const struct document_entry *entry)
+{
+    const struct record *record = entry->attachment;
+
+    return record != NULL ? record->version : 0;
+}
+
+static uint64_t read_u64(struct span bytes)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < 8 && i < bytes.size; i++) {
+        value |= (uint64_t)bytes.data[i] << (8 * i);
+    }
+    return value;
+}
+
+static void write_u64(uint64_t value, uint8_t bytes[8])
+{
+    for (size_t i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    }
+}
+
+static enum status take_filter(struct coordinator *self, uint64_t version, struct span value)
+{
+    struct filter_document document = {0};
+    struct document_entry *entry = NULL;
+    bool changed = false;
+    enum status status = codec_filter_document_open(value, &self->config.key, &document);
+
+    if (status == STATUS_OK) {
+        uint64_t id = document.id;
+
+        status = document_cache_take(&self->documents, &document, value, &changed);
+        entry = document_cache_find(&self->documents, id);
+    }
+    document_fini(&document);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (entry->attachment == NULL) {
+        entry->attachment = heap_zalloc(1, sizeof(struct record));
+        if (entry->attachment == NULL) {
+            return STATUS_NOMEM;
+        }
+    }
+    ((struct record *)entry->attachment)->version = version;
+    return STATUS_OK;
+}
+
+static enum status take_nodes(struct coordinator *self, uint64_t version, struct span value)
+{
+    struct node_list nodes = {0};
+    bool changed = false;
+    enum status status = codec_node_list_open(value, &self->config.key, &nodes);
+
+    if (status == STATUS_OK) {
+        status = document_cache_take_nodes(&self->documents, &nodes, value, &changed);
+        self->nodes_version = version;
+    }
+    node_list_fini(&nodes);
+    return status;
+}
+
+/* Context of one refresh. */
+struct refresh {
+    struct coordinator *self;
+    enum status status;
+};
+
+static bool visit(void *context, const char *key, uint64_t version, struct span value)
+{
+    struct refresh *refresh = context;
+    enum status status = STATUS_OK;
+
+    if (strncmp(key, "filter/", 7) == 0) {
+        status = take_filter(refresh->self, version, value);
+    } else if (strcmp(key, "nodes") == 0) {
+        status = take_nodes(refresh->self, version, value);
+    }
+    if (status != STATUS_OK) {
+        log_line(LOG_ERROR, "the store's record %s is not usable: %s; is it the right cluster key?",
+                 key, status_meaning(status));
+        refresh->status = status;
+        return false;
+    }
+    return true;
+}
+
+enum status records_refresh(struct coordinator *self)
+{
+    struct refresh refresh = {.self = self, .status = STATUS_OK};
+    uint64_t change = 0;
+    enum status status = self->store->change(self->store->self, &change);
+
+    if (status == STATUS_OK && change != self->change) {
+        status = self->store->since(self->store->self, self->change, visit, &refresh);
+        status = status == STATUS_OK ? refresh.status : status;
+        if (status == STATUS_OK) {
+            self->change = change;
+        }
+    }
+    if (status != STATUS_OK) {
+        coordinator_count(self, COORDINATOR_store_errors_total);
+    }
+    return status;
+}
+
+static enum status swap(struct coordinator *self, const struct store_swap *swaps, size_t count)
+{
+    uint64_t change;
+    enum status status = self->store->swap(self->store->self, swaps, count, &change);
+
+    if (status == STATUS_CONFLICT) {
+        coordinator_count(self, COORDINATOR_swap_conflicts_total);
+    } else if (status != STATUS_OK) {
+        coordinator_count(self, COORDINATOR_store_errors_total);
+    } else {
+        coordinator_count(self, COORDINATOR_documents_written_total);
+        status = records_refresh(self);
+    }
+    return status;
+}
+
+enum status records_write_filter(struct coordinator *self, uint64_t version,
+                                 struct filter_document *document)
+{
+    char filter_key[STORE_KEY_BYTES];
+    char name_key[STORE_KEY_BYTES];
+    uint8_t free_name[8] = {0};
+    struct store_swap swaps[2];
+    struct buffer value;
+    size_t count = 1;
+    enum status status;
+
+    (void)snprintf(filter_key, sizeof filter_key, "filter/%" PRIu64, document->id);
+    (void)snprintf(name_key, sizeof name_key, "name/%s", document->content.name);
+    buffer_clear(&self->scratch);
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = codec_filter_document_sign(document, &self->config.key, &value);
+    if (status == STATUS_OK && document->content.state == FILTER_DROPPED) {
+        swaps[1] = (struct store_swap){.key = name_key, .value = span_of(free_name, 8)};
+        status = self->store->get(self->store->self, name_key, &self->scratch, &swaps[1].expected);
+        count = 2;
+    }
+    if (status == STATUS_OK) {
+        swaps[0] = (struct store_swap){
+            .key = filter_key, .expected = version, .value = buffer_span(&value)};
+        status = swap(self, swaps, count);
+    }
+    buffer_fini(&value);
+    return status;
+}
+
+enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes)
+{
+    struct buffer value;
+    enum status status;
+
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = codec_node_list_sign(nodes, &self->config.key, &value);
+    if (status == STATUS_OK) {
+        struct store_swap one = {
+            .key = "nodes", .expected = self->nodes_version, .value = buffer_span(&value)};
+
+        status = swap(self, &one, 1);
+    }
+    buffer_fini(&value);
+    return status;
+}
+
+/* The version of a key, 0 when it does not exist; its value as a number in *number. */
+static enum status read_number(struct coordinator *self, const char *key, uint64_t *version,
+                               uint64_t *number)
+{
+    enum status status;
+
+    *version = 0;
+    *number = 0;
+    buffer_clear(&self->scratch);
+    status = self->store->get(self->store->self, key, &self->scratch, version);
+    if (status == STATUS_NOT_FOUND) {
+        return STATUS_OK;
+    }
+    if (status == STATUS_OK) {
+        *number = read_u64(buffer_span(&self->scratch));
+    }
+    return status;
+}
+
+static void seal(struct coordinator *self, uint64_t id, const struct hash_secret *secret,
+                 uint8_t sealed[SEAL_SECRET_BYTES])
+{
+    uint8_t nonce[SEAL_NONCE_BYTES];
+
+    for (size_t i = 0; i < SEAL_NONCE_BYTES; i += 8) {
+        write_u64(self->effects.random(self->effects.context), &nonce[i]);
+    }
+    seal_secret(&self->config.key, id, secret, nonce, sealed);
+}
+
+enum status records_create_filter(struct coordinator *self, struct filter_document *document,
+                                  const struct hash_secret *secret)
+{
+    char keys[3][STORE_KEY_BYTES];
+    uint8_t id_bytes[8];
+    uint8_t sealed[SEAL_SECRET_BYTES];
+    struct buffer value;
+    uint64_t last_version;
+    uint64_t name_version;
+    uint64_t last;
+    uint64_t bound;
+    enum status status;
+
+    (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
+    status = read_number(self, keys[0], &name_version, &bound);
+    if (status == STATUS_OK && bound != 0) {
+        return STATUS_CONFLICT;
+    }
+    if (status == STATUS_OK) {
+        status = read_number(self, "next/filter", &last_version, &last);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    document->id = last + 1;
+    write_u64(document->id, id_bytes);
+    seal(self, document->id, secret, sealed);
+    (void)snprintf(keys[1], sizeof keys[1], "filter/%" PRIu64, document->id);
+    (void)snprintf(keys[2], sizeof keys[2], "secret/%" PRIu64, document->id);
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = codec_filter_document_sign(document, &self->config.key, &value);
+    if (status == STATUS_OK) {
+        const struct store_swap swaps[] = {
+            {.key = keys[0], .expected = name_version, .value = span_of(id_bytes, 8)},
+            {.key = "next/filter", .expected = last_version, .value = span_of(id_bytes, 8)},
+            {.key = keys[1], .value = buffer_span(&value)},
+            {.key = keys[2], .value = span_of(sealed, sizeof sealed)},
+        };
+
+        status = swap(self, swaps, sizeof swaps / sizeof swaps[0]);
+    }
+    buffer_fini(&value);
+    return status;
+}

@@ -1,0 +1,165 @@
+#include "base/heap.h"
+#include "coordinator/coordinator_private.h"
+
+#include <string.h>
+
+/* Everything that a status answer points into. */
+struct overview {
+    struct node_summary *nodes;
+    size_t nnodes;
+    struct filter_summary *filters;
+    size_t nfilters;
+    struct replica_report *replicas;
+    size_t nreplicas;
+};
+
+static void count_replicas(const struct heard *heard, struct node_summary *summary)
+{
+    for (size_t i = 0; i < heard->nreports; i++) {
+        enum replica_state state = heard->reports[i].state;
+
+        summary->replicas_full += state == REPLICA_FULL;
+        summary->replicas_joining += state == REPLICA_JOINING;
+        summary->replicas_building += state == REPLICA_BUILDING;
+    }
+}
+
+static void describe_node(const struct coordinator *self, uint64_t now_us,
+                          const struct node_record *record, struct node_summary *summary)
+{
+    const struct heard *heard = coordinator_heard(self, record->id);
+
+    *summary = (struct node_summary){
+        .id = record->id,
+        .name = record->name,
+        .host = record->host,
+        .zone = record->zone,
+        .endpoint = record->endpoint,
+        .incarnation = record->incarnation,
+        .memory_limit_bytes = record->memory_limit_bytes,
+    };
+    if (heard != NULL) {
+        summary->seen = true;
+        summary->seen_ago_ms = (now_us - heard->last_us) / 1000;
+        summary->memory_used_bytes = heard->memory_used_bytes;
+        count_replicas(heard, summary);
+    }
+}
+
+static void describe_filter(const struct filter_document *document, struct filter_summary *summary)
+{
+    const struct generation *generation = document_generation(document);
+
+    *summary = (struct filter_summary){
+        .id = document->id,
+        .name = document->content.name,
+        .state = document->content.state,
+        .revision = document->revision,
+        .epoch = document->epoch,
+        .capacity = document->capacity,
+        .max_capacity = document->max_capacity,
+        .rate = document->rate,
+        .rule = document->content.rule,
+        .hash = document->hash,
+        .when_unavailable = document->when_unavailable,
+        .when_full = document->when_full,
+        .keylog = document->keylog,
+        .durability = document->durability,
+        .nshards = document_nshards(document),
+        .ngroups = document->content.ngroups,
+        .shard_bytes = document_shard_bytes(document),
+        .lines = generation->geometry.lines,
+        .z = generation->geometry.z,
+    };
+}
+
+static void collect_filters(const struct coordinator *self, const char *name,
+                            struct overview *overview)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+
+        if (document->content.state != FILTER_DROPPED &&
+            (name[0] == '\0' || strcmp(name, document->content.name) == 0)) {
+            describe_filter(document, &overview->filters[overview->nfilters++]);
+        }
+    }
+}
+
+static void collect_replicas(const struct coordinator *self, struct overview *overview)
+{
+    for (size_t i = 0; i < self->nheard; i++) {
+        memcpy(&overview->replicas[overview->nreplicas], self->heard[i].reports,
+               self->heard[i].nreports * sizeof(struct replica_report));
+        overview->nreplicas += self->heard[i].nreports;
+    }
+}
+
+static enum status collect(const struct coordinator *self, uint64_t now_us, const char *name,
+                           struct overview *overview)
+{
+    size_t nreports = 0;
+
+    for (size_t i = 0; i < self->nheard; i++) {
+        nreports += self->heard[i].nreports;
+    }
+    overview->nodes = heap_zalloc(self->documents.nodes.count, sizeof *overview->nodes);
+    overview->filters = heap_zalloc(self->documents.count, sizeof *overview->filters);
+    overview->replicas = heap_zalloc(nreports, sizeof *overview->replicas);
+    if (overview->nodes == NULL || overview->filters == NULL || overview->replicas == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
+        describe_node(self, now_us, &self->documents.nodes.nodes[i],
+                      &overview->nodes[overview->nnodes++]);
+    }
+    collect_filters(self, name, overview);
+    collect_replicas(self, overview);
+    return STATUS_OK;
+}
+
+void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame)
+{
+    const char *name = frame->body.admin_request.name;
+    struct overview overview = {0};
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
+    enum status status = collect(self, now_us, name, &overview);
+
+    if (status == STATUS_OK && name[0] != '\0' && overview.nfilters == 0) {
+        status = STATUS_NOT_FOUND;
+    }
+    answer.body.admin_reply = (struct admin_reply){
+        .status = status,
+        .message = status == STATUS_NOT_FOUND ? "there is no filter of that name" : "",
+        .filters = overview.filters,
+        .nfilters = overview.nfilters,
+        .nodes = overview.nodes,
+        .nnodes = overview.nnodes,
+        .replicas = overview.replicas,
+        .nreplicas = overview.nreplicas,
+    };
+    coordinator_reply(self, from, &answer);
+    heap_free(overview.nodes);
+    heap_free(overview.filters);
+    heap_free(overview.replicas);
+}
+
+void coordinator_on_stats(struct coordinator *self, const struct peer *from,
+                          const struct frame *frame)
+{
+    struct counter_table table = coordinator_counters();
+    struct stat_value values[COORDINATOR_NCOUNTERS];
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_STATS_REPLY};
+
+    for (size_t i = 0; i < table.count; i++) {
+        values[i] = (struct stat_value){.name = table.defs[i].name, .value = self->counters[i]};
+    }
+    answer.body.stats_reply = (struct stats_reply){
+        .program = "orbloom-coordinator",
+        .name = self->config.name,
+        .values = values,
+        .nvalues = table.count,
+    };
+    coordinator_reply(self, from, &answer);
+}

@@ -1,0 +1,327 @@
+#include "base/heap.h"
+#include "coordinator/coordinator_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SYNC_MAX_DOCUMENTS = 512,
+    SYNC_GOAL_BYTES = 1 << 20, /* ask again for what is beyond */
+};
+
+struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
+{
+    for (size_t i = 0; i < self->nheard; i++) {
+        if (self->heard[i].node == node) {
+            return &self->heard[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- followers ---- */
+
+static void follow(struct coordinator *self, uint64_t now_us, const struct peer *peer)
+{
+    struct follower *oldest = &self->followers[0];
+
+    for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
+        struct follower *one = &self->followers[i];
+
+        if (one->peer.size == peer->size && memcmp(one->peer.id, peer->id, peer->size) == 0) {
+            one->last_us = now_us;
+            return;
+        }
+        oldest = one->last_us < oldest->last_us ? one : oldest;
+    }
+    *oldest = (struct follower){.peer = *peer, .last_us = now_us};
+}
+
+void coordinator_hint(struct coordinator *self, uint64_t now_us)
+{
+    struct frame frame = {.kind = FRAME_HINT, .body.hint = {.change = self->change}};
+
+    for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
+        const struct follower *one = &self->followers[i];
+
+        if (one->peer.size > 0 && now_us - one->last_us <= self->config.node_timeout_us) {
+            coordinator_count(self, COORDINATOR_hints_total);
+            coordinator_reply(self, &one->peer, &frame);
+        }
+    }
+}
+
+/* ---- registration ---- */
+
+static bool same_record(const struct node_record *record, const struct sync_request *request)
+{
+    return record->incarnation == request->incarnation &&
+           record->memory_limit_bytes == request->memory_limit_bytes &&
+           strcmp(record->endpoint, request->endpoint) == 0 &&
+           strcmp(record->host, request->host) == 0 && strcmp(record->zone, request->zone) == 0;
+}
+
+static void fill_record(struct node_record *record, const struct sync_request *request)
+{
+    (void)snprintf(record->name, sizeof record->name, "%s", request->name);
+    (void)snprintf(record->host, sizeof record->host, "%s", request->host);
+    (void)snprintf(record->zone, sizeof record->zone, "%s", request->zone);
+    (void)snprintf(record->endpoint, sizeof record->endpoint, "%s", request->endpoint);
+    record->incarnation = request->incarnation;
+    record->memory_limit_bytes = request->memory_limit_bytes;
+}
+
+/* Two living processes under one name would take turns; the one heard first keeps it. */
+static bool name_in_use(const struct coordinator *self, uint64_t now_us,
+                        const struct node_record *record, const struct sync_request *request)
+{
+    const struct heard *heard = coordinator_heard(self, record->id);
+
+    return record->incarnation != request->incarnation &&
+           strcmp(record->endpoint, request->endpoint) != 0 && heard != NULL &&
+           heard->incarnation == record->incarnation &&
+           now_us - heard->last_us < self->config.node_timeout_us;
+}
+
+/* Write the node list with this node's record added or brought up to date. */
+static enum status write_record(struct coordinator *self, const struct sync_request *request)
+{
+    const struct node_list *held = &self->documents.nodes;
+    struct node_list nodes = {.revision = held->revision + 1};
+    struct node_record *record = NULL;
+    enum status status;
+
+    nodes.nodes = heap_zalloc((size_t)held->count + 1, sizeof *nodes.nodes);
+    if (nodes.nodes == NULL) {
+        return STATUS_NOMEM;
+    }
+    nodes.count = held->count;
+    for (uint32_t i = 0; i < held->count; i++) {
+        nodes.nodes[i] = held->nodes[i];
+        record = strcmp(held->nodes[i].name, request->name) == 0 ? &nodes.nodes[i] : record;
+    }
+    if (record == NULL) {
+        record = &nodes.nodes[nodes.count];
+        record->id = ++nodes.count; /* Records are never removed, so ids never repeat. */
+    }
+    fill_record(record, request);
+    status = nodes.count <= DOCUMENT_MAX_NODES ? records_write_nodes(self, &nodes)
+                                               : STATUS_TOO_LARGE;
+    if (status == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_registrations_total);
+        log_line(LOG_INFO, "node %u is %s at %s, incarnation %016llx", record->id, record->name,
+                 record->endpoint, (unsigned long long)record->incarnation);
+    }
+    node_list_fini(&nodes);
+    return status;
+}
+
+static enum status registration_valid(const struct sync_request *request, char *message)
+{
+    if (!document_name_valid(span_text(request->name)) ||
+        !document_name_valid(span_text(request->host)) ||
+        !document_name_valid(span_text(request->zone)) || request->incarnation == 0 ||
+        strlen(request->endpoint) >= DOCUMENT_TEXT_BYTES ||
+        strncmp(request->endpoint, "tcp://", 6) != 0) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "name, host and zone take [A-Za-z0-9._:-]{1,128}, the endpoint "
+                       "tcp://HOST:PORT");
+        return STATUS_INVALID;
+    }
+    return STATUS_OK;
+}
+
+static enum status registered(struct coordinator *self, uint64_t now_us,
+                              const struct sync_request *request, uint32_t *node, char *message)
+{
+    enum status status = registration_valid(request, message);
+
+    for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
+        const struct node_record *record = node_list_find_name(&self->documents.nodes,
+                                                               request->name);
+
+        if (record != NULL && same_record(record, request)) {
+            *node = record->id;
+            return STATUS_OK;
+        }
+        if (record != NULL && name_in_use(self, now_us, record, request)) {
+            (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                           "another process serves as %s at %s; give each node a name of its own",
+                           record->name, record->endpoint);
+            return STATUS_EXISTS;
+        }
+        status = write_record(self, request);
+        if (status == STATUS_OK) {
+            coordinator_hint(self, now_us);
+        } else if (status == STATUS_CONFLICT) {
+            status = records_refresh(self);
+        }
+    }
+    return status == STATUS_OK ? STATUS_CONFLICT : status;
+}
+
+static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
+                     const struct sync_request *request)
+{
+    struct heard *heard = coordinator_heard(self, node);
+    struct replica_report *reports = heap_alloc(request->nreplicas, sizeof *reports);
+
+    if (heard == NULL) {
+        struct heard *grown = heap_realloc(self->heard, self->nheard + 1, sizeof *grown);
+
+        if (grown != NULL) {
+            self->heard = grown;
+            heard = &self->heard[self->nheard++];
+            *heard = (struct heard){.node = node};
+        }
+    }
+    if (heard == NULL || reports == NULL) {
+        heap_free(reports);
+        return;
+    }
+    for (size_t i = 0; i < request->nreplicas; i++) {
+        reports[i] = request->replicas[i];
+        reports[i].node_id = node;
+        reports[i].incarnation = request->incarnation;
+    }
+    heap_free(heard->reports);
+    heard->reports = reports;
+    heard->nreports = request->nreplicas;
+    heard->incarnation = request->incarnation;
+    heard->last_us = now_us;
+    heard->memory_used_bytes = request->memory_used_bytes;
+}
+
+/* ---- the answer ---- */
+
+/* Records for one answer, gathered in one buffer; spans are made when it has stopped moving. */
+struct gathering {
+    struct buffer bytes;
+    bool secrets_too;
+    enum status status;
+    bool more;
+    uint64_t last; /* version of the last record that is in */
+    struct {
+        uint64_t secret_of; /* filter id, or 0: a document */
+        size_t at;
+        size_t size;
+    } items[SYNC_MAX_DOCUMENTS * 2];
+    size_t nitems;
+};
+
+static bool gather(void *context, const char *key, uint64_t version, struct span value)
+{
+    struct gathering *self = context;
+    bool secret = strncmp(key, "secret/", 7) == 0;
+    bool document = strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0;
+
+    /* Records of one swap share a version and must not be torn apart. */
+    if (version != self->last &&
+        (self->bytes.size >= SYNC_GOAL_BYTES || self->nitems >= SYNC_MAX_DOCUMENTS)) {
+        self->more = true;
+        return false;
+    }
+    self->last = version;
+    if (!document && !(secret && self->secrets_too)) {
+        return true;
+    }
+    self->items[self->nitems].secret_of = secret ? strtoull(key + 7, NULL, 10) : 0;
+    self->items[self->nitems].at = self->bytes.size;
+    self->items[self->nitems].size = value.size;
+    self->status = buffer_append(&self->bytes, value);
+    self->nitems += self->status == STATUS_OK;
+    return self->status == STATUS_OK;
+}
+
+static void send_gathered(struct coordinator *self, const struct peer *to, uint64_t correlation,
+                          uint32_t node, uint64_t change, const struct gathering *gathering)
+{
+    static struct span documents[SYNC_MAX_DOCUMENTS * 2];
+    static struct sealed_secret secrets[SYNC_MAX_DOCUMENTS * 2];
+    struct frame answer = {.correlation = correlation, .kind = FRAME_SYNC_REPLY};
+    struct sync_reply *reply = &answer.body.sync_reply;
+
+    *reply = (struct sync_reply){
+        .status = STATUS_OK,
+        .message = "",
+        .change = gathering->more ? gathering->last : change,
+        .more = gathering->more,
+        .node_id = node,
+        .documents = documents,
+        .secrets = secrets,
+    };
+    for (size_t i = 0; i < gathering->nitems; i++) {
+        struct span bytes = span_of(gathering->bytes.data + gathering->items[i].at,
+                                    gathering->items[i].size);
+
+        if (gathering->items[i].secret_of != 0) {
+            secrets[reply->nsecrets++] = (struct sealed_secret){
+                .filter_id = gathering->items[i].secret_of, .sealed = bytes};
+        } else {
+            documents[reply->ndocuments++] = bytes;
+        }
+    }
+    coordinator_reply(self, to, &answer);
+}
+
+static void answer_since(struct coordinator *self, const struct peer *to, const struct frame *frame,
+                         uint32_t node)
+{
+    const struct sync_request *request = &frame->body.sync_request;
+    struct gathering *gathering = heap_zalloc(1, sizeof *gathering);
+    /* A number from the future belongs to another store: start over. */
+    uint64_t since = request->since <= self->change ? request->since : 0;
+    enum status status;
+
+    if (gathering == NULL) {
+        return;
+    }
+    gathering->secrets_too = request->role == SYNC_ROUTER;
+    gathering->last = since;
+    buffer_init(&gathering->bytes, CODEC_MAX_FRAME_BYTES / 2);
+    status = since == self->change
+                 ? STATUS_OK
+                 : self->store->since(self->store->self, since, gather, gathering);
+    if (status == STATUS_OK && gathering->status == STATUS_OK) {
+        send_gathered(self, to, frame->correlation, node, self->change, gathering);
+    }
+    buffer_fini(&gathering->bytes);
+    heap_free(gathering);
+}
+
+static void refuse(struct coordinator *self, const struct peer *to, const struct frame *frame,
+                   enum status status, const char *message)
+{
+    struct frame answer = {
+        .correlation = frame->correlation,
+        .kind = FRAME_SYNC_REPLY,
+        .body.sync_reply = {.status = status, .message = message},
+    };
+
+    coordinator_count(self, COORDINATOR_registrations_refused_total);
+    coordinator_reply(self, to, &answer);
+}
+
+void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame)
+{
+    const struct sync_request *request = &frame->body.sync_request;
+    char message[COORDINATOR_MESSAGE_BYTES] = "the store cannot be read or written now";
+    uint32_t node = 0;
+    enum status status = records_refresh(self);
+
+    coordinator_count(self, COORDINATOR_syncs_total);
+    if (status == STATUS_OK && request->role == SYNC_NODE) {
+        status = registered(self, now_us, request, &node, message);
+        if (status == STATUS_OK) {
+            remember(self, now_us, node, request);
+        }
+    }
+    if (status != STATUS_OK) {
+        refuse(self, from, frame, status, message);
+        return;
+    }
+    follow(self, now_us, from);
+    answer_since(self, from, frame, node);
+}

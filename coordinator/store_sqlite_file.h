@@ -1,0 +1,19 @@
+/* store_sqlite_file.h - opening the SQLite file of a store: access, format, durability.
+ *
+ * Errors:  STATUS_IO with a logged reason that names the file and the remedy; STATUS_VERSION
+ *          for a file of another format, also logged.
+ * Owner:   the caller closes the connection, also after an error.
+ */
+#ifndef ORBLOOM_COORDINATOR_STORE_SQLITE_FILE_H
+#define ORBLOOM_COORDINATOR_STORE_SQLITE_FILE_H
+
+#include "base/status.h"
+
+#include <sqlite3.h>
+
+MUST_USE enum status store_sqlite_file_open(const char *path, sqlite3 **connection);
+
+/* Log why the last call on the connection failed, with the remedy. Always STATUS_IO. */
+enum status store_sqlite_file_refuse(const char *path, sqlite3 *connection, const char *doing);
+
+#endif
