@@ -13,6 +13,12 @@ struct overview {
     size_t nreplicas;
 };
 
+/* What a silent node said last tells nothing about now. */
+static bool is_alive(const struct coordinator *self, uint64_t now_us, const struct heard *heard)
+{
+    return now_us - heard->last_us <= self->config.node_timeout_us;
+}
+
 static void count_replicas(const struct heard *heard, struct node_summary *summary)
 {
     for (size_t i = 0; i < heard->nreports; i++) {
@@ -42,7 +48,9 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
         summary->seen = true;
         summary->seen_ago_ms = (now_us - heard->last_us) / 1000;
         summary->memory_used_bytes = heard->memory_used_bytes;
-        count_replicas(heard, summary);
+        if (is_alive(self, now_us, heard)) {
+            count_replicas(heard, summary);
+        }
     }
 }
 
@@ -86,9 +94,13 @@ static void collect_filters(const struct coordinator *self, const char *name,
     }
 }
 
-static void collect_replicas(const struct coordinator *self, struct overview *overview)
+static void collect_replicas(const struct coordinator *self, uint64_t now_us,
+                             struct overview *overview)
 {
     for (size_t i = 0; i < self->nheard; i++) {
+        if (!is_alive(self, now_us, &self->heard[i])) {
+            continue;
+        }
         memcpy(&overview->replicas[overview->nreplicas], self->heard[i].reports,
                self->heard[i].nreports * sizeof(struct replica_report));
         overview->nreplicas += self->heard[i].nreports;
@@ -114,7 +126,7 @@ static enum status collect(const struct coordinator *self, uint64_t now_us, cons
                       &overview->nodes[overview->nnodes++]);
     }
     collect_filters(self, name, overview);
-    collect_replicas(self, overview);
+    collect_replicas(self, now_us, overview);
     return STATUS_OK;
 }
 

@@ -231,7 +231,12 @@ enum status document_cache_take_nodes(struct document_cache *self, struct node_l
 
     *changed = false;
     if (nodes->revision <= self->nodes.revision) {
-        return STATUS_OK;
+        bool same_number = nodes->revision == self->nodes.revision && self->nodes_bytes != NULL;
+
+        return same_number &&
+                       !span_equal(signed_bytes, span_of(self->nodes_bytes, self->nodes_size))
+                   ? STATUS_CONFLICT
+                   : STATUS_OK;
     }
     status = copy_bytes(signed_bytes, &copy);
     if (status != STATUS_OK) {

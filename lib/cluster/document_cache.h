@@ -47,7 +47,7 @@ MUST_USE enum status document_cache_take(struct document_cache *self,
                                          struct filter_document *document, struct span signed_bytes,
                                          bool *changed);
 
-/* The same for the node list. */
+/* The same for the node list; in a conflict the one held stays in use, a higher one ends it. */
 MUST_USE enum status document_cache_take_nodes(struct document_cache *self, struct node_list *nodes,
                                                struct span signed_bytes, bool *changed);
 

@@ -6,7 +6,7 @@
  *
  * Shape:   key i is the lengths[i] bytes of `blob` after keys 0 .. i-1; any byte values.
  *          The lengths must add up to no more than the size of `blob`: the caller checks.
- * Errors:  none.
+ * Errors:  none; an unknown kind is asserted, so check it where it is decoded.
  * Threads: any; no state.
  * Source:  Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), read as a
  *          little-endian number; XXH3_64bits_withSeed of xxHash 0.8, whose seed is the

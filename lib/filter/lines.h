@@ -13,6 +13,7 @@
  *          page of an array is a range of fingerprints (also with z = 2: the second line
  *          never leaves the page of the first).
  *          The same geometry gives the same bits on every machine.
+ *          Batches of 1,000 keys and more keep the memory busy; one key waits for it.
  * Units:   counts are of fingerprints or lines; sizes are bytes and say so.
  * Errors:  none: shapes are the caller's promise and asserted.
  * Owner:   a view and its arrays belong to the caller; nothing is kept.

@@ -41,13 +41,13 @@ static struct passing passing_of(double lambda)
         sum.square = sum.mean * sum.mean;
         return sum;
     }
-    for (double j = 0.0; j <= last; j += 1.0) {
+    for (uint64_t j = 0; (double)j <= last; j++) {
         double set = 1.0 - one_clear;
         double both = 1.0 - 2.0 * one_clear + two_clear;
 
         sum.mean += chance * power_of_8(set);
         sum.square += chance * power_of_8(set / 64.0 + both * 63.0 / 64.0);
-        chance *= lambda / (j + 1.0);
+        chance *= lambda / (double)(j + 1);
         one_clear *= 63.0 / 64.0;
         two_clear *= 62.0 / 64.0;
     }

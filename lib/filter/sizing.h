@@ -4,7 +4,8 @@
  * mean lambda = z n / lines, however the keys spread over shards. A line with j keys lets
  * an absent key pass with (1 - (63/64)^j)^8, hence
  *     rate(z = 1) = sum over j of Poisson(j; lambda) (1 - (63/64)^j)^8
- *     rate(z = 2) = (the same sum)^2.
+ *     rate(z = 2) = (the same sum)^2, up to 1 % more when measured: a pair of lines in one
+ *                   page shares lambda / 63 keys.
  * A plan keeps the expected rate at 0.9 of the asked one, and for small filters lower:
  * four standard deviations of the rate of one filter must still fit under the bound.
  *
