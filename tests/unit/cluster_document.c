@@ -1,0 +1,336 @@
+/* Is a document that makes no sense, or asks for more than this version serves, refused? */
+#include "cluster/document.h"
+#include "proto_document_samples.h"
+
+#include <criterion/criterion.h>
+
+static struct filter_document document;
+static struct node_list list;
+
+static void setup(void)
+{
+    document = sample_document();
+    list = sample_nodes(5);
+}
+
+static void teardown(void)
+{
+    document_fini(&document);
+    node_list_fini(&list);
+    if (heap_live() != 0) {
+        abort();
+    }
+}
+
+TestSuite(document, .init = setup, .fini = teardown);
+
+static enum status validate(void)
+{
+    const char *reason = "untouched";
+    enum status status = document_validate(&document, &reason);
+
+    cr_assert_eq(reason == NULL, status == STATUS_OK);
+    return status;
+}
+
+/* One edit makes it wrong; undone, it is right again. */
+#define WRONG(expected, place, value)                            \
+    do {                                                         \
+        __typeof__(place) kept_ = (place);                       \
+        (place) = (value);                                       \
+        cr_assert_eq(validate(), expected, #place " = " #value); \
+        (place) = kept_;                                         \
+        cr_assert_eq(validate(), STATUS_OK);                     \
+    } while (0)
+
+Test(document, numbers_are_within_range)
+{
+    WRONG(STATUS_MALFORMED, document.id, 0);
+    WRONG(STATUS_MALFORMED, document.epoch, 0);
+    WRONG(STATUS_MALFORMED, document.epoch, document.revision + 1);
+    WRONG(STATUS_OK, document.epoch, document.revision);
+    WRONG(STATUS_MALFORMED, document.capacity, 0);
+    WRONG(STATUS_MALFORMED, document.capacity, document.max_capacity + 1);
+    WRONG(STATUS_OK, document.capacity, document.max_capacity);
+    WRONG(STATUS_MALFORMED, document.rate, 0);
+    WRONG(STATUS_MALFORMED, document.rate, 1);
+    WRONG(STATUS_MALFORMED, document.rate, -0.1);
+    WRONG(STATUS_MALFORMED, document.rate, __builtin_nan(""));
+}
+
+Test(document, choices_are_known)
+{
+    WRONG(STATUS_MALFORMED, document.hash, (enum hash_kind)0);
+    WRONG(STATUS_MALFORMED, document.hash, (enum hash_kind)3);
+    WRONG(STATUS_OK, document.hash, HASH_XXH3);
+    WRONG(STATUS_MALFORMED, document.when_unavailable, (enum when_unavailable)0);
+    WRONG(STATUS_MALFORMED, document.when_unavailable, (enum when_unavailable)3);
+    WRONG(STATUS_OK, document.when_unavailable, WHEN_UNAVAILABLE_MAYBE);
+    WRONG(STATUS_MALFORMED, document.when_full, (enum when_full)0);
+    WRONG(STATUS_MALFORMED, document.when_full, (enum when_full)3);
+    WRONG(STATUS_MALFORMED, document.keylog, (enum keylog)0);
+    WRONG(STATUS_MALFORMED, document.keylog, (enum keylog)3);
+    WRONG(STATUS_MALFORMED, document.durability, (enum durability)0);
+    WRONG(STATUS_MALFORMED, document.durability, (enum durability)4);
+    WRONG(STATUS_MALFORMED, document.content.state, (enum filter_state)0);
+    WRONG(STATUS_MALFORMED, document.content.state, (enum filter_state)4);
+    WRONG(STATUS_OK, document.content.state, FILTER_DROPPING);
+    WRONG(STATUS_OK, document.content.state, FILTER_DROPPED);
+}
+
+Test(document, quorums_meet)
+{
+    WRONG(STATUS_MALFORMED, document.content.rule.read, 1);
+    WRONG(STATUS_MALFORMED, document.content.rule.write, 1);
+    WRONG(STATUS_MALFORMED, document.content.rule.replicas, 0);
+    WRONG(STATUS_MALFORMED, document.content.rule.replicas, QUORUM_MAX_REPLICAS + 1);
+}
+
+Test(document, shards_and_groups_fit_each_other)
+{
+    WRONG(STATUS_MALFORMED, document.content.shard_bits, 13);
+    WRONG(STATUS_MALFORMED, document.content.shard_bits, 40);
+    WRONG(STATUS_MALFORMED, document.content.ngroups, 0);
+    WRONG(STATUS_MALFORMED, document.content.ngroups, 17);
+    WRONG(STATUS_MALFORMED, document.content.ngroups, 2); /* some shards name the third */
+    WRONG(STATUS_MALFORMED, document.content.groups, NULL);
+    WRONG(STATUS_MALFORMED, document.content.group_of_shard, NULL);
+    WRONG(STATUS_MALFORMED, document.content.group_of_shard[15], 3);
+    WRONG(STATUS_OK, document.content.group_of_shard[15], 2);
+}
+
+Test(document, slots_are_held_by_one_node_each)
+{
+    struct slot *slots = document.content.groups[2].slots; /* nodes 3, 4, 5 */
+
+    WRONG(STATUS_MALFORMED, slots[1].current.node, 0);
+    WRONG(STATUS_MALFORMED, slots[1].current.incarnation, 0);
+    WRONG(STATUS_MALFORMED, slots[1].current.node, 3);
+    WRONG(STATUS_MALFORMED, slots[2].current.node, 3);
+    WRONG(STATUS_MALFORMED, slots[0].incoming.incarnation, 1);
+    WRONG(STATUS_MALFORMED, slots[0].reads_incoming, true);
+    WRONG(STATUS_MALFORMED, slots[0].incoming.node, 1);
+    WRONG(STATUS_MALFORMED, slots[0].incoming, ((struct member){4, 9}));
+    WRONG(STATUS_MALFORMED, slots[2].incoming, ((struct member){4, 9}));
+    WRONG(STATUS_MALFORMED, slots[0].incoming, slots[0].current);
+    WRONG(STATUS_OK, slots[3].current.node, 3); /* beyond the replicas: not looked at */
+    slots[0].incoming = (struct member){1, 9};
+    cr_assert_eq(validate(), STATUS_VERSION);
+    slots[2].incoming = (struct member){1, 9};
+    cr_assert_eq(validate(), STATUS_MALFORMED, "one newcomer, two slots");
+}
+
+Test(document, lineages_have_ids_and_one_serves)
+{
+    struct epoch_content *content = &document.content;
+
+    WRONG(STATUS_MALFORMED, content->nlineages, 0);
+    WRONG(STATUS_MALFORMED, content->nlineages, DOCUMENT_MAX_LINEAGES + 1);
+    WRONG(STATUS_MALFORMED, content->lineages[0].id, 0);
+    WRONG(STATUS_MALFORMED, content->lineages[0].serving, false);
+    content->lineages[1] = (struct lineage){1, false};
+    WRONG(STATUS_MALFORMED, content->nlineages, 2);
+}
+
+Test(document, generations_have_geometries_that_can_be_built)
+{
+    struct generation *generation = &document.generations[0];
+
+    WRONG(STATUS_MALFORMED, document.ngenerations, 0);
+    WRONG(STATUS_MALFORMED, document.ngenerations, DOCUMENT_MAX_GENERATIONS + 1);
+    WRONG(STATUS_MALFORMED, generation->id, 0);
+    WRONG(STATUS_MALFORMED, generation->capacity, 0);
+    WRONG(STATUS_MALFORMED, generation->geometry.lines, 0);
+    WRONG(STATUS_MALFORMED, generation->geometry.lines, 12801);
+    WRONG(STATUS_MALFORMED, generation->geometry.lines, ((uint64_t)1 << 34) + 64);
+    WRONG(STATUS_OK, generation->geometry.lines, (uint64_t)1 << 34);
+    WRONG(STATUS_MALFORMED, generation->geometry.z, 0);
+    WRONG(STATUS_MALFORMED, generation->geometry.z, 3);
+    WRONG(STATUS_OK, generation->geometry.z, 2);
+    WRONG(STATUS_MALFORMED, generation->geometry.shard_bits, 5);
+    document.generations[1] = document.generations[0];
+    WRONG(STATUS_MALFORMED, document.ngenerations, 2);
+    document.generations[1].id = 2;
+    WRONG(STATUS_OK, document.ngenerations, 2);
+}
+
+Test(document, names_are_names)
+{
+    char *name = document.content.name;
+
+    WRONG(STATUS_MALFORMED, name[0], '\0');
+    WRONG(STATUS_MALFORMED, name[2], ' ');
+    memset(name, 'n', DOCUMENT_NAME_BYTES - 1);
+    WRONG(STATUS_MALFORMED, name[DOCUMENT_NAME_BYTES - 1], 'n'); /* no NUL at all */
+    for (unsigned byte = 0; byte < 256; byte++) {
+        char one = (char)byte;
+        bool expected = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                        (byte >= 'a' && byte <= 'z') || byte == '.' || byte == '_' || byte == ':' ||
+                        byte == '-';
+
+        cr_assert_eq(document_name_valid(span_of(&one, 1)), expected, "%02x", byte);
+    }
+    cr_assert(!document_name_valid(span_of(NULL, 0)));
+    cr_assert(document_name_valid(span_of(name, 128)));
+    cr_assert(!document_name_valid(span_of(name, 129)));
+}
+
+/* To serve these as if they were simpler would lose keys. */
+Test(document, what_this_version_does_not_serve_is_told_apart)
+{
+    WRONG(STATUS_VERSION, document.window_us, 1);
+    WRONG(STATUS_VERSION, document.nslices, 1);
+    WRONG(STATUS_VERSION, document.content.newest_slice, 1);
+    WRONG(STATUS_VERSION, document.keylog, KEYLOG_OFF);
+    WRONG(STATUS_VERSION, document.durability, DURABILITY_OS);
+    WRONG(STATUS_VERSION, document.durability, DURABILITY_SYNC);
+    document.content.lineages[1] = (struct lineage){2, false};
+    WRONG(STATUS_VERSION, document.content.nlineages, 2);
+}
+
+Test(document, epochs_advance_and_forget_their_bytes)
+{
+    document.epoch_bytes = heap_zalloc(3, 1);
+    document.epoch_size = 3;
+    document.epoch_hash = document_epoch_hash(span_of("\0\0\0", 3));
+    cr_assert_eq(validate(), STATUS_OK);
+    WRONG(STATUS_MALFORMED, document.epoch_hash, document.epoch_hash + 1);
+    document_epoch_advance(&document);
+    cr_assert_eq(document.epoch, 4);
+    cr_assert_eq(document.revision, 8);
+    cr_assert_null(document.epoch_bytes);
+    cr_assert_eq(document.epoch_size, 0);
+    cr_assert_eq(document.epoch_hash, 0);
+    document_epoch_advance(&document);
+    cr_assert_eq(document.epoch, 5);
+}
+
+/* XXH3-64, seed 0: values of the reference implementation, libxxhash 0.8.1. */
+Test(document, golden_epoch_hash)
+{
+    cr_assert_eq(document_epoch_hash(span_of(NULL, 0)), 0x2d06800538d394c2);
+    cr_assert_eq(document_epoch_hash(span_text("orbloom")), 0xc80c9f0b023dbfc6);
+}
+
+Test(document, slots_are_found_by_member)
+{
+    struct slot *slots = document.content.groups[1].slots; /* nodes 2, 3, 4 */
+
+    cr_assert_eq(document_slot_of(&document, 1, 2, 1002), 0);
+    cr_assert_eq(document_slot_of(&document, 1, 4, 1004), 2);
+    cr_assert_eq(document_slot_of(&document, 1, 4, 0), 2, "any incarnation");
+    cr_assert_eq(document_slot_of(&document, 1, 4, 1005), -1, "another life of it");
+    cr_assert_eq(document_slot_of(&document, 1, 1, 1001), -1, "of another group");
+    cr_assert_eq(document_slot_of(&document, 1, 0, 0), -1, "no node");
+    slots[1].incoming = (struct member){5, 1005};
+    cr_assert_eq(document_slot_of(&document, 1, 5, 1005), 1);
+    cr_assert_eq(document_slot_of(&document, 1, 3, 1003), 1);
+    slots[3].current = (struct member){1, 1001};
+    cr_assert_eq(document_slot_of(&document, 1, 1, 1001), -1, "beyond the replicas");
+}
+
+Test(document, sizes_follow_the_wanted_generation)
+{
+    cr_assert_eq(document_nshards(&document), 16);
+    cr_assert_eq(document_shard_bytes(&document), 12800 * 64);
+    document.generations[1] = (struct generation){2, {1, 640, 2, 4}, 5};
+    document.ngenerations = 2;
+    cr_assert_eq(document_generation(&document)->id, 2);
+    cr_assert_eq(document_shard_bytes(&document), 640 * 64);
+}
+
+Test(document, finishing_twice_is_fine)
+{
+    const struct filter_document zero = {0};
+
+    document_fini(&document);
+    document_fini(&document);
+    cr_assert_eq(memcmp(&document, &zero, sizeof zero), 0);
+}
+
+Test(document, states_have_names)
+{
+    cr_assert_str_eq(replica_state_name(REPLICA_NONE), "none");
+    cr_assert_str_eq(replica_state_name(REPLICA_FULL), "full");
+    cr_assert_str_eq(replica_state_name((enum replica_state)9), "unknown");
+    cr_assert_str_eq(filter_state_name(FILTER_DROPPING), "dropping");
+    cr_assert_str_eq(filter_state_name((enum filter_state)0), "unknown");
+}
+
+static enum status validate_list(void)
+{
+    const char *reason = "untouched";
+    enum status status = node_list_validate(&list, &reason);
+
+    cr_assert_eq(reason == NULL, status == STATUS_OK);
+    return status;
+}
+
+Test(document, node_lists_are_checked)
+{
+    struct node_record *node = &list.nodes[2];
+    char kept[DOCUMENT_NAME_BYTES];
+
+    cr_assert_eq(validate_list(), STATUS_OK);
+    node->id = 0;
+    cr_assert_eq(validate_list(), STATUS_MALFORMED);
+    node->id = 1;
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "an id twice");
+    node->id = 3;
+    memcpy(kept, node->name, sizeof kept);
+    memcpy(node->name, list.nodes[4].name, sizeof kept);
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "a name twice");
+    node->name[0] = '/';
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "no name");
+    memcpy(node->name, kept, sizeof kept);
+    node->host[0] = '\0';
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "no host");
+    node->host[0] = 'h';
+    node->zone[0] = ' ';
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "zone");
+    node->zone[0] = '\0';
+    cr_assert_eq(validate_list(), STATUS_OK, "no zone");
+    memset(node->endpoint, 'e', sizeof node->endpoint);
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "endpoint without end");
+    node->endpoint[0] = '\0';
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "no endpoint");
+    node->endpoint[0] = 'e';
+    node->endpoint[1] = '\0';
+    cr_assert_eq(validate_list(), STATUS_OK);
+    list.count = DOCUMENT_MAX_NODES + 1;
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "too many");
+    list.count = 0;
+    cr_assert_eq(validate_list(), STATUS_OK, "an empty list");
+    list.count = 5;
+}
+
+Test(document, nodes_are_found_by_id_and_name)
+{
+    cr_assert_eq(node_list_find(&list, 4), &list.nodes[3]);
+    cr_assert_null(node_list_find(&list, 6));
+    cr_assert_null(node_list_find(&list, 0));
+    cr_assert_eq(node_list_find_name(&list, "node-5"), &list.nodes[4]);
+    cr_assert_null(node_list_find_name(&list, "node-"));
+}
+
+Test(document, node_lists_are_copied_whole_or_not_at_all)
+{
+    struct node_list copy = {0};
+    struct node_list empty = {.revision = 9};
+    size_t live = heap_live();
+
+    heap_fault_after(0);
+    cr_assert_eq(node_list_copy(&list, &copy), STATUS_NOMEM);
+    heap_fault_clear();
+    cr_assert_eq(copy.count, 0);
+    cr_assert_eq(heap_live(), live);
+    cr_assert_eq(node_list_copy(&list, &copy), STATUS_OK);
+    cr_assert_eq(copy.revision, list.revision);
+    cr_assert_eq(copy.count, list.count);
+    cr_assert_neq(copy.nodes, list.nodes);
+    cr_assert_eq(memcmp(copy.nodes, list.nodes, list.count * sizeof *list.nodes), 0);
+    node_list_fini(&copy);
+    cr_assert_eq(node_list_copy(&empty, &copy), STATUS_OK);
+    cr_assert_eq(copy.revision, 9);
+    cr_assert_eq(heap_live(), live);
+}

@@ -1,0 +1,190 @@
+/* Does the cluster key vouch for what it signed, and for nothing else? */
+#include "cluster/seal.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char zeros_hex[] = "0000000000000000000000000000000000000000000000000000000000000000";
+
+static struct cluster_key key_of(uint8_t first)
+{
+    uint8_t master[SEAL_KEY_BYTES];
+    struct cluster_key key;
+
+    for (size_t i = 0; i < sizeof master; i++) {
+        master[i] = (uint8_t)(first + i);
+    }
+    cluster_key_derive(master, &key);
+    return key;
+}
+
+static void assert_hex(const uint8_t *bytes, size_t size, const char *expected)
+{
+    char hex[2 * SEAL_SECRET_BYTES + 1];
+
+    for (size_t i = 0; i < size; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    }
+    cr_assert_str_eq(hex, expected);
+}
+
+/* Stored documents and secrets depend on these bytes: they must never change. The values were
+ * computed by other means, not by this code. */
+Test(seal, golden_subkeys)
+{
+    /* python3: hashlib.blake2b(b"orbloom v1: ...", key=bytes(range(32)), digest_size=32) */
+    struct cluster_key key = key_of(0);
+
+    assert_hex(key.mac, sizeof key.mac,
+               "37ab2fe920e5ea0c0a771d798e876e4a21ac57748b476f762d6f14db68eb9106");
+    assert_hex(key.seal, sizeof key.seal,
+               "1fc31838bbf5b65a8272f5fbe0dd0cbb8a8a07e678e4ca223f90fd95fcf0b8fe");
+}
+
+Test(seal, golden_mac)
+{
+    /* python3: hashlib.blake2b(domain.to_bytes(8, "little") + b"content", key=subkey, ...) */
+    struct cluster_key key = key_of(0);
+    uint8_t mac[SEAL_MAC_BYTES];
+
+    seal_mac(&key, SEAL_FILTER_DOCUMENT, span_text("content"), mac);
+    assert_hex(mac, sizeof mac, "a7a1edb1b79cd091266c272caa24d578eff673a70794839defa79357a7a62edb");
+    seal_mac(&key, SEAL_NODE_LIST, span_text("content"), mac);
+    assert_hex(mac, sizeof mac, "6ec1e7a76b5788264c9a2e18fda0ab36ebe13cefbb271d1496e701cbbffac6a9");
+}
+
+Test(seal, golden_secret)
+{
+    /* XSalsa20-Poly1305 written in Python from the papers. */
+    struct cluster_key key = key_of(0);
+    struct hash_secret secret = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+    uint8_t nonce[SEAL_NONCE_BYTES];
+    uint8_t sealed[SEAL_SECRET_BYTES];
+
+    memset(nonce, 0x24, sizeof nonce);
+    seal_secret(&key, 0x1122334455667788, &secret, nonce, sealed);
+    assert_hex(sealed, sizeof sealed,
+               "24242424242424242424242424242424242424242424242408386d98e3919df2"
+               "f1595b1614820a5ecb32e528d6691cfe7085672778fb04979342d991ea61bb83");
+}
+
+Test(seal, subkeys_differ_from_each_other_and_from_the_master)
+{
+    uint8_t master[SEAL_KEY_BYTES] = {0};
+    struct cluster_key key;
+
+    cluster_key_derive(master, &key);
+    cr_assert_neq(memcmp(key.mac, key.seal, sizeof key.mac), 0);
+    cr_assert_neq(memcmp(key.mac, master, sizeof master), 0);
+    cr_assert_neq(memcmp(key.seal, master, sizeof master), 0);
+}
+
+/* Any single bit of content, MAC, key or domain. */
+Test(seal, a_mac_vouches_for_every_bit)
+{
+    struct cluster_key key = key_of(3);
+    uint8_t content[40] = {1, 2, 3};
+    uint8_t mac[SEAL_MAC_BYTES];
+    struct span sealed = span_of(mac, sizeof mac);
+    struct span bytes = span_of(content, sizeof content);
+
+    seal_mac(&key, SEAL_FILTER_DOCUMENT, bytes, mac);
+    cr_assert_eq(seal_mac_verify(&key, SEAL_FILTER_DOCUMENT, bytes, sealed), STATUS_OK);
+    cr_assert_eq(seal_mac_verify(&key, SEAL_NODE_LIST, bytes, sealed), STATUS_UNAUTHENTIC);
+    for (size_t bit = 0; bit < 8 * sizeof content; bit++) {
+        content[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_assert_eq(seal_mac_verify(&key, SEAL_FILTER_DOCUMENT, bytes, sealed),
+                     STATUS_UNAUTHENTIC);
+        content[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    for (size_t bit = 0; bit < 8 * sizeof mac; bit++) {
+        mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_assert_eq(seal_mac_verify(&key, SEAL_FILTER_DOCUMENT, bytes, sealed),
+                     STATUS_UNAUTHENTIC);
+        mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    for (size_t bit = 0; bit < 8 * sizeof key.mac; bit++) {
+        key.mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_assert_eq(seal_mac_verify(&key, SEAL_FILTER_DOCUMENT, bytes, sealed),
+                     STATUS_UNAUTHENTIC);
+        key.mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
+
+Test(seal, macs_of_other_lengths_are_refused)
+{
+    struct cluster_key key = key_of(3);
+    uint8_t mac[SEAL_MAC_BYTES + 1] = {0};
+
+    seal_mac(&key, SEAL_NODE_LIST, span_text(""), mac);
+    for (size_t size = 0; size <= sizeof mac; size++) {
+        cr_assert_eq(seal_mac_verify(&key, SEAL_NODE_LIST, span_text(""), span_of(mac, size)),
+                     size == SEAL_MAC_BYTES ? STATUS_OK : STATUS_UNAUTHENTIC, "%zu", size);
+    }
+    cr_assert_eq(seal_mac_verify(&key, SEAL_NODE_LIST, span_of(NULL, 0), span_of(mac, 32)),
+                 STATUS_OK, "empty content needs no pointer");
+}
+
+Test(seal, a_sealed_secret_opens_for_its_filter_and_key_only)
+{
+    struct cluster_key key = key_of(4);
+    struct cluster_key other = key_of(5);
+    struct hash_secret secret = {{9, 8, 7}};
+    struct hash_secret opened = {{0}};
+    const struct hash_secret untouched = {{0}};
+    uint8_t nonce[SEAL_NONCE_BYTES] = {1};
+    uint8_t sealed[SEAL_SECRET_BYTES];
+    struct span span = span_of(sealed, sizeof sealed);
+
+    seal_secret(&key, 77, &secret, nonce, sealed);
+    cr_assert_eq(seal_secret_open(&key, 78, span, &opened), STATUS_UNAUTHENTIC);
+    cr_assert_eq(seal_secret_open(&other, 77, span, &opened), STATUS_UNAUTHENTIC);
+    for (size_t size = 0; size < sizeof sealed; size++) {
+        cr_assert_eq(seal_secret_open(&key, 77, span_of(sealed, size), &opened),
+                     STATUS_UNAUTHENTIC);
+    }
+    for (size_t bit = 0; bit < 8 * sizeof sealed; bit++) {
+        sealed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_assert_eq(seal_secret_open(&key, 77, span, &opened), STATUS_UNAUTHENTIC, "%zu", bit);
+        sealed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    cr_assert_eq(memcmp(&opened, &untouched, sizeof opened), 0);
+    cr_assert_eq(seal_secret_open(&key, 77, span, &opened), STATUS_OK);
+    cr_assert_eq(memcmp(&opened, &secret, sizeof opened), 0);
+}
+
+static enum status parse(const char *text)
+{
+    struct cluster_key key;
+
+    return cluster_key_parse(span_text(text), &key);
+}
+
+Test(seal, key_files_are_64_digits_with_blanks_around)
+{
+    uint8_t master[SEAL_KEY_BYTES] = {0};
+    char text[200];
+    struct cluster_key parsed;
+    struct cluster_key derived;
+
+    cluster_key_derive(master, &derived);
+    (void)snprintf(text, sizeof text, " \t%s\r\n", zeros_hex);
+    cr_assert_eq(cluster_key_parse(span_text(text), &parsed), STATUS_OK);
+    cr_assert_eq(memcmp(&parsed, &derived, sizeof parsed), 0);
+
+    text[5] = 'a';
+    text[6] = 'F';
+    cr_assert_eq(parse(text), STATUS_OK, "either case");
+    text[5] = 'g';
+    cr_assert_eq(parse(text), STATUS_MALFORMED, "no digit");
+    text[5] = ' ';
+    cr_assert_eq(parse(text), STATUS_MALFORMED, "a blank inside");
+    cr_assert_eq(parse(""), STATUS_MALFORMED);
+    cr_assert_eq(parse(zeros_hex + 1), STATUS_MALFORMED, "63 digits");
+    cr_assert_eq(parse(zeros_hex + 2), STATUS_MALFORMED, "62 digits");
+    (void)snprintf(text, sizeof text, "%s00", zeros_hex);
+    cr_assert_eq(parse(text), STATUS_MALFORMED, "66 digits");
+    cr_assert_eq(cluster_key_parse(span_of(zeros_hex, sizeof zeros_hex), &parsed), STATUS_MALFORMED,
+                 "a NUL is no blank");
+}

@@ -1,0 +1,366 @@
+/* proto_compare.h - do two frames say the same, field by field? For the tests of proto/.
+ *
+ * Written without the codec, so that a field which both of its directions forget is seen.
+ */
+#ifndef ORBLOOM_TESTS_UNIT_PROTO_COMPARE_H
+#define ORBLOOM_TESTS_UNIT_PROTO_COMPARE_H
+
+#include "proto/codec.h"
+
+#include <criterion/criterion.h>
+
+#define SAME(field)      cr_assert_eq(a->field, b->field, #field)
+#define SAME_TEXT(field) cr_assert_str_eq(a->field, b->field, #field)
+#define SAME_SPAN(field) cr_assert(span_equal(a->field, b->field), #field)
+
+static inline void compare_op(const struct op_id *a, const struct op_id *b)
+{
+    SAME(session[0]);
+    SAME(session[1]);
+    SAME(sequence);
+}
+
+static inline void compare_plane(const uint64_t *a, const uint64_t *b, size_t count)
+{
+    cr_assert_not_null(b);
+    cr_assert_eq((uintptr_t)b % sizeof *b, 0);
+    cr_assert_eq(memcmp(a, b, (count + 63) / 64 * sizeof *a), 0, "plane of %zu", count);
+}
+
+static inline void compare_spans(const struct span *a, const struct span *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        cr_assert(span_equal(a[i], b[i]), "span %zu", i);
+        cr_assert_not_null(b[i].data);
+    }
+}
+
+static inline void compare_client_request(const struct client_request *a,
+                                          const struct client_request *b)
+{
+    SAME_TEXT(filter);
+    SAME(filter_id);
+    SAME(operation);
+    compare_op(&a->op, &b->op);
+    SAME(attempt);
+    SAME(timeout_ms);
+    SAME(slots);
+    SAME_SPAN(keys);
+    SAME(count);
+    for (size_t i = 0; i < a->count; i++) {
+        SAME(lengths[i]);
+    }
+}
+
+static inline void compare_client_reply(const struct client_reply *a, const struct client_reply *b)
+{
+    compare_op(&a->op, &b->op);
+    SAME(attempt);
+    SAME(status);
+    SAME_TEXT(message);
+    SAME(filter_id);
+    SAME(epoch);
+    SAME(count);
+    compare_plane(a->present, b->present, a->count);
+    compare_plane(a->absent, b->absent, a->count);
+}
+
+static inline void compare_segment(const struct segment *a, const struct segment *b)
+{
+    SAME(tag);
+    SAME(filter_id);
+    SAME(epoch);
+    SAME(epoch_hash);
+    SAME(group);
+    SAME(operation);
+    compare_op(&a->op, &b->op);
+    SAME(attempt);
+    SAME(batch.boot);
+    SAME(batch.number);
+    SAME(origin_zone);
+    SAME(count);
+}
+
+static inline void compare_node_request(const struct node_request *a, const struct node_request *b)
+{
+    SAME(nsegments);
+    for (size_t i = 0; i < a->nsegments; i++) {
+        compare_segment(&a->segments[i], &b->segments[i]);
+    }
+    SAME(count);
+    for (size_t i = 0; i < a->count; i++) {
+        SAME(fingerprints[i]);
+    }
+}
+
+static inline void compare_segment_reply(const struct segment_reply *a,
+                                         const struct segment_reply *b)
+{
+    SAME(tag);
+    SAME(status);
+    SAME(epoch);
+    SAME(epoch_hash);
+    SAME(state);
+    SAME(repeated);
+    SAME(count);
+    compare_plane(a->present, b->present, a->count);
+    compare_plane(a->absent, b->absent, a->count);
+}
+
+static inline void compare_node_reply(const struct node_reply *a, const struct node_reply *b)
+{
+    SAME(node_id);
+    SAME(incarnation);
+    SAME(nsegments);
+    for (size_t i = 0; i < a->nsegments; i++) {
+        compare_segment_reply(&a->segments[i], &b->segments[i]);
+    }
+    SAME(ndocuments);
+    compare_spans(a->documents, b->documents, a->ndocuments);
+}
+
+static inline void compare_reports(const struct replica_report *a, const struct replica_report *b,
+                                   size_t count)
+{
+    for (size_t i = 0; i < count; i++, a++, b++) {
+        SAME(filter_id);
+        SAME(group);
+        SAME(node_id);
+        SAME(incarnation);
+        SAME(fence);
+        SAME(state);
+        SAME(bytes);
+        SAME(keys);
+        SAME(bits_set);
+        SAME(bits_seen);
+        SAME(progress);
+    }
+}
+
+static inline void compare_sync_request(const struct sync_request *a, const struct sync_request *b)
+{
+    SAME(role);
+    SAME_TEXT(name);
+    SAME_TEXT(endpoint);
+    SAME_TEXT(host);
+    SAME_TEXT(zone);
+    SAME(incarnation);
+    SAME(memory_limit_bytes);
+    SAME(memory_used_bytes);
+    SAME(since);
+    SAME(nreplicas);
+    compare_reports(a->replicas, b->replicas, a->nreplicas);
+}
+
+static inline void compare_sync_reply(const struct sync_reply *a, const struct sync_reply *b)
+{
+    SAME(status);
+    SAME_TEXT(message);
+    SAME(change);
+    SAME(more);
+    SAME(node_id);
+    SAME(ndocuments);
+    compare_spans(a->documents, b->documents, a->ndocuments);
+    SAME(nsecrets);
+    for (size_t i = 0; i < a->nsecrets; i++) {
+        SAME(secrets[i].filter_id);
+        SAME_SPAN(secrets[i].sealed);
+    }
+}
+
+static inline void compare_fence_reply(const struct fence_reply *a, const struct fence_reply *b)
+{
+    SAME(status);
+    SAME(filter_id);
+    SAME(epoch);
+    SAME(epoch_hash);
+    SAME(node_id);
+    SAME(incarnation);
+    SAME(position);
+}
+
+static inline void compare_rule(const struct quorum_rule *a, const struct quorum_rule *b)
+{
+    SAME(replicas);
+    SAME(write);
+    SAME(read);
+}
+
+static inline void compare_admin_request(const struct admin_request *a,
+                                         const struct admin_request *b)
+{
+    SAME(action);
+    SAME(timeout_ms);
+    SAME_TEXT(name);
+    SAME(create.capacity);
+    SAME(create.rate);
+    SAME(create.max_capacity);
+    compare_rule(&a->create.rule, &b->create.rule);
+    SAME(create.hash);
+    SAME(create.when_unavailable);
+    SAME(create.when_full);
+    SAME(create.keylog);
+    SAME(create.durability);
+}
+
+static inline void compare_filter_summary(const struct filter_summary *a,
+                                          const struct filter_summary *b)
+{
+    SAME(id);
+    SAME_TEXT(name);
+    SAME(state);
+    SAME(revision);
+    SAME(epoch);
+    SAME(capacity);
+    SAME(max_capacity);
+    SAME(rate);
+    compare_rule(&a->rule, &b->rule);
+    SAME(hash);
+    SAME(when_unavailable);
+    SAME(when_full);
+    SAME(keylog);
+    SAME(durability);
+    SAME(nshards);
+    SAME(ngroups);
+    SAME(shard_bytes);
+    SAME(lines);
+    SAME(z);
+}
+
+static inline void compare_node_summary(const struct node_summary *a, const struct node_summary *b)
+{
+    SAME(id);
+    SAME_TEXT(name);
+    SAME_TEXT(host);
+    SAME_TEXT(zone);
+    SAME_TEXT(endpoint);
+    SAME(incarnation);
+    SAME(seen);
+    SAME(seen_ago_ms);
+    SAME(memory_limit_bytes);
+    SAME(memory_used_bytes);
+    SAME(replicas_full);
+    SAME(replicas_joining);
+    SAME(replicas_building);
+}
+
+static inline void compare_admin_reply(const struct admin_reply *a, const struct admin_reply *b)
+{
+    SAME(status);
+    SAME_TEXT(message);
+    SAME(created);
+    SAME(nfilters);
+    for (size_t i = 0; i < a->nfilters; i++) {
+        compare_filter_summary(&a->filters[i], &b->filters[i]);
+    }
+    SAME(nnodes);
+    for (size_t i = 0; i < a->nnodes; i++) {
+        compare_node_summary(&a->nodes[i], &b->nodes[i]);
+    }
+    SAME(nreplicas);
+    compare_reports(a->replicas, b->replicas, a->nreplicas);
+}
+
+static inline void compare_info_reply(const struct info_reply *a, const struct info_reply *b)
+{
+    SAME(status);
+    SAME_TEXT(message);
+    SAME(has_filter);
+    if (a->has_filter) {
+        compare_filter_summary(&a->filter, &b->filter);
+    }
+    SAME(nreplicas);
+    compare_reports(a->replicas, b->replicas, a->nreplicas);
+}
+
+static inline void compare_stats_reply(const struct stats_reply *a, const struct stats_reply *b)
+{
+    SAME_TEXT(program);
+    SAME_TEXT(name);
+    SAME(nvalues);
+    for (size_t i = 0; i < a->nvalues; i++) {
+        SAME_TEXT(values[i].name);
+        SAME(values[i].value);
+    }
+}
+
+static inline void compare_small(const struct frame *a, const struct frame *b)
+{
+    switch ((int)a->kind) {
+    case FRAME_DOCUMENTS:
+        SAME(body.documents.count);
+        compare_spans(a->body.documents.items, b->body.documents.items, a->body.documents.count);
+        break;
+    case FRAME_HINT:
+        SAME(body.hint.change);
+        break;
+    case FRAME_FENCE_REQUEST:
+        SAME(body.fence_request.filter_id);
+        SAME(body.fence_request.epoch);
+        SAME(body.fence_request.epoch_hash);
+        SAME_SPAN(body.fence_request.document);
+        break;
+    case FRAME_INFO_REQUEST:
+        SAME_TEXT(body.info_request.filter);
+        SAME(body.info_request.filter_id);
+        SAME(body.info_request.timeout_ms);
+        break;
+    case FRAME_ERROR:
+        SAME(body.error.status);
+        SAME_TEXT(body.error.message);
+        break;
+    default:
+        break;
+    }
+}
+
+static inline void compare_frames(const struct frame *a, const struct frame *b)
+{
+    SAME(version);
+    SAME(correlation);
+    SAME(kind);
+    switch ((int)a->kind) {
+    case FRAME_CLIENT_REQUEST:
+        compare_client_request(&a->body.client_request, &b->body.client_request);
+        break;
+    case FRAME_CLIENT_REPLY:
+        compare_client_reply(&a->body.client_reply, &b->body.client_reply);
+        break;
+    case FRAME_NODE_REQUEST:
+        compare_node_request(&a->body.node_request, &b->body.node_request);
+        break;
+    case FRAME_NODE_REPLY:
+        compare_node_reply(&a->body.node_reply, &b->body.node_reply);
+        break;
+    case FRAME_SYNC_REQUEST:
+        compare_sync_request(&a->body.sync_request, &b->body.sync_request);
+        break;
+    case FRAME_SYNC_REPLY:
+        compare_sync_reply(&a->body.sync_reply, &b->body.sync_reply);
+        break;
+    case FRAME_FENCE_REPLY:
+        compare_fence_reply(&a->body.fence_reply, &b->body.fence_reply);
+        break;
+    case FRAME_ADMIN_REQUEST:
+        compare_admin_request(&a->body.admin_request, &b->body.admin_request);
+        break;
+    case FRAME_ADMIN_REPLY:
+        compare_admin_reply(&a->body.admin_reply, &b->body.admin_reply);
+        break;
+    case FRAME_INFO_REPLY:
+        compare_info_reply(&a->body.info_reply, &b->body.info_reply);
+        break;
+    case FRAME_STATS_REPLY:
+        compare_stats_reply(&a->body.stats_reply, &b->body.stats_reply);
+        break;
+    default:
+        compare_small(a, b);
+        break;
+    }
+}
+
+#undef SAME
+#undef SAME_TEXT
+#undef SAME_SPAN
+
+#endif

@@ -1,0 +1,347 @@
+/* Do documents survive their way, and only as they were signed? */
+#include "proto/codec.h"
+#include "proto_document_samples.h"
+
+#include <criterion/criterion.h>
+
+static struct cluster_key key;
+static struct buffer bytes;
+
+static void setup(void)
+{
+    key = sample_key(1);
+    buffer_init(&bytes, 2 * DOCUMENT_MAX_BYTES);
+}
+
+static void teardown(void)
+{
+    buffer_fini(&bytes);
+    if (heap_live() != 0) {
+        abort();
+    }
+}
+
+TestSuite(codec_document, .init = setup, .fini = teardown);
+
+#define SAME(field) cr_assert_eq(a->field, b->field, #field)
+
+static void compare_content(const struct epoch_content *a, const struct epoch_content *b)
+{
+    cr_assert_str_eq(a->name, b->name);
+    SAME(state);
+    SAME(rule.replicas);
+    SAME(rule.write);
+    SAME(rule.read);
+    SAME(shard_bits);
+    SAME(ngroups);
+    for (uint32_t i = 0; i < a->ngroups; i++) {
+        for (uint32_t k = 0; k < QUORUM_MAX_REPLICAS; k++) {
+            SAME(groups[i].slots[k].current.node);
+            SAME(groups[i].slots[k].current.incarnation);
+            SAME(groups[i].slots[k].incoming.node);
+            SAME(groups[i].slots[k].incoming.incarnation);
+            SAME(groups[i].slots[k].reads_incoming);
+        }
+    }
+    for (uint32_t i = 0; i < 1u << a->shard_bits; i++) {
+        SAME(group_of_shard[i]);
+    }
+    SAME(nlineages);
+    for (uint32_t i = 0; i < a->nlineages; i++) {
+        SAME(lineages[i].id);
+        SAME(lineages[i].serving);
+    }
+    SAME(newest_slice);
+}
+
+static void compare(const struct filter_document *a, const struct filter_document *b)
+{
+    SAME(id);
+    SAME(revision);
+    SAME(epoch);
+    compare_content(&a->content, &b->content);
+    cr_assert(
+        span_equal(span_of(a->epoch_bytes, a->epoch_size), span_of(b->epoch_bytes, b->epoch_size)));
+    SAME(epoch_hash);
+    SAME(capacity);
+    SAME(rate);
+    SAME(max_capacity);
+    SAME(hash);
+    SAME(when_unavailable);
+    SAME(when_full);
+    SAME(keylog);
+    SAME(durability);
+    SAME(window_us);
+    SAME(nslices);
+    SAME(ngenerations);
+    for (uint32_t i = 0; i < a->ngenerations; i++) {
+        SAME(generations[i].id);
+        SAME(generations[i].geometry.seed);
+        SAME(generations[i].geometry.lines);
+        SAME(generations[i].geometry.z);
+        SAME(generations[i].geometry.shard_bits);
+        SAME(generations[i].capacity);
+    }
+}
+
+static void round_trip(struct filter_document *document)
+{
+    struct filter_document back;
+    enum document_kind kind;
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_filter_document_sign(document, &key, &bytes), STATUS_OK);
+    cr_assert_not_null(document->epoch_bytes);
+    cr_assert_eq(codec_document_kind(buffer_span(&bytes), &kind), STATUS_OK);
+    cr_assert_eq(kind, DOCUMENT_FILTER);
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    compare(document, &back);
+    document_fini(&back);
+}
+
+Test(codec_document, filter_documents_come_back_field_by_field)
+{
+    struct filter_document document = sample_document();
+
+    round_trip(&document);
+    document_fini(&document);
+}
+
+/* 4096 shards, each a slot group of its own, 7 replicas, every list full. */
+Test(codec_document, the_largest_document_fits)
+{
+    struct filter_document document = sample_document();
+    struct epoch_content *content = &document.content;
+    enum { NODES_EACH = 7 };
+
+    heap_free(content->groups);
+    heap_free(content->group_of_shard);
+    content->groups = heap_zalloc(DOCUMENT_MAX_SHARDS, sizeof *content->groups);
+    content->group_of_shard = heap_zalloc(DOCUMENT_MAX_SHARDS, sizeof *content->group_of_shard);
+    content->rule = (struct quorum_rule){NODES_EACH, 4, 4};
+    content->shard_bits = 12;
+    content->ngroups = DOCUMENT_MAX_SHARDS;
+    memset(content->name, 'n', DOCUMENT_NAME_BYTES - 1);
+    for (uint32_t i = 0; i < DOCUMENT_MAX_SHARDS; i++) {
+        content->group_of_shard[i] = (uint16_t)i;
+        for (uint32_t k = 0; k < NODES_EACH; k++) {
+            content->groups[i].slots[k].current = (struct member){1000 + (i + k) % 24, UINT64_MAX};
+        }
+    }
+    document.ngenerations = DOCUMENT_MAX_GENERATIONS;
+    for (uint32_t i = 0; i < DOCUMENT_MAX_GENERATIONS; i++) {
+        document.generations[i] = (struct generation){
+            i + 1, {UINT64_MAX, 64 * (uint64_t)(i + 1), 2, 12}, UINT64_MAX};
+    }
+    document.revision = UINT64_MAX;
+    document.epoch = UINT64_MAX;
+    round_trip(&document);
+    cr_assert_lt(bytes.size, DOCUMENT_MAX_BYTES / 2, "%zu", bytes.size);
+    document_fini(&document);
+}
+
+/* An epoch has one hash for good: a second signature uses the bytes at hand, as they are. */
+Test(codec_document, epoch_bytes_are_kept_until_the_epoch_advances)
+{
+    struct filter_document document = sample_document();
+    const uint8_t *kept;
+    uint64_t hash;
+
+    round_trip(&document);
+    kept = document.epoch_bytes;
+    hash = document.epoch_hash;
+    cr_assert_eq(hash, document_epoch_hash(span_of(document.epoch_bytes, document.epoch_size)));
+    document.revision++;
+    round_trip(&document);
+    cr_assert_eq(document.epoch_bytes, kept);
+    cr_assert_eq(document.epoch_hash, hash);
+
+    document.content.state = FILTER_DROPPING;
+    document_epoch_advance(&document);
+    cr_assert_null(document.epoch_bytes);
+    round_trip(&document);
+    cr_assert_neq(document.epoch_hash, hash);
+    document_fini(&document);
+}
+
+Test(codec_document, node_lists_come_back_field_by_field)
+{
+    static const uint32_t counts[] = {0, 1, 7, DOCUMENT_MAX_NODES};
+
+    for (size_t n = 0; n < sizeof counts / sizeof counts[0]; n++) {
+        struct node_list list = sample_nodes(counts[n]);
+        struct node_list back;
+        enum document_kind kind;
+
+        buffer_clear(&bytes);
+        cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_OK);
+        cr_assert_eq(codec_document_kind(buffer_span(&bytes), &kind), STATUS_OK);
+        cr_assert_eq(kind, DOCUMENT_NODE_LIST);
+        cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+        cr_assert_eq(back.revision, list.revision);
+        cr_assert_eq(back.count, list.count);
+        for (uint32_t i = 0; i < list.count; i++) {
+            const struct node_record *a = &list.nodes[i];
+            const struct node_record *b = &back.nodes[i];
+
+            SAME(id);
+            cr_assert_str_eq(a->name, b->name);
+            cr_assert_str_eq(a->host, b->host);
+            cr_assert_str_eq(a->zone, b->zone);
+            cr_assert_str_eq(a->endpoint, b->endpoint);
+            SAME(incarnation);
+            SAME(memory_limit_bytes);
+        }
+        node_list_fini(&back);
+        node_list_fini(&list);
+    }
+}
+
+static bool is_zero(const void *object, size_t size)
+{
+    const uint8_t *byte = object;
+
+    for (size_t i = 0; i < size; i++) {
+        if (byte[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Every bit of a signed document, flipped one at a time. */
+Test(codec_document, no_flipped_bit_is_accepted)
+{
+    struct filter_document document = sample_document();
+    struct node_list list = sample_nodes(3);
+    struct filter_document back;
+    struct node_list nodes;
+
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    for (size_t bit = 0; bit < bytes.size * 8; bit++) {
+        bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_assert_neq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK,
+                      "bit %zu", bit);
+        cr_assert(is_zero(&back, sizeof back));
+        bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_OK);
+    for (size_t bit = 0; bit < bytes.size * 8; bit++) {
+        bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_assert_neq(codec_node_list_open(buffer_span(&bytes), &key, &nodes), STATUS_OK, "bit %zu",
+                      bit);
+        cr_assert(is_zero(&nodes, sizeof nodes));
+        bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    document_fini(&document);
+    node_list_fini(&list);
+}
+
+Test(codec_document, no_cut_document_is_accepted)
+{
+    struct filter_document document = sample_document();
+    struct filter_document back;
+
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    for (size_t size = 0; size < bytes.size; size++) {
+        cr_assert_neq(codec_filter_document_open(span_of(bytes.data, size), &key, &back),
+                      STATUS_OK);
+    }
+    document_fini(&document);
+}
+
+Test(codec_document, another_key_or_kind_is_refused)
+{
+    struct filter_document document = sample_document();
+    struct cluster_key other = sample_key(2);
+    struct filter_document back;
+    struct node_list nodes;
+
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &other, &back),
+                 STATUS_UNAUTHENTIC);
+    cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &nodes), STATUS_MALFORMED);
+    bytes.data[1] = DOCUMENT_NODE_LIST; /* claims to be one: the MAC says otherwise */
+    cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &nodes), STATUS_UNAUTHENTIC);
+    document_fini(&document);
+}
+
+Test(codec_document, every_allocation_of_signing_fails_once)
+{
+    enum status status = STATUS_NOMEM;
+    size_t live = heap_live();
+    unsigned n;
+
+    for (n = 0; status == STATUS_NOMEM; n++) {
+        struct filter_document document = sample_document();
+
+        heap_fault_after(n);
+        status = codec_filter_document_sign(&document, &key, &bytes);
+        heap_fault_clear();
+        document_fini(&document);
+        cr_assert_eq(bytes.size > 0, status == STATUS_OK);
+    }
+    cr_assert_eq(status, STATUS_OK);
+    cr_assert_geq(n, 3);
+    buffer_fini(&bytes);
+    cr_assert_eq(heap_live(), live);
+    status = STATUS_NOMEM;
+    for (n = 0; status == STATUS_NOMEM; n++) {
+        struct node_list list = sample_nodes(DOCUMENT_MAX_NODES);
+
+        heap_fault_after(n);
+        status = codec_node_list_sign(&list, &key, &bytes);
+        heap_fault_clear();
+        node_list_fini(&list);
+        cr_assert_eq(bytes.size > 0, status == STATUS_OK);
+    }
+    cr_assert_eq(status, STATUS_OK);
+    cr_assert_geq(n, 4);
+    buffer_fini(&bytes);
+    cr_assert_eq(heap_live(), live);
+}
+
+Test(codec_document, every_allocation_of_opening_fails_once)
+{
+    struct filter_document document = sample_document();
+    struct node_list list = sample_nodes(3);
+    enum status status = STATUS_NOMEM;
+    struct filter_document back;
+    struct node_list nodes;
+    size_t live;
+    unsigned n;
+
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    live = heap_live();
+    for (n = 0; status == STATUS_NOMEM; n++) {
+        heap_fault_after(n);
+        status = codec_filter_document_open(buffer_span(&bytes), &key, &back);
+        heap_fault_clear();
+        if (status != STATUS_OK) {
+            cr_assert(is_zero(&back, sizeof back));
+            cr_assert_eq(heap_live(), live, "allocation %u", n);
+        }
+    }
+    cr_assert_eq(status, STATUS_OK);
+    cr_assert_eq(n, 6, "arena 2, epoch bytes, groups, shards");
+    document_fini(&back);
+    cr_assert_eq(heap_live(), live);
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_OK);
+    status = STATUS_NOMEM;
+    for (n = 0; status == STATUS_NOMEM; n++) {
+        heap_fault_after(n);
+        status = codec_node_list_open(buffer_span(&bytes), &key, &nodes);
+        heap_fault_clear();
+        if (status != STATUS_OK) {
+            cr_assert(is_zero(&nodes, sizeof nodes));
+            cr_assert_eq(heap_live(), live, "allocation %u", n);
+        }
+    }
+    cr_assert_eq(status, STATUS_OK);
+    node_list_fini(&nodes);
+    node_list_fini(&list);
+    document_fini(&document);
+}

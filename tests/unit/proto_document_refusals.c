@@ -1,0 +1,282 @@
+/* What of a document that bears the right MAC is refused all the same? */
+#include "proto/codec.h"
+#include "proto/orbloom.pb-c.h"
+#include "proto_document_samples.h"
+
+#include <criterion/criterion.h>
+
+static struct cluster_key key;
+static struct buffer bytes;
+
+static void setup(void)
+{
+    key = sample_key(1);
+    buffer_init(&bytes, 2 * DOCUMENT_MAX_BYTES);
+}
+
+static void teardown(void)
+{
+    buffer_fini(&bytes);
+    if (heap_live() != 0) {
+        abort();
+    }
+}
+
+TestSuite(document_refusals, .init = setup, .fini = teardown);
+
+static bool is_zero(const void *object, size_t size)
+{
+    const uint8_t *byte = object;
+
+    for (size_t i = 0; i < size; i++) {
+        if (byte[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Sign any content with the cluster key, as another version might. */
+static void sign(enum document_kind kind, const ProtobufCMessage *content)
+{
+    Orbloom__V1__SignedDocument wire = ORBLOOM__V1__SIGNED_DOCUMENT__INIT;
+    uint8_t mac[SEAL_MAC_BYTES];
+    uint8_t *out = NULL;
+
+    wire.content.len = protobuf_c_message_get_packed_size(content);
+    wire.content.data = malloc(wire.content.len + 1);
+    protobuf_c_message_pack(content, wire.content.data);
+    seal_mac(&key, kind == DOCUMENT_FILTER ? SEAL_FILTER_DOCUMENT : SEAL_NODE_LIST,
+             span_of(wire.content.data, wire.content.len), mac);
+    wire.kind = (Orbloom__V1__DocumentKind)kind;
+    wire.mac = (ProtobufCBinaryData){.len = sizeof mac, .data = mac};
+    buffer_clear(&bytes);
+    cr_assert_eq(buffer_extend(&bytes, protobuf_c_message_get_packed_size(&wire.base), &out),
+                 STATUS_OK);
+    protobuf_c_message_pack(&wire.base, out);
+    free(wire.content.data);
+}
+
+/* The protobuf form of the sample, to be bent by a test. */
+static Orbloom__V1__FilterDocument *unpack_sample(void)
+{
+    struct filter_document document = sample_document();
+    Orbloom__V1__SignedDocument *envelope;
+    Orbloom__V1__FilterDocument *wire;
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    envelope = orbloom__v1__signed_document__unpack(NULL, bytes.size, bytes.data);
+    cr_assert_not_null(envelope);
+    wire = orbloom__v1__filter_document__unpack(NULL, envelope->content.len,
+                                                envelope->content.data);
+    cr_assert_not_null(wire);
+    cr_assert_eq(wire->base.n_unknown_fields, 0);
+    orbloom__v1__signed_document__free_unpacked(envelope, NULL);
+    document_fini(&document);
+    return wire;
+}
+
+static enum status open_wire(const Orbloom__V1__FilterDocument *wire)
+{
+    struct filter_document back;
+    enum status status;
+
+    sign(DOCUMENT_FILTER, &wire->base);
+    status = codec_filter_document_open(buffer_span(&bytes), &key, &back);
+    if (status != STATUS_OK) {
+        cr_assert(is_zero(&back, sizeof back));
+    }
+    document_fini(&back);
+    return status;
+}
+
+/* Open the sample with other epoch content. */
+static enum status open_content(Orbloom__V1__FilterDocument *wire,
+                                const Orbloom__V1__EpochContent *content)
+{
+    ProtobufCBinaryData kept = wire->epoch_content;
+    enum status status;
+
+    wire->epoch_content.len = protobuf_c_message_get_packed_size(&content->base);
+    wire->epoch_content.data = malloc(wire->epoch_content.len);
+    protobuf_c_message_pack(&content->base, wire->epoch_content.data);
+    status = open_wire(wire);
+    free(wire->epoch_content.data);
+    wire->epoch_content = kept;
+    return status;
+}
+
+Test(document_refusals, documents_that_this_version_would_misread_are_refused)
+{
+    Orbloom__V1__FilterDocument *wire = unpack_sample();
+    Orbloom__V1__NodeList list = ORBLOOM__V1__NODE_LIST__INIT;
+    struct node_list nodes;
+
+    cr_assert_eq(open_wire(wire), STATUS_OK);
+    wire->required_version = CODEC_VERSION + 1;
+    cr_assert_eq(open_wire(wire), STATUS_VERSION);
+    wire->required_version = 0;
+    cr_assert_eq(open_wire(wire), STATUS_OK);
+    wire->window_us = 1;
+    cr_assert_eq(open_wire(wire), STATUS_VERSION);
+    orbloom__v1__filter_document__free_unpacked(wire, NULL);
+
+    list.required_version = CODEC_VERSION + 1;
+    sign(DOCUMENT_NODE_LIST, &list.base);
+    cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &nodes), STATUS_VERSION);
+}
+
+/* The hash is that of bytes as received, also when our encoder would have written others. */
+Test(document_refusals, the_epoch_hash_covers_received_bytes)
+{
+    static const char extra[] = "\x7a\x03new"; /* a field that only newer versions know */
+    Orbloom__V1__FilterDocument *wire = unpack_sample();
+    size_t size = wire->epoch_content.len;
+    struct filter_document back;
+    struct filter_document again;
+
+    wire->epoch_content.data = realloc(wire->epoch_content.data, size + sizeof extra - 1);
+    memcpy(wire->epoch_content.data + size, extra, sizeof extra - 1);
+    wire->epoch_content.len = size + sizeof extra - 1;
+    sign(DOCUMENT_FILTER, &wire->base);
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert(span_equal(span_of(back.epoch_bytes, back.epoch_size),
+                         span_of(wire->epoch_content.data, wire->epoch_content.len)));
+    cr_assert_eq(back.epoch_hash,
+                 document_epoch_hash(span_of(wire->epoch_content.data, wire->epoch_content.len)));
+    back.revision++; /* an edit of the rest keeps the epoch's bytes */
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_filter_document_sign(&back, &key, &bytes), STATUS_OK);
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &again), STATUS_OK);
+    cr_assert_eq(again.revision, back.revision);
+    cr_assert_eq(again.epoch_hash, back.epoch_hash);
+    cr_assert(span_equal(span_of(again.epoch_bytes, again.epoch_size),
+                         span_of(back.epoch_bytes, back.epoch_size)));
+    document_fini(&back);
+    document_fini(&again);
+    orbloom__v1__filter_document__free_unpacked(wire, NULL);
+}
+
+/* Authentic bytes may still be wrong: a defect elsewhere must not become ours. */
+Test(document_refusals, shapes_are_checked_though_the_mac_is_right)
+{
+    Orbloom__V1__FilterDocument *wire = unpack_sample();
+    Orbloom__V1__EpochContent *content = orbloom__v1__epoch_content__unpack(
+        NULL, wire->epoch_content.len, wire->epoch_content.data);
+
+    cr_assert_not_null(content);
+    cr_assert_eq(open_content(wire, content), STATUS_OK);
+    content->n_group_of_shard--;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "a shard is missing");
+    content->n_group_of_shard++;
+    content->group_of_shard[3] = 65536; /* would wrap to 0 in 16 bits */
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "group 65536");
+    content->group_of_shard[3] = 0;
+    content->shard_bits = 36; /* 1 << 36 would wrap to 16 */
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "shard bits");
+    content->shard_bits = 4;
+    content->groups[1]->n_slots--;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "a slot is missing");
+    content->groups[1]->n_slots++;
+    content->replicas = 8;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "8 replicas");
+    content->replicas = 3;
+    content->n_groups = 0;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "no groups");
+    content->n_groups = 3;
+    content->name.len = 2;
+    content->name.data[0] = '\0';
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "name");
+    content->name.data[0] = 's';
+    cr_assert_eq(open_content(wire, content), STATUS_OK);
+    orbloom__v1__epoch_content__free_unpacked(content, NULL);
+    orbloom__v1__filter_document__free_unpacked(wire, NULL);
+}
+
+Test(document_refusals, lists_longer_than_ours_are_refused)
+{
+    Orbloom__V1__FilterDocument *wire = unpack_sample();
+    Orbloom__V1__EpochContent *content = orbloom__v1__epoch_content__unpack(
+        NULL, wire->epoch_content.len, wire->epoch_content.data);
+    Orbloom__V1__Generation *generations[DOCUMENT_MAX_GENERATIONS + 1];
+    Orbloom__V1__Generation **kept_generations = wire->generations;
+    Orbloom__V1__Lineage *lineages[DOCUMENT_MAX_LINEAGES + 1];
+    Orbloom__V1__Lineage **kept_lineages = content->lineages;
+    char name[DOCUMENT_NAME_BYTES];
+    ProtobufCBinaryData kept_name = content->name;
+
+    for (size_t i = 0; i <= DOCUMENT_MAX_GENERATIONS; i++) {
+        generations[i] = wire->generations[0];
+    }
+    wire->generations = generations;
+    wire->n_generations = DOCUMENT_MAX_GENERATIONS + 1;
+    cr_assert_eq(open_wire(wire), STATUS_MALFORMED);
+    wire->generations = kept_generations;
+    wire->n_generations = 1;
+
+    for (size_t i = 0; i <= DOCUMENT_MAX_LINEAGES; i++) {
+        lineages[i] = content->lineages[0];
+    }
+    content->lineages = lineages;
+    content->n_lineages = DOCUMENT_MAX_LINEAGES + 1;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED);
+    content->lineages = kept_lineages;
+    content->n_lineages = 1;
+
+    memset(name, 'n', sizeof name);
+    content->name = (ProtobufCBinaryData){.len = sizeof name, .data = (uint8_t *)name};
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED);
+    content->name.len--;
+    cr_assert_eq(open_content(wire, content), STATUS_OK);
+    content->name = kept_name;
+    orbloom__v1__epoch_content__free_unpacked(content, NULL);
+    orbloom__v1__filter_document__free_unpacked(wire, NULL);
+}
+
+Test(document_refusals, what_is_no_document_has_no_kind)
+{
+    enum document_kind kind = (enum document_kind)0;
+
+    cr_assert_eq(codec_document_kind(span_of(NULL, 0), &kind), STATUS_MALFORMED);
+    cr_assert_eq(codec_document_kind(span_of("\x08\x03", 2), &kind), STATUS_MALFORMED);
+    cr_assert_eq(codec_document_kind(span_of("\x08\x00", 2), &kind), STATUS_MALFORMED);
+    cr_assert_eq(codec_document_kind(span_of("\x0a\x01\x01", 3), &kind), STATUS_MALFORMED);
+    cr_assert_eq(codec_document_kind(span_of("\x08\x01\x10\x01", 4), &kind), STATUS_MALFORMED);
+    cr_assert_eq(kind, 0);
+    cr_assert_eq(codec_document_kind(span_of("\x08\x81\x80\x80\x80\x10", 6), &kind),
+                 STATUS_MALFORMED, "2^32 + 1");
+    cr_assert_eq(codec_document_kind(span_of("\x08\x02", 2), &kind), STATUS_OK);
+    cr_assert_eq(kind, DOCUMENT_NODE_LIST);
+}
+
+Test(document_refusals, oversized_documents_are_refused)
+{
+    static uint8_t large[DOCUMENT_MAX_BYTES + 1];
+    struct filter_document back;
+    enum document_kind kind;
+
+    cr_assert_eq(codec_document_kind(span_of(large, sizeof large), &kind), STATUS_TOO_LARGE);
+    cr_assert_eq(codec_filter_document_open(span_of(large, sizeof large), &key, &back),
+                 STATUS_TOO_LARGE);
+}
+
+Test(document_refusals, what_peers_would_refuse_is_not_signed)
+{
+    struct filter_document document = sample_document();
+    struct node_list list = sample_nodes(2);
+
+    document.content.rule.write = 1;
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_MALFORMED);
+    document.content.rule.write = 2;
+    document.content.groups[0].slots[0].incoming = (struct member){4, 4};
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_VERSION);
+    list.nodes[1].id = 1;
+    cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_MALFORMED);
+    list.nodes[1].id = 2;
+    list.nodes[0].endpoint[3] = '\n';
+    cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_INVALID);
+    cr_assert_eq(bytes.size, 0);
+    document_fini(&document);
+    node_list_fini(&list);
+}

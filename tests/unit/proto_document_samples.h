@@ -1,0 +1,92 @@
+/* proto_document_samples.h - documents for the tests of proto/ and lib/cluster/document. */
+#ifndef ORBLOOM_TESTS_UNIT_PROTO_DOCUMENT_SAMPLES_H
+#define ORBLOOM_TESTS_UNIT_PROTO_DOCUMENT_SAMPLES_H
+
+#include "base/heap.h"
+#include "cluster/document.h"
+#include "cluster/seal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline struct cluster_key sample_key(uint8_t first)
+{
+    uint8_t master[SEAL_KEY_BYTES];
+    struct cluster_key key;
+
+    for (size_t i = 0; i < sizeof master; i++) {
+        master[i] = (uint8_t)(first + i);
+    }
+    cluster_key_derive(master, &key);
+    return key;
+}
+
+/* 16 shards in 3 groups over nodes 1 to 5; owned by the caller. */
+static inline struct filter_document sample_document(void)
+{
+    struct filter_document document = {
+        .id = 0x1122334455667788,
+        .revision = 7,
+        .epoch = 3,
+        .content = {.name = "seen-urls",
+                    .state = FILTER_ACTIVE,
+                    .rule = {3, 2, 2},
+                    .shard_bits = 4,
+                    .ngroups = 3,
+                    .lineages = {{1, true}},
+                    .nlineages = 1},
+        .capacity = 10000000,
+        .rate = 0.01,
+        .max_capacity = 640000000,
+        .hash = HASH_SIPHASH24,
+        .when_unavailable = WHEN_UNAVAILABLE_ERROR,
+        .when_full = WHEN_FULL_REFUSE,
+        .keylog = KEYLOG_ON,
+        .durability = DURABILITY_MEMORY,
+        .generations = {{1, {0x0123456789abcdef, 12800, 1, 4}, 10000000}},
+        .ngenerations = 1,
+    };
+    struct epoch_content *content = &document.content;
+
+    content->groups = heap_zalloc(content->ngroups, sizeof *content->groups);
+    content->group_of_shard = heap_zalloc(16, sizeof *content->group_of_shard);
+    if (content->groups == NULL || content->group_of_shard == NULL) {
+        abort();
+    }
+    for (uint32_t i = 0; i < content->ngroups; i++) {
+        for (uint32_t k = 0; k < content->rule.replicas; k++) {
+            uint32_t node = (i + k) % 5 + 1;
+
+            content->groups[i].slots[k].current = (struct member){node, 1000 + node};
+        }
+    }
+    for (uint16_t i = 0; i < 16; i++) {
+        content->group_of_shard[i] = i % 3;
+    }
+    return document;
+}
+
+static inline struct node_list sample_nodes(uint32_t count)
+{
+    struct node_list list = {.revision = 5, .count = count};
+
+    list.nodes = heap_zalloc(count, sizeof *list.nodes);
+    if (list.nodes == NULL) {
+        abort();
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct node_record *node = &list.nodes[i];
+
+        node->id = i + 1;
+        (void)snprintf(node->name, sizeof node->name, "node-%u", i + 1);
+        (void)snprintf(node->host, sizeof node->host, "host-%u", i / 2);
+        (void)snprintf(node->zone, sizeof node->zone, "%s", i % 2 == 0 ? "" : "east");
+        (void)snprintf(node->endpoint, sizeof node->endpoint, "tcp://10.0.0.%u:7410", i + 1);
+        node->incarnation = i + 77;
+        node->memory_limit_bytes = (uint64_t)1 << 33;
+    }
+    return list;
+}
+
+#endif

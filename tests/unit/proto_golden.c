@@ -1,0 +1,187 @@
+/* The bytes of the wire and of documents, fixed for good: peers and stores of other versions
+ * hold them. A difference here is a new protocol version, never a new expectation.
+ */
+#include "proto/codec.h"
+#include "proto_compare.h"
+#include "proto_document_samples.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { GOLDEN_MAX_BYTES = 1024 };
+
+static struct codec_arena *arena;
+static struct buffer bytes;
+
+static void setup(void)
+{
+    if (codec_arena_create(1 << 20, &arena) != STATUS_OK) {
+        abort();
+    }
+    buffer_init(&bytes, GOLDEN_MAX_BYTES);
+}
+
+static void teardown(void)
+{
+    codec_arena_destroy(&arena);
+    buffer_fini(&bytes);
+}
+
+TestSuite(golden, .init = setup, .fini = teardown);
+
+static void assert_bytes(struct span actual, const char *expected)
+{
+    char hex[2 * GOLDEN_MAX_BYTES + 1] = "";
+
+    for (size_t i = 0; i < actual.size; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", actual.data[i]);
+    }
+    cr_assert_str_eq(hex, expected);
+}
+
+/* Both directions: it is written so, and what is written so is read. */
+static void assert_golden(const struct frame *frame, const char *expected)
+{
+    struct frame back;
+
+    cr_assert_eq(codec_encode(frame, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes), expected);
+    cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &back), STATUS_OK);
+    compare_frames(frame, &back);
+}
+
+static const uint64_t present[] = {0x8000000000000001, 0x2};
+static const uint64_t absent[] = {0x0102030405060708, 0x1};
+
+Test(golden, client_request)
+{
+    static const uint32_t lengths[] = {1, 0, 3};
+    struct frame frame = {
+        .version = 1, .correlation = 0x0102030405060708, .kind = FRAME_CLIENT_REQUEST};
+
+    frame.body.client_request = (struct client_request){
+        .filter = "urls",
+        .filter_id = 0x1112131415161718,
+        .operation = OPERATION_ADD,
+        .op = {{0x2122232425262728, 0x3132333435363738}, 300},
+        .attempt = 1,
+        .timeout_ms = 5000,
+        .slots = 3,
+        .keys = span_of("a\0bc", 4),
+        .lengths = lengths,
+        .count = 3,
+    };
+    assert_golden(&frame, "080111080706050403020152380a0475726c7311181716151413121118022128"
+                          "2726252423222129383736353433323130ac0238014088274803520461006263"
+                          "5a03010003");
+}
+
+Test(golden, client_reply)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_CLIENT_REPLY};
+
+    frame.body.client_reply = (struct client_reply){
+        .op = {{2, 3}, 4},
+        .attempt = 5,
+        .status = STATUS_UNAVAILABLE,
+        .message = "why",
+        .filter_id = 6,
+        .epoch = 7,
+        .count = 66,
+        .present = present,
+        .absent = absent,
+    };
+    assert_golden(&frame, "08011101000000000000005a4009020000000000000011030000000000000018"
+                          "042005280d320377687939060000000000000040074842520901000000000000"
+                          "80025a09080706050403020101");
+}
+
+Test(golden, node_request)
+{
+    static const struct segment segments[] = {
+        {1, 2, 3, 4, 5, OPERATION_ADD, {{6, 7}, 8}, 9, {10, 11}, 12, 1},
+        {.operation = OPERATION_CHECK, .count = 2},
+    };
+    static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_NODE_REQUEST};
+
+    frame.body.node_request = (struct node_request){segments, 2, fingerprints, 3};
+    assert_golden(&frame, "080111010000000000000062610a3f0801110200000000000000180321040000"
+                          "0000000000280530023906000000000000004107000000000000004808500959"
+                          "0a00000000000000600b680c70010a043001700212180807060504030201ffff"
+                          "ffffffffffff0000000000000000");
+}
+
+Test(golden, node_reply)
+{
+    static const struct span documents[] = {{(const uint8_t *)"doc", 3}};
+    const struct segment_reply segments[] = {
+        {1, STATUS_OK, 2, 3, REPLICA_FULL, true, 66, present, absent},
+        {4, STATUS_STALE, 5, 6, REPLICA_JOINING, false, 0, NULL, NULL},
+    };
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_NODE_REPLY};
+
+    frame.body.node_reply = (struct node_reply){7, 8, segments, 2, documents, 1};
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes),
+                 "08011101000000000000006a4e08071108000000000000001a29080118022103"
+                 "0000000000000028033001384242090100000000000080024a09080706050403"
+                 "0201011a110804100a180521060000000000000028022203646f63");
+}
+
+Test(golden, error)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_ERROR};
+
+    frame.body.error = (struct error_reply){STATUS_VERSION, "speak 1"};
+    assert_golden(&frame, "0801110100000000000000da030b08061207737065616b2031");
+}
+
+/* The document, its epoch content and hash, its MAC. */
+Test(golden, filter_document)
+{
+    struct cluster_key key = sample_key(0);
+    struct filter_document document = sample_document();
+    struct filter_document back;
+
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    assert_bytes(span_of(document.epoch_bytes, document.epoch_size),
+                 "0a097365656e2d75726c73100118032002280230043a270a0b080111e9030000"
+                 "000000000a0b080211ea030000000000000a0b080311eb030000000000003a27"
+                 "0a0b080211ea030000000000000a0b080311eb030000000000000a0b080411ec"
+                 "030000000000003a270a0b080311eb030000000000000a0b080411ec03000000"
+                 "0000000a0b080511ed0300000000000042100001020001020001020001020001"
+                 "02004a0408011001");
+    cr_assert_eq(document.epoch_hash, 0x87311662d4fa57c2);
+    assert_bytes(buffer_span(&bytes),
+                 "080112f4010988776655443322111007180322a8010a097365656e2d75726c73"
+                 "100118032002280230043a270a0b080111e9030000000000000a0b080211ea03"
+                 "0000000000000a0b080311eb030000000000003a270a0b080211ea0300000000"
+                 "00000a0b080311eb030000000000000a0b080411ec030000000000003a270a0b"
+                 "080311eb030000000000000a0b080411ec030000000000000a0b080511ed0300"
+                 "00000000004210000102000102000102000102000102004a0408011001280150"
+                 "80ade204597b14ae47e17a843f6080c096b102680170017801800101880101a2"
+                 "0117080111efcdab8967452301188064200128043080ade2041a2027105c507f"
+                 "b7c8222d8a347e5c4ae2d119ccfbc2e10042be3ab5a9dd36439bf7");
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    document_fini(&document);
+    document_fini(&back);
+}
+
+Test(golden, node_list)
+{
+    struct cluster_key key = sample_key(0);
+    struct node_list list = sample_nodes(2);
+    struct node_list back;
+
+    cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes),
+                 "0802127a08051236080112066e6f64652d311a06686f73742d302a137463703a"
+                 "2f2f31302e302e302e313a37343130314d00000000000000388080808020123c"
+                 "080212066e6f64652d321a06686f73742d302204656173742a137463703a2f2f"
+                 "31302e302e302e323a37343130314e0000000000000038808080802018011a20"
+                 "c70edb1638df317d79fd5e55b56f6bcbfa9b597b89027631c5b032caaf773c70");
+    cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    node_list_fini(&list);
+    node_list_fini(&back);
+}

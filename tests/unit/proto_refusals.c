@@ -1,0 +1,411 @@
+/* Is every rule of codec.h about what a peer may send enforced?
+ *
+ * Frames are built with protobuf-c itself, so that they can say what our encoder never would.
+ */
+#include "proto/codec.h"
+#include "proto/orbloom.pb-c.h"
+#include "proto_samples.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+static struct codec_arena *arena;
+static struct frame frame;
+
+static void setup(void)
+{
+    if (codec_arena_create(SAMPLE_ARENA_BYTES, &arena) != STATUS_OK) {
+        abort();
+    }
+}
+
+static void teardown(void)
+{
+    codec_arena_destroy(&arena);
+}
+
+TestSuite(refusals, .init = setup, .fini = teardown);
+
+static enum status decode(Orbloom__V1__Frame *wire)
+{
+    size_t size;
+    uint8_t *bytes;
+    enum status status;
+
+    wire->version = CODEC_VERSION;
+    wire->correlation = 77;
+    size = orbloom__v1__frame__get_packed_size(wire);
+    bytes = malloc(size);
+    cr_assert_eq(orbloom__v1__frame__pack(wire, bytes), size);
+    status = codec_decode(arena, span_of(bytes, size), &frame);
+    free(bytes);
+    cr_assert_eq(frame.correlation, 77, "a refusal can name what it refuses");
+    cr_assert_eq(frame.version, CODEC_VERSION);
+    cr_assert_eq(frame.kind == FRAME_NONE, status != STATUS_OK);
+    return status;
+}
+
+/* Wrap a message into a frame of that kind, and decode it. */
+#define DECODE(UPPER, field, message)                                                              \
+    decode(&(Orbloom__V1__Frame){.base = PROTOBUF_C_MESSAGE_INIT(&orbloom__v1__frame__descriptor), \
+                                 .body_case = ORBLOOM__V1__FRAME__BODY_##UPPER,                    \
+                                 .field = (message)})
+
+static ProtobufCBinaryData text(const char *bytes, size_t size)
+{
+    return (ProtobufCBinaryData){.len = size, .data = (uint8_t *)bytes};
+}
+
+Test(refusals, lengths_must_add_up_to_the_keys)
+{
+    Orbloom__V1__ClientRequest wire = ORBLOOM__V1__CLIENT_REQUEST__INIT;
+    uint32_t lengths[] = {3, 0, 2};
+
+    wire.operation = ORBLOOM__V1__OPERATION__OPERATION_ADD;
+    wire.keys = text("aaabb", 5);
+    wire.lengths = lengths;
+    wire.n_lengths = 3;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_OK);
+    wire.keys.len = 4;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_MALFORMED);
+    wire.keys.len = 5;
+    wire.n_lengths = 2;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_MALFORMED);
+    wire.n_lengths = 0;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_MALFORMED);
+    wire.keys.len = 0;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_OK, "no keys");
+}
+
+/* Lengths whose sum wraps around 2^32 to the size of the blob. */
+Test(refusals, lengths_do_not_wrap)
+{
+    Orbloom__V1__ClientRequest wire = ORBLOOM__V1__CLIENT_REQUEST__INIT;
+    static uint32_t lengths[65537];
+
+    for (size_t i = 0; i < 65536; i++) {
+        lengths[i] = 65536; /* 2^32 in all */
+    }
+    wire.operation = ORBLOOM__V1__OPERATION__OPERATION_ADD;
+    wire.lengths = lengths;
+    wire.n_lengths = 65536;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_MALFORMED);
+    lengths[0] = UINT32_MAX;
+    lengths[1] = 1;
+    wire.n_lengths = 2;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_TOO_LARGE);
+}
+
+Test(refusals, keys_are_bounded_in_size_and_count)
+{
+    static char blob[CODEC_MAX_KEY_BYTES + 1];
+    static uint32_t lengths[CODEC_MAX_KEYS + 1];
+    Orbloom__V1__ClientRequest wire = ORBLOOM__V1__CLIENT_REQUEST__INIT;
+
+    wire.operation = ORBLOOM__V1__OPERATION__OPERATION_CHECK;
+    wire.lengths = lengths;
+    wire.n_lengths = CODEC_MAX_KEYS;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_OK, "empty keys decode");
+    cr_assert_eq(frame.body.client_request.count, CODEC_MAX_KEYS);
+    wire.n_lengths = CODEC_MAX_KEYS + 1;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_TOO_LARGE);
+    lengths[0] = CODEC_MAX_KEY_BYTES;
+    wire.keys = text(blob, lengths[0]);
+    wire.n_lengths = 1;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_OK);
+    lengths[0]++;
+    wire.keys.len++;
+    cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire), STATUS_TOO_LARGE);
+}
+
+Test(refusals, operations_are_known)
+{
+    Orbloom__V1__ClientRequest wire = ORBLOOM__V1__CLIENT_REQUEST__INIT;
+
+    for (int operation = -1; operation < 5; operation++) {
+        wire.operation = (Orbloom__V1__Operation)operation;
+        cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire),
+                     operation == 1 || operation == 2 ? STATUS_OK : STATUS_MALFORMED, "%d",
+                     operation);
+    }
+}
+
+Test(refusals, texts_are_utf8_without_control_characters)
+{
+    static char longest[CODEC_MAX_TEXT_BYTES + 1];
+    Orbloom__V1__InfoRequest wire = ORBLOOM__V1__INFO_REQUEST__INIT;
+
+    wire.filter = text("a\0b", 3); /* must not read as "a" */
+    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_MALFORMED);
+    wire.filter = text("a\xff", 2);
+    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_MALFORMED);
+    wire.filter = text("\x1b[2J", 4);
+    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_MALFORMED);
+    memset(longest, 'n', sizeof longest);
+    wire.filter = text(longest, CODEC_MAX_TEXT_BYTES);
+    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_OK);
+    wire.filter.len++;
+    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_TOO_LARGE);
+}
+
+Test(refusals, planes_have_the_length_of_the_count)
+{
+    Orbloom__V1__ClientReply wire = ORBLOOM__V1__CLIENT_REPLY__INIT;
+
+    wire.count = 9;
+    wire.present = text("\xff\x01", 2);
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_OK);
+    cr_assert_eq(frame.body.client_reply.present[0], 0x1ff);
+    wire.present = text("\xff\x03", 2);
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "a spare bit");
+    wire.present = text("\xff", 1);
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "cut");
+    wire.present = text("\xff\x01\x00", 3);
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "too long");
+    wire.present.len = 0;
+    wire.absent = text("\x00\x80", 2);
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "the other plane");
+    wire.count = 0;
+    wire.absent = text("\x00", 1);
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "a plane of none");
+    wire.absent.len = 0;
+    wire.count = CODEC_MAX_KEYS;
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_OK);
+    wire.count = CODEC_MAX_KEYS + 1;
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_TOO_LARGE);
+}
+
+/* A status of the future reads as a defect, never as done. */
+Test(refusals, unknown_statuses_read_as_internal)
+{
+    Orbloom__V1__ClientReply wire = ORBLOOM__V1__CLIENT_REPLY__INIT;
+
+    wire.status = (Orbloom__V1__Status)24;
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_OK);
+    cr_assert_eq(frame.body.client_reply.status, STATUS_INTERNAL);
+    wire.status = (Orbloom__V1__Status)-1;
+    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_OK);
+    cr_assert_eq(frame.body.client_reply.status, STATUS_INTERNAL);
+}
+
+static Orbloom__V1__Segment segment(uint32_t count)
+{
+    Orbloom__V1__Segment wire = ORBLOOM__V1__SEGMENT__INIT;
+
+    wire.operation = ORBLOOM__V1__OPERATION__OPERATION_ADD;
+    wire.count = count;
+    return wire;
+}
+
+Test(refusals, segments_must_add_up_to_the_fingerprints)
+{
+    Orbloom__V1__NodeRequest wire = ORBLOOM__V1__NODE_REQUEST__INIT;
+    Orbloom__V1__Segment segments[] = {segment(2), segment(0), segment(1)};
+    Orbloom__V1__Segment *list[] = {&segments[0], &segments[1], &segments[2]};
+    uint64_t fingerprints[] = {1, 2, 3, 4};
+
+    wire.segments = list;
+    wire.n_segments = 3;
+    wire.fingerprints = fingerprints;
+    wire.n_fingerprints = 3;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK);
+    wire.n_fingerprints = 4;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED,
+                 "one belongs to none");
+    wire.n_fingerprints = 3;
+    segments[0].count = UINT32_MAX; /* with the next: 2^32 + 2, which would wrap to 2 */
+    segments[1].count = 3;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "wraps");
+    segments[0] = segment(2);
+    segments[1] = segment(0);
+    segments[2].operation = ORBLOOM__V1__OPERATION__OPERATION_UNSPECIFIED;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "no operation");
+    wire.n_segments = 0;
+    wire.n_fingerprints = 0;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK, "nothing");
+}
+
+Test(refusals, segments_and_fingerprints_are_bounded)
+{
+    static Orbloom__V1__Segment *list[CODEC_MAX_SEGMENTS + 1];
+    static uint64_t fingerprints[CODEC_MAX_KEYS + 1];
+    Orbloom__V1__NodeRequest wire = ORBLOOM__V1__NODE_REQUEST__INIT;
+    Orbloom__V1__Segment none = segment(0);
+    Orbloom__V1__Segment all = segment(CODEC_MAX_KEYS);
+
+    for (size_t i = 0; i <= CODEC_MAX_SEGMENTS; i++) {
+        list[i] = &none;
+    }
+    list[0] = &all;
+    wire.segments = list;
+    wire.fingerprints = fingerprints;
+    wire.n_segments = CODEC_MAX_SEGMENTS;
+    wire.n_fingerprints = CODEC_MAX_KEYS;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK);
+    wire.n_segments++;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_TOO_LARGE);
+    wire.n_segments = 1;
+    wire.n_fingerprints++;
+    all.count++;
+    cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_TOO_LARGE);
+}
+
+Test(refusals, replies_of_segments_are_checked)
+{
+    static Orbloom__V1__SegmentReply *list[CODEC_MAX_SEGMENTS + 1];
+    Orbloom__V1__NodeReply wire = ORBLOOM__V1__NODE_REPLY__INIT;
+    Orbloom__V1__SegmentReply reply = ORBLOOM__V1__SEGMENT_REPLY__INIT;
+
+    for (size_t i = 0; i <= CODEC_MAX_SEGMENTS; i++) {
+        list[i] = &reply;
+    }
+    wire.segments = list;
+    wire.n_segments = CODEC_MAX_SEGMENTS + 1;
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_TOO_LARGE, "segments");
+    wire.n_segments = 1;
+    reply.count = 3;
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_OK);
+    reply.status = ORBLOOM__V1__STATUS__STATUS_STALE;
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_MALFORMED, "votes when not OK");
+    reply.status = ORBLOOM__V1__STATUS__STATUS_OK;
+    reply.state = (Orbloom__V1__ReplicaState)4;
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_MALFORMED, "state");
+    reply.state = (Orbloom__V1__ReplicaState)-1;
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_MALFORMED, "state");
+    reply.state = ORBLOOM__V1__REPLICA_STATE__REPLICA_FULL;
+    reply.present = text("\x08", 1);
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_MALFORMED, "spare bit");
+    reply.present.len = 0;
+    reply.count = CODEC_MAX_KEYS + 1;
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_TOO_LARGE, "one count");
+    reply.count = CODEC_MAX_KEYS / 2 + 1;
+    wire.n_segments = 2;
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_TOO_LARGE, "their sum");
+}
+
+Test(refusals, documents_are_bounded)
+{
+    static char blob[DOCUMENT_MAX_BYTES + 1];
+    static ProtobufCBinaryData items[CODEC_MAX_DOCUMENTS + 1];
+    Orbloom__V1__Documents wire = ORBLOOM__V1__DOCUMENTS__INIT;
+    Orbloom__V1__FenceRequest fence = ORBLOOM__V1__FENCE_REQUEST__INIT;
+
+    wire.items = items;
+    wire.n_items = CODEC_MAX_DOCUMENTS + 1;
+    cr_assert_eq(DECODE(DOCUMENTS, documents, &wire), STATUS_TOO_LARGE);
+    wire.n_items = CODEC_MAX_DOCUMENTS;
+    cr_assert_eq(DECODE(DOCUMENTS, documents, &wire), STATUS_OK);
+    items[5] = text(blob, sizeof blob);
+    cr_assert_eq(DECODE(DOCUMENTS, documents, &wire), STATUS_TOO_LARGE);
+    fence.document = items[5];
+    cr_assert_eq(DECODE(FENCE_REQUEST, fence_request, &fence), STATUS_TOO_LARGE);
+}
+
+Test(refusals, roles_secrets_and_reports_are_checked)
+{
+    Orbloom__V1__SyncRequest request = ORBLOOM__V1__SYNC_REQUEST__INIT;
+    Orbloom__V1__ReplicaReport report = ORBLOOM__V1__REPLICA_REPORT__INIT;
+    Orbloom__V1__ReplicaReport *reports[] = {&report};
+    Orbloom__V1__SyncReply reply = ORBLOOM__V1__SYNC_REPLY__INIT;
+    Orbloom__V1__SealedSecret secret = ORBLOOM__V1__SEALED_SECRET__INIT;
+    Orbloom__V1__SealedSecret *secrets[] = {&secret};
+
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "no role");
+    request.role = (Orbloom__V1__SyncRole)3;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "unknown role");
+    request.role = ORBLOOM__V1__SYNC_ROLE__SYNC_ROLE_NODE;
+    request.replicas = reports;
+    request.n_replicas = 1;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
+    report.progress = NAN;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "NaN");
+    report.progress = 1.5;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "progress");
+    report.progress = 1;
+    report.bits_set = 1;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "bits");
+    report.bits_seen = 1;
+    report.state = (Orbloom__V1__ReplicaState)4;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "state");
+    report.state = (Orbloom__V1__ReplicaState)-1;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "state");
+
+    reply.secrets = secrets;
+    reply.n_secrets = 1;
+    cr_assert_eq(DECODE(SYNC_REPLY, sync_reply, &reply), STATUS_MALFORMED, "an empty secret");
+}
+
+static Orbloom__V1__CreateParameters parameters(void)
+{
+    Orbloom__V1__CreateParameters wire = ORBLOOM__V1__CREATE_PARAMETERS__INIT;
+
+    wire.hash = ORBLOOM__V1__HASH_KIND__HASH_XXH3;
+    wire.when_unavailable = ORBLOOM__V1__WHEN_UNAVAILABLE__WHEN_UNAVAILABLE_ERROR;
+    wire.when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_REFUSE;
+    wire.keylog = ORBLOOM__V1__KEYLOG__KEYLOG_ON;
+    wire.durability = ORBLOOM__V1__DURABILITY__DURABILITY_MEMORY;
+    return wire;
+}
+
+Test(refusals, what_create_asks_for_is_known)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__CreateParameters create = parameters();
+
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no action");
+    wire.action = (Orbloom__V1__AdminAction)4;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "unknown action");
+    wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_CREATE;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
+    wire.create = &create;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+    create.rate = INFINITY;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "rate");
+    create = parameters();
+    create.hash = (Orbloom__V1__HashKind)3;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "hash");
+    create = parameters();
+    create.when_unavailable = (Orbloom__V1__WhenUnavailable)0;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "unavailable");
+    create = parameters();
+    create.when_full = (Orbloom__V1__WhenFull)3;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "full");
+    create = parameters();
+    create.keylog = (Orbloom__V1__Keylog)3;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "keylog");
+    create = parameters();
+    create.durability = (Orbloom__V1__Durability)4;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "durability");
+}
+
+Test(refusals, summaries_of_filters_are_checked)
+{
+    static const size_t enums[] = {
+        offsetof(Orbloom__V1__FilterSummary, state),
+        offsetof(Orbloom__V1__FilterSummary, hash),
+        offsetof(Orbloom__V1__FilterSummary, when_unavailable),
+        offsetof(Orbloom__V1__FilterSummary, when_full),
+        offsetof(Orbloom__V1__FilterSummary, keylog),
+        offsetof(Orbloom__V1__FilterSummary, durability),
+    };
+    Orbloom__V1__InfoReply wire = ORBLOOM__V1__INFO_REPLY__INIT;
+    Orbloom__V1__FilterSummary summary = ORBLOOM__V1__FILTER_SUMMARY__INIT;
+    int value = 1;
+
+    wire.filter = &summary;
+    for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++) {
+        memcpy((char *)&summary + enums[i], &value, sizeof value);
+    }
+    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_OK);
+    for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++) {
+        for (value = 0; value <= 4; value += 4) {
+            memcpy((char *)&summary + enums[i], &value, sizeof value);
+            cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_MALFORMED, "%zu %d", i,
+                         value);
+        }
+        value = 1;
+        memcpy((char *)&summary + enums[i], &value, sizeof value);
+    }
+    summary.rate = NAN;
+    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_MALFORMED, "rate");
+}
