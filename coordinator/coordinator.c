@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
+#include "proto/answers.h"
 
 #include <assert.h>
 
@@ -94,17 +95,14 @@ void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_
 static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status)
 {
-    struct frame answer = {
-        .correlation = frame->correlation,
-        .kind = FRAME_ERROR,
-        .body.error = {.status = status, .message = status_meaning(status)},
-    };
+    struct frame answer;
 
     coordinator_count(self, status == STATUS_VERSION ? COORDINATOR_version_total
                                                      : COORDINATOR_malformed_total);
     log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
                 status_meaning(status), frame->version);
     if (from != NULL) {
+        answer_refusal(frame->correlation, status, &answer);
         coordinator_reply(self, from, &answer);
     }
 }

@@ -307,14 +307,6 @@ static enum status ensure(struct coordinator *self, uint64_t now_us, struct crea
     return status == STATUS_OK ? STATUS_CONFLICT : status;
 }
 
-static uint64_t deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms)
-{
-    uint64_t timeout_us = (uint64_t)timeout_ms * 1000;
-
-    return now_us +
-           (timeout_us < self->config.max_timeout_us ? timeout_us : self->config.max_timeout_us);
-}
-
 void coordinator_on_create(struct coordinator *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame)
 {
@@ -338,7 +330,7 @@ void coordinator_on_create(struct coordinator *self, uint64_t now_us, const stru
     waiters_add(self, &(struct waiter){
                           .peer = *from,
                           .correlation = frame->correlation,
-                          .deadline_us = deadline(self, now_us, create.request->timeout_ms),
+                          .deadline_us = waiters_deadline(self, now_us, create.request->timeout_ms),
                           .filter_id = filter_id,
                           .created = created,
                       });

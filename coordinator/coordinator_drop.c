@@ -267,7 +267,6 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct document_entry *entry = find_droppable(self, request->name);
-    uint64_t timeout_us = (uint64_t)request->timeout_ms * 1000;
     char message[COORDINATOR_MESSAGE_BYTES];
     enum status status = STATUS_OK;
 
@@ -296,12 +295,10 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
         }
     }
     coordinator_hint(self, now_us);
-    timeout_us = timeout_us < self->config.max_timeout_us ? timeout_us
-                                                          : self->config.max_timeout_us;
     waiters_add(self, &(struct waiter){
                           .peer = *from,
                           .correlation = frame->correlation,
-                          .deadline_us = now_us + timeout_us,
+                          .deadline_us = waiters_deadline(self, now_us, request->timeout_ms),
                           .filter_id = entry->document.id,
                           .dropping = true,
                       });

@@ -165,6 +165,9 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
 
 /* ---- coordinator_waiters.c ---- */
 
+/* When a command that asks for this much time must be answered. */
+uint64_t waiters_deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms);
+
 /* Keep an operator waiting; answers OVERLOADED when there are too many. */
 void waiters_add(struct coordinator *self, const struct waiter *waiter);
 

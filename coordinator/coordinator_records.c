@@ -8,6 +8,7 @@
  */
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
+#include "proto/intake.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,45 +43,27 @@ static void write_u64(uint64_t value, uint8_t bytes[8])
     }
 }
 
-static enum status take_filter(struct coordinator *self, uint64_t version, struct span value)
+/* Take one record of the store into the cache, with the version that guards its next edit. */
+static enum status take(struct coordinator *self, uint64_t version, struct span value)
 {
-    struct filter_document document = {0};
-    struct document_entry *entry = NULL;
-    bool changed = false;
-    enum status status = codec_filter_document_open(value, &self->config.key, &document);
+    struct intake intake;
+    enum status status = intake_take(&self->documents, &self->config.key, value, &intake);
 
-    if (status == STATUS_OK) {
-        uint64_t id = document.id;
-
-        status = document_cache_take(&self->documents, &document, value, &changed);
-        entry = document_cache_find(&self->documents, id);
-    }
-    document_fini(&document);
     if (status != STATUS_OK) {
         return status;
     }
-    if (entry->attachment == NULL) {
-        entry->attachment = heap_zalloc(1, sizeof(struct record));
-        if (entry->attachment == NULL) {
-            return STATUS_NOMEM;
-        }
-    }
-    ((struct record *)entry->attachment)->version = version;
-    return STATUS_OK;
-}
-
-static enum status take_nodes(struct coordinator *self, uint64_t version, struct span value)
-{
-    struct node_list nodes = {0};
-    bool changed = false;
-    enum status status = codec_node_list_open(value, &self->config.key, &nodes);
-
-    if (status == STATUS_OK) {
-        status = document_cache_take_nodes(&self->documents, &nodes, value, &changed);
+    if (intake.kind == DOCUMENT_NODE_LIST) {
         self->nodes_version = version;
+        return STATUS_OK;
     }
-    node_list_fini(&nodes);
-    return status;
+    if (intake.entry->attachment == NULL) {
+        intake.entry->attachment = heap_zalloc(1, sizeof(struct record));
+    }
+    if (intake.entry->attachment == NULL) {
+        return STATUS_NOMEM;
+    }
+    ((struct record *)intake.entry->attachment)->version = version;
+    return STATUS_OK;
 }
 
 /* Context of one refresh. */
@@ -94,10 +77,8 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
     struct refresh *refresh = context;
     enum status status = STATUS_OK;
 
-    if (strncmp(key, "filter/", 7) == 0) {
-        status = take_filter(refresh->self, version, value);
-    } else if (strcmp(key, "nodes") == 0) {
-        status = take_nodes(refresh->self, version, value);
+    if (strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0) {
+        status = take(refresh->self, version, value);
     }
     if (status != STATUS_OK) {
         log_line(LOG_ERROR, "the store's record %s is not usable: %s; is it the right cluster key?",

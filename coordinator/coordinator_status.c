@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
+#include "proto/answers.h"
 
 #include <string.h>
 
@@ -54,33 +55,6 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
     }
 }
 
-static void describe_filter(const struct filter_document *document, struct filter_summary *summary)
-{
-    const struct generation *generation = document_generation(document);
-
-    *summary = (struct filter_summary){
-        .id = document->id,
-        .name = document->content.name,
-        .state = document->content.state,
-        .revision = document->revision,
-        .epoch = document->epoch,
-        .capacity = document->capacity,
-        .max_capacity = document->max_capacity,
-        .rate = document->rate,
-        .rule = document->content.rule,
-        .hash = document->hash,
-        .when_unavailable = document->when_unavailable,
-        .when_full = document->when_full,
-        .keylog = document->keylog,
-        .durability = document->durability,
-        .nshards = document_nshards(document),
-        .ngroups = document->content.ngroups,
-        .shard_bytes = document_shard_bytes(document),
-        .lines = generation->geometry.lines,
-        .z = generation->geometry.z,
-    };
-}
-
 static void collect_filters(const struct coordinator *self, const char *name,
                             struct overview *overview)
 {
@@ -89,7 +63,7 @@ static void collect_filters(const struct coordinator *self, const char *name,
 
         if (document->content.state != FILTER_DROPPED &&
             (name[0] == '\0' || strcmp(name, document->content.name) == 0)) {
-            describe_filter(document, &overview->filters[overview->nfilters++]);
+            answer_filter_summary(document, &overview->filters[overview->nfilters++]);
         }
     }
 }
@@ -160,18 +134,10 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame)
 {
-    struct counter_table table = coordinator_counters();
     struct stat_value values[COORDINATOR_NCOUNTERS];
-    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_STATS_REPLY};
+    struct frame answer;
 
-    for (size_t i = 0; i < table.count; i++) {
-        values[i] = (struct stat_value){.name = table.defs[i].name, .value = self->counters[i]};
-    }
-    answer.body.stats_reply = (struct stats_reply){
-        .program = "orbloom-coordinator",
-        .name = self->config.name,
-        .values = values,
-        .nvalues = table.count,
-    };
+    answer_stats(frame->correlation, "orbloom-coordinator", self->config.name,
+                 coordinator_counters(), self->counters, values, &answer);
     coordinator_reply(self, from, &answer);
 }

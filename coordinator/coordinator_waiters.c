@@ -1,5 +1,13 @@
 #include "coordinator/coordinator_private.h"
 
+uint64_t waiters_deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms)
+{
+    uint64_t timeout_us = (uint64_t)timeout_ms * 1000;
+    uint64_t longest_us = self->config.max_timeout_us;
+
+    return now_us + (timeout_us < longest_us ? timeout_us : longest_us);
+}
+
 void waiters_add(struct coordinator *self, const struct waiter *waiter)
 {
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {

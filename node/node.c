@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "node/node_private.h"
+#include "proto/answers.h"
 
 #include <assert.h>
 #include <string.h>
@@ -29,6 +30,10 @@ enum status node_create(const struct node_config *config, const struct effects *
     }
     self->config = *config;
     self->effects = *effects;
+    self->coordinators.count = config->ncoordinators;
+    for (uint32_t i = 0; i < config->ncoordinators; i++) {
+        self->coordinators.endpoints[i] = self->config.coordinators[i];
+    }
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     status = codec_arena_create(NODE_ARENA_BYTES, &self->arena);
     if (status != STATUS_OK) {
@@ -94,16 +99,13 @@ void node_reply_frame(struct node *self, const struct peer *to, const struct fra
 static void refuse_frame(struct node *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status)
 {
-    struct frame answer = {
-        .correlation = frame->correlation,
-        .kind = FRAME_ERROR,
-        .body.error = {.status = status, .message = status_meaning(status)},
-    };
+    struct frame answer;
 
     node_count(self, status == STATUS_VERSION ? NODE_version_total : NODE_malformed_total);
     log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
                 status_meaning(status), frame->version);
     if (from != NULL) {
+        answer_refusal(frame->correlation, status, &answer);
         node_reply_frame(self, from, &answer);
     }
 }

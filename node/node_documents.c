@@ -1,6 +1,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "node/node_private.h"
+#include "proto/intake.h"
 
 #include <string.h>
 
@@ -11,53 +12,16 @@ static void refuse_document(struct node *self, uint64_t now_us, enum status stat
                 status_code(status), status_meaning(status));
 }
 
-static void take_nodes(struct node *self, uint64_t now_us, struct span bytes)
-{
-    struct node_list nodes = {0};
-    bool changed = false;
-    enum status status = codec_node_list_open(bytes, &self->config.key, &nodes);
-
-    if (status == STATUS_OK) {
-        status = document_cache_take_nodes(&self->documents, &nodes, bytes, &changed);
-    }
-    if (status != STATUS_OK) {
-        refuse_document(self, now_us, status);
-    }
-    node_list_fini(&nodes);
-}
-
-static void take_filter(struct node *self, uint64_t now_us, struct span bytes)
-{
-    struct filter_document document = {0};
-    bool changed = false;
-    enum status status = codec_filter_document_open(bytes, &self->config.key, &document);
-
-    if (status == STATUS_OK) {
-        uint64_t id = document.id;
-
-        status = document_cache_take(&self->documents, &document, bytes, &changed);
-        if (changed) {
-            node_count(self, NODE_documents_taken_total);
-            node_apply(self, document_cache_find(&self->documents, id));
-        }
-    }
-    if (status != STATUS_OK) {
-        refuse_document(self, now_us, status);
-    }
-    document_fini(&document);
-}
-
 void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
 {
-    enum document_kind kind;
-    enum status status = codec_document_kind(bytes, &kind);
+    struct intake intake;
+    enum status status = intake_take(&self->documents, &self->config.key, bytes, &intake);
 
     if (status != STATUS_OK) {
         refuse_document(self, now_us, status);
-    } else if (kind == DOCUMENT_NODE_LIST) {
-        take_nodes(self, now_us, bytes);
-    } else {
-        take_filter(self, now_us, bytes);
+    } else if (intake.changed && intake.kind == DOCUMENT_FILTER) {
+        node_count(self, NODE_documents_taken_total);
+        node_apply(self, intake.entry);
     }
 }
 

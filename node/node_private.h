@@ -2,6 +2,7 @@
 #ifndef ORBLOOM_NODE_NODE_PRIVATE_H
 #define ORBLOOM_NODE_NODE_PRIVATE_H
 
+#include "base/link_ring.h"
 #include "base/log.h"
 #include "cluster/document_cache.h"
 #include "cluster/repeats.h"
@@ -54,8 +55,7 @@ struct node {
     uint64_t memory_used_bytes;
     bool building; /* some replica set is not ready */
 
-    uint32_t links[NODE_MAX_COORDINATORS]; /* 0: not opened yet */
-    uint32_t coordinator;                  /* whose turn it is */
+    struct link_ring coordinators; /* in turn: all of them hear of every node */
     uint64_t since;
     uint64_t next_sync_us;
 

@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "node/node_private.h"
+#include "proto/answers.h"
 
 /* Lines looked at for one filter's estimate of keys: 64 MiB, a few milliseconds. */
 enum { INFO_SAMPLE_LINES = 1 << 20 };
@@ -74,18 +75,10 @@ void node_on_info_request(struct node *self, const struct peer *from, const stru
 
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame)
 {
-    struct counter_table table = node_counters();
     struct stat_value values[NODE_NCOUNTERS];
-    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_STATS_REPLY};
+    struct frame answer;
 
-    for (size_t i = 0; i < table.count; i++) {
-        values[i] = (struct stat_value){.name = table.defs[i].name, .value = self->counters[i]};
-    }
-    answer.body.stats_reply = (struct stats_reply){
-        .program = "orbloom-node",
-        .name = self->config.name,
-        .values = values,
-        .nvalues = table.count,
-    };
+    answer_stats(frame->correlation, "orbloom-node", self->config.name, node_counters(),
+                 self->counters, values, &answer);
     node_reply_frame(self, from, &answer);
 }

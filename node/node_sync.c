@@ -34,25 +34,6 @@ static size_t collect_reports(const struct node *self, struct replica_report *re
     return count;
 }
 
-/* Send to the coordinator whose turn it is, or the next one that is connected: all of them
- * hear of every node, and a dead one costs nothing. */
-static bool send_in_turn(struct node *self, struct span frame)
-{
-    for (uint32_t i = 0; i < self->config.ncoordinators; i++) {
-        uint32_t which = self->coordinator++ % self->config.ncoordinators;
-        uint32_t *link = &self->links[which];
-
-        if (*link == 0) {
-            *link = self->effects.link_open(self->effects.context,
-                                            self->config.coordinators[which]);
-        }
-        if (*link != 0 && self->effects.send(self->effects.context, *link, frame) == STATUS_OK) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void host_what_waits(struct node *self)
 {
     for (size_t i = 0; i < self->documents.count; i++) {
@@ -91,7 +72,7 @@ void node_sync(struct node *self, uint64_t now_us)
     };
     buffer_clear(&self->out);
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
-        !send_in_turn(self, buffer_span(&self->out))) {
+        !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
         self->next_sync_us = now_us + CONNECT_POLL_US;
     }
     heap_free(reports);

@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "proto/answers.h"
 #include "router/router_private.h"
 
 #include <assert.h>
@@ -29,6 +30,10 @@ enum status router_create(const struct router_config *config, const struct effec
     }
     self->config = *config;
     self->effects = *effects;
+    self->coordinators.count = config->ncoordinators;
+    for (uint32_t i = 0; i < config->ncoordinators; i++) {
+        self->coordinators.endpoints[i] = self->config.coordinators[i];
+    }
     self->boot = effects->random(effects->context);
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     self->ops = heap_zalloc(ROUTER_MAX_OPS, sizeof *self->ops);
@@ -110,16 +115,13 @@ void router_refuse_client(struct router *self, const struct peer *to, uint64_t c
 static void refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status)
 {
-    struct frame answer = {
-        .correlation = frame->correlation,
-        .kind = FRAME_ERROR,
-        .body.error = {.status = status, .message = status_meaning(status)},
-    };
+    struct frame answer;
 
     router_count(self, status == STATUS_VERSION ? ROUTER_version_total : ROUTER_malformed_total);
     log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
                 status_meaning(status), frame->version);
     if (from != NULL) {
+        answer_refusal(frame->correlation, status, &answer);
         router_reply(self, from, &answer);
     }
 }
@@ -216,16 +218,6 @@ static void on_coordinator(struct router *self, uint64_t now_us, const struct fr
     }
 }
 
-static bool is_coordinator(const struct router *self, uint32_t link)
-{
-    for (uint32_t i = 0; i < self->config.ncoordinators; i++) {
-        if (self->links[i] == link) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
 {
     struct router *self = context;
@@ -234,7 +226,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
-    } else if (is_coordinator(self, link)) {
+    } else if (link_ring_has(&self->coordinators, link)) {
         on_coordinator(self, now_us, &frame);
     } else if (frame.kind == FRAME_NODE_REPLY) {
         router_on_node_reply(self, now_us, link, &frame);

@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "proto/intake.h"
 
 enum { CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
 #include "router/router_private.h"
@@ -10,45 +11,16 @@ static void refuse_document(struct router *self, uint64_t now_us, enum status st
                 status_code(status), status_meaning(status));
 }
 
-static enum status take_nodes(struct router *self, struct span bytes, bool *changed)
-{
-    struct node_list nodes = {0};
-    enum status status = codec_node_list_open(bytes, &self->config.key, &nodes);
-
-    if (status == STATUS_OK) {
-        status = document_cache_take_nodes(&self->documents, &nodes, bytes, changed);
-    }
-    node_list_fini(&nodes);
-    return status;
-}
-
-static enum status take_filter(struct router *self, struct span bytes, bool *changed)
-{
-    struct filter_document document = {0};
-    enum status status = codec_filter_document_open(bytes, &self->config.key, &document);
-
-    if (status == STATUS_OK) {
-        status = document_cache_take(&self->documents, &document, bytes, changed);
-    }
-    document_fini(&document);
-    return status;
-}
-
 void router_take_document(struct router *self, uint64_t now_us, struct span bytes)
 {
-    enum document_kind kind;
-    bool changed = false;
-    enum status status = codec_document_kind(bytes, &kind);
+    struct intake intake;
+    enum status status = intake_take(&self->documents, &self->config.key, bytes, &intake);
 
-    if (status == STATUS_OK) {
-        status = kind == DOCUMENT_NODE_LIST ? take_nodes(self, bytes, &changed)
-                                            : take_filter(self, bytes, &changed);
-    }
     if (status != STATUS_OK) {
         refuse_document(self, now_us, status);
-    } else if (changed) {
+    } else if (intake.changed) {
         router_count(self, ROUTER_documents_taken_total);
-        if (kind == DOCUMENT_NODE_LIST) {
+        if (intake.kind == DOCUMENT_NODE_LIST) {
             backends_connect(self);
         }
     }
@@ -87,24 +59,6 @@ struct document_entry *router_find(const struct router *self, const char *name)
     return routed != NULL && routed->has_secret ? entry : NULL;
 }
 
-/* Send to the coordinator whose turn it is, or the next one that is connected; false: none is. */
-static bool send_in_turn(struct router *self, struct span frame)
-{
-    for (uint32_t i = 0; i < self->config.ncoordinators; i++) {
-        uint32_t which = self->coordinator++ % self->config.ncoordinators;
-        uint32_t *link = &self->links[which];
-
-        if (*link == 0) {
-            *link = self->effects.link_open(self->effects.context,
-                                            self->config.coordinators[which]);
-        }
-        if (*link != 0 && self->effects.send(self->effects.context, *link, frame) == STATUS_OK) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void router_sync(struct router *self, uint64_t now_us)
 {
     struct frame frame = {
@@ -124,7 +78,7 @@ void router_sync(struct router *self, uint64_t now_us)
     self->next_sync_us = now_us + self->config.sync_interval_us;
     buffer_clear(&self->out);
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
-        !send_in_turn(self, buffer_span(&self->out))) {
+        !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
         self->next_sync_us = now_us + CONNECT_POLL_US;
     }
 }

@@ -1,36 +1,10 @@
 #include "base/heap.h"
+#include "proto/answers.h"
 #include "router/router_private.h"
 
 #include <string.h>
 
 enum { INFO_PATIENCE_US = 1000000 /* for nodes that do not answer */ };
-
-static void summarize(const struct filter_document *document, struct filter_summary *summary)
-{
-    const struct generation *generation = document_generation(document);
-
-    *summary = (struct filter_summary){
-        .id = document->id,
-        .name = document->content.name,
-        .state = document->content.state,
-        .revision = document->revision,
-        .epoch = document->epoch,
-        .capacity = document->capacity,
-        .max_capacity = document->max_capacity,
-        .rate = document->rate,
-        .rule = document->content.rule,
-        .hash = document->hash,
-        .when_unavailable = document->when_unavailable,
-        .when_full = document->when_full,
-        .keylog = document->keylog,
-        .durability = document->durability,
-        .nshards = document_nshards(document),
-        .ngroups = document->content.ngroups,
-        .shard_bytes = document_shard_bytes(document),
-        .lines = generation->geometry.lines,
-        .z = generation->geometry.z,
-    };
-}
 
 static void finish(struct router *self, struct info *info)
 {
@@ -44,7 +18,7 @@ static void finish(struct router *self, struct info *info)
         .replicas = info->reports,
         .nreplicas = info->nreports,
     };
-    summarize(&entry->document, &answer.body.info_reply.filter);
+    answer_filter_summary(&entry->document, &answer.body.info_reply.filter);
     router_reply(self, &info->client, &answer);
     heap_free(info->reports);
     *info = (struct info){0};
@@ -164,18 +138,10 @@ void infos_fini(struct router *self)
 
 void router_on_stats(struct router *self, const struct peer *from, const struct frame *frame)
 {
-    struct counter_table table = router_counters();
     struct stat_value values[ROUTER_NCOUNTERS];
-    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_STATS_REPLY};
+    struct frame answer;
 
-    for (size_t i = 0; i < table.count; i++) {
-        values[i] = (struct stat_value){.name = table.defs[i].name, .value = self->counters[i]};
-    }
-    answer.body.stats_reply = (struct stats_reply){
-        .program = "orbloom-router",
-        .name = self->config.name,
-        .values = values,
-        .nvalues = table.count,
-    };
+    answer_stats(frame->correlation, "orbloom-router", self->config.name, router_counters(),
+                 self->counters, values, &answer);
     router_reply(self, from, &answer);
 }

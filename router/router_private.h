@@ -10,6 +10,7 @@
 #ifndef ORBLOOM_ROUTER_ROUTER_PRIVATE_H
 #define ORBLOOM_ROUTER_ROUTER_PRIVATE_H
 
+#include "base/link_ring.h"
 #include "base/log.h"
 #include "cluster/document_cache.h"
 #include "cluster/repeats.h"
@@ -201,8 +202,7 @@ struct router {
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];
 
-    uint32_t links[ROUTER_MAX_COORDINATORS]; /* 0: not opened yet */
-    uint32_t coordinator;                    /* whose turn it is */
+    struct link_ring coordinators;
     uint64_t since;
     uint64_t sync; /* number of the last sync request sent */
     bool synced;
@@ -287,16 +287,18 @@ void backends_fini(struct router *self);
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
               const struct client_request *request, struct document_entry *entry);
 
-/* Split by slot group and ask; used again when a newer document came. STATUS_NOMEM. */
-MUST_USE enum status op_start(struct router *self, uint64_t now_us, struct op *op,
-                              struct document_entry *entry);
-
 /* A newer document: forget all votes and ask again under it, or tell the client to retry. */
 void op_restart(struct router *self, uint64_t now_us, struct op *op);
 
 void op_end(struct router *self, struct op *op);
 void ops_tick(struct router *self, uint64_t now_us);
 void ops_fini(struct router *self);
+
+/* ---- router_parts.c ---- */
+
+/* Split by slot group and ask; used again when a newer document came. STATUS_NOMEM. */
+MUST_USE enum status op_start(struct router *self, uint64_t now_us, struct op *op,
+                              struct document_entry *entry);
 
 /* Whose segment it was; NULL when that operation, or that start of it, is over. */
 struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part, uint32_t *slot);

@@ -1,0 +1,54 @@
+#include "proto/answers.h"
+
+void answer_refusal(uint64_t correlation, enum status status, struct frame *frame)
+{
+    *frame = (struct frame){
+        .correlation = correlation,
+        .kind = FRAME_ERROR,
+        .body.error = {.status = status, .message = status_meaning(status)},
+    };
+}
+
+void answer_stats(uint64_t correlation, const char *program, const char *name,
+                  struct counter_table table, const uint64_t *counters, struct stat_value *values,
+                  struct frame *frame)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        values[i] = (struct stat_value){.name = table.defs[i].name, .value = counters[i]};
+    }
+    *frame = (struct frame){
+        .correlation = correlation,
+        .kind = FRAME_STATS_REPLY,
+        .body.stats_reply = {.program = program,
+                             .name = name,
+                             .values = values,
+                             .nvalues = table.count},
+    };
+}
+
+void answer_filter_summary(const struct filter_document *document, struct filter_summary *summary)
+{
+    const struct generation *generation = document_generation(document);
+
+    *summary = (struct filter_summary){
+        .id = document->id,
+        .name = document->content.name,
+        .state = document->content.state,
+        .revision = document->revision,
+        .epoch = document->epoch,
+        .capacity = document->capacity,
+        .max_capacity = document->max_capacity,
+        .rate = document->rate,
+        .rule = document->content.rule,
+        .hash = document->hash,
+        .when_unavailable = document->when_unavailable,
+        .when_full = document->when_full,
+        .keylog = document->keylog,
+        .durability = document->durability,
+        .nshards = document_nshards(document),
+        .ngroups = document->content.ngroups,
+        .shard_bytes = document_shard_bytes(document),
+        .lines = generation->geometry.lines,
+        .z = generation->geometry.z,
+    };
+}
