@@ -198,8 +198,7 @@ static enum status get_segment_reply(const Orbloom__V1__SegmentReply *wire,
     if (reply->count > CODEC_MAX_KEYS) {
         return STATUS_TOO_LARGE;
     }
-    if ((unsigned)wire->state > REPLICA_FULL ||
-        (reply->status != STATUS_OK && reply->count > 0)) {
+    if ((unsigned)wire->state > REPLICA_FULL || (reply->status != STATUS_OK && reply->count > 0)) {
         return STATUS_MALFORMED;
     }
     status = codec_get_plane(arena, wire->present, reply->count, &reply->present);

@@ -1,9 +1,11 @@
-/* Does the arena keep its cap, whatever came before, and never lose memory? */
+/* Do the memories of decoding and encoding keep their bounds, and never lose any? */
 #include "base/heap.h"
 #include "proto/arena.h"
 #include "proto/codec.h"
+#include "proto/codec_scratch.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 Test(arena, cuts_are_aligned_and_apart)
 {
@@ -63,4 +65,40 @@ Test(arena, every_allocation_fails_once)
     cr_assert_eq(n, 3);
     codec_arena_destroy(&arena);
     cr_assert_eq(heap_live(), live);
+}
+
+/* Every size of a first piece, so that the second meets the end of the stack part at every
+ * distance. Written full: AddressSanitizer sees what reaches too far. */
+Test(scratch, pieces_are_aligned_and_within_bounds)
+{
+    for (size_t first = 0; first <= CODEC_SCRATCH_STACK_BYTES + 32; first++) {
+        struct codec_scratch scratch;
+        size_t live = heap_live();
+        uint8_t *a;
+        uint8_t *b;
+
+        codec_scratch_init(&scratch);
+        a = codec_scratch_take(&scratch, 1, first);
+        b = codec_scratch_take(&scratch, 8, 8);
+        cr_assert(a != NULL && b != NULL);
+        cr_assert_eq((uintptr_t)a % 16, 0);
+        cr_assert_eq((uintptr_t)b % 16, 0);
+        memset(a, 1, first);
+        memset(b, 2, 64);
+        for (size_t i = 0; i < first; i++) {
+            cr_assert_eq(a[i], 1, "%zu", first);
+        }
+        codec_scratch_fini(&scratch);
+        cr_assert_eq(heap_live(), live);
+    }
+}
+
+Test(scratch, absurd_sizes_are_refused)
+{
+    struct codec_scratch scratch;
+
+    codec_scratch_init(&scratch);
+    cr_assert_null(codec_scratch_take(&scratch, SIZE_MAX / 4, 8));
+    cr_assert_null(codec_scratch_take(&scratch, 1, SIZE_MAX - 8));
+    codec_scratch_fini(&scratch);
 }

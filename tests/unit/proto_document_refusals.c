@@ -173,7 +173,9 @@ Test(document_refusals, shapes_are_checked_though_the_mac_is_right)
     content->group_of_shard[3] = 65536; /* would wrap to 0 in 16 bits */
     cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "group 65536");
     content->group_of_shard[3] = 0;
-    content->shard_bits = 36; /* 1 << 36 would wrap to 16 */
+    content->shard_bits = 36; /* 1 << 36 would wrap to 16 in 32 bits, 1 << 68 in 64 */
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "shard bits");
+    content->shard_bits = 68;
     cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "shard bits");
     content->shard_bits = 4;
     content->groups[1]->n_slots--;
