@@ -38,6 +38,7 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
         }
         put_create(&request->create, wire->create);
     }
+    wire->confirmed_off = request->confirmed_off;
     *out = &wire->base;
     return codec_put_text(request->name, &wire->name);
 }
@@ -79,6 +80,7 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
     *request = (struct admin_request){
         .action = (enum admin_action)wire->action,
         .timeout_ms = wire->timeout_ms,
+        .confirmed_off = wire->confirmed_off != 0,
     };
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);

@@ -269,6 +269,7 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
         *out = (struct admin_request){
             .action = size == SAMPLE_FULL ? ADMIN_CREATE : ADMIN_DROP,
             .timeout_ms = 71,
+            .confirmed_off = size != SAMPLE_FULL,
             .name = "seen-urls",
         };
     }
