@@ -328,7 +328,7 @@ bench: ## Install what is missing, build and run the benchmarks
 	@$(MAKE) VARIANT=release bench-run
 bench-programs: all $(BENCHES)
 bench-run: bench-programs
-	@for program in $(BENCHES); do echo "== $$program"; $$program || exit 1; done
+	@bench/run.sh $(REL)
 
 demo: ## Install what is missing, build, and show a whole cluster at work
 	@tools/install-deps.sh demo

@@ -1,104 +1,123 @@
 #!/bin/bash
-# A whole cluster on this machine, shown at work: tools/demo.sh BIN-DIRECTORY
+# A whole cluster finds the duplicates among real URLs: tools/demo.sh BIN-DIRECTORY
 #
-# Starts the playground in a temporary directory, adds keys, kills a node
-# and checks that no key was lost. Everything is stopped and removed at the end.
+# Every homepage in this machine's package index goes through `orbloom dedup`, beside the
+# exact answer of sort -u. Exit 1 when a key was lost or the asked rate was passed. All
+# processes are stopped and all files removed at the end, however it ends.
 set -u
+export LC_ALL=C
 
-bin=$(cd "${1:?usage: tools/demo.sh BIN-DIRECTORY}" && pwd) || exit 2
+rate=1 # percent
+probes=1000000
+
+# inside FOLDER: the work itself, run by the playground with its endpoints set.
+inside() {
+    local urls=$1/urls exact=$1/exact first=$1/first
+    local read_n distinct_n first_n lost_n unsure_n false_n bits memory pace wrong=0
+
+    sort -u "$urls" >"$exact"
+    read_n=$(wc -l <"$urls")
+    distinct_n=$(wc -l <"$exact")
+    run create demo --capacity "$distinct_n" --fpr "$rate%" >/dev/null
+    run dedup demo "$urls" >"$first" 2>"$1/summary"
+    pace=$(sed -n 's/.*, \([0-9,]*\) keys\/s$/\1/p' "$1/summary")
+    first_n=$(sort -u "$first" | wc -l)
+    run check demo -q "$exact" >"$1/answers"
+    lost_n=$(grep -c '^absent$' "$1/answers")
+    unsure_n=$(grep -vc -e '^absent$' -e '^present$' "$1/answers")
+    seq -f 'https://never-added.example/%.0f' "$probes" >"$1/probes"
+    false_n=$(run check demo -q --only present "$1/probes" | wc -l)
+    bits=$("$orbloom" info demo --json | sed -n 's/.*"bits_per_key": \([0-9.]*\).*/\1/p')
+    memory=$(node_memory)
+
+    line "URLs read" "$read_n"
+    line "first seen" "$first_n"
+    line "duplicates" $((read_n - first_n))
+    line "exact answer (sort -u)" "$distinct_n"
+    line "distinct, taken for seen" $((distinct_n - first_n)) \
+        "$(percent $((distinct_n - first_n)) "$distinct_n"): the price of a filter, while it fills"
+    line "absent, taken for seen" "$false_n" \
+        "$(percent "$false_n" "$probes") of $(commas "$probes") at the final fill; asked: at most $rate %"
+    line "lost" "$lost_n" "of $(commas "$distinct_n") checked again"
+    line "speed, keys/s" "${pace//,/}"
+    line "memory a node, bytes" "$memory" "$(printf '%.2f' "$bits") bits a key"
+    if [ "$lost_n" -ne 0 ] || [ "$unsure_n" -ne 0 ]; then
+        echo "demo: $lost_n keys were lost, $unsure_n have no answer" >&2
+        wrong=1
+    fi
+    if [ $((false_n * 100)) -gt $((probes * rate)) ]; then
+        echo "demo: more false positives than asked for" >&2
+        wrong=1
+    fi
+    exit "$wrong"
+}
+
+# run COMMAND...: orbloom; its failure ends the demo.
+run() {
+    "$orbloom" "$@" || {
+        cat "${work:?}/summary" >&2 2>/dev/null
+        echo "demo: orbloom $1 failed" >&2
+        kill -TERM $$
+        exit 1
+    }
+}
+
+# node_memory: of filters on the fullest node; nodes report once a second.
+node_memory() {
+    local bytes=0
+    for _ in $(seq 50); do
+        bytes=$("$orbloom" status --json | sed -n 's/.*"memory_used_bytes": \([0-9]*\).*/\1/p' |
+            sort -n | tail -n 1)
+        [ "${bytes:-0}" -gt 0 ] && break
+        sleep 0.1
+    done
+    echo "${bytes:-0}"
+}
+
+commas() {
+    echo "$1" | sed -e :a -e 's/\B[0-9]\{3\}\>/,&/;ta'
+}
+
+percent() {
+    awk -v part="$1" -v whole="$2" 'BEGIN { printf "%.2f %%", whole ? 100 * part / whole : 0 }'
+}
+
+# line NAME NUMBER [REMARK]
+line() {
+    printf '  %-26s %12s  %s\n' "$1" "$(commas "$2")" "${3-}"
+}
+
+bin=$(cd "${1:-${BIN:-build/bin}}" && pwd) || exit 2
 orbloom=$bin/orbloom
-keys=${DEMO_KEYS:-200000}
-dir=$(mktemp -d) || exit 1
-cluster=$dir/cluster
-playground=
-
+if [ "${2-}" = inside ]; then
+    work=$3
+    inside "$work"
+fi
 if [ ! -x "$orbloom" ]; then
-    echo "demo: $orbloom is not built" >&2
-    exit 1
+    echo "demo: $orbloom is not built; run make" >&2
+    exit 2
 fi
 
+# The playground runs beside this shell, so that a signal finds the shell waiting.
+playground=
 stop() {
     if [ -n "$playground" ]; then
         kill -TERM "$playground" 2>/dev/null
         wait "$playground" 2>/dev/null
     fi
-    rm -rf "$dir"
+    rm -rf "$work"
 }
+work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-demo-XXXXXX") || exit 1
 trap stop EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
-give_up() {
-    echo "demo: $*" >&2
-    if [ -s "$dir/playground.log" ]; then
-        tail -n 20 "$dir/playground.log" >&2
-    fi
-    exit 1
-}
-
-say() {
-    printf '\n== %s\n' "$*"
-}
-
-# show WORD...: a command as the reader would type it, then its output.
-show() {
-    printf '$ orbloom %s\n' "$*"
-    "$orbloom" "$@" || give_up "orbloom $1 failed"
-}
-
-start_playground() {
-    "$orbloom" playground --dir "$cluster" --base-port 0 >"$dir/playground.log" 2>&1 &
-    playground=$!
-    for _ in $(seq 300); do
-        [ -e "$cluster/env" ] && return 0
-        kill -0 "$playground" 2>/dev/null || give_up "the playground ended"
-        sleep 0.1
-    done
-    give_up "the playground is not ready after 30 s"
-}
-
-# urls FROM TO: a key a line.
-urls() {
-    seq -f 'https://example.org/page/%.0f' "$1" "$2"
-}
-
-# expect_present NAME FILE: every key of the file must be found.
-expect_present() {
-    local lost
-    "$orbloom" check "$1" --only absent "$2" >"$dir/lost" || give_up "check failed"
-    lost=$(wc -l <"$dir/lost")
-    [ "$lost" -eq 0 ] || give_up "$lost keys were lost"
-    echo "all $(wc -l <"$2") keys are present"
-}
-
-say "A cluster: a coordinator, three nodes, a router"
-start_playground
-cat "$dir/playground.log"
-# shellcheck disable=SC1091 # written by the playground
-. "$cluster/env"
-
-say "A filter for $((2 * keys)) keys, 1 % false positives, three replicas"
-show create seen --capacity "$((2 * keys))" --fpr 1%
-urls 1 "$keys" >"$dir/keys"
-show add seen "$dir/keys"
-expect_present seen "$dir/keys"
-
-say "Keys that were never added: about 1 % or fewer are reported present"
-urls 1000000001 1000100000 >"$dir/absent"
-"$orbloom" check seen "$dir/absent" >"$dir/answers" || give_up "check failed"
-sort "$dir/answers" | uniq -c
-
-say "dedup prints each line once"
-printf '%s\n' apple pear apple plum pear >"$dir/fruit"
-show dedup seen "$dir/fruit"
-
-say "kill -9 of one node of three: nothing is lost, service goes on"
-kill -9 "$(cat "$cluster/node-1/pid")" || give_up "no node to kill"
-expect_present seen "$dir/keys"
-urls $((keys + 1)) $((keys + 1000)) >"$dir/more"
-show add seen "$dir/more"
-expect_present seen "$dir/more"
-
-say "The cluster now"
-show status
-show info seen
-say "That was orbloom: try 'build/bin/orbloom playground' yourself"
+echo "orbloom demo: homepages of all packages, deduplicated by 3 nodes (N=3, W=2, R=2)"
+"$(dirname "$0")/demo-urls.sh" >"$work/urls" || exit 1
+TMPDIR=$work "$orbloom" playground --base-port 0 --log-level warn \
+    --run "$0" "$bin" inside "$work" &
+playground=$!
+wait "$playground"
+status=$?
+playground=
+exit "$status"

@@ -1,0 +1,23 @@
+/* cmd_ask.h - one question to the cluster, for commands that ask and print.
+ *
+ * Errors:  printed; the exit code is returned.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLIENT_CMD_ASK_H
+#define ORBLOOM_CLIENT_CMD_ASK_H
+
+#include "client/cmd_flags.h"
+#include "client/session.h"
+
+/* Called with an answer of STATUS_OK; what it points at is valid for the call. */
+typedef int (*cmd_show_fn)(void *context, const struct frame *frame);
+
+/* Ask and show. */
+int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
+            void *context);
+
+/* As cmd_ask, but NOT_FOUND to a repeated attempt is fine: the first has done it. */
+int cmd_ask_to_remove(const struct flags_common *common, const struct frame *frame,
+                      cmd_show_fn show, void *context);
+
+#endif

@@ -1,0 +1,240 @@
+#include "base/number.h"
+#include "client/cmd.h"
+#include "client/cmd_ask.h"
+#include "filter/sizing.h"
+
+struct create_settings {
+    struct flags_common common;
+    uint64_t capacity;
+    double rate;
+    uint64_t max_capacity;
+    uint64_t replicas;
+    uint64_t write_quorum;
+    uint64_t read_quorum;
+    const char *hash;
+    const char *when_unavailable;
+    const char *when_full;
+};
+
+#define FIELD(name) offsetof(struct create_settings, name)
+
+static const struct flag flags[] = {
+    {
+        .name = "capacity",
+        .kind = FLAG_COUNT,
+        .required = true,
+        .offset = FIELD(capacity),
+        .min = 1,
+        .max = SIZING_CAPACITY_MAX,
+        .sample = "KEYS",
+        .range = "1 to 1T",
+        .help = "distinct keys that the filter is made for",
+    },
+    {
+        .name = "fpr",
+        .kind = FLAG_RATE,
+        .required = true,
+        .offset = FIELD(rate),
+        .sample = "RATE",
+        .range = "1e-9 to 50%",
+        .help = "false positives at capacity, at most",
+    },
+    {
+        .name = "replicas",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(replicas),
+        .min = 1,
+        .max = QUORUM_MAX_REPLICAS,
+        .sample = "N",
+        .range = "1 to 7",
+        .value = "3",
+        .help = "copies of every shard, on different nodes",
+    },
+    {
+        .name = "write-quorum",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(write_quorum),
+        .min = 1,
+        .max = QUORUM_MAX_REPLICAS,
+        .sample = "W",
+        .range = "1 to N",
+        .help = "copies that make an add acknowledged; else more than half of N",
+    },
+    {
+        .name = "read-quorum",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(read_quorum),
+        .min = 1,
+        .max = QUORUM_MAX_REPLICAS,
+        .sample = "R",
+        .range = "1 to N",
+        .help = "copies that prove a key absent; else N - W + 1",
+    },
+    {
+        .name = "max-capacity",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(max_capacity),
+        .min = 1,
+        .max = SIZING_CAPACITY_GROWTH * SIZING_CAPACITY_MAX,
+        .sample = "KEYS",
+        .range = "capacity to 64T",
+        .help = "the largest it may ever grow to, which fixes its shards; else 64 capacities",
+    },
+    {
+        .name = "when-unavailable",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(when_unavailable),
+        .sample = "POLICY",
+        .range = "error | maybe",
+        .value = "error",
+        .help = "when too few copies answer a check: an error, or \"maybe\" (fail open)",
+    },
+    {
+        .name = "when-full",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(when_full),
+        .sample = "POLICY",
+        .range = "refuse | expand",
+        .value = "refuse",
+        .help = "past its capacity: refuse adds, or grow (not served by this version)",
+    },
+    {
+        .name = "hash",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(hash),
+        .sample = "HASH",
+        .range = "siphash | xxh3",
+        .value = "siphash",
+        .help = "siphash has a secret and withstands chosen keys; xxh3 is not served by this "
+                "version",
+    },
+};
+
+static const struct flag_table table = {
+    .command = "create",
+    .words = "NAME --capacity KEYS --fpr RATE",
+    .summary = "Create a filter. Fine when it exists with the same parameters.",
+    .notes = "NAME: 1 to 128 of A-Z a-z 0-9 . _ : -\n"
+             "Quorums need W + R > N and 2 W > N: any add then meets any check.\n\n"
+             "Examples:\n"
+             "  orbloom create seen --capacity 10M --fpr 1%\n"
+             "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n\n"
+             "Exit: 0 it exists now, 1 it could not be created, 2 wrong usage.",
+    .flags = flags,
+    .count = sizeof flags / sizeof flags[0],
+    .common = true,
+    .min_words = 1,
+    .max_words = 1,
+};
+
+/* What is left out follows from N: majorities that meet. */
+static void settle_quorums(struct create_settings *settings)
+{
+    uint64_t n = settings->replicas;
+
+    if (settings->write_quorum == 0) {
+        settings->write_quorum = n / 2 + 1;
+    }
+    if (settings->read_quorum == 0) {
+        settings->read_quorum = settings->write_quorum <= n ? n - settings->write_quorum + 1 : 1;
+    }
+}
+
+static int check_rule(const struct create_settings *settings, struct quorum_rule *rule)
+{
+    uint32_t majority;
+
+    rule->replicas = (uint32_t)settings->replicas;
+    rule->write = (uint32_t)settings->write_quorum;
+    rule->read = (uint32_t)settings->read_quorum;
+    if (quorum_rule_check(rule) == STATUS_OK) {
+        return CMD_OK;
+    }
+    majority = rule->replicas / 2 + 1;
+    return cmd_fail(STATUS_INVALID,
+                    "write quorum %u and read quorum %u of %u replicas do not always meet: W and R "
+                    "must be at most N, W + R > N and 2 W > N; try %u and %u",
+                    rule->write, rule->read, rule->replicas, majority,
+                    rule->replicas - majority + 1);
+}
+
+static int check_served(const struct create_settings *settings)
+{
+    if (strcmp(settings->hash, "xxh3") == 0) {
+        return cmd_fail(STATUS_INVALID, "--hash xxh3 is not served by this version; use siphash");
+    }
+    if (settings->max_capacity != 0 && settings->max_capacity < settings->capacity) {
+        return cmd_fail(
+            STATUS_INVALID,
+            "--max-capacity is less than --capacity; leave it out for 64 times as much");
+    }
+    return CMD_OK;
+}
+
+static int show(void *context, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    const char *name = context;
+    char keys[NUMBER_TEXT_BYTES];
+    char rate[NUMBER_TEXT_BYTES];
+    char bytes[NUMBER_TEXT_BYTES];
+
+    if (!reply->created) {
+        (void)printf("%s exists already, same parameters\n", name);
+        return CMD_OK;
+    }
+    (void)printf("created %s", name);
+    if (reply->nfilters > 0) {
+        const struct filter_summary *filter = &reply->filters[0];
+
+        (void)printf(
+            ": %s keys at %s, %u x %s in %u shards", number_show_count(filter->capacity, keys),
+            number_show_rate(filter->rate, rate), filter->rule.replicas,
+            number_show_bytes(filter->shard_bytes * filter->nshards, bytes), filter->nshards);
+    }
+    (void)putchar('\n');
+    return CMD_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    struct create_settings settings = {0};
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct create_parameters *create = &frame.body.admin_request.create;
+    struct words words;
+    int code;
+
+    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+        !cmd_check_filter_name(words.items[0])) {
+        return CMD_USAGE;
+    }
+    settle_quorums(&settings);
+    code = check_rule(&settings, &create->rule);
+    if (code == CMD_OK) {
+        code = check_served(&settings);
+    }
+    if (code != CMD_OK) {
+        return code;
+    }
+    frame.body.admin_request.action = ADMIN_CREATE;
+    frame.body.admin_request.name = words.items[0];
+    create->capacity = settings.capacity;
+    create->rate = settings.rate;
+    create->max_capacity = settings.max_capacity;
+    create->hash = HASH_SIPHASH24;
+    create->when_unavailable = strcmp(settings.when_unavailable, "maybe") == 0
+                                   ? WHEN_UNAVAILABLE_MAYBE
+                                   : WHEN_UNAVAILABLE_ERROR;
+    create->when_full = strcmp(settings.when_full, "expand") == 0 ? WHEN_FULL_EXPAND
+                                                                  : WHEN_FULL_REFUSE;
+    create->keylog = KEYLOG_ON;
+    create->durability = DURABILITY_MEMORY;
+    return cmd_ask(&settings.common, &frame, show, words.items[0]);
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_create(void)
+{
+    return &command;
+}

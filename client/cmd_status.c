@@ -1,0 +1,73 @@
+#include "client/cmd.h"
+#include "client/cmd_ask.h"
+#include "client/cmd_output.h"
+#include "client/cmd_summary.h"
+#include "client/report.h"
+
+struct status_settings {
+    struct flags_common common;
+    bool json;
+};
+
+static const struct flag flags[] = {
+    {
+        .name = "json",
+        .kind = FLAG_SWITCH,
+        .offset = offsetof(struct status_settings, json),
+        .help = "print one object with \"nodes\" and \"filters\" instead",
+    },
+};
+
+static const struct flag_table table = {
+    .command = "status",
+    .words = "",
+    .summary = "Show the nodes and filters of the cluster, as a coordinator sees them.",
+    .notes = "A replica is BUILDING (making its arrays), JOINING (takes adds, counts for nothing)\n"
+             "or FULL (counts for quorums).\n\n"
+             "Exit: 0 answered, 1 not, 2 wrong usage.",
+    .flags = flags,
+    .count = sizeof flags / sizeof flags[0],
+    .common = true,
+};
+
+static int show(void *context, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct json json;
+
+    if (!*(const bool *)context) {
+        summary_nodes_text(reply);
+        (void)putchar('\n');
+        summary_filters_text(reply);
+        if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
+            (void)printf("%s", summary_joining_note());
+        }
+        return CMD_OK;
+    }
+    json_open(&json, stdout);
+    json_begin(&json, NULL, '{');
+    summary_nodes_json(&json, "nodes", reply);
+    summary_filters_json(&json, "filters", reply);
+    json_end(&json, '}');
+    return CMD_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    struct status_settings settings = {0};
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct words words;
+
+    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+        return CMD_USAGE;
+    }
+    frame.body.admin_request = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
+    return cmd_ask(&settings.common, &frame, show, &settings.json);
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_status(void)
+{
+    return &command;
+}

@@ -1,0 +1,220 @@
+#include "client/cmd_summary.h"
+
+#include "base/number.h"
+#include "client/report.h"
+
+#include <inttypes.h>
+
+enum { MS_PER_S = 1000 };
+
+static const char *policy_name(enum when_unavailable policy)
+{
+    return policy == WHEN_UNAVAILABLE_MAYBE ? "maybe" : "error";
+}
+
+static const char *full_name(enum when_full policy)
+{
+    return policy == WHEN_FULL_EXPAND ? "expand" : "refuse";
+}
+
+static const char *hash_name(enum hash_kind hash)
+{
+    return hash == HASH_XXH3 ? "xxh3" : "siphash";
+}
+
+static const char *durability_name(enum durability durability)
+{
+    static const char *const names[] = {
+        [DURABILITY_MEMORY] = "memory", [DURABILITY_OS] = "os", [DURABILITY_SYNC] = "sync"};
+
+    return (size_t)durability < sizeof names / sizeof names[0] && names[durability] != NULL
+               ? names[durability]
+               : "unknown";
+}
+
+static double bits_per_key(const struct filter_summary *filter)
+{
+    double bits = 8.0 * (double)filter->shard_bytes * (double)filter->nshards;
+
+    return filter->capacity > 0 ? bits / (double)filter->capacity : 0;
+}
+
+const char *summary_joining_note(void)
+{
+    return "\nJOINING: the replica's node was started anew and has lost what it held, as this\n"
+           "version keeps replicas in memory only. It takes adds and counts for nothing, so\n"
+           "its filter stays safe with one replica fewer; with too few FULL replicas left,\n"
+           "create the filter anew and add its keys again.\n";
+}
+
+void summary_filter_text(const struct filter_summary *filter)
+{
+    char a[NUMBER_TEXT_BYTES];
+    char b[NUMBER_TEXT_BYTES];
+
+    (void)printf("filter        %s (id %" PRIu64 ", %s)\n", filter->name, filter->id,
+                 filter_state_name(filter->state));
+    (void)printf("capacity      %s keys at %s, growing to at most %s\n",
+                 number_show_count(filter->capacity, a), number_show_rate(filter->rate, b),
+                 number_show_count(filter->max_capacity, (char[NUMBER_TEXT_BYTES]){0}));
+    (void)printf("quorums       N=%u W=%u R=%u\n", filter->rule.replicas, filter->rule.write,
+                 filter->rule.read);
+    (void)printf("policies      when unavailable: %s; when full: %s\n",
+                 policy_name(filter->when_unavailable), full_name(filter->when_full));
+    (void)printf("kept in       %s; hash %s\n", durability_name(filter->durability),
+                 hash_name(filter->hash));
+    (void)printf("size          %s a copy, %.2f bits a key, %u shards of %s, k = %u\n",
+                 number_show_bytes(filter->shard_bytes * filter->nshards, a), bits_per_key(filter),
+                 filter->nshards, number_show_bytes(filter->shard_bytes, b), 8 * filter->z);
+    (void)printf("epoch         %" PRIu64 ", revision %" PRIu64 "\n", filter->epoch,
+                 filter->revision);
+}
+
+void summary_filters_text(const struct admin_reply *reply)
+{
+    if (reply->nfilters == 0) {
+        (void)printf("no filters; make one: orbloom create NAME --capacity 10M --fpr 1%%\n");
+        return;
+    }
+    (void)printf("%-24s %-9s %15s %8s %6s %10s %15s  %s\n", "FILTER", "STATE", "CAPACITY", "RATE",
+                 "N/W/R", "COPY", "KEYS (ABOUT)", "REPLICAS");
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        const struct filter_summary *filter = &reply->filters[i];
+        struct report_sum sum = report_summarize(reply->replicas, reply->nreplicas, filter->id);
+        char capacity[NUMBER_TEXT_BYTES];
+        char rate[NUMBER_TEXT_BYTES];
+        char bytes[NUMBER_TEXT_BYTES];
+        char keys[NUMBER_TEXT_BYTES];
+
+        (void)printf("%-24s %-9s %15s %8s %2u/%u/%u %10s %15s  %u FULL %u JOINING %u BUILDING\n",
+                     filter->name, filter_state_name(filter->state),
+                     number_show_count(filter->capacity, capacity),
+                     number_show_rate(filter->rate, rate), filter->rule.replicas,
+                     filter->rule.write, filter->rule.read,
+                     number_show_bytes(filter->shard_bytes * filter->nshards, bytes),
+                     number_show_count(sum.keys, keys), sum.full, sum.joining, sum.building);
+    }
+}
+
+static void show_seen(const struct node_summary *node, char *text, size_t size)
+{
+    if (node->seen) {
+        (void)snprintf(text, size, "%.1f s ago", (double)node->seen_ago_ms / MS_PER_S);
+    } else {
+        (void)snprintf(text, size, "never");
+    }
+}
+
+void summary_nodes_text(const struct admin_reply *reply)
+{
+    if (reply->nnodes == 0) {
+        (void)printf("no nodes; start orbloom-node with this coordinator's endpoint\n");
+        return;
+    }
+    (void)printf("%-4s %-14s %-14s %-10s %-26s %-16s %-11s %s\n", "ID", "NODE", "HOST", "ZONE",
+                 "ENDPOINT", "INCARNATION", "HEARD OF", "MEMORY / REPLICAS");
+    for (size_t i = 0; i < reply->nnodes; i++) {
+        const struct node_summary *node = &reply->nodes[i];
+        char seen[NUMBER_TEXT_BYTES];
+        char used[NUMBER_TEXT_BYTES];
+        char limit[NUMBER_TEXT_BYTES];
+
+        show_seen(node, seen, sizeof seen);
+        (void)printf("%-4u %-14s %-14s %-10s %-26s %016" PRIx64
+                     " %-11s %s of %s / %u FULL %u JOINING %u BUILDING\n",
+                     node->id, node->name, node->host, node->zone, node->endpoint,
+                     node->incarnation, seen, number_show_bytes(node->memory_used_bytes, used),
+                     number_show_bytes(node->memory_limit_bytes, limit), node->replicas_full,
+                     node->replicas_joining, node->replicas_building);
+    }
+}
+
+static void text_of_number(struct json *json, const char *name, uint64_t value)
+{
+    char text[NUMBER_TEXT_BYTES];
+
+    (void)snprintf(text, sizeof text, "%016" PRIx64, value);
+    json_text(json, name, text);
+}
+
+void summary_filter_json(struct json *json, const struct filter_summary *filter)
+{
+    json_text(json, "name", filter->name);
+    json_count(json, "id", filter->id);
+    json_text(json, "state", filter_state_name(filter->state));
+    json_count(json, "revision", filter->revision);
+    json_count(json, "epoch", filter->epoch);
+    json_count(json, "capacity", filter->capacity);
+    json_count(json, "max_capacity", filter->max_capacity);
+    json_number(json, "rate", filter->rate);
+    json_count(json, "replicas", filter->rule.replicas);
+    json_count(json, "write_quorum", filter->rule.write);
+    json_count(json, "read_quorum", filter->rule.read);
+    json_text(json, "hash", hash_name(filter->hash));
+    json_text(json, "when_unavailable", policy_name(filter->when_unavailable));
+    json_text(json, "when_full", full_name(filter->when_full));
+    json_text(json, "durability", durability_name(filter->durability));
+    json_count(json, "shards", filter->nshards);
+    json_count(json, "slot_groups", filter->ngroups);
+    json_count(json, "shard_bytes", filter->shard_bytes);
+    json_count(json, "copy_bytes", filter->shard_bytes * filter->nshards);
+    json_count(json, "hashes", 8 * filter->z);
+    json_number(json, "bits_per_key", bits_per_key(filter));
+}
+
+void summary_replica_json(struct json *json, const struct replica_report *replica)
+{
+    json_begin(json, NULL, '{');
+    json_count(json, "group", replica->group);
+    json_count(json, "node", replica->node_id);
+    text_of_number(json, "incarnation", replica->incarnation);
+    json_text(json, "state", replica_state_name(replica->state));
+    json_count(json, "fence", replica->fence);
+    json_count(json, "bytes", replica->bytes);
+    json_count(json, "keys_estimate", replica->keys);
+    json_number(json, "progress", replica->progress);
+    json_end(json, '}');
+}
+
+void summary_filters_json(struct json *json, const char *name, const struct admin_reply *reply)
+{
+    json_begin(json, name, '[');
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        const struct filter_summary *filter = &reply->filters[i];
+        struct report_sum sum = report_summarize(reply->replicas, reply->nreplicas, filter->id);
+
+        json_begin(json, NULL, '{');
+        summary_filter_json(json, filter);
+        json_count(json, "keys_estimate", sum.keys);
+        json_count(json, "replicas_full", sum.full);
+        json_count(json, "replicas_joining", sum.joining);
+        json_count(json, "replicas_building", sum.building);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+void summary_nodes_json(struct json *json, const char *name, const struct admin_reply *reply)
+{
+    json_begin(json, name, '[');
+    for (size_t i = 0; i < reply->nnodes; i++) {
+        const struct node_summary *node = &reply->nodes[i];
+
+        json_begin(json, NULL, '{');
+        json_count(json, "id", node->id);
+        json_text(json, "name", node->name);
+        json_text(json, "host", node->host);
+        json_text(json, "zone", node->zone);
+        json_text(json, "endpoint", node->endpoint);
+        text_of_number(json, "incarnation", node->incarnation);
+        json_bool(json, "seen", node->seen);
+        json_count(json, "seen_ago_ms", node->seen_ago_ms);
+        json_count(json, "memory_limit_bytes", node->memory_limit_bytes);
+        json_count(json, "memory_used_bytes", node->memory_used_bytes);
+        json_count(json, "replicas_full", node->replicas_full);
+        json_count(json, "replicas_joining", node->replicas_joining);
+        json_count(json, "replicas_building", node->replicas_building);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}

@@ -1,0 +1,33 @@
+/* cmd_summary.h - filters, nodes and replicas as `info` and `status` print them.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLIENT_CMD_SUMMARY_H
+#define ORBLOOM_CLIENT_CMD_SUMMARY_H
+
+#include "client/cmd_output.h"
+#include "proto/codec.h"
+
+/* One filter, a line a property. */
+void summary_filter_text(const struct filter_summary *filter);
+
+/* All filters, a line each. */
+void summary_filters_text(const struct admin_reply *reply);
+
+/* All nodes, a line each. */
+void summary_nodes_text(const struct admin_reply *reply);
+
+/* Members of an open object. */
+void summary_filter_json(struct json *json, const struct filter_summary *filter);
+
+/* One object in an open array. */
+void summary_replica_json(struct json *json, const struct replica_report *replica);
+
+/* Arrays of objects, named where they are members. */
+void summary_filters_json(struct json *json, const char *name, const struct admin_reply *reply);
+void summary_nodes_json(struct json *json, const char *name, const struct admin_reply *reply);
+
+/* What JOINING means, and what to do. */
+const char *summary_joining_note(void);
+
+#endif

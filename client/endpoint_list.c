@@ -1,0 +1,62 @@
+#include "client/endpoint_list.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+enum { PORT_MAX = 65535, PORT_DIGITS = 5 };
+
+bool endpoint_is_valid(const char *text)
+{
+    const char *host = text + strlen("tcp://");
+    const char *colon;
+    unsigned long port;
+
+    if (strncmp(text, "tcp://", strlen("tcp://")) != 0) {
+        return false;
+    }
+    colon = strrchr(host, ':');
+    if (colon == NULL || colon == host || strpbrk(host, " \t/,") != NULL || colon[1] == '\0' ||
+        strlen(colon + 1) > PORT_DIGITS || strspn(colon + 1, "0123456789") != strlen(colon + 1)) {
+        return false;
+    }
+    port = strtoul(colon + 1, NULL, 10);
+    return port >= 1 && port <= PORT_MAX;
+}
+
+static struct span trim(const char *start, size_t size)
+{
+    while (size > 0 && isspace((unsigned char)start[0])) {
+        start++;
+        size--;
+    }
+    while (size > 0 && isspace((unsigned char)start[size - 1])) {
+        size--;
+    }
+    return span_of(start, size);
+}
+
+enum status endpoint_list_parse(const char *text, char names[][DOCUMENT_TEXT_BYTES],
+                                uint32_t *count)
+{
+    uint32_t found = 0;
+
+    for (;;) {
+        size_t size = strcspn(text, ",");
+        struct span entry = trim(text, size);
+
+        if (found == SESSION_MAX_ENDPOINTS || entry.size >= DOCUMENT_TEXT_BYTES) {
+            return STATUS_TOO_LARGE;
+        }
+        memcpy(names[found], entry.data, entry.size);
+        names[found][entry.size] = '\0';
+        if (!endpoint_is_valid(names[found])) {
+            return STATUS_INVALID;
+        }
+        found++;
+        if (text[size] == '\0') {
+            *count = found;
+            return STATUS_OK;
+        }
+        text += size + 1;
+    }
+}

@@ -1,0 +1,112 @@
+#include "client/endpoints.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { PAUSE_FIRST_US = 1000, PAUSE_LONGEST_US = 100000 };
+
+void endpoints_init(struct endpoints *self, const char *role,
+                    const char names[][DOCUMENT_TEXT_BYTES], uint32_t count)
+{
+    assert(count <= SESSION_MAX_ENDPOINTS);
+
+    memset(self, 0, sizeof *self);
+    self->role = role;
+    self->count = count;
+    self->pause_us = PAUSE_FIRST_US;
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(self->names[i], sizeof self->names[i], "%s", names[i]);
+    }
+}
+
+void endpoints_fini(struct endpoints *self, const struct effects *effects)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (self->links[i] != 0) {
+            effects->link_close(effects->context, self->links[i]);
+            self->links[i] = 0;
+        }
+    }
+}
+
+static enum status send_to(struct endpoints *self, const struct effects *effects, uint32_t index,
+                           struct span frame)
+{
+    if (self->links[index] == 0) {
+        self->links[index] = effects->link_open(effects->context, self->names[index]);
+    }
+    if (self->links[index] == 0) {
+        return STATUS_UNAVAILABLE;
+    }
+    return effects->send(effects->context, self->links[index], frame);
+}
+
+static void back_off(struct endpoints *self, uint64_t now_us)
+{
+    self->paused_until = now_us + self->pause_us;
+    self->pause_us *= 2;
+    if (self->pause_us > PAUSE_LONGEST_US) {
+        self->pause_us = PAUSE_LONGEST_US;
+    }
+}
+
+enum status endpoints_send(struct endpoints *self, const struct effects *effects, uint64_t now_us,
+                           struct span frame, uint32_t *index)
+{
+    assert(self->count > 0 && *index < self->count);
+
+    if (now_us < self->paused_until) {
+        return STATUS_UNAVAILABLE;
+    }
+    for (uint32_t i = 0; i < self->count; i++) {
+        uint32_t next = (*index + i) % self->count;
+
+        if (send_to(self, effects, next, frame) == STATUS_OK) {
+            if (self->current == *index) {
+                self->current = next;
+            }
+            *index = next;
+            self->paused_until = 0;
+            self->pause_us = PAUSE_FIRST_US;
+            return STATUS_OK;
+        }
+    }
+    back_off(self, now_us);
+    return STATUS_UNAVAILABLE;
+}
+
+uint32_t endpoints_after(const struct endpoints *self, uint32_t index)
+{
+    return (index + 1) % self->count;
+}
+
+void endpoints_suspect(struct endpoints *self, uint32_t index)
+{
+    if (self->current == index) {
+        self->current = endpoints_after(self, index);
+    }
+}
+
+bool endpoints_find(const struct endpoints *self, uint32_t link, uint32_t *index)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (link != 0 && self->links[i] == link) {
+            *index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *endpoints_show(const struct endpoints *self, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < self->count && used + 1 < size; i++) {
+        int written = snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", self->names[i]);
+
+        used += written > 0 ? (size_t)written : 0;
+    }
+    return text;
+}

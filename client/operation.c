@@ -1,0 +1,313 @@
+#include "client/operation.h"
+
+#include "base/heap.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* A correlation is the sequence and the low bits of the attempt: answers of all kinds echo it. */
+enum { ATTEMPT_BITS = 12, FRAME_OVERHEAD_BYTES = 2048, LENGTH_BYTES_MAX = 3 };
+
+/* Of the time left, a part is kept back for the way of the router's own last word. */
+enum { ANSWER_SHARE = 10, ANSWER_MOST_US = 250000 };
+
+static size_t words_of(size_t count)
+{
+    return (count + 63) / 64;
+}
+
+static enum status check_text(const char *text)
+{
+    if (text == NULL || text[0] == '\0') {
+        return STATUS_INVALID;
+    }
+    return strlen(text) < DOCUMENT_NAME_BYTES ? STATUS_OK : STATUS_TOO_LARGE;
+}
+
+/* Sizes the batch; a key may be 1 byte to 64 KiB. */
+static enum status check_keys(const struct session_keys *keys, size_t *bytes)
+{
+    *bytes = 0;
+    if (keys->count == 0 || keys->lengths == NULL || keys->blob == NULL ||
+        (keys->operation != OPERATION_CHECK && keys->operation != OPERATION_ADD)) {
+        return STATUS_INVALID;
+    }
+    if (keys->count > CODEC_MAX_KEYS) {
+        return STATUS_TOO_LARGE;
+    }
+    for (size_t i = 0; i < keys->count; i++) {
+        if (keys->lengths[i] == 0) {
+            return STATUS_INVALID;
+        }
+        if (keys->lengths[i] > CODEC_MAX_KEY_BYTES) {
+            return STATUS_TOO_LARGE;
+        }
+        *bytes += keys->lengths[i];
+    }
+    if (*bytes + LENGTH_BYTES_MAX * keys->count + FRAME_OVERHEAD_BYTES > CODEC_MAX_FRAME_BYTES) {
+        return STATUS_TOO_LARGE;
+    }
+    return check_text(keys->filter);
+}
+
+/* One allocation holds the operation and everything that it copies, widest first. */
+enum status operation_create_keys(const struct session_keys *keys, struct op_id id,
+                                  struct operation_state **out)
+{
+    struct operation_state *self;
+    size_t nwords = words_of(keys->count);
+    size_t text_size = keys->filter != NULL ? strlen(keys->filter) + 1 : 0;
+    size_t bytes;
+    uint32_t *lengths;
+    char *text;
+    enum status status = check_keys(keys, &bytes);
+
+    assert(*out == NULL);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    self = heap_alloc(1, sizeof *self + 2 * nwords * sizeof(uint64_t) +
+                             keys->count * sizeof(uint32_t) + text_size + bytes);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    memset(self, 0, sizeof *self + 2 * nwords * sizeof(uint64_t));
+    self->sequence = id.sequence;
+    self->count = keys->count;
+    self->bytes = bytes;
+    self->present = (uint64_t *)(self + 1);
+    self->absent = self->present + nwords;
+    lengths = (uint32_t *)(self->absent + nwords);
+    text = (char *)(lengths + keys->count);
+    memcpy(lengths, keys->lengths, keys->count * sizeof *lengths);
+    memcpy(text, keys->filter, text_size);
+    memcpy(text + text_size, keys->blob, bytes);
+    self->frame.kind = FRAME_CLIENT_REQUEST;
+    self->frame.body.client_request = (struct client_request){
+        .filter = text,
+        .operation = keys->operation,
+        .op = id,
+        .slots = keys->slots,
+        .keys = span_of(text + text_size, bytes),
+        .lengths = lengths,
+        .count = keys->count};
+    *out = self;
+    return STATUS_OK;
+}
+
+/* The one text of a question, where it has one. */
+static const char **text_of(struct frame *frame)
+{
+    if (frame->kind == FRAME_ADMIN_REQUEST) {
+        return &frame->body.admin_request.name;
+    }
+    if (frame->kind == FRAME_INFO_REQUEST) {
+        return &frame->body.info_request.filter;
+    }
+    return NULL;
+}
+
+enum status operation_create_question(const struct frame *frame, struct operation_state **out)
+{
+    struct operation_state *self;
+    struct frame copy = *frame;
+    const char **text = text_of(&copy);
+    size_t size = 0;
+
+    assert(*out == NULL);
+
+    if (text == NULL && frame->kind != FRAME_STATS_REQUEST) {
+        return STATUS_INVALID;
+    }
+    if (text != NULL) {
+        if (*text == NULL) {
+            *text = "";
+        }
+        size = strlen(*text) + 1;
+        if (size > DOCUMENT_NAME_BYTES) {
+            return STATUS_TOO_LARGE;
+        }
+    }
+    self = heap_alloc(1, sizeof *self + size);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    memset(self, 0, sizeof *self);
+    self->frame = copy;
+    if (text != NULL) {
+        memcpy(self + 1, *text, size);
+        *text_of(&self->frame) = (const char *)(self + 1);
+    }
+    *out = self;
+    return STATUS_OK;
+}
+
+void operation_destroy(struct operation_state **operation)
+{
+    heap_free(*operation);
+    *operation = NULL;
+}
+
+static uint32_t answer_within_ms(uint64_t left_us)
+{
+    uint64_t kept_us = left_us / ANSWER_SHARE;
+    uint64_t ms;
+
+    if (kept_us > ANSWER_MOST_US) {
+        kept_us = ANSWER_MOST_US;
+    }
+    ms = (left_us - kept_us) / 1000;
+    if (ms > UINT32_MAX) {
+        return UINT32_MAX;
+    }
+    return ms > 0 ? (uint32_t)ms : 1;
+}
+
+enum status operation_encode(struct operation_state *self, uint64_t left_us, struct buffer *out)
+{
+    uint32_t timeout_ms = answer_within_ms(left_us);
+    struct frame *frame = &self->frame;
+
+    frame->correlation = self->sequence << ATTEMPT_BITS |
+                         (self->attempts & ((1U << ATTEMPT_BITS) - 1));
+    if (frame->kind == FRAME_CLIENT_REQUEST) {
+        frame->body.client_request.attempt = self->attempts;
+        frame->body.client_request.timeout_ms = timeout_ms;
+    } else if (frame->kind == FRAME_ADMIN_REQUEST) {
+        frame->body.admin_request.timeout_ms = timeout_ms;
+    } else if (frame->kind == FRAME_INFO_REQUEST) {
+        frame->body.info_request.timeout_ms = timeout_ms;
+    }
+    return codec_encode(frame, out);
+}
+
+uint64_t operation_correlated_sequence(uint64_t correlation)
+{
+    return correlation >> ATTEMPT_BITS;
+}
+
+bool operation_is_newest(const struct operation_state *self, uint64_t correlation)
+{
+    uint64_t mask = (UINT64_C(1) << ATTEMPT_BITS) - 1;
+
+    return self->attempts > 0 && (correlation & mask) == ((self->attempts - 1U) & mask);
+}
+
+size_t operation_undecided(const struct operation_state *self)
+{
+    size_t decided = 0;
+
+    for (size_t i = 0; i < words_of(self->count); i++) {
+        decided += (size_t)__builtin_popcountll(self->present[i] | self->absent[i]);
+    }
+    return self->count - decided;
+}
+
+static void merge(struct operation_state *self, const uint64_t *present, const uint64_t *absent)
+{
+    for (size_t i = 0; i < words_of(self->count); i++) {
+        uint64_t open = ~(self->present[i] | self->absent[i]);
+
+        self->present[i] |= present[i] & open;
+        self->absent[i] |= absent[i] & open;
+    }
+}
+
+/* Refusals that another moment or another router may lift. */
+static bool is_passing(enum status status)
+{
+    static const bool passing[] = {
+        [STATUS_NOMEM] = true,     [STATUS_STALE] = true,       [STATUS_NEED_DOC] = true,
+        [STATUS_NOT_READY] = true, [STATUS_UNAVAILABLE] = true, [STATUS_OVERLOADED] = true,
+        [STATUS_DEADLINE] = true,  [STATUS_NAME_BUSY] = true,
+    };
+
+    return (size_t)status < sizeof passing / sizeof passing[0] && passing[status];
+}
+
+static void remember(struct operation_state *self, enum status status, const char *message)
+{
+    self->status = status;
+    (void)snprintf(self->message, sizeof self->message, "%s",
+                   message != NULL && message[0] != '\0' ? message : status_meaning(status));
+}
+
+static enum operation_step judge(struct operation_state *self, enum status status,
+                                 const char *message)
+{
+    remember(self, status, message);
+    return is_passing(status) ? OPERATION_RETRY : OPERATION_FINISHED;
+}
+
+static enum operation_step take_verdict(struct operation_state *self,
+                                        const struct client_reply *reply)
+{
+    const struct op_id *op = &self->frame.body.client_request.op;
+
+    if (reply->op.sequence != op->sequence || reply->op.session[0] != op->session[0] ||
+        reply->op.session[1] != op->session[1]) {
+        return OPERATION_IGNORED;
+    }
+    if (reply->count == self->count && reply->present != NULL && reply->absent != NULL) {
+        merge(self, reply->present, reply->absent);
+    } else if (reply->status == STATUS_OK) {
+        return OPERATION_IGNORED;
+    }
+    if (operation_undecided(self) == 0) {
+        self->status = STATUS_OK;
+        self->message[0] = '\0';
+        return OPERATION_FINISHED;
+    }
+    if (reply->status == STATUS_OK) {
+        return judge(self, STATUS_UNAVAILABLE, "the router left keys undecided; retry");
+    }
+    return judge(self, reply->status, reply->message);
+}
+
+enum operation_step operation_take(struct operation_state *self, const struct frame *answer)
+{
+    enum frame_kind asked = self->frame.kind;
+
+    if (answer->kind == FRAME_ERROR) {
+        const struct error_reply *error = &answer->body.error;
+
+        return judge(self, error->status != STATUS_OK ? error->status : STATUS_INTERNAL,
+                     error->message);
+    }
+    if (asked == FRAME_CLIENT_REQUEST && answer->kind == FRAME_CLIENT_REPLY) {
+        return take_verdict(self, &answer->body.client_reply);
+    }
+    if (asked == FRAME_ADMIN_REQUEST && answer->kind == FRAME_ADMIN_REPLY) {
+        return judge(self, answer->body.admin_reply.status, answer->body.admin_reply.message);
+    }
+    if (asked == FRAME_INFO_REQUEST && answer->kind == FRAME_INFO_REPLY) {
+        return judge(self, answer->body.info_reply.status, answer->body.info_reply.message);
+    }
+    if (asked == FRAME_STATS_REQUEST && answer->kind == FRAME_STATS_REPLY) {
+        return judge(self, STATUS_OK, "");
+    }
+    return OPERATION_IGNORED;
+}
+
+void operation_end_late(struct operation_state *self)
+{
+    char names[OPERATION_MESSAGE_BYTES / 2];
+
+    if (self->status != STATUS_OK) {
+        return;
+    }
+    self->status = STATUS_DEADLINE;
+    (void)snprintf(self->message, sizeof self->message,
+                   "no answer from %s within %g s; is the %s running?",
+                   endpoints_show(self->targets, names, sizeof names),
+                   (double)self->timeout_us / 1e6, self->targets->role);
+}
+
+void operation_end_foreign(struct operation_state *self, const char *endpoint, uint32_t version)
+{
+    self->status = STATUS_VERSION;
+    (void)snprintf(self->message, sizeof self->message,
+                   "%s speaks protocol version %u, this client %d to %d; upgrade the older one",
+                   endpoint, version, CODEC_VERSION_OLDEST, CODEC_VERSION);
+}

@@ -1,0 +1,81 @@
+/* operation.h - one operation of a session: its copy of what was asked, and what is known.
+ *
+ * Every answer may decide more keys; a decided key stays decided, so a retried add keeps its
+ * NEW and a key once present is never turned into an absent one by a later answer.
+ *
+ * Errors:  operation_create_*: STATUS_INVALID, STATUS_TOO_LARGE, STATUS_NOMEM.
+ * Owner:   whoever called operation_create_*() calls operation_destroy().
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLIENT_OPERATION_H
+#define ORBLOOM_CLIENT_OPERATION_H
+
+#include "base/buffer.h"
+#include "client/endpoints.h"
+#include "client/session.h"
+
+enum { OPERATION_MESSAGE_BYTES = 512 };
+
+struct operation_state {
+    uint64_t sequence;
+    uint64_t timeout_us;
+    uint64_t deadline_us;
+    uint64_t due_us;   /* the next attempt, or the end of this one */
+    uint64_t pause_us; /* before the next retry of a refused attempt */
+    bool sent;         /* an attempt is under way */
+    uint32_t attempts; /* sent so far */
+    uint32_t endpoint; /* of the newest attempt */
+    struct endpoints *targets;
+    struct frame frame; /* what is asked; points into this operation */
+    size_t bytes;       /* of keys */
+    size_t count;
+    uint64_t *present;
+    uint64_t *absent;
+    enum status status; /* of the newest answer; OK before any */
+    char message[OPERATION_MESSAGE_BYTES];
+    session_done_fn done;
+    void *context;
+    struct operation_state *previous;
+    struct operation_state *next;
+    struct operation_state *chain; /* of the sequence's bucket */
+};
+
+enum operation_step {
+    OPERATION_IGNORED,  /* not an answer to this operation */
+    OPERATION_RETRY,    /* refused for now */
+    OPERATION_FINISHED, /* decided, or refused for good */
+};
+
+/* A batch of keys; keys->filter becomes the request's filter. */
+MUST_USE enum status operation_create_keys(const struct session_keys *keys, struct op_id id,
+                                           struct operation_state **out);
+
+/* A question: info, admin or stats. */
+MUST_USE enum status operation_create_question(const struct frame *frame,
+                                               struct operation_state **out);
+
+void operation_destroy(struct operation_state **operation);
+
+/* Append the next attempt's frame; `left_us` is the time until the deadline. */
+MUST_USE enum status operation_encode(struct operation_state *self, uint64_t left_us,
+                                      struct buffer *out);
+
+/* What an answer says: takes its verdicts, status and message. */
+enum operation_step operation_take(struct operation_state *self, const struct frame *answer);
+
+/* The deadline has come: keeps the newest answer's status and message if there is one. */
+void operation_end_late(struct operation_state *self);
+
+/* `endpoint` answered in a version that this build does not speak. */
+void operation_end_foreign(struct operation_state *self, const char *endpoint, uint32_t version);
+
+/* Keys without a verdict. */
+size_t operation_undecided(const struct operation_state *self);
+
+/* The sequence that an answer's correlation names. */
+uint64_t operation_correlated_sequence(uint64_t correlation);
+
+/* Does the correlation name the newest attempt? */
+bool operation_is_newest(const struct operation_state *self, uint64_t correlation);
+
+#endif

@@ -1,0 +1,201 @@
+/* orbloom.h - the C library of orbloom: have we seen this key?
+ *
+ * A handle is one client of a cluster. Adds and checks go to its routers in batches, one
+ * at a time (orbloom_add, orbloom_check) or many in flight (orbloom_submit, orbloom_wait).
+ *
+ *     struct orbloom *cluster = NULL;
+ *     if (orbloom_connect(NULL, &cluster) != ORBLOOM_OK) { ... }
+ *     if (orbloom_add_key(cluster, "seen", url, strlen(url), &answer) != ORBLOOM_OK) {
+ *         fprintf(stderr, "%s\n", orbloom_error(cluster));
+ *     } else if (answer != ORBLOOM_PRESENT) { ... first seen ... }
+ *     orbloom_close(&cluster);
+ *
+ * Promise: a key whose add was answered is never reported ORBLOOM_ABSENT. ORBLOOM_UNKNOWN
+ *          means "not sure" and never "absent"; for an add it means "not acknowledged".
+ * Keys:    1 byte to 65,536 bytes each, any values. A batch holds up to 65,536 keys and
+ *          about 8 MB.
+ * Errors:  functions return a code of enum orbloom_code; orbloom_error() has the cause and
+ *          the remedy. Connecting succeeds without a cluster: what is asked then ends in
+ *          ORBLOOM_DEADLINE, and a cluster that comes back is used again by itself.
+ * Owner:   whoever called orbloom_connect() calls orbloom_close(). Keys and texts passed in
+ *          are borrowed for the call.
+ * Threads: one thread a handle at a time; any number of handles.
+ */
+#ifndef ORBLOOM_H
+#define ORBLOOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ORBLOOM_VERSION "0.1.0"
+
+/* Codes, as on the wire: numbers are never reused. */
+enum orbloom_code {
+    ORBLOOM_OK = 0,
+    ORBLOOM_NOMEM = 1,
+    ORBLOOM_INVALID = 2,
+    ORBLOOM_SHAPE = 3,
+    ORBLOOM_MALFORMED = 4,
+    ORBLOOM_TOO_LARGE = 5,
+    ORBLOOM_VERSION_UNSERVED = 6,
+    ORBLOOM_NOT_FOUND = 7,
+    ORBLOOM_EXISTS = 8,
+    ORBLOOM_CONFLICT = 9,
+    ORBLOOM_STALE = 10,
+    ORBLOOM_NEED_DOC = 11,
+    ORBLOOM_NOT_READY = 12,
+    ORBLOOM_UNAVAILABLE = 13,
+    ORBLOOM_OVERLOADED = 14,
+    ORBLOOM_DEADLINE = 15,
+    ORBLOOM_NO_SPACE = 16,
+    ORBLOOM_FULL = 17,
+    ORBLOOM_NAME_BUSY = 18,
+    ORBLOOM_UNAUTHENTIC = 19,
+    ORBLOOM_IO = 20,
+    ORBLOOM_USAGE = 21,
+    ORBLOOM_DROPPED = 22,
+    ORBLOOM_INTERNAL = 23
+};
+
+/* "NOT_FOUND". */
+const char *orbloom_code_name(int code);
+
+/* The answer about one key. */
+enum orbloom_answer {
+    ORBLOOM_UNKNOWN = 0, /* not sure; an add: not acknowledged */
+    ORBLOOM_PRESENT = 1, /* seen before, or one of the filter's false positives */
+    ORBLOOM_ABSENT = 2,  /* never acknowledged before; an add: it is now, and was new */
+    ORBLOOM_MAYBE = 3,   /* check: the filter fails open; add: acknowledged, history unsure */
+    ORBLOOM_NEW = ORBLOOM_ABSENT,
+    ORBLOOM_MAYBE_NEW = ORBLOOM_MAYBE
+};
+
+struct orbloom;
+
+/* All zero is fine: the environment, then the defaults. */
+struct orbloom_options {
+    const char *routers;      /* "tcp://a:7401,tcp://b:7401"; NULL: $ORBLOOM_ROUTER, else
+                                 tcp://127.0.0.1:7401 */
+    const char *coordinators; /* NULL: $ORBLOOM_COORDINATOR, else tcp://127.0.0.1:7400 */
+    uint32_t timeout_ms;      /* of every operation; 0: 5,000 */
+    uint32_t attempt_ms;      /* no answer for so long: ask the next router; 0: 1,000 */
+    uint32_t max_in_flight;   /* batches submitted and not yet collected; 0: 64; most 4,096 */
+    size_t max_bytes;         /* of keys in flight; 0: 64 MiB */
+};
+
+/* `options` may be NULL. After an error *out is a handle good for orbloom_error() and
+ * orbloom_close() only, or NULL when memory was out. */
+int orbloom_connect(const struct orbloom_options *options, struct orbloom **out);
+
+/* What is in flight is given up: an add may or may not have happened. NULL is fine. */
+void orbloom_close(struct orbloom **handle);
+
+/* "NOT_FOUND: no filter \"x\"; create it first": the newest error of the handle, "" without
+ * one. Valid until the next call. */
+const char *orbloom_error(const struct orbloom *handle);
+
+/* ---- keys ---- */
+
+struct orbloom_keys {
+    const void *bytes;       /* the keys, one after the other */
+    const uint32_t *lengths; /* of each */
+    size_t count;
+};
+
+/* Add a batch. answers[i] is an enum orbloom_answer about key i, also after an error: then
+ * the keys left ORBLOOM_UNKNOWN are not acknowledged, and adding them again is safe. */
+int orbloom_add(struct orbloom *handle, const char *filter, const struct orbloom_keys *keys,
+                uint8_t *answers);
+
+/* Check a batch; as above, ORBLOOM_UNKNOWN means not sure. */
+int orbloom_check(struct orbloom *handle, const char *filter, const struct orbloom_keys *keys,
+                  uint8_t *answers);
+
+/* The same for one key. */
+int orbloom_add_key(struct orbloom *handle, const char *filter, const void *key, size_t size,
+                    enum orbloom_answer *answer);
+int orbloom_check_key(struct orbloom *handle, const char *filter, const void *key, size_t size,
+                      enum orbloom_answer *answer);
+
+/* ---- many batches in flight ---- */
+
+enum orbloom_operation { ORBLOOM_CHECK = 1, ORBLOOM_ADD = 2 };
+
+struct orbloom_request {
+    const char *filter;
+    enum orbloom_operation operation;
+    struct orbloom_keys keys;
+    uint32_t replicas;   /* checks: bit set of the replica slots to ask; 0: all */
+    uint32_t timeout_ms; /* 0: the handle's */
+    void *user;          /* given back with the completion */
+};
+
+struct orbloom_completion {
+    void *user;
+    int code;            /* ORBLOOM_OK: every key is answered */
+    const char *message; /* cause and remedy; "" when OK */
+    const uint8_t *answers;
+    size_t count;
+    uint32_t attempts;   /* frames sent; 0: no router could be reached */
+    uint64_t latency_us; /* from submit to the answer */
+};
+
+/* ORBLOOM_OVERLOADED: too much in flight, nothing was sent; call orbloom_wait() first. Every
+ * accepted request ends in exactly one completion, by its deadline. */
+int orbloom_submit(struct orbloom *handle, const struct orbloom_request *request);
+
+/* Collect the next completion, in any order. Returns 1, or 0 when there was none within
+ * timeout_ms (0: do not wait) or nothing is in flight. What *out points at is valid until
+ * the next call with this handle. */
+int orbloom_wait(struct orbloom *handle, uint32_t timeout_ms, struct orbloom_completion *out);
+
+/* Requests accepted and not yet collected. */
+size_t orbloom_in_flight(const struct orbloom *handle);
+
+/* ---- filters ---- */
+
+/* What is left 0 takes its default. */
+struct orbloom_filter {
+    const char *name;           /* [A-Za-z0-9._:-]{1,128} */
+    uint64_t capacity;          /* keys; required */
+    double rate;                /* of false positives, at most; required: 0.01 is 1 % */
+    uint64_t max_capacity;      /* 64 times the capacity */
+    uint32_t replicas;          /* 3 */
+    uint32_t write_quorum;      /* 2 */
+    uint32_t read_quorum;       /* 2 */
+    int maybe_when_unavailable; /* 1: too few replicas answer ORBLOOM_MAYBE, not UNKNOWN */
+};
+
+/* Fine when the filter exists with the same parameters; *created (may be NULL) tells. */
+int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, int *created);
+
+/* Returns when no add or check can reach the filter any more. */
+int orbloom_drop(struct orbloom *handle, const char *filter);
+
+struct orbloom_info {
+    uint64_t id;
+    uint64_t epoch;
+    uint64_t capacity;
+    uint64_t max_capacity;
+    double rate;
+    uint32_t replicas;
+    uint32_t write_quorum;
+    uint32_t read_quorum;
+    uint32_t shards;
+    uint64_t bytes;            /* of one copy of the filter's bits; a cluster holds `replicas` */
+    uint64_t keys;             /* distinct keys, estimated from the fill */
+    uint32_t replicas_full;    /* per slot group: ready to answer */
+    uint32_t replicas_waiting; /* building or joining */
+};
+
+int orbloom_info(struct orbloom *handle, const char *filter, struct orbloom_info *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

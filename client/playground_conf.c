@@ -1,0 +1,190 @@
+#include "client/cmd.h"
+#include "client/playground_private.h"
+#include "client/shell_channel.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+    CONF_BYTES = 4 * PLAYGROUND_PATH_BYTES,
+    LIST_BYTES = PLAYGROUND_MAX_ROUTERS * DOCUMENT_TEXT_BYTES,
+    ASK_US = 300000,
+};
+
+/* Where it is to listen; port 0: the kernel chooses. */
+static enum status plan_one(struct playground *self, enum playground_role role, const char *name,
+                            uint32_t port_offset)
+{
+    struct playground_process *process = &self->processes[self->nprocesses++];
+    uint32_t base = self->options->base_port;
+
+    process->role = role;
+    process->folder = &self->folder;
+    process->watcher = &self->watcher;
+    (void)snprintf(process->name, sizeof process->name, "%s", name);
+    if (base == 0) {
+        (void)snprintf(process->endpoint, sizeof process->endpoint, "tcp://127.0.0.1:*");
+    } else {
+        (void)snprintf(process->endpoint, sizeof process->endpoint, "tcp://127.0.0.1:%u",
+                       base + port_offset);
+    }
+    return playground_folder_make(&self->folder, name);
+}
+
+/* The first router has the port after the coordinator's, more of them have those below the
+ * nodes': the third one is kept for RESP. */
+static uint32_t router_offset(uint32_t index)
+{
+    return index == 0 ? 1 : index + 2;
+}
+
+enum status playground_plan(struct playground *self)
+{
+    enum status status = plan_one(self, PLAYGROUND_COORDINATOR, "coordinator", 0);
+    char name[PLAYGROUND_NAME_BYTES];
+
+    for (uint32_t i = 0; status == STATUS_OK && i < self->options->routers; i++) {
+        (void)snprintf(name, sizeof name, i == 0 ? "router" : "router-%u", i + 1);
+        status = plan_one(self, PLAYGROUND_ROUTER, name, router_offset(i));
+    }
+    for (uint32_t i = 0; status == STATUS_OK && i < self->options->nodes; i++) {
+        (void)snprintf(name, sizeof name, "node-%u", i + 1);
+        status = plan_one(self, PLAYGROUND_NODE, name, PLAYGROUND_NODE_PORT + i);
+    }
+    return status;
+}
+
+/* Nodes take the host labels in turn. */
+static uint32_t host_of(const struct playground *self, const struct playground_process *process)
+{
+    uint32_t index = (uint32_t)(process - self->processes) - 1 - self->options->routers;
+
+    return index % self->options->hosts + 1;
+}
+
+enum status playground_write_conf(const struct playground *self,
+                                  const struct playground_process *process)
+{
+    const char *folder = self->folder.path;
+    char text[CONF_BYTES];
+    int used = snprintf(text, sizeof text,
+                        "# Written by orbloom playground.\n"
+                        "name = \"%s\";\n"
+                        "listen = \"%s\";\n"
+                        "cluster_key_file = \"%s/key\";\n"
+                        "log_level = \"%s\";\n",
+                        process->name, process->endpoint, folder, self->options->log_level);
+    char *rest = text + used;
+    size_t room = sizeof text - (size_t)used;
+
+    if (process->role == PLAYGROUND_COORDINATOR) {
+        (void)snprintf(rest, room, "store = \"%s/%s/data/store.sqlite\";\n", folder, process->name);
+    } else if (process->role == PLAYGROUND_ROUTER) {
+        (void)snprintf(rest, room, "coordinators = [\"%s\"];\n", self->processes[0].endpoint);
+    } else {
+        (void)snprintf(rest, room,
+                       "coordinators = [\"%s\"];\n"
+                       "memory_limit = \"%" PRIu64 "\";\n"
+                       "host = \"host-%u\";\n",
+                       self->processes[0].endpoint, self->options->memory_bytes,
+                       host_of(self, process));
+    }
+    return playground_write(&self->folder, process->name, "conf", text);
+}
+
+const char *playground_routers(const struct playground *self, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < self->options->routers; i++) {
+        int written = snprintf(text + used, size - used, "%s%s", i > 0 ? "," : "",
+                               self->processes[1 + i].endpoint);
+
+        used += (size_t)written < size - used ? (size_t)written : 0;
+    }
+    return text;
+}
+
+struct check {
+    uint32_t nodes;
+    bool good;
+};
+
+static void on_status(void *context, const struct session_result *result)
+{
+    struct check *check = context;
+    uint32_t seen = 0;
+
+    if (result->status != STATUS_OK) {
+        return;
+    }
+    for (size_t i = 0; i < result->frame->body.admin_reply.nnodes; i++) {
+        seen += result->frame->body.admin_reply.nodes[i].seen;
+    }
+    check->good = seen >= check->nodes;
+}
+
+/* A router that says "no such filter" has asked the store: it is in touch. */
+static void on_info(void *context, const struct session_result *result)
+{
+    struct check *check = context;
+
+    check->good = result->status == STATUS_OK || result->status == STATUS_NOT_FOUND;
+}
+
+static bool ask(const struct channel_options *options, const struct frame *frame,
+                session_done_fn done, struct check *check)
+{
+    struct channel *channel = NULL;
+    char reason[CHANNEL_REASON_BYTES];
+
+    if (channel_open(options, &channel, reason) == STATUS_OK) {
+        channel_ask(channel, ASK_US, frame, done, check);
+    }
+    channel_close(&channel);
+    return check->good;
+}
+
+bool playground_answers(const struct playground *self)
+{
+    struct channel_options options = {.coordinators = self->processes[0].endpoint,
+                                      .routers = self->processes[1].endpoint};
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct check check = {.nodes = self->options->nodes};
+
+    frame.body.admin_request = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
+    if (!ask(&options, &frame, on_status, &check)) {
+        return false;
+    }
+    frame = (struct frame){.kind = FRAME_INFO_REQUEST};
+    frame.body.info_request.filter = "playground-probe";
+    for (uint32_t i = 0; i < self->options->routers; i++) {
+        check.good = false;
+        options.routers = self->processes[1 + i].endpoint;
+        if (!ask(&options, &frame, on_info, &check)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum status playground_export(const struct playground *self)
+{
+    char routers[LIST_BYTES];
+    char text[CONF_BYTES];
+
+    (void)playground_routers(self, routers, sizeof routers);
+    (void)snprintf(text, sizeof text,
+                   "export ORBLOOM_ROUTER='%s'\n"
+                   "export ORBLOOM_COORDINATOR='%s'\n"
+                   "export ORBLOOM_DIR='%s'\n",
+                   routers, self->processes[0].endpoint, self->folder.path);
+    if (setenv("ORBLOOM_ROUTER", routers, 1) != 0 ||
+        setenv("ORBLOOM_COORDINATOR", self->processes[0].endpoint, 1) != 0 ||
+        setenv("ORBLOOM_DIR", self->folder.path, 1) != 0) {
+        (void)cmd_fail(STATUS_NOMEM, "no memory for the environment");
+        return STATUS_NOMEM;
+    }
+    return playground_write(&self->folder, NULL, "env", text);
+}

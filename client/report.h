@@ -1,0 +1,21 @@
+/* report.h - what the reports of a filter's replicas say together.
+ *
+ * Threads: any; pure.
+ */
+#ifndef ORBLOOM_CLIENT_REPORT_H
+#define ORBLOOM_CLIENT_REPORT_H
+
+#include "proto/codec.h"
+
+struct report_sum {
+    uint64_t keys; /* distinct, estimated: the most that any replica of each slot group holds */
+    uint32_t full;
+    uint32_t joining;
+    uint32_t building;
+};
+
+/* Over the reports of one filter; filter_id 0: all of them are of one. */
+struct report_sum report_summarize(const struct replica_report *reports, size_t count,
+                                   uint64_t filter_id);
+
+#endif

@@ -1,0 +1,383 @@
+#include "client/session.h"
+
+#include "base/heap.h"
+#include "client/endpoints.h"
+#include "client/operation.h"
+#include "client/operation_list.h"
+
+#include <assert.h>
+
+enum {
+    ARENA_BYTES = 32 << 20,
+    RETRY_FIRST_US = 2000,
+    RETRY_LONGEST_US = 200000,
+};
+
+enum session_counter {
+    COUNT_OPERATIONS,
+    COUNT_ATTEMPTS,
+    COUNT_RETRIES,
+    COUNT_FAILOVERS,
+    COUNT_DEADLINES,
+    COUNT_LATE_ANSWERS,
+    COUNT_DROPPED_FRAMES,
+    NCOUNTERS,
+};
+
+static const struct counter_def counter_defs[NCOUNTERS] = {
+    [COUNT_OPERATIONS] = {"operations_total", "operations", "accepted by session_submit or _ask"},
+    [COUNT_ATTEMPTS] = {"attempts_total", "frames", "frames sent, first attempts included"},
+    [COUNT_RETRIES] = {"retries_total", "frames", "attempts refused for the moment"},
+    [COUNT_FAILOVERS] = {"failovers_total", "attempts", "attempts without an answer in time"},
+    [COUNT_DEADLINES] = {"deadlines_total", "operations", "ended by their deadline"},
+    [COUNT_LATE_ANSWERS] = {"late_answers_total", "frames", "to operations that had ended"},
+    [COUNT_DROPPED_FRAMES] = {"dropped_frames_total", "frames", "that answer nothing asked"},
+};
+
+struct session {
+    struct effects effects;
+    struct endpoints routers;
+    struct endpoints coordinators;
+    uint64_t attempt_us;
+    uint64_t max_inflight_bytes;
+    uint64_t id[2];
+    uint64_t last_sequence;
+    uint64_t next_us; /* never later than the first due operation */
+    struct operation_list open;
+    struct buffer out;
+    struct codec_arena *arena;
+    uint64_t counters[NCOUNTERS];
+};
+
+struct counter_table session_counters(void)
+{
+    return (struct counter_table){.defs = counter_defs, .count = NCOUNTERS};
+}
+
+const uint64_t *session_values(const struct session *session)
+{
+    return session->counters;
+}
+
+size_t session_inflight(const struct session *session)
+{
+    return session->open.count;
+}
+
+enum status session_create(const struct session_config *config, const struct effects *effects,
+                           struct session **out)
+{
+    struct session *self;
+
+    assert(out != NULL && *out == NULL);
+
+    if (config->nrouters > SESSION_MAX_ENDPOINTS || config->ncoordinators > SESSION_MAX_ENDPOINTS ||
+        config->attempt_us == 0) {
+        return STATUS_INVALID;
+    }
+    self = heap_zalloc(1, sizeof *self);
+    if (self == NULL || codec_arena_create(ARENA_BYTES, &self->arena) != STATUS_OK) {
+        heap_free(self);
+        return STATUS_NOMEM;
+    }
+    self->effects = *effects;
+    self->attempt_us = config->attempt_us;
+    self->max_inflight_bytes = config->max_inflight_bytes;
+    self->next_us = ACTOR_NEVER;
+    self->id[0] = effects->random(effects->context);
+    self->id[1] = effects->random(effects->context);
+    buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
+    endpoints_init(&self->routers, "router", config->routers, config->nrouters);
+    endpoints_init(&self->coordinators, "coordinator", config->coordinators, config->ncoordinators);
+    *out = self;
+    return STATUS_OK;
+}
+
+void session_destroy(struct session **session)
+{
+    struct session *self = *session;
+
+    if (self == NULL) {
+        return;
+    }
+    while (self->open.first != NULL) {
+        struct operation_state *operation = self->open.first;
+
+        operation_list_remove(&self->open, operation);
+        operation_destroy(&operation);
+    }
+    endpoints_fini(&self->routers, &self->effects);
+    endpoints_fini(&self->coordinators, &self->effects);
+    buffer_fini(&self->out);
+    codec_arena_destroy(&self->arena);
+    heap_free(self);
+    *session = NULL;
+}
+
+/* When the operation wants time() next. */
+static void schedule(struct session *self, struct operation_state *operation, uint64_t due_us)
+{
+    operation->due_us = due_us < operation->deadline_us ? due_us : operation->deadline_us;
+    if (operation->due_us < self->next_us) {
+        self->next_us = operation->due_us;
+    }
+}
+
+/* Unlinked before the callback, which may submit anew. */
+static void finish(struct session *self, struct operation_state *operation,
+                   const struct frame *frame)
+{
+    struct session_result result = {
+        .status = operation->status,
+        .message = operation->message,
+        .attempts = operation->attempts,
+        .count = operation->count,
+        .present = operation->present,
+        .absent = operation->absent,
+        .frame = frame,
+    };
+
+    operation_list_remove(&self->open, operation);
+    operation->done(operation->context, &result);
+    operation_destroy(&operation);
+}
+
+/* Send the next attempt, or plan to when nothing can be reached now. */
+static enum status attempt(struct session *self, struct operation_state *operation, uint64_t now_us)
+{
+    struct endpoints *targets = operation->targets;
+    enum status status;
+
+    operation->sent = false;
+    buffer_clear(&self->out);
+    status = operation_encode(operation, operation->deadline_us - now_us, &self->out);
+    if (status != STATUS_OK) {
+        schedule(self, operation, now_us + RETRY_LONGEST_US);
+        return status;
+    }
+    if (endpoints_send(targets, &self->effects, now_us, buffer_span(&self->out),
+                       &operation->endpoint) == STATUS_OK) {
+        operation->sent = true;
+        operation->attempts++;
+        self->counters[COUNT_ATTEMPTS]++;
+        schedule(self, operation, now_us + self->attempt_us);
+    } else {
+        schedule(self, operation, targets->paused_until);
+    }
+    return STATUS_OK;
+}
+
+/* Once accepted, an operation lives in the list. Behind others that wait for a router it
+ * waits too: order of submission is order of sending. */
+static enum status accept(struct session *self, struct operation_state **taken,
+                          struct endpoints *targets, uint64_t now_us, uint64_t timeout_us)
+{
+    struct operation_state *operation = *taken;
+    enum status status;
+
+    operation->targets = targets;
+    operation->endpoint = targets->current;
+    operation->timeout_us = timeout_us;
+    operation->deadline_us = now_us + timeout_us;
+    operation->pause_us = RETRY_FIRST_US;
+    operation_list_append(&self->open, operation);
+    if (targets->paused_until != 0) {
+        schedule(self, operation, targets->paused_until);
+    } else {
+        status = attempt(self, operation, now_us);
+        if (status != STATUS_OK) {
+            operation_list_remove(&self->open, operation);
+            operation_destroy(taken);
+            return status;
+        }
+    }
+    self->counters[COUNT_OPERATIONS]++;
+    *taken = NULL;
+    return STATUS_OK;
+}
+
+enum status session_submit(struct session *session, uint64_t now_us, uint64_t timeout_us,
+                           const struct session_keys *keys, session_done_fn done, void *context)
+{
+    struct op_id id = {.session = {session->id[0], session->id[1]},
+                       .sequence = session->last_sequence + 1};
+    struct operation_state *operation = NULL;
+    enum status status;
+
+    if (session->routers.count == 0) {
+        return STATUS_INVALID;
+    }
+    if (session->open.count >= SESSION_MAX_OPERATIONS) {
+        return STATUS_OVERLOADED;
+    }
+    status = operation_create_keys(keys, id, &operation);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (session->open.bytes + operation->bytes > session->max_inflight_bytes) {
+        status = session->open.count > 0 ? STATUS_OVERLOADED : STATUS_TOO_LARGE;
+        operation_destroy(&operation);
+        return status;
+    }
+    operation->done = done;
+    operation->context = context;
+    session->last_sequence++;
+    return accept(session, &operation, &session->routers, now_us, timeout_us);
+}
+
+enum status session_ask(struct session *session, uint64_t now_us, uint64_t timeout_us,
+                        const struct frame *frame, session_done_fn done, void *context)
+{
+    struct endpoints *targets = frame->kind == FRAME_ADMIN_REQUEST ? &session->coordinators
+                                                                   : &session->routers;
+    struct operation_state *operation = NULL;
+    enum status status;
+
+    if (targets->count == 0) {
+        return STATUS_INVALID;
+    }
+    if (session->open.count >= SESSION_MAX_OPERATIONS) {
+        return STATUS_OVERLOADED;
+    }
+    status = operation_create_question(frame, &operation);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    operation->sequence = ++session->last_sequence;
+    operation->done = done;
+    operation->context = context;
+    return accept(session, &operation, targets, now_us, timeout_us);
+}
+
+/* A refusal is retried after a pause at the next endpoint: this one may be the one cut off. */
+static void plan_retry(struct session *self, struct operation_state *operation, uint64_t now_us)
+{
+    self->counters[COUNT_RETRIES]++;
+    operation->sent = false;
+    operation->endpoint = endpoints_after(operation->targets, operation->endpoint);
+    schedule(self, operation, now_us + operation->pause_us);
+    operation->pause_us *= 2;
+    if (operation->pause_us > RETRY_LONGEST_US) {
+        operation->pause_us = RETRY_LONGEST_US;
+    }
+}
+
+static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
+{
+    struct session *self = context;
+    struct operation_state *operation;
+    struct frame frame = {0};
+    uint32_t index = 0;
+    enum status status = codec_decode(self->arena, bytes, &frame);
+
+    if (status != STATUS_OK && status != STATUS_VERSION) {
+        self->counters[COUNT_DROPPED_FRAMES]++;
+        return;
+    }
+    operation = operation_list_find(&self->open, operation_correlated_sequence(frame.correlation));
+    if (operation == NULL) {
+        self->counters[COUNT_LATE_ANSWERS]++;
+        return;
+    }
+    if (!endpoints_find(operation->targets, link, &index)) {
+        self->counters[COUNT_DROPPED_FRAMES]++;
+        return;
+    }
+    if (status == STATUS_VERSION) {
+        operation_end_foreign(operation, operation->targets->names[index], frame.version);
+        finish(self, operation, NULL);
+        return;
+    }
+    switch (operation_take(operation, &frame)) {
+    case OPERATION_IGNORED:
+        self->counters[COUNT_DROPPED_FRAMES]++;
+        break;
+    case OPERATION_RETRY:
+        if (operation->sent && operation_is_newest(operation, frame.correlation)) {
+            plan_retry(self, operation, now_us);
+        }
+        break;
+    case OPERATION_FINISHED:
+        operation->targets->current = index;
+        finish(self, operation, &frame);
+        break;
+    }
+}
+
+static void give_time(struct session *self, struct operation_state *operation, uint64_t now_us)
+{
+    if (now_us >= operation->deadline_us) {
+        self->counters[COUNT_DEADLINES]++;
+        operation_end_late(operation);
+        finish(self, operation, NULL);
+        return;
+    }
+    if (now_us < operation->due_us) {
+        schedule(self, operation, operation->due_us);
+        return;
+    }
+    if (operation->sent) {
+        self->counters[COUNT_FAILOVERS]++;
+        endpoints_suspect(operation->targets, operation->endpoint);
+        operation->endpoint = endpoints_after(operation->targets, operation->endpoint);
+    }
+    (void)attempt(self, operation, now_us); /* Out of memory: again after a pause. */
+}
+
+/* Callbacks may append operations but never end others, so `next` stays valid. */
+static void on_time(void *context, uint64_t now_us)
+{
+    struct session *self = context;
+    struct operation_state *next;
+
+    if (now_us < self->next_us) {
+        return;
+    }
+    self->next_us = ACTOR_NEVER;
+    for (struct operation_state *operation = self->open.first; operation != NULL;
+         operation = next) {
+        next = operation->next;
+        give_time(self, operation, now_us);
+    }
+}
+
+static uint64_t next_us(void *context)
+{
+    struct session *self = context;
+
+    return self->open.count > 0 ? self->next_us : ACTOR_NEVER;
+}
+
+static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span frame)
+{
+    struct session *self = context;
+
+    (void)now_us;
+    (void)from;
+    (void)frame;
+    self->counters[COUNT_DROPPED_FRAMES]++; /* Nobody asks a client. */
+}
+
+static void turn(void *context, uint64_t now_us)
+{
+    (void)context;
+    (void)now_us; /* Attempts leave when they are made. */
+}
+
+static bool work(void *context, uint64_t now_us)
+{
+    (void)context;
+    (void)now_us;
+    return false;
+}
+
+struct actor session_actor(struct session *session)
+{
+    return (struct actor){.self = session,
+                          .on_request = on_request,
+                          .on_answer = on_answer,
+                          .turn = turn,
+                          .next_us = next_us,
+                          .time = on_time,
+                          .work = work};
+}

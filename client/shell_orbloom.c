@@ -1,0 +1,313 @@
+#include "base/heap.h"
+#include "client/shell_orbloom_handle.h"
+#include "runtime/hub.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The public codes are the tree's statuses by another name. */
+#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), "codes differ")
+SAME(ORBLOOM_VERSION_UNSERVED, STATUS_VERSION);
+SAME(ORBLOOM_NOT_FOUND, STATUS_NOT_FOUND);
+SAME(ORBLOOM_DEADLINE, STATUS_DEADLINE);
+SAME(ORBLOOM_INTERNAL, STATUS_INTERNAL);
+SAME(ORBLOOM_CHECK, OPERATION_CHECK);
+SAME(ORBLOOM_ADD, OPERATION_ADD);
+
+enum {
+    MESSAGE_BYTES = 512,
+    TIMEOUT_MS = 5000,
+    IN_FLIGHT = 64,
+    US_PER_MS = 1000,
+    WAIT_US = 1000000,
+};
+
+/* One request from submit to its collection. */
+struct orbloom_request_state {
+    TAILQ_ENTRY(orbloom_request_state) entry;
+    struct orbloom *handle;
+    void *user;
+    uint64_t start_us;
+    uint64_t latency_us;
+    bool awaited; /* by a synchronous call, which collects it itself */
+    bool over;
+    enum status status;
+    uint32_t attempts;
+    size_t count;
+    char message[MESSAGE_BYTES];
+    uint8_t answers[];
+};
+
+const char *orbloom_code_name(int code)
+{
+    return status_code(status_from_wire((unsigned)code));
+}
+
+int orbloom_fail(struct orbloom *handle, enum status status, const char *format, ...)
+{
+    int used = snprintf(handle->error, sizeof handle->error, "%s: ", status_code(status));
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(handle->error + used, sizeof handle->error - (size_t)used, format, args);
+    va_end(args);
+    return (int)status;
+}
+
+int orbloom_connect(const struct orbloom_options *options, struct orbloom **out)
+{
+    static const struct orbloom_options defaults;
+    const struct orbloom_options *o = options != NULL ? options : &defaults;
+    struct channel_options channel = {.routers = o->routers,
+                                      .coordinators = o->coordinators,
+                                      .attempt_us = (uint64_t)o->attempt_ms * US_PER_MS,
+                                      .max_inflight_bytes = o->max_bytes};
+    struct orbloom *self = heap_zalloc(1, sizeof *self);
+    char reason[CHANNEL_REASON_BYTES];
+    enum status status;
+
+    *out = self;
+    if (self == NULL) {
+        return ORBLOOM_NOMEM;
+    }
+    TAILQ_INIT(&self->open);
+    TAILQ_INIT(&self->done);
+    self->timeout_us = (uint64_t)(o->timeout_ms > 0 ? o->timeout_ms : TIMEOUT_MS) * US_PER_MS;
+    self->max_in_flight = o->max_in_flight > 0 ? o->max_in_flight : IN_FLIGHT;
+    if (self->max_in_flight > SESSION_MAX_OPERATIONS) {
+        return orbloom_fail(self, STATUS_INVALID, "max_in_flight is at most %d",
+                            SESSION_MAX_OPERATIONS);
+    }
+    status = channel_open(&channel, &self->channel, reason);
+    return status == STATUS_OK ? ORBLOOM_OK : orbloom_fail(self, status, "%s", reason);
+}
+
+static void free_requests(struct orbloom_requests *requests)
+{
+    while (!TAILQ_EMPTY(requests)) {
+        struct orbloom_request_state *request = TAILQ_FIRST(requests);
+
+        TAILQ_REMOVE(requests, request, entry);
+        heap_free(request);
+    }
+}
+
+void orbloom_close(struct orbloom **handle)
+{
+    struct orbloom *self = *handle;
+
+    if (self == NULL) {
+        return;
+    }
+    channel_close(&self->channel); /* No callback comes after this. */
+    free_requests(&self->open);
+    free_requests(&self->done);
+    heap_free(self->shown);
+    heap_free(self);
+    *handle = NULL;
+}
+
+const char *orbloom_error(const struct orbloom *handle)
+{
+    return handle != NULL ? handle->error : "NOMEM: no memory for a handle; free some";
+}
+
+/* Two planes to one byte a key: their bits side by side are the public numbers. */
+static void spread_answers(const struct session_result *result, uint8_t *answers)
+{
+    for (size_t i = 0; i < result->count; i++) {
+        uint64_t present = result->present[i / 64] >> (i % 64) & 1;
+        uint64_t absent = result->absent[i / 64] >> (i % 64) & 1;
+
+        answers[i] = (uint8_t)(present | absent << 1);
+    }
+}
+
+static void on_done(void *context, const struct session_result *result)
+{
+    struct orbloom_request_state *request = context;
+    struct orbloom *handle = request->handle;
+
+    assert(result->count == request->count);
+
+    spread_answers(result, request->answers);
+    request->status = result->status;
+    request->attempts = result->attempts;
+    request->latency_us = hub_now_us() - request->start_us;
+    request->over = true;
+    (void)snprintf(request->message, sizeof request->message, "%s", result->message);
+    if (!request->awaited) {
+        TAILQ_REMOVE(&handle->open, request, entry);
+        TAILQ_INSERT_TAIL(&handle->done, request, entry);
+    }
+}
+
+static int refuse(struct orbloom *handle, enum status status)
+{
+    static const char limits[] = "a batch holds 1 to 65,536 keys of 1 to 65,536 bytes, 8 MB in "
+                                 "all, for a filter named in up to 128 bytes";
+
+    if (status == STATUS_OVERLOADED) {
+        return orbloom_fail(handle, status, "too much in flight; collect completions first");
+    }
+    if (status == STATUS_NOMEM) {
+        return orbloom_fail(handle, status, "no memory for the batch; send smaller ones");
+    }
+    return orbloom_fail(handle, status, "%s", limits);
+}
+
+/* Hand a request to the session; *out lives in handle->open. */
+static int submit(struct orbloom *handle, const struct orbloom_request *request, bool awaited,
+                  struct orbloom_request_state **out)
+{
+    uint64_t timeout_us = request->timeout_ms > 0 ? (uint64_t)request->timeout_ms * US_PER_MS
+                                                  : handle->timeout_us;
+    struct session_keys keys = {.filter = request->filter,
+                                .operation = (enum operation)request->operation,
+                                .blob = request->keys.bytes,
+                                .lengths = request->keys.lengths,
+                                .count = request->keys.count,
+                                .slots = request->replicas};
+    struct orbloom_request_state *self;
+    enum status status;
+
+    if (handle->channel == NULL) {
+        return (int)STATUS_INVALID; /* The error of orbloom_connect() stands. */
+    }
+    if (keys.count > CODEC_MAX_KEYS) {
+        return refuse(handle, STATUS_TOO_LARGE);
+    }
+    self = heap_zalloc(1, sizeof *self + keys.count);
+    if (self == NULL) {
+        return refuse(handle, STATUS_NOMEM);
+    }
+    self->handle = handle;
+    self->user = request->user;
+    self->count = keys.count;
+    self->awaited = awaited;
+    self->start_us = hub_now_us();
+    status = session_submit(channel_session(handle->channel), self->start_us, timeout_us, &keys,
+                            on_done, self);
+    if (status != STATUS_OK) {
+        heap_free(self);
+        return refuse(handle, status);
+    }
+    TAILQ_INSERT_TAIL(&handle->open, self, entry);
+    handle->in_flight++;
+    *out = self;
+    return ORBLOOM_OK;
+}
+
+int orbloom_submit(struct orbloom *handle, const struct orbloom_request *request)
+{
+    struct orbloom_request_state *accepted;
+
+    if (handle->in_flight >= handle->max_in_flight) {
+        return refuse(handle, STATUS_OVERLOADED);
+    }
+    return submit(handle, request, false, &accepted);
+}
+
+size_t orbloom_in_flight(const struct orbloom *handle)
+{
+    return handle->in_flight;
+}
+
+static void show(struct orbloom *handle, struct orbloom_completion *out)
+{
+    struct orbloom_request_state *request = TAILQ_FIRST(&handle->done);
+
+    TAILQ_REMOVE(&handle->done, request, entry);
+    handle->in_flight--;
+    handle->shown = request;
+    *out = (struct orbloom_completion){.user = request->user,
+                                       .code = (int)request->status,
+                                       .message = request->message,
+                                       .answers = request->answers,
+                                       .count = request->count,
+                                       .attempts = request->attempts,
+                                       .latency_us = request->latency_us};
+}
+
+int orbloom_wait(struct orbloom *handle, uint32_t timeout_ms, struct orbloom_completion *out)
+{
+    uint64_t end_us = hub_now_us() + (uint64_t)timeout_ms * US_PER_MS;
+    uint64_t now_us;
+
+    heap_free(handle->shown);
+    handle->shown = NULL;
+    if (TAILQ_EMPTY(&handle->done) && !TAILQ_EMPTY(&handle->open)) {
+        do {
+            now_us = hub_now_us();
+            channel_run(handle->channel, end_us > now_us ? end_us - now_us : 0);
+        } while (TAILQ_EMPTY(&handle->done) && hub_now_us() < end_us);
+    }
+    if (TAILQ_EMPTY(&handle->done)) {
+        return 0;
+    }
+    show(handle, out);
+    return 1;
+}
+
+static int call(struct orbloom *handle, enum orbloom_operation operation, const char *filter,
+                const struct orbloom_keys *keys, uint8_t *answers)
+{
+    struct orbloom_request request = {.filter = filter, .operation = operation, .keys = *keys};
+    struct orbloom_request_state *state;
+    int code;
+
+    memset(answers, ORBLOOM_UNKNOWN, keys->count);
+    code = submit(handle, &request, true, &state);
+    if (code != ORBLOOM_OK) {
+        return code;
+    }
+    while (!state->over) {
+        channel_run(handle->channel, WAIT_US);
+    }
+    memcpy(answers, state->answers, state->count);
+    code = (int)state->status;
+    if (code != ORBLOOM_OK) {
+        (void)orbloom_fail(handle, state->status, "%s", state->message);
+    }
+    TAILQ_REMOVE(&handle->open, state, entry);
+    handle->in_flight--;
+    heap_free(state);
+    return code;
+}
+
+int orbloom_add(struct orbloom *handle, const char *filter, const struct orbloom_keys *keys,
+                uint8_t *answers)
+{
+    return call(handle, ORBLOOM_ADD, filter, keys, answers);
+}
+
+int orbloom_check(struct orbloom *handle, const char *filter, const struct orbloom_keys *keys,
+                  uint8_t *answers)
+{
+    return call(handle, ORBLOOM_CHECK, filter, keys, answers);
+}
+
+static int call_key(struct orbloom *handle, enum orbloom_operation operation, const char *filter,
+                    const void *key, size_t size, enum orbloom_answer *answer)
+{
+    uint32_t length = size <= CODEC_MAX_KEY_BYTES ? (uint32_t)size : UINT32_MAX;
+    struct orbloom_keys keys = {.bytes = key, .lengths = &length, .count = 1};
+    uint8_t byte;
+    int code = call(handle, operation, filter, &keys, &byte);
+
+    *answer = (enum orbloom_answer)byte;
+    return code;
+}
+
+int orbloom_add_key(struct orbloom *handle, const char *filter, const void *key, size_t size,
+                    enum orbloom_answer *answer)
+{
+    return call_key(handle, ORBLOOM_ADD, filter, key, size, answer);
+}
+
+int orbloom_check_key(struct orbloom *handle, const char *filter, const void *key, size_t size,
+                      enum orbloom_answer *answer)
+{
+    return call_key(handle, ORBLOOM_CHECK, filter, key, size, answer);
+}

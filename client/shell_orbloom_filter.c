@@ -1,0 +1,126 @@
+#include "client/report.h"
+#include "client/shell_orbloom_handle.h"
+
+#include <stdio.h>
+
+enum { DEFAULT_REPLICAS = 3, DEFAULT_QUORUM = 2 };
+
+/* The outcome of one question, taken while the answer is still borrowed. */
+struct outcome {
+    struct orbloom *handle;
+    enum status status;
+    uint32_t attempts;
+    bool created;
+    struct orbloom_info info;
+};
+
+static void take_info(const struct info_reply *reply, struct orbloom_info *out)
+{
+    const struct filter_summary *filter = &reply->filter;
+    struct report_sum sum = report_summarize(reply->replicas, reply->nreplicas, 0);
+
+    *out = (struct orbloom_info){.id = filter->id,
+                                 .epoch = filter->epoch,
+                                 .capacity = filter->capacity,
+                                 .max_capacity = filter->max_capacity,
+                                 .rate = filter->rate,
+                                 .replicas = filter->rule.replicas,
+                                 .write_quorum = filter->rule.write,
+                                 .read_quorum = filter->rule.read,
+                                 .shards = filter->nshards,
+                                 .bytes = filter->shard_bytes * filter->nshards,
+                                 .keys = sum.keys,
+                                 .replicas_full = sum.full,
+                                 .replicas_waiting = sum.joining + sum.building};
+}
+
+static void on_done(void *context, const struct session_result *result)
+{
+    struct outcome *outcome = context;
+
+    outcome->status = result->status;
+    outcome->attempts = result->attempts;
+    if (result->status != STATUS_OK) {
+        (void)orbloom_fail(outcome->handle, result->status, "%s", result->message);
+    } else if (result->frame->kind == FRAME_ADMIN_REPLY) {
+        outcome->created = result->frame->body.admin_reply.created;
+    } else if (result->frame->kind == FRAME_INFO_REPLY) {
+        take_info(&result->frame->body.info_reply, &outcome->info);
+    }
+}
+
+static enum status ask(struct orbloom *handle, const struct frame *frame, struct outcome *outcome)
+{
+    *outcome = (struct outcome){.handle = handle, .status = STATUS_INVALID};
+    if (handle->channel != NULL) {
+        channel_ask(handle->channel, handle->timeout_us, frame, on_done, outcome);
+    }
+    return outcome->status;
+}
+
+int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, int *created)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct create_parameters *create = &frame.body.admin_request.create;
+    struct outcome outcome;
+    enum status status;
+
+    frame.body.admin_request.action = ADMIN_CREATE;
+    frame.body.admin_request.name = filter->name;
+    create->capacity = filter->capacity;
+    create->rate = filter->rate;
+    create->max_capacity = filter->max_capacity;
+    create->rule.replicas = filter->replicas > 0 ? filter->replicas : DEFAULT_REPLICAS;
+    create->rule.write = filter->write_quorum > 0 ? filter->write_quorum : DEFAULT_QUORUM;
+    create->rule.read = filter->read_quorum > 0 ? filter->read_quorum : DEFAULT_QUORUM;
+    create->hash = HASH_SIPHASH24;
+    create->when_unavailable = filter->maybe_when_unavailable != 0 ? WHEN_UNAVAILABLE_MAYBE
+                                                                   : WHEN_UNAVAILABLE_ERROR;
+    create->when_full = WHEN_FULL_REFUSE;
+    create->keylog = KEYLOG_ON;
+    create->durability = DURABILITY_MEMORY;
+    if (!document_name_valid(span_text(filter->name != NULL ? filter->name : ""))) {
+        return orbloom_fail(handle, STATUS_INVALID, "a filter's name is [A-Za-z0-9._:-]{1,128}");
+    }
+    if (quorum_rule_check(&create->rule) != STATUS_OK) {
+        return orbloom_fail(handle, STATUS_INVALID,
+                            "quorums need W + R > N and 2 W > N, with 1 <= W, R <= N <= %d",
+                            QUORUM_MAX_REPLICAS);
+    }
+    status = ask(handle, &frame, &outcome);
+    if (created != NULL) {
+        *created = outcome.created;
+    }
+    return (int)status;
+}
+
+/* A repeated drop that finds nothing has been done by its first attempt. */
+int orbloom_drop(struct orbloom *handle, const char *filter)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct outcome outcome;
+    enum status status;
+
+    frame.body.admin_request.action = ADMIN_DROP;
+    frame.body.admin_request.name = filter;
+    status = ask(handle, &frame, &outcome);
+    if (status == STATUS_NOT_FOUND && outcome.attempts > 1) {
+        handle->error[0] = '\0';
+        status = STATUS_OK;
+    }
+    return (int)status;
+}
+
+int orbloom_info(struct orbloom *handle, const char *filter, struct orbloom_info *out)
+{
+    struct frame frame = {.kind = FRAME_INFO_REQUEST};
+    struct outcome outcome;
+    enum status status;
+
+    frame.body.info_request.filter = filter;
+    status = ask(handle, &frame, &outcome);
+    if (status == STATUS_OK) {
+        *out = outcome.info;
+    }
+    return (int)status;
+}

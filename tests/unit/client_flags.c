@@ -1,0 +1,173 @@
+/* Flags: what is given lands in the settings, what is wrong is refused in one line. */
+#include "client/cmd_flags.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+#include <unistd.h>
+
+struct settings {
+    struct flags_common common;
+    bool loud;
+    const char *color;
+    uint64_t keys;
+    double rate;
+};
+
+#define FIELD(name) offsetof(struct settings, name)
+
+static const struct flag flags[] = {
+    {.name = "loud", .letter = 'l', .kind = FLAG_SWITCH, .offset = FIELD(loud), .help = "louder"},
+    {.name = "color",
+     .kind = FLAG_CHOICE,
+     .offset = FIELD(color),
+     .sample = "COLOR",
+     .range = "red | green",
+     .value = "red",
+     .help = "of the shed"},
+    {.name = "keys",
+     .kind = FLAG_COUNT,
+     .required = true,
+     .offset = FIELD(keys),
+     .min = 1,
+     .max = 1000000,
+     .sample = "KEYS",
+     .range = "1 to 1M",
+     .help = "how many"},
+    {.name = "fpr", .kind = FLAG_RATE, .offset = FIELD(rate), .range = "1e-9 to 50%", .help = "r"},
+};
+
+static const struct flag_table table = {.command = "try",
+                                        .words = "NAME [FILE...]",
+                                        .summary = "Try flags.",
+                                        .flags = flags,
+                                        .count = sizeof flags / sizeof flags[0],
+                                        .common = true,
+                                        .min_words = 1,
+                                        .max_words = 3};
+
+/* The words of `line`, split at blanks. */
+static enum status parse(const char *line, struct settings *settings, struct words *words)
+{
+    static char text[512];
+    static char *argv[32];
+    int argc = 0;
+
+    (void)snprintf(text, sizeof text, "%s", line);
+    for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    *settings = (struct settings){0};
+    return flags_parse(&table, argc, argv, settings, words);
+}
+
+Test(flags, values_land_in_the_settings)
+{
+    struct settings settings;
+    struct words words;
+
+    cr_assert_eq(parse("name --keys 10k -l file --fpr=1% --router tcp://a:1,tcp://b:2 - ",
+                       &settings, &words),
+                 STATUS_OK);
+    cr_assert_eq(settings.keys, 10000);
+    cr_assert(settings.loud);
+    cr_assert_float_eq(settings.rate, 0.01, 1e-12);
+    cr_assert_str_eq(settings.color, "red");
+    cr_assert_str_eq(settings.common.routers, "tcp://a:1,tcp://b:2");
+    cr_assert_eq(settings.common.timeout_us, 5000000);
+    cr_assert_eq(words.count, 3);
+    cr_assert_str_eq(words.items[0], "name");
+    cr_assert_str_eq(words.items[1], "file");
+    cr_assert_str_eq(words.items[2], "-");
+}
+
+Test(flags, after_two_dashes_all_is_words)
+{
+    struct settings settings;
+    struct words words;
+
+    cr_assert_eq(parse("--keys 1 -- --loud -l", &settings, &words), STATUS_OK);
+    cr_assert_not(settings.loud);
+    cr_assert_eq(words.count, 2);
+    cr_assert_str_eq(words.items[0], "--loud");
+}
+
+/* line, status, what the message must say */
+static const struct {
+    const char *line;
+    enum status status;
+    const char *says;
+} refused[] = {
+    {"n", STATUS_USAGE, "--keys is missing"},
+    {"--keys 1", STATUS_USAGE, "too few words"},
+    {"a b c d --keys 1", STATUS_USAGE, "too many words"},
+    {"n --key 1", STATUS_USAGE, "unknown flag --key; did you mean --keys?"},
+    {"n --zebra", STATUS_USAGE, "unknown flag --zebra; \"orbloom help try\" lists all"},
+    {"n -x --keys 1", STATUS_USAGE, "unknown flag -x;"},
+    {"n --keys", STATUS_USAGE, "--keys needs a value"},
+    {"n --keys 1 --loud=yes", STATUS_USAGE, "--loud takes no value"},
+    {"n --keys 0", STATUS_INVALID, "--keys cannot be \"0\"; give 1 to 1M"},
+    {"n --keys -5", STATUS_INVALID, "--keys cannot be \"-5\""},
+    {"n --keys 2M", STATUS_INVALID, "give 1 to 1M"},
+    {"n --keys 10Q", STATUS_INVALID, "10M"},
+    {"n --keys= ", STATUS_INVALID, "--keys cannot be \"\""},
+    {"n --keys 1 --fpr 0", STATUS_INVALID, "--fpr cannot be \"0\""},
+    {"n --keys 1 --fpr 101%", STATUS_INVALID, "1e-9 to 50%"},
+    {"n --keys 1 --fpr abc", STATUS_INVALID, "such as 1% or 0.01"},
+    {"n --keys 1 --color blue", STATUS_INVALID, "red | green"},
+    {"n --keys 1 --color re", STATUS_INVALID, "red | green"},
+    {"n --keys 1 --color |", STATUS_INVALID, "red | green"},
+    {"n --keys 1 --timeout 5", STATUS_INVALID, "5s"},
+    {"n --keys 1 --router localhost", STATUS_INVALID, "tcp://HOST:PORT"},
+};
+
+Test(flags, what_is_wrong_is_refused_in_one_line)
+{
+    int saved = dup(2);
+
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        struct settings settings;
+        struct words words;
+        char text[512] = "";
+        FILE *caught = tmpfile();
+
+        cr_assert_neq(caught, NULL);
+        cr_assert_geq(dup2(fileno(caught), 2), 0);
+        cr_expect_eq(parse(refused[i].line, &settings, &words), refused[i].status, "%s",
+                     refused[i].line);
+        (void)fflush(stderr);
+        cr_assert_geq(dup2(saved, 2), 0);
+        rewind(caught);
+        text[fread(text, 1, sizeof text - 1, caught)] = '\0';
+        (void)fclose(caught);
+        cr_expect_eq(strncmp(text, "orbloom: ", 9), 0, "%s", text);
+        cr_expect(strstr(text, refused[i].says) != NULL, "%s gave: %s", refused[i].line, text);
+        cr_expect_eq(strchr(text, '\n'), text + strlen(text) - 1, "one line: %s", text);
+    }
+    (void)close(saved);
+}
+
+Test(flags, help_names_every_flag_with_range_and_default)
+{
+    char text[4096] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+
+    cr_assert_neq(out, NULL);
+    flags_help(&table, out);
+    (void)fclose(out);
+    cr_assert(strstr(text, "orbloom try NAME [FILE...] [FLAGS]") != NULL);
+    cr_assert(strstr(text, "-l, --loud") != NULL);
+    cr_assert(strstr(text, "[red | green] (default red)") != NULL);
+    cr_assert(strstr(text, "[1 to 1M] (required)") != NULL);
+    cr_assert(strstr(text, "--timeout TIME") != NULL);
+}
+
+Test(flags, the_nearest_word_is_near)
+{
+    cr_assert_eq(flags_distance("", ""), 0);
+    cr_assert_eq(flags_distance("add", ""), 3);
+    cr_assert_eq(flags_distance("check", "chekc"), 2);
+    cr_assert_eq(flags_distance("kitten", "sitting"), 3);
+    cr_assert_str_eq(flags_nearest("chek", NULL, "check"), "check");
+    cr_assert_eq(flags_nearest("x", NULL, "check"), NULL);
+    cr_assert_str_eq(flags_nearest("dedub", "drop", "dedup"), "dedup");
+}

@@ -1,0 +1,141 @@
+/* The C library without a cluster: errors are told, bounds hold, nothing hangs or leaks. */
+#include "base/heap.h"
+#include "base/status.h"
+#include "client/orbloom.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nobody listens on port 1. */
+static const struct orbloom_options nobody = {.routers = "tcp://127.0.0.1:1",
+                                              .coordinators = "tcp://127.0.0.1:1",
+                                              .timeout_ms = 30,
+                                              .max_in_flight = 2};
+
+static struct orbloom *connect_nobody(void)
+{
+    struct orbloom *handle = NULL;
+
+    cr_assert_eq(orbloom_connect(&nobody, &handle), ORBLOOM_OK);
+    cr_assert_str_eq(orbloom_error(handle), "");
+    return handle;
+}
+
+static void close_handle(struct orbloom **handle)
+{
+    orbloom_close(handle);
+    cr_assert_eq(*handle, NULL);
+    orbloom_close(handle);
+    cr_assert_eq(heap_live(), 0);
+}
+
+/* The public table is the internal one. */
+Test(orbloom, codes_have_one_name)
+{
+    for (int code = 0; code <= ORBLOOM_INTERNAL; code++) {
+        cr_assert_str_eq(orbloom_code_name(code), status_code((enum status)code));
+    }
+    cr_assert_str_eq(orbloom_code_name(4711), "INTERNAL");
+}
+
+Test(orbloom, nobody_there_ends_in_a_deadline_that_says_so)
+{
+    struct orbloom *handle = connect_nobody();
+    enum orbloom_answer answer = ORBLOOM_ABSENT;
+
+    cr_assert_eq(orbloom_check_key(handle, "f", "k", 1, &answer), ORBLOOM_DEADLINE);
+    cr_assert_eq(answer, ORBLOOM_UNKNOWN);
+    cr_assert_str_eq(orbloom_error(handle), "DEADLINE: no answer from tcp://127.0.0.1:1 within "
+                                            "0.03 s; is the router running?");
+    cr_assert_eq(orbloom_drop(handle, "f"), ORBLOOM_DEADLINE);
+    cr_assert(strstr(orbloom_error(handle), "is the coordinator running?") != NULL);
+    close_handle(&handle);
+}
+
+Test(orbloom, wrong_endpoints_are_told)
+{
+    struct orbloom_options options = {.routers = "localhost"};
+    struct orbloom *handle = NULL;
+    enum orbloom_answer answer;
+
+    cr_assert_eq(orbloom_connect(&options, &handle), ORBLOOM_INVALID);
+    cr_assert(strstr(orbloom_error(handle), "tcp://HOST:PORT") != NULL);
+    cr_assert_neq(orbloom_add_key(handle, "f", "k", 1, &answer), ORBLOOM_OK);
+    cr_assert_eq(answer, ORBLOOM_UNKNOWN);
+    close_handle(&handle);
+}
+
+Test(orbloom, the_environment_names_endpoints)
+{
+    struct orbloom *handle = NULL;
+
+    cr_assert_eq(setenv("ORBLOOM_ROUTER", "nonsense", 1), 0);
+    cr_assert_eq(orbloom_connect(NULL, &handle), ORBLOOM_INVALID);
+    cr_assert(strstr(orbloom_error(handle), "ORBLOOM_ROUTER") != NULL);
+    close_handle(&handle);
+}
+
+Test(orbloom, keys_out_of_bounds_are_refused)
+{
+    struct orbloom *handle = connect_nobody();
+    enum orbloom_answer answer;
+
+    cr_assert_eq(orbloom_add_key(handle, "f", "", 0, &answer), ORBLOOM_INVALID);
+    cr_assert_eq(orbloom_add_key(handle, "f", "k", (size_t)-1, &answer), ORBLOOM_TOO_LARGE);
+    cr_assert_eq(orbloom_add_key(handle, "", "k", 1, &answer), ORBLOOM_INVALID);
+    cr_assert_neq(orbloom_error(handle)[0], '\0');
+    close_handle(&handle);
+}
+
+Test(orbloom, every_submitted_batch_ends_in_one_completion)
+{
+    struct orbloom *handle = connect_nobody();
+    struct orbloom_completion completion;
+    uint32_t length = 1;
+    int users[2] = {0};
+    struct orbloom_request request = {
+        .filter = "f", .operation = ORBLOOM_ADD, .keys = {"k", &length, 1}};
+
+    for (int i = 0; i < 2; i++) {
+        request.user = &users[i];
+        cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_OK);
+    }
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_OVERLOADED);
+    cr_assert_eq(orbloom_in_flight(handle), 2);
+    cr_assert_eq(orbloom_wait(handle, 0, &completion), 0);
+    while (orbloom_in_flight(handle) > 0) {
+        if (orbloom_wait(handle, 1000, &completion) != 0) {
+            cr_assert_eq(completion.code, ORBLOOM_DEADLINE);
+            cr_assert_eq(completion.count, 1);
+            cr_assert_eq(completion.answers[0], ORBLOOM_UNKNOWN);
+            ++*(int *)completion.user;
+        }
+    }
+    cr_assert_eq(orbloom_wait(handle, 1000, &completion), 0);
+    cr_assert_eq(users[0], 1);
+    cr_assert_eq(users[1], 1);
+    close_handle(&handle);
+}
+
+Test(orbloom, closing_gives_up_what_is_in_flight)
+{
+    struct orbloom *handle = connect_nobody();
+    uint32_t length = 1;
+    struct orbloom_request request = {
+        .filter = "f", .operation = ORBLOOM_ADD, .keys = {"k", &length, 1}};
+
+    cr_assert_eq(orbloom_submit(handle, &request), ORBLOOM_OK);
+    close_handle(&handle);
+}
+
+Test(orbloom, filters_are_checked_before_asking)
+{
+    struct orbloom *handle = connect_nobody();
+    struct orbloom_filter filter = {.name = "a b", .capacity = 10, .rate = 0.01};
+
+    cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_INVALID);
+    filter = (struct orbloom_filter){.name = "a", .write_quorum = 1, .read_quorum = 1};
+    cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_INVALID);
+    close_handle(&handle);
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# The homepages that this machine's package index names, one a line: tools/demo-urls.sh
+#
+# Real URLs with real duplicates, as many packages share a project. When the index is not
+# there, as in a bare container, and apt-get may be called, it is fetched first. Exit 1 when
+# there is not one URL.
+set -u
+
+enough=1000
+
+homepages() {
+    apt-cache dumpavail 2>/dev/null | sed -n 's/^Homepage: *\(.*[^ ]\) *$/\1/p'
+}
+
+# as_root COMMAND...: directly or through sudo without a password; fails when neither works.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+if ! command -v apt-cache >/dev/null 2>&1; then
+    echo "demo: apt-cache is missing: this needs Debian's or Ubuntu's package index" >&2
+    exit 1
+fi
+if [ "$(homepages | head -n "$enough" | wc -l)" -lt "$enough" ]; then
+    echo "demo: fetching the package index (apt-get update)" >&2
+    as_root apt-get update >/dev/null 2>&1 || echo "demo: that failed; going on without" >&2
+fi
+homepages | grep . && exit 0
+echo "demo: the package index is empty; run apt-get update" >&2
+exit 1
