@@ -54,9 +54,8 @@ void summary_filter_text(const struct filter_summary *filter)
 
     (void)printf("filter        %s (id %" PRIu64 ", %s)\n", filter->name, filter->id,
                  filter_state_name(filter->state));
-    (void)printf("capacity      %s keys at %s, growing to at most %s\n",
-                 number_show_count(filter->capacity, a), number_show_rate(filter->rate, b),
-                 number_show_count(filter->max_capacity, (char[NUMBER_TEXT_BYTES]){0}));
+    (void)printf("capacity      %s keys at %s\n", number_show_count(filter->capacity, a),
+                 number_show_rate(filter->rate, b));
     (void)printf("quorums       N=%u W=%u R=%u\n", filter->rule.replicas, filter->rule.write,
                  filter->rule.read);
     (void)printf("policies      when unavailable: %s; when full: %s\n",
