@@ -149,6 +149,9 @@ static bool enough(const struct filter_document *document, const struct fencing 
 #ifdef ORBLOOM_MUTANT_NO_FENCES
     needed = 0;
 #endif
+#ifdef ORBLOOM_MUTANT_ONE_FENCE_SHORT
+    needed--;
+#endif
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         if ((uint32_t)__builtin_popcount(fencing->confirmed[group]) < needed) {
             return false;

@@ -38,7 +38,8 @@ static int run(struct coordinator_settings *settings)
     struct coordinator *coordinator = NULL;
     int code = PROCESS_EXIT_FAILURE;
 
-    if (file_read_cluster_key(settings->cluster_key_file, &settings->config.key) != STATUS_OK ||
+    if (file_read_secret(settings->cluster_key_file, cluster_key_read, &settings->config.key) !=
+            STATUS_OK ||
         store_sqlite_open(settings->store, &store) != STATUS_OK ||
         hub_create(&options, &hub) != STATUS_OK) {
         goto done;

@@ -38,7 +38,7 @@ static const struct option options[] = {
         .min = 1,
         .unit = "path",
         .range = "a file in an existing folder",
-        .help = "the SQLite file with all documents and hash secrets; back it up",
+        .help = "the SQLite file with all documents and hash secrets, to be backed up",
     },
     {
         .name = "cluster_key_file",

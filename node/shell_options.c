@@ -53,7 +53,7 @@ static const struct option options[] = {
         .size = BYTES(config.host),
         .unit = "",
         .range = "1 to 128 of A-Z a-z 0-9 . _ : -",
-        .help = "the machine, by default its host name; replicas of a shard avoid sharing one",
+        .help = "the machine, by default its host name, as replicas of a shard avoid sharing one",
     },
     {
         .name = "zone",
@@ -98,7 +98,7 @@ static const struct option options[] = {
         .unit = "bytes",
         .range = "auto, or 1 MiB to 16 TiB",
         .value = "auto",
-        .help = "memory for filters; auto: 80 % of what is available at start",
+        .help = "memory for filters, auto being 80 % of what is available at start",
     },
     {
         .name = "sync_interval",

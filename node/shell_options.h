@@ -1,6 +1,6 @@
 /* shell_options.h - the options of orbloom-node.
  *
- * Errors:  STATUS_USAGE after printing what is wrong; STATUS_IO as file_read_cluster_key().
+ * Errors:  STATUS_USAGE after printing what is wrong; STATUS_IO as file_read_secret().
  */
 #ifndef ORBLOOM_NODE_SHELL_OPTIONS_H
 #define ORBLOOM_NODE_SHELL_OPTIONS_H

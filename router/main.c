@@ -36,7 +36,8 @@ static int run(struct router_settings *settings)
     struct router *router = NULL;
     int code = PROCESS_EXIT_FAILURE;
 
-    if (file_read_cluster_key(settings->cluster_key_file, &settings->config.key) != STATUS_OK ||
+    if (file_read_secret(settings->cluster_key_file, cluster_key_read, &settings->config.key) !=
+            STATUS_OK ||
         hub_create(&options, &hub) != STATUS_OK) {
         goto done;
     }

@@ -179,6 +179,9 @@ void router_serve(struct router *self, uint64_t now_us, const struct peer *from,
         waiting_add(self, now_us, from, bytes, frame);
     } else if (asks) {
         info_begin(self, now_us, from, frame, entry);
+    } else if (entry->conflict) {
+        router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
+                             STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);
     } else {
         op_begin(self, now_us, from, frame->correlation, &frame->body.client_request, entry);
     }

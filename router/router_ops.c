@@ -160,6 +160,12 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
     struct peer client = op->client;
     uint64_t correlation = op->correlation;
 
+    if (entry->conflict) {
+        op_end(self, op);
+        router_refuse_client(self, &client, correlation, &echo, STATUS_CONFLICT,
+                             ROUTER_CONFLICT_MESSAGE);
+        return;
+    }
     if (entry->document.content.state != FILTER_ACTIVE) {
         /* Its name may be bound to another filter, with another secret: the keys are needed. */
         op_end(self, op);
@@ -219,7 +225,7 @@ static void tick_op(struct router *self, uint64_t now_us, struct op *op)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
-    if (entry->document.epoch != op->epoch) {
+    if (entry->document.epoch != op->epoch || entry->conflict) {
         op_restart(self, now_us, op);
         return;
     }

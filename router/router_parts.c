@@ -7,6 +7,7 @@ enum {
     TAG_SLOT_BITS = 3,
     TAG_PART_BITS = 12,
     TAG_OP_BITS = 16,
+    TAG_ROUND_BITS = 64 - TAG_OP_BITS - TAG_PART_BITS - TAG_SLOT_BITS,
 };
 
 /* ---- asking ---- */
@@ -235,7 +236,7 @@ enum status op_start(struct router *self, uint64_t now_us, struct op *op,
     const struct epoch_content *content = &entry->document.content;
     enum status status;
 
-    op->round = ++self->round;
+    op->round = ++self->round & ((UINT64_C(1) << TAG_ROUND_BITS) - 1);
     op->epoch = entry->document.epoch;
     op->epoch_hash = entry->document.epoch_hash;
     status = split(op, content);

@@ -69,6 +69,11 @@ enum router_counter {
         ROUTER_NCOUNTERS
 };
 
+/* Two valid documents under one number: neither can be trusted. */
+#define ROUTER_CONFLICT_MESSAGE                                                                  \
+    "this router holds two contents of the filter under one number and serves neither; see its " \
+    "log, restore the store or restart the router"
+
 /* What a router keeps for one filter document. */
 struct routed_filter {
     bool has_secret;

@@ -65,6 +65,14 @@ static bool add_decided(struct router *self, uint64_t now_us, const struct op *o
            !expects_more(self, entry, part);
 }
 
+/* A filter that guards a cache would rather hear "maybe" now than "absent" at the deadline. */
+static bool fails_open(const struct router *self, uint64_t now_us, const struct op *op,
+                       const struct document_entry *entry)
+{
+    return entry->document.when_unavailable == WHEN_UNAVAILABLE_MAYBE &&
+           now_us - op->started_us >= self->config.hedge_us;
+}
+
 static bool check_decided(struct router *self, uint64_t now_us, struct op *op, struct part *part,
                           const struct document_entry *entry)
 {
@@ -88,7 +96,8 @@ static bool check_decided(struct router *self, uint64_t now_us, struct op *op, s
         }
     }
     /* Nobody else will answer: one "present" is enough then. "Absent" still takes R. */
-    return quorum_check(rule, &votes, part->count, true, part->present, part->absent) == 0;
+    return quorum_check(rule, &votes, part->count, true, part->present, part->absent) == 0 ||
+           fails_open(self, now_us, op, entry);
 }
 
 /* The time is up: keep what is certain. */
@@ -143,8 +152,12 @@ static bool counts(const struct op *op, const struct part *part, const struct me
         return false;
     }
 #endif
+#ifdef ORBLOOM_MUTANT_COUNT_JOINING
+    return reply->node_id == member->node && segment->count == part->count;
+#else
     return reply->node_id == member->node && reply->incarnation == member->incarnation &&
            segment->state == REPLICA_FULL && segment->count == part->count;
+#endif
 }
 
 static void take_vote(struct router *self, const struct op *op, struct part *part, uint32_t slot,
@@ -236,7 +249,7 @@ static void on_segment(struct router *self, uint64_t now_us, struct backend *bac
         return;
     }
     entry = document_cache_find(&self->documents, op->filter_id);
-    if (entry->document.epoch != op->epoch) {
+    if (entry->document.epoch != op->epoch || entry->conflict) {
         count_refusal(self, segment->status);
         op_restart(self, now_us, op);
         return;

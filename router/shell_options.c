@@ -63,7 +63,7 @@ static const struct option options[] = {
         .unit = "bytes",
         .range = "1 MiB to 16 GiB",
         .value = "64MiB",
-        .help = "of requests not yet answered; more is refused as OVERLOADED",
+        .help = "of requests not yet answered, beyond which they are OVERLOADED",
     },
     {
         .name = "hedge_delay",

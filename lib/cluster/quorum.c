@@ -118,11 +118,25 @@ static void add_tally_collect(struct add_tally *self, const struct quorum_rule *
 
             tally_add(&self->acks, p ^ a);
             tally_add(&self->says_new, a & ~p);
+#ifdef ORBLOOM_MUTANT_TAINT_IGNORED
+            tally_add(&self->says_present, p & ~a);
+#else
             if (!votes->tainted[slot]) {
                 tally_add(&self->says_present, p & ~a);
             }
+#endif
         }
     }
+}
+
+/* N - W + 1 "new" votes prove that the key was not acknowledged before; a majority sees to it
+ * that of several adds in a race at most one is told so. They differ when W is more than N needs. */
+static uint32_t least_new(const struct quorum_rule *rule)
+{
+    uint32_t proof = rule->replicas - rule->write + 1;
+    uint32_t majority = rule->replicas / 2 + 1;
+
+    return proof > majority ? proof : majority;
 }
 
 size_t quorum_add(const struct quorum_rule *rule, const struct quorum_votes *votes, size_t nkeys,
@@ -141,7 +155,7 @@ size_t quorum_add(const struct quorum_rule *rule, const struct quorum_votes *vot
 
         add_tally_collect(&tally, rule, votes, word);
         acked = tally_at_least(&tally.acks, rule->write) & mask;
-        was_new = tally_at_least(&tally.says_new, rule->replicas - rule->write + 1) & acked;
+        was_new = tally_at_least(&tally.says_new, least_new(rule)) & acked;
         /* One "new" vote, or one lost to an earlier attempt, leaves the history unsure. */
         was_present = tally_at_least(&tally.says_present, rule->write) &
                       ~tally_at_least(&tally.says_new, 1) & acked;

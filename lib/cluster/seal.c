@@ -70,6 +70,11 @@ enum status cluster_key_parse(struct span text, struct cluster_key *key)
     return status;
 }
 
+enum status cluster_key_read(void *key, struct span text)
+{
+    return cluster_key_parse(text, key);
+}
+
 void seal_mac(const struct cluster_key *key, enum seal_domain domain, struct span content,
               uint8_t mac[SEAL_MAC_BYTES])
 {

@@ -35,6 +35,9 @@ void cluster_key_derive(const uint8_t master[SEAL_KEY_BYTES], struct cluster_key
 /* 64 hexadecimal digits, surrounding blanks allowed; STATUS_MALFORMED else. */
 MUST_USE enum status cluster_key_parse(struct span text, struct cluster_key *key);
 
+/* The same for readers of files: `key` is a struct cluster_key. */
+MUST_USE enum status cluster_key_read(void *key, struct span text);
+
 void seal_mac(const struct cluster_key *key, enum seal_domain domain, struct span content,
               uint8_t mac[SEAL_MAC_BYTES]);
 

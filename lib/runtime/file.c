@@ -1,0 +1,273 @@
+#include "runtime/file.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK_BYTES = 4096, KEY_FILE_MAX_BYTES = 4096, FOLDER_MODE = 0700 };
+
+/* Close without losing the reason of what failed before. */
+static void close_quietly(int descriptor)
+{
+    int reason = errno;
+
+    (void)close(descriptor);
+    errno = reason;
+}
+
+static ssize_t read_chunk(int descriptor, uint8_t chunk[CHUNK_BYTES])
+{
+    ssize_t size;
+
+    do {
+        size = read(descriptor, chunk, CHUNK_BYTES);
+    } while (size < 0 && errno == EINTR);
+    return size;
+}
+
+static enum status read_all(int descriptor, struct buffer *out)
+{
+    uint8_t chunk[CHUNK_BYTES];
+    enum status status = STATUS_OK;
+    ssize_t size = 1;
+
+    while (status == STATUS_OK && size > 0) {
+        size = read_chunk(descriptor, chunk);
+        if (size < 0) {
+            return STATUS_IO;
+        }
+        status = buffer_append(out, span_of(chunk, (size_t)size));
+    }
+    return status;
+}
+
+/* A pipe in the place of a file would hang us: O_NONBLOCK opens it, and then it is refused. */
+static int open_regular(const char *path, struct stat *about)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (descriptor < 0) {
+        return -1;
+    }
+    if (fstat(descriptor, about) != 0) {
+        close_quietly(descriptor);
+        return -1;
+    }
+    if (!S_ISREG(about->st_mode)) {
+        errno = S_ISDIR(about->st_mode) ? EISDIR : EINVAL;
+        close_quietly(descriptor);
+        return -1;
+    }
+    return descriptor;
+}
+
+enum status file_read(const char *path, struct buffer *out)
+{
+    size_t before = out->size;
+    enum status status;
+    struct stat about;
+    int descriptor = open_regular(path, &about);
+
+    if (descriptor < 0) {
+        return STATUS_IO;
+    }
+    status = read_all(descriptor, out);
+    close_quietly(descriptor);
+    if (status != STATUS_OK) {
+        out->size = before;
+    }
+    return status;
+}
+
+static bool write_all(int descriptor, struct span content)
+{
+    while (content.size > 0) {
+        ssize_t size = write(descriptor, content.data, content.size);
+
+        if (size < 0 && errno != EINTR) {
+            return false;
+        }
+        if (size > 0) {
+            content = span_of(content.data + size, content.size - (size_t)size);
+        }
+    }
+    return true;
+}
+
+/* A rename is durable only when the folder that holds the name is. */
+static enum status sync_folder_of(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t size = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    int descriptor;
+    int rc;
+
+    if (size >= sizeof folder) {
+        errno = ENAMETOOLONG;
+        return STATUS_IO;
+    }
+    memcpy(folder, slash == NULL ? "." : path, size > 0 ? size : 1);
+    folder[size > 0 ? size : 1] = '\0';
+    descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return STATUS_IO;
+    }
+    rc = fsync(descriptor);
+    close_quietly(descriptor);
+    return rc == 0 ? STATUS_OK : STATUS_IO;
+}
+
+static bool fill(int descriptor, unsigned mode, struct span content)
+{
+    bool filled = fchmod(descriptor, (mode_t)mode) == 0 && write_all(descriptor, content) &&
+                  fsync(descriptor) == 0;
+
+    close_quietly(descriptor);
+    return filled;
+}
+
+enum status file_write(const char *path, unsigned mode, struct span content)
+{
+    char temporary[PATH_MAX];
+    int size = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    int descriptor;
+    int reason;
+
+    if (size < 0 || (size_t)size >= sizeof temporary) {
+        errno = ENAMETOOLONG;
+        return STATUS_IO;
+    }
+    descriptor = mkostemp(temporary, O_CLOEXEC);
+    if (descriptor < 0) {
+        return STATUS_IO;
+    }
+    if (!fill(descriptor, mode, content) || rename(temporary, path) != 0) {
+        reason = errno;
+        (void)unlink(temporary);
+        errno = reason;
+        return STATUS_IO;
+    }
+    return sync_folder_of(path);
+}
+
+static enum status make_one_folder(const char *path)
+{
+    struct stat about;
+
+    if (mkdir(path, FOLDER_MODE) == 0) {
+        return STATUS_OK;
+    }
+    if (errno != EEXIST || stat(path, &about) != 0) {
+        return STATUS_IO;
+    }
+    if (!S_ISDIR(about.st_mode)) {
+        errno = ENOTDIR;
+        return STATUS_IO;
+    }
+    return STATUS_OK;
+}
+
+enum status file_make_folder(const char *path)
+{
+    char prefix[PATH_MAX];
+    size_t size = strlen(path);
+    enum status status;
+
+    if (size == 0 || size >= sizeof prefix) {
+        errno = size == 0 ? ENOENT : ENAMETOOLONG;
+        return STATUS_IO;
+    }
+    memcpy(prefix, path, size + 1);
+    for (char *slash = strchr(prefix + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        status = make_one_folder(prefix);
+        *slash = '/';
+        if (status != STATUS_OK) {
+            return status;
+        }
+    }
+    return make_one_folder(prefix);
+}
+
+#define KEY_REMEDY "make one with: orbloom keygen FILE"
+
+static enum status refuse_key(const char *path, const char *reason, enum status status)
+{
+    log_line(LOG_ERROR, "cannot use the cluster key file %s: %s", path, reason);
+    return status;
+}
+
+/* Keys leave no copies behind in freed memory. */
+static void wipe(struct buffer *secret)
+{
+    if (secret->data != NULL) {
+        explicit_bzero(secret->data, secret->capacity);
+    }
+    buffer_fini(secret);
+}
+
+static enum status parse_secret(int descriptor, file_parse_fn parse, void *context)
+{
+    enum status status;
+    struct buffer text;
+
+    buffer_init(&text, KEY_FILE_MAX_BYTES);
+    status = read_all(descriptor, &text);
+    if (status == STATUS_OK) {
+        status = parse(context, buffer_span(&text));
+    }
+    wipe(&text);
+    return status;
+}
+
+enum status file_read_secret(const char *path, file_parse_fn parse, void *context)
+{
+    enum status status;
+    struct stat about;
+    char reason[256];
+    int descriptor = open_regular(path, &about);
+
+    if (descriptor < 0) {
+        (void)snprintf(reason, sizeof reason, "%s; " KEY_REMEDY, strerror(errno));
+        return refuse_key(path, reason, STATUS_IO);
+    }
+    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        close_quietly(descriptor);
+        return refuse_key(path, "others than its owner may use it; chmod 600 it", STATUS_INVALID);
+    }
+    status = parse_secret(descriptor, parse, context);
+    close_quietly(descriptor);
+    if (status == STATUS_IO) {
+        return refuse_key(path, strerror(errno), status);
+    }
+    if (status != STATUS_OK) {
+        return refuse_key(path, "it must hold 64 hexadecimal digits; " KEY_REMEDY, status);
+    }
+    return STATUS_OK;
+}
+
+uint64_t file_memory_available(void)
+{
+    char line[256];
+    unsigned long long available_kib = 0;
+    FILE *file = fopen("/proc/meminfo", "re");
+
+    if (file == NULL) {
+        return 0;
+    }
+    while (available_kib == 0 && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "MemAvailable: %llu kB", &available_kib) != 1) {
+            available_kib = 0;
+        }
+    }
+    (void)fclose(file);
+    return (uint64_t)available_kib * 1024;
+}

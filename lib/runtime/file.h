@@ -1,0 +1,31 @@
+/* file.h - whole small files, folders, and the machine's memory.
+ *
+ * Errors:  STATUS_IO (errno tells), STATUS_TOO_LARGE, STATUS_NOMEM.
+ * Threads: any.
+ */
+#ifndef ORBLOOM_RUNTIME_FILE_H
+#define ORBLOOM_RUNTIME_FILE_H
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+/* Append the whole file to `out`, within its maximum. */
+MUST_USE enum status file_read(const char *path, struct buffer *out);
+
+/* Replace the file atomically: temporary, sync, rename, sync of the folder. */
+MUST_USE enum status file_write(const char *path, unsigned mode, struct span content);
+
+/* mkdir -p, mode 0700. */
+MUST_USE enum status file_make_folder(const char *path);
+
+/* Makes something of a file's content, which is wiped afterwards. */
+typedef enum status (*file_parse_fn)(void *context, struct span content);
+
+/* Read the cluster key; logs what is wrong and how to make one. A key file that anyone but its
+ * owner may use is refused: STATUS_INVALID. */
+MUST_USE enum status file_read_secret(const char *path, file_parse_fn parse, void *context);
+
+/* MemAvailable of this machine, in bytes; 0 when unknown. */
+uint64_t file_memory_available(void);
+
+#endif

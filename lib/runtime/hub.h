@@ -1,0 +1,63 @@
+/* hub.h - drives one actor with real sockets, timers and signals.
+ *
+ * One libuv loop; one ZeroMQ ROUTER socket for requests (optional) and one DEALER socket a
+ * link. In each turn everything that has arrived is given to the actor, then its turn() is
+ * called once: so what is ready together leaves together.
+ *
+ *   wake -> drain all sockets (at most HUB_DRAIN_FRAMES each) -> time() if due -> turn()
+ *        -> again while anything arrived -> a slice of work() -> sleep until the next event
+ *
+ * Bounds:  frames longer than max_frame_bytes never reach the actor; routing ids longer than
+ *          PEER_ID_BYTES and multi-part messages are dropped and counted.
+ * Errors:  hub_create: STATUS_IO (address in use, not permitted, malformed: logged with the
+ *          remedy), STATUS_NOMEM.
+ * Owner:   hub_create()'s caller calls hub_destroy(); the actor is borrowed.
+ * Threads: the loop's thread; libzmq has one I/O thread of its own.
+ */
+#ifndef ORBLOOM_RUNTIME_HUB_H
+#define ORBLOOM_RUNTIME_HUB_H
+
+#include "base/actor.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hub;
+
+struct hub_options {
+    const char *listen; /* "tcp://127.0.0.1:7401", ":*" for a free port; NULL: no server socket */
+    uint64_t max_frame_bytes;
+    bool stop_on_signals; /* SIGTERM and SIGINT end hub_run() */
+};
+
+enum { HUB_COUNTER_DROPPED_FRAMES, HUB_COUNTER_DROPPED_SENDS, HUB_NCOUNTERS };
+
+MUST_USE enum status hub_create(const struct hub_options *options, struct hub **out);
+void hub_destroy(struct hub **hub);
+
+/* What the actor acts through; valid until hub_destroy(). */
+const struct effects *hub_effects(struct hub *hub);
+
+/* Where the server socket really listens ("tcp://127.0.0.1:41703"); "" without one. */
+const char *hub_endpoint(const struct hub *hub);
+
+/* Give the hub its actor; once, before running. */
+void hub_attach(struct hub *hub, const struct actor *actor);
+
+/* What happened so far; HUB_COUNTER_... */
+uint64_t hub_counter(const struct hub *hub, unsigned counter);
+
+/* Run until hub_stop() or a signal. */
+void hub_run(struct hub *hub);
+
+/* Run one turn; wait at most `timeout_us` for something to happen. For callers with a loop of
+ * their own, such as the client library. */
+void hub_run_once(struct hub *hub, uint64_t timeout_us);
+
+void hub_stop(struct hub *hub);
+
+/* Monotonic microseconds. */
+uint64_t hub_now_us(void);
+
+#endif

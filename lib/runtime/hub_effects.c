@@ -1,0 +1,154 @@
+#include "runtime/hub_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <zmq.h>
+
+/* Taken over by libzmq, or closed. */
+static enum status send_part(void *zmq, zmq_msg_t *part, int flags)
+{
+    int rc;
+
+    do {
+        rc = zmq_msg_send(part, zmq, ZMQ_DONTWAIT | flags);
+    } while (rc < 0 && errno == EINTR);
+    if (rc < 0) {
+        (void)zmq_msg_close(part);
+        return STATUS_UNAVAILABLE;
+    }
+    return STATUS_OK;
+}
+
+static bool make_part(zmq_msg_t *part, struct span bytes)
+{
+    if (zmq_msg_init_size(part, bytes.size) != 0) {
+        return false;
+    }
+    if (bytes.size > 0) {
+        memcpy(zmq_msg_data(part), bytes.data, bytes.size);
+    }
+    return true;
+}
+
+/* All memory is had before the first part goes: a name without a frame would spoil the next. */
+static enum status send_parts(struct hub_socket *socket, const struct peer *to, struct span frame)
+{
+    zmq_msg_t name;
+    zmq_msg_t body;
+
+    if (!make_part(&body, frame)) {
+        return STATUS_UNAVAILABLE;
+    }
+    if (to != NULL) {
+        if (!make_part(&name, span_of(to->id, to->size)) ||
+            send_part(socket->zmq, &name, ZMQ_SNDMORE) != STATUS_OK) {
+            (void)zmq_msg_close(&body);
+            return STATUS_UNAVAILABLE;
+        }
+    }
+    return send_part(socket->zmq, &body, 0);
+}
+
+static enum status send_frame(struct hub_socket *socket, const struct peer *to, struct span frame)
+{
+    struct hub *hub = socket->hub;
+    enum status status = STATUS_TOO_LARGE; /* The peer would cut the connection. */
+
+    if (frame.size <= hub->max_frame_bytes) {
+        status = send_parts(socket, to, frame);
+        hub_socket_touch(socket);
+    }
+    if (status != STATUS_OK) {
+        hub_count(hub, HUB_COUNTER_DROPPED_SENDS);
+    }
+    return status;
+}
+
+static enum status reply(void *context, const struct peer *to, struct span frame)
+{
+    struct hub *hub = context;
+
+    assert(hub->server != NULL && to->size > 0 && to->size <= sizeof to->id);
+    return send_frame(hub->server, to, frame);
+}
+
+static struct hub_socket **find_link(struct hub *hub, uint32_t link)
+{
+    struct hub_socket **place = &hub->links[link % HUB_MAX_LINKS];
+
+    return link != 0 && *place != NULL && (*place)->link == link ? place : NULL;
+}
+
+/* Numbers go round the table, so a closed link's number comes back only after 2^32 / 2048. */
+static uint32_t free_link(struct hub *hub)
+{
+    uint32_t place = 0;
+
+    while (place < HUB_MAX_LINKS && hub->links[place] != NULL) {
+        place++;
+    }
+    if (place == HUB_MAX_LINKS) {
+        return 0;
+    }
+    hub->link_round = hub->link_round % (UINT32_MAX / HUB_MAX_LINKS - 1) + 1;
+    return hub->link_round * HUB_MAX_LINKS + place;
+}
+
+static uint32_t link_open(void *context, const char *endpoint)
+{
+    struct hub *hub = context;
+    uint32_t link = free_link(hub);
+
+    if (link == 0 ||
+        hub_socket_open(hub, endpoint, link, &hub->links[link % HUB_MAX_LINKS]) != STATUS_OK) {
+        return 0;
+    }
+    return link;
+}
+
+static void link_close(void *context, uint32_t link)
+{
+    struct hub *hub = context;
+    struct hub_socket **place = find_link(hub, link);
+
+    if (place != NULL) {
+        hub_socket_close(place);
+    }
+}
+
+static enum status send_on_link(void *context, uint32_t link, struct span frame)
+{
+    struct hub *hub = context;
+    struct hub_socket **place = find_link(hub, link);
+
+    return place != NULL ? send_frame(*place, NULL, frame) : STATUS_UNAVAILABLE;
+}
+
+static uint64_t draw_random(void *context)
+{
+    uint64_t value;
+    ssize_t size;
+
+    (void)context;
+    do {
+        size = getrandom(&value, sizeof value, 0);
+    } while (size < 0 && errno == EINTR);
+    if (size != (ssize_t)sizeof value) {
+        abort(); /* No kernel that libuv runs on does this; and secrets are made from it. */
+    }
+    return value;
+}
+
+void hub_effects_init(struct hub *hub)
+{
+    hub->effects = (struct effects){
+        .context = hub,
+        .reply = reply,
+        .link_open = link_open,
+        .link_close = link_close,
+        .send = send_on_link,
+        .random = draw_random,
+    };
+}
