@@ -1,0 +1,262 @@
+#include "tests/support/coordinator_stage.h"
+
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OPERATOR_PEER = 900, STATS_PEER = 901, MAX_REPORTS = 16 };
+
+static void note_told(struct coordinator_stage *self, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct coordinator_told *told = &self->told[self->ntold++];
+
+    cr_assert_leq(self->ntold, COORDINATOR_STAGE_MAX);
+    *told = (struct coordinator_told){
+        .correlation = frame->correlation,
+        .status = reply->status,
+        .created = reply->created,
+        .nfilters = reply->nfilters,
+        .nnodes = reply->nnodes,
+    };
+    (void)snprintf(told->message, sizeof told->message, "%s", reply->message);
+}
+
+static void note_synced(struct coordinator_stage *self, const struct sync_reply *reply)
+{
+    self->synced = (struct coordinator_synced){
+        .status = reply->status,
+        .node_id = reply->node_id,
+        .change = reply->change,
+        .ndocuments = reply->ndocuments,
+        .nsecrets = reply->nsecrets,
+    };
+    (void)snprintf(self->synced.message, sizeof self->synced.message, "%s", reply->message);
+}
+
+static void note_fence(struct coordinator_stage *self, const struct fake_sent *sent)
+{
+    const struct fence_request *request = &sent->frame.body.fence_request;
+    unsigned node = 0;
+
+    cr_assert_lt(self->nfences, COORDINATOR_STAGE_MAX);
+    cr_assert_eq(sscanf(self->fake.endpoints[sent->link - 1], "tcp://node-%u:", &node), 1);
+    self->fences[self->nfences++] = (struct coordinator_fence){
+        .node = node,
+        .link = sent->link,
+        .filter_id = request->filter_id,
+        .epoch = request->epoch,
+        .epoch_hash = request->epoch_hash,
+        .document_size = request->document.size,
+    };
+}
+
+static void collect(struct coordinator_stage *self)
+{
+    struct fake_sent sent;
+
+    while (fake_take(&self->fake, &sent)) {
+        if (sent.frame.kind == FRAME_ADMIN_REPLY) {
+            note_told(self, &sent.frame);
+        } else if (sent.frame.kind == FRAME_SYNC_REPLY) {
+            note_synced(self, &sent.frame.body.sync_reply);
+        } else if (sent.frame.kind == FRAME_FENCE_REQUEST) {
+            note_fence(self, &sent);
+        } else if (sent.frame.kind == FRAME_HINT) {
+            self->nhints++;
+        }
+    }
+}
+
+void coordinator_stage_init(struct coordinator_stage *self, struct store *store)
+{
+    struct coordinator_config config = {
+        .name = "coordinator-1",
+        .key = *sample_key(),
+        .max_timeout_us = 60000000,
+        .node_timeout_us = 10000000,
+        .fence_retry_us = 500000,
+    };
+
+    *self = (struct coordinator_stage){.now_us = 1000000};
+    fake_init(&self->fake);
+    cr_assert_eq(coordinator_create(&config, &self->fake.effects, store, &self->coordinator),
+                 STATUS_OK);
+    self->actor = coordinator_actor(self->coordinator);
+}
+
+void coordinator_stage_fini(struct coordinator_stage *self)
+{
+    coordinator_destroy(&self->coordinator);
+    fake_fini(&self->fake);
+}
+
+struct sync_request coordinator_stage_node(uint32_t n)
+{
+    static char names[16][16];
+    static char hosts[16][16];
+    static char endpoints[16][32];
+
+    cr_assert_lt(n, 16);
+    (void)snprintf(names[n], sizeof names[n], "node-%u", n);
+    (void)snprintf(hosts[n], sizeof hosts[n], "host-%u", n);
+    (void)snprintf(endpoints[n], sizeof endpoints[n], "tcp://node-%u:7000", n);
+    return (struct sync_request){
+        .role = SYNC_NODE,
+        .name = names[n],
+        .host = hosts[n],
+        .zone = "zone-1",
+        .endpoint = endpoints[n],
+        .incarnation = SAMPLE_INCARNATION + n,
+        .memory_limit_bytes = UINT64_C(1) << 30,
+    };
+}
+
+struct coordinator_synced coordinator_stage_sync(struct coordinator_stage *self, uint32_t peer,
+                                                 const struct sync_request *request)
+{
+    struct frame frame = {.kind = FRAME_SYNC_REQUEST, .body.sync_request = *request};
+
+    fake_request(&self->actor, self->now_us, peer, &frame);
+    collect(self);
+    return self->synced;
+}
+
+void coordinator_stage_report(struct coordinator_stage *self, uint32_t nnodes, uint64_t filter_id,
+                              uint32_t ngroups, enum replica_state state)
+{
+    cr_assert_leq(ngroups, MAX_REPORTS);
+    for (uint32_t n = 1; n <= nnodes; n++) {
+        struct sync_request request = coordinator_stage_node(n);
+        struct replica_report reports[MAX_REPORTS] = {0};
+
+        for (uint32_t group = 0; group < ngroups; group++) {
+            reports[group].filter_id = filter_id;
+            reports[group].group = group;
+            reports[group].state = state;
+        }
+        request.replicas = reports;
+        request.nreplicas = ngroups;
+        cr_assert_eq(coordinator_stage_sync(self, n, &request).status, STATUS_OK);
+    }
+}
+
+struct admin_request coordinator_stage_create(void)
+{
+    return (struct admin_request){
+        .action = ADMIN_CREATE,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = "urls",
+        .create =
+            {
+                .capacity = 10000,
+                .rate = 0.01,
+                .rule = {.replicas = 3, .write = 2, .read = 2},
+                .hash = HASH_SIPHASH24,
+                .when_unavailable = WHEN_UNAVAILABLE_ERROR,
+                .when_full = WHEN_FULL_REFUSE,
+                .keylog = KEYLOG_ON,
+                .durability = DURABILITY_MEMORY,
+            },
+    };
+}
+
+struct admin_request coordinator_stage_drop(bool confirmed_off)
+{
+    return (struct admin_request){
+        .action = ADMIN_DROP,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = "urls",
+        .confirmed_off = confirmed_off,
+    };
+}
+
+void coordinator_stage_command(struct coordinator_stage *self, uint64_t correlation,
+                               const struct admin_request *request)
+{
+    struct frame frame = {
+        .kind = FRAME_ADMIN_REQUEST, .correlation = correlation, .body.admin_request = *request};
+
+    fake_request(&self->actor, self->now_us, OPERATOR_PEER, &frame);
+    collect(self);
+}
+
+uint64_t coordinator_stage_make_filter(struct coordinator_stage *self)
+{
+    struct admin_request create = coordinator_stage_create();
+    const uint64_t first_id = 1;
+    struct coordinator_told told;
+
+    coordinator_stage_report(self, 3, 0, 0, REPLICA_NONE);
+    coordinator_stage_command(self, 1, &create);
+    coordinator_stage_report(self, 3, first_id, 1, REPLICA_FULL);
+    told = coordinator_stage_told(self);
+    cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
+    cr_assert(told.created);
+    return first_id;
+}
+
+void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us)
+{
+    uint64_t end_us = self->now_us + duration_us;
+
+    for (;;) {
+        uint64_t next_us = self->actor.next_us(self->actor.self);
+
+        if (next_us > end_us) {
+            break;
+        }
+        self->now_us = next_us > self->now_us ? next_us : self->now_us + 1;
+        self->actor.time(self->actor.self, self->now_us);
+        collect(self);
+    }
+    self->now_us = end_us;
+}
+
+void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
+                               enum status status)
+{
+    const struct coordinator_fence *fence = NULL;
+    struct frame frame = {.kind = FRAME_FENCE_REPLY};
+
+    for (size_t i = 0; i < self->nfences; i++) {
+        fence = self->fences[i].node == node ? &self->fences[i] : fence;
+    }
+    cr_assert_not_null(fence, "node %u was not asked for a fence", node);
+    frame.body.fence_reply = (struct fence_reply){
+        .status = status,
+        .filter_id = fence->filter_id,
+        .epoch = fence->epoch,
+        .epoch_hash = fence->epoch_hash,
+        .node_id = node,
+        .incarnation = incarnation,
+    };
+    fake_answer(&self->actor, self->now_us, fence->link, &frame);
+    collect(self);
+}
+
+struct coordinator_told coordinator_stage_told(struct coordinator_stage *self)
+{
+    cr_assert_eq(self->ntold, 1, "%zu answers", self->ntold);
+    self->ntold = 0;
+    return self->told[0];
+}
+
+uint64_t coordinator_stage_counter(struct coordinator_stage *self, const char *name)
+{
+    struct frame frame = {.kind = FRAME_STATS_REQUEST};
+    struct fake_sent sent;
+
+    fake_request(&self->actor, self->now_us, STATS_PEER, &frame);
+    cr_assert(fake_take(&self->fake, &sent));
+    cr_assert_eq(sent.frame.kind, FRAME_STATS_REPLY);
+    for (size_t i = 0; i < sent.frame.body.stats_reply.nvalues; i++) {
+        if (strcmp(sent.frame.body.stats_reply.values[i].name, name) == 0) {
+            return sent.frame.body.stats_reply.values[i].value;
+        }
+    }
+    cr_assert_fail("no counter %s", name);
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* coordinator_stage.h - one coordinator on a stage: nodes report, operators command, the test
+ * answers fences as nodes would. Several stages may share a store.
+ *
+ * Node n is node-n on host-n at tcp://node-n:7000; its incarnation is SAMPLE_INCARNATION + n.
+ */
+#ifndef ORBLOOM_TESTS_SUPPORT_COORDINATOR_STAGE_H
+#define ORBLOOM_TESTS_SUPPORT_COORDINATOR_STAGE_H
+
+#include "coordinator/coordinator.h"
+#include "tests/support/fake_effects.h"
+
+enum { COORDINATOR_STAGE_MAX = 128, COORDINATOR_STAGE_TIMEOUT_MS = 5000 };
+
+struct coordinator_told {
+    uint64_t correlation;
+    enum status status;
+    bool created;
+    char message[CODEC_MAX_TEXT_BYTES + 1];
+    size_t nfilters;
+    size_t nnodes;
+};
+
+/* The answer to a node's or router's sync. */
+struct coordinator_synced {
+    enum status status;
+    uint32_t node_id;
+    uint64_t change;
+    size_t ndocuments;
+    size_t nsecrets;
+    char message[CODEC_MAX_TEXT_BYTES + 1];
+};
+
+/* A fence asked of a node. */
+struct coordinator_fence {
+    uint32_t node;
+    uint32_t link;
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    size_t document_size;
+};
+
+struct coordinator_stage {
+    struct fake_effects fake;
+    struct coordinator *coordinator;
+    struct actor actor;
+    uint64_t now_us;
+    struct coordinator_told told[COORDINATOR_STAGE_MAX];
+    size_t ntold;
+    struct coordinator_fence fences[COORDINATOR_STAGE_MAX];
+    size_t nfences;
+    struct coordinator_synced synced;
+    size_t nhints;
+};
+
+void coordinator_stage_init(struct coordinator_stage *self, struct store *store);
+void coordinator_stage_fini(struct coordinator_stage *self);
+
+/* A request of node n as it would make it; change what matters before sending. */
+struct sync_request coordinator_stage_node(uint32_t n);
+struct coordinator_synced coordinator_stage_sync(struct coordinator_stage *self, uint32_t peer,
+                                                 const struct sync_request *request);
+
+/* Nodes 1 to n report; with a filter, that its `ngroups` groups are in this state there. */
+void coordinator_stage_report(struct coordinator_stage *self, uint32_t nnodes, uint64_t filter_id,
+                              uint32_t ngroups, enum replica_state state);
+
+/* create "urls": capacity 10,000, rate 1 %, N 3, W 2, R 2. */
+struct admin_request coordinator_stage_create(void);
+struct admin_request coordinator_stage_drop(bool confirmed_off);
+void coordinator_stage_command(struct coordinator_stage *self, uint64_t correlation,
+                               const struct admin_request *request);
+
+/* Create a filter of nodes 1 to 3 that all report it ready; its id. */
+uint64_t coordinator_stage_make_filter(struct coordinator_stage *self);
+
+void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us);
+
+/* Node n answers the newest fence asked of it, under this incarnation. */
+void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
+                               enum status status);
+
+/* The only answer told so far, which is then forgotten. */
+struct coordinator_told coordinator_stage_told(struct coordinator_stage *self);
+
+uint64_t coordinator_stage_counter(struct coordinator_stage *self, const char *name);
+
+#endif

@@ -1,0 +1,300 @@
+#include "tests/support/playground.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 512, POLL_MS = 20, LINE_BYTES = 512, OPEN_FOLDERS = 16 };
+
+static void path_of(const struct playground *self, const char *daemon, const char *file,
+                    char path[PATH_BYTES])
+{
+    (void)snprintf(path, PATH_BYTES, "%s/%s/%s", self->dir, daemon, file);
+}
+
+/* export NAME='VALUE' into our own environment. */
+static void take_export(const char *line)
+{
+    char name[LINE_BYTES];
+    char value[LINE_BYTES];
+
+    if (sscanf(line, "export %511[A-Z_]='%511[^']'", name, value) == 2) {
+        cr_assert_eq(setenv(name, value, 1), 0);
+    }
+}
+
+static bool take_environment(const struct playground *self)
+{
+    char path[PATH_BYTES];
+    char *text;
+
+    (void)snprintf(path, sizeof path, "%s/env", self->dir);
+    text = command_read_file(path);
+    if (text == NULL) {
+        return false;
+    }
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        take_export(line);
+    }
+    free(text);
+    return true;
+}
+
+static void learn_daemon(struct playground *self, const char *name)
+{
+    char path[PATH_BYTES];
+    char *text;
+
+    path_of(self, name, "pid", path);
+    text = command_read_file(path);
+    cr_assert_not_null(text, "%s", path);
+    cr_assert_lt(self->ndaemons, PLAYGROUND_MAX);
+    (void)snprintf(self->daemons[self->ndaemons].name, sizeof self->daemons[0].name, "%s", name);
+    self->daemons[self->ndaemons].pid = (pid_t)strtol(text, NULL, 10);
+    cr_assert_gt(self->daemons[self->ndaemons].pid, 1);
+    self->ndaemons++;
+    free(text);
+}
+
+static void learn_daemons(struct playground *self, uint32_t nodes, uint32_t routers)
+{
+    char name[32];
+
+    learn_daemon(self, "coordinator");
+    learn_daemon(self, "router");
+    for (uint32_t i = 2; i <= routers; i++) {
+        (void)snprintf(name, sizeof name, "router-%u", i);
+        learn_daemon(self, name);
+    }
+    for (uint32_t i = 1; i <= nodes; i++) {
+        (void)snprintf(name, sizeof name, "node-%u", i);
+        learn_daemon(self, name);
+    }
+}
+
+void playground_start(struct playground *self, const struct playground_plan *plan)
+{
+    uint32_t nodes = plan->nodes > 0 ? plan->nodes : 3;
+    uint32_t routers = plan->routers > 0 ? plan->routers : 1;
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_START_MS;
+    char nodes_text[16];
+    char routers_text[16];
+    const char *words[] = {"playground",
+                           "--dir",
+                           self->dir,
+                           "--base-port",
+                           "0",
+                           "--nodes",
+                           nodes_text,
+                           "--routers",
+                           routers_text,
+                           "--memory",
+                           plan->memory != NULL ? plan->memory : "1GiB",
+                           NULL};
+
+    *self = (struct playground){.dir = "/tmp/orbloom-test-XXXXXX"};
+    cr_assert_not_null(mkdtemp(self->dir), "%s", strerror(errno));
+    (void)snprintf(nodes_text, sizeof nodes_text, "%u", nodes);
+    (void)snprintf(routers_text, sizeof routers_text, "%u", routers);
+    command_start(&self->process, span_of("", 0), SIGKILL, "orbloom", words);
+    while (!take_environment(self)) {
+        if (command_ended(&self->process, POLL_MS) || command_now_ms() > deadline_ms) {
+            command_finish(&self->process, 0);
+            cr_assert_fail("no cluster: %s%s", self->process.output, self->process.errors);
+        }
+    }
+    learn_daemons(self, nodes, routers);
+}
+
+static size_t find(const struct playground *self, const char *daemon)
+{
+    size_t i = 0;
+
+    while (i < self->ndaemons && strcmp(self->daemons[i].name, daemon) != 0) {
+        i++;
+    }
+    cr_assert_lt(i, self->ndaemons, "no daemon %s", daemon);
+    return i;
+}
+
+static bool runs(pid_t pid)
+{
+    char path[64];
+    char state = 'X';
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) {
+            state = 'X';
+        }
+        (void)fclose(file);
+    }
+    return state != 'X' && state != 'Z';
+}
+
+static void wait_gone(pid_t pid, const char *name)
+{
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+
+    while (runs(pid)) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "%s still runs", name);
+        (void)poll(NULL, 0, POLL_MS);
+    }
+}
+
+void playground_signal(struct playground *self, const char *daemon, int signal)
+{
+    size_t i = find(self, daemon);
+
+    cr_assert_eq(kill(self->daemons[i].pid, signal), 0, "%s: %s", daemon, strerror(errno));
+}
+
+static void reap(struct playground *self, size_t i)
+{
+    struct command *started = self->daemons[i].started;
+
+    if (started != NULL) {
+        command_finish(started, PLAYGROUND_STOP_MS);
+        command_forget(started);
+        free(started);
+        self->daemons[i].started = NULL;
+    }
+}
+
+void playground_kill(struct playground *self, const char *daemon)
+{
+    size_t i = find(self, daemon);
+
+    playground_signal(self, daemon, SIGKILL);
+    wait_gone(self->daemons[i].pid, daemon);
+    reap(self, i);
+}
+
+void playground_restart(struct playground *self, const char *daemon)
+{
+    size_t i = find(self, daemon);
+    char conf[PATH_BYTES];
+    char program[32];
+    const char *words[] = {"--config", conf, NULL};
+
+    cr_assert_not(runs(self->daemons[i].pid), "%s runs", daemon);
+    path_of(self, daemon, "conf", conf);
+    (void)snprintf(program, sizeof program, "orbloom-%.*s", (int)strcspn(daemon, "-"), daemon);
+    self->daemons[i].started = calloc(1, sizeof(struct command));
+    cr_assert_not_null(self->daemons[i].started);
+    command_start(self->daemons[i].started, span_of("", 0), SIGKILL, program, words);
+    self->daemons[i].pid = self->daemons[i].started->pid;
+}
+
+static int remove_one(const char *path, const struct stat *stat, int kind, struct FTW *place)
+{
+    (void)stat;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+void playground_stop(struct playground *self)
+{
+    for (size_t i = 0; i < self->ndaemons; i++) {
+        (void)kill(self->daemons[i].pid, SIGCONT); /* A stopped one could not stop. */
+        if (self->daemons[i].started != NULL) {
+            (void)kill(self->daemons[i].pid, SIGTERM);
+            reap(self, i);
+        }
+    }
+    cr_assert_eq(kill(self->process.pid, SIGTERM), 0);
+    command_finish(&self->process, PLAYGROUND_STOP_MS);
+    cr_assert_eq(self->process.exit_status, 0, "the playground ended with %d: %s%s",
+                 self->process.exit_status, self->process.output, self->process.errors);
+    command_forget(&self->process);
+    for (size_t i = 0; i < self->ndaemons; i++) {
+        cr_assert_not(runs(self->daemons[i].pid), "%s outlives its playground",
+                      self->daemons[i].name);
+    }
+    cr_assert_eq(nftw(self->dir, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+void playground_endpoint(const struct playground *self, const char *daemon,
+                         char endpoint[PLAYGROUND_ENDPOINT_BYTES])
+{
+    char path[PATH_BYTES];
+    char *text;
+    const char *at;
+
+    path_of(self, daemon, "conf", path);
+    text = command_read_file(path);
+    cr_assert_not_null(text, "%s", path);
+    at = strstr(text, "listen = \"");
+    cr_assert_not_null(at);
+    cr_assert_eq(sscanf(at, "listen = \"%255[^\"]\"", endpoint), 1);
+    free(text);
+}
+
+char *playground_log(const struct playground *self, const char *daemon)
+{
+    char path[PATH_BYTES];
+
+    path_of(self, daemon, "log", path);
+    return command_read_file(path);
+}
+
+uint64_t playground_counter(struct playground *self, const char *daemon, const char *counter)
+{
+    char endpoint[PLAYGROUND_ENDPOINT_BYTES];
+    char quoted[80];
+    struct command command;
+    const char *at;
+    uint64_t value;
+
+    playground_endpoint(self, daemon, endpoint);
+    command_run(&command, span_of("", 0), "orbloom", "stats", endpoint, "--json", NULL);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    (void)snprintf(quoted, sizeof quoted, "\"%s\": ", counter);
+    at = strstr(command.output, quoted);
+    cr_assert_not_null(at, "%s has no counter %s", daemon, counter);
+    value = strtoull(at + strlen(quoted), NULL, 10);
+    command_forget(&command);
+    return value;
+}
+
+void playground_wait_counter(struct playground *self, const char *daemon, const char *counter,
+                             uint64_t least)
+{
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+    uint64_t value = playground_counter(self, daemon, counter);
+
+    while (value < least) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "%s of %s is %d, not %d", counter, daemon,
+                     (int)value, (int)least);
+        (void)poll(NULL, 0, POLL_MS);
+        value = playground_counter(self, daemon, counter);
+    }
+}
+
+void playground_wait_status(const char *text)
+{
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
+    bool said = false;
+
+    while (!said) {
+        struct command command;
+
+        command_run(&command, span_of("", 0), "orbloom", "status", NULL);
+        said = strstr(command.output, text) != NULL;
+        cr_assert(said || command_now_ms() < deadline_ms, "status never says %s: %s%s", text,
+                  command.output, command.errors);
+        command_forget(&command);
+        if (!said) {
+            (void)poll(NULL, 0, POLL_MS);
+        }
+    }
+}

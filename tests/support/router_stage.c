@@ -1,0 +1,326 @@
+#include "tests/support/router_stage.h"
+
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATS_PEER = 4000000 };
+
+static const char coordinator_endpoint[] = "tcp://coordinator:7400";
+
+static uint32_t node_of_link(const struct router_stage *self, uint32_t link)
+{
+    unsigned node = 0;
+
+    cr_assert_eq(sscanf(self->fake.endpoints[link - 1], "tcp://node-%u:", &node), 1);
+    return node;
+}
+
+static void note_asked(struct router_stage *self, const struct fake_sent *sent)
+{
+    const struct node_request *request = &sent->frame.body.node_request;
+    struct router_asked *asked = &self->asked[self->nasked++];
+
+    cr_assert_leq(self->nasked, ROUTER_STAGE_MAX);
+    cr_assert_leq(request->nsegments, ROUTER_STAGE_SEGMENTS);
+    *asked = (struct router_asked){
+        .node = node_of_link(self, sent->link),
+        .link = sent->link,
+        .correlation = sent->frame.correlation,
+        .nsegments = request->nsegments,
+    };
+    memcpy(asked->segments, request->segments, request->nsegments * sizeof asked->segments[0]);
+}
+
+static void note_told(struct router_stage *self, const struct fake_sent *sent)
+{
+    struct router_told *told = &self->told[self->ntold++];
+
+    cr_assert_leq(self->ntold, ROUTER_STAGE_MAX);
+    *told = (struct router_told){
+        .peer = sent->peer, .correlation = sent->frame.correlation, .kind = sent->frame.kind};
+    if (sent->frame.kind == FRAME_CLIENT_REPLY) {
+        const struct client_reply *reply = &sent->frame.body.client_reply;
+
+        told->status = reply->status;
+        told->op = reply->op;
+        told->attempt = reply->attempt;
+        told->epoch = reply->epoch;
+        told->count = reply->count;
+        told->present = reply->count > 0 ? reply->present[0] : 0;
+        told->absent = reply->count > 0 ? reply->absent[0] : 0;
+        (void)snprintf(told->message, sizeof told->message, "%s", reply->message);
+    } else if (sent->frame.kind == FRAME_ERROR) {
+        told->status = sent->frame.body.error.status;
+    } else if (sent->frame.kind == FRAME_INFO_REPLY) {
+        told->status = sent->frame.body.info_reply.status;
+    }
+}
+
+static void collect(struct router_stage *self)
+{
+    struct fake_sent sent;
+
+    while (fake_take(&self->fake, &sent)) {
+        if (sent.link == 0) {
+            note_told(self, &sent);
+        } else if (sent.frame.kind == FRAME_NODE_REQUEST) {
+            note_asked(self, &sent);
+        } else if (sent.frame.kind == FRAME_DOCUMENTS) {
+            self->handed[self->nhanded++] = node_of_link(self, sent.link);
+        } else if (sent.frame.kind == FRAME_SYNC_REQUEST) {
+            self->coordinator_link = sent.link;
+            self->sync = sent.frame.correlation;
+            self->nsyncs++;
+        }
+    }
+}
+
+static struct actor start(struct router_stage *self)
+{
+    struct router_config config = {
+        .name = "router-1",
+        .ncoordinators = 1,
+        .key = *sample_key(),
+        .max_inflight_bytes = ROUTER_STAGE_MAX_INFLIGHT,
+        .hedge_us = ROUTER_STAGE_HEDGE_US,
+        .retry_us = ROUTER_STAGE_RETRY_US,
+        .max_timeout_us = 60000000,
+        .sync_interval_us = 1000000,
+    };
+
+    (void)snprintf(config.coordinators[0], sizeof config.coordinators[0], "%s",
+                   coordinator_endpoint);
+    cr_assert_eq(router_create(&config, &self->fake.effects, &self->router), STATUS_OK);
+    return router_actor(self->router);
+}
+
+void router_stage_init(struct router_stage *self, const struct quorum_rule *rule, uint32_t nnodes,
+                       enum when_unavailable when_unavailable)
+{
+    struct buffer nodes;
+    struct span item;
+    struct frame frame = {.kind = FRAME_SYNC_REPLY};
+
+    *self = (struct router_stage){.now_us = 1000000};
+    fake_init(&self->fake);
+    self->actor = start(self);
+    self->actor.time(self->actor.self, self->now_us);
+    collect(self);
+    cr_assert_eq(self->nsyncs, 1);
+    cr_assert_not(router_synced(self->router));
+    sample_node_list(nnodes, 1, sample_key(), &nodes);
+    item = buffer_span(&nodes);
+    frame.correlation = self->sync;
+    frame.body.sync_reply = (struct sync_reply){
+        .message = "", .change = 1, .more = true, .documents = &item, .ndocuments = 1};
+    fake_answer(&self->actor, self->now_us, self->coordinator_link, &frame);
+    buffer_fini(&nodes);
+    sample_document(ROUTER_STAGE_FILTER, "urls", rule, nnodes, &self->document);
+    self->document.when_unavailable = when_unavailable;
+    self->actor.time(self->actor.self, self->now_us);
+    collect(self);
+    router_stage_sync(self, self->sync, true);
+    cr_assert(router_synced(self->router));
+}
+
+void router_stage_fini(struct router_stage *self)
+{
+    router_destroy(&self->router);
+    document_fini(&self->document);
+    fake_fini(&self->fake);
+}
+
+void router_stage_sync(struct router_stage *self, uint64_t sync, bool with_document)
+{
+    uint8_t sealed[SEAL_SECRET_BYTES];
+    struct sealed_secret secret = {.filter_id = self->document.id,
+                                   .sealed = span_of(sealed, sizeof sealed)};
+    struct frame frame = {.kind = FRAME_SYNC_REPLY, .correlation = sync};
+    struct buffer bytes;
+    struct span item;
+
+    sample_sealed_secret(self->document.id, sealed);
+    sample_sign(&self->document, sample_key(), &bytes);
+    item = buffer_span(&bytes);
+    frame.body.sync_reply = (struct sync_reply){
+        .message = "",
+        .change = 1 + self->document.revision,
+        .documents = &item,
+        .ndocuments = with_document,
+        .secrets = &secret,
+        .nsecrets = with_document,
+    };
+    fake_answer(&self->actor, self->now_us, self->coordinator_link, &frame);
+    collect(self);
+    buffer_fini(&bytes);
+}
+
+struct client_request router_stage_request(enum operation operation, uint64_t sequence,
+                                           size_t count)
+{
+    static const char keys[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static uint32_t lengths[sizeof keys];
+
+    cr_assert_lt(count, sizeof keys);
+    for (size_t i = 0; i < count; i++) {
+        lengths[i] = 1;
+    }
+    return (struct client_request){
+        .filter = "urls",
+        .operation = operation,
+        .op = {.session = {11, 12}, .sequence = sequence},
+        .timeout_ms = 5000,
+        .keys = span_of(keys, count),
+        .lengths = lengths,
+        .count = count,
+    };
+}
+
+void router_stage_send(struct router_stage *self, uint32_t peer,
+                       const struct client_request *request)
+{
+    struct frame frame = {.kind = FRAME_CLIENT_REQUEST,
+                          .correlation = request->op.sequence,
+                          .body.client_request = *request};
+
+    fake_request(&self->actor, self->now_us, peer, &frame);
+    collect(self);
+}
+
+void router_stage_pass(struct router_stage *self, uint64_t duration_us)
+{
+    uint64_t end_us = self->now_us + duration_us;
+
+    for (;;) {
+        uint64_t next_us = self->actor.next_us(self->actor.self);
+
+        if (next_us > end_us) {
+            break;
+        }
+        self->now_us = next_us > self->now_us ? next_us : self->now_us;
+        self->actor.time(self->actor.self, self->now_us);
+        self->actor.turn(self->actor.self, self->now_us);
+        collect(self);
+    }
+    self->now_us = end_us;
+}
+
+struct router_asked *router_stage_asked(struct router_stage *self, uint32_t node)
+{
+    for (size_t i = self->nasked; i > 0; i--) {
+        if (self->asked[i - 1].node == node && !self->asked[i - 1].answered) {
+            return &self->asked[i - 1];
+        }
+    }
+    return NULL;
+}
+
+size_t router_stage_open(const struct router_stage *self)
+{
+    size_t open = 0;
+
+    for (size_t i = 0; i < self->nasked; i++) {
+        open += !self->asked[i].answered;
+    }
+    return open;
+}
+
+static enum status refusal_of(char letter)
+{
+    switch (letter) {
+    case 'S':
+        return STATUS_STALE;
+    case 'N':
+        return STATUS_NEED_DOC;
+    case 'R':
+        return STATUS_NOT_READY;
+    case 'F':
+        return STATUS_FULL;
+    case 'C':
+        return STATUS_CONFLICT;
+    case 'O':
+        return STATUS_OVERLOADED;
+    default:
+        return STATUS_OK;
+    }
+}
+
+static void fill_vote(const struct segment *segment, char letter, uint64_t planes[2],
+                      struct segment_reply *reply)
+{
+    uint64_t all = segment->count == 64 ? UINT64_MAX : (UINT64_C(1) << segment->count) - 1;
+
+    cr_assert_leq(segment->count, 64);
+    planes[0] = strchr("pjd", letter) != NULL ? all : 0;
+    planes[1] = strchr("ajieh", letter) != NULL ? all : 0;
+    *reply = (struct segment_reply){
+        .tag = segment->tag,
+        .status = refusal_of(letter),
+        .epoch = segment->epoch + (letter == 'e'),
+        .epoch_hash = segment->epoch_hash + (letter == 'h'),
+        .state = letter == 'j' ? REPLICA_JOINING : REPLICA_FULL,
+        .repeated = letter == 'd',
+        .count = segment->count,
+        .present = &planes[0],
+        .absent = &planes[1],
+    };
+    reply->count = reply->status == STATUS_OK ? segment->count : 0;
+}
+
+void router_stage_vote(struct router_stage *self, uint32_t node, char letter)
+{
+    struct router_asked *asked = router_stage_asked(self, node);
+    struct segment_reply replies[ROUTER_STAGE_SEGMENTS];
+    uint64_t planes[ROUTER_STAGE_SEGMENTS][2];
+    struct frame frame = {.kind = FRAME_NODE_REPLY};
+    struct buffer bytes;
+    struct span item;
+
+    cr_assert_not_null(asked, "node %u was not asked", node);
+    asked->answered = true;
+    sample_sign(&self->document, sample_key(), &bytes);
+    item = buffer_span(&bytes);
+    for (size_t i = 0; i < asked->nsegments; i++) {
+        fill_vote(&asked->segments[i], letter, planes[i], &replies[i]);
+    }
+    frame.correlation = asked->correlation;
+    frame.body.node_reply = (struct node_reply){
+        .node_id = node,
+        .incarnation = SAMPLE_INCARNATION + node + (letter == 'i'),
+        .segments = replies,
+        .nsegments = asked->nsegments,
+        .documents = &item,
+        .ndocuments = letter == 'S',
+    };
+    fake_answer(&self->actor, self->now_us, asked->link, &frame);
+    buffer_fini(&bytes);
+    collect(self);
+}
+
+struct router_told router_stage_told(struct router_stage *self)
+{
+    cr_assert_eq(self->ntold, 1, "%zu answers", self->ntold);
+    self->ntold = 0;
+    return self->told[0];
+}
+
+uint64_t router_stage_counter(struct router_stage *self, const char *name)
+{
+    struct frame frame = {.kind = FRAME_STATS_REQUEST};
+    struct fake_sent sent;
+
+    fake_request(&self->actor, self->now_us, STATS_PEER, &frame);
+    cr_assert(fake_take(&self->fake, &sent));
+    cr_assert_eq(sent.frame.kind, FRAME_STATS_REPLY);
+    for (size_t i = 0; i < sent.frame.body.stats_reply.nvalues; i++) {
+        if (strcmp(sent.frame.body.stats_reply.values[i].name, name) == 0) {
+            return sent.frame.body.stats_reply.values[i].value;
+        }
+    }
+    cr_assert_fail("no counter %s", name);
+    return 0;
+}

@@ -1,0 +1,226 @@
+/* Creating filters: who may be told what, and that two coordinators never disagree. */
+#include "tests/support/coordinator_stage.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct memory_store store;
+static struct coordinator_stage stage;
+static struct coordinator_stage other;
+
+static void open_stage(uint32_t nnodes)
+{
+    memory_store_init(&store);
+    coordinator_stage_init(&stage, &store.store);
+    coordinator_stage_report(&stage, nnodes, 0, 0, REPLICA_NONE);
+}
+
+static void close_stage(void)
+{
+    coordinator_stage_fini(&stage);
+    memory_store_fini(&store);
+}
+
+static struct coordinator_told command(const struct admin_request *request)
+{
+    coordinator_stage_command(&stage, 1, request);
+    return coordinator_stage_told(&stage);
+}
+
+/* It is created only when every replica stands, so that the first add finds it. */
+Test(coordinator_create, answers_when_every_replica_is_ready)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3);
+    coordinator_stage_command(&stage, 77, &create);
+    cr_assert_eq(stage.ntold, 0);
+    cr_assert_geq(stage.nhints, 3, "the nodes are hinted");
+    coordinator_stage_report(&stage, 3, 1, 1, REPLICA_BUILDING);
+    cr_assert_eq(stage.ntold, 0);
+    coordinator_stage_report(&stage, 2, 1, 1, REPLICA_FULL);
+    cr_assert_eq(stage.ntold, 0, "one is missing");
+    coordinator_stage_report(&stage, 3, 1, 1, REPLICA_FULL);
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OK);
+    cr_assert(told.created);
+    cr_assert_eq(told.correlation, 77);
+    cr_assert_eq(coordinator_stage_counter(&stage, "filters_created_total"), 1);
+    close_stage();
+}
+
+Test(coordinator_create, at_the_deadline_it_names_who_is_not_ready)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3);
+    coordinator_stage_command(&stage, 1, &create);
+    coordinator_stage_report(&stage, 2, 1, 1, REPLICA_FULL);
+    coordinator_stage_pass(&stage, 5100000);
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_DEADLINE);
+    cr_assert_not_null(strstr(told.message, "node-3"), "%s", told.message);
+    close_stage();
+}
+
+Test(coordinator_create, the_same_again_is_fine_other_parameters_are_not)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    memory_store_init(&store);
+    coordinator_stage_init(&stage, &store.store);
+    coordinator_stage_make_filter(&stage);
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_OK);
+    cr_assert_not(told.created);
+    create.create.capacity = 20000;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(told.message, "other parameters"), "%s", told.message);
+    create = coordinator_stage_create();
+    create.create.rule.read = 3;
+    cr_assert_eq(command(&create).status, STATUS_EXISTS);
+    cr_assert_eq(coordinator_stage_counter(&stage, "filters_created_total"), 1);
+    close_stage();
+}
+
+Test(coordinator_create, refuses_what_cannot_be_certain_or_served)
+{
+    struct admin_request create;
+    struct coordinator_told told;
+
+    open_stage(3);
+    create = coordinator_stage_create();
+    create.create.rule = (struct quorum_rule){.replicas = 3, .write = 1, .read = 2};
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_INVALID);
+    cr_assert_not_null(strstr(told.message, "W + R > N"), "%s", told.message);
+    create = coordinator_stage_create();
+    create.name = "no blanks";
+    cr_assert_eq(command(&create).status, STATUS_INVALID);
+    create = coordinator_stage_create();
+    create.create.capacity = 0;
+    cr_assert_eq(command(&create).status, STATUS_INVALID);
+    create = coordinator_stage_create();
+    create.create.capacity = UINT64_MAX;
+    cr_assert_eq(command(&create).status, STATUS_INVALID);
+    create = coordinator_stage_create();
+    create.create.rate = 1;
+    cr_assert_eq(command(&create).status, STATUS_INVALID);
+    create = coordinator_stage_create();
+    create.create.durability = DURABILITY_SYNC;
+    cr_assert_eq(command(&create).status, STATUS_INVALID);
+    create = coordinator_stage_create();
+    create.create.when_full = WHEN_FULL_EXPAND;
+    cr_assert_eq(command(&create).status, STATUS_INVALID);
+    close_stage();
+}
+
+Test(coordinator_create, more_replicas_than_nodes_are_unavailable)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(2);
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE);
+    cr_assert_not_null(strstr(told.message, "3 replicas"), "%s", told.message);
+    close_stage();
+}
+
+/* Nodes not heard of for a while, or under another incarnation, take no new replicas. */
+Test(coordinator_create, silent_nodes_take_no_replicas)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    open_stage(4);
+    coordinator_stage_pass(&stage, 9000000);
+    coordinator_stage_report(&stage, 2, 0, 0, REPLICA_NONE);
+    coordinator_stage_pass(&stage, 2000000);
+    cr_assert_eq(command(&create).status, STATUS_UNAVAILABLE);
+    close_stage();
+}
+
+Test(coordinator_create, too_little_memory_is_refused_with_what_is_missing)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3);
+    create.create.capacity = 10000000000;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_NO_SPACE);
+    cr_assert_not_null(strstr(told.message, "lacks"), "%s", told.message);
+    cr_assert_not_null(strstr(told.message, "GiB"), "%s", told.message);
+    cr_assert_eq(coordinator_stage_counter(&stage, "filters_created_total"), 0);
+    close_stage();
+}
+
+static void create_at_other(void *context)
+{
+    const struct admin_request *create = context;
+
+    coordinator_stage_command(&other, 2, create);
+}
+
+/* Two coordinators, one name, at the same time: one filter comes about, and who was second is
+ * told what the first one made. */
+Test(coordinator_create, two_coordinators_never_make_two_filters_of_one_name)
+{
+    struct admin_request mine = coordinator_stage_create();
+    struct admin_request theirs = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3);
+    coordinator_stage_init(&other, &store.store);
+    coordinator_stage_report(&other, 3, 0, 0, REPLICA_NONE);
+    theirs.create.capacity = 20000;
+    store.before_swap = create_at_other;
+    store.context = &theirs;
+    coordinator_stage_command(&stage, 1, &mine);
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_EXISTS, "%s", told.message);
+    cr_assert_eq(coordinator_stage_counter(&stage, "swap_conflicts_total"), 1);
+    cr_assert_eq(coordinator_stage_counter(&stage, "filters_created_total"), 0);
+    cr_assert_eq(coordinator_stage_counter(&other, "filters_created_total"), 1);
+    coordinator_stage_fini(&other);
+    close_stage();
+}
+
+Test(coordinator_create, two_coordinators_agree_when_they_are_asked_the_same)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3);
+    coordinator_stage_init(&other, &store.store);
+    coordinator_stage_report(&other, 3, 0, 0, REPLICA_NONE);
+    store.before_swap = create_at_other;
+    store.context = &create;
+    coordinator_stage_command(&stage, 1, &create);
+    cr_assert_eq(stage.ntold, 0, "it waits for the other one's filter");
+    coordinator_stage_report(&stage, 3, 1, 1, REPLICA_FULL);
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OK);
+    cr_assert_not(told.created, "the other one made it");
+    coordinator_stage_fini(&other);
+    close_stage();
+}
+
+Test(coordinator_create, a_store_that_fails_is_an_error_and_changes_nothing)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    open_stage(3);
+    store.broken = true;
+    cr_assert_eq(command(&create).status, STATUS_IO);
+    cr_assert_gt(coordinator_stage_counter(&stage, "store_errors_total"), 0);
+    store.broken = false;
+    coordinator_stage_make_filter(&stage);
+    close_stage();
+}

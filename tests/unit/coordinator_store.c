@@ -1,0 +1,420 @@
+/* The laws of coordinator/store.h. Every test opens its store through `backend`, so that another
+ * kind of store is held to the same laws by another entry of the table. */
+#include "base/heap.h"
+#include "coordinator/store.h"
+#include "coordinator/store_sqlite.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct backend {
+    const char *name;
+    enum status (*open)(const char *place, struct store **out); /* several handles share a place */
+    void (*close)(struct store **store);
+};
+
+static const struct backend backends[] = {
+    {"sqlite", store_sqlite_open, store_sqlite_close},
+};
+
+enum { NBACKENDS = sizeof backends / sizeof backends[0] };
+
+static char folder[] = "/tmp/orbloom-store-XXXXXX";
+
+static void set_up(void)
+{
+    if (mkdtemp(folder) == NULL) {
+        abort();
+    }
+}
+
+static void tear_down(void)
+{
+    char command[128];
+
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command) != 0) {
+        abort();
+    }
+}
+
+TestSuite(coordinator_store, .init = set_up, .fini = tear_down, .timeout = 120);
+
+static struct store *open_store(const struct backend *backend)
+{
+    struct store *store = NULL;
+    char place[128];
+
+    (void)snprintf(place, sizeof place, "%s/%s", folder, backend->name);
+    cr_assert_eq(backend->open(place, &store), STATUS_OK, "%s", backend->name);
+    return store;
+}
+
+static enum status swap_one(struct store *store, const char *key, uint64_t expected,
+                            const char *value, uint64_t *change)
+{
+    struct store_swap swap = {.key = key, .expected = expected, .value = span_text(value)};
+
+    return store->swap(store->self, &swap, 1, change);
+}
+
+static void expect_value(struct store *store, const char *key, const char *value, uint64_t version)
+{
+    uint64_t found = 0;
+    struct buffer got;
+
+    buffer_init(&got, STORE_MAX_VALUE_BYTES);
+    cr_assert_eq(store->get(store->self, key, &got, &found), STATUS_OK, "%s", key);
+    cr_assert(span_equal(buffer_span(&got), span_text(value)), "%s", key);
+    cr_assert_eq(found, version, "%s", key);
+    buffer_fini(&got);
+}
+
+static void expect_none(struct store *store, const char *key)
+{
+    uint64_t version = 0;
+    struct buffer got;
+
+    buffer_init(&got, STORE_MAX_VALUE_BYTES);
+    cr_assert_eq(store->get(store->self, key, &got, &version), STATUS_NOT_FOUND);
+    cr_assert_eq(got.size, 0);
+    buffer_fini(&got);
+}
+
+static uint64_t change_of(struct store *store)
+{
+    uint64_t change = 99;
+
+    cr_assert_eq(store->change(store->self, &change), STATUS_OK);
+    return change;
+}
+
+/* The law of compare-and-swap, on an absent and on a present key. */
+static void swap_needs_the_version(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    uint64_t change = 99;
+
+    cr_assert_eq(change_of(store), 0);
+    expect_none(store, "filter/1");
+    cr_assert_eq(swap_one(store, "filter/1", 1, "a", &change), STATUS_CONFLICT);
+    cr_assert_eq(change, 99, "untouched by a conflict");
+    expect_none(store, "filter/1");
+    cr_assert_eq(swap_one(store, "filter/1", 0, "a", &change), STATUS_OK);
+    cr_assert_eq(change, 1);
+    expect_value(store, "filter/1", "a", 1);
+    cr_assert_eq(swap_one(store, "filter/1", 0, "b", &change), STATUS_CONFLICT);
+    cr_assert_eq(swap_one(store, "filter/1", 2, "b", &change), STATUS_CONFLICT);
+    expect_value(store, "filter/1", "a", 1);
+    cr_assert_eq(swap_one(store, "filter/1", 1, "", &change), STATUS_OK);
+    cr_assert_eq(change, 2);
+    expect_value(store, "filter/1", "", 2);
+    cr_assert_eq(change_of(store), 2);
+    backend->close(&store);
+    cr_assert_null(store);
+    backend->close(&store);
+}
+
+/* All keys of a swap or none, under one change number; also when the last expectation fails. */
+static void swap_is_all_or_nothing(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    struct store_swap swaps[STORE_MAX_SWAPS];
+    char keys[STORE_MAX_SWAPS][8];
+    uint64_t change = 0;
+
+    for (unsigned i = 0; i < STORE_MAX_SWAPS; i++) {
+        (void)snprintf(keys[i], sizeof keys[i], "k/%u", i);
+        swaps[i] = (struct store_swap){.key = keys[i], .value = span_text("v")};
+    }
+    cr_assert_eq(swap_one(store, "k/7", 0, "old", &change), STATUS_OK);
+    cr_assert_eq(store->swap(store->self, swaps, STORE_MAX_SWAPS, &change), STATUS_CONFLICT);
+    for (unsigned i = 0; i < STORE_MAX_SWAPS - 1; i++) {
+        expect_none(store, keys[i]);
+    }
+    expect_value(store, "k/7", "old", 1);
+    cr_assert_eq(change_of(store), 1);
+    swaps[STORE_MAX_SWAPS - 1].expected = 1;
+    cr_assert_eq(store->swap(store->self, swaps, STORE_MAX_SWAPS, &change), STATUS_OK);
+    cr_assert_eq(change, 2);
+    for (unsigned i = 0; i < STORE_MAX_SWAPS; i++) {
+        expect_value(store, keys[i], "v", 2);
+    }
+    backend->close(&store);
+}
+
+/* Of two handles that expect the same version, one wins; the other sees what it wrote. */
+static void two_handles_agree(const struct backend *backend)
+{
+    struct store *one = open_store(backend);
+    struct store *two = open_store(backend);
+    uint64_t change = 0;
+
+    for (uint64_t version = 0; version < 20; version++) {
+        struct store *first = version % 2 == 0 ? one : two;
+        struct store *second = version % 2 == 0 ? two : one;
+
+        cr_assert_eq(swap_one(first, "k", version, "mine", &change), STATUS_OK);
+        cr_assert_eq(change, version + 1);
+        cr_assert_eq(swap_one(second, "k", version, "yours", &change), STATUS_CONFLICT);
+        expect_value(second, "k", "mine", version + 1);
+        cr_assert_eq(change_of(second), version + 1);
+    }
+    backend->close(&one);
+    backend->close(&two);
+}
+
+enum { RACERS = 4, RACES = 50 };
+
+static uint64_t value_of(struct store *store, const char *key, uint64_t *version)
+{
+    char text[24] = "0";
+    enum status status;
+    struct buffer got;
+
+    *version = 0;
+    buffer_init(&got, sizeof text - 1);
+    status = store->get(store->self, key, &got, version);
+    cr_assert(status == STATUS_OK || status == STATUS_NOT_FOUND);
+    if (got.size > 0) {
+        memcpy(text, got.data, got.size);
+        text[got.size] = '\0';
+    }
+    buffer_fini(&got);
+    return strtoull(text, NULL, 10);
+}
+
+/* Each process adds one RACES times, by compare-and-swap. */
+static int race(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    uint64_t version;
+    uint64_t change;
+    char text[24];
+
+    for (unsigned won = 0; won < RACES;) {
+        enum status status;
+
+        (void)snprintf(text, sizeof text, "%llu",
+                       (unsigned long long)(value_of(store, "sum", &version) + 1));
+        status = swap_one(store, "sum", version, text, &change);
+        if (status == STATUS_OK) {
+            won++;
+        } else if (status != STATUS_CONFLICT) {
+            return 1;
+        }
+    }
+    backend->close(&store);
+    return 0;
+}
+
+/* Processes that race, from the making of the file on, lose no write and win none twice. */
+static void processes_lose_nothing(const struct backend *backend)
+{
+    struct store *store = NULL;
+    pid_t racers[RACERS];
+    uint64_t version = 0;
+    int exit_status = 0;
+
+    for (unsigned i = 0; i < RACERS; i++) {
+        racers[i] = fork();
+        if (racers[i] == 0) {
+            _exit(race(backend));
+        }
+        cr_assert_gt(racers[i], 0);
+    }
+    for (unsigned i = 0; i < RACERS; i++) {
+        cr_assert_eq(waitpid(racers[i], &exit_status, 0), racers[i]);
+        cr_assert(WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0);
+    }
+    store = open_store(backend);
+    cr_assert_eq(value_of(store, "sum", &version), RACERS * RACES);
+    cr_assert_eq(version, RACERS * RACES);
+    cr_assert_eq(change_of(store), RACERS * RACES);
+    backend->close(&store);
+}
+
+struct seen {
+    uint64_t version;
+    unsigned count;
+    unsigned stop_after; /* 0: never */
+    char last[16];
+};
+
+static bool note(void *context, const char *key, uint64_t version, struct span value)
+{
+    struct seen *seen = context;
+
+    cr_assert_geq(version, seen->version, "in order");
+    cr_assert(span_equal(value, span_text("v")));
+    seen->version = version;
+    seen->count++;
+    (void)snprintf(seen->last, sizeof seen->last, "%s", key);
+    return seen->count != seen->stop_after;
+}
+
+/* Everything after a change is told once, in order; a key that moved is told where it is now. */
+static void since_is_complete_and_ordered(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    uint64_t change = 0;
+    char key[16];
+
+    for (unsigned i = 1; i <= 50; i++) {
+        (void)snprintf(key, sizeof key, "k/%02u", i % 10 == 0 ? i : 50 - i);
+        cr_assert_eq(swap_one(store, key, 0, "v", &change), STATUS_OK);
+    }
+    cr_assert_eq(swap_one(store, "k/49", 1, "v", &change), STATUS_OK);
+    cr_assert_eq(change, 51);
+    for (uint64_t since = 0; since <= 52; since++) {
+        struct seen seen = {.version = since + 1};
+        unsigned wanted = since == 0 ? 50 : since <= 51 ? (unsigned)(51 - since) : 0;
+
+        cr_assert_eq(store->since(store->self, since, note, &seen), STATUS_OK);
+        cr_assert_eq(seen.count, wanted, "after %u: %u", (unsigned)since, seen.count);
+        cr_assert_str_eq(seen.last, wanted > 0 ? "k/49" : "");
+    }
+    backend->close(&store);
+}
+
+/* A visitor may stop, and go on later from the version that it has seen. */
+static void since_can_be_resumed(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    struct seen seen = {.stop_after = 3};
+    uint64_t change = 0;
+    char key[16];
+
+    for (unsigned i = 0; i < 10; i++) {
+        (void)snprintf(key, sizeof key, "k/%u", i);
+        cr_assert_eq(swap_one(store, key, 0, "v", &change), STATUS_OK);
+    }
+    cr_assert_eq(store->since(store->self, 0, note, &seen), STATUS_OK);
+    cr_assert_eq(seen.count, 3);
+    cr_assert_eq(seen.version, 3);
+    seen.stop_after = 0;
+    cr_assert_eq(store->since(store->self, seen.version, note, &seen), STATUS_OK);
+    cr_assert_eq(seen.count, 10);
+    seen.count = 0;
+    cr_assert_eq(store->since(store->self, UINT64_MAX, note, &seen), STATUS_OK);
+    cr_assert_eq(seen.count, 0);
+    backend->close(&store);
+}
+
+/* Any bytes, up to the limit, survive; keys differ in case. */
+static void values_are_any_bytes(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    uint8_t *value = heap_alloc(STORE_MAX_VALUE_BYTES, 1);
+    struct store_swap swap = {.key = "big", .value = span_of(value, STORE_MAX_VALUE_BYTES)};
+    uint64_t number = 0;
+    struct buffer got;
+
+    for (size_t i = 0; i < STORE_MAX_VALUE_BYTES; i++) {
+        value[i] = (uint8_t)(i * 31 >> 3);
+    }
+    buffer_init(&got, STORE_MAX_VALUE_BYTES);
+    cr_assert_eq(store->swap(store->self, &swap, 1, &number), STATUS_OK);
+    cr_assert_eq(store->get(store->self, "big", &got, &number), STATUS_OK);
+    cr_assert(span_equal(buffer_span(&got), swap.value));
+    expect_none(store, "BIG");
+    buffer_fini(&got);
+    buffer_init(&got, 10);
+    cr_assert_eq(store->get(store->self, "big", &got, &number), STATUS_TOO_LARGE);
+    buffer_fini(&got);
+    heap_free(value);
+    backend->close(&store);
+}
+
+static void everything_survives_a_reopening(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    uint64_t change = 0;
+
+    cr_assert_eq(swap_one(store, "a", 0, "1", &change), STATUS_OK);
+    cr_assert_eq(swap_one(store, "b", 0, "2", &change), STATUS_OK);
+    cr_assert_eq(swap_one(store, "a", 1, "3", &change), STATUS_OK);
+    backend->close(&store);
+    store = open_store(backend);
+    expect_value(store, "a", "3", 3);
+    expect_value(store, "b", "2", 2);
+    cr_assert_eq(change_of(store), 3);
+    cr_assert_eq(swap_one(store, "c", 0, "4", &change), STATUS_OK);
+    cr_assert_eq(change, 4);
+    backend->close(&store);
+}
+
+/* What a killed process had been told is written, is; the rest of its swap is not half there. */
+static void a_kill_loses_nothing(const struct backend *backend)
+{
+    struct store *store;
+    uint64_t acknowledged = 0;
+    uint64_t version;
+    int pipes[2];
+    pid_t child;
+
+    cr_assert_eq(pipe(pipes), 0);
+    child = fork();
+    if (child == 0) {
+        store = open_store(backend);
+        for (uint64_t version_now = 0;;) {
+            if (swap_one(store, "k", version_now, "v", &version_now) != STATUS_OK ||
+                write(pipes[1], &version_now, sizeof version_now) < 0) {
+                _exit(1);
+            }
+        }
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        cr_assert_eq(read(pipes[0], &acknowledged, sizeof acknowledged),
+                     (ssize_t)sizeof acknowledged);
+    }
+    cr_assert_eq(kill(child, SIGKILL), 0);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    store = open_store(backend);
+    (void)value_of(store, "k", &version);
+    cr_assert_geq(version, acknowledged);
+    cr_assert_eq(change_of(store), version);
+    backend->close(&store);
+}
+
+static void opening_survives_lack_of_memory(const struct backend *backend)
+{
+    enum status status = STATUS_NOMEM;
+    struct store *store = NULL;
+    size_t before = heap_live();
+    char place[128];
+
+    (void)snprintf(place, sizeof place, "%s/%s", folder, backend->name);
+    for (unsigned n = 0; status == STATUS_NOMEM; n++) {
+        heap_fault_after(n);
+        status = backend->open(place, &store);
+        heap_fault_clear();
+        cr_assert((status == STATUS_OK) == (store != NULL));
+        cr_assert_lt(n, 100);
+    }
+    cr_assert_eq(status, STATUS_OK);
+    backend->close(&store);
+    cr_assert_eq(heap_live(), before);
+}
+
+#define LAW(name)                                  \
+    Test(coordinator_store, name)                  \
+    {                                              \
+        for (unsigned i = 0; i < NBACKENDS; i++) { \
+            (name)(&backends[i]);                  \
+        }                                          \
+    }
+
+LAW(swap_needs_the_version)
+LAW(swap_is_all_or_nothing)
+LAW(two_handles_agree)
+LAW(processes_lose_nothing)
+LAW(since_is_complete_and_ordered)
+LAW(since_can_be_resumed)
+LAW(values_are_any_bytes)
+LAW(everything_survives_a_reopening)
+LAW(a_kill_loses_nothing)
+LAW(opening_survives_lack_of_memory)

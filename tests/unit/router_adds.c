@@ -1,0 +1,224 @@
+/* Adds: all slots are asked, W votes of FULL replicas acknowledge, and the verdict says NEW only
+ * where that is proved and PRESENT only where it can't be the add's own doing. */
+#include "tests/support/router_stage.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { CLIENT = 1, KEYS = 3, ALL = (1 << KEYS) - 1, SOON_US = 1000000 };
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static struct router_stage stage;
+
+static void add(uint64_t sequence, uint32_t attempt)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, sequence, KEYS);
+
+    request.attempt = attempt;
+    router_stage_send(&stage, CLIENT, &request);
+}
+
+static void open_and_add(void)
+{
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    add(1, 0);
+    cr_assert_eq(router_stage_open(&stage), 3, "all replicas are asked");
+}
+
+static void expect_told(enum status status, uint64_t present, uint64_t absent)
+{
+    struct router_told told = router_stage_told(&stage);
+
+    cr_assert_eq(told.status, status, "status %s, %s", status_code(told.status), told.message);
+    cr_assert_eq(told.present, present);
+    cr_assert_eq(told.absent, absent);
+}
+
+/* Vote as three letters say, '-' is silence, then let a little time pass: the verdict. */
+static void expect_verdict(const char *letters, enum status status, uint64_t present,
+                           uint64_t absent)
+{
+    for (uint32_t node = 1; node <= 3; node++) {
+        if (letters[node - 1] != '-') {
+            router_stage_vote(&stage, node, letters[node - 1]);
+        }
+    }
+    router_stage_pass(&stage, SOON_US);
+    cr_assert_eq(stage.ntold, 1, "%s: no answer", letters);
+    expect_told(status, present, absent);
+}
+
+Test(router_adds, two_of_three_acknowledge_and_prove_new)
+{
+    open_and_add();
+    router_stage_vote(&stage, 1, 'a');
+    cr_assert_eq(stage.ntold, 0, "one is not enough");
+    router_stage_vote(&stage, 2, 'a');
+    expect_told(STATUS_OK, 0, ALL);
+    cr_assert_eq(router_stage_counter(&stage, "keys_added_total"), KEYS);
+    cr_assert_eq(router_stage_counter(&stage, "inflight_bytes"), 0);
+    router_stage_fini(&stage);
+}
+
+Test(router_adds, verdicts_of_mixed_votes)
+{
+    open_and_add();
+    expect_verdict("pp-", STATUS_OK, ALL, 0);
+    router_stage_fini(&stage);
+    open_and_add();
+    expect_verdict("pa-", STATUS_OK, ALL, ALL);
+    cr_assert_eq(router_stage_counter(&stage, "keys_maybe_new_total"), KEYS);
+    router_stage_fini(&stage);
+    open_and_add();
+    expect_verdict("paa", STATUS_OK, 0, ALL);
+    router_stage_fini(&stage);
+}
+
+/* An unsure verdict waits a moment for the third vote, an answer that is sure does not. */
+Test(router_adds, an_unsure_verdict_waits_for_the_vote_that_may_settle_it)
+{
+    open_and_add();
+    router_stage_vote(&stage, 1, 'p');
+    router_stage_vote(&stage, 2, 'a');
+    cr_assert_eq(stage.ntold, 0);
+    router_stage_vote(&stage, 3, 'a');
+    expect_told(STATUS_OK, 0, ALL);
+    router_stage_fini(&stage);
+}
+
+static void expect_not_acknowledged(const char *letters)
+{
+    open_and_add();
+    for (uint32_t node = 1; node <= 3; node++) {
+        if (letters[node - 1] != '-') {
+            router_stage_vote(&stage, node, letters[node - 1]);
+        }
+    }
+    router_stage_pass(&stage, 5100000);
+    cr_assert_eq(stage.ntold, 1, "%s", letters);
+    expect_told(STATUS_UNAVAILABLE, 0, 0);
+    router_stage_fini(&stage);
+}
+
+Test(router_adds, votes_that_do_not_count_acknowledge_nothing)
+{
+    expect_not_acknowledged("a--");
+    expect_not_acknowledged("aj-");
+    expect_not_acknowledged("ai-");
+    expect_not_acknowledged("ae-");
+    expect_not_acknowledged("ah-");
+    expect_not_acknowledged("aR-");
+    expect_not_acknowledged("aC-");
+    expect_not_acknowledged("jj-");
+    expect_not_acknowledged("a0-");
+}
+
+/* When too few can ever vote that is said at once, not at the deadline. */
+Test(router_adds, replicas_that_all_voted_in_vain_end_the_add_at_once)
+{
+    open_and_add();
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'j');
+    router_stage_vote(&stage, 3, 'i');
+    expect_told(STATUS_UNAVAILABLE, 0, 0);
+    router_stage_fini(&stage);
+}
+
+Test(router_adds, a_full_filter_says_so)
+{
+    struct router_told told;
+
+    open_and_add();
+    router_stage_vote(&stage, 1, 'F');
+    router_stage_vote(&stage, 2, 'F');
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_FULL);
+    cr_assert_not_null(strstr(told.message, "capacity"), "%s", told.message);
+    cr_assert_eq(told.present | told.absent, 0);
+    cr_assert_geq(router_stage_counter(&stage, "full_total"), 2);
+    router_stage_fini(&stage);
+}
+
+/* A second attempt must not take the first one's bits for somebody else's add. */
+Test(router_adds, a_second_attempt_is_never_present)
+{
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    add(1, 1);
+    expect_verdict("pp-", STATUS_OK, ALL, ALL);
+    router_stage_fini(&stage);
+}
+
+/* Nor one that came to this router twice, whatever it says of itself. */
+Test(router_adds, a_sequence_seen_before_is_never_present)
+{
+    open_and_add();
+    expect_verdict("aa-", STATUS_OK, 0, ALL);
+    add(1, 0);
+    expect_verdict("pp-", STATUS_OK, ALL, ALL);
+    add(2, 0);
+    expect_verdict("pp-", STATUS_OK, ALL, 0);
+    router_stage_fini(&stage);
+}
+
+/* Nor one whose batch a node had executed before. */
+Test(router_adds, a_batch_that_nodes_had_before_is_never_present)
+{
+    open_and_add();
+    expect_verdict("dd-", STATUS_OK, ALL, ALL);
+    router_stage_fini(&stage);
+    open_and_add();
+    expect_verdict("dpp", STATUS_OK, ALL, 0);
+    router_stage_fini(&stage);
+}
+
+/* Silence is answered by asking again: the same batch under the same number. */
+Test(router_adds, a_silent_node_is_asked_again_with_the_same_batch)
+{
+    struct batch_id batch;
+
+    open_and_add();
+    batch = router_stage_asked(&stage, 3)->segments[0].batch;
+    stage.nasked = 0;
+    router_stage_pass(&stage, ROUTER_STAGE_RETRY_US + 10000);
+    cr_assert_not_null(router_stage_asked(&stage, 3));
+    cr_assert_eq(router_stage_asked(&stage, 3)->segments[0].batch.boot, batch.boot);
+    cr_assert_eq(router_stage_asked(&stage, 3)->segments[0].batch.number, batch.number);
+    cr_assert_geq(router_stage_counter(&stage, "retries_total"), 3);
+    router_stage_vote(&stage, 3, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    expect_told(STATUS_OK, 0, ALL);
+    router_stage_fini(&stage);
+}
+
+/* Batch numbers of a group are contiguous, as the nodes' memory of them relies on it. */
+Test(router_adds, batches_are_numbered_without_gaps)
+{
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    for (uint64_t sequence = 1; sequence <= 5; sequence++) {
+        add(sequence, 0);
+        cr_assert_eq(router_stage_asked(&stage, 1)->segments[0].batch.number, sequence);
+    }
+    router_stage_fini(&stage);
+}
+
+/* The part of each slot group goes to its nodes, and the verdict comes back in the client's
+ * order. */
+Test(router_adds, a_batch_over_many_groups_is_gathered_in_order)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 40);
+    uint32_t keys = 0;
+
+    router_stage_init(&stage, &rule, 4, WHEN_UNAVAILABLE_ERROR);
+    router_stage_send(&stage, CLIENT, &request);
+    for (size_t i = 0; i < stage.nasked; i++) {
+        for (size_t k = 0; k < stage.asked[i].nsegments; k++) {
+            keys += stage.asked[i].segments[k].count;
+        }
+    }
+    cr_assert_eq(keys, 3 * 40, "each key to three nodes");
+    for (uint32_t node = 1; node <= 4; node++) {
+        router_stage_vote(&stage, node, 'a');
+    }
+    expect_told(STATUS_OK, 0, (UINT64_C(1) << 40) - 1);
+    router_stage_fini(&stage);
+}

@@ -1,0 +1,296 @@
+/* Coalescing, bounds, strangers, and what only shows after a long time or with many nodes. */
+#include "base/heap.h"
+#include "router/router_private.h"
+#include "tests/support/random.h"
+#include "tests/support/router_stage.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { KEYS = 3, ALL = (1 << KEYS) - 1, STRANGER = 9 };
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static struct router_stage stage;
+
+static void open_stage(void)
+{
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+}
+
+/* Hand in a request without a turn: what is ready in one turn leaves together. Memory runs out
+ * after `allocations`. */
+static void receive_failing(uint32_t peer, const struct client_request *request,
+                            unsigned allocations)
+{
+    struct frame frame = {.kind = FRAME_CLIENT_REQUEST, .body.client_request = *request};
+    struct peer from = fake_peer(peer);
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    heap_fault_after(allocations);
+    stage.actor.on_request(stage.actor.self, stage.now_us, &from, buffer_span(&bytes));
+    heap_fault_clear();
+    buffer_fini(&bytes);
+}
+
+static void receive(uint32_t peer, const struct client_request *request)
+{
+    receive_failing(peer, request, UINT32_MAX);
+}
+
+Test(router_bounds, two_requests_of_one_turn_leave_in_one_message_a_node)
+{
+    struct client_request one = router_stage_request(OPERATION_ADD, 1, KEYS);
+    struct client_request two = router_stage_request(OPERATION_ADD, 2, KEYS);
+
+    open_stage();
+    receive(1, &one);
+    receive(2, &two);
+    cr_assert_eq(stage.fake.nframes, stage.fake.ntaken, "nothing leaves before the turn");
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    router_stage_pass(&stage, 0);
+    router_stage_pass(&stage, 10000);
+    cr_assert_eq(router_stage_open(&stage), 3, "one message a node");
+    cr_assert_eq(stage.asked[0].nsegments, 2);
+    cr_assert_eq(router_stage_counter(&stage, "node_requests_total"), 3);
+    cr_assert_eq(router_stage_counter(&stage, "segments_total"), 6);
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    cr_assert_eq(stage.ntold, 2, "both clients are answered");
+    cr_assert_neq(memcmp(&stage.told[0].peer, &stage.told[1].peer, sizeof(struct peer)), 0);
+    router_stage_fini(&stage);
+}
+
+Test(router_bounds, an_empty_key_is_refused)
+{
+    uint32_t lengths[KEYS] = {1, 0, 2};
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, KEYS);
+    struct router_told told;
+
+    open_stage();
+    request.lengths = lengths;
+    router_stage_send(&stage, 1, &request);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_INVALID);
+    cr_assert_not_null(strstr(told.message, "empty"));
+    cr_assert_eq(router_stage_open(&stage), 0);
+    router_stage_fini(&stage);
+}
+
+/* Nothing asked is answered with nothing, over one slot group as over many. */
+Test(router_bounds, an_empty_batch_is_answered)
+{
+    for (uint32_t nnodes = 3; nnodes <= 4; nnodes++) {
+        for (enum operation operation = OPERATION_CHECK; operation <= OPERATION_ADD; operation++) {
+            struct client_request request = router_stage_request(operation, 1, 0);
+            struct router_told told;
+
+            router_stage_init(&stage, &rule, nnodes, WHEN_UNAVAILABLE_ERROR);
+            router_stage_send(&stage, 1, &request);
+            told = router_stage_told(&stage);
+            cr_assert_eq(told.status, STATUS_OK, "%u nodes", nnodes);
+            cr_assert_eq(told.count, 0);
+            router_stage_fini(&stage);
+        }
+    }
+}
+
+/* A bound on bytes in flight, given back with the answers. */
+Test(router_bounds, too_much_in_flight_is_overloaded)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 50);
+    size_t refused_at = 0;
+
+    open_stage();
+    for (uint64_t sequence = 1; refused_at == 0; sequence++) {
+        cr_assert_lt(sequence, 2000, "no bound");
+        request.op.sequence = sequence;
+        stage.nasked = 0;
+        router_stage_send(&stage, 1, &request);
+        refused_at = stage.ntold > 0 ? sequence : 0;
+    }
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_OVERLOADED);
+    cr_assert_eq(router_stage_counter(&stage, "overloaded_total"), 1);
+    cr_assert_gt(router_stage_counter(&stage, "inflight_bytes"), ROUTER_STAGE_MAX_INFLIGHT / 2);
+    stage.fake.deaf = true;
+    stage.actor.time(stage.actor.self, stage.now_us + 60000000);
+    stage.fake.deaf = false;
+    cr_assert_eq(router_stage_counter(&stage, "inflight_bytes"), 0, "all at their deadlines");
+    router_stage_fini(&stage);
+}
+
+Test(router_bounds, refuses_and_counts_garbage_and_answers_no_bad_answers)
+{
+    uint64_t state = 1;
+    uint8_t bytes[200];
+    uint64_t refused;
+
+    open_stage();
+    for (int round = 0; round < 200; round++) {
+        size_t size = random_below(&state, sizeof bytes);
+
+        for (size_t i = 0; i < size; i++) {
+            bytes[i] = (uint8_t)random_next(&state);
+        }
+        fake_request_bytes(&stage.actor, stage.now_us, STRANGER, span_of(bytes, size));
+    }
+    fake_forget(&stage.fake);
+    refused = router_stage_counter(&stage, "malformed_total") +
+              router_stage_counter(&stage, "version_total");
+    cr_assert_eq(refused, 200);
+    fake_request(&stage.actor, stage.now_us, STRANGER,
+                 &(struct frame){.kind = FRAME_HINT, .body.hint = {.change = 1}});
+    fake_request(&stage.actor, stage.now_us, STRANGER,
+                 &(struct frame){.kind = FRAME_STATS_REQUEST, .version = 99});
+    stage.fake.ntaken = stage.fake.nframes;
+    fake_answer(&stage.actor, stage.now_us, stage.coordinator_link,
+                &(struct frame){.kind = FRAME_STATS_REQUEST});
+    cr_assert_eq(stage.fake.ntaken, stage.fake.nframes, "an answer is not answered");
+    cr_assert_eq(router_stage_counter(&stage, "malformed_total") +
+                     router_stage_counter(&stage, "version_total"),
+                 203);
+    router_stage_fini(&stage);
+}
+
+/* Node replies that answer nothing that was asked. */
+Test(router_bounds, invented_tags_are_late_and_change_nothing)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, KEYS);
+    uint64_t state = 3;
+
+    open_stage();
+    router_stage_send(&stage, 1, &request);
+    for (int round = 0; round < 1000; round++) {
+        uint64_t plane = ALL;
+        struct segment_reply reply = {.tag = random_next(&state) >> random_below(&state, 64),
+                                      .epoch = 1,
+                                      .epoch_hash = stage.document.epoch_hash,
+                                      .state = REPLICA_FULL,
+                                      .count = KEYS,
+                                      .present = &plane,
+                                      .absent = &plane};
+        struct frame frame = {.kind = FRAME_NODE_REPLY};
+
+        if (reply.tag == router_stage_asked(&stage, 1)->segments[0].tag) {
+            continue;
+        }
+        frame.body.node_reply = (struct node_reply){
+            .node_id = 9, .segments = &reply, .nsegments = 1};
+        fake_answer(&stage.actor, stage.now_us, router_stage_asked(&stage, 1)->link, &frame);
+    }
+    router_stage_pass(&stage, 0);
+    cr_assert_eq(stage.ntold, 0);
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_OK);
+    router_stage_fini(&stage);
+}
+
+/* Tags hold the low bits of a counter of operations: it wraps, the router must not. */
+Test(router_bounds, goes_on_after_billions_of_operations)
+{
+    open_stage();
+    stage.router->round = (UINT64_C(1) << 33) - 3;
+    for (uint64_t sequence = 1; sequence <= 6; sequence++) {
+        struct client_request request = router_stage_request(OPERATION_ADD, sequence, KEYS);
+
+        router_stage_send(&stage, 1, &request);
+        router_stage_vote(&stage, 1, 'a');
+        router_stage_vote(&stage, 2, 'a');
+        cr_assert_eq(router_stage_told(&stage).status, STATUS_OK, "operation %d", (int)sequence);
+        router_stage_vote(&stage, 3, 'a');
+    }
+    router_stage_fini(&stage);
+}
+
+/* One reply, two segments: the first starts its operation over on nodes never asked before, the
+ * second needs the document. The place that describes the replying node must not move. */
+Test(router_bounds, a_reply_outlives_new_links_made_while_it_is_read)
+{
+    struct segment_reply replies[2];
+    struct frame frame = {.kind = FRAME_NODE_REPLY};
+    struct router_asked *asked;
+    struct buffer bytes;
+    struct span item;
+    struct client_request one = router_stage_request(OPERATION_ADD, 1, KEYS);
+    struct client_request two = router_stage_request(OPERATION_ADD, 2, KEYS);
+
+    router_stage_init(&stage, &rule, 16, WHEN_UNAVAILABLE_ERROR);
+    receive(1, &one);
+    receive(1, &two);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    router_stage_pass(&stage, 6000);
+    asked = &stage.asked[0];
+    cr_assert_geq(asked->nsegments, 2);
+    for (uint32_t group = 0; group < stage.document.content.ngroups; group++) {
+        for (uint32_t slot = 0; slot < 3; slot++) {
+            struct member *member = &stage.document.content.groups[group].slots[slot].current;
+
+            member->node = 17 - member->node;
+            member->incarnation = SAMPLE_INCARNATION + member->node;
+        }
+    }
+    document_epoch_advance(&stage.document);
+    sample_sign(&stage.document, sample_key(), &bytes);
+    item = buffer_span(&bytes);
+    for (size_t i = 0; i < 2; i++) {
+        replies[i] = (struct segment_reply){.tag = asked->segments[i].tag,
+                                            .status = STATUS_NEED_DOC};
+    }
+    frame.body.node_reply = (struct node_reply){.node_id = asked->node,
+                                                .segments = replies,
+                                                .nsegments = 2,
+                                                .documents = &item,
+                                                .ndocuments = 1};
+    fake_answer(&stage.actor, stage.now_us, asked->link, &frame);
+    buffer_fini(&bytes);
+    router_stage_fini(&stage);
+}
+
+Test(router_bounds, creation_survives_the_failure_of_every_allocation)
+{
+    enum status status = STATUS_NOMEM;
+    struct router_config config = {.name = "r", .key = *sample_key()};
+    struct fake_effects fake;
+
+    fake_init(&fake);
+    for (unsigned n = 0; status == STATUS_NOMEM; n++) {
+        struct router *router = NULL;
+        size_t before = heap_live();
+
+        heap_fault_after(n);
+        status = router_create(&config, &fake.effects, &router);
+        heap_fault_clear();
+        cr_assert_eq(router == NULL, status != STATUS_OK);
+        router_destroy(&router);
+        cr_assert_eq(heap_live(), before);
+    }
+    cr_assert_eq(status, STATUS_OK);
+    fake_fini(&fake);
+}
+
+/* At whatever allocation an operation fails: the client is told, nothing leaks, the next works. */
+Test(router_bounds, an_operation_survives_the_failure_of_every_allocation)
+{
+    for (unsigned n = 0; n < 25; n++) {
+        struct client_request request = router_stage_request(OPERATION_ADD, 1, 40);
+
+        router_stage_init(&stage, &rule, 4, WHEN_UNAVAILABLE_ERROR);
+        receive_failing(1, &request, n);
+        stage.actor.turn(stage.actor.self, stage.now_us);
+        router_stage_pass(&stage, 5100000);
+        cr_assert_leq(stage.ntold, 1, "allocation %u", n);
+        stage.ntold = 0;
+        stage.nasked = 0;
+        request.op.sequence = 2;
+        router_stage_send(&stage, 1, &request);
+        for (uint32_t node = 1; node <= 4 && stage.ntold == 0; node++) {
+            router_stage_vote(&stage, node, 'a');
+        }
+        cr_assert_eq(router_stage_told(&stage).status, STATUS_OK, "allocation %u", n);
+        router_stage_fini(&stage);
+        cr_assert_eq(heap_live(), 0, "allocation %u leaks", n);
+    }
+}

@@ -1,0 +1,235 @@
+/* How a router keeps to one epoch: it hands documents on, learns of newer ones, starts over
+ * under them, and asks the store before it calls a filter unknown. */
+#include "tests/support/router_stage.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { CLIENT = 1, KEYS = 3, ALL = (1 << KEYS) - 1 };
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static struct router_stage stage;
+
+static void open_and_ask(enum operation operation)
+{
+    struct client_request request = router_stage_request(operation, 1, KEYS);
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    router_stage_send(&stage, CLIENT, &request);
+}
+
+/* The cluster moves on to the next epoch, without the router. */
+static void move_on(void)
+{
+    document_epoch_advance(&stage.document);
+    stage.document.content.newest_slice = 0;
+    stage.document.content.rule.read = 3;
+}
+
+Test(router_documents, a_node_that_lacks_the_document_is_handed_it_and_asked_again)
+{
+    open_and_ask(OPERATION_ADD);
+    router_stage_vote(&stage, 1, 'N');
+    cr_assert_eq(stage.nhanded, 1);
+    cr_assert_eq(stage.handed[0], 1);
+    cr_assert_not_null(router_stage_asked(&stage, 1), "asked again at once");
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    cr_assert_eq(router_stage_told(&stage).absent, ALL);
+    cr_assert_eq(router_stage_counter(&stage, "need_doc_total"), 1);
+    router_stage_fini(&stage);
+}
+
+/* A node that never has enough of it is not flooded. */
+Test(router_documents, documents_are_handed_a_few_times_only)
+{
+    open_and_ask(OPERATION_ADD);
+    for (int i = 0; i < 10 && router_stage_asked(&stage, 1) != NULL; i++) {
+        router_stage_vote(&stage, 1, 'N');
+    }
+    cr_assert_null(router_stage_asked(&stage, 1));
+    cr_assert_leq(stage.nhanded, 3);
+    router_stage_fini(&stage);
+}
+
+Test(router_documents, stale_starts_the_operation_over_under_the_newer_document)
+{
+    struct router_told told;
+    uint64_t epoch;
+
+    open_and_ask(OPERATION_ADD);
+    epoch = stage.document.epoch;
+    router_stage_vote(&stage, 1, 'a');
+    move_on();
+    router_stage_vote(&stage, 2, 'S');
+    cr_assert_eq(stage.ntold, 0);
+    for (uint32_t node = 1; node <= 3; node++) {
+        cr_assert_eq(router_stage_asked(&stage, node)->segments[0].epoch, epoch + 1);
+    }
+    router_stage_vote(&stage, 1, 'p');
+    cr_assert_eq(stage.ntold, 0, "node 1's first vote is of the former epoch");
+    router_stage_vote(&stage, 2, 'p');
+    router_stage_vote(&stage, 3, 'p');
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_OK);
+    cr_assert_eq(told.epoch, epoch + 1);
+    cr_assert(told.present == ALL && told.absent == ALL, "its own first write may stand");
+    cr_assert_eq(router_stage_counter(&stage, "restarts_total"), 1);
+    cr_assert_eq(router_stage_counter(&stage, "stale_total"), 1);
+    router_stage_fini(&stage);
+}
+
+/* Votes gathered under the former epoch are void: two of one and one of the other are none. */
+Test(router_documents, votes_of_two_epochs_do_not_add_up)
+{
+    open_and_ask(OPERATION_CHECK);
+    move_on();
+    stage.document.content.rule.read = 2;
+    router_stage_vote(&stage, stage.asked[0].node, 'a');
+    router_stage_sync(&stage, stage.sync, true);
+    cr_assert_eq(stage.ntold, 0);
+    cr_assert_eq(router_stage_counter(&stage, "restarts_total"), 1);
+    stage.asked[0].answered = stage.asked[1].answered = true;
+    cr_assert_eq(router_stage_open(&stage), 2, "R replicas are asked anew");
+    router_stage_vote(&stage, stage.asked[2].node, 'a');
+    cr_assert_eq(stage.ntold, 0, "the former vote counted");
+    router_stage_vote(&stage, stage.asked[3].node, 'a');
+    cr_assert_eq(router_stage_told(&stage).absent, ALL);
+    router_stage_fini(&stage);
+}
+
+/* Without the newer document the router fetches it; the old epoch never gets its quorum. */
+Test(router_documents, stale_without_a_document_asks_the_coordinator)
+{
+    size_t nsyncs;
+
+    open_and_ask(OPERATION_ADD);
+    nsyncs = stage.nsyncs;
+    stage.document.revision = 1;
+    router_stage_vote(&stage, 1, 'S'); /* with a document that the router has */
+    router_stage_pass(&stage, 1000);
+    cr_assert_eq(stage.nsyncs, nsyncs + 1);
+    router_stage_fini(&stage);
+}
+
+Test(router_documents, a_filter_dropped_meanwhile_tells_the_client_to_retry)
+{
+    struct router_told told;
+
+    open_and_ask(OPERATION_ADD);
+    document_epoch_advance(&stage.document);
+    stage.document.content.state = FILTER_DROPPING;
+    router_stage_vote(&stage, 1, 'S');
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_STALE);
+    cr_assert_eq(told.op.sequence, 1);
+    cr_assert_eq(told.count, 0, "nothing is acknowledged");
+    router_stage_fini(&stage);
+}
+
+static void ask_unknown(void)
+{
+    struct client_request request = router_stage_request(OPERATION_CHECK, 9, KEYS);
+
+    request.filter = "nobody";
+    router_stage_send(&stage, CLIENT, &request);
+}
+
+/* An answer of the coordinator to a question asked before the request came proves nothing. */
+Test(router_documents, unknown_is_said_only_after_a_read_that_began_after_the_request)
+{
+    struct router_told told;
+    uint64_t before;
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    router_stage_pass(&stage, 1000000);
+    before = stage.sync;
+    ask_unknown();
+    cr_assert_eq(stage.ntold, 0);
+    router_stage_sync(&stage, before, false);
+    cr_assert_eq(stage.ntold, 0, "that one was under way already");
+    router_stage_pass(&stage, 1000);
+    cr_assert_gt(stage.sync, before, "a fresh question is asked at once");
+    router_stage_sync(&stage, stage.sync, false);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_NOT_FOUND);
+    cr_assert_not_null(strstr(told.message, "nobody"));
+    cr_assert_eq(router_stage_counter(&stage, "unknown_filters_total"), 1);
+    router_stage_fini(&stage);
+}
+
+/* And what the fresh read brings is served. */
+Test(router_documents, a_filter_created_meanwhile_is_served)
+{
+    struct client_request request = router_stage_request(OPERATION_CHECK, 9, KEYS);
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    request.filter = "fresh";
+    router_stage_send(&stage, CLIENT, &request);
+    router_stage_pass(&stage, 1000);
+    document_fini(&stage.document);
+    sample_document(6, "fresh", &rule, 3, &stage.document);
+    router_stage_sync(&stage, stage.sync, true);
+    cr_assert_eq(router_stage_open(&stage), 2);
+    router_stage_vote(&stage, stage.asked[0].node, 'a');
+    router_stage_vote(&stage, stage.asked[1].node, 'a');
+    cr_assert_eq(router_stage_told(&stage).absent, ALL);
+    router_stage_fini(&stage);
+}
+
+Test(router_documents, without_a_coordinator_an_unknown_filter_is_unavailable)
+{
+    struct router_told told;
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    ask_unknown();
+    router_stage_pass(&stage, 5100000);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE);
+    cr_assert_not_null(strstr(told.message, "coordinator"));
+    router_stage_fini(&stage);
+}
+
+Test(router_documents, a_forged_document_changes_nothing)
+{
+    struct filter_document forged;
+    struct buffer bytes;
+    struct span item;
+    struct frame frame = {.kind = FRAME_NODE_REPLY};
+
+    open_and_ask(OPERATION_ADD);
+    sample_document(ROUTER_STAGE_FILTER, "urls", &rule, 3, &forged);
+    forged.revision = UINT64_MAX;
+    forged.epoch = UINT64_MAX;
+    sample_sign(&forged, sample_foreign_key(), &bytes);
+    item = buffer_span(&bytes);
+    frame.body.node_reply = (struct node_reply){.node_id = 1, .documents = &item, .ndocuments = 1};
+    fake_answer(&stage.actor, stage.now_us, router_stage_asked(&stage, 1)->link, &frame);
+    cr_assert_eq(router_stage_counter(&stage, "documents_refused_total"), 1);
+    cr_assert_eq(router_stage_counter(&stage, "restarts_total"), 0);
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_OK);
+    document_fini(&forged);
+    buffer_fini(&bytes);
+    router_stage_fini(&stage);
+}
+
+/* Two valid documents under one number: neither may be right, so neither is served. */
+Test(router_documents, a_filter_in_conflict_is_not_served)
+{
+    struct client_request request = router_stage_request(OPERATION_CHECK, 2, KEYS);
+
+    open_and_ask(OPERATION_ADD);
+    document_epoch_advance(&stage.document);
+    stage.document.revision = 1;
+    stage.document.epoch = 1;
+    stage.document.content.rule.read = 3;
+    router_stage_sync(&stage, stage.sync, true);
+    router_stage_vote(&stage, 1, 'a');
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_CONFLICT, "the one under way");
+    router_stage_send(&stage, CLIENT, &request);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_CONFLICT, "a new one");
+    router_stage_fini(&stage);
+}

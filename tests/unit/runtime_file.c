@@ -1,0 +1,193 @@
+/* Files: whole or not at all, bounded, and a cluster key that only its owner may use. */
+#include "base/heap.h"
+#include "cluster/seal.h"
+#include "runtime/file.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static void set_up(void)
+{
+    (void)snprintf(folder, sizeof folder, "/tmp/orbloom-file-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        abort();
+    }
+}
+
+static void tear_down(void)
+{
+    char command[128];
+
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command) != 0) {
+        abort();
+    }
+}
+
+TestSuite(runtime_file, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static const char *in_folder(const char *name)
+{
+    static char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static unsigned count_files(void)
+{
+    DIR *open = opendir(folder);
+    unsigned count = 0;
+
+    cr_assert_not_null(open);
+    while (readdir(open) != NULL) {
+        count++;
+    }
+    cr_assert_eq(closedir(open), 0);
+    return count - 2; /* "." and ".." */
+}
+
+/* What is written is read back, whatever bytes; a second write replaces it, and the mode. */
+Test(runtime_file, what_was_written_is_read_back)
+{
+    static uint8_t content[100000];
+    const char *path = in_folder("a");
+    struct buffer read;
+    struct stat about;
+
+    for (size_t i = 0; i < sizeof content; i++) {
+        content[i] = (uint8_t)(i * 7);
+    }
+    buffer_init(&read, 1 << 20);
+    cr_assert_eq(file_write(path, 0644, span_text("old")), STATUS_OK);
+    cr_assert_eq(file_write(path, 0600, span_of(content, sizeof content)), STATUS_OK);
+    cr_assert_eq(file_read(path, &read), STATUS_OK);
+    cr_assert(span_equal(buffer_span(&read), span_of(content, sizeof content)));
+    cr_assert_eq(stat(path, &about), 0);
+    cr_assert_eq(about.st_mode & 07777, 0600);
+    cr_assert_eq(file_read(path, &read), STATUS_OK, "it appends");
+    cr_assert_eq(read.size, 2 * sizeof content);
+    cr_assert_eq(count_files(), 1, "no temporary file is left");
+    buffer_fini(&read);
+}
+
+/* A file longer than the buffer's maximum leaves the buffer as it was. */
+Test(runtime_file, a_file_that_is_too_long_is_refused)
+{
+    const char *path = in_folder("a");
+    struct buffer read;
+
+    buffer_init(&read, 10);
+    cr_assert_eq(buffer_append(&read, span_text("12345")), STATUS_OK);
+    cr_assert_eq(file_write(path, 0600, span_text("123456")), STATUS_OK);
+    cr_assert_eq(file_read(path, &read), STATUS_TOO_LARGE);
+    cr_assert_eq(read.size, 5);
+    cr_assert_eq(file_write(path, 0600, span_text("12345")), STATUS_OK);
+    cr_assert_eq(file_read(path, &read), STATUS_OK);
+    cr_assert_eq(read.size, 10);
+    buffer_fini(&read);
+}
+
+/* What is no plain file is refused, and never waited for. */
+Test(runtime_file, only_plain_files_are_read)
+{
+    struct buffer read;
+
+    buffer_init(&read, 10);
+    cr_assert_eq(file_read(in_folder("none"), &read), STATUS_IO);
+    cr_assert_eq(errno, ENOENT);
+    cr_assert_eq(file_read(folder, &read), STATUS_IO);
+    cr_assert_eq(errno, EISDIR);
+    cr_assert_eq(mkfifo(in_folder("pipe"), 0600), 0);
+    cr_assert_eq(file_read(in_folder("pipe"), &read), STATUS_IO);
+    buffer_fini(&read);
+}
+
+/* A write that fails leaves what was there, and nothing else. */
+Test(runtime_file, a_failed_write_changes_nothing)
+{
+    cr_assert_eq(file_write(in_folder("none/a"), 0600, span_text("x")), STATUS_IO);
+    cr_assert_eq(errno, ENOENT);
+    cr_assert_eq(mkdir(in_folder("a"), 0700), 0);
+    cr_assert_eq(file_write(in_folder("a"), 0600, span_text("x")), STATUS_IO);
+    cr_assert_eq(errno, EISDIR);
+    cr_assert_eq(count_files(), 1);
+}
+
+Test(runtime_file, folders_are_made_with_their_parents)
+{
+    struct stat about;
+
+    cr_assert_eq(file_make_folder(in_folder("a/b/c/")), STATUS_OK);
+    cr_assert_eq(file_make_folder(in_folder("a/b/c")), STATUS_OK, "again is fine");
+    cr_assert_eq(stat(in_folder("a/b/c"), &about), 0);
+    cr_assert_eq(about.st_mode & 07777, 0700);
+    cr_assert_eq(file_write(in_folder("file"), 0600, span_text("x")), STATUS_OK);
+    cr_assert_eq(file_make_folder(in_folder("file")), STATUS_IO);
+    cr_assert_eq(errno, ENOTDIR);
+    cr_assert_eq(file_make_folder(in_folder("file/b")), STATUS_IO);
+    cr_assert_eq(file_make_folder(""), STATUS_IO);
+}
+
+#define HEX "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+
+Test(runtime_file, a_cluster_key_is_64_hexadecimal_digits)
+{
+    const char *path = in_folder("key");
+    struct cluster_key key = {.mac = {0}};
+    struct cluster_key again = {.mac = {0}};
+
+    cr_assert_eq(file_write(path, 0600, span_text(HEX "\n")), STATUS_OK);
+    cr_assert_eq(file_read_secret(path, cluster_key_read, &key), STATUS_OK);
+    cr_assert_eq(file_write(path, 0400, span_text(HEX)), STATUS_OK);
+    cr_assert_eq(file_read_secret(path, cluster_key_read, &again), STATUS_OK);
+    cr_assert_arr_eq(key.mac, again.mac, sizeof key.mac);
+    cr_assert_eq(file_write(path, 0600, span_text("")), STATUS_OK);
+    cr_assert_eq(file_read_secret(path, cluster_key_read, &key), STATUS_MALFORMED);
+    cr_assert_eq(file_write(path, 0600, span_text("x" HEX)), STATUS_OK);
+    cr_assert_eq(file_read_secret(path, cluster_key_read, &key), STATUS_MALFORMED);
+    cr_assert_eq(file_read_secret(in_folder("none"), cluster_key_read, &key), STATUS_IO);
+}
+
+/* A key that others may use is no secret. */
+Test(runtime_file, a_cluster_key_of_others_is_refused)
+{
+    static const unsigned modes[] = {0604, 0640, 0660, 0602, 0644, 0777};
+    struct cluster_key key;
+
+    for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        cr_assert_eq(file_write(in_folder("key"), modes[i], span_text(HEX)), STATUS_OK);
+        cr_assert_eq(file_read_secret(in_folder("key"), cluster_key_read, &key), STATUS_INVALID,
+                     "%o", modes[i]);
+    }
+}
+
+Test(runtime_file, this_machine_has_memory)
+{
+    cr_assert_gt(file_memory_available(), 1 << 20);
+}
+
+/* Every allocation fails once; nothing is left behind. */
+Test(runtime_file, reading_survives_lack_of_memory)
+{
+    enum status status = STATUS_NOMEM;
+    size_t before = heap_live();
+    struct cluster_key key;
+
+    cr_assert_eq(file_write(in_folder("key"), 0600, span_text(HEX)), STATUS_OK);
+    for (unsigned n = 0; status == STATUS_NOMEM; n++) {
+        heap_fault_after(n);
+        status = file_read_secret(in_folder("key"), cluster_key_read, &key);
+        heap_fault_clear();
+        cr_assert_lt(n, 10);
+    }
+    cr_assert_eq(status, STATUS_OK);
+    cr_assert_eq(heap_live(), before);
+}
