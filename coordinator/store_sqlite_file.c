@@ -96,7 +96,8 @@ static enum status make_file(const char *path)
     return STATUS_OK;
 }
 
-/* Is what is there ours? An empty file is; it gets its tables. */
+/* Is what is there ours? An empty file is; it gets its tables. Inside a transaction: another
+ * process may be making them between two of the questions. */
 static enum status check_format(const char *path, sqlite3 *connection, bool *empty)
 {
     int64_t application = 0;
@@ -122,22 +123,29 @@ static enum status check_format(const char *path, sqlite3 *connection, bool *emp
     return STATUS_OK;
 }
 
-/* Of two processes that find it empty, one makes the tables. */
 static enum status make_tables(const char *path, sqlite3 *connection)
 {
-    enum status status;
-    bool empty = true;
-
-    if (sqlite3_exec(connection, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
-        return store_sqlite_file_refuse(path, connection, "write");
+    if (sqlite3_exec(connection, schema, NULL, NULL, NULL) != SQLITE_OK) {
+        return store_sqlite_file_refuse(path, connection, "make tables");
     }
-    status = check_format(path, connection, &empty);
-    if (status == STATUS_OK && empty &&
-        sqlite3_exec(connection, schema, NULL, NULL, NULL) != SQLITE_OK) {
-        status = store_sqlite_file_refuse(path, connection, "make tables");
+    return STATUS_OK;
+}
+
+/* Check the format; with `make`, as the only writer, also make what is missing. */
+static enum status inspect(const char *path, sqlite3 *connection, bool make, bool *empty)
+{
+    const char *begin = make ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED";
+    enum status status;
+
+    if (sqlite3_exec(connection, begin, NULL, NULL, NULL) != SQLITE_OK) {
+        return store_sqlite_file_refuse(path, connection, "lock");
+    }
+    status = check_format(path, connection, empty);
+    if (status == STATUS_OK && make && *empty) {
+        status = make_tables(path, connection);
     }
     if (status == STATUS_OK && sqlite3_exec(connection, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
-        status = store_sqlite_file_refuse(path, connection, "make tables");
+        status = store_sqlite_file_refuse(path, connection, "write");
     }
     if (status != STATUS_OK) {
         (void)sqlite3_exec(connection, "ROLLBACK", NULL, NULL, NULL);
@@ -198,12 +206,12 @@ enum status store_sqlite_file_open(const char *path, sqlite3 **connection)
     if (sqlite3_db_readonly(*connection, "main") != 0) {
         return refuse(path, "write", "it is read-only", SQLITE_READONLY);
     }
-    status = check_format(path, *connection, &empty);
+    status = inspect(path, *connection, false, &empty); /* Before anything is changed. */
     if (status == STATUS_OK) {
         status = set_durable(path, *connection);
     }
     if (status == STATUS_OK && empty) {
-        status = make_tables(path, *connection);
+        status = inspect(path, *connection, true, &empty);
     }
     if (status == STATUS_OK) {
         status = check_pages(path, *connection);

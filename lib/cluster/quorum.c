@@ -130,7 +130,7 @@ static void add_tally_collect(struct add_tally *self, const struct quorum_rule *
 }
 
 /* N - W + 1 "new" votes prove that the key was not acknowledged before; a majority sees to it
- * that of several adds in a race at most one is told so. They differ when W is more than N needs. */
+ * that at most one of several adds in a race is told so. A large W makes the first the smaller. */
 static uint32_t least_new(const struct quorum_rule *rule)
 {
     uint32_t proof = rule->replicas - rule->write + 1;

@@ -101,7 +101,8 @@ static void expect_add(const struct election *self, uint64_t seed)
     for (size_t key = 0; key < self->nkeys; key++) {
         struct count count = count_key(self, key);
         bool acked = count.present + count.absent >= rule->write;
-        bool is_new = acked && count.absent >= rule->replicas - rule->write + 1;
+        bool is_new = acked && count.absent >= rule->replicas - rule->write + 1 &&
+                      2 * count.absent > rule->replicas;
         bool is_old = acked && count.absent == 0 && count.present_untainted >= rule->write;
 
         cr_assert(bit(present, key) == (acked && !is_new) && bit(absent, key) == (acked && !is_old),

@@ -1,96 +1,8 @@
-/* The laws of coordinator/store.h. Every test opens its store through `backend`, so that another
- * kind of store is held to the same laws by another entry of the table. */
+/* The laws of coordinator/store.h for one process. */
 #include "base/heap.h"
-#include "coordinator/store.h"
-#include "coordinator/store_sqlite.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-struct backend {
-    const char *name;
-    enum status (*open)(const char *place, struct store **out); /* several handles share a place */
-    void (*close)(struct store **store);
-};
-
-static const struct backend backends[] = {
-    {"sqlite", store_sqlite_open, store_sqlite_close},
-};
-
-enum { NBACKENDS = sizeof backends / sizeof backends[0] };
-
-static char folder[] = "/tmp/orbloom-store-XXXXXX";
-
-static void set_up(void)
-{
-    if (mkdtemp(folder) == NULL) {
-        abort();
-    }
-}
-
-static void tear_down(void)
-{
-    char command[128];
-
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command) != 0) {
-        abort();
-    }
-}
+#include "coordinator_store_backends.h"
 
 TestSuite(coordinator_store, .init = set_up, .fini = tear_down, .timeout = 120);
-
-static struct store *open_store(const struct backend *backend)
-{
-    struct store *store = NULL;
-    char place[128];
-
-    (void)snprintf(place, sizeof place, "%s/%s", folder, backend->name);
-    cr_assert_eq(backend->open(place, &store), STATUS_OK, "%s", backend->name);
-    return store;
-}
-
-static enum status swap_one(struct store *store, const char *key, uint64_t expected,
-                            const char *value, uint64_t *change)
-{
-    struct store_swap swap = {.key = key, .expected = expected, .value = span_text(value)};
-
-    return store->swap(store->self, &swap, 1, change);
-}
-
-static void expect_value(struct store *store, const char *key, const char *value, uint64_t version)
-{
-    uint64_t found = 0;
-    struct buffer got;
-
-    buffer_init(&got, STORE_MAX_VALUE_BYTES);
-    cr_assert_eq(store->get(store->self, key, &got, &found), STATUS_OK, "%s", key);
-    cr_assert(span_equal(buffer_span(&got), span_text(value)), "%s", key);
-    cr_assert_eq(found, version, "%s", key);
-    buffer_fini(&got);
-}
-
-static void expect_none(struct store *store, const char *key)
-{
-    uint64_t version = 0;
-    struct buffer got;
-
-    buffer_init(&got, STORE_MAX_VALUE_BYTES);
-    cr_assert_eq(store->get(store->self, key, &got, &version), STATUS_NOT_FOUND);
-    cr_assert_eq(got.size, 0);
-    buffer_fini(&got);
-}
-
-static uint64_t change_of(struct store *store)
-{
-    uint64_t change = 99;
-
-    cr_assert_eq(store->change(store->self, &change), STATUS_OK);
-    return change;
-}
 
 /* The law of compare-and-swap, on an absent and on a present key. */
 static void swap_needs_the_version(const struct backend *backend)
@@ -165,76 +77,6 @@ static void two_handles_agree(const struct backend *backend)
     }
     backend->close(&one);
     backend->close(&two);
-}
-
-enum { RACERS = 4, RACES = 50 };
-
-static uint64_t value_of(struct store *store, const char *key, uint64_t *version)
-{
-    char text[24] = "0";
-    enum status status;
-    struct buffer got;
-
-    *version = 0;
-    buffer_init(&got, sizeof text - 1);
-    status = store->get(store->self, key, &got, version);
-    cr_assert(status == STATUS_OK || status == STATUS_NOT_FOUND);
-    if (got.size > 0) {
-        memcpy(text, got.data, got.size);
-        text[got.size] = '\0';
-    }
-    buffer_fini(&got);
-    return strtoull(text, NULL, 10);
-}
-
-/* Each process adds one RACES times, by compare-and-swap. */
-static int race(const struct backend *backend)
-{
-    struct store *store = open_store(backend);
-    uint64_t version;
-    uint64_t change;
-    char text[24];
-
-    for (unsigned won = 0; won < RACES;) {
-        enum status status;
-
-        (void)snprintf(text, sizeof text, "%llu",
-                       (unsigned long long)(value_of(store, "sum", &version) + 1));
-        status = swap_one(store, "sum", version, text, &change);
-        if (status == STATUS_OK) {
-            won++;
-        } else if (status != STATUS_CONFLICT) {
-            return 1;
-        }
-    }
-    backend->close(&store);
-    return 0;
-}
-
-/* Processes that race, from the making of the file on, lose no write and win none twice. */
-static void processes_lose_nothing(const struct backend *backend)
-{
-    struct store *store = NULL;
-    pid_t racers[RACERS];
-    uint64_t version = 0;
-    int exit_status = 0;
-
-    for (unsigned i = 0; i < RACERS; i++) {
-        racers[i] = fork();
-        if (racers[i] == 0) {
-            _exit(race(backend));
-        }
-        cr_assert_gt(racers[i], 0);
-    }
-    for (unsigned i = 0; i < RACERS; i++) {
-        cr_assert_eq(waitpid(racers[i], &exit_status, 0), racers[i]);
-        cr_assert(WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0);
-    }
-    store = open_store(backend);
-    cr_assert_eq(value_of(store, "sum", &version), RACERS * RACES);
-    cr_assert_eq(version, RACERS * RACES);
-    cr_assert_eq(change_of(store), RACERS * RACES);
-    backend->close(&store);
 }
 
 struct seen {
@@ -347,50 +189,15 @@ static void everything_survives_a_reopening(const struct backend *backend)
     backend->close(&store);
 }
 
-/* What a killed process had been told is written, is; the rest of its swap is not half there. */
-static void a_kill_loses_nothing(const struct backend *backend)
-{
-    struct store *store;
-    uint64_t acknowledged = 0;
-    uint64_t version;
-    int pipes[2];
-    pid_t child;
-
-    cr_assert_eq(pipe(pipes), 0);
-    child = fork();
-    if (child == 0) {
-        store = open_store(backend);
-        for (uint64_t version_now = 0;;) {
-            if (swap_one(store, "k", version_now, "v", &version_now) != STATUS_OK ||
-                write(pipes[1], &version_now, sizeof version_now) < 0) {
-                _exit(1);
-            }
-        }
-    }
-    for (unsigned i = 0; i < 20; i++) {
-        cr_assert_eq(read(pipes[0], &acknowledged, sizeof acknowledged),
-                     (ssize_t)sizeof acknowledged);
-    }
-    cr_assert_eq(kill(child, SIGKILL), 0);
-    cr_assert_eq(waitpid(child, NULL, 0), child);
-    store = open_store(backend);
-    (void)value_of(store, "k", &version);
-    cr_assert_geq(version, acknowledged);
-    cr_assert_eq(change_of(store), version);
-    backend->close(&store);
-}
-
 static void opening_survives_lack_of_memory(const struct backend *backend)
 {
     enum status status = STATUS_NOMEM;
     struct store *store = NULL;
     size_t before = heap_live();
-    char place[128];
 
-    (void)snprintf(place, sizeof place, "%s/%s", folder, backend->name);
     for (unsigned n = 0; status == STATUS_NOMEM; n++) {
         heap_fault_after(n);
-        status = backend->open(place, &store);
+        status = try_open(backend, &store);
         heap_fault_clear();
         cr_assert((status == STATUS_OK) == (store != NULL));
         cr_assert_lt(n, 100);
@@ -400,21 +207,11 @@ static void opening_survives_lack_of_memory(const struct backend *backend)
     cr_assert_eq(heap_live(), before);
 }
 
-#define LAW(name)                                  \
-    Test(coordinator_store, name)                  \
-    {                                              \
-        for (unsigned i = 0; i < NBACKENDS; i++) { \
-            (name)(&backends[i]);                  \
-        }                                          \
-    }
-
-LAW(swap_needs_the_version)
-LAW(swap_is_all_or_nothing)
-LAW(two_handles_agree)
-LAW(processes_lose_nothing)
-LAW(since_is_complete_and_ordered)
-LAW(since_can_be_resumed)
-LAW(values_are_any_bytes)
-LAW(everything_survives_a_reopening)
-LAW(a_kill_loses_nothing)
-LAW(opening_survives_lack_of_memory)
+LAW(coordinator_store, swap_needs_the_version)
+LAW(coordinator_store, swap_is_all_or_nothing)
+LAW(coordinator_store, two_handles_agree)
+LAW(coordinator_store, since_is_complete_and_ordered)
+LAW(coordinator_store, since_can_be_resumed)
+LAW(coordinator_store, values_are_any_bytes)
+LAW(coordinator_store, everything_survives_a_reopening)
+LAW(coordinator_store, opening_survives_lack_of_memory)

@@ -1,0 +1,373 @@
+/* Options: defaults, then the file, then flags; whatever is wrong is refused by file and line. */
+#include "base/span.h"
+#include "runtime/file.h"
+#include "runtime/options.h"
+
+#include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct settings {
+    char name[129];
+    char path[16];
+    char listen[64];
+    char level[8];
+    char peers[3][40];
+    uint32_t npeers;
+    uint64_t keys;
+    uint64_t memory;
+    uint64_t share;
+    uint64_t delay_us;
+};
+
+#define FIELD(field) offsetof(struct settings, field), sizeof(((struct settings *)NULL)->field)
+
+static const struct option options[] = {
+    {"name", OPTION_NAME, FIELD(name), 0, 0, 1, 0, "", "a name", NULL, "who it is"},
+    {"path", OPTION_TEXT, FIELD(path), 0, 0, 0, 0, "path", "a file", "a b", "a text"},
+    {"listen", OPTION_ENDPOINT, FIELD(listen), 0, 0, 1, 0, "endpoint", "tcp://HOST:PORT",
+     "tcp://127.0.0.1:7401", "where it listens"},
+    {"level", OPTION_CHOICE, FIELD(level), 0, 0, 0, 0, "", "error | warn | info", "info",
+     "how much is logged"},
+    {"peers", OPTION_LIST, FIELD(peers[0]), offsetof(struct settings, npeers), 3, 1, 0, "endpoints",
+     "1 to 3 of tcp://HOST:PORT", "tcp://a:1", "the others"},
+    {"keys", OPTION_COUNT, FIELD(keys), 0, 0, 1, 1000000000, "keys", "1 to 1G", "10M", "how many"},
+    {"memory", OPTION_BYTES, FIELD(memory), 0, 0, 1 << 20, UINT64_C(1) << 44, "bytes",
+     "1 MiB to 16 TiB", "64MiB", "how much"},
+    {"share", OPTION_BYTES, FIELD(share), 0, 0, 100, 200, "bytes", "auto, or 100 to 200", "auto",
+     "automatic or not"},
+    {"delay", OPTION_DURATION, FIELD(delay_us), 0, 0, 1000, 60000000, "duration", "1ms to 60s",
+     "20ms", "how long"},
+};
+
+static const struct option_table table = {"orbloom-test", "tests options", options,
+                                          sizeof options / sizeof options[0]};
+
+static char path[] = "/tmp/orbloom-options-XXXXXX";
+
+static void set_up(void)
+{
+    int descriptor = mkstemp(path);
+
+    if (descriptor < 0 || close(descriptor) != 0) {
+        abort();
+    }
+    cr_redirect_stderr();
+    cr_redirect_stdout();
+}
+
+static void tear_down(void)
+{
+    if (unlink(path) != 0) {
+        abort();
+    }
+}
+
+TestSuite(runtime_options, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static void write_config(struct span text)
+{
+    cr_assert_eq(file_write(path, 0600, text), STATUS_OK);
+}
+
+/* What was written to `stream` since the last call. */
+static const char *written(FILE *stream, FILE *redirected)
+{
+    static char text[16384];
+    size_t size;
+
+    (void)fflush(stream);
+    size = fread(text, 1, sizeof text - 1, redirected);
+    text[size] = '\0';
+    clearerr(redirected);
+    return text;
+}
+
+static const char *errors(void)
+{
+    return written(stderr, cr_get_redirected_stderr());
+}
+
+enum { MAX_FLAGS = 8 };
+
+/* Flags are separated by '\n'. */
+static enum status load(const char *flags, struct settings *settings, struct option_result *result)
+{
+    static char words[4096];
+    char *argv[MAX_FLAGS + 2] = {(char *)(uintptr_t) "orbloom-test"};
+    char *rest = words;
+    int argc = 1;
+
+    (void)snprintf(words, sizeof words, "%s", flags);
+    while (rest != NULL && rest[0] != '\0') {
+        cr_assert_lt(argc, MAX_FLAGS);
+        argv[argc++] = strsep(&rest, "\n");
+    }
+    return options_load(&table, argc, argv, settings, result);
+}
+
+static enum status load_file(const char *more_flags, struct settings *settings)
+{
+    struct option_result result;
+    char flags[512];
+
+    (void)snprintf(flags, sizeof flags, "--config\n%s%s%s", path, more_flags[0] != '\0' ? "\n" : "",
+                   more_flags);
+    return load(flags, settings, &result);
+}
+
+Test(runtime_options, defaults_hold_where_nothing_is_said)
+{
+    struct settings got = {.keys = 7};
+    struct option_result result;
+
+    cr_assert_eq(load("--name=n", &got, &result), STATUS_OK);
+    cr_assert_str_eq(got.name, "n");
+    cr_assert_str_eq(got.path, "a b");
+    cr_assert_str_eq(got.listen, "tcp://127.0.0.1:7401");
+    cr_assert_str_eq(got.level, "info");
+    cr_assert_eq(got.npeers, 1);
+    cr_assert_str_eq(got.peers[0], "tcp://a:1");
+    cr_assert_eq(got.keys, 10000000);
+    cr_assert_eq(got.memory, 64 << 20);
+    cr_assert_eq(got.share, 0);
+    cr_assert_eq(got.delay_us, 20000);
+    cr_assert_null(result.config);
+    cr_assert_not(result.check_config || result.done);
+}
+
+/* Flags win over the file, wherever --config stands, and '-' in a flag may stand for '_'. */
+Test(runtime_options, flags_win_over_the_file_and_the_file_over_defaults)
+{
+    struct settings got = {.keys = 7};
+
+    write_config(span_text("# a comment\n"
+                           "name = \"from-file\";\n"
+                           "path = \"x y\"; keys = \"5M\"\n"
+                           "memory = \"2GiB\"; // another\n"
+                           "share = \"150\";\n"
+                           "/* one\n more */ level : \"warn\"\n"
+                           "peers = [\"tcp://b:1\", \"tcp://c:65535\"];\n"
+                           "delay = \"1s\";\n"
+                           "listen = \"tcp://*:*\";\n"));
+    cr_assert_eq(load_file("", &got), STATUS_OK, "%s", errors());
+    cr_assert_str_eq(got.name, "from-file");
+    cr_assert_str_eq(got.path, "x y");
+    cr_assert_str_eq(got.level, "warn");
+    cr_assert_str_eq(got.listen, "tcp://*:*");
+    cr_assert_eq(got.keys, 5000000);
+    cr_assert_eq(got.memory, UINT64_C(2) << 30);
+    cr_assert_eq(got.share, 150);
+    cr_assert_eq(got.delay_us, 1000000);
+    cr_assert_eq(got.npeers, 2);
+    cr_assert_str_eq(got.peers[1], "tcp://c:65535");
+    cr_assert_eq(load_file("--name\nfrom-flag\n--keys=1\n--keys=2\n--peers=tcp://d:1", &got),
+                 STATUS_OK);
+    cr_assert_str_eq(got.name, "from-flag");
+    cr_assert_eq(got.keys, 2, "the last one wins");
+    cr_assert_eq(got.npeers, 1);
+    cr_assert_str_eq(got.peers[0], "tcp://d:1");
+    cr_assert_eq(got.memory, UINT64_C(2) << 30);
+}
+
+struct refusal {
+    const char *given;
+    const char *message;
+};
+
+/* libconfig alone reads most of these without a word. */
+Test(runtime_options, a_wrong_file_is_refused_by_file_and_line)
+{
+    static const struct refusal all[] = {
+        {"\nnam = \"n\";", ":2: unknown option 'nam'; did you mean 'name'?"},
+        {"memroy = \"1GiB\";", ":1: unknown option 'memroy'; did you mean 'memory'?"},
+        {"colour = \"red\";", ":1: unknown option 'colour'; --help lists those that there are"},
+        {"name = \"n\";\nname = \"m\";", ":2: duplicate setting name"},
+        {"name = \"n\"\nkeys = = 3;", ":2: syntax error"},
+        {"name = \"n\n\n", ":3: syntax error"},
+        {"\n\nname = { first = \"n\"; };",
+         ":3: name is a group; options are not nested; it must be a text such as \"a-text\""},
+        {"name = [\"n\"];", ":1: name is a list; it must be a text such as \"a-text\""},
+        {"name = (\"n\");", ":1: name is a list; it must be a text such as \"a-text\""},
+        {"memory = 4294967296;", ":1: memory is a bare number; it must be a text such as \"8GiB\""},
+        {"keys = 10;", ":1: keys is a bare number; it must be a text such as \"10M\""},
+        {"delay = 0.5;", ":1: delay is a bare number; it must be a text such as \"20ms\""},
+        {"level = true;", ":1: level is a bare word; it must be a text such as \"info\""},
+        {"peers = 5L;",
+         ":1: peers is a bare number; it must be a text such as \"tcp://127.0.0.1:7400\""},
+        {"peers = [1, 2];",
+         ":1: peers is a bare number; it must be a text such as \"tcp://127.0.0.1:7400\""},
+        {"peers = ((\"tcp://a:1\"));",
+         ":1: peers is a list; it must be a text such as \"tcp://127.0.0.1:7400\""},
+        {"name = \"\";", ":1: '' is not a name; name must be 1 to 128 letters, digits, '.', '_', "
+                         "':' or '-'"},
+        {"name = \"a b\";", ":1: 'a b' is not a name; name must be 1 to 128 letters, digits, "
+                            "'.', '_', ':' or '-'"},
+        {"path = \"a\\tb\";", ":1: path holds a control character"},
+        {"path = \"0123456789abcdef\";", ":1: path is longer than 15 bytes"},
+        {"keys = \"ten\";", ":1: 'ten' is not a number; write keys such as \"10M\""},
+        {"keys = \"-1\";", ":1: '-1' is not a number; write keys such as \"10M\""},
+        {"keys = \"0\";", ":1: '0' is out of range; keys must be 1 to 1G"},
+        {"keys = \"2G\";", ":1: '2G' is out of range; keys must be 1 to 1G"},
+        {"memory = \"auto\";", ":1: 'auto' is not a number; write memory such as \"8GiB\""},
+        {"memory = \"1KiB\";", ":1: '1KiB' is out of range; memory must be 1 MiB to 16 TiB"},
+        {"share = \"0\";", ":1: '0' is out of range; share must be auto, or 100 to 200"},
+        {"delay = \"20\";", ":1: '20' is not a duration; write delay such as \"20ms\""},
+        {"delay = \"2m\";", ":1: '2m' is out of range; delay must be 1ms to 60s"},
+        {"level = \"inf\";", ":1: 'inf' is none of the choices; level must be one of: error | "
+                             "warn | info"},
+        {"level = \"\";", ":1: '' is none of the choices; level must be one of: error | warn | "
+                          "info"},
+        {"level = \"| warn\";", ":1: '| warn' is none of the choices; level must be one of: "
+                                "error | warn | info"},
+        {"listen = \"127.0.0.1:7401\";",
+         ":1: '127.0.0.1:7401' is not an endpoint; listen must be tcp://HOST:PORT"},
+        {"name = \"n\"; peers = [];",
+         ": peers is missing (the others); give --peers=VALUE or write peers = "
+         "\"VALUE\"; in the configuration file"},
+        {"peers = [\"tcp://a:1\",\n\"tcp://*:1\"];",
+         ":1: 'tcp://*:1' is not an endpoint; peers must be tcp://HOST:PORT, with a real host and "
+         "port"},
+        {"peers = [\"tcp://a:1\", \"tcp://a:1\", \"tcp://a:1\", \"tcp://a:1\"];",
+         ":1: peers has more than 3 elements"},
+        {"\n  @include \"/etc/passwd\"\n", ":2: @include is not supported; write all options here"},
+        {"", ": name is missing (who it is); give --name=VALUE or write name = \"VALUE\"; in the "
+             "configuration file"},
+    };
+    char expected[1024];
+    struct settings got;
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        got = (struct settings){.keys = 0};
+        write_config(span_text(all[i].given));
+        (void)snprintf(expected, sizeof expected, "orbloom-test: %s%s\n", path, all[i].message);
+        cr_expect_eq(load_file("", &got), STATUS_USAGE, "%s", all[i].given);
+        cr_expect_str_eq(errors(), expected, "%s", all[i].given);
+    }
+}
+
+Test(runtime_options, a_file_that_is_none_is_refused)
+{
+    static char long_text[70000];
+    struct settings got;
+    struct option_result result;
+
+    cr_assert_eq(load("--config=/none/such", &got, &result), STATUS_USAGE);
+    cr_assert_str_eq(errors(), "orbloom-test: /none/such: No such file or directory; --config "
+                               "names a file that can be read\n");
+    cr_assert_eq(load("--config=/tmp", &got, &result), STATUS_USAGE);
+    cr_assert_not_null(strstr(errors(), "/tmp: Is a directory"));
+    memset(long_text, ' ', sizeof long_text);
+    write_config(span_of(long_text, sizeof long_text));
+    cr_assert_eq(load_file("", &got), STATUS_USAGE);
+    cr_assert_not_null(strstr(errors(), "longer than 65535 bytes"));
+    write_config(span_of("name = \"n\";\0 keys = 3", 20));
+    cr_assert_eq(load_file("", &got), STATUS_USAGE);
+    cr_assert_not_null(strstr(errors(), "holds a NUL byte"));
+}
+
+Test(runtime_options, a_wrong_flag_is_refused)
+{
+    static const struct refusal all[] = {
+        {"--nam=n", "unknown option '--nam=n'; did you mean '--name'?"},
+        {"--colour", "unknown option '--colour'; --help lists those that there are"},
+        {"stray", "'stray' is not an option; --help lists those that there are"},
+        {"-x", "'-x' is not an option; --help lists those that there are"},
+        {"--", "'--' is not an option; --help lists those that there are"},
+        {"--=x", "'--=x' is not an option; --help lists those that there are"},
+        {"--name", "--name has no value; give --name=VALUE"},
+        {"--config", "--config has no value; give --config=VALUE"},
+        {"--name=", "--name: '' is not a name; name must be 1 to 128 letters, digits, '.', '_', "
+                    "':' or '-'"},
+        {"--keys=x", "--keys: 'x' is not a number; write keys such as \"10M\""},
+        {"--peers=tcp://a:1,", "--peers: '' is not an endpoint; peers must be tcp://HOST:PORT, "
+                               "with a real host and port"},
+        {"--check-config\n--name=n", "--check-config needs a file; give --config FILE as well"},
+        {"--keys=1", "name is missing (who it is); give --name=VALUE or write name = \"VALUE\"; "
+                     "in the configuration file"},
+    };
+    char expected[1024];
+    struct settings got;
+    struct option_result result;
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        got = (struct settings){.keys = 0};
+        (void)snprintf(expected, sizeof expected, "orbloom-test: %s\n", all[i].message);
+        cr_expect_eq(load(all[i].given, &got, &result), STATUS_USAGE, "%s", all[i].given);
+        cr_expect_str_eq(errors(), expected, "%s", all[i].given);
+    }
+}
+
+Test(runtime_options, endpoints_are_judged)
+{
+    static const char *const good[] = {"tcp://127.0.0.1:1", "tcp://host.example-1:65535",
+                                       "tcp://[::1]:7401", "tcp://*:0", "tcp://0.0.0.0:*"};
+    static const char *const bad[] = {
+        "",           "tcp://",     "tcp://a",     "tcp://:1",   "tcp://a:",    "tcp://a:65536",
+        "tcp://a:+1", "tcp://a:1x", "tcp://a b:1", "tcp://[]:1", "tcp://a;b:1", "ipc:///tmp/x",
+        "udp://a:1",  "TCP://a:1"};
+    struct settings got;
+    struct option_result result;
+    char flag[128];
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        (void)snprintf(flag, sizeof flag, "--name=n\n--listen=%s", good[i]);
+        cr_expect_eq(load(flag, &got, &result), STATUS_OK, "%s", good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        (void)snprintf(flag, sizeof flag, "--name=n\n--listen=%s", bad[i]);
+        cr_expect_eq(load(flag, &got, &result), STATUS_USAGE, "%s", bad[i]);
+    }
+    cr_assert(options_endpoint_is_wildcard("tcp://*:1"));
+    cr_assert(options_endpoint_is_wildcard("tcp://0.0.0.0:1"));
+    cr_assert(options_endpoint_is_wildcard("tcp://[::]:1"));
+    cr_assert(options_endpoint_is_wildcard("tcp://10.0.0.1:0"));
+    cr_assert_not(options_endpoint_is_wildcard("tcp://10.0.0.1:1"));
+    cr_assert_not(options_endpoint_is_any_host("tcp://10.0.0.1:*"));
+}
+
+/* --check-config reads everything and says so by the result alone. */
+Test(runtime_options, a_good_file_is_checked)
+{
+    struct settings got;
+    struct option_result result;
+    char flags[128];
+
+    write_config(span_text("name = \"n\";"));
+    (void)snprintf(flags, sizeof flags, "--check-config\n--config=%s", path);
+    cr_assert_eq(load(flags, &got, &result), STATUS_OK);
+    cr_assert(result.check_config);
+    cr_assert_str_eq(result.config, path);
+    write_config(span_text("name = 5;"));
+    cr_assert_eq(load(flags, &got, &result), STATUS_USAGE);
+}
+
+/* Served whatever else is wrong. */
+Test(runtime_options, help_version_and_table_are_shown)
+{
+    struct settings got;
+    struct option_result result;
+    const char *text;
+    unsigned lines = 0;
+
+    cr_assert_eq(load("--nonsense\n--help", &got, &result), STATUS_OK);
+    cr_assert(result.done);
+    text = written(stdout, cr_get_redirected_stdout());
+    for (size_t i = 0; i < table.count; i++) {
+        cr_assert_not_null(strstr(text, options[i].help));
+        cr_assert_not_null(strstr(text, options[i].range));
+    }
+    cr_assert_eq(load("--version", &got, &result), STATUS_OK);
+    cr_assert_eq(strncmp(written(stdout, cr_get_redirected_stdout()), "orbloom-test ", 13), 0);
+    cr_assert_eq(load("--print-options", &got, &result), STATUS_OK);
+    text = written(stdout, cr_get_redirected_stdout());
+    cr_assert_eq(strncmp(text, "name\t-\ta name\trequired\twho it is\n", 33), 0, "%s", text);
+    cr_assert_not_null(strstr(text, "\nmemory\tbytes\t1 MiB to 16 TiB\t64MiB\thow much\n"));
+    for (; *text != '\0'; text++) {
+        lines += *text == '\n';
+    }
+    cr_assert_eq(lines, table.count);
+}
