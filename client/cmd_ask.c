@@ -6,7 +6,6 @@
 struct question {
     cmd_show_fn show;
     void *context;
-    bool removes;
     int code;
 };
 
@@ -14,8 +13,7 @@ static void on_done(void *context, const struct session_result *result)
 {
     struct question *question = context;
 
-    if (result->status == STATUS_OK ||
-        (question->removes && result->status == STATUS_NOT_FOUND && result->attempts > 1)) {
+    if (result->status == STATUS_OK) {
         question->code = question->show(question->context, result->frame);
     } else {
         (void)cmd_fail(result->status, "%s", result->message);
@@ -23,9 +21,10 @@ static void on_done(void *context, const struct session_result *result)
     }
 }
 
-static int ask(const struct flags_common *common, const struct frame *frame,
-               struct question *question)
+int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
+            void *context)
 {
+    struct question question = {.show = show, .context = context};
     struct channel_options options = {.routers = common->routers,
                                       .coordinators = common->coordinators};
     struct channel *channel = NULL;
@@ -35,23 +34,7 @@ static int ask(const struct flags_common *common, const struct frame *frame,
     if (status != STATUS_OK) {
         return cmd_fail(status, "%s", reason);
     }
-    channel_ask(channel, common->timeout_us, frame, on_done, question);
+    channel_ask(channel, common->timeout_us, frame, on_done, &question);
     channel_close(&channel);
-    return cmd_close_output(question->code);
-}
-
-int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
-            void *context)
-{
-    struct question question = {.show = show, .context = context};
-
-    return ask(common, frame, &question);
-}
-
-int cmd_ask_to_remove(const struct flags_common *common, const struct frame *frame,
-                      cmd_show_fn show, void *context)
-{
-    struct question question = {.show = show, .context = context, .removes = true};
-
-    return ask(common, frame, &question);
+    return cmd_close_output(question.code);
 }

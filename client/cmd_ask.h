@@ -16,8 +16,4 @@ typedef int (*cmd_show_fn)(void *context, const struct frame *frame);
 int cmd_ask(const struct flags_common *common, const struct frame *frame, cmd_show_fn show,
             void *context);
 
-/* As cmd_ask, but NOT_FOUND to a repeated attempt is fine: the first has done it. */
-int cmd_ask_to_remove(const struct flags_common *common, const struct frame *frame,
-                      cmd_show_fn show, void *context);
-
 #endif

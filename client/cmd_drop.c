@@ -29,6 +29,14 @@ static const struct flag_table table = {
     .max_words = 1,
 };
 
+static int take_id(void *context, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+
+    *(uint64_t *)context = reply->nfilters == 1 ? reply->filters[0].id : 0;
+    return CMD_OK;
+}
+
 static int show(void *context, const struct frame *frame)
 {
     (void)frame;
@@ -36,20 +44,28 @@ static int show(void *context, const struct frame *frame)
     return CMD_OK;
 }
 
+/* By id, so that a command which comes late can't drop the next filter of that name. */
 static int run(int argc, char **argv)
 {
     struct drop_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct admin_request *request = &frame.body.admin_request;
     struct words words;
+    int code;
 
     if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }
-    frame.body.admin_request.action = ADMIN_DROP;
-    frame.body.admin_request.name = words.items[0];
-    frame.body.admin_request.confirmed_off = settings.confirmed_off;
-    return cmd_ask_to_remove(&settings.common, &frame, show, words.items[0]);
+    request->action = ADMIN_STATUS;
+    request->name = words.items[0];
+    code = cmd_ask(&settings.common, &frame, take_id, &request->filter_id);
+    if (code != CMD_OK) {
+        return code;
+    }
+    request->action = ADMIN_DROP;
+    request->confirmed_off = settings.confirmed_off;
+    return cmd_ask(&settings.common, &frame, show, words.items[0]);
 }
 
 static const struct command command = {.flags = &table, .run = run};

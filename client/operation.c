@@ -204,13 +204,17 @@ size_t operation_undecided(const struct operation_state *self)
     return self->count - decided;
 }
 
+/* What is decided stays. An add that was sent twice may have been carried out twice, in any
+ * order and through any router: PRESENT may be its own doing, so it becomes MAYBE_NEW. */
 static void merge(struct operation_state *self, const uint64_t *present, const uint64_t *absent)
 {
+    bool unsure = self->frame.body.client_request.operation == OPERATION_ADD && self->attempts > 1;
+
     for (size_t i = 0; i < words_of(self->count); i++) {
         uint64_t open = ~(self->present[i] | self->absent[i]);
 
         self->present[i] |= present[i] & open;
-        self->absent[i] |= absent[i] & open;
+        self->absent[i] |= (unsure ? absent[i] | present[i] : absent[i]) & open;
     }
 }
 

@@ -11,6 +11,7 @@ struct outcome {
     enum status status;
     uint32_t attempts;
     bool created;
+    uint64_t filter_id;
     struct orbloom_info info;
 };
 
@@ -43,7 +44,10 @@ static void on_done(void *context, const struct session_result *result)
     if (result->status != STATUS_OK) {
         (void)orbloom_fail(outcome->handle, result->status, "%s", result->message);
     } else if (result->frame->kind == FRAME_ADMIN_REPLY) {
-        outcome->created = result->frame->body.admin_reply.created;
+        const struct admin_reply *reply = &result->frame->body.admin_reply;
+
+        outcome->created = reply->created;
+        outcome->filter_id = reply->nfilters == 1 ? reply->filters[0].id : 0;
     } else if (result->frame->kind == FRAME_INFO_REPLY) {
         take_info(&result->frame->body.info_reply, &outcome->info);
     }
@@ -94,19 +98,21 @@ int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, 
     return (int)status;
 }
 
-/* A repeated drop that finds nothing has been done by its first attempt. */
+/* By id, so that a command which comes late can't drop the next filter of that name. */
 int orbloom_drop(struct orbloom *handle, const char *filter)
 {
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct admin_request *request = &frame.body.admin_request;
     struct outcome outcome;
     enum status status;
 
-    frame.body.admin_request.action = ADMIN_DROP;
-    frame.body.admin_request.name = filter;
+    request->action = ADMIN_STATUS;
+    request->name = filter;
     status = ask(handle, &frame, &outcome);
-    if (status == STATUS_NOT_FOUND && outcome.attempts > 1) {
-        handle->error[0] = '\0';
-        status = STATUS_OK;
+    if (status == STATUS_OK) {
+        request->action = ADMIN_DROP;
+        request->filter_id = outcome.filter_id;
+        status = ask(handle, &frame, &outcome);
     }
     return (int)status;
 }

@@ -250,9 +250,20 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
     }
 }
 
-static struct document_entry *find_droppable(const struct coordinator *self, const char *name)
+/* The filter that an operator means. By name alone a command that comes late would find the
+ * next filter of that name; with its id it finds the one that the operator saw, or its tombstone.
+ */
+static struct document_entry *find_droppable(const struct coordinator *self,
+                                             const struct admin_request *request)
 {
-    struct document_entry *found = document_cache_find_name(&self->documents, name);
+    const char *name = request->name;
+    struct document_entry *found = request->filter_id != 0
+                                       ? document_cache_find(&self->documents, request->filter_id)
+                                       : document_cache_find_name(&self->documents, name);
+
+    if (request->filter_id != 0) {
+        return found != NULL && strcmp(found->document.content.name, name) == 0 ? found : NULL;
+    }
 
     for (size_t i = 0; found == NULL && i < self->documents.count; i++) {
         struct document_entry *entry = self->documents.by_id[i];
@@ -269,7 +280,7 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
                          const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
-    struct document_entry *entry = find_droppable(self, request->name);
+    struct document_entry *entry = find_droppable(self, request);
     char message[COORDINATOR_MESSAGE_BYTES];
     enum status status = STATUS_OK;
 

@@ -230,6 +230,7 @@ struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms;
     const char *name;   /* of a filter; "" for status of all */
+    uint64_t filter_id; /* drop: this one and no later one of that name; 0: whichever it is */
     bool confirmed_off; /* drop: the operator vouches that former incarnations are off */
     struct create_parameters create;
 };

@@ -39,6 +39,7 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
         put_create(&request->create, wire->create);
     }
     wire->confirmed_off = request->confirmed_off;
+    wire->filter_id = request->filter_id;
     *out = &wire->base;
     return codec_put_text(request->name, &wire->name);
 }
@@ -81,6 +82,7 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         .action = (enum admin_action)wire->action,
         .timeout_ms = wire->timeout_ms,
         .confirmed_off = wire->confirmed_off != 0,
+        .filter_id = wire->filter_id,
     };
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);

@@ -85,6 +85,29 @@ Test(coordinator_drop, the_name_is_free_afterwards)
     close_stage();
 }
 
+/* A drop that slept in some queue names the filter that the operator saw, not its successor. */
+Test(coordinator_drop, a_late_drop_by_id_spares_the_next_filter_of_that_name)
+{
+    struct admin_request late = coordinator_stage_drop(false);
+
+    open_stage();
+    drop(false);
+    confirm(1);
+    confirm(2);
+    (void)coordinator_stage_told(&stage);
+    (void)create_again();
+    coordinator_stage_report(&stage, 3, 2, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    late.filter_id = 1;
+    coordinator_stage_command(&stage, 4, &late);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK, "filter 1 is gone, as wanted");
+    cr_assert_eq(coordinator_stage_counter(&stage, "filters_dropped_total"), 1);
+    late.filter_id = 3;
+    coordinator_stage_command(&stage, 5, &late);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_NOT_FOUND);
+    close_stage();
+}
+
 Test(coordinator_drop, one_node_counts_once)
 {
     open_stage();

@@ -192,6 +192,7 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(action);
     SAME(timeout_ms);
     SAME(confirmed_off);
+    SAME(filter_id);
     SAME_TEXT(name);
     SAME(create.capacity);
     SAME(create.rate);

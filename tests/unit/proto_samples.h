@@ -270,6 +270,7 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
             .action = size == SAMPLE_FULL ? ADMIN_CREATE : ADMIN_DROP,
             .timeout_ms = 71,
             .confirmed_off = size != SAMPLE_FULL,
+            .filter_id = size != SAMPLE_FULL ? 72 : 0,
             .name = "seen-urls",
         };
     }

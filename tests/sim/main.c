@@ -1,0 +1,243 @@
+/* The simulator: whole clusters in virtual time. See docs/simulator.md.
+ *
+ *   sim [--seeds N | --seeds A-B] [--keep-going]    many seeds, one line each that fails
+ *   sim --seed N [--trace]                          one seed again, with its trace
+ */
+#include "base/heap.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "tests/sim/sim.h"
+#include "tests/sim/sim_memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    DEFAULT_SEEDS = 1000,
+    MOST_FAILURES = 10, /* then it is time to look at one */
+    FULL_SET = 1000,    /* as many must reach everything */
+    TWICE_EVERY = 25,   /* one seed in so many is run twice and must be the same run */
+    EXIT_USAGE = 2,
+};
+
+struct options {
+    uint64_t first;
+    uint64_t last;
+    bool one;
+    bool trace;
+    bool keep_going;
+};
+
+/* What became of one run. */
+struct outcome {
+    bool failed;
+    uint64_t hash;
+    uint64_t events;
+    char failure[SIM_FAILURE_BYTES];
+};
+
+static struct outcome run_once(uint64_t seed, struct sim_coverage *coverage, bool detailed,
+                               bool printed)
+{
+    size_t live = heap_live();
+    struct sim *sim = sim_create(seed, coverage);
+    struct outcome outcome = {0};
+
+    sim->trace.detailed = detailed;
+    sim->trace.printed = printed;
+    sim_run(sim);
+    outcome.failed = sim->failed;
+    outcome.hash = sim->trace.hash;
+    outcome.events = sim->trace.events;
+    memcpy(outcome.failure, sim->failure, sizeof outcome.failure);
+    if (detailed && !printed) {
+        sim_trace_print(&sim->trace);
+    }
+    sim_destroy(&sim);
+    if (!outcome.failed && heap_live() != live) {
+        outcome.failed = true;
+        (void)snprintf(outcome.failure, sizeof outcome.failure, "%zu allocations are never freed",
+                       heap_live() - live);
+    }
+    return outcome;
+}
+
+/* A failing seed is run again for its trace: the texts cost more than the run. */
+static void report(uint64_t seed, const struct outcome *outcome)
+{
+    struct sim_coverage *coverage = sim_memory_alloc(1, sizeof *coverage);
+
+    (void)printf("\nseed %" PRIu64 ", the last of its trace:\n", seed);
+    (void)run_once(seed, coverage, true, false);
+    (void)printf("seed %" PRIu64 ": %s\n  again: build/tests/sim --seed %" PRIu64 " --trace\n",
+                 seed, outcome->failure, seed);
+    heap_free(coverage);
+}
+
+static void run_twice(uint64_t seed, struct outcome *outcome)
+{
+    struct sim_coverage *coverage = sim_memory_alloc(1, sizeof *coverage);
+    struct outcome second = run_once(seed, coverage, false, false);
+
+    if (!outcome->failed && second.hash != outcome->hash) {
+        outcome->failed = true;
+        (void)snprintf(outcome->failure, sizeof outcome->failure,
+                       "two runs differ: traces %016" PRIx64 " and %016" PRIx64, outcome->hash,
+                       second.hash);
+    }
+    heap_free(coverage);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void print_speed(const struct sim_coverage *coverage, double took_s)
+{
+    (void)printf("%" PRIu64 " runs in %.1f s: %.0f seeds/s, %" PRIu64 " messages (%.0f a second), "
+                 "%" PRIu64 " answers judged, %.0f s of virtual time\n",
+                 coverage->runs, took_s, (double)coverage->runs / took_s, coverage->delivered,
+                 (double)coverage->delivered / took_s, coverage->answers,
+                 (double)coverage->virtual_us / 1e6);
+}
+
+/* All seeds of a range, and the one to look at. */
+struct series {
+    uint64_t passed;
+    uint64_t failed;
+    uint64_t seed; /* the first that failed, or the first that lost a key */
+    struct outcome outcome;
+};
+
+static bool loses_key(const struct outcome *outcome)
+{
+    return strncmp(outcome->failure, "lost key", 8) == 0;
+}
+
+/* A lost key is what to look at first; it ends the series. */
+static void take_failure(struct series *self, uint64_t seed, const struct outcome *outcome)
+{
+    (void)printf("seed %" PRIu64 ": %s\n", seed, outcome->failure);
+    if (self->failed == 0 || (loses_key(outcome) && !loses_key(&self->outcome))) {
+        self->seed = seed;
+        self->outcome = *outcome;
+    }
+    self->failed++;
+}
+
+static void run_series(const struct options *options, struct sim_coverage *coverage,
+                       struct series *series)
+{
+    for (uint64_t seed = options->first; seed <= options->last; seed++) {
+        struct outcome outcome = run_once(seed, coverage, false, false);
+
+        if (seed % TWICE_EVERY == 0) {
+            run_twice(seed, &outcome);
+        }
+        if (!outcome.failed) {
+            series->passed++;
+            continue;
+        }
+        take_failure(series, seed, &outcome);
+        if (!options->keep_going && (loses_key(&outcome) || series->failed == MOST_FAILURES)) {
+            return;
+        }
+    }
+}
+
+static int run_many(const struct options *options)
+{
+    struct sim_coverage *coverage = sim_memory_alloc(1, sizeof *coverage);
+    struct series series = {0};
+    double started_s = seconds();
+
+    run_series(options, coverage, &series);
+    if (series.failed > 0) {
+        report(series.seed, &series.outcome);
+    }
+    print_speed(coverage, seconds() - started_s);
+    if (series.failed == 0 && series.passed >= FULL_SET) {
+        uint32_t gaps;
+
+        sim_coverage_print(coverage);
+        gaps = sim_coverage_gaps(coverage);
+        series.passed += gaps == 0;
+        series.failed += gaps > 0;
+    }
+    heap_free(coverage);
+    (void)printf("%" PRIu64 " passed, %" PRIu64 " failed\n", series.passed, series.failed);
+    return series.failed == 0 && series.passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int run_one(const struct options *options)
+{
+    struct sim_coverage *coverage = sim_memory_alloc(1, sizeof *coverage);
+    struct outcome outcome = run_once(options->first, coverage, true, options->trace);
+
+    (void)printf("seed %" PRIu64 ": %s; trace %016" PRIx64 ", %" PRIu64 " events\n", options->first,
+                 outcome.failed ? outcome.failure : "every promise held", outcome.hash,
+                 outcome.events);
+    heap_free(coverage);
+    (void)printf("%d passed, %d failed\n", !outcome.failed, outcome.failed);
+    return outcome.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* "1000" or "200-300". */
+static bool parse_range(const char *text, struct options *options)
+{
+    char *end = NULL;
+
+    options->first = 1;
+    options->last = strtoull(text, &end, 10);
+    if (*end == '-') {
+        options->first = options->last;
+        options->last = strtoull(end + 1, &end, 10);
+    }
+    return *text >= '0' && *text <= '9' && *end == '\0' && options->first <= options->last;
+}
+
+static bool parse(int argc, char **argv, struct options *options)
+{
+    bool good = true;
+
+    *options = (struct options){.first = 1, .last = DEFAULT_SEEDS};
+    for (int i = 1; i < argc && good; i++) {
+        bool has_value = i + 1 < argc;
+
+        if (strcmp(argv[i], "--seeds") == 0 && has_value) {
+            good = parse_range(argv[++i], options);
+        } else if (strcmp(argv[i], "--seed") == 0 && has_value) {
+            options->one = true;
+            good = parse_range(argv[++i], options);
+            options->first = options->last;
+        } else if (strcmp(argv[i], "--trace") == 0) {
+            options->trace = true;
+        } else if (strcmp(argv[i], "--keep-going") == 0) {
+            options->keep_going = true;
+        } else {
+            good = false;
+        }
+    }
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+
+    if (!parse(argc, argv, &options)) {
+        (void)fprintf(stderr, "usage: sim [--seeds N | --seeds A-B] [--keep-going]\n"
+                              "       sim --seed N [--trace]\n");
+        return EXIT_USAGE;
+    }
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    /* The cores complain about what is done to them; only a trace is worth their words. */
+    log_setup("sim", LOG_ERROR);
+    return options.one ? run_one(&options) : run_many(&options);
+}

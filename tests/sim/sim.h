@@ -1,0 +1,97 @@
+/* sim.h - one simulated cluster and one run of it: the parts, wired together.
+ *
+ * A run is a function of its seed: all chance comes from sim_random streams, all time from the
+ * event queue, and the processes run the daemons' own cores on real frames.
+ *
+ * Owner:   sim_create()'s caller calls sim_destroy().
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_SIM_H
+#define ORBLOOM_TESTS_SIM_SIM_H
+
+#include "cluster/seal.h"
+#include "tests/sim/sim_client.h"
+#include "tests/sim/sim_coverage.h"
+#include "tests/sim/sim_network.h"
+#include "tests/sim/sim_operator.h"
+#include "tests/sim/sim_oracle.h"
+#include "tests/sim/sim_process.h"
+#include "tests/sim/sim_queue.h"
+#include "tests/sim/sim_random.h"
+#include "tests/sim/sim_scenario.h"
+#include "tests/sim/sim_show.h"
+#include "tests/sim/sim_store.h"
+#include "tests/sim/sim_trace.h"
+#include "tests/sim/sim_view.h"
+
+enum { SIM_FAILURE_BYTES = 512 };
+
+/* The streams of a seed. */
+enum sim_stream {
+    SIM_STREAM_NETWORK = 1,
+    SIM_STREAM_SCENARIO,
+    SIM_STREAM_LOAD,
+    SIM_STREAM_PROCESS = 100, /* plus index and generation */
+};
+
+/* How the processes are configured in this run. */
+struct sim_settings {
+    uint32_t nnodes; /* from the start; spares come later */
+    uint32_t nspares;
+    uint32_t nrouters;
+    uint32_t ncoordinators;
+    uint32_t nclients;
+    uint64_t sync_us;
+    uint64_t hedge_us;
+    uint64_t retry_us;
+    uint64_t attempt_us;
+    uint64_t node_timeout_us;
+    uint64_t fence_retry_us;
+};
+
+struct sim {
+    uint64_t seed;
+    uint64_t now_us;
+    bool done;
+    bool failed;
+    char failure[SIM_FAILURE_BYTES];
+
+    struct sim_random random; /* the scenario's */
+    struct sim_random network_random;
+    struct sim_random load_random;
+    struct sim_settings settings;
+    struct cluster_key key;
+
+    struct sim_queue queue;
+    struct sim_trace trace;
+    struct sim_network network;
+    struct sim_store store;
+    struct sim_process *processes[SIM_MAX_PROCESSES];
+    uint32_t nprocesses;
+
+    struct sim_scenario scenario;
+    struct sim_load load;
+    struct sim_operator operator;
+    struct sim_oracle oracle;
+    struct sim_view view;
+    struct sim_show show;
+    struct sim_coverage *coverage; /* of all runs */
+};
+
+struct sim *sim_create(uint64_t seed, struct sim_coverage *coverage);
+void sim_destroy(struct sim **sim);
+
+/* To the end, or to the first broken promise. */
+void sim_run(struct sim *self);
+
+/* A promise is broken: the run ends. Only the first one is kept. */
+void sim_fail(struct sim *self, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Call `run` after `delay_us`. */
+void sim_after(struct sim *self, uint64_t delay_us, sim_event_fn run, void *data, uint64_t number);
+
+/* The number-th process of a kind, from 0; NULL when there are fewer. */
+struct sim_process *sim_process_of(const struct sim *self, enum sim_kind kind, uint32_t number);
+uint32_t sim_count(const struct sim *self, enum sim_kind kind);
+
+#endif

@@ -1,0 +1,53 @@
+/* sim_operator.h - who creates and drops filters, insisting until it is confirmed.
+ *
+ * Each name has an operator of its own, with one command at a time. As people do, an operator
+ * repeats a command that ended without success, and vouches for restarted nodes when a drop
+ * does not come to an end without that.
+ *
+ * A command's frames die with the command: a `drop` that a paused coordinator reads after
+ * the operator has created the name anew would drop the new filter (see docs/simulator.md).
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_OPERATOR_H
+#define ORBLOOM_TESTS_SIM_OPERATOR_H
+
+#include "client/session.h"
+#include "tests/sim/sim_view.h"
+
+enum { SIM_WEAK = SIM_MAX_NAMES - 1 /* the name whose rule must be refused */ };
+
+enum sim_name_state { SIM_NAME_FREE, SIM_NAME_CREATING, SIM_NAME_LIVE, SIM_NAME_DROPPING };
+
+struct sim_managed_name {
+    enum sim_name_state state;
+    struct sim_process *process; /* its operator's session */
+    struct create_parameters parameters;
+    bool recreate;    /* as soon as the drop is confirmed */
+    uint32_t tries;   /* of the command under way */
+    uint32_t command; /* its number; 0: none is under way */
+};
+
+struct sim_operator {
+    struct sim_managed_name names[SIM_MAX_NAMES];
+    uint32_t last_command;
+    bool weak_exists;
+    bool asked_status;
+    bool status_done;
+};
+
+/* Begin to create a free name, or to drop a live one; false in any other state. */
+bool sim_operator_create(struct sim *sim, uint32_t name);
+bool sim_operator_drop(struct sim *sim, uint32_t name, bool recreate);
+
+/* All names in use are live. */
+bool sim_operator_settled(const struct sim *sim);
+
+/* Ask for the state of the cluster; it must be as expected when nothing is wrong any more. */
+void sim_operator_ask_status(struct sim *sim);
+
+/* The number of the command that a frame sent by this process belongs to; 0: no operator's. */
+uint32_t sim_operator_command(const struct sim *sim, const struct sim_process *process);
+bool sim_operator_is_open(const struct sim *sim, uint32_t command);
+
+#endif

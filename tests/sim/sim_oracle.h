@@ -1,0 +1,107 @@
+/* sim_oracle.h - what must hold of every answer, whatever happened to the cluster.
+ *
+ * It is told what clients and the operator began and what they were answered, and nothing else
+ * of the run but how many FULL replicas there were: it knows the promises, not the code.
+ *
+ * A name has bindings one after the other, from the start of a create to the confirmed end of a
+ * drop. An operation may have been served by every binding that existed while it ran; most often
+ * that is one. Promises, each answered key:
+ *
+ *   P1        a check does not say "absent" of a key whose add was acknowledged, in every binding
+ *             that can have answered, before the check began
+ *   P3        "absent" takes R FULL replicas that run; no answer comes from no binding
+ *   inherit   "present" takes an add of that key, in a binding that can have answered
+ *   NEW       at most one add of a key is NEW, and none after an acknowledged one
+ *   PRESENT   takes another add of the key; never the add's own first attempt
+ *   end       every operation ends once, by its deadline; OK means every key is decided
+ *
+ * Filters are large for their few keys, so false positives do not occur.
+ *
+ * Owner:   sim_oracle_fini() frees the history.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_ORACLE_H
+#define ORBLOOM_TESTS_SIM_ORACLE_H
+
+#include "client/session.h"
+#include "tests/sim/sim_view.h"
+
+enum { SIM_MAX_KEYS = 384, SIM_MAX_BINDINGS = 16, SIM_MAX_BATCH = 64 };
+
+#define SIM_OPEN UINT64_MAX
+
+struct sim_process;
+
+/* What the state of the cluster demands of an operation's end, beside the promises. */
+enum sim_expectation {
+    SIM_EXPECT_NOTHING = 0,
+    SIM_EXPECT_SUCCESS,      /* enough FULL replicas, and no fault touches it */
+    SIM_EXPECT_NO_CERTAINTY, /* too few FULL replicas: no key absent, none acknowledged */
+};
+
+/* One operation of a client, from its start to its answer. */
+struct sim_op {
+    bool used;
+    struct sim_process *client;
+    uint64_t serial;
+    enum operation operation;
+    uint32_t name;
+    uint32_t count;
+    uint32_t keys[SIM_MAX_BATCH];
+    uint32_t adds[SIM_MAX_BATCH]; /* the history's record of each key's add */
+    uint64_t begun_us;
+    uint64_t deadline_us;
+    enum sim_expectation expect;
+};
+
+struct sim_binding {
+    uint64_t filter_id;              /* 0: not seen yet */
+    uint64_t create_us;              /* the create was begun */
+    uint64_t live_us;                /* it was confirmed; SIM_OPEN: not yet */
+    uint64_t drop_us;                /* the drop was begun; SIM_OPEN: not yet */
+    uint64_t gone_us;                /* it was confirmed; SIM_OPEN: not yet */
+    uint64_t acked_us[SIM_MAX_KEYS]; /* first acknowledged add; 0: none */
+    bool was_new[SIM_MAX_KEYS];
+};
+
+/* An add of one key, for the questions "who else?" */
+struct sim_add {
+    uint32_t next; /* of the same name and key; 0: none */
+    uint64_t serial;
+    uint64_t begun_us;
+    uint64_t ended_us;
+};
+
+struct sim_name_history {
+    uint32_t nbindings;
+    struct sim_binding bindings[SIM_MAX_BINDINGS];
+    uint32_t first_add[SIM_MAX_KEYS];
+};
+
+struct sim_oracle {
+    struct sim_name_history names[SIM_MAX_NAMES];
+    struct sim_add *adds; /* [0] is unused */
+    size_t nadds;
+    size_t capacity;
+    uint64_t answers;
+};
+
+void sim_oracle_init(struct sim_oracle *self);
+void sim_oracle_fini(struct sim_oracle *self);
+
+void sim_oracle_create_begins(struct sim *sim, uint32_t name);
+void sim_oracle_create_ends(struct sim *sim, uint32_t name);
+void sim_oracle_drop_begins(struct sim *sim, uint32_t name);
+void sim_oracle_drop_ends(struct sim *sim, uint32_t name);
+
+/* The newest binding; NULL before the first. */
+struct sim_binding *sim_oracle_newest(struct sim *sim, uint32_t name);
+
+void sim_oracle_op_begins(struct sim *sim, struct sim_op *op);
+void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
+                        const struct session_result *result);
+
+/* Was the key's add acknowledged in the newest binding? */
+bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t key);
+
+#endif

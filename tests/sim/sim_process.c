@@ -1,0 +1,273 @@
+#include "tests/sim/sim_process.h"
+
+#include "base/heap.h"
+#include "tests/sim/sim.h"
+#include "tests/sim/sim_memory.h"
+#include "tests/sim/sim_start.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum {
+    TURN_LEAST_US = 2,   /* from the arrival of a message to the turn that serves it */
+    TURN_MOST_US = 120,  /* longer turns gather more messages */
+    WORK_PERMILLE = 700, /* how often a turn has time for background work */
+    BUSY_US = 60,        /* until a process with work left comes round again */
+    CLOCK_BITS = 44,
+};
+
+static const char *const kind_names[SIM_NKINDS] = {
+    [SIM_CLIENT] = "client",
+    [SIM_ROUTER] = "router",
+    [SIM_NODE] = "node",
+    [SIM_COORDINATOR] = "coordinator",
+};
+
+const char *sim_kind_name(enum sim_kind kind)
+{
+    return kind_names[kind];
+}
+
+struct sim_process *sim_process_add(struct sim *sim, enum sim_kind kind, uint32_t number)
+{
+    struct sim_process *self = sim_memory_alloc(1, sizeof *self);
+
+    assert(sim->nprocesses < SIM_MAX_PROCESSES);
+    self->sim = sim;
+    self->index = sim->nprocesses;
+    self->kind = kind;
+    (void)snprintf(self->name, sizeof self->name, "%.12s%u", kind_names[kind], number + 1);
+    (void)snprintf(self->endpoint, sizeof self->endpoint, "tcp://%s:1", self->name);
+    sim->processes[sim->nprocesses++] = self;
+    return self;
+}
+
+void sim_process_free(struct sim_process **process)
+{
+    struct sim_process *self = *process;
+
+    *process = NULL;
+    assert(!self->alive);
+    heap_free(self->inbox);
+    heap_free(self);
+}
+
+uint64_t sim_process_now(const struct sim_process *self)
+{
+    return self->sim->now_us + self->clock_offset;
+}
+
+bool sim_process_runs(const struct sim_process *self)
+{
+    return self->alive && !self->paused;
+}
+
+/* ---- effects ---- */
+
+static enum status reply(void *context, const struct peer *to, struct span frame)
+{
+    struct sim_process *self = context;
+
+    if (self->counters != NULL) { /* sim_process_count() asks from inside the process. */
+        self->ncounters = sim_start_read_counters(self, frame);
+        return STATUS_OK;
+    }
+    return sim_network_reply(self, to, frame);
+}
+
+static uint32_t link_open(void *context, const char *endpoint)
+{
+    return sim_network_open(context, endpoint);
+}
+
+static void link_close(void *context, uint32_t link)
+{
+    sim_network_close(context, link);
+}
+
+static enum status send_frame(void *context, uint32_t link, struct span frame)
+{
+    return sim_network_send(context, link, frame);
+}
+
+static uint64_t draw_random(void *context)
+{
+    struct sim_process *self = context;
+
+    return sim_random_next(&self->random);
+}
+
+/* ---- turns ---- */
+
+static void deliver_inbox(struct sim_process *self)
+{
+    size_t count = self->ninbox;
+
+    for (size_t i = 0; i < count; i++) {
+        sim_network_deliver(self, self->inbox[i]);
+    }
+    assert(self->ninbox == count); /* Nothing arrives at once. */
+    self->ninbox = 0;
+}
+
+/* One round of the hub's loop. */
+static void serve(struct sim_process *self)
+{
+    uint64_t now_us = sim_process_now(self);
+    const struct actor *actor = &self->actor;
+    bool busy = false;
+
+    deliver_inbox(self);
+    if (actor->next_us(actor->self) <= now_us) {
+        actor->time(actor->self, now_us);
+    }
+    actor->turn(actor->self, now_us);
+    if (sim_random_chance(&self->random, WORK_PERMILLE)) {
+        busy = actor->work(actor->self, now_us);
+    }
+    if (busy) {
+        sim_process_wake(self);
+    }
+    sim_process_arm(self);
+}
+
+static void on_turn(struct sim *sim, void *data, uint64_t number)
+{
+    struct sim_process *self = data;
+
+    if (number != self->generation || !self->serving) {
+        return;
+    }
+    self->serving = false;
+    if (sim_process_runs(self)) {
+        serve(self);
+        sim_view_follow(sim);
+    }
+}
+
+static void on_timer(struct sim *sim, void *data, uint64_t number)
+{
+    struct sim_process *self = data;
+
+    if (number != self->generation || sim->now_us != self->timer_at) {
+        return; /* Of a former life, or an earlier one was planned meanwhile. */
+    }
+    self->timer_at = ACTOR_NEVER;
+    if (sim_process_runs(self) && !self->serving) {
+        serve(self);
+        sim_view_follow(sim);
+    }
+}
+
+void sim_process_wake(struct sim_process *self)
+{
+    if (!self->serving && sim_process_runs(self)) {
+        self->serving = true;
+        sim_after(self->sim, sim_random_between(&self->random, TURN_LEAST_US, TURN_MOST_US),
+                  on_turn, self, self->generation);
+    }
+}
+
+void sim_process_arm(struct sim_process *self)
+{
+    uint64_t next_us;
+    uint64_t at_us;
+
+    if (!sim_process_runs(self)) {
+        return;
+    }
+    next_us = self->actor.next_us(self->actor.self);
+    if (next_us == ACTOR_NEVER) {
+        return;
+    }
+    at_us = next_us > sim_process_now(self) ? next_us - self->clock_offset
+                                            : self->sim->now_us + BUSY_US;
+    if (at_us < self->timer_at) {
+        self->timer_at = at_us;
+        sim_queue_push(&self->sim->queue, at_us, on_timer, self, self->generation);
+    }
+}
+
+void sim_process_push(struct sim_process *self, uint32_t message)
+{
+    self->inbox = sim_memory_reserve(self->inbox, &self->inbox_capacity, self->ninbox + 1,
+                                     sizeof *self->inbox);
+    self->inbox[self->ninbox++] = message;
+    sim_process_wake(self);
+}
+
+/* ---- life ---- */
+
+void sim_process_start(struct sim_process *self)
+{
+    struct sim *sim = self->sim;
+
+    assert(!self->alive);
+    self->generation++;
+    sim_random_init(&self->random, sim->seed,
+                    SIM_STREAM_PROCESS + ((uint64_t)self->index << 16 | self->generation));
+    self->clock_offset = sim_random_next(&self->random) >> (64 - CLOCK_BITS);
+    self->effects = (struct effects){
+        .context = self,
+        .reply = reply,
+        .link_open = link_open,
+        .link_close = link_close,
+        .send = send_frame,
+        .random = draw_random,
+    };
+    self->alive = true;
+    self->paused = false;
+    self->serving = false;
+    self->timer_at = ACTOR_NEVER;
+    if (!sim_start_actor(self)) {
+        self->alive = false; /* A coordinator whose store is broken: started again later. */
+        return;
+    }
+    sim_trace_line(&sim->trace, sim->now_us, "%s starts", self->name);
+    sim_process_wake(self);
+}
+
+void sim_process_kill(struct sim_process *self)
+{
+    assert(self->alive);
+    sim_process_count(self);
+    sim_start_destroy(self);
+    for (size_t i = 0; i < self->ninbox; i++) {
+        sim_network_drop(self->sim, self->inbox[i]);
+    }
+    self->ninbox = 0;
+    self->killed_us = self->sim->now_us;
+    memset(self->links, 0, sizeof self->links);
+    self->alive = false;
+    sim_trace_line(&self->sim->trace, self->sim->now_us, "%s is killed", self->name);
+}
+
+void sim_process_pause(struct sim_process *self)
+{
+    self->paused = true;
+    self->paused_us = self->sim->now_us;
+    self->serving = false;
+    self->timer_at = ACTOR_NEVER;
+    sim_trace_line(&self->sim->trace, self->sim->now_us, "%s stops", self->name);
+}
+
+void sim_process_resume(struct sim_process *self)
+{
+    self->paused = false;
+    sim_trace_line(&self->sim->trace, self->sim->now_us, "%s goes on", self->name);
+    sim_process_wake(self);
+}
+
+void sim_process_count(struct sim_process *self)
+{
+    uint64_t values[SIM_MAX_COUNTERS] = {0};
+
+    if (self->kind == SIM_CLIENT) {
+        memcpy(values, session_values(self->session), session_counters().count * sizeof values[0]);
+    } else {
+        self->counters = values;
+        sim_start_ask_counters(self);
+        self->counters = NULL;
+    }
+    sim_coverage_counters(self->sim->coverage, self->kind, values);
+}

@@ -1,0 +1,77 @@
+/* sim_process.h - one process: an actor with its effects, its clock and its ways to fail.
+ *
+ * What arrives gathers in an inbox and is served in turns, as lib/runtime's hub does. A paused
+ * process (SIGSTOP) neither reads nor keeps time; everything queues up until it goes on. A
+ * killed one loses its memory; started again it is created anew, with new random numbers and a
+ * clock of another origin.
+ *
+ * Owner:   sim_process_kill() destroys what runs in it, sim_process_free() the rest.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_PROCESS_H
+#define ORBLOOM_TESTS_SIM_PROCESS_H
+
+#include "base/actor.h"
+#include "base/counter.h"
+#include "cluster/document.h"
+#include "tests/sim/sim_network.h"
+#include "tests/sim/sim_random.h"
+
+enum sim_kind { SIM_CLIENT, SIM_ROUTER, SIM_NODE, SIM_COORDINATOR, SIM_NKINDS };
+
+struct sim_process {
+    struct sim *sim;
+    uint32_t index;
+    enum sim_kind kind;
+    char name[16];
+    char endpoint[DOCUMENT_TEXT_BYTES];
+
+    bool alive;
+    bool paused;
+    uint64_t paused_us; /* when it was last paused, killed */
+    uint64_t killed_us;
+    uint32_t generation;   /* counts starts */
+    uint64_t clock_offset; /* its clock is virtual time plus this */
+    struct sim_random random;
+    struct effects effects;
+    struct actor actor;
+    struct node *node;
+    struct router *router;
+    struct coordinator *coordinator;
+    struct session *session;
+
+    struct sim_link links[SIM_MAX_LINKS];
+    uint32_t last_link;
+    uint32_t *inbox;
+    size_t ninbox;
+    size_t inbox_capacity;
+    bool serving;       /* a turn is planned */
+    uint64_t timer_at;  /* the earliest planned wake-up */
+    uint64_t *counters; /* filled while counters are read; else NULL */
+    size_t ncounters;
+};
+
+/* Add a process; it does not run yet. */
+struct sim_process *sim_process_add(struct sim *sim, enum sim_kind kind, uint32_t number);
+void sim_process_free(struct sim_process **process); /* a dead one */
+
+void sim_process_start(struct sim_process *self);
+void sim_process_kill(struct sim_process *self);
+void sim_process_pause(struct sim_process *self);
+void sim_process_resume(struct sim_process *self);
+bool sim_process_runs(const struct sim_process *self); /* alive and not paused */
+
+/* Its own clock. */
+uint64_t sim_process_now(const struct sim_process *self);
+
+/* Something arrived, or was done to it from outside: plan a turn, or a wake-up. */
+void sim_process_wake(struct sim_process *self);
+void sim_process_arm(struct sim_process *self);
+void sim_process_push(struct sim_process *self, uint32_t message);
+
+/* Its counters, asked as `orbloom stats` does, added to the run's. */
+void sim_process_count(struct sim_process *self);
+
+const char *sim_kind_name(enum sim_kind kind);
+
+#endif

@@ -1,0 +1,52 @@
+/* sim_scenario.h - what a seed is about: the cluster, the load, what goes wrong and when.
+ *
+ *   start - filters are created - faults under load - calm - the final questions - end
+ *
+ * Most seeds add weather and a storm of random faults to their scenario's own.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_SCENARIO_H
+#define ORBLOOM_TESTS_SIM_SCENARIO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sim;
+
+/* name, words */
+#define SIM_SCENARIOS(X)                                           \
+    X(STORM, "random faults")                                      \
+    X(STALE_ROUTER, "stale router, name dropped and created anew") \
+    X(CUT_REPLICAS, "replicas and a router cut off, name reused")  \
+    X(PAUSED, "too few replicas run")                              \
+    X(RESTART, "node killed and restarted")                        \
+    X(LOST, "two replicas lost")                                   \
+    X(COORDINATORS, "all coordinators dead")                       \
+    X(REPEATS, "storm of repeated messages")                       \
+    X(MOVE, "replica moves under load")                            \
+    X(MIX, "moves, drops and random faults")
+
+enum sim_scenario_kind {
+#define X(name, words) SIM_SCENARIO_##name,
+    SIM_SCENARIOS(X)
+#undef X
+        SIM_NSCENARIOS
+};
+
+struct sim_scenario {
+    enum sim_scenario_kind kind;
+    bool calm;           /* faults are over */
+    uint32_t node_kills; /* that storms may still do */
+    uint32_t moves;      /* done so far */
+};
+
+const char *sim_scenario_words(uint32_t kind);
+
+/* Draw scenario, settings and weather; before the processes are made. */
+void sim_scenario_draw(struct sim *sim);
+
+/* Start processes and plan the rest. */
+void sim_scenario_begin(struct sim *sim);
+
+#endif

@@ -1,0 +1,133 @@
+/* What sim_scenario_draw() draws: cluster, rules, load and weather of a seed. */
+#include "tests/sim/sim.h"
+#include "tests/sim/sim_scenario.h"
+
+#define MS UINT64_C(1000)
+
+static struct quorum_rule draw_rule(struct sim *sim)
+{
+    static const struct quorum_rule rules[] = {
+        {3, 2, 2}, {3, 2, 2}, {3, 2, 2}, {3, 2, 2}, {3, 2, 3},
+        {3, 3, 1}, {3, 3, 2}, {2, 2, 1}, {1, 1, 1}, {5, 3, 3},
+    };
+    struct quorum_rule rule;
+
+    do {
+        rule = rules[sim_random_below(&sim->random, sizeof rules / sizeof rules[0])];
+    } while (rule.replicas > sim->settings.nnodes);
+    return rule;
+}
+
+static struct create_parameters draw_parameters(struct sim *sim)
+{
+    return (struct create_parameters){
+        .capacity = 4096,
+        .rate = 1e-5,
+        .max_capacity = 4096,
+        .rule = draw_rule(sim),
+        .hash = sim_random_chance(&sim->random, 500) ? HASH_SIPHASH24 : HASH_XXH3,
+        .when_unavailable = sim_random_chance(&sim->random, 800) ? WHEN_UNAVAILABLE_ERROR
+                                                                 : WHEN_UNAVAILABLE_MAYBE,
+        .when_full = WHEN_FULL_REFUSE,
+        .keylog = KEYLOG_ON,
+        .durability = DURABILITY_MEMORY,
+    };
+}
+
+static void draw_names(struct sim *sim)
+{
+    static const struct quorum_rule weak = {.replicas = 3, .write = 2, .read = 1};
+
+    sim->load.nnames = sim_random_chance(&sim->random, 300) ? 2 : 1;
+    for (uint32_t i = 0; i < SIM_MAX_NAMES; i++) {
+        sim->operator.names[i].parameters = draw_parameters(sim);
+    }
+    sim->operator.names[SIM_WEAK].parameters.rule = weak;
+    if (sim->scenario.kind == SIM_SCENARIO_MOVE || sim->scenario.kind == SIM_SCENARIO_PAUSED ||
+        sim->scenario.kind == SIM_SCENARIO_LOST) {
+        sim->operator.names[0].parameters.rule =(struct quorum_rule){
+            .replicas = 3, .write = 2, .read = 2};
+    }
+}
+
+static void draw_load(struct sim *sim)
+{
+    sim->load.pause_us = sim_random_between(&sim->random, 4 * MS, 25 * MS);
+    sim->load.timeout_us = sim_random_between(&sim->random, 300 * MS, 1500 * MS);
+    sim->load.add_permille = (uint32_t)sim_random_between(&sim->random, 300, 700);
+    sim->load.window = (uint32_t)sim_random_between(&sim->random, 4, 40);
+}
+
+static void draw_weather(struct sim *sim)
+{
+    static const uint32_t losses[] = {0, 0, 5, 20, 80};
+    static const uint32_t repeats[] = {0, 0, 10, 100};
+    static const uint32_t slows[] = {0, 20, 20, 100};
+    static const uint64_t longest_us[] = {2000, 20000, 150000, 600000};
+    struct sim_weather *weather = &sim->network.weather;
+    struct sim_random *random = &sim->random;
+
+    *weather = (struct sim_weather){
+        .loss = losses[sim_random_below(random, 5)],
+        .repeat = repeats[sim_random_below(random, 4)],
+        .slow = slows[sim_random_below(random, 4)],
+        .slow_us = longest_us[sim_random_below(random, 4)],
+    };
+    if (sim->scenario.kind == SIM_SCENARIO_REPEATS) {
+        weather->repeat = 400;
+        weather->slow = 150;
+    } else if (sim->scenario.kind == SIM_SCENARIO_MOVE) {
+        /* Votes added up over epochs only do harm where another replica missed the add. */
+        weather->loss = (uint32_t)sim_random_below(random, 200);
+    } else if (sim->scenario.kind == SIM_SCENARIO_COORDINATORS) {
+        *weather = (struct sim_weather){0};
+    }
+}
+
+/* Shorter than a daemon's defaults, so that seconds of virtual time hold many of each. */
+static void draw_times(struct sim *sim)
+{
+    struct sim_settings *settings = &sim->settings;
+    struct sim_random *random = &sim->random;
+
+    settings->sync_us = sim_random_between(random, 40 * MS, 250 * MS);
+    settings->hedge_us = sim_random_between(random, 4 * MS, 20 * MS);
+    settings->retry_us = sim_random_between(random, 20 * MS, 100 * MS);
+    settings->attempt_us = sim_random_between(random, 60 * MS, 300 * MS);
+    settings->node_timeout_us = 3 * settings->sync_us;
+    settings->fence_retry_us = sim_random_between(random, 10 * MS, 60 * MS);
+}
+
+static void draw_processes(struct sim *sim)
+{
+    struct sim_settings *settings = &sim->settings;
+    enum sim_scenario_kind kind = sim->scenario.kind;
+
+    settings->nnodes = 3;
+    if (kind == SIM_SCENARIO_CUT_REPLICAS) {
+        settings->nnodes = (uint32_t)sim_random_between(&sim->random, 1, 3);
+        settings->nspares = settings->nnodes;
+    } else if (kind == SIM_SCENARIO_MOVE || kind == SIM_SCENARIO_MIX) {
+        settings->nspares = (uint32_t)sim_random_between(&sim->random, 1, 2);
+    } else if (kind == SIM_SCENARIO_STORM || kind == SIM_SCENARIO_STALE_ROUTER ||
+               kind == SIM_SCENARIO_REPEATS) {
+        settings->nnodes = (uint32_t)sim_random_between(&sim->random, 3, 5);
+    }
+    settings->nrouters = sim_random_chance(&sim->random, 800) ? 2 : 1;
+    if (kind == SIM_SCENARIO_STALE_ROUTER || kind == SIM_SCENARIO_CUT_REPLICAS) {
+        settings->nrouters = 2;
+    }
+    settings->ncoordinators = (uint32_t)sim_random_between(&sim->random, 1, 2);
+    settings->nclients = (uint32_t)sim_random_between(&sim->random, 2, 3);
+}
+
+void sim_scenario_draw(struct sim *sim)
+{
+    sim->scenario.kind = (enum sim_scenario_kind)sim_random_below(&sim->random, SIM_NSCENARIOS);
+    sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
+    draw_processes(sim);
+    draw_times(sim);
+    draw_names(sim);
+    draw_load(sim);
+    draw_weather(sim);
+}

@@ -1,0 +1,155 @@
+#include "tests/sim/sim_show.h"
+
+#include "tests/sim/sim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHOW_ARENA_BYTES = 4 << 20, SHOW_TEXT_BYTES = 512, SHOW_SEGMENTS = 3 };
+
+void sim_show_init(struct sim_show *self)
+{
+    if (codec_arena_create(SHOW_ARENA_BYTES, &self->arena) != STATUS_OK) {
+        abort();
+    }
+}
+
+void sim_show_fini(struct sim_show *self)
+{
+    codec_arena_destroy(&self->arena);
+}
+
+static const char *operation_name(enum operation operation)
+{
+    return operation == OPERATION_ADD ? "add" : "check";
+}
+
+static void show_segments(const struct node_request *request, char *text)
+{
+    int used = 0;
+
+    for (size_t i = 0; i < request->nsegments && i < SHOW_SEGMENTS; i++) {
+        const struct segment *segment = &request->segments[i];
+
+        used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used),
+                         "%s#%" PRIu64 ".%u f%" PRIu64 " e%" PRIu64 " g%u batch %" PRIu64 " x%u; ",
+                         operation_name(segment->operation), segment->op.sequence, segment->attempt,
+                         segment->filter_id, segment->epoch, segment->group, segment->batch.number,
+                         segment->count);
+    }
+}
+
+static void show_votes(const struct node_reply *reply, char *text)
+{
+    int used = snprintf(text, SHOW_TEXT_BYTES, "inc %04x, %zu documents; ",
+                        (unsigned)(reply->incarnation & 0xffff), reply->ndocuments);
+
+    for (size_t i = 0; i < reply->nsegments && i < SHOW_SEGMENTS; i++) {
+        const struct segment_reply *segment = &reply->segments[i];
+
+        used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used), "%s%s e%" PRIu64 " %s",
+                         status_code(segment->status), segment->repeated ? " repeated" : "",
+                         segment->epoch, replica_state_name(segment->state));
+        if (segment->count > 0) {
+            used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used),
+                             " p%02" PRIx64 " a%02" PRIx64, segment->present[0],
+                             segment->absent[0]);
+        }
+        used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used), "; ");
+    }
+}
+
+static void show_client(const struct frame *frame, char *text)
+{
+    const struct client_request *request = &frame->body.client_request;
+    const struct client_reply *reply = &frame->body.client_reply;
+
+    if (frame->kind == FRAME_CLIENT_REQUEST) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "%s#%" PRIu64 ".%u %.40s x%zu within %u ms",
+                       operation_name(request->operation), request->op.sequence, request->attempt,
+                       request->filter, request->count, request->timeout_ms);
+        return;
+    }
+    (void)snprintf(text, SHOW_TEXT_BYTES,
+                   "#%" PRIu64 ".%u f%" PRIu64 " e%" PRIu64 " %s p%02" PRIx64 " a%02" PRIx64
+                   " %.100s",
+                   reply->op.sequence, reply->attempt, reply->filter_id, reply->epoch,
+                   status_code(reply->status), reply->count > 0 ? reply->present[0] : 0,
+                   reply->count > 0 ? reply->absent[0] : 0, reply->message);
+}
+
+/* Kinds between processes of the cluster that carry documents or fences. */
+static void show_control(const struct frame *frame, char *text)
+{
+    const struct sync_request *request = &frame->body.sync_request;
+    const struct sync_reply *reply = &frame->body.sync_reply;
+    const struct fence_request *fence = &frame->body.fence_request;
+    const struct fence_reply *fenced = &frame->body.fence_reply;
+    const struct admin_request *admin = &frame->body.admin_request;
+
+    if (frame->kind == FRAME_SYNC_REQUEST) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "sync since %" PRIu64 ", %zu replicas",
+                       request->since, request->nreplicas);
+    } else if (frame->kind == FRAME_SYNC_REPLY) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "sync %s, change %" PRIu64 ", %zu documents, node %u",
+                       status_code(reply->status), reply->change, reply->ndocuments,
+                       reply->node_id);
+    } else if (frame->kind == FRAME_FENCE_REQUEST) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "fence f%" PRIu64 " e%" PRIu64 "?", fence->filter_id,
+                       fence->epoch);
+    } else if (frame->kind == FRAME_FENCE_REPLY) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "fence f%" PRIu64 " e%" PRIu64 " %s, inc %04x",
+                       fenced->filter_id, fenced->epoch, status_code(fenced->status),
+                       (unsigned)(fenced->incarnation & 0xffff));
+    } else if (frame->kind == FRAME_ADMIN_REQUEST) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "%s %.40s%s",
+                       admin->action == ADMIN_CREATE ? "create"
+                       : admin->action == ADMIN_DROP ? "drop"
+                                                     : "status",
+                       admin->name, admin->confirmed_off ? " --confirmed-off" : "");
+    } else if (frame->kind == FRAME_ADMIN_REPLY) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "%s %.100s",
+                       status_code(frame->body.admin_reply.status),
+                       frame->body.admin_reply.message);
+    } else {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "frame of kind %d", (int)frame->kind);
+    }
+}
+
+static void describe(struct sim_show *self, struct span bytes, char *text)
+{
+    struct frame frame = {0};
+
+    text[0] = '\0';
+    if (codec_decode(self->arena, bytes, &frame) != STATUS_OK) {
+        (void)snprintf(text, SHOW_TEXT_BYTES, "%zu bytes", bytes.size);
+    } else if (frame.kind == FRAME_NODE_REQUEST) {
+        show_segments(&frame.body.node_request, text);
+    } else if (frame.kind == FRAME_NODE_REPLY) {
+        show_votes(&frame.body.node_reply, text);
+    } else if (frame.kind == FRAME_CLIENT_REQUEST || frame.kind == FRAME_CLIENT_REPLY) {
+        show_client(&frame, text);
+    } else {
+        show_control(&frame, text);
+    }
+}
+
+void sim_show_frame(struct sim *sim, const struct sim_message *message, struct span bytes,
+                    const char *fate)
+{
+    char text[SHOW_TEXT_BYTES];
+
+    describe(&sim->show, bytes, text);
+    sim_trace_line(&sim->trace, sim->now_us, "%s > %s  %s%s%s", sim->processes[message->from]->name,
+                   sim->processes[message->to]->name, text, fate[0] != '\0' ? " - " : "", fate);
+}
+
+void sim_show_arrival(struct sim *sim, const struct sim_message *message)
+{
+    char text[SHOW_TEXT_BYTES];
+
+    describe(&sim->show, span_of(message->bytes, message->size), text);
+    sim_trace_line(&sim->trace, sim->now_us, "    %s serves %s's  %s",
+                   sim->processes[message->to]->name, sim->processes[message->from]->name, text);
+}

@@ -1,0 +1,194 @@
+#include "tests/sim/sim_start.h"
+
+#include "coordinator/coordinator.h"
+#include "node/node.h"
+#include "router/router.h"
+#include "tests/sim/sim.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NODE_MEMORY_BYTES  (UINT64_C(64) << 20)
+#define MAX_INFLIGHT_BYTES (UINT64_C(4) << 20)
+#define MAX_TIMEOUT_US     UINT64_C(10000000)
+
+/* The endpoints of all processes of a kind. Returns how many. */
+static uint32_t list_endpoints(const struct sim *sim, enum sim_kind kind,
+                               char list[][DOCUMENT_TEXT_BYTES])
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        if (sim->processes[i]->kind == kind) {
+            memcpy(list[count++], sim->processes[i]->endpoint, DOCUMENT_TEXT_BYTES);
+        }
+    }
+    return count;
+}
+
+static enum status start_node(struct sim_process *process)
+{
+    struct sim *sim = process->sim;
+    struct node_config config = {
+        .zone = "zone",
+        .key = sim->key,
+        .memory_limit_bytes = NODE_MEMORY_BYTES,
+        .sync_interval_us = sim->settings.sync_us,
+    };
+    enum status status;
+
+    (void)snprintf(config.name, sizeof config.name, "%s", process->name);
+    (void)snprintf(config.host, sizeof config.host, "host-%s", process->name);
+    (void)snprintf(config.endpoint, sizeof config.endpoint, "%s", process->endpoint);
+    config.ncoordinators = list_endpoints(sim, SIM_COORDINATOR, config.coordinators);
+    status = node_create(&config, &process->effects, &process->node);
+    if (status == STATUS_OK) {
+        process->actor = node_actor(process->node);
+    }
+    return status;
+}
+
+static enum status start_router(struct sim_process *process)
+{
+    struct sim *sim = process->sim;
+    struct router_config config = {
+        .key = sim->key,
+        .max_inflight_bytes = MAX_INFLIGHT_BYTES,
+        .hedge_us = sim->settings.hedge_us,
+        .retry_us = sim->settings.retry_us,
+        .max_timeout_us = MAX_TIMEOUT_US,
+        .sync_interval_us = sim->settings.sync_us,
+    };
+    enum status status;
+
+    (void)snprintf(config.name, sizeof config.name, "%s", process->name);
+    config.ncoordinators = list_endpoints(sim, SIM_COORDINATOR, config.coordinators);
+    status = router_create(&config, &process->effects, &process->router);
+    if (status == STATUS_OK) {
+        process->actor = router_actor(process->router);
+    }
+    return status;
+}
+
+static enum status start_coordinator(struct sim_process *process)
+{
+    struct sim *sim = process->sim;
+    struct coordinator_config config = {
+        .key = sim->key,
+        .max_timeout_us = MAX_TIMEOUT_US,
+        .node_timeout_us = sim->settings.node_timeout_us,
+        .fence_retry_us = sim->settings.fence_retry_us,
+    };
+    enum status status;
+
+    (void)snprintf(config.name, sizeof config.name, "%s", process->name);
+    status = coordinator_create(&config, &process->effects, &sim->store.interface,
+                                &process->coordinator);
+    if (status == STATUS_OK) {
+        process->actor = coordinator_actor(process->coordinator);
+    }
+    return status;
+}
+
+/* Each client begins with another router, so that all of them are used. */
+static enum status start_client(struct sim_process *process)
+{
+    struct sim *sim = process->sim;
+    struct session_config config = {
+        .attempt_us = sim->settings.attempt_us,
+        .max_inflight_bytes = MAX_INFLIGHT_BYTES,
+    };
+    char routers[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
+    enum status status;
+
+    config.nrouters = list_endpoints(sim, SIM_ROUTER, routers);
+    config.ncoordinators = list_endpoints(sim, SIM_COORDINATOR, config.coordinators);
+    for (uint32_t i = 0; i < config.nrouters; i++) {
+        memcpy(config.routers[i], routers[(i + process->index) % config.nrouters],
+               DOCUMENT_TEXT_BYTES);
+    }
+    status = session_create(&config, &process->effects, &process->session);
+    if (status == STATUS_OK) {
+        process->actor = session_actor(process->session);
+    }
+    return status;
+}
+
+bool sim_start_actor(struct sim_process *process)
+{
+    static enum status (*const starts[SIM_NKINDS])(struct sim_process * process) = {
+        [SIM_CLIENT] = start_client,
+        [SIM_ROUTER] = start_router,
+        [SIM_NODE] = start_node,
+        [SIM_COORDINATOR] = start_coordinator,
+    };
+    enum status status = starts[process->kind](process);
+
+    if (status != STATUS_OK && status != STATUS_IO) {
+        abort();
+    }
+    return status == STATUS_OK;
+}
+
+void sim_start_destroy(struct sim_process *process)
+{
+    if (process->node != NULL) {
+        node_destroy(&process->node);
+    }
+    if (process->router != NULL) {
+        router_destroy(&process->router);
+    }
+    if (process->coordinator != NULL) {
+        coordinator_destroy(&process->coordinator);
+    }
+    session_destroy(&process->session);
+    process->actor = (struct actor){0};
+}
+
+void sim_start_ask_counters(struct sim_process *process)
+{
+    const struct peer asker = {.size = 1};
+    struct frame frame = {.kind = FRAME_STATS_REQUEST};
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    if (codec_encode(&frame, &bytes) != STATUS_OK) {
+        abort();
+    }
+    process->actor.on_request(process->actor.self, sim_process_now(process), &asker,
+                              buffer_span(&bytes));
+    assert(process->ncounters == sim_start_counters(process->kind).count);
+    buffer_fini(&bytes);
+}
+
+size_t sim_start_read_counters(struct sim_process *process, struct span bytes)
+{
+    struct frame frame = {0};
+    const struct stats_reply *reply = &frame.body.stats_reply;
+
+    if (codec_decode(process->sim->show.arena, bytes, &frame) != STATUS_OK ||
+        frame.kind != FRAME_STATS_REPLY || reply->nvalues > SIM_MAX_COUNTERS) {
+        abort();
+    }
+    for (size_t i = 0; i < reply->nvalues; i++) {
+        process->counters[i] = reply->values[i].value;
+    }
+    return reply->nvalues;
+}
+
+struct counter_table sim_start_counters(enum sim_kind kind)
+{
+    switch (kind) {
+    case SIM_ROUTER:
+        return router_counters();
+    case SIM_NODE:
+        return node_counters();
+    case SIM_COORDINATOR:
+        return coordinator_counters();
+    case SIM_CLIENT:
+    case SIM_NKINDS:
+        break;
+    }
+    return session_counters();
+}

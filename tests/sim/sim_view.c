@@ -1,0 +1,166 @@
+#include "tests/sim/sim_view.h"
+
+#include "node/node_private.h"
+#include "tests/sim/sim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void sim_view_fini(struct sim_view *self)
+{
+    node_list_fini(&self->nodes);
+    for (uint32_t i = 0; i < SIM_MAX_NAMES; i++) {
+        document_fini(&self->documents[i]);
+    }
+}
+
+static uint64_t bound_id(const struct sim *sim, uint32_t name)
+{
+    char key[STORE_KEY_BYTES];
+    const struct sim_store_record *record;
+    uint64_t id = 0;
+
+    (void)snprintf(key, sizeof key, "name/%s", sim_name(name));
+    record = sim_store_find(&sim->store, key);
+    for (size_t i = 0; record != NULL && i < 8; i++) {
+        id |= (uint64_t)record->value[i] << (8 * i);
+    }
+    return id;
+}
+
+static void read_document(struct sim *sim, uint32_t name)
+{
+    struct filter_document *document = &sim->view.documents[name];
+    uint64_t id = bound_id(sim, name);
+    char key[STORE_KEY_BYTES];
+    const struct sim_store_record *record;
+
+    if (id == 0) {
+        document_fini(document);
+        return;
+    }
+    (void)snprintf(key, sizeof key, "filter/%" PRIu64, id);
+    record = sim_store_find(&sim->store, key);
+    if (record != NULL && id == document->id && record->version <= sim->view.change) {
+        return; /* As it was. */
+    }
+    document_fini(document);
+    sim->view.changed_us[name] = sim->now_us;
+    if (record == NULL || codec_filter_document_open(span_of(record->value, record->size),
+                                                     &sim->key, document) != STATUS_OK) {
+        sim_fail(sim, "the store's record %s cannot be read", key);
+    }
+}
+
+static void read_nodes(struct sim *sim)
+{
+    const struct sim_store_record *record = sim_store_find(&sim->store, "nodes");
+
+    node_list_fini(&sim->view.nodes);
+    if (record != NULL && codec_node_list_open(span_of(record->value, record->size), &sim->key,
+                                               &sim->view.nodes) != STATUS_OK) {
+        sim_fail(sim, "the store's node list cannot be read");
+    }
+}
+
+void sim_view_follow(struct sim *sim)
+{
+    if (sim->view.change == sim->store.change) {
+        return;
+    }
+    read_nodes(sim);
+    for (uint32_t i = 0; i < SIM_MAX_NAMES; i++) {
+        read_document(sim, i);
+    }
+    sim->view.change = sim->store.change;
+}
+
+const struct filter_document *sim_view_document(const struct sim *sim, uint32_t name)
+{
+    return sim->view.documents[name].id != 0 ? &sim->view.documents[name] : NULL;
+}
+
+struct sim_process *sim_view_node(const struct sim *sim, uint32_t node)
+{
+    const struct node_record *record = node_list_find(&sim->view.nodes, node);
+
+    for (uint32_t i = 0; record != NULL && i < sim->nprocesses; i++) {
+        if (strcmp(sim->processes[i]->name, record->name) == 0) {
+            return sim->processes[i];
+        }
+    }
+    return NULL;
+}
+
+bool sim_view_is_full(const struct sim *sim, const struct member *member)
+{
+    const struct sim_process *process = sim_view_node(sim, member->node);
+
+    return process != NULL && process->alive && process->node->incarnation == member->incarnation;
+}
+
+/* It ran as that member at `since_us` or later. */
+static bool ran_since(const struct sim *sim, const struct member *member, uint64_t since_us)
+{
+    const struct sim_process *process = sim_view_node(sim, member->node);
+
+    if (process == NULL) {
+        return false;
+    }
+    return sim_view_is_full(sim, member) ? !process->paused || process->paused_us >= since_us
+                                         : process->killed_us >= since_us;
+}
+
+static uint32_t full_in_group(const struct sim *sim, const struct filter_document *document,
+                              uint32_t group)
+{
+    uint32_t count = 0;
+
+    for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
+        count += sim_view_is_full(sim, &document->content.groups[group].slots[slot].current);
+    }
+    return count;
+}
+
+uint32_t sim_view_least_full(const struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    uint32_t least = QUORUM_MAX_REPLICAS;
+
+    for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+        uint32_t full = full_in_group(sim, document, group);
+
+        least = full < least ? full : least;
+    }
+    return document != NULL ? least : 0;
+}
+
+uint32_t sim_view_most_full(const struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    uint32_t most = 0;
+
+    for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+        uint32_t full = full_in_group(sim, document, group);
+
+        most = full > most ? full : most;
+    }
+    return most;
+}
+
+uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_us)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    uint32_t most = 0;
+
+    for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+        uint32_t count = 0;
+
+        for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
+            count += ran_since(sim, &document->content.groups[group].slots[slot].current, since_us);
+        }
+        most = count > most ? count : most;
+    }
+    return most;
+}

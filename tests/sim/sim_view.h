@@ -1,0 +1,46 @@
+/* sim_view.h - what is true of the cluster, seen by somebody who sees everything.
+ *
+ * It reads the documents in the store and looks into the node processes, to say how many
+ * FULL replicas a name has: what the oracle and the end of a run judge by.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_VIEW_H
+#define ORBLOOM_TESTS_SIM_VIEW_H
+
+#include "cluster/document.h"
+
+enum { SIM_MAX_NAMES = 3 };
+
+struct sim;
+struct sim_process;
+
+struct sim_view {
+    uint64_t change; /* of the store, when it was read */
+    struct node_list nodes;
+    struct filter_document documents[SIM_MAX_NAMES]; /* id 0: the name is free */
+    uint64_t changed_us[SIM_MAX_NAMES];              /* when its document became what it is */
+};
+
+void sim_view_fini(struct sim_view *self);
+
+/* The store may have changed: read it. */
+void sim_view_follow(struct sim *sim);
+
+/* NULL when the name is not bound. */
+const struct filter_document *sim_view_document(const struct sim *sim, uint32_t name);
+
+/* The process of a node id; NULL when it is not registered. */
+struct sim_process *sim_view_node(const struct sim *sim, uint32_t node);
+
+/* The member's data is still there: its process lives in the incarnation that was named. */
+bool sim_view_is_full(const struct sim *sim, const struct member *member);
+
+/* FULL replicas of the name's slot group that has the fewest, or the most; paused ones count. */
+uint32_t sim_view_least_full(const struct sim *sim, uint32_t name);
+uint32_t sim_view_most_full(const struct sim *sim, uint32_t name);
+
+/* FULL replicas that ran at some time since then, in the slot group that has the most. */
+uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_us);
+
+#endif
