@@ -201,6 +201,11 @@ static bool work(void *context, uint64_t now_us)
     return false;
 }
 
+static void refused(void *context)
+{
+    coordinator_count(context, COORDINATOR_malformed_total);
+}
+
 struct actor coordinator_actor(struct coordinator *coordinator)
 {
     return (struct actor){
@@ -211,5 +216,6 @@ struct actor coordinator_actor(struct coordinator *coordinator)
         .next_us = next_us,
         .time = on_time,
         .work = work,
+        .refused = refused,
     };
 }

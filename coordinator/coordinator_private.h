@@ -31,7 +31,8 @@ enum {
     X(fences_sent_total, "requests", "fences asked of nodes")                                  \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                  \
     X(fences_void_total, "replies", "fence replies that do not count")                         \
-    X(malformed_total, "frames", "frames that could not be decoded or do not belong here")     \
+    X(malformed_total, "frames",                                                               \
+      "frames that could not be decoded or do not belong here, connections that break ZMTP")   \
     X(version_total, "frames", "frames of a protocol version that is not served")              \
     X(replies_dropped_total, "frames", "answers that could not be sent")
 

@@ -190,6 +190,11 @@ static bool work(void *context, uint64_t now_us)
     return more;
 }
 
+static void refused(void *context)
+{
+    node_count(context, NODE_malformed_total);
+}
+
 struct actor node_actor(struct node *node)
 {
     return (struct actor){
@@ -200,5 +205,6 @@ struct actor node_actor(struct node *node)
         .next_us = next_us,
         .time = on_time,
         .work = work,
+        .refused = refused,
     };
 }

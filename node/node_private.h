@@ -10,25 +10,26 @@
 #include "node/replica.h"
 
 /* name, unit, help */
-#define NODE_COUNTERS(X)                                                                   \
-    X(requests_total, "frames", "requests received from routers")                          \
-    X(segments_total, "segments", "parts of requests executed or refused")                 \
-    X(keys_checked_total, "keys", "keys looked up")                                        \
-    X(keys_added_total, "keys", "keys written, new or not")                                \
-    X(stale_total, "segments", "refused: epoch behind the fence")                          \
-    X(need_doc_total, "segments", "refused: epoch ahead of the document held")             \
-    X(not_ready_total, "segments", "refused: replica building, joining or not hosted")     \
-    X(conflict_total, "segments", "refused: another content under the same epoch")         \
-    X(dropped_total, "segments", "refused: the filter has been dropped")                   \
-    X(full_total, "segments", "refused: the filter has reached its capacity")              \
-    X(repeated_total, "segments", "adds that had, or may have, arrived before")            \
-    X(documents_taken_total, "documents", "newer documents taken over")                    \
-    X(documents_refused_total, "documents", "documents with a wrong MAC, form or content") \
-    X(fences_total, "requests", "fences confirmed to coordinators")                        \
-    X(malformed_total, "frames", "frames that could not be decoded or do not belong here") \
-    X(version_total, "frames", "frames of a protocol version that is not served")          \
-    X(replies_dropped_total, "frames", "answers that could not be sent")                   \
-    X(incarnation, "", "this life of the node's data (a gauge)")                           \
+#define NODE_COUNTERS(X)                                                                     \
+    X(requests_total, "frames", "requests received from routers")                            \
+    X(segments_total, "segments", "parts of requests executed or refused")                   \
+    X(keys_checked_total, "keys", "keys looked up")                                          \
+    X(keys_added_total, "keys", "keys written, new or not")                                  \
+    X(stale_total, "segments", "refused: epoch behind the fence")                            \
+    X(need_doc_total, "segments", "refused: epoch ahead of the document held")               \
+    X(not_ready_total, "segments", "refused: replica building, joining or not hosted")       \
+    X(conflict_total, "segments", "refused: another content under the same epoch")           \
+    X(dropped_total, "segments", "refused: the filter has been dropped")                     \
+    X(full_total, "segments", "refused: the filter has reached its capacity")                \
+    X(repeated_total, "segments", "adds that had, or may have, arrived before")              \
+    X(documents_taken_total, "documents", "newer documents taken over")                      \
+    X(documents_refused_total, "documents", "documents with a wrong MAC, form or content")   \
+    X(fences_total, "requests", "fences confirmed to coordinators")                          \
+    X(malformed_total, "frames",                                                             \
+      "frames that could not be decoded or do not belong here, connections that break ZMTP") \
+    X(version_total, "frames", "frames of a protocol version that is not served")            \
+    X(replies_dropped_total, "frames", "answers that could not be sent")                     \
+    X(incarnation, "", "this life of the node's data (a gauge)")                             \
     X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")
 
 enum node_counter {

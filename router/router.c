@@ -297,6 +297,11 @@ static bool work(void *context, uint64_t now_us)
     return false;
 }
 
+static void refused(void *context)
+{
+    router_count(context, ROUTER_malformed_total);
+}
+
 struct actor router_actor(struct router *router)
 {
     return (struct actor){
@@ -307,5 +312,6 @@ struct actor router_actor(struct router *router)
         .next_us = next_us,
         .time = on_time,
         .work = work,
+        .refused = refused,
     };
 }

@@ -57,7 +57,8 @@ enum {
     X(unknown_filters_total, "requests", "requests for a filter that the store does not hold")    \
     X(documents_taken_total, "documents", "newer documents taken over")                           \
     X(documents_refused_total, "documents", "documents or secrets with a wrong MAC or form")      \
-    X(malformed_total, "frames", "frames that could not be decoded or do not belong here")        \
+    X(malformed_total, "frames",                                                                  \
+      "frames that could not be decoded or do not belong here, connections that break ZMTP")      \
     X(version_total, "frames", "frames of a protocol version that is not served")                 \
     X(replies_dropped_total, "frames", "answers that could not be sent")                          \
     X(inflight_bytes, "bytes", "requests not yet answered (a gauge)")

@@ -21,11 +21,35 @@ static struct waiting *free_place(struct router *self)
     return NULL;
 }
 
+static void count_inflight(struct router *self, uint64_t inflight_bytes)
+{
+    self->inflight_bytes = inflight_bytes;
+    self->counters[ROUTER_inflight_bytes] = inflight_bytes;
+}
+
 static void forget(struct router *self, struct waiting *one)
 {
+    count_inflight(self, self->inflight_bytes - one->size);
     heap_free(one->frame);
     *one = (struct waiting){0};
     self->nwaiting--;
+}
+
+static void refuse(struct router *self, const struct peer *to, const struct frame *frame,
+                   enum status status, const char *message)
+{
+    if (frame->kind == FRAME_CLIENT_REQUEST) {
+        router_refuse_client(self, to, frame->correlation, &frame->body.client_request, status,
+                             message);
+    } else {
+        struct frame answer = {
+            .correlation = frame->correlation,
+            .kind = FRAME_INFO_REPLY,
+            .body.info_reply = {.status = status, .message = message},
+        };
+
+        router_reply(self, to, &answer);
+    }
 }
 
 void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
@@ -39,11 +63,8 @@ void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, 
 
     if (copy == NULL) {
         router_count(self, ROUTER_overloaded_total);
-        if (frame->kind == FRAME_CLIENT_REQUEST) {
-            router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
-                                 STATUS_OVERLOADED,
-                                 "too many requests wait for the coordinator; slow down, retry");
-        }
+        refuse(self, from, frame, STATUS_OVERLOADED,
+               "too many requests wait for the coordinator; slow down, retry");
         return;
     }
     memcpy(copy, bytes.data, bytes.size);
@@ -59,6 +80,7 @@ void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, 
         one->deadline_us = now_us + self->config.max_timeout_us;
     }
     self->nwaiting++;
+    count_inflight(self, self->inflight_bytes + one->size);
     self->next_sync_us = now_us;
 }
 
@@ -70,6 +92,7 @@ static void serve_again(struct router *self, uint64_t now_us, struct waiting *on
 
     *one = (struct waiting){0};
     self->nwaiting--;
+    count_inflight(self, self->inflight_bytes - taken.size);
     if (codec_decode(self->arena, span_of(taken.frame, taken.size), &frame) == STATUS_OK) {
         router_serve(self, now_us, &taken.client, span_of(taken.frame, taken.size), &frame,
                      settled);
@@ -95,18 +118,7 @@ static void give_up(struct router *self, struct waiting *one)
 
     router_count(self, ROUTER_deadlines_total);
     if (codec_decode(self->arena, span_of(one->frame, one->size), &frame) == STATUS_OK) {
-        if (frame.kind == FRAME_CLIENT_REQUEST) {
-            router_refuse_client(self, &one->client, frame.correlation, &frame.body.client_request,
-                                 STATUS_UNAVAILABLE, message);
-        } else {
-            struct frame answer = {
-                .correlation = frame.correlation,
-                .kind = FRAME_INFO_REPLY,
-                .body.info_reply = {.status = STATUS_UNAVAILABLE, .message = message},
-            };
-
-            router_reply(self, &one->client, &answer);
-        }
+        refuse(self, &one->client, &frame, STATUS_UNAVAILABLE, message);
     }
     forget(self, one);
 }

@@ -58,6 +58,7 @@ struct actor {
     uint64_t (*next_us)(void *self); /* ACTOR_NEVER: no timer wanted */
     void (*time)(void *self, uint64_t now_us);
     bool (*work)(void *self, uint64_t now_us); /* a slice of background work; true: more is left */
+    void (*refused)(void *self); /* what came was no frame and was dropped; NULL: not wanted */
 };
 
 #endif

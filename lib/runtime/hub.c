@@ -191,6 +191,9 @@ static enum status open_server(struct hub *hub, const char *listen)
             status = STATUS_IO;
         }
     }
+    if (status == STATUS_OK) {
+        status = hub_socket_monitor(hub, &hub->monitor);
+    }
     if (status != STATUS_OK) {
         log_line(LOG_ERROR, "cannot listen on %s: %s; %s", listen, zmq_strerror(errno),
                  listen_remedy(errno));
@@ -277,6 +280,10 @@ void hub_destroy(struct hub **hub)
     if (self == NULL) {
         return;
     }
+    if (self->server != NULL) {
+        (void)zmq_socket_monitor(self->server->zmq, NULL, 0);
+    }
+    hub_socket_close(&self->monitor);
     hub_socket_close(&self->server);
     for (size_t i = 0; i < HUB_MAX_LINKS; i++) {
         hub_socket_close(&self->links[i]);

@@ -31,7 +31,12 @@ struct hub_options {
     bool stop_on_signals; /* SIGTERM and SIGINT end hub_run() */
 };
 
-enum { HUB_COUNTER_DROPPED_FRAMES, HUB_COUNTER_DROPPED_SENDS, HUB_NCOUNTERS };
+enum {
+    HUB_COUNTER_DROPPED_FRAMES,     /* not one frame, or of a peer with an over-long name */
+    HUB_COUNTER_BROKEN_CONNECTIONS, /* peers that do not speak ZMTP */
+    HUB_COUNTER_DROPPED_SENDS,
+    HUB_NCOUNTERS
+};
 
 MUST_USE enum status hub_create(const struct hub_options *options, struct hub **out);
 void hub_destroy(struct hub **hub);

@@ -20,7 +20,8 @@ enum { HUB_MAX_LINKS = 2048, HUB_ENDPOINT_BYTES = 256, HUB_NSIGNALS = 2 };
 struct hub_socket {
     struct hub *hub;
     void *zmq;     /* NULL once closed; the struct lives until libuv lets go of `poll` */
-    uint32_t link; /* 0: the server */
+    uint32_t link; /* 0: the server, or its monitor */
+    bool monitor;  /* tells of connections to the server that came to nothing */
     bool dirty;
     uv_poll_t poll;
     TAILQ_ENTRY(hub_socket) entry; /* in the dirty list */
@@ -37,6 +38,7 @@ struct hub {
     void *zmq_context;
     uint64_t max_frame_bytes;
     struct hub_socket *server;
+    struct hub_socket *monitor;
     struct hub_socket *links[HUB_MAX_LINKS]; /* a link's number modulo HUB_MAX_LINKS */
     uint32_t link_round;                     /* ... and its number divided by that: never reused */
     struct hub_socket_list dirty;
@@ -51,6 +53,9 @@ struct hub {
 /* A bound ROUTER (link 0) or a connecting DEALER. STATUS_IO, STATUS_NOMEM; errno tells. */
 MUST_USE enum status hub_socket_open(struct hub *hub, const char *endpoint, uint32_t link,
                                      struct hub_socket **out);
+
+/* Watch the server socket for peers that do not speak ZMTP, or break it. */
+MUST_USE enum status hub_socket_monitor(struct hub *hub, struct hub_socket **out);
 void hub_socket_close(struct hub_socket **socket);
 
 /* The socket was used or its descriptor was readable. */

@@ -93,6 +93,46 @@ static enum received receive_request(struct hub_socket *self, uint64_t now_us)
     return received;
 }
 
+/* Two parts: the event, and the address that it is about. */
+static enum received receive_event(struct hub_socket *self)
+{
+    zmq_msg_t part;
+
+    if (!receive_part(self->zmq, &part)) {
+        return RECEIVED_NOTHING;
+    }
+    skip_rest(self->zmq, &part);
+    (void)zmq_msg_close(&part);
+    return RECEIVED_DROPPED;
+}
+
+static enum received receive(struct hub_socket *self, uint64_t now_us)
+{
+    if (self->monitor) {
+        return receive_event(self);
+    }
+    return self->link == 0 ? receive_request(self, now_us) : receive_answer(self, now_us);
+}
+
+static void say_dropped(struct hub_socket *self, uint64_t now_us)
+{
+    struct hub *hub = self->hub;
+
+    hub_count(hub, self->monitor ? HUB_COUNTER_BROKEN_CONNECTIONS : HUB_COUNTER_DROPPED_FRAMES);
+    if (hub->actor.refused != NULL) {
+        hub->actor.refused(hub->actor.self);
+    }
+    if (self->monitor) {
+        log_limited(&hub->dropped_log, now_us, LOG_WARN,
+                    "closed a connection that does not speak ZMTP to %s", hub->endpoint);
+    } else {
+        log_limited(&hub->dropped_log, now_us, LOG_WARN,
+                    "dropped a message that is not one frame, or of a peer whose name is longer "
+                    "than %d bytes",
+                    PEER_ID_BYTES);
+    }
+}
+
 bool hub_socket_drain(struct hub_socket *socket, uint64_t now_us)
 {
     struct hub *hub = socket->hub;
@@ -105,17 +145,12 @@ bool hub_socket_drain(struct hub_socket *socket, uint64_t now_us)
     socket->dirty = false;
     /* The actor may close the very link that it gets an answer from. */
     for (unsigned n = 0; n < HUB_DRAIN_FRAMES && socket->zmq != NULL; n++) {
-        received = socket->link == 0 ? receive_request(socket, now_us)
-                                     : receive_answer(socket, now_us);
+        received = receive(socket, now_us);
         if (received == RECEIVED_NOTHING) {
             break;
         }
         if (received == RECEIVED_DROPPED) {
-            hub_count(hub, HUB_COUNTER_DROPPED_FRAMES);
-            log_limited(&hub->dropped_log, now_us, LOG_WARN,
-                        "dropped a message that is not one frame, or of a peer whose name is "
-                        "longer than %d bytes",
-                        PEER_ID_BYTES);
+            say_dropped(socket, now_us);
         }
         arrived = true;
     }

@@ -140,6 +140,29 @@ void hub_socket_close(struct hub_socket **socket)
     errno = reason;
 }
 
+enum status hub_socket_monitor(struct hub *hub, struct hub_socket **out)
+{
+    static const char endpoint[] = "inproc://monitor"; /* Each hub has a context of its own. */
+    const int events = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+    struct hub_socket *self = heap_zalloc(1, sizeof *self);
+
+    assert(*out == NULL);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->hub = hub;
+    self->monitor = true;
+    self->zmq = zmq_socket(hub->zmq_context, ZMQ_PAIR);
+    if (self->zmq == NULL || zmq_socket_monitor(hub->server->zmq, endpoint, events) != 0 ||
+        zmq_connect(self->zmq, endpoint) != 0 || !watch(self)) {
+        hub_socket_close(&self);
+        return STATUS_IO;
+    }
+    hub_socket_touch(self);
+    *out = self;
+    return STATUS_OK;
+}
+
 enum status hub_socket_open(struct hub *hub, const char *endpoint, uint32_t link,
                             struct hub_socket **out)
 {

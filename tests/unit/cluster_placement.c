@@ -9,8 +9,8 @@
 enum { MAX_NODES = 32, SHARD_BITS = 6, NSHARDS = 1 << SHARD_BITS, SHARD_BYTES = 1 << 20 };
 
 static struct placement_node nodes[MAX_NODES];
-static char hosts[MAX_NODES][8];
-static char zones[MAX_NODES][8];
+static char hosts[MAX_NODES][16];
+static char zones[MAX_NODES][16];
 static struct placement result;
 
 /* `count` nodes of 1 GiB, dealt round robin to hosts and those to zones. */

@@ -121,6 +121,39 @@ Test(router_bounds, too_much_in_flight_is_overloaded)
     router_stage_fini(&stage);
 }
 
+/* Requests that wait for the coordinator count as in flight, too, and questions are refused like
+ * adds and checks. */
+Test(router_bounds, too_much_that_waits_is_overloaded)
+{
+    static uint8_t key[60000];
+    const uint32_t length = sizeof key;
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 1);
+    struct frame question = {.kind = FRAME_INFO_REQUEST,
+                             .body.info_request = {.filter = "nobody", .timeout_ms = 5000}};
+    uint64_t sent = 0;
+
+    open_stage();
+    request.filter = "nobody";
+    request.keys = span_of(key, sizeof key);
+    request.lengths = &length;
+    while (stage.ntold == 0) {
+        cr_assert_lt(++sent, 100, "no bound");
+        request.op.sequence = sent;
+        router_stage_send(&stage, 1, &request);
+    }
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_OVERLOADED);
+    cr_assert_gt(sent, ROUTER_STAGE_MAX_INFLIGHT / sizeof key / 2);
+    for (int i = 0; i <= ROUTER_MAX_WAITING && stage.ntold == 0; i++) {
+        router_stage_send_frame(&stage, 2, &question);
+    }
+    cr_assert_eq(stage.ntold, 1, "there is a place for each");
+    cr_assert_eq(stage.told[0].kind, FRAME_INFO_REPLY, "a question is refused, not forgotten");
+    cr_assert_eq(stage.told[0].status, STATUS_OVERLOADED);
+    router_stage_pass(&stage, 5100000);
+    cr_assert_eq(router_stage_counter(&stage, "inflight_bytes"), 0, "given back");
+    router_stage_fini(&stage);
+}
+
 Test(router_bounds, refuses_and_counts_garbage_and_answers_no_bad_answers)
 {
     uint64_t state = 1;
