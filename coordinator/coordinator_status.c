@@ -2,6 +2,7 @@
 #include "coordinator/coordinator_private.h"
 #include "proto/answers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Everything that a status answer points into. */
@@ -108,16 +109,19 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
                            const struct frame *frame)
 {
     const char *name = frame->body.admin_request.name;
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
     struct overview overview = {0};
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
     enum status status = collect(self, now_us, name, &overview);
 
     if (status == STATUS_OK && name[0] != '\0' && overview.nfilters == 0) {
         status = STATUS_NOT_FOUND;
+        (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
+                       name);
     }
     answer.body.admin_reply = (struct admin_reply){
         .status = status,
-        .message = status == STATUS_NOT_FOUND ? "there is no filter of that name" : "",
+        .message = message,
         .filters = overview.filters,
         .nfilters = overview.nfilters,
         .nodes = overview.nodes,

@@ -3,15 +3,11 @@
 #define ORBLOOM_COORDINATOR_SHELL_OPTIONS_H
 
 #include "coordinator/coordinator.h"
-#include "runtime/options.h"
-
-enum { COORDINATOR_PATH_BYTES = 4096, COORDINATOR_LEVEL_BYTES = 8 };
+#include "runtime/daemon.h"
 
 struct coordinator_settings {
-    char listen[DOCUMENT_TEXT_BYTES];
-    char store[COORDINATOR_PATH_BYTES];
-    char cluster_key_file[COORDINATOR_PATH_BYTES];
-    char log_level[COORDINATOR_LEVEL_BYTES];
+    struct daemon_settings daemon; /* first: lib/runtime reads it */
+    char store[DAEMON_PATH_BYTES];
     struct coordinator_config config;
 };
 

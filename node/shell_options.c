@@ -9,8 +9,6 @@
 
 #define FIELD(name)  offsetof(struct node_settings, name)
 #define BYTES(name)  sizeof(((struct node_settings *)NULL)->name)
-#define MS           UINT64_C(1000)
-#define SECOND       UINT64_C(1000000)
 #define MIB          (UINT64_C(1) << 20)
 #define TIB          (UINT64_C(1) << 40)
 #define MEMORY_SHARE 0.8 /* of what is available at start, for memory_limit = "auto" */
@@ -26,17 +24,7 @@ static const struct option options[] = {
         .range = "1 to 128 of A-Z a-z 0-9 . _ : -",
         .help = "this node's identity, unique in the cluster and kept for good",
     },
-    {
-        .name = "listen",
-        .kind = OPTION_ENDPOINT,
-        .offset = FIELD(listen),
-        .size = BYTES(listen),
-        .min = 1,
-        .unit = "endpoint",
-        .range = "tcp://HOST:PORT, * for all hosts or a free port",
-        .value = "tcp://127.0.0.1:7410",
-        .help = "where this node serves routers and coordinators",
-    },
+    DAEMON_OPTION_LISTEN("tcp://127.0.0.1:7410", "where this node serves routers and coordinators"),
     {
         .name = "advertise",
         .kind = OPTION_ENDPOINT,
@@ -79,16 +67,7 @@ static const struct option options[] = {
         .value = "tcp://127.0.0.1:7400",
         .help = "the coordinators to ask for documents and to report to",
     },
-    {
-        .name = "cluster_key_file",
-        .kind = OPTION_TEXT,
-        .offset = FIELD(cluster_key_file),
-        .size = BYTES(cluster_key_file),
-        .min = 1,
-        .unit = "path",
-        .range = "a file of mode 600",
-        .help = "the cluster's shared secret, made by: orbloom keygen FILE",
-    },
+    DAEMON_OPTION_CLUSTER_KEY_FILE,
     {
         .name = "memory_limit",
         .kind = OPTION_BYTES,
@@ -100,27 +79,10 @@ static const struct option options[] = {
         .value = "auto",
         .help = "memory for filters, auto being 80 % of what is available at start",
     },
-    {
-        .name = "sync_interval",
-        .kind = OPTION_DURATION,
-        .offset = FIELD(config.sync_interval_us),
-        .min = 10 * MS,
-        .max = 60 * SECOND,
-        .unit = "duration",
-        .range = "10ms to 60s",
-        .value = "1s",
-        .help = "how often this node asks a coordinator for news and reports to it",
-    },
-    {
-        .name = "log_level",
-        .kind = OPTION_CHOICE,
-        .offset = FIELD(log_level),
-        .size = BYTES(log_level),
-        .unit = "",
-        .range = "error | warn | info | debug",
-        .value = "info",
-        .help = "how much is written to stderr",
-    },
+    DAEMON_OPTION_DURATION("sync_interval", FIELD(config.sync_interval_us), 10 * DAEMON_MS,
+                           60 * DAEMON_SECOND, "10ms to 60s", "1s",
+                           "how often this node asks a coordinator for news and reports to it"),
+    DAEMON_OPTION_LOG_LEVEL,
 };
 
 static const struct option_table table = {
@@ -148,15 +110,16 @@ static enum status check_addresses(const struct node_settings *settings)
     if (advertise[0] != '\0' && options_endpoint_is_wildcard(advertise)) {
         return refuse("advertise must name a real host and port, as others are to connect to it");
     }
-    if (advertise[0] == '\0' && options_endpoint_is_any_host(settings->listen)) {
+    if (advertise[0] == '\0' && options_endpoint_is_any_host(settings->daemon.listen)) {
         return refuse("listen is on all hosts, so others cannot be told where this node is; give "
                       "--advertise=tcp://HOST:PORT too");
     }
     return STATUS_OK;
 }
 
-enum status node_settings_finish(struct node_settings *settings)
+enum status node_settings_finish(void *context)
 {
+    struct node_settings *settings = context;
     struct node_config *config = &settings->config;
     enum status status = check_addresses(settings);
 

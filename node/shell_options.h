@@ -6,20 +6,16 @@
 #define ORBLOOM_NODE_SHELL_OPTIONS_H
 
 #include "node/node.h"
-#include "runtime/options.h"
-
-enum { NODE_PATH_BYTES = 4096, NODE_LEVEL_BYTES = 8 };
+#include "runtime/daemon.h"
 
 struct node_settings {
-    char listen[DOCUMENT_TEXT_BYTES];
-    char cluster_key_file[NODE_PATH_BYTES];
-    char log_level[NODE_LEVEL_BYTES];
-    struct node_config config; /* endpoint: "" until the server socket is bound */
+    struct daemon_settings daemon; /* first: lib/runtime reads it */
+    struct node_config config;     /* endpoint: "" until the server socket is bound */
 };
 
 const struct option_table *node_option_table(void);
 
 /* What one option alone does not show: combinations, and defaults found on this machine. */
-MUST_USE enum status node_settings_finish(struct node_settings *settings);
+MUST_USE enum status node_settings_finish(void *settings);
 
 #endif

@@ -1,75 +1,39 @@
+/* orbloom-router: the shell around the router's core. */
 #include "base/log.h"
 #include "proto/codec.h"
-#include "router/router.h"
 #include "router/shell_options.h"
-#include "runtime/file.h"
-#include "runtime/hub.h"
-#include "runtime/options.h"
-#include "runtime/process.h"
 
-#include <stdio.h>
+static struct router *router;
 
-static void set_up_log(const struct router_settings *settings)
+static enum status start(void *context, struct hub *hub, struct actor *actor)
 {
-    enum log_level level = LOG_INFO;
+    const struct router_settings *settings = context;
 
-    (void)log_level_parse(settings->log_level, &level); /* One of the option's choices. */
-    log_setup(router_option_table()->program, level);
-}
-
-static void serve(struct hub *hub, struct router *router)
-{
-    struct actor actor = router_actor(router);
-
-    hub_attach(hub, &actor);
-    process_announce(hub_endpoint(hub));
-    hub_run(hub);
-    log_line(LOG_INFO, "stopped");
-}
-
-static int run(struct router_settings *settings)
-{
-    struct hub_options options = {.listen = settings->listen,
-                                  .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
-                                  .stop_on_signals = true};
-    struct hub *hub = NULL;
-    struct router *router = NULL;
-    int code = PROCESS_EXIT_FAILURE;
-
-    if (file_read_secret(settings->cluster_key_file, cluster_key_read, &settings->config.key) !=
-            STATUS_OK ||
-        hub_create(&options, &hub) != STATUS_OK) {
-        goto done;
-    }
     if (router_create(&settings->config, hub_effects(hub), &router) != STATUS_OK) {
         log_line(LOG_ERROR, "out of memory");
-        goto done;
+        return STATUS_NOMEM;
     }
-    serve(hub, router);
-    code = PROCESS_EXIT_OK;
+    *actor = router_actor(router);
+    return STATUS_OK;
+}
 
-done:
+static void stop(void)
+{
     router_destroy(&router);
-    hub_destroy(&hub);
-    return code;
 }
 
 int main(int argc, char **argv)
 {
     static struct router_settings settings;
-    struct option_result result;
+    const struct daemon daemon = {
+        .options = router_option_table(),
+        .settings = &settings,
+        .read_key = cluster_key_read,
+        .key = &settings.config.key,
+        .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
+        .start = start,
+        .stop = stop,
+    };
 
-    process_prepare();
-    if (options_load(router_option_table(), argc, argv, &settings, &result) != STATUS_OK) {
-        return PROCESS_EXIT_USAGE;
-    }
-    if (result.done) {
-        return PROCESS_EXIT_OK;
-    }
-    if (result.check_config) {
-        (void)printf("%s: ok\n", result.config);
-        return PROCESS_EXIT_OK;
-    }
-    set_up_log(&settings);
-    return run(&settings);
+    return daemon_main(&daemon, argc, argv);
 }

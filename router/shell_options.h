@@ -3,14 +3,10 @@
 #define ORBLOOM_ROUTER_SHELL_OPTIONS_H
 
 #include "router/router.h"
-#include "runtime/options.h"
-
-enum { ROUTER_PATH_BYTES = 4096, ROUTER_LEVEL_BYTES = 8 };
+#include "runtime/daemon.h"
 
 struct router_settings {
-    char listen[DOCUMENT_TEXT_BYTES];
-    char cluster_key_file[ROUTER_PATH_BYTES];
-    char log_level[ROUTER_LEVEL_BYTES];
+    struct daemon_settings daemon; /* first: lib/runtime reads it */
     struct router_config config;
 };
 

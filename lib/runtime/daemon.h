@@ -1,0 +1,82 @@
+/* daemon.h - the life of a server program: options, key, socket, actor, "ready", signals, end.
+ *
+ *   options_load -> finish -> (--check-config ends here) -> cluster key -> server socket
+ *        -> start -> "ready ENDPOINT" on stdout -> until SIGTERM or SIGINT -> stop
+ *
+ * Shape:   a program's settings begin with a struct daemon_settings.
+ * Errors:  whatever fails is logged or printed where it is known; the exit code tells
+ *          PROCESS_EXIT_USAGE (options) from PROCESS_EXIT_FAILURE (everything else).
+ * Threads: none of its own.
+ */
+#ifndef ORBLOOM_RUNTIME_DAEMON_H
+#define ORBLOOM_RUNTIME_DAEMON_H
+
+#include "base/actor.h"
+#include "runtime/file.h"
+#include "runtime/hub.h"
+#include "runtime/options.h"
+
+#include <stddef.h>
+
+enum { DAEMON_ENDPOINT_BYTES = 256, DAEMON_PATH_BYTES = 4096, DAEMON_LEVEL_BYTES = 8 };
+
+struct daemon_settings {
+    char listen[DAEMON_ENDPOINT_BYTES];
+    char cluster_key_file[DAEMON_PATH_BYTES];
+    char log_level[DAEMON_LEVEL_BYTES];
+};
+
+struct daemon {
+    const struct option_table *options;
+    void *settings;
+    file_parse_fn read_key; /* makes `key` of the cluster key file's content */
+    void *key;
+    uint64_t max_frame_bytes;
+
+    /* What one option alone does not show; NULL: nothing. STATUS_USAGE after printing why. */
+    enum status (*finish)(void *settings);
+
+    /* Make the actor; the server socket listens already. On error say why and keep nothing. */
+    enum status (*start)(void *settings, struct hub *hub, struct actor *actor);
+    void (*stop)(void);
+};
+
+/* The whole of main(). */
+int daemon_main(const struct daemon *self, int argc, char **argv);
+
+/* Rows that every daemon's option table has. */
+#define DAEMON_OPTION_LISTEN(default_endpoint, text)                                              \
+    {                                                                                             \
+        .name = "listen", .kind = OPTION_ENDPOINT,                                                \
+        .offset = offsetof(struct daemon_settings, listen), .size = DAEMON_ENDPOINT_BYTES,        \
+        .min = 1, .unit = "endpoint", .range = "tcp://HOST:PORT, * for all hosts or a free port", \
+        .value = (default_endpoint), .help = (text),                                              \
+    }
+
+#define DAEMON_OPTION_CLUSTER_KEY_FILE                                                           \
+    {                                                                                            \
+        .name = "cluster_key_file", .kind = OPTION_TEXT,                                         \
+        .offset = offsetof(struct daemon_settings, cluster_key_file), .size = DAEMON_PATH_BYTES, \
+        .min = 1, .unit = "path", .range = "a file of mode 600",                                 \
+        .help = "the cluster's shared secret, made by: orbloom keygen FILE",                     \
+    }
+
+#define DAEMON_OPTION_LOG_LEVEL                                                            \
+    {                                                                                      \
+        .name = "log_level", .kind = OPTION_CHOICE,                                        \
+        .offset = offsetof(struct daemon_settings, log_level), .size = DAEMON_LEVEL_BYTES, \
+        .unit = "", .range = "error | warn | info | debug", .value = "info",               \
+        .help = "how much is written to stderr",                                           \
+    }
+
+/* A duration in the settings, between two bounds in microseconds. */
+#define DAEMON_OPTION_DURATION(option, at, least, most, bounds, default_text, text)               \
+    {                                                                                             \
+        .name = (option), .kind = OPTION_DURATION, .offset = (at), .min = (least), .max = (most), \
+        .unit = "duration", .range = (bounds), .value = (default_text), .help = (text),           \
+    }
+
+#define DAEMON_MS     UINT64_C(1000)
+#define DAEMON_SECOND UINT64_C(1000000)
+
+#endif
