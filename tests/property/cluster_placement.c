@@ -14,8 +14,8 @@ enum { MAX_NODES = 24, SEEDS = 3000 };
 struct sample {
     struct placement_node nodes[MAX_NODES];
     uint64_t used_before[MAX_NODES];
-    char hosts[MAX_NODES][8];
-    char zones[MAX_NODES][8];
+    char hosts[MAX_NODES][16];
+    char zones[MAX_NODES][16];
     uint32_t nnodes;
     uint32_t replicas;
     uint32_t shard_bits;

@@ -140,6 +140,7 @@ void command_finish(struct command *self, uint64_t limit_ms)
     (void)close(self->output_fd);
     (void)close(self->errors_fd);
     (void)close(self->pidfd);
+    cr_assert_null(command_find_defect(self->errors), "%s", self->errors);
     cr_assert(ended, "a command did not end within %d ms; it said: %s%s", (int)limit_ms,
               self->output, self->errors);
 }
@@ -178,6 +179,17 @@ char *command_read_file(const char *path)
     text = read_all(fd, NULL);
     (void)close(fd);
     return text;
+}
+
+const char *command_find_defect(const char *text)
+{
+    static const char *const signs[] = {"Sanitizer", "runtime error: ", "Assertion `"};
+    const char *found = NULL;
+
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0] && found == NULL; i++) {
+        found = strstr(text, signs[i]);
+    }
+    return found;
 }
 
 size_t command_count_lines(const char *text, const char *line)

@@ -53,6 +53,9 @@ void command_forget(struct command *self);
 /* A whole file as text, with a NUL behind; NULL when it can't be read. free() it. */
 char *command_read_file(const char *path);
 
+/* What a sanitizer or a failed assertion of an orbloom program says; NULL when `text` is clean. */
+const char *command_find_defect(const char *text);
+
 /* Lines of `text` that are equal to `line`. */
 size_t command_count_lines(const char *text, const char *line);
 

@@ -202,6 +202,15 @@ static int remove_one(const char *path, const struct stat *stat, int kind, struc
     return remove(path);
 }
 
+static void expect_clean_log(const struct playground *self, const char *daemon)
+{
+    char *log = playground_log(self, daemon);
+
+    cr_assert_not_null(log, "%s has no log", daemon);
+    cr_assert_null(command_find_defect(log), "%s says:\n%s", daemon, log);
+    free(log);
+}
+
 void playground_stop(struct playground *self)
 {
     for (size_t i = 0; i < self->ndaemons; i++) {
@@ -219,6 +228,7 @@ void playground_stop(struct playground *self)
     for (size_t i = 0; i < self->ndaemons; i++) {
         cr_assert_not(runs(self->daemons[i].pid), "%s outlives its playground",
                       self->daemons[i].name);
+        expect_clean_log(self, self->daemons[i].name);
     }
     cr_assert_eq(nftw(self->dir, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS), 0);
 }

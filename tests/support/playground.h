@@ -42,7 +42,8 @@ struct playground {
 
 void playground_start(struct playground *self, const struct playground_plan *plan);
 
-/* Everything stops and exits 0, nothing is left running, the folder is removed. */
+/* Everything stops and exits 0, nothing is left running, no log holds a sanitizer's report; the
+ * folder is removed. */
 void playground_stop(struct playground *self);
 
 void playground_signal(struct playground *self, const char *daemon, int signal);

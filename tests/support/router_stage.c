@@ -187,7 +187,12 @@ void router_stage_send(struct router_stage *self, uint32_t peer,
                           .correlation = request->op.sequence,
                           .body.client_request = *request};
 
-    fake_request(&self->actor, self->now_us, peer, &frame);
+    router_stage_send_frame(self, peer, &frame);
+}
+
+void router_stage_send_frame(struct router_stage *self, uint32_t peer, const struct frame *frame)
+{
+    fake_request(&self->actor, self->now_us, peer, frame);
     collect(self);
 }
 

@@ -13,7 +13,7 @@
 
 enum {
     ROUTER_STAGE_FILTER = 5,
-    ROUTER_STAGE_MAX = 256,
+    ROUTER_STAGE_MAX = 2048,
     ROUTER_STAGE_SEGMENTS = 16,
     ROUTER_STAGE_HEDGE_US = 20000,
     ROUTER_STAGE_RETRY_US = 100000,
@@ -75,6 +75,8 @@ struct client_request router_stage_request(enum operation operation, uint64_t se
                                            size_t count);
 void router_stage_send(struct router_stage *self, uint32_t peer,
                        const struct client_request *request);
+
+void router_stage_send_frame(struct router_stage *self, uint32_t peer, const struct frame *frame);
 
 /* Let time pass, with every timer that the router wants. */
 void router_stage_pass(struct router_stage *self, uint64_t duration_us);

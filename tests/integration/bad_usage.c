@@ -1,0 +1,267 @@
+/* Wrong command lines and configurations: exit 2 before anything is done, with the place, the
+ * cause and what would be right. No cluster is needed. */
+#include "tests/support/command.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct command command;
+
+static void expect_usage(const char *text)
+{
+    cr_assert_eq(command.exit_status, 2, "exit %d: %s%s", command.exit_status, command.output,
+                 command.errors);
+    cr_assert_not_null(strstr(command.errors, text), "\"%s\" is not in: %s", text, command.errors);
+    cr_assert_eq(command.output_size, 0, "nothing on stdout: %s", command.output);
+    command_forget(&command);
+}
+
+static void create_with(const char *flag, const char *value)
+{
+    /* Of a flag given twice the last one counts, so that the others are right. */
+    command_run(&command, span_text(""), "orbloom", "create", "seen", "--capacity", "10k", "--fpr",
+                "1%", flag, value, "--coordinator", "tcp://127.0.0.1:1", "--timeout", "1s", NULL);
+}
+
+/* ---- numbers ---- */
+
+static void expect_bad_capacity(const char *value)
+{
+    char expected[64];
+
+    command_run(&command, span_text(""), "orbloom", "create", "seen", "--capacity", value, "--fpr",
+                "1%", NULL);
+    (void)snprintf(expected, sizeof expected, "--capacity cannot be \"%s\"; give 1 to 1T", value);
+    expect_usage(expected);
+}
+
+Test(bad_numbers, a_capacity_of_0)
+{
+    expect_bad_capacity("0");
+}
+
+Test(bad_numbers, a_negative_capacity)
+{
+    expect_bad_capacity("-5");
+}
+
+Test(bad_numbers, a_capacity_of_1e18)
+{
+    expect_bad_capacity("1e18");
+}
+
+Test(bad_numbers, a_capacity_past_64_bits)
+{
+    expect_bad_capacity("99999999999999999999999");
+}
+
+Test(bad_numbers, a_capacity_with_an_unknown_suffix)
+{
+    expect_bad_capacity("10Q");
+}
+
+Test(bad_numbers, an_empty_capacity)
+{
+    expect_bad_capacity("");
+}
+
+static void expect_bad_rate(const char *value)
+{
+    char expected[64];
+
+    command_run(&command, span_text(""), "orbloom", "create", "seen", "--capacity", "10k", "--fpr",
+                value, NULL);
+    (void)snprintf(expected, sizeof expected, "--fpr cannot be \"%s\"; give 1e-9 to 50%%", value);
+    expect_usage(expected);
+}
+
+Test(bad_numbers, a_rate_of_0)
+{
+    expect_bad_rate("0");
+}
+
+Test(bad_numbers, a_rate_of_1)
+{
+    expect_bad_rate("1");
+}
+
+Test(bad_numbers, a_rate_over_100_percent)
+{
+    expect_bad_rate("101%");
+}
+
+Test(bad_numbers, a_rate_that_is_no_number)
+{
+    expect_bad_rate("abc");
+    expect_bad_rate("nan");
+    expect_bad_rate("inf");
+}
+
+Test(bad_numbers, a_time_without_unit)
+{
+    command_run(&command, span_text(""), "orbloom", "status", "--timeout", "5", NULL);
+    expect_usage("--timeout cannot be \"5\"");
+}
+
+/* ---- quorums and names ---- */
+
+Test(bad_quorums, write_and_read_quorums_that_do_not_meet)
+{
+    command_run(&command, span_text(""), "orbloom", "create", "seen", "--capacity", "10k", "--fpr",
+                "1%", "--write-quorum", "2", "--read-quorum", "1", NULL);
+    expect_usage("W + R > N");
+}
+
+Test(bad_quorums, write_quorums_that_do_not_meet)
+{
+    command_run(&command, span_text(""), "orbloom", "create", "seen", "--capacity", "10k", "--fpr",
+                "1%", "--write-quorum", "1", "--read-quorum", "3", NULL);
+    expect_usage("2 W > N");
+}
+
+Test(bad_quorums, more_replicas_than_a_rule_may_have)
+{
+    create_with("--replicas", "8");
+    expect_usage("--replicas cannot be \"8\"; give 1 to 7");
+}
+
+static void expect_bad_name(const char *name)
+{
+    command_run(&command, span_text(""), "orbloom", "create", name, "--capacity", "10k", "--fpr",
+                "1%", NULL);
+    expect_usage("is not a filter's name; use 1 to 128 of");
+}
+
+Test(bad_names, a_name_with_blanks)
+{
+    expect_bad_name("a b");
+}
+
+Test(bad_names, a_name_with_slashes)
+{
+    expect_bad_name("a/b");
+    expect_bad_name("../../etc/passwd");
+}
+
+Test(bad_names, an_empty_name)
+{
+    expect_bad_name("");
+}
+
+Test(bad_names, a_name_of_1000_characters)
+{
+    char name[1001];
+
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    expect_bad_name(name);
+    name[129] = '\0';
+    expect_bad_name(name);
+}
+
+Test(bad_names, a_name_that_is_no_text)
+{
+    expect_bad_name("\xff\xfe");
+    expect_bad_name("a\nb");
+}
+
+/* ---- words and flags ---- */
+
+Test(bad_words, an_unknown_command)
+{
+    command_run(&command, span_text(""), "orbloom", "frobnicate", NULL);
+    expect_usage("unknown command \"frobnicate\"");
+}
+
+Test(bad_words, an_unknown_flag)
+{
+    create_with("--bogus", "1");
+    expect_usage("unknown flag --bogus");
+}
+
+Test(bad_words, a_flag_that_is_missing)
+{
+    command_run(&command, span_text(""), "orbloom", "create", "seen", "--capacity", "10k", NULL);
+    expect_usage("--fpr is missing");
+}
+
+Test(bad_words, a_word_that_is_missing_or_one_too_many)
+{
+    command_run(&command, span_text(""), "orbloom", "add", NULL);
+    expect_usage("too few words");
+    command_run(&command, span_text(""), "orbloom", "drop", "a", "b", NULL);
+    expect_usage("too many words");
+}
+
+Test(bad_words, an_endpoint_that_is_none)
+{
+    command_run(&command, span_text(""), "orbloom", "status", "--coordinator", "nonsense", NULL);
+    expect_usage("--coordinator cannot be \"nonsense\"; give tcp://HOST:PORT");
+}
+
+/* ---- options of the daemons ---- */
+
+static const char *const daemons[] = {"orbloom-node", "orbloom-router", "orbloom-coordinator"};
+
+/* A configuration in a file of its own; unlink() it. */
+static void write_conf(const char *text, char path[64])
+{
+    int fd;
+
+    (void)snprintf(path, 64, "/tmp/orbloom-conf-XXXXXX");
+    fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    cr_assert_eq(close(fd), 0);
+}
+
+static void expect_bad_conf(const char *text, const char *expected_place, const char *expected)
+{
+    char path[64];
+    char place[96];
+
+    write_conf(text, path);
+    (void)snprintf(place, sizeof place, "%s%s", path, expected_place);
+    for (size_t i = 0; i < sizeof daemons / sizeof daemons[0]; i++) {
+        command_run(&command, span_text(""), daemons[i], "--config", path, "--check-config", NULL);
+        cr_assert_not_null(strstr(command.errors, place), "%s is not in: %s", place,
+                           command.errors);
+        expect_usage(expected);
+    }
+    (void)unlink(path);
+}
+
+Test(bad_options, an_unknown_option_is_named_with_file_and_line)
+{
+    expect_bad_conf("# a comment\nlog_level = \"info\";\nbogus_option = 5;\n",
+                    ":3: ", "unknown option 'bogus_option'");
+}
+
+Test(bad_options, a_file_that_is_no_configuration_is_named_with_its_line)
+{
+    expect_bad_conf("log_level = \"info\";\nthis is not ( a configuration\n", ":2: ", "syntax");
+}
+
+Test(bad_options, a_value_out_of_range_is_named)
+{
+    expect_bad_conf("\nlog_level = \"loud\";\n", ":2: ", "log_level");
+}
+
+Test(bad_options, an_unknown_option_of_the_command_line_is_refused)
+{
+    for (size_t i = 0; i < sizeof daemons / sizeof daemons[0]; i++) {
+        command_run(&command, span_text(""), daemons[i], "--bogus=1", "--check-config", NULL);
+        expect_usage("unknown option '--bogus=1'");
+    }
+}
+
+Test(bad_options, a_configuration_that_is_not_there_is_named)
+{
+    for (size_t i = 0; i < sizeof daemons / sizeof daemons[0]; i++) {
+        command_run(&command, span_text(""), daemons[i], "--config", "/nonexistent/conf", NULL);
+        expect_usage("/nonexistent/conf: No such file");
+    }
+}
