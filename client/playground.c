@@ -78,6 +78,7 @@ static void stop(struct playground *self)
         return;
     }
     kill_all(self, SIGTERM);
+    kill_all(self, SIGCONT); /* One that somebody stopped can't end before it goes on. */
     if (!any_running(self)) {
         close_watchers(self);
     }

@@ -20,7 +20,8 @@
     X(not_ready_total, "segments", "refused: replica building, joining or not hosted")       \
     X(conflict_total, "segments", "refused: another content under the same epoch")           \
     X(dropped_total, "segments", "refused: the filter has been dropped")                     \
-    X(full_total, "segments", "refused: the filter has reached its capacity")                \
+    X(full_total, "segments",                                                                \
+      "adds with new keys that were not accepted, the filter being at its capacity")         \
     X(repeated_total, "segments", "adds that had, or may have, arrived before")              \
     X(documents_taken_total, "documents", "newer documents taken over")                      \
     X(documents_refused_total, "documents", "documents with a wrong MAC, form or content")   \

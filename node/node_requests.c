@@ -91,10 +91,11 @@ static void execute(struct node *self, struct document_entry *entry, const struc
     answer->nwords += 2 * nwords;
     reply->state = replica_set_state(hosted->set, segment->group);
     reply->status = replica_set_execute(hosted->set, &entry->document, segment, fingerprints,
-                                        present, absent);
+                                        present, absent, &reply->at_capacity);
     if (reply->status != STATUS_OK) {
         return;
     }
+    self->counters[NODE_full_total] += reply->at_capacity;
     reply->count = segment->count;
     reply->present = present;
     reply->absent = absent;
@@ -115,7 +116,7 @@ static void count_refusal(struct node *self, enum status status)
     } counted[] = {
         {STATUS_STALE, NODE_stale_total},         {STATUS_NEED_DOC, NODE_need_doc_total},
         {STATUS_NOT_READY, NODE_not_ready_total}, {STATUS_CONFLICT, NODE_conflict_total},
-        {STATUS_DROPPED, NODE_dropped_total},     {STATUS_FULL, NODE_full_total},
+        {STATUS_DROPPED, NODE_dropped_total},
     };
 
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {

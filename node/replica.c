@@ -166,18 +166,11 @@ static bool belongs(const struct replica_set *self, const struct filter_document
     return all;
 }
 
-/* Turn "bits were set" into the planes of a vote. */
-static void vote(const struct segment *segment, bool full, uint64_t *present, uint64_t *absent)
+static uint64_t word_mask(uint32_t count, uint32_t word)
 {
-    uint32_t nwords = (segment->count + 63) / 64;
+    uint32_t left = count - word * 64;
 
-    for (uint32_t i = 0; i < nwords; i++) {
-        uint32_t left = segment->count - i * 64;
-        uint64_t mask = left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
-
-        absent[i] = full ? ~present[i] & mask : mask;
-        present[i] = full ? present[i] : mask;
-    }
+    return left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
 }
 
 static uint64_t count_set(const uint64_t *words, uint32_t nwords)
@@ -190,14 +183,78 @@ static uint64_t count_set(const uint64_t *words, uint32_t nwords)
     return sum;
 }
 
+/* Turn "bits were set" and "was accepted" into the planes of a vote, in place. */
+static void vote(uint32_t count, bool full, uint64_t *present, uint64_t *accepted)
+{
+    for (uint32_t i = 0; i * 64 < count; i++) {
+        uint64_t taken = accepted[i] & word_mask(count, i);
+
+        accepted[i] = full ? taken & ~present[i] : taken;
+        present[i] = full ? taken & present[i] : taken;
+    }
+}
+
+/* One word of a batch, key by key: a key whose bits are all set changes nothing and is always
+ * taken, a new one while there is room. */
+static void add_singly(struct replica_group *group, const struct lines_view *view,
+                       const uint64_t *fingerprints, uint32_t count, uint64_t *present,
+                       uint64_t *accepted)
+{
+    *present = 0;
+    *accepted = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t known;
+        bool room = group->keys < group->keys_capacity;
+
+        lines_check(view, &fingerprints[i], 1, &known);
+        if (known == 0 && room) {
+            lines_add(view, &fingerprints[i], 1, &known);
+            group->keys++;
+        }
+        *present |= known << i;
+        *accepted |= (uint64_t)(known != 0 || room) << i;
+    }
+}
+
+/* Near its capacity a replica looks before it adds, so that no batch takes it past that. */
+static bool add_within(struct replica_group *group, const struct lines_view *view,
+                       const uint64_t *fingerprints, uint32_t count, uint64_t *present,
+                       uint64_t *accepted)
+{
+    bool at_capacity = false;
+
+    for (uint32_t i = 0; i * 64 < count; i++) {
+        uint32_t step = count - i * 64 < 64 ? count - i * 64 : 64;
+
+        add_singly(group, view, fingerprints + (size_t)i * 64, step, &present[i], &accepted[i]);
+        at_capacity |= accepted[i] != word_mask(count, i);
+    }
+    return at_capacity;
+}
+
+static bool add(struct replica_group *group, const struct lines_view *view,
+                const uint64_t *fingerprints, uint32_t count, uint64_t *present, uint64_t *accepted)
+{
+    uint32_t nwords = (count + 63) / 64;
+
+    if (group->keys + count > group->keys_capacity) {
+        return add_within(group, view, fingerprints, count, present, accepted);
+    }
+    lines_add(view, fingerprints, count, present);
+    group->keys += count - count_set(present, nwords);
+    memset(accepted, 0xff, nwords * sizeof *accepted);
+    return false;
+}
+
 enum status replica_set_execute(struct replica_set *self, const struct filter_document *document,
                                 const struct segment *segment, const uint64_t *fingerprints,
-                                uint64_t *present, uint64_t *absent)
+                                uint64_t *present, uint64_t *absent, bool *at_capacity)
 {
     enum replica_state state = replica_set_state(self, segment->group);
-    struct lines_view view;
-    struct replica_group *group;
+    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    uint32_t count = segment->count;
 
+    *at_capacity = false;
     if (state == REPLICA_NONE || state == REPLICA_BUILDING ||
         (state == REPLICA_JOINING && segment->operation == OPERATION_CHECK)) {
         return STATUS_NOT_READY;
@@ -205,18 +262,14 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
     if (!belongs(self, document, segment, fingerprints)) {
         return STATUS_INVALID;
     }
-    view = (struct lines_view){.geometry = self->geometry, .shards = self->shards};
-    group = &self->groups[segment->group];
     if (segment->operation == OPERATION_CHECK) {
-        lines_check(&view, fingerprints, segment->count, present);
+        lines_check(&view, fingerprints, count, present);
+        memset(absent, 0xff, (count + 63) / 64 * sizeof *absent);
     } else {
-        if (group->keys >= group->keys_capacity) {
-            return STATUS_FULL;
-        }
-        lines_add(&view, fingerprints, segment->count, present);
-        group->keys += segment->count - count_set(present, (segment->count + 63) / 64);
+        *at_capacity = add(&self->groups[segment->group], &view, fingerprints, count, present,
+                           absent);
     }
-    vote(segment, state == REPLICA_FULL, present, absent);
+    vote(count, state == REPLICA_FULL, present, absent);
     return STATUS_OK;
 }
 

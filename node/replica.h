@@ -23,7 +23,7 @@ struct replica_group {
     bool full;              /* the slot names this very incarnation */
     uint32_t nshards;       /* of the group */
     uint64_t keys;          /* adds accepted that were new here */
-    uint64_t keys_capacity; /* more adds are refused */
+    uint64_t keys_capacity; /* no more new keys than this */
 };
 
 struct replica_set {
@@ -54,13 +54,13 @@ bool replica_set_ready(const struct replica_set *self);
 enum replica_state replica_set_state(const struct replica_set *self, uint32_t group);
 
 /* Execute one segment's fingerprints. Planes: ceil(count / 64) words each, see quorum.h.
- * OK · NOT_READY · FULL · INVALID (a fingerprint of another slot group). Nothing is written
- * unless OK. */
+ * OK · NOT_READY · INVALID (a fingerprint of another slot group); nothing is written unless OK.
+ * *at_capacity: some keys of an add were new and not accepted, as the replica is full. */
 MUST_USE enum status replica_set_execute(struct replica_set *self,
                                          const struct filter_document *document,
                                          const struct segment *segment,
                                          const uint64_t *fingerprints, uint64_t *present,
-                                         uint64_t *absent);
+                                         uint64_t *absent, bool *at_capacity);
 
 /* Fill the report of a group. `sample_lines`: how many lines to look at for the estimate of
  * keys; 0: none, the count of new adds is reported. */

@@ -129,6 +129,7 @@ static void put_segment_reply(const struct segment_reply *reply, Orbloom__V1__Se
     wire->epoch_hash = reply->epoch_hash;
     wire->state = (Orbloom__V1__ReplicaState)reply->state;
     wire->seen_before = reply->repeated;
+    wire->at_capacity = reply->at_capacity;
     wire->count = reply->count;
     wire->present = codec_put_plane(reply->present, reply->count);
     wire->absent = codec_put_plane(reply->absent, reply->count);
@@ -193,6 +194,7 @@ static enum status get_segment_reply(const Orbloom__V1__SegmentReply *wire,
         .epoch_hash = wire->epoch_hash,
         .state = (enum replica_state)wire->state,
         .repeated = wire->seen_before,
+        .at_capacity = wire->at_capacity,
         .count = wire->count,
     };
     if (reply->count > CODEC_MAX_KEYS) {

@@ -38,10 +38,10 @@ static enum status describe_asks(const struct router *self, const struct documen
                                ? "does not answer"
                                : status_code(ask->refusal);
 
+        gravest = ask->refusal == STATUS_FULL ? STATUS_FULL : gravest;
         if (ask->voted || ask->state == ASK_NOT) {
             continue;
         }
-        gravest = ask->refusal == STATUS_FULL ? STATUS_FULL : gravest;
         used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
                                  record != NULL ? record->name : "a node not listed", what);
     }

@@ -46,7 +46,7 @@ enum {
     X(stale_total, "replies", "nodes that answered STALE or DROPPED")                             \
     X(need_doc_total, "replies", "nodes that lacked a document and were given it")                \
     X(not_ready_total, "replies", "nodes that answered NOT_READY")                                \
-    X(full_total, "replies", "nodes that answered FULL")                                          \
+    X(full_total, "replies", "nodes that did not accept new keys, being at capacity")             \
     X(conflict_total, "replies", "nodes that hold another content under the same epoch")          \
     X(votes_void_total, "replies", "votes that do not count: other incarnation, epoch or state")  \
     X(late_total, "replies", "votes for operations already answered")                             \
@@ -113,7 +113,7 @@ enum ask_state {
 /* One slot's side of a part. */
 struct slot_ask {
     enum ask_state state;
-    enum status refusal; /* why ASK_FAILED, or why the vote does not count */
+    enum status refusal; /* why ASK_FAILED, why the vote does not count, or FULL: not all keys */
     bool voted;
     bool tainted;   /* add: it may have executed this part before */
     uint8_t handed; /* documents handed to it */

@@ -36,13 +36,15 @@ static bool expects_more(const struct router *self, const struct document_entry 
     return false;
 }
 
-/* Slots that have voted or still may. */
+/* Slots that have accepted all keys or still may. */
 static uint32_t hopeful(const struct part *part, const struct quorum_rule *rule)
 {
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < rule->replicas; slot++) {
-        count += part->asks[slot].voted || part->asks[slot].state != ASK_ANSWERED;
+        const struct slot_ask *ask = &part->asks[slot];
+
+        count += ask->state != ASK_ANSWERED || (ask->voted && ask->refusal == STATUS_OK);
     }
     return count;
 }
@@ -175,6 +177,8 @@ static void take_vote(struct router *self, const struct op *op, struct part *par
         return;
     }
     ask->voted = true;
+    ask->refusal = segment->at_capacity ? STATUS_FULL : STATUS_OK;
+    self->counters[ROUTER_full_total] += segment->at_capacity;
     ask->tainted = op->tainted || segment->repeated;
     memcpy(plane, segment->present, nwords * sizeof *plane);
     memcpy(plane + nwords, segment->absent, nwords * sizeof *plane);
@@ -219,8 +223,7 @@ static void take_refusal(struct router *self, uint64_t now_us, struct op *op, st
 {
     struct slot_ask *ask = &part->asks[slot];
 
-    /* FULL stays; everything else may pass and is asked again. */
-    ask->state = segment->status == STATUS_FULL ? ASK_ANSWERED : ASK_FAILED;
+    ask->state = ASK_FAILED; /* It may pass and is asked again. */
     ask->refusal = segment->status;
     count_refusal(self, segment->status);
     if (segment->status == STATUS_NEED_DOC) {

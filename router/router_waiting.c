@@ -84,6 +84,18 @@ void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, 
     self->next_sync_us = now_us;
 }
 
+/* What is left of a request's time; never 0, which would mean the default. */
+static void leave(struct frame *frame, uint64_t left_us)
+{
+    uint32_t left_ms = (uint32_t)(left_us / 1000) + 1;
+
+    if (frame->kind == FRAME_INFO_REQUEST) {
+        frame->body.info_request.timeout_ms = left_ms;
+    } else {
+        frame->body.client_request.timeout_ms = left_ms;
+    }
+}
+
 /* Serve one again: its frame is decoded anew, as the arena has moved on. */
 static void serve_again(struct router *self, uint64_t now_us, struct waiting *one, bool settled)
 {
@@ -94,6 +106,7 @@ static void serve_again(struct router *self, uint64_t now_us, struct waiting *on
     self->nwaiting--;
     count_inflight(self, self->inflight_bytes - taken.size);
     if (codec_decode(self->arena, span_of(taken.frame, taken.size), &frame) == STATUS_OK) {
+        leave(&frame, taken.deadline_us > now_us ? taken.deadline_us - now_us : 0);
         router_serve(self, now_us, &taken.client, span_of(taken.frame, taken.size), &frame,
                      settled);
     }

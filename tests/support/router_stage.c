@@ -243,8 +243,6 @@ static enum status refusal_of(char letter)
         return STATUS_NEED_DOC;
     case 'R':
         return STATUS_NOT_READY;
-    case 'F':
-        return STATUS_FULL;
     case 'C':
         return STATUS_CONFLICT;
     case 'O':
@@ -269,6 +267,7 @@ static void fill_vote(const struct segment *segment, char letter, uint64_t plane
         .epoch_hash = segment->epoch_hash + (letter == 'h'),
         .state = letter == 'j' ? REPLICA_JOINING : REPLICA_FULL,
         .repeated = letter == 'd',
+        .at_capacity = letter == 'F',
         .count = segment->count,
         .present = &planes[0],
         .absent = &planes[1],

@@ -102,6 +102,7 @@ static inline void compare_segment_reply(const struct segment_reply *a,
     SAME(epoch_hash);
     SAME(state);
     SAME(repeated);
+    SAME(at_capacity);
     SAME(count);
     compare_plane(a->present, b->present, a->count);
     compare_plane(a->absent, b->absent, a->count);

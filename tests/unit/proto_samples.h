@@ -151,6 +151,7 @@ static inline void sample_node_reply(enum sample_size size, struct node_reply *o
             .epoch_hash = i + 3,
             .state = (enum replica_state)(i % 4),
             .repeated = i % 2 == 1,
+            .at_capacity = i % 3 == 1,
             .count = count,
             .present = planes[i][0],
             .absent = planes[i][1],
