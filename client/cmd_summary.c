@@ -43,8 +43,8 @@ const char *summary_joining_note(void)
 {
     return "\nJOINING: the replica's node was started anew and has lost what it held, as this\n"
            "version keeps replicas in memory only. It takes adds and counts for nothing, so\n"
-           "its filter stays safe with one replica fewer; with too few FULL replicas left,\n"
-           "create the filter anew and add its keys again.\n";
+           "its filter stays safe with one replica fewer. With too few FULL replicas left,\n"
+           "`orbloom drop NAME --confirmed-off`, create the filter again and add its keys again.\n";
 }
 
 void summary_filter_text(const struct filter_summary *filter)

@@ -136,6 +136,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     struct frame frame = {0};
     enum status status = codec_decode(self->arena, bytes, &frame);
 
+    self->now_us = now_us;
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, from, &frame, status);
     } else if (frame.kind == FRAME_SYNC_REQUEST) {
@@ -167,8 +168,11 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 
 static void turn(void *context, uint64_t now_us)
 {
-    coordinator_check_creates(context, now_us);
-    coordinator_check_drops(context, now_us);
+    struct coordinator *self = context;
+
+    self->now_us = now_us;
+    coordinator_check_creates(self, now_us);
+    coordinator_check_drops(self, now_us);
 }
 
 static uint64_t next_us(void *context)

@@ -293,6 +293,10 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
     if (entry->document.content.state == FILTER_ACTIVE) {
         status = write_state(self, entry, FILTER_DROPPING);
     }
+    if (status == STATUS_CONFLICT && records_refresh(self) == STATUS_OK &&
+        entry->document.content.state != FILTER_ACTIVE) {
+        status = STATUS_OK; /* Another coordinator was first: join it. */
+    }
     if (status != STATUS_OK) {
         coordinator_answer(self, from, frame->correlation, status, false,
                            "the filter's document could not be written; retry");

@@ -96,6 +96,7 @@ struct coordinator {
     struct fencing *fencings;
     size_t nfencings;
 
+    uint64_t now_us; /* of the event under way */
     struct codec_arena *arena;
     struct buffer out;
     struct buffer scratch;

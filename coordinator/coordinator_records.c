@@ -81,8 +81,9 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
         status = take(refresh->self, version, value);
     }
     if (status != STATUS_OK) {
-        log_line(LOG_ERROR, "the store's record %s is not usable: %s; is it the right cluster key?",
-                 key, status_meaning(status));
+        log_limited(&refresh->self->store_limit, refresh->self->now_us, LOG_ERROR,
+                    "the store's record %s is not usable: %s%s", key, status_meaning(status),
+                    status == STATUS_UNAUTHENTIC ? "; is it the right cluster_key_file?" : "");
         refresh->status = status;
         return false;
     }

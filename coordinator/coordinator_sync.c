@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
+#include "proto/registration.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,13 +118,28 @@ static enum status write_record(struct coordinator *self, const struct sync_requ
     return status;
 }
 
-static enum status registration_valid(const struct sync_request *request, char *message)
+static bool endpoint_valid(const char *endpoint)
 {
+    const char *port = strrchr(endpoint, ':');
+
+    return strlen(endpoint) < DOCUMENT_TEXT_BYTES && strncmp(endpoint, "tcp://", 6) == 0 &&
+           port > endpoint + 6 && port[1] != '\0' &&
+           strspn(port + 1, "0123456789") == strlen(port + 1);
+}
+
+static enum status registration_valid(const struct coordinator *self,
+                                      const struct sync_request *request, char *message)
+{
+    if (registration_verify(&self->config.key, request) != STATUS_OK) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "the node does not hold this cluster's key; give all processes the same "
+                       "cluster_key_file");
+        return STATUS_UNAUTHENTIC;
+    }
     if (!document_name_valid(span_text(request->name)) ||
         !document_name_valid(span_text(request->host)) ||
         !document_name_valid(span_text(request->zone)) || request->incarnation == 0 ||
-        strlen(request->endpoint) >= DOCUMENT_TEXT_BYTES ||
-        strncmp(request->endpoint, "tcp://", 6) != 0) {
+        !endpoint_valid(request->endpoint)) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "name, host and zone take [A-Za-z0-9._:-]{1,128}, the endpoint "
                        "tcp://HOST:PORT");
@@ -135,7 +151,7 @@ static enum status registration_valid(const struct sync_request *request, char *
 static enum status registered(struct coordinator *self, uint64_t now_us,
                               const struct sync_request *request, uint32_t *node, char *message)
 {
-    enum status status = registration_valid(request, message);
+    enum status status = registration_valid(self, request, message);
 
     for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
         const struct node_record *record = node_list_find_name(&self->documents.nodes,

@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "node/node_private.h"
+#include "proto/registration.h"
 
 enum {
     SYNC_MAX_REPORTS = 4096,
@@ -70,6 +71,7 @@ void node_sync(struct node *self, uint64_t now_us)
         .replicas = reports,
         .nreplicas = collect_reports(self, reports),
     };
+    registration_sign(&self->config.key, &frame.body.sync_request);
     buffer_clear(&self->out);
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
         !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {

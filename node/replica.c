@@ -183,6 +183,13 @@ static uint64_t count_set(const uint64_t *words, uint32_t nwords)
     return sum;
 }
 
+static void fill(uint64_t *words, uint32_t nwords)
+{
+    for (uint32_t i = 0; i < nwords; i++) {
+        words[i] = UINT64_MAX;
+    }
+}
+
 /* Turn "bits were set" and "was accepted" into the planes of a vote, in place. */
 static void vote(uint32_t count, bool full, uint64_t *present, uint64_t *accepted)
 {
@@ -242,7 +249,7 @@ static bool add(struct replica_group *group, const struct lines_view *view,
     }
     lines_add(view, fingerprints, count, present);
     group->keys += count - count_set(present, nwords);
-    memset(accepted, 0xff, nwords * sizeof *accepted);
+    fill(accepted, nwords);
     return false;
 }
 
@@ -264,7 +271,7 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
     }
     if (segment->operation == OPERATION_CHECK) {
         lines_check(&view, fingerprints, count, present);
-        memset(absent, 0xff, (count + 63) / 64 * sizeof *absent);
+        fill(absent, (count + 63) / 64);
     } else {
         *at_capacity = add(&self->groups[segment->group], &view, fingerprints, count, present,
                            absent);

@@ -167,6 +167,7 @@ struct sync_request {
     uint64_t incarnation;
     uint64_t memory_limit_bytes;
     uint64_t memory_used_bytes;
+    uint8_t mac[SEAL_MAC_BYTES]; /* nodes: see proto/registration.h */
     uint64_t since; /* the change number up to which the sender holds everything; 0: nothing */
     const struct replica_report *replicas;
     size_t nreplicas;

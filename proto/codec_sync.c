@@ -52,6 +52,10 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     wire->memory_used_bytes = request->memory_used_bytes;
     wire->since = request->since;
     wire->n_replicas = request->nreplicas;
+    if (request->role == SYNC_NODE) {
+        wire->mac.data = (uint8_t *)request->mac;
+        wire->mac.len = sizeof request->mac;
+    }
     *out = &wire->base;
     status = put_identity(request, wire);
     return status != STATUS_OK
@@ -88,6 +92,9 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
         .since = wire->since,
         .nreplicas = wire->n_replicas,
     };
+    if (wire->mac.len == sizeof request->mac) {
+        memcpy(request->mac, wire->mac.data, sizeof request->mac);
+    }
     status = get_identity(wire, arena, request);
     return status != STATUS_OK
                ? status

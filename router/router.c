@@ -179,6 +179,10 @@ void router_serve(struct router *self, uint64_t now_us, const struct peer *from,
         waiting_add(self, now_us, from, bytes, frame);
     } else if (asks) {
         info_begin(self, now_us, from, frame, entry);
+    } else if (frame->body.client_request.filter_id != 0 &&
+               frame->body.client_request.filter_id != entry->document.id) {
+        router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
+                             STATUS_NOT_FOUND, "the name is bound to another filter by now");
     } else if (entry->conflict) {
         router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
                              STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);

@@ -56,6 +56,8 @@ bool repeats_met(struct repeats *self, const uint64_t key[2], uint64_t number)
         self->forgot = self->forgot || series->used != 0;
         *series = (struct repeats_series){.key = {key[0], key[1]}, .highest = number};
         series->used = self->clock;
+        /* Of a series that may have been forgotten, any number may have been met. */
+        memset(series->met, self->forgot ? 0xff : 0, sizeof series->met);
         series->met[number % REPEATS_WINDOW / 64] |= bit;
         return self->forgot;
     }

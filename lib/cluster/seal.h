@@ -27,7 +27,7 @@ struct cluster_key {
     uint8_t seal[SEAL_KEY_BYTES];
 };
 
-enum seal_domain { SEAL_FILTER_DOCUMENT = 1, SEAL_NODE_LIST = 2 };
+enum seal_domain { SEAL_FILTER_DOCUMENT = 1, SEAL_NODE_LIST = 2, SEAL_REGISTRATION = 3 };
 
 /* Derive the subkeys from the 32 bytes of the key file. */
 void cluster_key_derive(const uint8_t master[SEAL_KEY_BYTES], struct cluster_key *key);

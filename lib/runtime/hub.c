@@ -294,5 +294,6 @@ void hub_destroy(struct hub **hub)
     if (self->zmq_context != NULL) {
         (void)zmq_ctx_term(self->zmq_context);
     }
+    hub_inbox_fini(&self->inbox);
     heap_free(self);
 }

@@ -4,11 +4,13 @@
  * link. In each turn everything that has arrived is given to the actor, then its turn() is
  * called once: so what is ready together leaves together.
  *
- *   wake -> drain all sockets (at most HUB_DRAIN_FRAMES each) -> time() if due -> turn()
- *        -> again while anything arrived -> a slice of work() -> sleep until the next event
+ *   wake -> requests into an inbox -> give the actor what has arrived (HUB_DRAIN_FRAMES a
+ *        socket) -> time() if due -> turn() -> again while anything arrived
+ *        -> a slice of work() -> sleep until the next event
  *
  * Bounds:  frames longer than max_frame_bytes never reach the actor; routing ids longer than
- *          PEER_ID_BYTES and multi-part messages are dropped and counted.
+ *          PEER_ID_BYTES, multi-part messages and what passes the inbox's bound are dropped
+ *          and counted.
  * Errors:  hub_create: STATUS_IO (address in use, not permitted, malformed: logged with the
  *          remedy), STATUS_NOMEM.
  * Owner:   hub_create()'s caller calls hub_destroy(); the actor is borrowed.

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "runtime/hub.h"
+#include "runtime/hub_inbox.h"
 
 #include <sys/queue.h>
 #include <uv.h>
@@ -39,6 +40,7 @@ struct hub {
     uint64_t max_frame_bytes;
     struct hub_socket *server;
     struct hub_socket *monitor;
+    struct hub_inbox inbox;                  /* of the server */
     struct hub_socket *links[HUB_MAX_LINKS]; /* a link's number modulo HUB_MAX_LINKS */
     uint32_t link_round;                     /* ... and its number divided by that: never reused */
     struct hub_socket_list dirty;

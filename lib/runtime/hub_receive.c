@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <zmq.h>
 
-enum { HUB_DRAIN_FRAMES = 256 };
+enum {
+    HUB_DRAIN_FRAMES = 256,
+    COLLECT_FRAMES = 4096,     /* taken from libzmq at once, into the inbox */
+    COLLECT_INTERVAL_US = 500, /* ... and again when the actor has had this long */
+};
 
-enum received { RECEIVED_NOTHING, RECEIVED_FRAME, RECEIVED_DROPPED };
+enum received { RECEIVED_NOTHING, RECEIVED_FRAME, RECEIVED_DROPPED, RECEIVED_TOO_MUCH };
 
 /* True if a part was received; `part` must then be closed. */
 static bool receive_part(void *zmq, zmq_msg_t *part)
@@ -75,9 +79,9 @@ static bool receive_body(struct hub_socket *self, zmq_msg_t *part, struct peer *
     return true;
 }
 
-static enum received receive_request(struct hub_socket *self, uint64_t now_us)
+/* One request from libzmq into the inbox. */
+static enum received collect_request(struct hub_socket *self)
 {
-    const struct actor *actor = &self->hub->actor;
     enum received received = RECEIVED_DROPPED;
     struct peer from = {.size = 0};
     zmq_msg_t part;
@@ -86,8 +90,8 @@ static enum received receive_request(struct hub_socket *self, uint64_t now_us)
         return RECEIVED_NOTHING;
     }
     if (receive_body(self, &part, &from)) {
-        actor->on_request(actor->self, now_us, &from, content(&part));
-        received = RECEIVED_FRAME;
+        received = hub_inbox_push(&self->hub->inbox, &from, &part) ? RECEIVED_FRAME
+                                                                   : RECEIVED_TOO_MUCH;
     }
     (void)zmq_msg_close(&part);
     return received;
@@ -106,19 +110,16 @@ static enum received receive_event(struct hub_socket *self)
     return RECEIVED_DROPPED;
 }
 
-static enum received receive(struct hub_socket *self, uint64_t now_us)
-{
-    if (self->monitor) {
-        return receive_event(self);
-    }
-    return self->link == 0 ? receive_request(self, now_us) : receive_answer(self, now_us);
-}
-
-static void say_dropped(struct hub_socket *self, uint64_t now_us)
+static void say_dropped(struct hub_socket *self, uint64_t now_us, enum received why)
 {
     struct hub *hub = self->hub;
 
     hub_count(hub, self->monitor ? HUB_COUNTER_BROKEN_CONNECTIONS : HUB_COUNTER_DROPPED_FRAMES);
+    if (why == RECEIVED_TOO_MUCH) {
+        log_limited(&hub->dropped_log, now_us, LOG_WARN,
+                    "dropped a request: %d MiB of others wait already", HUB_INBOX_MAX_BYTES >> 20);
+        return;
+    }
     if (hub->actor.refused != NULL) {
         hub->actor.refused(hub->actor.self);
     }
@@ -133,29 +134,76 @@ static void say_dropped(struct hub_socket *self, uint64_t now_us)
     }
 }
 
+/* Empty libzmq's queue into the inbox. False: there may be more. */
+static bool collect(struct hub_socket *self, uint64_t now_us)
+{
+    for (unsigned n = 0; n < COLLECT_FRAMES; n++) {
+        enum received received = collect_request(self);
+
+        if (received == RECEIVED_NOTHING) {
+            return errno != EINTR;
+        }
+        if (received != RECEIVED_FRAME) {
+            say_dropped(self, now_us, received);
+        }
+    }
+    return false;
+}
+
+/* Requests, at most HUB_DRAIN_FRAMES of them; the queue is kept empty meanwhile. */
+static bool drain_server(struct hub_socket *self, uint64_t now_us)
+{
+    struct hub *hub = self->hub;
+    bool empty = collect(self, now_us);
+    uint64_t collected_us = now_us;
+    struct hub_request request;
+    bool arrived = false;
+
+    for (unsigned n = 0; n < HUB_DRAIN_FRAMES && hub_inbox_pop(&hub->inbox, &request); n++) {
+        hub->actor.on_request(hub->actor.self, now_us, &request.from, content(&request.frame));
+        (void)zmq_msg_close(&request.frame);
+        arrived = true;
+        if (hub_now_us() - collected_us > COLLECT_INTERVAL_US) {
+            collected_us = hub_now_us();
+            empty = collect(self, now_us);
+        }
+    }
+    if (!empty || hub->inbox.count > 0) {
+        hub_socket_touch(self);
+    }
+    return arrived;
+}
+
+/* Answers on a link, or events of the monitor. */
+static bool drain_client(struct hub_socket *self, uint64_t now_us)
+{
+    enum received received = RECEIVED_FRAME;
+    bool arrived = false;
+
+    /* The actor may close the very link that it gets an answer from. */
+    for (unsigned n = 0; n < HUB_DRAIN_FRAMES && self->zmq != NULL; n++) {
+        received = self->monitor ? receive_event(self) : receive_answer(self, now_us);
+        if (received == RECEIVED_NOTHING) {
+            break;
+        }
+        if (received == RECEIVED_DROPPED) {
+            say_dropped(self, now_us, received);
+        }
+        arrived = true;
+    }
+    if (received != RECEIVED_NOTHING || errno == EINTR) {
+        hub_socket_touch(self);
+    }
+    return arrived;
+}
+
 bool hub_socket_drain(struct hub_socket *socket, uint64_t now_us)
 {
     struct hub *hub = socket->hub;
-    enum received received = RECEIVED_FRAME;
-    bool arrived = false;
 
     assert(socket->dirty);
     TAILQ_REMOVE(&hub->dirty, socket, entry);
     hub->ndirty--;
     socket->dirty = false;
-    /* The actor may close the very link that it gets an answer from. */
-    for (unsigned n = 0; n < HUB_DRAIN_FRAMES && socket->zmq != NULL; n++) {
-        received = receive(socket, now_us);
-        if (received == RECEIVED_NOTHING) {
-            break;
-        }
-        if (received == RECEIVED_DROPPED) {
-            say_dropped(socket, now_us);
-        }
-        arrived = true;
-    }
-    if (received != RECEIVED_NOTHING || errno == EINTR) {
-        hub_socket_touch(socket);
-    }
-    return arrived;
+    return socket == hub->server ? drain_server(socket, now_us) : drain_client(socket, now_us);
 }

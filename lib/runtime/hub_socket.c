@@ -8,7 +8,6 @@
 
 enum {
     SEND_HIGH_WATER_FRAMES = 1024,
-    RECEIVE_HIGH_WATER_FRAMES = 256,
     HEARTBEAT_INTERVAL_MS = 1000,
     HEARTBEAT_TIMEOUT_MS = 3000,
     HEARTBEAT_TTL_MS = 6000,
@@ -29,10 +28,10 @@ static const struct int_option common_options[] = {
      * until the application itself has answered. */
     {ZMQ_LINGER, 0},
 
-    /* A full queue answers UNAVAILABLE; it never blocks and never grows. Receiving is the
-     * lower of the two: what waits there can be as long as max_frame_bytes, a frame. */
+    /* A full queue for sending answers UNAVAILABLE; it never blocks and never grows. That for
+     * receiving must never be full, see hub_inbox.h; links get no more than was asked for. */
     {ZMQ_SNDHWM, SEND_HIGH_WATER_FRAMES},
-    {ZMQ_RCVHWM, RECEIVE_HIGH_WATER_FRAMES},
+    {ZMQ_RCVHWM, 0},
 
     /* A stopped or cut-off peer is found in seconds, in both directions; the TTL is what the
      * peer is told to apply to us. TCP's own probes would find it in minutes: off. */

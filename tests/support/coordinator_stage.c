@@ -1,5 +1,6 @@
 #include "tests/support/coordinator_stage.h"
 
+#include "proto/registration.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
@@ -119,6 +120,7 @@ struct coordinator_synced coordinator_stage_sync(struct coordinator_stage *self,
 {
     struct frame frame = {.kind = FRAME_SYNC_REQUEST, .body.sync_request = *request};
 
+    registration_sign(sample_key(), &frame.body.sync_request);
     fake_request(&self->actor, self->now_us, peer, &frame);
     collect(self);
     return self->synced;

@@ -83,6 +83,20 @@ Test(repeats, after_an_eviction_an_unknown_series_counts_as_met)
     cr_assert(repeats_met(&table, (const uint64_t[2]){77777, 9}, 1), "never met, nobody can know");
 }
 
+/* Also the numbers below the one that brought a forgotten series back. */
+Test(repeats, a_series_that_comes_back_has_met_everything_before)
+{
+    const uint64_t back[2] = {0, 9};
+
+    (void)repeats_met(&table, back, 5);
+    for (uint64_t s = 1; s <= REPEATS_SERIES; s++) {
+        (void)repeats_met(&table, (const uint64_t[2]){s, 9}, 1);
+    }
+    cr_assert(repeats_met(&table, back, 6));
+    cr_assert(repeats_met(&table, back, 5), "met before it was forgotten");
+    cr_assert_not(repeats_met(&table, back, 7));
+}
+
 /* The series used longest ago goes first. */
 Test(repeats, what_is_in_use_is_not_evicted)
 {

@@ -26,6 +26,23 @@ static void close_stage(void)
     memory_store_fini(&store);
 }
 
+/* Whoever can't sign with the cluster key would get replicas that it can never hold. */
+Test(coordinator_nodes, without_the_cluster_key_nobody_registers)
+{
+    struct frame frame = {.kind = FRAME_SYNC_REQUEST};
+
+    memory_store_init(&store);
+    coordinator_stage_init(&stage, &store.store);
+    frame.body.sync_request = coordinator_stage_node(1);
+    frame.body.sync_request.mac[0] ^= 1;
+    fake_request(&stage.actor, stage.now_us, 1, &frame);
+    fake_forget(&stage.fake);
+    cr_assert_eq(coordinator_stage_counter(&stage, "registrations_total"), 0);
+    cr_assert_eq(coordinator_stage_counter(&stage, "registrations_refused_total"), 1);
+    coordinator_stage_fini(&stage);
+    memory_store_fini(&store);
+}
+
 Test(coordinator_nodes, ids_are_given_once_and_kept)
 {
     open_stage();

@@ -1,0 +1,19 @@
+/* registration.h - a node proves that it holds the cluster key before anything is placed on it.
+ *
+ * The MAC covers who the node says it is: name, host, zone, endpoint, incarnation, memory limit.
+ *
+ * Errors:  STATUS_UNAUTHENTIC when the MAC is not the cluster key's.
+ * Threads: any; pure.
+ */
+#ifndef ORBLOOM_PROTO_REGISTRATION_H
+#define ORBLOOM_PROTO_REGISTRATION_H
+
+#include "proto/codec.h"
+
+/* Fill request->mac. */
+void registration_sign(const struct cluster_key *key, struct sync_request *request);
+
+MUST_USE enum status registration_verify(const struct cluster_key *key,
+                                         const struct sync_request *request);
+
+#endif
