@@ -21,7 +21,8 @@ static const struct flag flags[] = {
         .kind = FLAG_TEXT,
         .offset = FIELD(dir),
         .sample = "DIR",
-        .help = "keep everything there; else a temporary folder, removed at the end",
+        .help = "keep configuration, logs and filters' definitions there (keys live in memory); "
+                "else a temporary folder, removed at the end",
     },
     {
         .name = "nodes",

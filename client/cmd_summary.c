@@ -95,12 +95,16 @@ void summary_filters_text(const struct admin_reply *reply)
     }
 }
 
-static void show_seen(const struct node_summary *node, char *text, size_t size)
+static void show_state(const struct node_summary *node, char *text, size_t size)
 {
-    if (node->seen) {
-        (void)snprintf(text, size, "%.1f s ago", (double)node->seen_ago_ms / MS_PER_S);
+    double ago_s = (double)node->seen_ago_ms / MS_PER_S;
+
+    if (node->alive) {
+        (void)snprintf(text, size, "up");
+    } else if (node->seen_ago_ms > 0) {
+        (void)snprintf(text, size, "silent %.0f s", ago_s);
     } else {
-        (void)snprintf(text, size, "never");
+        (void)snprintf(text, size, "not heard");
     }
 }
 
@@ -111,18 +115,18 @@ void summary_nodes_text(const struct admin_reply *reply)
         return;
     }
     (void)printf("%-4s %-14s %-14s %-10s %-26s %-16s %-11s %s\n", "ID", "NODE", "HOST", "ZONE",
-                 "ENDPOINT", "INCARNATION", "HEARD OF", "MEMORY / REPLICAS");
+                 "ENDPOINT", "INCARNATION", "STATE", "MEMORY / REPLICAS");
     for (size_t i = 0; i < reply->nnodes; i++) {
         const struct node_summary *node = &reply->nodes[i];
-        char seen[NUMBER_TEXT_BYTES];
+        char state[NUMBER_TEXT_BYTES];
         char used[NUMBER_TEXT_BYTES];
         char limit[NUMBER_TEXT_BYTES];
 
-        show_seen(node, seen, sizeof seen);
+        show_state(node, state, sizeof state);
         (void)printf("%-4u %-14s %-14s %-10s %-26s %016" PRIx64
                      " %-11s %s of %s / %u FULL %u JOINING %u BUILDING\n",
                      node->id, node->name, node->host, node->zone, node->endpoint,
-                     node->incarnation, seen, number_show_bytes(node->memory_used_bytes, used),
+                     node->incarnation, state, number_show_bytes(node->memory_used_bytes, used),
                      number_show_bytes(node->memory_limit_bytes, limit), node->replicas_full,
                      node->replicas_joining, node->replicas_building);
     }
@@ -206,7 +210,7 @@ void summary_nodes_json(struct json *json, const char *name, const struct admin_
         json_text(json, "zone", node->zone);
         json_text(json, "endpoint", node->endpoint);
         text_of_number(json, "incarnation", node->incarnation);
-        json_bool(json, "seen", node->seen);
+        json_bool(json, "alive", node->alive);
         json_count(json, "seen_ago_ms", node->seen_ago_ms);
         json_count(json, "memory_limit_bytes", node->memory_limit_bytes);
         json_count(json, "memory_used_bytes", node->memory_used_bytes);

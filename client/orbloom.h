@@ -165,8 +165,8 @@ struct orbloom_filter {
     double rate;                /* of false positives, at most; required: 0.01 is 1 % */
     uint64_t max_capacity;      /* 64 times the capacity */
     uint32_t replicas;          /* 3 */
-    uint32_t write_quorum;      /* 2 */
-    uint32_t read_quorum;       /* 2 */
+    uint32_t write_quorum;      /* replicas / 2 + 1: 2 of 3 */
+    uint32_t read_quorum;       /* replicas - write_quorum + 1: 2 of 3 */
     int maybe_when_unavailable; /* 1: too few replicas answer ORBLOOM_MAYBE, not UNKNOWN */
 };
 

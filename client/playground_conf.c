@@ -120,7 +120,7 @@ static void on_status(void *context, const struct session_result *result)
         return;
     }
     for (size_t i = 0; i < result->frame->body.admin_reply.nnodes; i++) {
-        seen += result->frame->body.admin_reply.nodes[i].seen;
+        seen += result->frame->body.admin_reply.nodes[i].alive;
     }
     check->good = seen >= check->nodes;
 }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { DEFAULT_REPLICAS = 3, DEFAULT_QUORUM = 2 };
+enum { DEFAULT_REPLICAS = 3 };
 
 /* The outcome of one question, taken while the answer is still borrowed. */
 struct outcome {
@@ -75,8 +75,10 @@ int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, 
     create->rate = filter->rate;
     create->max_capacity = filter->max_capacity;
     create->rule.replicas = filter->replicas > 0 ? filter->replicas : DEFAULT_REPLICAS;
-    create->rule.write = filter->write_quorum > 0 ? filter->write_quorum : DEFAULT_QUORUM;
-    create->rule.read = filter->read_quorum > 0 ? filter->read_quorum : DEFAULT_QUORUM;
+    create->rule.write = filter->write_quorum > 0 ? filter->write_quorum
+                                                  : create->rule.replicas / 2 + 1;
+    create->rule.read = filter->read_quorum > 0 ? filter->read_quorum
+                                                : create->rule.replicas - create->rule.write + 1;
     create->hash = HASH_SIPHASH24;
     create->when_unavailable = filter->maybe_when_unavailable != 0 ? WHEN_UNAVAILABLE_MAYBE
                                                                    : WHEN_UNAVAILABLE_ERROR;

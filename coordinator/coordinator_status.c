@@ -47,10 +47,10 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
         .memory_limit_bytes = record->memory_limit_bytes,
     };
     if (heard != NULL) {
-        summary->seen = true;
+        summary->alive = is_alive(self, now_us, heard);
         summary->seen_ago_ms = (now_us - heard->last_us) / 1000;
         summary->memory_used_bytes = heard->memory_used_bytes;
-        if (is_alive(self, now_us, heard)) {
+        if (summary->alive) {
             count_replicas(heard, summary);
         }
     }

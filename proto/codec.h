@@ -244,8 +244,8 @@ struct node_summary {
     const char *zone;
     const char *endpoint;
     uint64_t incarnation;
-    bool seen;            /* this coordinator has heard of it */
-    uint64_t seen_ago_ms; /* since then */
+    bool alive;           /* this coordinator has heard of it within its node_timeout */
+    uint64_t seen_ago_ms; /* since it was heard of last; 0 also when it never was */
     uint64_t memory_limit_bytes;
     uint64_t memory_used_bytes;
     uint32_t replicas_full; /* slot groups of filters */

@@ -97,7 +97,7 @@ static enum status put_node(const struct node_summary *node, Orbloom__V1__NodeSu
     *wire = (Orbloom__V1__NodeSummary)ORBLOOM__V1__NODE_SUMMARY__INIT;
     wire->id = node->id;
     wire->incarnation = node->incarnation;
-    wire->seen = node->seen;
+    wire->alive = node->alive;
     wire->seen_ago_ms = node->seen_ago_ms;
     wire->memory_limit_bytes = node->memory_limit_bytes;
     wire->memory_used_bytes = node->memory_used_bytes;
@@ -183,7 +183,7 @@ static enum status get_node(struct codec_arena *arena, const Orbloom__V1__NodeSu
     *node = (struct node_summary){
         .id = wire->id,
         .incarnation = wire->incarnation,
-        .seen = wire->seen,
+        .alive = wire->alive,
         .seen_ago_ms = wire->seen_ago_ms,
         .memory_limit_bytes = wire->memory_limit_bytes,
         .memory_used_bytes = wire->memory_used_bytes,

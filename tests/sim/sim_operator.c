@@ -220,9 +220,9 @@ static void judge_node(struct sim *sim, const struct node_summary *node)
     uint32_t joining;
 
     expect_groups(sim, node->id, &full, &joining);
-    if (!node->seen || node->replicas_building > 0) {
+    if (!node->alive || node->replicas_building > 0) {
         sim_fail(sim, "nothing is wrong any more, yet the status of %s is: %s, %u building",
-                 node->name, node->seen ? "seen" : "not seen", node->replicas_building);
+                 node->name, node->alive ? "alive" : "silent", node->replicas_building);
     } else if (sim->scenario.moves == 0 &&
                (node->replicas_full != full || node->replicas_joining != joining)) {
         /* After a move the member that left still shows what it holds. */

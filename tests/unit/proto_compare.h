@@ -238,7 +238,7 @@ static inline void compare_node_summary(const struct node_summary *a, const stru
     SAME_TEXT(zone);
     SAME_TEXT(endpoint);
     SAME(incarnation);
-    SAME(seen);
+    SAME(alive);
     SAME(seen_ago_ms);
     SAME(memory_limit_bytes);
     SAME(memory_used_bytes);
