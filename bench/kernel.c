@@ -266,8 +266,8 @@ static double median(double *values, unsigned count)
  * as no branch looks at a bit. */
 static void run_rounds(struct bench *bench, unsigned nrounds)
 {
-    static struct row rows[NROWS] = {{.name = "one random line a key (limit)"},
-                                     {.name = "the same, into the L1 cache"},
+    static struct row rows[NROWS] = {{.name = "one random line (the limit)"},
+                                     {.name = "... prefetched to L1, not L2"},
                                      {.name = "classic k=7 lookups"},
                                      {.name = "lookups"},
                                      {.name = "adds"},
