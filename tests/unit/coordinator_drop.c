@@ -192,6 +192,32 @@ Test(coordinator_drop, what_is_not_there_cannot_be_dropped)
     close_stage();
 }
 
+static void drop_at_other(void *context)
+{
+    struct admin_request request = coordinator_stage_drop(false);
+
+    (void)context;
+    coordinator_stage_command(&other, 7, &request);
+}
+
+/* Of two drops at once the one that loses the compare-and-swap joins the other. */
+Test(coordinator_drop, a_drop_that_another_coordinator_began_is_joined)
+{
+    open_stage();
+    coordinator_stage_init(&other, &store.store);
+    coordinator_stage_report(&other, 3, 1, 1, REPLICA_FULL);
+    store.before_swap = drop_at_other;
+    drop(false);
+    cr_assert_eq(coordinator_stage_counter(&stage, "swap_conflicts_total"), 1);
+    cr_assert_eq(stage.ntold, 0, "it waits for the fences like the other");
+    coordinator_stage_pass(&stage, 200000);
+    confirm(1);
+    confirm(2);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    coordinator_stage_fini(&other);
+    close_stage();
+}
+
 /* A coordinator that died in the middle is replaced by any other, from the store alone. */
 Test(coordinator_drop, another_coordinator_finishes_it)
 {

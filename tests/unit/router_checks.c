@@ -220,3 +220,19 @@ Test(router_checks, only_the_slots_named_are_asked)
     expect_told(STATUS_OK, ALL, 0);
     router_stage_fini(&stage);
 }
+
+/* A client that pinned a filter is not served by another one of the same name. */
+Test(router_checks, a_pinned_filter_is_that_filter_or_none)
+{
+    struct client_request request = router_stage_request(OPERATION_CHECK, 1, KEYS);
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    request.filter_id = ROUTER_STAGE_FILTER + 1;
+    router_stage_send(&stage, CLIENT, &request);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_NOT_FOUND);
+    cr_assert_eq(router_stage_open(&stage), 0);
+    request.filter_id = ROUTER_STAGE_FILTER;
+    router_stage_send(&stage, CLIENT, &request);
+    cr_assert_eq(router_stage_open(&stage), 2);
+    router_stage_fini(&stage);
+}

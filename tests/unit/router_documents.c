@@ -159,6 +159,25 @@ Test(router_documents, unknown_is_said_only_after_a_read_that_began_after_the_re
     router_stage_fini(&stage);
 }
 
+/* Time spent waiting for the coordinator is part of the deadline. */
+Test(router_documents, a_request_that_waited_keeps_its_deadline)
+{
+    struct client_request request = router_stage_request(OPERATION_CHECK, 9, KEYS);
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    request.filter = "fresh";
+    request.timeout_ms = 1000;
+    router_stage_send(&stage, CLIENT, &request);
+    router_stage_pass(&stage, 800000);
+    document_fini(&stage.document);
+    sample_document(6, "fresh", &rule, 3, &stage.document);
+    router_stage_sync(&stage, stage.sync, true);
+    cr_assert_eq(router_stage_open(&stage), 2);
+    router_stage_pass(&stage, 300000);
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAVAILABLE);
+    router_stage_fini(&stage);
+}
+
 /* And what the fresh read brings is served. */
 Test(router_documents, a_filter_created_meanwhile_is_served)
 {
