@@ -204,17 +204,21 @@ size_t operation_undecided(const struct operation_state *self)
     return self->count - decided;
 }
 
-/* What is decided stays. An add that was sent twice may have been carried out twice, in any
- * order and through any router: PRESENT may be its own doing, so it becomes MAYBE_NEW. */
-static void merge(struct operation_state *self, const uint64_t *present, const uint64_t *absent)
+/* What is decided stays. Nodes know a retried add again and repeat its verdict; but a first
+ * attempt that was held up on its way does not look like a retry, and what it meets may be the
+ * doing of a later one, forgotten since: its PRESENT becomes MAYBE_NEW. */
+static void merge(struct operation_state *self, const struct client_reply *reply)
 {
-    bool unsure = self->frame.body.client_request.operation == OPERATION_ADD && self->attempts > 1;
+    bool unsure = self->frame.body.client_request.operation == OPERATION_ADD &&
+                  reply->attempt == 0 && self->attempts > 1;
 
     for (size_t i = 0; i < words_of(self->count); i++) {
         uint64_t open = ~(self->present[i] | self->absent[i]);
+        uint64_t present = reply->present[i] & open;
+        uint64_t absent = reply->absent[i] & open;
 
-        self->present[i] |= present[i] & open;
-        self->absent[i] |= (unsure ? absent[i] | present[i] : absent[i]) & open;
+        self->present[i] |= present;
+        self->absent[i] |= unsure ? absent | present : absent;
     }
 }
 
@@ -254,7 +258,7 @@ static enum operation_step take_verdict(struct operation_state *self,
         return OPERATION_IGNORED;
     }
     if (reply->count == self->count && reply->present != NULL && reply->absent != NULL) {
-        merge(self, reply->present, reply->absent);
+        merge(self, reply);
     } else if (reply->status == STATUS_OK) {
         return OPERATION_IGNORED;
     }

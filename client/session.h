@@ -4,8 +4,8 @@
  * in time or cannot be reached, to the next, with a higher attempt. Answers to any attempt
  * count. Operations are answered in any order; all end by their deadline.
  *
- * Retrying is always safe: adds are set unions, and a retried add is answered MAYBE_NEW
- * rather than a wrong PRESENT (the routers see to that by the attempt).
+ * Retrying is always safe: adds are set unions, and a retried add repeats its verdict, or says
+ * MAYBE_NEW, rather than a wrong PRESENT (the nodes see to that by op id and attempt).
  *
  * Errors:  session_submit: STATUS_OVERLOADED (bound on bytes or operations in flight, nothing
  *          is sent), STATUS_INVALID, STATUS_TOO_LARGE, STATUS_NOMEM. The outcome of what was

@@ -39,6 +39,10 @@ enum status node_create(const struct node_config *config, const struct effects *
     if (status != STATUS_OK) {
         goto fail;
     }
+    status = recent_adds_create(config->retry_memory_bytes, config->retry_memory_us, &self->recent);
+    if (status != STATUS_OK) {
+        goto fail;
+    }
     self->replies = heap_zalloc(CODEC_MAX_SEGMENTS, sizeof *self->replies);
     if (self->replies == NULL) {
         status = STATUS_NOMEM;
@@ -75,6 +79,7 @@ void node_destroy(struct node **node)
         hosted_filter_destroy(self->documents.by_id[i]->attachment);
     }
     document_cache_fini(&self->documents);
+    recent_adds_destroy(&self->recent);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     heap_free(self->words);
@@ -119,7 +124,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, from, &frame, status);
     } else if (frame.kind == FRAME_NODE_REQUEST) {
-        node_on_node_request(self, from, &frame);
+        node_on_node_request(self, now_us, from, &frame);
     } else if (frame.kind == FRAME_DOCUMENTS) {
         for (size_t i = 0; i < frame.body.documents.count; i++) {
             node_take_document(self, now_us, frame.body.documents.items[i]);

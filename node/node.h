@@ -34,6 +34,8 @@ struct node_config {
     struct cluster_key key;
     uint64_t memory_limit_bytes; /* for arrays */
     uint64_t sync_interval_us;   /* how often it asks and reports */
+    uint64_t retry_memory_bytes; /* for the votes of recent adds, so that retries repeat them */
+    uint64_t retry_memory_us;    /* ... and how long they are kept at most */
 };
 
 struct node;

@@ -5,6 +5,7 @@
 #include "base/link_ring.h"
 #include "base/log.h"
 #include "cluster/document_cache.h"
+#include "cluster/recent_adds.h"
 #include "cluster/repeats.h"
 #include "node/node.h"
 #include "node/replica.h"
@@ -22,7 +23,9 @@
     X(dropped_total, "segments", "refused: the filter has been dropped")                     \
     X(full_total, "segments",                                                                \
       "adds with new keys that were not accepted, the filter being at its capacity")         \
-    X(repeated_total, "segments", "adds that had, or may have, arrived before")              \
+    X(remembered_total, "segments", "adds that came again and voted as the first time")      \
+    X(repeated_total, "segments",                                                            \
+      "adds that had, or may have, come before, without memory of their vote")               \
     X(documents_taken_total, "documents", "newer documents taken over")                      \
     X(documents_refused_total, "documents", "documents with a wrong MAC, form or content")   \
     X(fences_total, "requests", "fences confirmed to coordinators")                          \
@@ -30,6 +33,7 @@
       "frames that could not be decoded or do not belong here, connections that break ZMTP") \
     X(version_total, "frames", "frames of a protocol version that is not served")            \
     X(replies_dropped_total, "frames", "answers that could not be sent")                     \
+    X(recent_adds_bytes, "bytes", "memory of the votes of recent adds (a gauge)")            \
     X(incarnation, "", "this life of the node's data (a gauge)")                             \
     X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")
 
@@ -61,7 +65,8 @@ struct node {
     uint64_t since;
     uint64_t next_sync_us;
 
-    struct repeats repeats;
+    struct repeats repeats; /* batches that arrived */
+    struct recent_adds *recent;
     struct codec_arena *arena;
     struct buffer out;
     uint64_t *words; /* planes of the answer under way */
@@ -91,7 +96,15 @@ void node_apply(struct node *self, struct document_entry *entry);
 bool node_build(struct node *self, uint64_t slice_bytes);
 
 /* node_requests.c */
-void node_on_node_request(struct node *self, const struct peer *from, const struct frame *frame);
+void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+
+/* node_retries.c: of an add that was just executed, replace the planes by those of its first
+ * execution. False: it may have been executed before and nobody knows how it voted then, so a
+ * "present" may be its own doing. */
+MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
+                               const uint64_t *fingerprints, enum replica_state state,
+                               uint64_t *present, uint64_t *absent);
 
 /* node_questions.c: fences, info, stats */
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,

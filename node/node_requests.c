@@ -47,17 +47,6 @@ static void hand_on(struct answer *answer, const struct document_entry *entry)
     }
 }
 
-static bool is_repeated(struct node *self, const struct segment *segment)
-{
-    /* Batch numbers are contiguous per (boot, filter, epoch, group). */
-    const uint64_t series[2] = {
-        segment->batch.boot,
-        segment->filter_id << 32 ^ segment->epoch << 16 ^ segment->group,
-    };
-
-    return repeats_met(&self->repeats, series, segment->batch.number);
-}
-
 static enum status judge(const struct document_entry *entry, const struct segment *segment)
 {
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
@@ -79,9 +68,9 @@ static enum status judge(const struct document_entry *entry, const struct segmen
     return status;
 }
 
-static void execute(struct node *self, struct document_entry *entry, const struct segment *segment,
-                    const uint64_t *fingerprints, struct answer *answer,
-                    struct segment_reply *reply)
+static void execute(struct node *self, uint64_t now_us, struct document_entry *entry,
+                    const struct segment *segment, const uint64_t *fingerprints,
+                    struct answer *answer, struct segment_reply *reply)
 {
     const struct hosted_filter *hosted = entry->attachment;
     size_t nwords = ((size_t)segment->count + 63) / 64;
@@ -100,8 +89,8 @@ static void execute(struct node *self, struct document_entry *entry, const struc
     reply->present = present;
     reply->absent = absent;
     if (segment->operation == OPERATION_ADD) {
-        reply->repeated = is_repeated(self, segment);
-        self->counters[NODE_repeated_total] += reply->repeated;
+        reply->repeated = !node_settle_vote(self, now_us, segment, fingerprints, reply->state,
+                                            present, absent);
         self->counters[NODE_keys_added_total] += segment->count;
     } else {
         self->counters[NODE_keys_checked_total] += segment->count;
@@ -126,7 +115,7 @@ static void count_refusal(struct node *self, enum status status)
     }
 }
 
-static void serve_segment(struct node *self, const struct segment *segment,
+static void serve_segment(struct node *self, uint64_t now_us, const struct segment *segment,
                           const uint64_t *fingerprints, struct answer *answer,
                           struct segment_reply *reply)
 {
@@ -136,7 +125,7 @@ static void serve_segment(struct node *self, const struct segment *segment,
     node_count(self, NODE_segments_total);
     reply->status = judge(entry, segment);
     if (reply->status == STATUS_OK) {
-        execute(self, entry, segment, fingerprints, answer, reply);
+        execute(self, now_us, entry, segment, fingerprints, answer, reply);
     }
     if (entry != NULL) {
         reply->epoch = entry->document.epoch;
@@ -148,7 +137,8 @@ static void serve_segment(struct node *self, const struct segment *segment,
     count_refusal(self, reply->status);
 }
 
-void node_on_node_request(struct node *self, const struct peer *from, const struct frame *frame)
+void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame)
 {
     const struct node_request *request = &frame->body.node_request;
     const uint64_t *fingerprints = request->fingerprints;
@@ -161,7 +151,8 @@ void node_on_node_request(struct node *self, const struct peer *from, const stru
         return; /* Nothing was executed; the router asks again. */
     }
     for (size_t i = 0; i < request->nsegments; i++) {
-        serve_segment(self, &request->segments[i], fingerprints, &answer, &self->replies[i]);
+        serve_segment(self, now_us, &request->segments[i], fingerprints, &answer,
+                      &self->replies[i]);
         fingerprints += request->segments[i].count;
     }
     reply.body.node_reply = (struct node_reply){

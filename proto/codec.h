@@ -117,7 +117,8 @@ struct segment_reply {
     uint64_t epoch;           /* OK: the request's; else what the node holds, 0 for nothing */
     uint64_t epoch_hash;      /* of that epoch */
     enum replica_state state; /* of the group's replica */
-    bool repeated;            /* this batch was, or may have been, executed before */
+    bool repeated;            /* the add was, or may have been, executed before, and a
+                                 "present" may be its own doing */
     bool at_capacity;         /* some new keys were not accepted: the replica is full */
     uint32_t count;           /* of keys; 0 unless OK */
     const uint64_t *present;  /* the vote, see cluster/quorum.h */

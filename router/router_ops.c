@@ -79,14 +79,6 @@ static const char *reject(const struct router *self, const struct client_request
     return NULL;
 }
 
-/* An add whose number came before, from this client, may have been executed. */
-static bool may_have_run(struct router *self, const struct client_request *request)
-{
-    return request->operation == OPERATION_ADD &&
-           (repeats_met(&self->repeats, request->op.session, request->op.sequence) ||
-            request->attempt > 0);
-}
-
 static uint64_t deadline(const struct router *self, uint64_t now_us, uint32_t timeout_ms)
 {
     uint64_t timeout_us = (uint64_t)(timeout_ms > 0 ? timeout_ms : ROUTER_DEFAULT_TIMEOUT_MS) *
@@ -109,7 +101,6 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     op->started_us = now_us;
     op->deadline_us = deadline(self, now_us, request->timeout_ms);
     op->count = (uint32_t)request->count;
-    op->tainted = may_have_run(self, request);
     op->fingerprints = heap_alloc(request->count, sizeof *op->fingerprints);
     if (op->fingerprints == NULL) {
         return STATUS_NOMEM;
@@ -174,7 +165,7 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
         return;
     }
     router_count(self, ROUTER_restarts_total);
-    op->tainted = true; /* Votes of the former epoch are void, but its writes may stand. */
+    op->restarts++; /* Votes of the former epoch are void, but its writes may stand. */
 #ifdef ORBLOOM_MUTANT_ADD_UP_EPOCHS
     op->epoch = entry->document.epoch;
     op->epoch_hash = entry->document.epoch_hash;

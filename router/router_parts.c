@@ -39,13 +39,21 @@ struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part
     return op;
 }
 
+/* What a node is told: 0 only if it can't have been sent this add before, by any router. */
+static uint32_t attempt_of(const struct op *op, const struct slot_ask *ask)
+{
+    uint64_t attempt = (uint64_t)op->attempt + op->restarts + ask->resends;
+
+    return attempt < UINT32_MAX ? (uint32_t)attempt : UINT32_MAX;
+}
+
 bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *part, uint32_t slot)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
     const struct member *member = &entry->document.content.groups[part->group].slots[slot].current;
     struct backend *backend = backend_of(self, member->node);
     struct slot_ask *ask = &part->asks[slot];
-    const struct segment segment = {
+    struct segment segment = {
         .tag = tag_of(self, op, part, slot),
         .filter_id = op->filter_id,
         .epoch = op->epoch,
@@ -53,11 +61,12 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
         .group = part->group,
         .operation = op->operation,
         .op = op->id,
-        .attempt = op->attempt,
         .batch = {.boot = self->boot, .number = part->batch_number},
         .count = part->count,
     };
 
+    ask->resends += ask->state == ASK_SENT;
+    segment.attempt = attempt_of(op, ask);
     ask->asked_us = now_us;
     if (backend == NULL || !backend_gather(self, now_us, backend, &segment, part->fingerprints)) {
         ask->state = ASK_FAILED;

@@ -13,7 +13,6 @@
 #include "base/link_ring.h"
 #include "base/log.h"
 #include "cluster/document_cache.h"
-#include "cluster/repeats.h"
 #include "proto/codec.h"
 #include "router/router.h"
 
@@ -115,8 +114,9 @@ struct slot_ask {
     enum ask_state state;
     enum status refusal; /* why ASK_FAILED, why the vote does not count, or FULL: not all keys */
     bool voted;
-    bool tainted;   /* add: it may have executed this part before */
-    uint8_t handed; /* documents handed to it */
+    bool tainted;     /* add: its "present" may be the doing of an earlier attempt */
+    uint8_t handed;   /* documents handed to it */
+    uint32_t resends; /* of what was sent and not answered */
     uint64_t asked_us;
 };
 
@@ -141,7 +141,7 @@ struct op {
     uint64_t correlation;
     struct op_id id;
     uint32_t attempt;
-    bool tainted; /* add: an earlier attempt may have been executed */
+    uint32_t restarts; /* under newer documents */
     enum operation operation;
     uint32_t slots; /* that may be asked */
     uint64_t filter_id;
@@ -202,7 +202,6 @@ struct router {
     uint32_t nfree;
     uint64_t inflight_bytes;
     uint64_t next_tick_us;
-    struct repeats repeats;
 
     struct waiting waiting[ROUTER_MAX_WAITING];
     uint32_t nwaiting;

@@ -179,7 +179,7 @@ static void take_vote(struct router *self, const struct op *op, struct part *par
     ask->voted = true;
     ask->refusal = segment->at_capacity ? STATUS_FULL : STATUS_OK;
     self->counters[ROUTER_full_total] += segment->at_capacity;
-    ask->tainted = op->tainted || segment->repeated;
+    ask->tainted = segment->repeated;
     memcpy(plane, segment->present, nwords * sizeof *plane);
     memcpy(plane + nwords, segment->absent, nwords * sizeof *plane);
 }

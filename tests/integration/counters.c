@@ -242,10 +242,13 @@ Test(counters, a_node_counts_repeats_and_every_refusal_by_epoch, .timeout = LIMI
     segment.operation = OPERATION_ADD;
     segment.batch = (struct batch_id){.boot = 99, .number = 1};
     cr_assert_not(ask_node(&stranger, &segment).repeated);
-    cr_assert(ask_node(&stranger, &segment).repeated);
+    cr_assert_not(ask_node(&stranger, &segment).repeated, "its vote is remembered");
+    segment.op.sequence++;
+    cr_assert(ask_node(&stranger, &segment).repeated, "the batch is known, the add is not");
     cr_assert_eq(counter("node-1", "stale_total"), 1);
     cr_assert_eq(counter("node-1", "need_doc_total"), 1);
     cr_assert_eq(counter("node-1", "conflict_total"), 1);
+    cr_assert_eq(counter("node-1", "remembered_total"), 1);
     cr_assert_eq(counter("node-1", "repeated_total"), 1);
     stranger_close(&stranger);
     playground_stop(&playground);

@@ -20,6 +20,8 @@ void node_stage_init(struct node_stage *self, uint64_t memory_limit_bytes)
         .ncoordinators = 1,
         .key = *sample_key(),
         .memory_limit_bytes = memory_limit_bytes,
+        .retry_memory_bytes = 1 << 20,
+        .retry_memory_us = 60000000,
         .sync_interval_us = 1000000,
     };
     struct fake_sent sent;

@@ -151,7 +151,7 @@ Test(session, a_late_answer_to_an_earlier_attempt_counts)
     fake_end(fake);
 }
 
-/* A retried add is never PRESENT, which may be its own doing; what was NEW stays NEW. */
+/* Nodes see to it that a retry repeats its verdict; what was NEW stays NEW. */
 Test(session, a_decided_key_stays_decided)
 {
     struct fake *fake = fake_start(1);
@@ -169,7 +169,23 @@ Test(session, a_decided_key_stays_decided)
     fake_answer(fake, 2, STATUS_OK, 15, 0);
     cr_assert_eq(outcome.status, STATUS_OK);
     cr_assert_eq(outcome.present, 14);
-    cr_assert_eq(outcome.absent, 15);
+    cr_assert_eq(outcome.absent, 3);
+    fake_end(fake);
+}
+
+/* Held up on its way, it may meet what a later attempt did. */
+Test(session, a_first_attempt_that_was_overtaken_is_never_present)
+{
+    struct fake *fake = fake_start(2);
+    struct fake_outcome outcome = {0};
+
+    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 2, &outcome), STATUS_OK);
+    fake_pass(fake, ATTEMPT_US);
+    cr_assert_eq(fake->nsent, 2);
+    fake_answer(fake, 0, STATUS_OK, 3, 2);
+    cr_assert_eq(outcome.calls, 1);
+    cr_assert_eq(outcome.present, 3);
+    cr_assert_eq(outcome.absent, 3);
     fake_end(fake);
 }
 

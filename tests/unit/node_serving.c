@@ -72,19 +72,6 @@ Test(node, says_absent_before_and_present_after_an_add)
     close_stage();
 }
 
-Test(node, flags_a_batch_that_arrives_again)
-{
-    open_stage(3, true);
-    cr_assert_eq(ask(OPERATION_ADD, 1), STATUS_OK);
-    cr_assert_eq(ask(OPERATION_ADD, 2), STATUS_OK);
-    cr_assert_not(answer.segment.repeated, "another batch with the same keys");
-    cr_assert_eq(ask(OPERATION_ADD, 1), STATUS_OK);
-    cr_assert(answer.segment.repeated);
-    expect_planes(UINT64_MAX, 0);
-    cr_assert_eq(node_stage_counter(&stage, "repeated_total"), 1);
-    close_stage();
-}
-
 /* While arrays are being built nothing is known, not even that a key is absent. */
 Test(node, answers_nothing_while_it_builds)
 {

@@ -67,10 +67,11 @@ Test(router_documents, stale_starts_the_operation_over_under_the_newer_document)
     for (uint32_t node = 1; node <= 3; node++) {
         cr_assert_eq(router_stage_asked(&stage, node)->segments[0].epoch, epoch + 1);
     }
-    router_stage_vote(&stage, 1, 'p');
+    cr_assert_eq(router_stage_asked(&stage, 1)->segments[0].attempt, 1);
+    router_stage_vote(&stage, 1, 'd');
     cr_assert_eq(stage.ntold, 0, "node 1's first vote is of the former epoch");
-    router_stage_vote(&stage, 2, 'p');
-    router_stage_vote(&stage, 3, 'p');
+    router_stage_vote(&stage, 2, 'd');
+    router_stage_vote(&stage, 3, 'd');
     told = router_stage_told(&stage);
     cr_assert_eq(told.status, STATUS_OK);
     cr_assert_eq(told.epoch, epoch + 1);

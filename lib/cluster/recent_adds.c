@@ -1,0 +1,217 @@
+#include "cluster/recent_adds.h"
+
+#include "base/heap.h"
+
+#include <assert.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { WORD_BYTES = sizeof(uint64_t), BYTES_PER_BUCKET = 128, LEAST_BUCKETS = 16 };
+
+/* Followed by the planes, present first. */
+struct record {
+    struct recent_add add;
+    uint64_t kept_us;
+    uint32_t next;   /* of the bucket: its place + 1; 0: none */
+    uint32_t nwords; /* of record and planes */
+    bool voted;
+    bool unsure;
+};
+
+enum { RECORD_WORDS = sizeof(struct record) / WORD_BYTES };
+
+/* Records follow each other in a ring, oldest first, none broken at its end:
+ *
+ *      not wrapped  |    head ====== tail      |
+ *      wrapped      | === tail    head ==== end|
+ */
+struct recent_adds {
+    uint64_t max_age_us;
+    uint64_t *words;
+    size_t capacity;
+    size_t head;
+    size_t tail;
+    size_t end;
+    bool wrapped;
+    size_t count;
+    size_t used; /* words of records */
+    uint32_t *buckets;
+    size_t nbuckets; /* a power of two */
+    size_t page_bytes;
+};
+
+_Static_assert(sizeof(struct record) % WORD_BYTES == 0, "records are whole words");
+
+enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us, struct recent_adds **out)
+{
+    struct recent_adds *self = heap_zalloc(1, sizeof *self);
+
+    assert(*out == NULL);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->nbuckets = LEAST_BUCKETS;
+    while (self->nbuckets * 2 * BYTES_PER_BUCKET <= max_bytes) {
+        self->nbuckets *= 2;
+    }
+    self->max_age_us = max_age_us;
+    self->capacity = max_bytes / WORD_BYTES;
+    self->capacity = self->capacity < UINT32_MAX ? self->capacity : UINT32_MAX - 1;
+    self->page_bytes = (self->capacity + 1) * WORD_BYTES;
+    self->buckets = heap_zalloc(self->nbuckets, sizeof *self->buckets);
+    self->words = heap_pages_alloc(self->page_bytes, false); /* Had when it is used. */
+    if (self->buckets == NULL || self->words == NULL) {
+        recent_adds_destroy(&self);
+        return STATUS_NOMEM;
+    }
+    *out = self;
+    return STATUS_OK;
+}
+
+void recent_adds_destroy(struct recent_adds **adds)
+{
+    struct recent_adds *self = *adds;
+
+    *adds = NULL;
+    if (self != NULL) {
+        heap_pages_free(self->words, self->page_bytes);
+        heap_free(self->buckets);
+        heap_free(self);
+    }
+}
+
+uint64_t recent_adds_list(const uint64_t *fingerprints, uint32_t count)
+{
+    return XXH3_64bits(fingerprints, count * sizeof *fingerprints);
+}
+
+size_t recent_adds_bytes(const struct recent_adds *self)
+{
+    return self->used * WORD_BYTES;
+}
+
+static struct record *record_at(const struct recent_adds *self, size_t place)
+{
+    return (struct record *)(self->words + place);
+}
+
+/* Session and sequence are the peer's choice: mixed well, so that no peer can make one long
+ * chain of many adds by choosing them in steps. */
+static uint32_t *bucket_of(const struct recent_adds *self, const struct recent_add *add)
+{
+    const uint64_t named[] = {add->session[0], add->session[1], add->sequence, add->filter_id,
+                              add->group};
+
+    return &self->buckets[XXH3_64bits(named, sizeof named) & (self->nbuckets - 1)];
+}
+
+static bool same_add(const struct recent_add *a, const struct recent_add *b)
+{
+    return a->session[0] == b->session[0] && a->session[1] == b->session[1] &&
+           a->sequence == b->sequence && a->filter_id == b->filter_id && a->group == b->group;
+}
+
+static void forget_oldest(struct recent_adds *self)
+{
+    struct record *record = record_at(self, self->head);
+    uint32_t *link = bucket_of(self, &record->add);
+
+    while (*link != self->head + 1) {
+        link = &record_at(self, *link - 1)->next;
+    }
+    *link = record->next;
+    self->head += record->nwords;
+    self->used -= record->nwords;
+    self->count--;
+    if (self->wrapped && self->head == self->end) {
+        self->head = 0;
+        self->wrapped = false;
+    }
+}
+
+static void forget_aged(struct recent_adds *self, uint64_t now_us)
+{
+    while (self->count > 0 && now_us - record_at(self, self->head)->kept_us >= self->max_age_us) {
+        forget_oldest(self);
+    }
+}
+
+/* Room for so many words at self->tail; at most self->capacity of them. */
+static void make_room(struct recent_adds *self, size_t nwords)
+{
+    for (;;) {
+        size_t limit = self->wrapped ? self->head : self->capacity;
+
+        if (self->count == 0) {
+            self->head = 0;
+            self->tail = 0;
+            self->wrapped = false;
+            return;
+        }
+        if (limit - self->tail >= nwords) {
+            return;
+        }
+        if (self->wrapped) {
+            forget_oldest(self);
+        } else {
+            self->end = self->tail;
+            self->tail = 0;
+            self->wrapped = true;
+        }
+    }
+}
+
+enum recent_match recent_adds_find(struct recent_adds *self, uint64_t now_us,
+                                   const struct recent_add *add, struct recent_vote *vote)
+{
+    uint32_t place;
+
+    forget_aged(self, now_us);
+    for (place = *bucket_of(self, add); place != 0; place = record_at(self, place - 1)->next) {
+        struct record *record = record_at(self, place - 1);
+
+        if (!same_add(&record->add, add)) {
+            continue;
+        }
+        if (!record->voted || record->add.list != add->list || record->add.count != add->count) {
+            return RECENT_OTHER;
+        }
+        vote->present = (uint64_t *)(record + 1);
+        vote->absent = vote->present + ((size_t)add->count + 63) / 64;
+        vote->unsure = record->unsure;
+        return RECENT_VOTE;
+    }
+    return RECENT_NONE;
+}
+
+void recent_adds_keep(struct recent_adds *self, uint64_t now_us, const struct recent_add *add,
+                      const struct recent_vote *vote)
+{
+    size_t plane_words = vote != NULL ? ((size_t)add->count + 63) / 64 : 0;
+    size_t nwords = RECORD_WORDS + 2 * plane_words;
+    struct record *record;
+    uint32_t *bucket;
+
+    if (nwords > self->capacity) {
+        return;
+    }
+    make_room(self, nwords);
+    bucket = bucket_of(self, add);
+    record = record_at(self, self->tail);
+    *record = (struct record){.add = *add,
+                              .kept_us = now_us,
+                              .next = *bucket,
+                              .nwords = (uint32_t)nwords,
+                              .voted = vote != NULL,
+                              .unsure = vote != NULL && vote->unsure};
+    if (vote != NULL) {
+        uint64_t *planes = (uint64_t *)(record + 1);
+
+        memcpy(planes, vote->present, plane_words * WORD_BYTES);
+        memcpy(planes + plane_words, vote->absent, plane_words * WORD_BYTES);
+    }
+    *bucket = (uint32_t)self->tail + 1;
+    self->tail += nwords;
+    self->used += nwords;
+    self->count++;
+}
