@@ -35,6 +35,7 @@ enum status router_create(const struct router_config *config, const struct effec
         self->coordinators.endpoints[i] = self->config.coordinators[i];
     }
     self->boot = effects->random(effects->context);
+    hedge_init(self);
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     self->ops = heap_zalloc(ROUTER_MAX_OPS, sizeof *self->ops);
     self->free_ops = heap_alloc(ROUTER_MAX_OPS, sizeof *self->free_ops);
@@ -251,7 +252,7 @@ static void turn(void *context, uint64_t now_us)
 
     backends_flush(self, now_us);
     if (self->next_tick_us == ACTOR_NEVER || self->next_tick_us == 0) {
-        self->next_tick_us = now_us + ROUTER_TICK_US;
+        self->next_tick_us = now_us + hedge_tick_us(self);
     }
 }
 
@@ -290,7 +291,8 @@ static void on_time(void *context, uint64_t now_us)
         infos_tick(self, now_us);
         backends_tick(self, now_us);
         backends_flush(self, now_us);
-        self->next_tick_us = idle(self) ? ACTOR_NEVER : now_us + ROUTER_TICK_US;
+        hedge_learn(self, now_us);
+        self->next_tick_us = idle(self) ? ACTOR_NEVER : now_us + hedge_tick_us(self);
     }
 }
 

@@ -5,13 +5,35 @@
 #include <string.h>
 
 enum {
-    /* A node that leaves something unanswered for this many hedge delays is suspect. */
-    SUSPECT_HEDGES = 4,
+    /* A node that leaves something unanswered for so many times the router's patience is
+     * suspect. */
+    SUSPECT_TIMES = 4,
     /* After this many retry intervals of silence the link is made anew, so that what is queued
      * for a node that does not read is not kept for ever. */
     RENEW_RETRIES = 20,
     SEGMENT_BYTES = 128, /* roughly, on the wire */
+
+    /* The correlation of a message to a node carries back what its answer settles. */
+    SENT_BYTES_BITS = 32,
 };
+
+/* The bytes in flight below; above, for checks, when it was sent, so that the time that the node
+ * took shows. Never 0 there: that is for what is not to be timed. */
+static uint64_t correlation_of(const struct backend *backend, uint64_t now_us)
+{
+    uint64_t sent = backend->unsent_adds ? 0 : (uint32_t)now_us | 1;
+
+    return sent << SENT_BYTES_BITS | backend->unsent_bytes;
+}
+
+static void take_latency(struct backend *backend, uint64_t now_us, uint64_t correlation)
+{
+    uint32_t sent = (uint32_t)(correlation >> SENT_BYTES_BITS);
+
+    if (sent != 0) {
+        latency_add(&backend->checks, (uint32_t)((uint32_t)now_us - (sent - 1)));
+    }
+}
 
 static bool reserve(struct backend *backend)
 {
@@ -72,12 +94,11 @@ bool backend_send(struct router *self, struct backend *backend, const struct fra
                STATUS_OK;
 }
 
-/* One message with all that was gathered. The correlation carries the bytes in flight that
- * its answer takes back. */
+/* One message with all that was gathered. */
 static void flush(struct router *self, struct backend *backend, uint64_t now_us)
 {
     struct frame frame = {
-        .correlation = backend->unsent_bytes,
+        .correlation = correlation_of(backend, now_us),
         .kind = FRAME_NODE_REQUEST,
         .body.node_request =
             {
@@ -101,6 +122,7 @@ static void flush(struct router *self, struct backend *backend, uint64_t now_us)
     backend->nsegments = 0;
     backend->nfingerprints = 0;
     backend->unsent_bytes = 0;
+    backend->unsent_adds = false;
 }
 
 bool backend_gather(struct router *self, uint64_t now_us, struct backend *backend,
@@ -118,6 +140,7 @@ bool backend_gather(struct router *self, uint64_t now_us, struct backend *backen
         flush(self, backend, now_us);
     }
     backend->segments[backend->nsegments++] = *segment;
+    backend->unsent_adds |= segment->operation == OPERATION_ADD;
     memcpy(backend->fingerprints + backend->nfingerprints, fingerprints,
            segment->count * sizeof *fingerprints);
     backend->nfingerprints += segment->count;
@@ -133,14 +156,17 @@ void backends_flush(struct router *self, uint64_t now_us)
 }
 
 struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
-                              uint64_t answered_bytes)
+                              uint64_t correlation)
 {
+    uint64_t answered_bytes = correlation & ((UINT64_C(1) << SENT_BYTES_BITS) - 1);
+
     for (size_t i = 0; i < self->nbackends; i++) {
         struct backend *backend = &self->backends[i];
 
         if (backend->link == link) {
             uint64_t inflight = backend->inflight_bytes;
 
+            take_latency(backend, now_us, correlation);
             backend->inflight_bytes = inflight > answered_bytes ? inflight - answered_bytes : 0;
             if (backend->suspect) {
                 log_line(LOG_INFO, "node %u at %s answers again", backend->node, backend->endpoint);
@@ -180,7 +206,7 @@ static void tick(struct router *self, struct backend *backend, uint64_t now_us)
         return;
     }
     if (!backend->suspect &&
-        now_us - backend->unanswered_us > SUSPECT_HEDGES * self->config.hedge_us) {
+        now_us - backend->unanswered_us > SUSPECT_TIMES * hedge_patience_us(self)) {
         backend->suspect = true;
         backend->next_probe_us = now_us + self->config.retry_us;
         router_count(self, ROUTER_suspects_total);

@@ -139,7 +139,7 @@ void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uin
         return;
     }
     if (self->next_tick_us == ACTOR_NEVER) {
-        self->next_tick_us = now_us + ROUTER_TICK_US;
+        self->next_tick_us = now_us + hedge_tick_us(self);
     }
     op_evaluate(self, now_us, op, false);
 }
@@ -204,7 +204,7 @@ static void tick_part(struct router *self, uint64_t now_us, struct op *op, struc
         }
     }
     if (op->operation == OPERATION_CHECK && !part->hedged &&
-        now_us - op->started_us >= self->config.hedge_us) {
+        now_us - op->started_us >= self->hedge_us) {
         part->hedged = true;
         if (part_ask_more(self, now_us, op, part, rule->replicas) > 0) {
             router_count(self, ROUTER_hedges_total);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "cluster/document_cache.h"
 #include "proto/codec.h"
+#include "router/latency.h"
 #include "router/router.h"
 
 #include <stdbool.h>
@@ -22,7 +23,7 @@ enum {
     ROUTER_MAX_OPS = 65536,
     ROUTER_MAX_WAITING = 1024,
     ROUTER_MAX_INFOS = 64,
-    ROUTER_TICK_US = 5000, /* how exactly hedges, retries and deadlines are kept */
+    ROUTER_TICK_US = 5000, /* how exactly retries and deadlines are kept; hedges: see there */
     ROUTER_MESSAGE_BYTES = 512,
     ROUTER_DEFAULT_TIMEOUT_MS = 5000,
 };
@@ -39,7 +40,12 @@ enum {
     X(segments_total, "segments",                                                                 \
       "parts of operations sent; divided by node_requests_total: how "                            \
       "many a message carries")                                                                   \
-    X(hedges_total, "parts", "checks that asked more replicas than R")                            \
+    X(hedges_total, "parts",                                                                      \
+      "checks unanswered for longer than hedge_delay, for which the remaining replicas "          \
+      "were asked")                                                                               \
+    X(disagreements_total, "parts",                                                               \
+      "checks that the first R replicas could not decide, so that the remaining ones "            \
+      "were asked")                                                                               \
     X(retries_total, "segments", "parts sent again to a node that had not answered")              \
     X(restarts_total, "operations", "operations started over under a newer document")             \
     X(stale_total, "replies", "nodes that answered STALE or DROPPED")                             \
@@ -60,6 +66,7 @@ enum {
       "frames that could not be decoded or do not belong here, connections that break ZMTP")      \
     X(version_total, "frames", "frames of a protocol version that is not served")                 \
     X(replies_dropped_total, "frames", "answers that could not be sent")                          \
+    X(hedge_delay_us, "us", "hedge_delay as it stands, given or learned (a gauge)")               \
     X(inflight_bytes, "bytes", "requests not yet answered (a gauge)")
 
 enum router_counter {
@@ -94,6 +101,8 @@ struct backend {
     uint64_t next_probe_us;   /* while suspect */
     uint64_t inflight_bytes;  /* sent and not answered */
     uint64_t unsent_bytes;    /* gathered in this turn */
+    bool unsent_adds;         /* ... and there are adds among it */
+    struct latency checks;    /* how fast it answers messages with checks alone */
     struct segment *segments; /* CODEC_MAX_SEGMENTS, once it is used */
     size_t nsegments;
     uint64_t *fingerprints; /* CODEC_MAX_KEYS, once it is used */
@@ -129,7 +138,7 @@ struct part {
     uint64_t *present;   /* the verdict */
     uint64_t *absent;
     uint64_t batch_number;
-    bool hedged;
+    bool hedged; /* all replicas that may be have been asked */
     bool done;
     struct slot_ask asks[QUORUM_MAX_REPLICAS];
 };
@@ -193,7 +202,9 @@ struct router {
     struct document_cache documents;
     struct backend *backends; /* DOCUMENT_MAX_NODES places: pointers to them stay valid */
     size_t nbackends;
-    uint32_t rotation; /* spreads checks over replicas */
+    uint32_t rotation;      /* spreads checks over replicas */
+    uint64_t hedge_us;      /* a check asks the remaining replicas after this */
+    uint64_t next_learn_us; /* ... which is thought over then */
 
     struct op *ops; /* ROUTER_MAX_OPS places, used ones below `nops` */
     uint32_t nops;
@@ -280,11 +291,25 @@ bool backend_send(struct router *self, struct backend *backend, const struct fra
 void backends_flush(struct router *self, uint64_t now_us);
 void backends_tick(struct router *self, uint64_t now_us);
 
-/* Something arrived on the link; NULL when it is no backend's. */
+/* Something arrived on the link; NULL when it is no backend's. `correlation`: of the answer to
+ * a message that was gathered, else 0. */
 struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
-                              uint64_t answered_bytes);
+                              uint64_t correlation);
 bool backend_suspect(const struct router *self, uint32_t node);
 void backends_fini(struct router *self);
+
+/* ---- router_hedge.c ---- */
+
+void hedge_init(struct router *self);
+
+/* Think the delay over, now and then. */
+void hedge_learn(struct router *self, uint64_t now_us);
+
+/* How long anything else waits for a node that should answer: never less than 20 ms. */
+uint64_t hedge_patience_us(const struct router *self);
+
+/* How often operations must be looked at for hedges to be in time. */
+uint64_t hedge_tick_us(const struct router *self);
 
 /* ---- router_ops.c ---- */
 

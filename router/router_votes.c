@@ -63,7 +63,7 @@ static bool add_decided(struct router *self, uint64_t now_us, const struct op *o
         return hopeful(part, rule) < rule->write;
     }
     /* Acknowledged. A further vote may tell new from present, if it comes soon. */
-    return nunsure == 0 || now_us - op->started_us >= self->config.hedge_us ||
+    return nunsure == 0 || now_us - op->started_us >= hedge_patience_us(self) ||
            !expects_more(self, entry, part);
 }
 
@@ -72,7 +72,7 @@ static bool fails_open(const struct router *self, uint64_t now_us, const struct 
                        const struct document_entry *entry)
 {
     return entry->document.when_unavailable == WHEN_UNAVAILABLE_MAYBE &&
-           now_us - op->started_us >= self->config.hedge_us;
+           now_us - op->started_us >= hedge_patience_us(self);
 }
 
 static bool check_decided(struct router *self, uint64_t now_us, struct op *op, struct part *part,
@@ -90,7 +90,7 @@ static bool check_decided(struct router *self, uint64_t now_us, struct op *op, s
     }
     if (part_ask_more(self, now_us, op, part, rule->replicas) > 0) {
         if (!part->hedged) {
-            router_count(self, ROUTER_hedges_total);
+            router_count(self, ROUTER_disagreements_total);
         }
         part->hedged = true;
         if (expects_more(self, entry, part)) {

@@ -24,7 +24,8 @@ enum option_kind {
     OPTION_ENDPOINT, /* char[size]; tcp://HOST:PORT, port 0 or * for a free one */
     OPTION_LIST,     /* char[count][size] of endpoints; in flags separated by commas */
     OPTION_COUNT,    /* uint64_t, "10M" */
-    OPTION_BYTES,    /* uint64_t, "8GiB"; also "auto", kept as 0, where that is the default */
+    OPTION_BYTES,    /* uint64_t, "8GiB"; this and durations also "auto", kept as 0, where that
+                        is the default */
     OPTION_DURATION, /* uint64_t microseconds, "20ms" */
     OPTION_CHOICE,   /* char[size]; one of `range`, separated by " | " */
 };

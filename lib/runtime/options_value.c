@@ -172,8 +172,8 @@ static bool automatic(const struct option *option, const char *text)
 {
     static const char word[] = "auto";
 
-    return option->kind == OPTION_BYTES && option->value != NULL &&
-           strcmp(option->value, word) == 0 && strcmp(text, word) == 0;
+    return (option->kind == OPTION_BYTES || option->kind == OPTION_DURATION) &&
+           option->value != NULL && strcmp(option->value, word) == 0 && strcmp(text, word) == 0;
 }
 
 static enum status set_number(const struct option *option, const char *text, uint64_t *out,

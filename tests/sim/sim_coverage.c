@@ -25,6 +25,7 @@ static const struct {
     {SIM_NODE, "fences_total"},
     {SIM_NODE, "replies_dropped_total"},
     {SIM_ROUTER, "hedges_total"},
+    {SIM_ROUTER, "disagreements_total"},
     {SIM_ROUTER, "retries_total"},
     {SIM_ROUTER, "restarts_total"},
     {SIM_ROUTER, "stale_total"},

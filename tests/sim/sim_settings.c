@@ -92,6 +92,9 @@ static void draw_times(struct sim *sim)
 
     settings->sync_us = sim_random_between(random, 40 * MS, 250 * MS);
     settings->hedge_us = sim_random_between(random, 4 * MS, 20 * MS);
+    if (sim_random_chance(random, 500)) {
+        settings->hedge_us = 0; /* learned */
+    }
     settings->retry_us = sim_random_between(random, 20 * MS, 100 * MS);
     settings->attempt_us = sim_random_between(random, 60 * MS, 300 * MS);
     settings->node_timeout_us = 3 * settings->sync_us;

@@ -79,6 +79,8 @@ static void collect(struct router_stage *self)
     }
 }
 
+uint64_t router_stage_hedge_us = ROUTER_STAGE_HEDGE_US;
+
 static struct actor start(struct router_stage *self)
 {
     struct router_config config = {
@@ -86,7 +88,7 @@ static struct actor start(struct router_stage *self)
         .ncoordinators = 1,
         .key = *sample_key(),
         .max_inflight_bytes = ROUTER_STAGE_MAX_INFLIGHT,
-        .hedge_us = ROUTER_STAGE_HEDGE_US,
+        .hedge_us = router_stage_hedge_us,
         .retry_us = ROUTER_STAGE_RETRY_US,
         .max_timeout_us = 60000000,
         .sync_interval_us = 1000000,

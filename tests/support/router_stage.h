@@ -62,6 +62,9 @@ struct router_stage {
     size_t nsyncs;
 };
 
+/* hedge_delay of the routers to come; 0: they learn it. */
+extern uint64_t router_stage_hedge_us;
+
 void router_stage_init(struct router_stage *self, const struct quorum_rule *rule, uint32_t nnodes,
                        enum when_unavailable when_unavailable);
 void router_stage_fini(struct router_stage *self);

@@ -71,7 +71,8 @@ Test(router_checks, disagreement_asks_the_rest_at_once)
     router_stage_vote(&stage, second, 'p');
     cr_assert_eq(stage.ntold, 0);
     cr_assert_not_null(router_stage_asked(&stage, third));
-    cr_assert_eq(router_stage_counter(&stage, "hedges_total"), 1);
+    cr_assert_eq(router_stage_counter(&stage, "disagreements_total"), 1);
+    cr_assert_eq(router_stage_counter(&stage, "hedges_total"), 0);
     router_stage_vote(&stage, third, 'a');
     expect_told(STATUS_OK, 0, ALL);
     router_stage_fini(&stage);
