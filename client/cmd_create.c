@@ -105,8 +105,7 @@ static const struct flag flags[] = {
         .sample = "HASH",
         .range = "siphash | xxh3",
         .value = "siphash",
-        .help = "siphash has a secret and withstands chosen keys; xxh3 is not served by this "
-                "version",
+        .help = "siphash withstands chosen keys; xxh3 is faster, for trusted keys only",
     },
 };
 
@@ -158,11 +157,8 @@ static int check_rule(const struct create_settings *settings, struct quorum_rule
                     rule->replicas - majority + 1);
 }
 
-static int check_served(const struct create_settings *settings)
+static int check_capacities(const struct create_settings *settings)
 {
-    if (strcmp(settings->hash, "xxh3") == 0) {
-        return cmd_fail(STATUS_INVALID, "--hash xxh3 is not served by this version; use siphash");
-    }
     if (settings->max_capacity != 0 && settings->max_capacity < settings->capacity) {
         return cmd_fail(
             STATUS_INVALID,
@@ -211,7 +207,7 @@ static int run(int argc, char **argv)
     settle_quorums(&settings);
     code = check_rule(&settings, &create->rule);
     if (code == CMD_OK) {
-        code = check_served(&settings);
+        code = check_capacities(&settings);
     }
     if (code != CMD_OK) {
         return code;
@@ -221,7 +217,8 @@ static int run(int argc, char **argv)
     create->capacity = settings.capacity;
     create->rate = settings.rate;
     create->max_capacity = settings.max_capacity;
-    create->hash = HASH_SIPHASH24;
+    create->hash = strcmp(settings.hash, hash_kind_name(HASH_XXH3)) == 0 ? HASH_XXH3
+                                                                         : HASH_SIPHASH24;
     create->when_unavailable = strcmp(settings.when_unavailable, "maybe") == 0
                                    ? WHEN_UNAVAILABLE_MAYBE
                                    : WHEN_UNAVAILABLE_ERROR;

@@ -1,9 +1,8 @@
 #include "client/cmd_flags.h"
 
-#include "base/number.h"
 #include "client/cmd.h"
+#include "client/cmd_flags_value.h"
 #include "client/endpoint_list.h"
-#include "filter/sizing.h"
 
 #include <string.h>
 
@@ -48,102 +47,6 @@ static size_t flag_count(const struct flag_table *table)
 static const struct flag *flag_at(const struct flag_table *table, size_t index)
 {
     return index < table->count ? &table->flags[index] : &common_flags[index - table->count];
-}
-
-static bool choice_has(const char *range, const char *text)
-{
-    size_t size = strlen(text);
-
-    for (const char *at = range; size > 0 && (at = strstr(at, text)) != NULL; at += size) {
-        bool starts = at == range || at[-1] == ' ';
-        bool ends = at[size] == '\0' || at[size] == ' ';
-
-        if (starts && ends && strchr(text, '|') == NULL && strchr(text, ' ') == NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum status parse_number(const struct flag *flag, const char *text, uint64_t *out)
-{
-    uint64_t value;
-    enum status status = flag->kind == FLAG_DURATION ? number_parse_duration(text, &value)
-                                                     : number_parse_count(text, &value);
-
-    if (status != STATUS_OK || value < flag->min || value > flag->max) {
-        return STATUS_INVALID;
-    }
-    *out = value;
-    return STATUS_OK;
-}
-
-static enum status parse_rate(const char *text, double *out)
-{
-    double rate;
-
-    if (number_parse_rate(text, &rate) != STATUS_OK || rate < SIZING_RATE_MIN ||
-        rate > SIZING_RATE_MAX) {
-        return STATUS_INVALID;
-    }
-    *out = rate;
-    return STATUS_OK;
-}
-
-static enum status parse_endpoints(const char *text, const char **out)
-{
-    char names[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
-    uint32_t count;
-
-    *out = text;
-    return endpoint_list_parse(text, names, &count);
-}
-
-static enum status set_value(const struct flag *flag, const char *text, void *settings)
-{
-    void *field = (char *)settings + flag->offset;
-
-    switch (flag->kind) {
-    case FLAG_SWITCH:
-        *(bool *)field = true;
-        return STATUS_OK;
-    case FLAG_TEXT:
-        *(const char **)field = text;
-        return text[0] != '\0' ? STATUS_OK : STATUS_INVALID;
-    case FLAG_ENDPOINTS:
-        return parse_endpoints(text, field);
-    case FLAG_CHOICE:
-        *(const char **)field = text;
-        return choice_has(flag->range, text) ? STATUS_OK : STATUS_INVALID;
-    case FLAG_COUNT:
-    case FLAG_BYTES:
-    case FLAG_DURATION:
-        return parse_number(flag, text, field);
-    case FLAG_RATE:
-        return parse_rate(text, field);
-    }
-    return STATUS_INTERNAL;
-}
-
-static const char *kind_hint(enum flag_kind kind)
-{
-    static const char *const hints[] = {
-        [FLAG_COUNT] = " (a whole number; k, M, G and T stand for powers of 1000: 10M)",
-        [FLAG_BYTES] = " (a size such as 512MiB or 8GiB)",
-        [FLAG_DURATION] = " (a time with its unit: 250ms, 5s, 2m)",
-        [FLAG_RATE] = " (a rate such as 1% or 0.01)",
-        [FLAG_ENDPOINTS] = "",
-    };
-    const char *hint = (size_t)kind < sizeof hints / sizeof hints[0] ? hints[kind] : NULL;
-
-    return hint != NULL ? hint : "";
-}
-
-static enum status refuse_value(const struct flag *flag, const char *text)
-{
-    (void)cmd_fail(STATUS_INVALID, "--%s cannot be \"%.100s\"; give %s%s", flag->name, text,
-                   flag->range != NULL ? flag->range : "a text", kind_hint(flag->kind));
-    return STATUS_INVALID;
 }
 
 size_t flags_distance(const char *a, const char *b)
@@ -247,10 +150,7 @@ static enum status parse_flag(const struct flag_table *table, int argc, char **a
     for (size_t i = 0; i < flag_count(table); i++) {
         *given |= flag_at(table, i) == flag ? UINT64_C(1) << i : 0;
     }
-    if (set_value(flag, value, settings) != STATUS_OK) {
-        return refuse_value(flag, value);
-    }
-    return STATUS_OK;
+    return flag_value_set(flag, value, settings);
 }
 
 static enum status set_defaults(const struct flag_table *table, void *settings)
@@ -258,7 +158,7 @@ static enum status set_defaults(const struct flag_table *table, void *settings)
     for (size_t i = 0; i < flag_count(table); i++) {
         const struct flag *flag = flag_at(table, i);
 
-        if (flag->value != NULL && set_value(flag, flag->value, settings) != STATUS_OK) {
+        if (flag->value != NULL && flag_value_set(flag, flag->value, settings) != STATUS_OK) {
             (void)cmd_fail(STATUS_INTERNAL, "the default of --%s is wrong; please report it",
                            flag->name);
             return STATUS_INTERNAL;
@@ -267,14 +167,39 @@ static enum status set_defaults(const struct flag_table *table, void *settings)
     return STATUS_OK;
 }
 
+static bool is_given(const struct flag_table *table, uint64_t given, const char *name)
+{
+    for (size_t i = 0; i < flag_count(table); i++) {
+        if ((given >> i & 1) != 0 && strcmp(flag_at(table, i)->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status check_flag(const struct flag_table *table, uint64_t given,
+                              const struct flag *flag)
+{
+    bool here = is_given(table, given, flag->name);
+    bool excluded = flag->unless != NULL && is_given(table, given, flag->unless);
+
+    if (here && excluded) {
+        (void)cmd_fail(STATUS_USAGE, "--%s and --%s do not go together; leave one out",
+                       flag->unless, flag->name);
+        return STATUS_USAGE;
+    }
+    if (flag->required && !here && !excluded) {
+        (void)cmd_fail(STATUS_USAGE, "--%s is missing; give --%s %s (%s)", flag->name, flag->name,
+                       flag->sample, flag->help);
+        return STATUS_USAGE;
+    }
+    return STATUS_OK;
+}
+
 static enum status check_complete(const struct flag_table *table, uint64_t given, size_t nwords)
 {
     for (size_t i = 0; i < flag_count(table); i++) {
-        const struct flag *flag = flag_at(table, i);
-
-        if (flag->required && (given >> i & 1) == 0) {
-            (void)cmd_fail(STATUS_USAGE, "--%s is missing; give --%s %s (%s)", flag->name,
-                           flag->name, flag->sample, flag->help);
+        if (check_flag(table, given, flag_at(table, i)) != STATUS_OK) {
             return STATUS_USAGE;
         }
     }
@@ -328,6 +253,9 @@ static void print_flag(const struct flag *flag, FILE *out)
         (void)fprintf(out, " (required)");
     } else if (flag->value != NULL) {
         (void)fprintf(out, " (default %s)", flag->value);
+    }
+    if (flag->unless != NULL) {
+        (void)fprintf(out, " (not with --%s)", flag->unless);
     }
     (void)fputc('\n', out);
 }

@@ -27,6 +27,21 @@ enum flag_kind {
     FLAG_BYTES,     /* uint64_t, "8GiB" */
     FLAG_DURATION,  /* uint64_t microseconds, "5s" */
     FLAG_RATE,      /* double, "1%" */
+    FLAG_COUNTS,    /* struct flag_counts, "100k,10M" */
+    FLAG_RATES,     /* struct flag_rates, "1%,0.1%" */
+};
+
+enum { FLAG_LIST_MAX = 64 };
+
+/* Separated by commas; at least one when the flag was given. */
+struct flag_counts {
+    uint64_t items[FLAG_LIST_MAX];
+    size_t count;
+};
+
+struct flag_rates {
+    double items[FLAG_LIST_MAX];
+    size_t count;
 };
 
 struct flag {
@@ -34,8 +49,9 @@ struct flag {
     char letter;      /* of a short form, such as -0; 0: none */
     enum flag_kind kind;
     bool required;
-    size_t offset; /* of the field in the command's settings */
-    uint64_t min;  /* numbers */
+    const char *unless; /* a flag that excludes this one and lifts `required`; NULL: none */
+    size_t offset;      /* of the field in the command's settings */
+    uint64_t min;       /* numbers */
     uint64_t max;
     const char *sample; /* how help calls the value: "KEYS" */
     const char *range;  /* as people read it: "1 to 7" */

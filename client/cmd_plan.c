@@ -1,16 +1,18 @@
+#include "base/heap.h"
 #include "base/number.h"
 #include "client/cmd.h"
-#include "client/cmd_output.h"
+#include "client/cmd_plan_answer.h"
+#include "client/cmd_plan_show.h"
+#include "client/cmd_plan_table.h"
 #include "cluster/quorum.h"
-#include "filter/lines.h"
-#include "filter/sizing.h"
 
 struct plan_settings {
-    uint64_t capacity;
-    double rate;
+    struct flag_counts capacities;
+    struct flag_rates rates;
     uint64_t max_capacity;
     uint64_t replicas;
     uint64_t nodes;
+    bool table;
     bool json;
 };
 
@@ -19,27 +21,30 @@ struct plan_settings {
 static const struct flag flags[] = {
     {
         .name = "capacity",
-        .kind = FLAG_COUNT,
+        .kind = FLAG_COUNTS,
         .required = true,
-        .offset = FIELD(capacity),
+        .unless = "table",
+        .offset = FIELD(capacities),
         .min = 1,
         .max = SIZING_CAPACITY_MAX,
-        .sample = "KEYS",
+        .sample = "KEYS[,KEYS...]",
         .range = "1 to 1T",
         .help = "distinct keys",
     },
     {
         .name = "fpr",
-        .kind = FLAG_RATE,
+        .kind = FLAG_RATES,
         .required = true,
-        .offset = FIELD(rate),
-        .sample = "RATE",
+        .unless = "table",
+        .offset = FIELD(rates),
+        .sample = "RATE[,RATE...]",
         .range = "1e-9 to 50%",
         .help = "false positives at capacity, at most",
     },
     {
         .name = "replicas",
         .kind = FLAG_COUNT,
+        .unless = "table",
         .offset = FIELD(replicas),
         .min = 1,
         .max = QUORUM_MAX_REPLICAS,
@@ -51,6 +56,7 @@ static const struct flag flags[] = {
     {
         .name = "nodes",
         .kind = FLAG_COUNT,
+        .unless = "table",
         .offset = FIELD(nodes),
         .min = 1,
         .max = 1024,
@@ -61,6 +67,7 @@ static const struct flag flags[] = {
     {
         .name = "max-capacity",
         .kind = FLAG_COUNT,
+        .unless = "table",
         .offset = FIELD(max_capacity),
         .min = 1,
         .max = SIZING_CAPACITY_GROWTH * SIZING_CAPACITY_MAX,
@@ -69,143 +76,133 @@ static const struct flag flags[] = {
         .help = "the largest it may ever grow to; else 64 capacities",
     },
     {
+        .name = "table",
+        .kind = FLAG_SWITCH,
+        .offset = FIELD(table),
+        .help = "the textbook's rates instead, for 2 to 32 bits a key and 1 to 8 hashes",
+    },
+    {
         .name = "json",
         .kind = FLAG_SWITCH,
         .offset = FIELD(json),
-        .help = "print one object instead",
+        .help = "print an object instead, of a list or table an array",
     },
 };
 
 static const struct flag_table table = {
     .command = "plan",
-    .words = "--capacity KEYS --fpr RATE",
+    .words = "--capacity KEYS --fpr RATE | --table",
     .summary =
         "Show the memory that a filter takes, beside the classic Bloom filter's. Asks nobody.",
     .notes = "classic: m = -n ln p / (ln 2)^2 bits, k = m/n ln 2, rate = (1 - e^(-kn/m))^k\n\n"
-             "Example: orbloom plan --capacity 1G --fpr 0.1%\n\n"
+             "Of several capacities or rates, each with each, a line is shown for each plan.\n\n"
+             "Examples:\n"
+             "  orbloom plan --capacity 1G --fpr 0.1%\n"
+             "  orbloom plan --capacity 100k,1M,5M,100M --fpr 1%,0.1%\n"
+             "  orbloom plan --table\n\n"
              "Exit: 0, or 2 wrong usage.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
 };
 
-struct answer {
-    struct sizing_plan ours;
-    struct sizing_classic classic;
-    uint64_t bits;
-    uint32_t hashes;
-    uint32_t shards;
-    uint64_t cluster_bytes;
-    uint64_t node_bytes; /* of the fullest */
-};
-
-/* Whole shards are placed: the fullest node holds its share rounded up. */
-static void place(const struct plan_settings *settings, struct answer *answer)
+/* What is left out, and what the plans would contradict. */
+static int settle(struct plan_settings *settings)
 {
-    uint64_t copies = settings->replicas * answer->shards;
+    char text[NUMBER_TEXT_BYTES];
 
-    answer->cluster_bytes = answer->ours.total_bytes * settings->replicas;
-    answer->node_bytes = (copies + settings->nodes - 1) / settings->nodes *
-                         answer->ours.shard_bytes;
+    if (settings->nodes == 0) {
+        settings->nodes = settings->replicas;
+    }
+    if (settings->nodes < settings->replicas) {
+        return cmd_fail(STATUS_INVALID, "%u replicas need as many nodes; give --nodes %u or more",
+                        (unsigned)settings->replicas, (unsigned)settings->replicas);
+    }
+    for (size_t i = 0; settings->max_capacity != 0 && i < settings->capacities.count; i++) {
+        uint64_t capacity = settings->capacities.items[i];
+
+        if (settings->max_capacity < capacity) {
+            return cmd_fail(STATUS_INVALID,
+                            "--max-capacity is less than a --capacity of %s; raise it, or leave it "
+                            "out for 64 times as much",
+                            number_show_count(capacity, text));
+        }
+    }
+    return CMD_OK;
 }
 
-static enum status compute(const struct plan_settings *settings, struct answer *answer)
+/* One answer for each capacity at each rate. */
+static enum status compute(const struct plan_settings *settings, struct plan_answer *answers)
 {
-    struct sizing_request request = {.capacity = settings->capacity,
-                                     .rate = settings->rate,
-                                     .max_capacity = settings->max_capacity};
-    enum status status = sizing_plan_make(&request, &answer->ours);
+    enum status status = STATUS_OK;
 
-    if (status == STATUS_OK) {
-        status = sizing_classic_make(settings->capacity, settings->rate, &answer->classic);
-    }
-    if (status == STATUS_OK) {
-        answer->bits = answer->ours.total_bytes * 8;
-        answer->hashes = answer->ours.z * 8;
-        answer->shards = 1U << answer->ours.shard_bits;
-        place(settings, answer);
+    for (size_t i = 0; status == STATUS_OK && i < settings->capacities.count; i++) {
+        for (size_t j = 0; status == STATUS_OK && j < settings->rates.count; j++) {
+            struct plan_question question = {
+                .filter = {.capacity = settings->capacities.items[i],
+                           .rate = settings->rates.items[j],
+                           .max_capacity = settings->max_capacity},
+                .replicas = settings->replicas,
+                .nodes = settings->nodes,
+            };
+
+            status = plan_answer_make(&question, answers++);
+        }
     }
     return status;
 }
 
-static void show_json(const struct plan_settings *settings, const struct answer *answer)
+static void show(const struct plan_settings *settings, const struct plan_answer *answers,
+                 size_t count)
 {
-    struct json json;
-
-    json_open(&json, stdout);
-    json_begin(&json, NULL, '{');
-    json_count(&json, "capacity", settings->capacity);
-    json_number(&json, "rate", settings->rate);
-    json_count(&json, "bits", answer->bits);
-    json_count(&json, "hashes", answer->hashes);
-    json_number(&json, "bits_per_key", answer->ours.bits_per_key);
-    json_number(&json, "expected_rate", answer->ours.expected_rate);
-    json_count(&json, "shards", answer->shards);
-    json_count(&json, "shard_bytes", answer->ours.shard_bytes);
-    json_count(&json, "replicas", settings->replicas);
-    json_count(&json, "nodes", settings->nodes);
-    json_count(&json, "copy_bytes", answer->ours.total_bytes);
-    json_count(&json, "node_bytes", answer->node_bytes);
-    json_count(&json, "cluster_bytes", answer->cluster_bytes);
-    json_begin(&json, "classic", '{');
-    json_count(&json, "bits", answer->classic.bits);
-    json_count(&json, "hashes", answer->classic.hashes);
-    json_number(&json, "bits_per_key", answer->classic.bits_per_key);
-    json_number(&json, "expected_rate", answer->classic.rate);
-    json_end(&json, '}');
-    json_end(&json, '}');
+    if (count == 1 && settings->json) {
+        plan_show_one_json(answers, stdout);
+    } else if (count == 1) {
+        plan_show_one(answers, stdout);
+    } else if (settings->json) {
+        plan_show_list_json(answers, count, stdout);
+    } else {
+        plan_show_list(answers, count, stdout);
+    }
 }
 
-static void show_text(const struct plan_settings *settings, const struct answer *answer)
+static int run_plans(const struct plan_settings *settings)
 {
-    char a[NUMBER_TEXT_BYTES];
-    char b[NUMBER_TEXT_BYTES];
+    size_t count = settings->capacities.count * settings->rates.count;
+    struct plan_answer *answers = heap_zalloc(count, sizeof *answers);
+    enum status status = answers != NULL ? compute(settings, answers) : STATUS_NOMEM;
 
-    (void)printf("%s keys, at most %s false positives\n\n",
-                 number_show_count(settings->capacity, a), number_show_rate(settings->rate, b));
-    (void)printf("                 %20s %20s\n", "orbloom", "classic optimum");
-    (void)printf("bits             %20s %20s\n", number_show_count(answer->bits, a),
-                 number_show_count(answer->classic.bits, b));
-    (void)printf("hashes (k)       %20u %20u\n", answer->hashes, answer->classic.hashes);
-    (void)printf("bits a key       %20.3f %20.3f\n", answer->ours.bits_per_key,
-                 answer->classic.bits_per_key);
-    (void)printf("expected rate    %20s %20s\n", number_show_rate(answer->ours.expected_rate, a),
-                 number_show_rate(answer->classic.rate, b));
-    (void)printf("one copy         %20s %20s\n", number_show_bytes(answer->ours.total_bytes, a),
-                 number_show_bytes(answer->classic.bits / 8, b));
-    (void)printf("\none shard        %20s   (%u shards)\n",
-                 number_show_bytes(answer->ours.shard_bytes, a), answer->shards);
-    (void)printf("a node           %20s   (%u nodes, the fullest)\n",
-                 number_show_bytes(answer->node_bytes, a), (unsigned)settings->nodes);
-    (void)printf("the cluster      %20s   (%u replicas)\n",
-                 number_show_bytes(answer->cluster_bytes, a), (unsigned)settings->replicas);
+    if (status == STATUS_OK) {
+        show(settings, answers, count);
+    }
+    heap_free(answers);
+    return status == STATUS_OK ? cmd_close_output(CMD_OK)
+                               : cmd_fail(status, "no plan: %s", status_meaning(status));
+}
+
+static int run_table(bool as_json)
+{
+    if (as_json) {
+        plan_table_show_json(stdout);
+    } else {
+        plan_table_show(stdout);
+    }
+    return cmd_close_output(CMD_OK);
 }
 
 static int run(int argc, char **argv)
 {
     struct plan_settings settings = {0};
-    struct answer answer = {0};
     struct words words;
+    int code;
 
     if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
-    if (settings.nodes == 0) {
-        settings.nodes = settings.replicas;
+    if (settings.table) {
+        return run_table(settings.json);
     }
-    if (settings.nodes < settings.replicas) {
-        return cmd_fail(STATUS_INVALID, "%u replicas need as many nodes; give --nodes %u or more",
-                        (unsigned)settings.replicas, (unsigned)settings.replicas);
-    }
-    if (compute(&settings, &answer) != STATUS_OK) {
-        return cmd_fail(STATUS_INVALID,
-                        "no plan for these numbers; is --max-capacity less than --capacity?");
-    }
-    if (settings.json) {
-        show_json(&settings, &answer);
-    } else {
-        show_text(&settings, &answer);
-    }
-    return cmd_close_output(CMD_OK);
+    code = settle(&settings);
+    return code == CMD_OK ? run_plans(&settings) : code;
 }
 
 static const struct command command = {.flags = &table, .run = run};

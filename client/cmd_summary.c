@@ -7,31 +7,6 @@
 
 enum { MS_PER_S = 1000 };
 
-static const char *policy_name(enum when_unavailable policy)
-{
-    return policy == WHEN_UNAVAILABLE_MAYBE ? "maybe" : "error";
-}
-
-static const char *full_name(enum when_full policy)
-{
-    return policy == WHEN_FULL_EXPAND ? "expand" : "refuse";
-}
-
-static const char *hash_name(enum hash_kind hash)
-{
-    return hash == HASH_XXH3 ? "xxh3" : "siphash";
-}
-
-static const char *durability_name(enum durability durability)
-{
-    static const char *const names[] = {
-        [DURABILITY_MEMORY] = "memory", [DURABILITY_OS] = "os", [DURABILITY_SYNC] = "sync"};
-
-    return (size_t)durability < sizeof names / sizeof names[0] && names[durability] != NULL
-               ? names[durability]
-               : "unknown";
-}
-
 static double bits_per_key(const struct filter_summary *filter)
 {
     double bits = 8.0 * (double)filter->shard_bytes * (double)filter->nshards;
@@ -59,9 +34,10 @@ void summary_filter_text(const struct filter_summary *filter)
     (void)printf("quorums       N=%u W=%u R=%u\n", filter->rule.replicas, filter->rule.write,
                  filter->rule.read);
     (void)printf("policies      when unavailable: %s; when full: %s\n",
-                 policy_name(filter->when_unavailable), full_name(filter->when_full));
+                 when_unavailable_name(filter->when_unavailable),
+                 when_full_name(filter->when_full));
     (void)printf("kept in       %s; hash %s\n", durability_name(filter->durability),
-                 hash_name(filter->hash));
+                 hash_kind_name(filter->hash));
     (void)printf("size          %s a copy, %.2f bits a key, %u shards of %s, k = %u\n",
                  number_show_bytes(filter->shard_bytes * filter->nshards, a), bits_per_key(filter),
                  filter->nshards, number_show_bytes(filter->shard_bytes, b), 8 * filter->z);
@@ -75,8 +51,8 @@ void summary_filters_text(const struct admin_reply *reply)
         (void)printf("no filters; make one: orbloom create NAME --capacity 10M --fpr 1%%\n");
         return;
     }
-    (void)printf("%-24s %-9s %15s %8s %6s %10s %15s  %s\n", "FILTER", "STATE", "CAPACITY", "RATE",
-                 "N/W/R", "COPY", "KEYS (ABOUT)", "REPLICAS");
+    (void)printf("%-24s %-9s %15s %8s %6s %-8s %10s %15s  %s\n", "FILTER", "STATE", "CAPACITY",
+                 "RATE", "N/W/R", "HASH", "COPY", "KEYS (ABOUT)", "REPLICAS");
     for (size_t i = 0; i < reply->nfilters; i++) {
         const struct filter_summary *filter = &reply->filters[i];
         struct report_sum sum = report_summarize(reply->replicas, reply->nreplicas, filter->id);
@@ -85,11 +61,12 @@ void summary_filters_text(const struct admin_reply *reply)
         char bytes[NUMBER_TEXT_BYTES];
         char keys[NUMBER_TEXT_BYTES];
 
-        (void)printf("%-24s %-9s %15s %8s %2u/%u/%u %10s %15s  %u FULL %u JOINING %u BUILDING\n",
+        (void)printf("%-24s %-9s %15s %8s %2u/%u/%u %-8s %10s %15s  %u FULL %u JOINING %u "
+                     "BUILDING\n",
                      filter->name, filter_state_name(filter->state),
                      number_show_count(filter->capacity, capacity),
                      number_show_rate(filter->rate, rate), filter->rule.replicas,
-                     filter->rule.write, filter->rule.read,
+                     filter->rule.write, filter->rule.read, hash_kind_name(filter->hash),
                      number_show_bytes(filter->shard_bytes * filter->nshards, bytes),
                      number_show_count(sum.keys, keys), sum.full, sum.joining, sum.building);
     }
@@ -153,9 +130,9 @@ void summary_filter_json(struct json *json, const struct filter_summary *filter)
     json_count(json, "replicas", filter->rule.replicas);
     json_count(json, "write_quorum", filter->rule.write);
     json_count(json, "read_quorum", filter->rule.read);
-    json_text(json, "hash", hash_name(filter->hash));
-    json_text(json, "when_unavailable", policy_name(filter->when_unavailable));
-    json_text(json, "when_full", full_name(filter->when_full));
+    json_text(json, "hash", hash_kind_name(filter->hash));
+    json_text(json, "when_unavailable", when_unavailable_name(filter->when_unavailable));
+    json_text(json, "when_full", when_full_name(filter->when_full));
     json_text(json, "durability", durability_name(filter->durability));
     json_count(json, "shards", filter->nshards);
     json_count(json, "slot_groups", filter->ngroups);

@@ -158,6 +158,14 @@ size_t orbloom_in_flight(const struct orbloom *handle);
 
 /* ---- filters ---- */
 
+/* How a filter turns keys into fingerprints, for good; both with a secret of its own.
+ *
+ * SipHash-2-4 is keyed by the secret: whoever chooses keys, but has not got the secret, can't
+ * find keys that collide. XXH3 takes half of the secret as its seed and is faster, above all
+ * on long keys, but it is no cryptographic function: who chooses keys might find such that
+ * collide and make a filter call keys present that were never added. For trusted keys only. */
+enum orbloom_hash { ORBLOOM_SIPHASH = 1, ORBLOOM_XXH3 = 2 };
+
 /* What is left 0 takes its default. */
 struct orbloom_filter {
     const char *name;           /* [A-Za-z0-9._:-]{1,128} */
@@ -168,6 +176,7 @@ struct orbloom_filter {
     uint32_t write_quorum;      /* replicas / 2 + 1: 2 of 3 */
     uint32_t read_quorum;       /* replicas - write_quorum + 1: 2 of 3 */
     int maybe_when_unavailable; /* 1: too few replicas answer ORBLOOM_MAYBE, not UNKNOWN */
+    enum orbloom_hash hash;     /* ORBLOOM_SIPHASH */
 };
 
 /* Fine when the filter exists with the same parameters; *created (may be NULL) tells. */
@@ -190,6 +199,7 @@ struct orbloom_info {
     uint64_t keys;             /* distinct keys, estimated from the fill */
     uint32_t replicas_full;    /* per slot group: ready to answer */
     uint32_t replicas_waiting; /* building or joining */
+    enum orbloom_hash hash;
 };
 
 int orbloom_info(struct orbloom *handle, const char *filter, struct orbloom_info *out);

@@ -5,6 +5,9 @@
 
 enum { DEFAULT_REPLICAS = 3 };
 
+_Static_assert((int)ORBLOOM_SIPHASH == (int)HASH_SIPHASH24 && (int)ORBLOOM_XXH3 == (int)HASH_XXH3,
+               "the public numbers are those of documents");
+
 /* The outcome of one question, taken while the answer is still borrowed. */
 struct outcome {
     struct orbloom *handle;
@@ -32,7 +35,8 @@ static void take_info(const struct info_reply *reply, struct orbloom_info *out)
                                  .bytes = filter->shard_bytes * filter->nshards,
                                  .keys = sum.keys,
                                  .replicas_full = sum.full,
-                                 .replicas_waiting = sum.joining + sum.building};
+                                 .replicas_waiting = sum.joining + sum.building,
+                                 .hash = (enum orbloom_hash)filter->hash};
 }
 
 static void on_done(void *context, const struct session_result *result)
@@ -62,15 +66,8 @@ static enum status ask(struct orbloom *handle, const struct frame *frame, struct
     return outcome->status;
 }
 
-int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, int *created)
+static void fill_create(const struct orbloom_filter *filter, struct create_parameters *create)
 {
-    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
-    struct create_parameters *create = &frame.body.admin_request.create;
-    struct outcome outcome;
-    enum status status;
-
-    frame.body.admin_request.action = ADMIN_CREATE;
-    frame.body.admin_request.name = filter->name;
     create->capacity = filter->capacity;
     create->rate = filter->rate;
     create->max_capacity = filter->max_capacity;
@@ -79,19 +76,47 @@ int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, 
                                                   : create->rule.replicas / 2 + 1;
     create->rule.read = filter->read_quorum > 0 ? filter->read_quorum
                                                 : create->rule.replicas - create->rule.write + 1;
-    create->hash = HASH_SIPHASH24;
+    create->hash = filter->hash != 0 ? (enum hash_kind)filter->hash : HASH_SIPHASH24;
     create->when_unavailable = filter->maybe_when_unavailable != 0 ? WHEN_UNAVAILABLE_MAYBE
                                                                    : WHEN_UNAVAILABLE_ERROR;
     create->when_full = WHEN_FULL_REFUSE;
     create->keylog = KEYLOG_ON;
     create->durability = DURABILITY_MEMORY;
+}
+
+static int check_create(struct orbloom *handle, const struct orbloom_filter *filter,
+                        const struct create_parameters *create)
+{
     if (!document_name_valid(span_text(filter->name != NULL ? filter->name : ""))) {
         return orbloom_fail(handle, STATUS_INVALID, "a filter's name is [A-Za-z0-9._:-]{1,128}");
+    }
+    if (create->hash != HASH_SIPHASH24 && create->hash != HASH_XXH3) {
+        return orbloom_fail(handle, STATUS_INVALID,
+                            "there is no hash number %d; use ORBLOOM_SIPHASH or ORBLOOM_XXH3",
+                            (int)filter->hash);
     }
     if (quorum_rule_check(&create->rule) != STATUS_OK) {
         return orbloom_fail(handle, STATUS_INVALID,
                             "quorums need W + R > N and 2 W > N, with 1 <= W, R <= N <= %d",
                             QUORUM_MAX_REPLICAS);
+    }
+    return ORBLOOM_OK;
+}
+
+int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, int *created)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct create_parameters *create = &frame.body.admin_request.create;
+    struct outcome outcome;
+    enum status status;
+    int code;
+
+    frame.body.admin_request.action = ADMIN_CREATE;
+    frame.body.admin_request.name = filter->name;
+    fill_create(filter, create);
+    code = check_create(handle, filter, create);
+    if (code != ORBLOOM_OK) {
+        return code;
     }
     status = ask(handle, &frame, &outcome);
     if (created != NULL) {

@@ -1,6 +1,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cluster/placement.h"
+#include "coordinator/coordinator_difference.h"
 #include "coordinator/coordinator_private.h"
 #include "filter/sizing.h"
 
@@ -64,22 +65,6 @@ static enum status check_parameters(struct create *self)
         return STATUS_INVALID;
     }
     return check_served(self);
-}
-
-static bool same_parameters(const struct filter_document *document,
-                            const struct create_parameters *wanted)
-{
-    uint64_t max_capacity = wanted->max_capacity != 0 ? wanted->max_capacity
-                                                      : wanted->capacity * SIZING_CAPACITY_GROWTH;
-
-    return document->capacity == wanted->capacity && document->rate == wanted->rate &&
-           document->max_capacity == max_capacity &&
-           document->content.rule.replicas == wanted->rule.replicas &&
-           document->content.rule.write == wanted->rule.write &&
-           document->content.rule.read == wanted->rule.read && document->hash == wanted->hash &&
-           document->when_unavailable == wanted->when_unavailable &&
-           document->when_full == wanted->when_full && document->keylog == wanted->keylog &&
-           document->durability == wanted->durability;
 }
 
 /* ---- where it goes ---- */
@@ -267,6 +252,22 @@ static const struct filter_document *find_dropping(const struct coordinator *sel
     return NULL;
 }
 
+/* STATUS_OK: what is asked for is what exists. */
+static enum status compare(struct create *create, const struct filter_document *document)
+{
+    char difference[DIFFERENCE_BYTES];
+
+    (void)difference_describe(document, &create->request->create, difference);
+    if (difference[0] == '\0') {
+        return STATUS_OK;
+    }
+    (void)snprintf(create->message, sizeof create->message,
+                   "filter %s exists with other parameters (%s); use those, another name, or drop "
+                   "it first",
+                   create->request->name, difference);
+    return STATUS_EXISTS;
+}
+
 /* STATUS_OK: the filter exists now under *filter_id, created here or before. */
 static enum status ensure(struct coordinator *self, uint64_t now_us, struct create *create,
                           uint64_t *filter_id, bool *created)
@@ -279,14 +280,7 @@ static enum status ensure(struct coordinator *self, uint64_t now_us, struct crea
 
         if (entry != NULL) {
             *filter_id = entry->document.id;
-            if (same_parameters(&entry->document, &create->request->create)) {
-                return STATUS_OK;
-            }
-            (void)snprintf(create->message, sizeof create->message,
-                           "filter %s exists with other parameters; see `orbloom info %s`, use "
-                           "another name, or drop it first",
-                           create->request->name, create->request->name);
-            return STATUS_EXISTS;
+            return compare(create, &entry->document);
         }
         if (find_dropping(self, create->request->name) != NULL) {
             (void)snprintf(create->message, sizeof create->message,

@@ -34,6 +34,52 @@ const char *filter_state_name(enum filter_state state)
     return "unknown";
 }
 
+const char *when_unavailable_name(enum when_unavailable policy)
+{
+    switch (policy) {
+    case WHEN_UNAVAILABLE_ERROR:
+        return "error";
+    case WHEN_UNAVAILABLE_MAYBE:
+        return "maybe";
+    }
+    return "unknown";
+}
+
+const char *when_full_name(enum when_full policy)
+{
+    switch (policy) {
+    case WHEN_FULL_REFUSE:
+        return "refuse";
+    case WHEN_FULL_EXPAND:
+        return "expand";
+    }
+    return "unknown";
+}
+
+const char *keylog_name(enum keylog keylog)
+{
+    switch (keylog) {
+    case KEYLOG_ON:
+        return "on";
+    case KEYLOG_OFF:
+        return "off";
+    }
+    return "unknown";
+}
+
+const char *durability_name(enum durability durability)
+{
+    switch (durability) {
+    case DURABILITY_MEMORY:
+        return "memory";
+    case DURABILITY_OS:
+        return "os";
+    case DURABILITY_SYNC:
+        return "sync";
+    }
+    return "unknown";
+}
+
 static bool name_byte(uint8_t byte)
 {
     return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||

@@ -53,6 +53,10 @@ enum replica_state {
 
 const char *replica_state_name(enum replica_state state);
 const char *filter_state_name(enum filter_state state);
+const char *when_unavailable_name(enum when_unavailable policy);
+const char *when_full_name(enum when_full policy);
+const char *keylog_name(enum keylog keylog);
+const char *durability_name(enum durability durability);
 
 /* One continuous life of one node's data. */
 struct member {

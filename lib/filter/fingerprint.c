@@ -8,6 +8,17 @@
 
 _Static_assert(HASH_SECRET_BYTES == crypto_shorthash_siphash24_KEYBYTES, "SipHash takes 16 bytes");
 
+const char *hash_kind_name(enum hash_kind kind)
+{
+    switch (kind) {
+    case HASH_SIPHASH24:
+        return "siphash";
+    case HASH_XXH3:
+        return "xxh3";
+    }
+    return "unknown";
+}
+
 static uint64_t read_little_endian(const uint8_t *bytes)
 {
     uint64_t value;

@@ -1,8 +1,10 @@
 /* fingerprint.h - keys to 64-bit fingerprints, the only input to every bit of a filter.
  *
  * Two keys with one fingerprint are one key to us, which is harmless: it costs a false
- * positive of about 2^-64 a pair. The secret keeps strangers from making keys that
- * collide; only HASH_SIPHASH24 promises that, HASH_XXH3 is for trusted keys.
+ * positive of about 2^-64 a pair. Both kinds are seeded by the filter's secret, so that
+ * fingerprints differ from filter to filter. Only HASH_SIPHASH24 promises that whoever
+ * chooses keys can't make them collide; XXH3 is no cryptographic function, seeded or not,
+ * and so for trusted keys.
  *
  * Shape:   key i is the lengths[i] bytes of `blob` after keys 0 .. i-1; any byte values.
  *          The lengths must add up to no more than the size of `blob`: the caller checks.
@@ -20,6 +22,9 @@
 
 /* Numbers are part of documents: never reused. */
 enum hash_kind { HASH_SIPHASH24 = 1, HASH_XXH3 = 2 };
+
+/* "siphash", "xxh3"; as people type and read them. */
+const char *hash_kind_name(enum hash_kind kind);
 
 enum { HASH_SECRET_BYTES = 16 };
 

@@ -31,6 +31,7 @@ static void note_asked(struct router_stage *self, const struct fake_sent *sent)
         .link = sent->link,
         .correlation = sent->frame.correlation,
         .nsegments = request->nsegments,
+        .fingerprint = request->count > 0 ? request->fingerprints[0] : 0,
     };
     memcpy(asked->segments, request->segments, request->nsegments * sizeof asked->segments[0]);
 }

@@ -27,6 +27,7 @@ struct router_asked {
     uint64_t correlation;
     struct segment segments[ROUTER_STAGE_SEGMENTS];
     size_t nsegments;
+    uint64_t fingerprint; /* of the first key */
     bool answered;
 };
 

@@ -11,6 +11,9 @@ struct settings {
     const char *color;
     uint64_t keys;
     double rate;
+    struct flag_counts sizes;
+    struct flag_rates rates;
+    bool nothing;
 };
 
 #define FIELD(name) offsetof(struct settings, name)
@@ -27,6 +30,7 @@ static const struct flag flags[] = {
     {.name = "keys",
      .kind = FLAG_COUNT,
      .required = true,
+     .unless = "nothing",
      .offset = FIELD(keys),
      .min = 1,
      .max = 1000000,
@@ -34,6 +38,22 @@ static const struct flag flags[] = {
      .range = "1 to 1M",
      .help = "how many"},
     {.name = "fpr", .kind = FLAG_RATE, .offset = FIELD(rate), .range = "1e-9 to 50%", .help = "r"},
+    {.name = "sizes",
+     .kind = FLAG_COUNTS,
+     .unless = "nothing",
+     .offset = FIELD(sizes),
+     .min = 1,
+     .max = 1000,
+     .sample = "N[,N...]",
+     .range = "1 to 1k",
+     .help = "several"},
+    {.name = "rates",
+     .kind = FLAG_RATES,
+     .offset = FIELD(rates),
+     .sample = "RATE[,RATE...]",
+     .range = "1e-9 to 50%",
+     .help = "several"},
+    {.name = "nothing", .kind = FLAG_SWITCH, .offset = FIELD(nothing), .help = "no keys"},
 };
 
 static const struct flag_table table = {.command = "try",
@@ -80,6 +100,58 @@ Test(flags, values_land_in_the_settings)
     cr_assert_str_eq(words.items[2], "-");
 }
 
+Test(flags, lists_keep_order_and_duplicates_and_the_last_one_counts)
+{
+    struct settings settings;
+    struct words words;
+
+    cr_assert_eq(
+        parse("n --keys 1 --sizes 1,2,3 --sizes 1k,5,5 --rates 1%,0.001", &settings, &words),
+        STATUS_OK);
+    cr_assert_eq(settings.sizes.count, 3);
+    cr_assert_eq(settings.sizes.items[0], 1000);
+    cr_assert_eq(settings.sizes.items[1], 5);
+    cr_assert_eq(settings.sizes.items[2], 5);
+    cr_assert_eq(settings.rates.count, 2);
+    cr_assert_float_eq(settings.rates.items[0], 0.01, 1e-12);
+    cr_assert_float_eq(settings.rates.items[1], 0.001, 1e-12);
+    cr_assert_eq(parse("n --keys 1 --sizes 7", &settings, &words), STATUS_OK);
+    cr_assert_eq(settings.sizes.count, 1);
+    cr_assert_eq(settings.sizes.items[0], 7);
+    cr_assert_eq(settings.rates.count, 0);
+}
+
+/* "--sizes 9,9,...,9" */
+static enum status parse_nines(size_t count, struct settings *settings)
+{
+    char line[512] = "n --keys 1 --sizes 9";
+    struct words words;
+
+    for (size_t i = 1; i < count; i++) {
+        (void)strcat(line, ",9");
+    }
+    return parse(line, settings, &words);
+}
+
+Test(flags, lists_are_bounded)
+{
+    struct settings settings;
+
+    cr_assert_eq(parse_nines(FLAG_LIST_MAX, &settings), STATUS_OK);
+    cr_assert_eq(settings.sizes.count, FLAG_LIST_MAX);
+    cr_assert_eq(settings.sizes.items[FLAG_LIST_MAX - 1], 9);
+    cr_assert_eq(parse_nines(FLAG_LIST_MAX + 1, &settings), STATUS_INVALID);
+}
+
+Test(flags, one_flag_may_lift_what_another_requires)
+{
+    struct settings settings;
+    struct words words;
+
+    cr_assert_eq(parse("n --nothing", &settings, &words), STATUS_OK);
+    cr_assert(settings.nothing);
+}
+
 Test(flags, after_two_dashes_all_is_words)
 {
     struct settings settings;
@@ -117,6 +189,18 @@ static const struct {
     {"n --keys 1 --color re", STATUS_INVALID, "red | green"},
     {"n --keys 1 --color |", STATUS_INVALID, "red | green"},
     {"n --keys 1 --timeout 5", STATUS_INVALID, "5s"},
+    {"n --keys 1 --sizes 5,2k,6", STATUS_INVALID,
+     "--sizes cannot have \"2k\" as item 2; give 1 to"},
+    {"n --keys 1 --sizes 5,6,", STATUS_INVALID, "--sizes cannot have \"\" as item 3"},
+    {"n --keys 1 --sizes ,5", STATUS_INVALID, "--sizes cannot have \"\" as item 1"},
+    {"n --keys 1 --sizes 5,,6", STATUS_INVALID, "--sizes cannot have \"\" as item 2"},
+    {"n --keys 1 --sizes 2k", STATUS_INVALID, "--sizes cannot be \"2k\"; give 1 to 1k (a whole"},
+    {"n --keys 1 --sizes= ", STATUS_INVALID, "--sizes cannot be \"\""},
+    {"n --keys 1 --rates 1%,60%", STATUS_INVALID,
+     "--rates cannot have \"60%\" as item 2; give 1e-9"},
+    {"n --keys 1 --nothing", STATUS_USAGE,
+     "--nothing and --keys do not go together; leave one out"},
+    {"n --nothing --sizes 1,2", STATUS_USAGE, "--nothing and --sizes do not go together"},
     {"n --keys 1 --router localhost", STATUS_INVALID, "tcp://HOST:PORT"},
 };
 
@@ -157,7 +241,7 @@ Test(flags, help_names_every_flag_with_range_and_default)
     cr_assert(strstr(text, "orbloom try NAME [FILE...] [FLAGS]") != NULL);
     cr_assert(strstr(text, "-l, --loud") != NULL);
     cr_assert(strstr(text, "[red | green] (default red)") != NULL);
-    cr_assert(strstr(text, "[1 to 1M] (required)") != NULL);
+    cr_assert(strstr(text, "[1 to 1M] (required) (not with --nothing)") != NULL);
     cr_assert(strstr(text, "--timeout TIME") != NULL);
 }
 

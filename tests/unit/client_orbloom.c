@@ -137,5 +137,9 @@ Test(orbloom, filters_are_checked_before_asking)
     cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_INVALID);
     filter = (struct orbloom_filter){.name = "a", .write_quorum = 1, .read_quorum = 1};
     cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_INVALID);
+    filter = (struct orbloom_filter){.name = "a", .hash = (enum orbloom_hash)3};
+    cr_assert_eq(orbloom_create(handle, &filter, NULL), ORBLOOM_INVALID);
+    cr_assert_str_eq(orbloom_error(handle),
+                     "INVALID: there is no hash number 3; use ORBLOOM_SIPHASH or ORBLOOM_XXH3");
     close_handle(&handle);
 }

@@ -81,10 +81,17 @@ Test(coordinator_create, the_same_again_is_fine_other_parameters_are_not)
     create.create.capacity = 20000;
     told = command(&create);
     cr_assert_eq(told.status, STATUS_EXISTS);
-    cr_assert_not_null(strstr(told.message, "other parameters"), "%s", told.message);
+    cr_assert_str_eq(told.message,
+                     "filter urls exists with other parameters (capacity 10,000, not 20,000); use "
+                     "those, another name, or drop it first");
     create = coordinator_stage_create();
     create.create.rule.read = 3;
     cr_assert_eq(command(&create).status, STATUS_EXISTS);
+    create = coordinator_stage_create();
+    create.create.hash = HASH_XXH3;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(told.message, "(hash siphash, not xxh3)"), "%s", told.message);
     cr_assert_eq(coordinator_stage_counter(&stage, "filters_created_total"), 1);
     close_stage();
 }

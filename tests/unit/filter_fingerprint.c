@@ -40,6 +40,12 @@ ParameterizedTest(struct siphash_vector *vector, fingerprint, siphash_gives_the_
 }
 
 /* From the self-test of xxHash; the key is one byte 00, or none. */
+Test(fingerprint, kinds_have_names)
+{
+    cr_assert_str_eq(hash_kind_name(HASH_SIPHASH24), "siphash");
+    cr_assert_str_eq(hash_kind_name(HASH_XXH3), "xxh3");
+}
+
 Test(fingerprint, xxh3_gives_the_known_vectors_with_and_without_a_seed)
 {
     struct hash_secret seedless = {{0}};

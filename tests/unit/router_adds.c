@@ -1,6 +1,7 @@
 /* Adds: all slots are asked, W votes of FULL replicas acknowledge, and the verdict says NEW only
  * where that is proved and PRESENT only where it can't be the add's own doing. */
 #include "tests/support/router_stage.h"
+#include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -58,6 +59,39 @@ Test(router_adds, two_of_three_acknowledge_and_prove_new)
     cr_assert_eq(router_stage_counter(&stage, "keys_added_total"), KEYS);
     cr_assert_eq(router_stage_counter(&stage, "inflight_bytes"), 0);
     router_stage_fini(&stage);
+}
+
+/* The fingerprint of the key 'a' as the nodes are asked about it. */
+static uint64_t fingerprint_sent(enum hash_kind kind)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, 1);
+    uint64_t fingerprint;
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    stage.document.hash = kind;
+    stage.document.revision++;
+    router_stage_pass(&stage, SOON_US);
+    router_stage_sync(&stage, stage.sync, true);
+    router_stage_send(&stage, CLIENT, &request);
+    fingerprint = router_stage_asked(&stage, 1)->fingerprint;
+    cr_assert_eq(router_stage_asked(&stage, 3)->fingerprint, fingerprint);
+    router_stage_fini(&stage);
+    return fingerprint;
+}
+
+Test(router_adds, keys_are_hashed_as_the_document_says_with_its_secret)
+{
+    static const enum hash_kind kinds[] = {HASH_SIPHASH24, HASH_XXH3};
+    struct hash_secret secret;
+    uint32_t length = 1;
+
+    sample_secret(&secret);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        uint64_t expected;
+
+        fingerprint_batch(kinds[i], &secret, (const uint8_t *)"a", &length, 1, &expected);
+        cr_assert_eq(fingerprint_sent(kinds[i]), expected, "%s", hash_kind_name(kinds[i]));
+    }
 }
 
 Test(router_adds, verdicts_of_mixed_votes)

@@ -1,0 +1,99 @@
+#include "coordinator/coordinator_difference.h"
+
+#include "base/number.h"
+#include "filter/sizing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct difference {
+    char *text;
+    size_t used;
+};
+
+static void note(struct difference *self, const char *what, const char *has, const char *wanted)
+{
+    char item[DIFFERENCE_BYTES];
+    int size = snprintf(item, sizeof item, "%s%s %s, not %s", self->used > 0 ? "; " : "", what, has,
+                        wanted);
+
+    if ((size_t)size < DIFFERENCE_BYTES - self->used) {
+        memcpy(self->text + self->used, item, (size_t)size + 1);
+        self->used += (size_t)size;
+    }
+}
+
+static void compare_counts(struct difference *self, const char *what, uint64_t has, uint64_t wanted)
+{
+    char a[NUMBER_TEXT_BYTES];
+    char b[NUMBER_TEXT_BYTES];
+
+    if (has != wanted) {
+        note(self, what, number_show_count(has, a), number_show_count(wanted, b));
+    }
+}
+
+static void compare_rates(struct difference *self, double has, double wanted)
+{
+    char a[NUMBER_TEXT_BYTES];
+    char b[NUMBER_TEXT_BYTES];
+
+    int digits = 6;
+
+    if (has != wanted) {
+        do { /* As few digits as tell them apart; 17 always do. */
+            (void)snprintf(a, sizeof a, "%.*g", digits, has);
+            (void)snprintf(b, sizeof b, "%.*g", digits, wanted);
+        } while (strcmp(a, b) == 0 && digits++ < 17);
+        note(self, "rate", a, b);
+    }
+}
+
+static void compare_sizes(struct difference *self, const struct filter_document *document,
+                          const struct create_parameters *wanted)
+{
+    uint64_t max_capacity = wanted->max_capacity != 0 ? wanted->max_capacity
+                                                      : wanted->capacity * SIZING_CAPACITY_GROWTH;
+
+    compare_counts(self, "capacity", document->capacity, wanted->capacity);
+    compare_rates(self, document->rate, wanted->rate);
+    /* One that follows from another capacity is no difference of its own. */
+    if (wanted->max_capacity != 0 || document->capacity == wanted->capacity) {
+        compare_counts(self, "max-capacity", document->max_capacity, max_capacity);
+    }
+}
+
+static void compare_rules(struct difference *self, const struct quorum_rule *has,
+                          const struct quorum_rule *wanted)
+{
+    compare_counts(self, "replicas", has->replicas, wanted->replicas);
+    compare_counts(self, "write-quorum", has->write, wanted->write);
+    compare_counts(self, "read-quorum", has->read, wanted->read);
+}
+
+static void compare_names(struct difference *self, const char *what, const char *has,
+                          const char *wanted)
+{
+    if (strcmp(has, wanted) != 0) {
+        note(self, what, has, wanted);
+    }
+}
+
+const char *difference_describe(const struct filter_document *document,
+                                const struct create_parameters *wanted, char text[DIFFERENCE_BYTES])
+{
+    struct difference self = {.text = text};
+
+    text[0] = '\0';
+    compare_sizes(&self, document, wanted);
+    compare_rules(&self, &document->content.rule, &wanted->rule);
+    compare_names(&self, "hash", hash_kind_name(document->hash), hash_kind_name(wanted->hash));
+    compare_names(&self, "when-unavailable", when_unavailable_name(document->when_unavailable),
+                  when_unavailable_name(wanted->when_unavailable));
+    compare_names(&self, "when-full", when_full_name(document->when_full),
+                  when_full_name(wanted->when_full));
+    compare_names(&self, "keylog", keylog_name(document->keylog), keylog_name(wanted->keylog));
+    compare_names(&self, "durability", durability_name(document->durability),
+                  durability_name(wanted->durability));
+    return text;
+}

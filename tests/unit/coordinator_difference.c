@@ -1,0 +1,91 @@
+/* What tells a filter from the one asked for: every parameter that differs is named, as it is
+ * and as it is wanted, and nothing else. */
+#include "coordinator/coordinator_difference.h"
+
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+
+/* What makes a filter as sample_document() does. */
+static const struct create_parameters same = {
+    .capacity = 10000,
+    .rate = 0.01,
+    .rule = {.replicas = 3, .write = 2, .read = 2},
+    .hash = HASH_SIPHASH24,
+    .when_unavailable = WHEN_UNAVAILABLE_ERROR,
+    .when_full = WHEN_FULL_REFUSE,
+    .keylog = KEYLOG_ON,
+    .durability = DURABILITY_MEMORY,
+};
+
+static void expect(const struct create_parameters *wanted, const char *expected)
+{
+    struct filter_document document;
+    char text[DIFFERENCE_BYTES];
+
+    sample_document(1, "urls", &rule, 3, &document);
+    cr_assert_str_eq(difference_describe(&document, wanted, text), expected);
+    document_fini(&document);
+}
+
+#define EXPECT(field, value, expected)          \
+    do {                                        \
+        struct create_parameters wanted = same; \
+        wanted.field = (value);                 \
+        expect(&wanted, expected);              \
+    } while (0)
+
+Test(difference, none_is_an_empty_text)
+{
+    expect(&same, "");
+    EXPECT(max_capacity, 640000, "");
+}
+
+Test(difference, every_parameter_is_compared)
+{
+    EXPECT(capacity, 20000, "capacity 10,000, not 20,000");
+    EXPECT(rate, 0.001, "rate 0.01, not 0.001");
+    EXPECT(max_capacity, 20000, "max-capacity 640,000, not 20,000");
+    EXPECT(rule.replicas, 2, "replicas 3, not 2");
+    EXPECT(rule.write, 3, "write-quorum 2, not 3");
+    EXPECT(rule.read, 3, "read-quorum 2, not 3");
+    EXPECT(hash, HASH_XXH3, "hash siphash, not xxh3");
+    EXPECT(when_unavailable, WHEN_UNAVAILABLE_MAYBE, "when-unavailable error, not maybe");
+    EXPECT(when_full, WHEN_FULL_EXPAND, "when-full refuse, not expand");
+    EXPECT(keylog, KEYLOG_OFF, "keylog on, not off");
+    EXPECT(durability, DURABILITY_SYNC, "durability memory, not sync");
+}
+
+Test(difference, rates_that_differ_a_little_do_not_look_alike)
+{
+    EXPECT(rate, 0.010000001, "rate 0.01, not 0.010000001");
+}
+
+Test(difference, several_are_told_and_the_last_left_out_where_there_is_no_room)
+{
+    struct filter_document document;
+    struct create_parameters wanted = {
+        .capacity = 123456789012,
+        .rate = 0.012345,
+        .max_capacity = 63999999999999,
+        .rule = {.replicas = 7, .write = 6, .read = 5},
+        .hash = HASH_XXH3,
+        .when_unavailable = WHEN_UNAVAILABLE_MAYBE,
+        .when_full = WHEN_FULL_EXPAND,
+        .keylog = KEYLOG_OFF,
+        .durability = DURABILITY_SYNC,
+    };
+    char text[DIFFERENCE_BYTES];
+
+    sample_document(1, "urls", &rule, 3, &document);
+    (void)difference_describe(&document, &wanted, text);
+    cr_assert_eq(
+        strncmp(text, "capacity 10,000, not 123,456,789,012; rate 0.01, not 0.012345; ", 63), 0,
+        "%s", text);
+    cr_assert_null(strstr(text, "durability"), "%s", text);
+    cr_assert_lt(strlen(text), sizeof text);
+    document_fini(&document);
+}
