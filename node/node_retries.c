@@ -36,6 +36,7 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
         .session = {segment->op.session[0], segment->op.session[1]},
         .sequence = segment->op.sequence,
         .filter_id = segment->filter_id,
+        .epoch = segment->epoch,
         .list = recent_adds_list(fingerprints, segment->count),
         .group = segment->group,
         .count = segment->count,

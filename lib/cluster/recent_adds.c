@@ -173,7 +173,8 @@ enum recent_match recent_adds_find(struct recent_adds *self, uint64_t now_us,
         if (!same_add(&record->add, add)) {
             continue;
         }
-        if (!record->voted || record->add.list != add->list || record->add.count != add->count) {
+        if (!record->voted || record->add.epoch != add->epoch || record->add.list != add->list ||
+            record->add.count != add->count) {
             return RECENT_OTHER;
         }
         vote->present = (uint64_t *)(record + 1);

@@ -6,12 +6,13 @@
  * given again. What has been forgotten is not made up: the caller answers "unsure".
  *
  * Bounds:  max_bytes of memory and max_age_us of time, whichever comes first; the oldest go.
+ * Epochs:  a vote is given again under its own epoch only. Two adds may each be new to most
+ *          replicas, if to some of one epoch and to some of the next.
  * Shape:   an add is named by the client's op id, the filter and the slot group, and belongs to
- *          one list of fingerprints. Planes: ceil(count / 64) words, see cluster/quorum.h.
- * Errors:  recent_adds_create: STATUS_NOMEM. Keeping never fails: what is larger than the whole
- *          memory is forgotten at once.
- * Owner:   recent_adds_create()'s caller calls recent_adds_destroy(). Planes are copied when
- *          kept; those found are borrowed until the next call.
+ *          one list of fingerprints and one epoch. Planes: ceil(count / 64) words, see
+ * cluster/quorum.h. Errors:  recent_adds_create: STATUS_NOMEM. Keeping never fails: what is larger
+ * than the whole memory is forgotten at once. Owner:   recent_adds_create()'s caller calls
+ * recent_adds_destroy(). Planes are copied when kept; those found are borrowed until the next call.
  * Threads: none; pure.
  */
 #ifndef ORBLOOM_CLUSTER_RECENT_ADDS_H
@@ -29,7 +30,8 @@ struct recent_add {
     uint64_t session[2]; /* op id */
     uint64_t sequence;
     uint64_t filter_id;
-    uint64_t list; /* recent_adds_list() of its fingerprints */
+    uint64_t epoch; /* under which it is executed */
+    uint64_t list;  /* recent_adds_list() of its fingerprints */
     uint32_t group;
     uint32_t count; /* of fingerprints */
 };
@@ -44,7 +46,8 @@ struct recent_vote {
 enum recent_match {
     RECENT_NONE,  /* never met, or forgotten */
     RECENT_VOTE,  /* executed before, and this was its vote */
-    RECENT_OTHER, /* executed before, but without a vote, or as another list of fingerprints */
+    RECENT_OTHER, /* executed before, but without a vote, under another epoch, or as another list
+                     of fingerprints */
 };
 
 MUST_USE enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us,
