@@ -14,6 +14,7 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
         return STATUS_NOMEM;
     }
     *actor = router_actor(router);
+    hub_set_spin(hub, settings->spin_us);
     return STATUS_OK;
 }
 

@@ -308,6 +308,13 @@ static void refused(void *context)
     router_count(context, ROUTER_malformed_total);
 }
 
+static bool awaits(void *context)
+{
+    const struct router *self = context;
+
+    return self->nused > 0;
+}
+
 struct actor router_actor(struct router *router)
 {
     return (struct actor){
@@ -319,5 +326,6 @@ struct actor router_actor(struct router *router)
         .time = on_time,
         .work = work,
         .refused = refused,
+        .awaits = awaits,
     };
 }

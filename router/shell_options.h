@@ -8,6 +8,7 @@
 struct router_settings {
     struct daemon_settings daemon; /* first: lib/runtime reads it */
     struct router_config config;
+    uint64_t spin_us; /* see hub_set_spin() */
 };
 
 const struct option_table *router_option_table(void);

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <zmq.h>
@@ -70,6 +71,25 @@ static void on_timer(uv_timer_t *timer)
     uv_stop(timer->loop);
 }
 
+/* Look for events for a while; true when one has come. */
+static bool spin(struct hub *hub, uint64_t limit_us)
+{
+    uint64_t start_us = hub_now_us();
+
+    if (hub->spin_us == 0 || hub->actor.awaits == NULL || !hub->actor.awaits(hub->actor.self)) {
+        return false;
+    }
+    limit_us = limit_us < hub->spin_us ? limit_us : hub->spin_us;
+    do {
+        (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
+        if (hub->ndirty > 0 || hub->stopping) {
+            return true;
+        }
+        (void)sched_yield();
+    } while (hub_now_us() - start_us < limit_us);
+    return false;
+}
+
 /* Let libuv look at the descriptors; sleep at most `limit_us`, and not past the actor's timer. */
 static void sleep_for(struct hub *hub, uint64_t limit_us)
 {
@@ -81,6 +101,9 @@ static void sleep_for(struct hub *hub, uint64_t limit_us)
     left_us = left_us < HUB_MAX_SLEEP_US ? left_us : HUB_MAX_SLEEP_US;
     if (left_us == 0 || hub->ndirty > 0) {
         (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
+        return;
+    }
+    if (spin(hub, left_us)) {
         return;
     }
     uv_update_time(&hub->loop);
@@ -122,6 +145,11 @@ void hub_attach(struct hub *hub, const struct actor *actor)
     assert(actor->on_request != NULL && actor->on_answer != NULL && actor->turn != NULL);
     assert(actor->next_us != NULL && actor->time != NULL && actor->work != NULL);
     hub->actor = *actor;
+}
+
+void hub_set_spin(struct hub *hub, uint64_t spin_us)
+{
+    hub->spin_us = spin_us;
 }
 
 const struct effects *hub_effects(struct hub *hub)

@@ -8,6 +8,10 @@
  *        socket) -> time() if due -> turn() -> again while anything arrived
  *        -> a slice of work() -> sleep until the next event
  *
+ * Waking a sleeping thread takes longer than most of what it is woken for. Where a hub may spin,
+ * it looks for events for so long before it sleeps, while its actor awaits an answer; between
+ * looks it leaves the core to whoever wants it.
+ *
  * Bounds:  frames longer than max_frame_bytes never reach the actor; routing ids longer than
  *          PEER_ID_BYTES, multi-part messages and what passes the inbox's bound are dropped
  *          and counted.
@@ -51,6 +55,9 @@ const char *hub_endpoint(const struct hub *hub);
 
 /* Give the hub its actor; once, before running. */
 void hub_attach(struct hub *hub, const struct actor *actor);
+
+/* How long to spin before sleeping; 0, as at first: not at all. */
+void hub_set_spin(struct hub *hub, uint64_t spin_us);
 
 /* What happened so far; HUB_COUNTER_... */
 uint64_t hub_counter(const struct hub *hub, unsigned counter);

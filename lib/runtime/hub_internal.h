@@ -38,6 +38,7 @@ struct hub {
     uv_signal_t signals[HUB_NSIGNALS];
     void *zmq_context;
     uint64_t max_frame_bytes;
+    uint64_t spin_us;
     struct hub_socket *server;
     struct hub_socket *monitor;
     struct hub_inbox inbox;                  /* of the server */

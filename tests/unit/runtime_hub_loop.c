@@ -116,6 +116,43 @@ Test(runtime_hub_loop, work_goes_on_without_any_event)
     hub_destroy(&player.hub);
 }
 
+/* Spinning is looking, not waiting: what comes meanwhile is served, a timer comes in time, and
+ * the loop still ends. */
+Test(runtime_hub_loop, spinning_serves_what_comes)
+{
+    struct probe server = {.spin_us = 100000};
+    void *context = zmq_ctx_new();
+    void *client;
+
+    probe_open(&server, ANY_PORT);
+    client = client_open(context, hub_endpoint(server.hub));
+    probe_start(&server);
+    for (unsigned i = 0; i < 100; i++) {
+        client_send(client, "hello");
+        client_expect(client, "hello");
+    }
+    cr_assert_eq(zmq_close(client), 0);
+    probe_stop(&server, context);
+    cr_assert_gt(server.asked, 0, "it never thought of spinning");
+    cr_assert_eq(zmq_ctx_term(context), 0);
+}
+
+static void stop_now(struct probe *self)
+{
+    hub_stop(self->hub);
+}
+
+Test(runtime_hub_loop, spinning_ends_at_the_timer)
+{
+    struct probe player = {.spin_us = UINT64_MAX, .time_hook = stop_now};
+
+    probe_open(&player, NULL);
+    player.next_us = hub_now_us() + 20000;
+    hub_run(player.hub);
+    cr_assert_eq(player.timers, 1);
+    hub_destroy(&player.hub);
+}
+
 static void raise_term(struct probe *self)
 {
     (void)self;
@@ -126,8 +163,8 @@ Test(runtime_hub_loop, sigterm_ends_the_run)
 {
     struct probe player = {.time_hook = raise_term};
     struct hub_options options = {.max_frame_bytes = 1, .stop_on_signals = true};
-    struct actor actor = {&player,    probe_request, probe_answer, probe_turn,
-                          probe_next, probe_time,    probe_work,   NULL};
+    struct actor actor = {&player,    probe_request, probe_answer, probe_turn,  probe_next,
+                          probe_time, probe_work,    NULL,         probe_awaits};
 
     cr_assert_eq(hub_create(&options, &player.hub), STATUS_OK);
     hub_attach(player.hub, &actor);

@@ -27,6 +27,8 @@ struct probe {
     struct peer last_peer;
     char last[64];
     bool quiet; /* do not answer */
+    uint64_t spin_us;
+    uint64_t asked; /* how often whether it awaits an answer */
     void (*answer_hook)(struct probe *self);
     void (*turn_hook)(struct probe *self);
     void (*time_hook)(struct probe *self);
@@ -111,6 +113,12 @@ static inline bool probe_work(void *context, uint64_t now_us)
     return self->work_hook != NULL && self->work_hook(self);
 }
 
+static inline bool probe_awaits(void *context)
+{
+    ((struct probe *)context)->asked++;
+    return true;
+}
+
 /* With a server socket when `listen` is not NULL. */
 static inline void probe_open(struct probe *self, const char *listen)
 {
@@ -123,12 +131,14 @@ static inline void probe_open(struct probe *self, const char *listen)
         .next_us = probe_next,
         .time = probe_time,
         .work = probe_work,
+        .awaits = probe_awaits,
     };
 
     cr_assert_eq(hub_create(&options, &self->hub), STATUS_OK);
     self->next_us = ACTOR_NEVER;
     self->effects = hub_effects(self->hub);
     hub_attach(self->hub, &actor);
+    hub_set_spin(self->hub, self->spin_us);
 }
 
 static inline void *probe_thread(void *context)
