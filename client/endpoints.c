@@ -3,7 +3,12 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { PAUSE_FIRST_US = 1000, PAUSE_LONGEST_US = 100000 };
+enum {
+    PAUSE_FIRST_US = 1000,
+    PAUSE_LONGEST_US = 100000,
+    AVOID_FIRST_US = 2000000,
+    AVOID_LONGEST_US = 60000000,
+};
 
 void endpoints_init(struct endpoints *self, const char *role,
                     const char names[][DOCUMENT_TEXT_BYTES], uint32_t count)
@@ -50,6 +55,19 @@ static void back_off(struct endpoints *self, uint64_t now_us)
     }
 }
 
+uint32_t endpoints_choose(const struct endpoints *self, uint64_t now_us)
+{
+    uint32_t chosen = self->current;
+
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (now_us >= self->loads[i].avoided_until &&
+            self->loads[i].inflight_bytes < self->loads[chosen].inflight_bytes) {
+            chosen = i;
+        }
+    }
+    return chosen;
+}
+
 enum status endpoints_send(struct endpoints *self, const struct effects *effects, uint64_t now_us,
                            struct span frame, uint32_t *index)
 {
@@ -66,6 +84,7 @@ enum status endpoints_send(struct endpoints *self, const struct effects *effects
                 self->current = next;
             }
             *index = next;
+            self->loads[next].inflight_bytes += frame.size;
             self->paused_until = 0;
             self->pause_us = PAUSE_FIRST_US;
             return STATUS_OK;
@@ -80,8 +99,27 @@ uint32_t endpoints_after(const struct endpoints *self, uint32_t index)
     return (index + 1) % self->count;
 }
 
-void endpoints_suspect(struct endpoints *self, uint32_t index)
+void endpoints_settle(struct endpoints *self, uint32_t index, uint64_t bytes)
 {
+    assert(self->loads[index].inflight_bytes >= bytes);
+    self->loads[index].inflight_bytes -= bytes;
+}
+
+void endpoints_trust(struct endpoints *self, uint32_t index)
+{
+    self->loads[index].avoided_until = 0;
+    self->loads[index].avoid_us = 0;
+}
+
+void endpoints_suspect(struct endpoints *self, uint64_t now_us, uint32_t index)
+{
+    struct endpoint_load *load = &self->loads[index];
+
+    if (now_us >= load->avoided_until) { /* Many may wait in vain: that counts once. */
+        load->avoid_us = load->avoid_us == 0 ? AVOID_FIRST_US : 2 * load->avoid_us;
+        load->avoid_us = load->avoid_us < AVOID_LONGEST_US ? load->avoid_us : AVOID_LONGEST_US;
+        load->avoided_until = now_us + load->avoid_us;
+    }
     if (self->current == index) {
         self->current = endpoints_after(self, index);
     }

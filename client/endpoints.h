@@ -1,8 +1,10 @@
 /* endpoints.h - processes that can stand in for each other, such as a client's routers.
  *
- * A send goes to the one that worked last. When it cannot be reached the others are tried in
- * turn; when none can, nothing is tried again before a growing pause has passed. Links are
- * opened when first needed.
+ * What is sent one at a time goes to the one that worked last; what is sent while other things
+ * are under way goes to the one with the fewest bytes under way, so that all do their share.
+ * One that leaves something unanswered is passed over for a growing while. When the
+ * chosen one cannot be reached the others are tried in turn; when none can, nothing is tried
+ * again before a growing pause has passed. Links are opened when first needed.
  *
  * Shape:   one to SESSION_MAX_ENDPOINTS endpoints; 0 is fine until something is sent.
  * Errors:  endpoints_send: STATUS_UNAVAILABLE, nothing was sent.
@@ -15,9 +17,16 @@
 #include "base/actor.h"
 #include "client/session.h"
 
+struct endpoint_load {
+    uint64_t inflight_bytes; /* sent and not settled */
+    uint64_t avoided_until;  /* it left something unanswered: not chosen before then */
+    uint64_t avoid_us;       /* how long the next time; 0: it answers */
+};
+
 struct endpoints {
     char names[SESSION_MAX_ENDPOINTS][DOCUMENT_TEXT_BYTES];
     uint32_t links[SESSION_MAX_ENDPOINTS]; /* 0: not open */
+    struct endpoint_load loads[SESSION_MAX_ENDPOINTS];
     uint32_t count;
     uint32_t current;      /* the one that worked last */
     uint64_t paused_until; /* nothing could be reached: not before then; 0: no */
@@ -29,16 +38,25 @@ void endpoints_init(struct endpoints *self, const char *role,
                     const char names[][DOCUMENT_TEXT_BYTES], uint32_t count);
 void endpoints_fini(struct endpoints *self, const struct effects *effects);
 
+/* The one that should take the next request. */
+uint32_t endpoints_choose(const struct endpoints *self, uint64_t now_us);
+
 /* Send to the first that can be reached, beginning with number *index; *index is then the one
- * that took it. */
+ * that took it, with frame.size bytes more under way. */
 MUST_USE enum status endpoints_send(struct endpoints *self, const struct effects *effects,
                                     uint64_t now_us, struct span frame, uint32_t *index);
 
 /* The endpoint after `index`. */
 uint32_t endpoints_after(const struct endpoints *self, uint32_t index);
 
+/* What number `index` was sent is answered or given up. */
+void endpoints_settle(struct endpoints *self, uint32_t index, uint64_t bytes);
+
+/* Number `index` has answered. */
+void endpoints_trust(struct endpoints *self, uint32_t index);
+
 /* Number `index` has not answered: later sends begin with the one after it. */
-void endpoints_suspect(struct endpoints *self, uint32_t index);
+void endpoints_suspect(struct endpoints *self, uint64_t now_us, uint32_t index);
 
 /* Whose link it is; false: none of these. */
 bool endpoints_find(const struct endpoints *self, uint32_t link, uint32_t *index);

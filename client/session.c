@@ -123,6 +123,15 @@ static void schedule(struct session *self, struct operation_state *operation, ui
     }
 }
 
+/* Its attempt, if one is under way, is over. */
+static void settle(struct operation_state *operation)
+{
+    if (operation->sent) {
+        endpoints_settle(operation->targets, operation->endpoint, operation->sent_bytes);
+        operation->sent = false;
+    }
+}
+
 /* Unlinked before the callback, which may submit anew. */
 static void finish(struct session *self, struct operation_state *operation,
                    const struct frame *frame)
@@ -137,6 +146,7 @@ static void finish(struct session *self, struct operation_state *operation,
         .frame = frame,
     };
 
+    settle(operation);
     operation_list_remove(&self->open, operation);
     operation->done(operation->context, &result);
     operation_destroy(&operation);
@@ -148,7 +158,7 @@ static enum status attempt(struct session *self, struct operation_state *operati
     struct endpoints *targets = operation->targets;
     enum status status;
 
-    operation->sent = false;
+    settle(operation);
     buffer_clear(&self->out);
     status = operation_encode(operation, operation->deadline_us - now_us, &self->out);
     if (status != STATUS_OK) {
@@ -158,6 +168,7 @@ static enum status attempt(struct session *self, struct operation_state *operati
     if (endpoints_send(targets, &self->effects, now_us, buffer_span(&self->out),
                        &operation->endpoint) == STATUS_OK) {
         operation->sent = true;
+        operation->sent_bytes = self->out.size;
         operation->attempts++;
         self->counters[COUNT_ATTEMPTS]++;
         schedule(self, operation, now_us + self->attempt_us);
@@ -176,7 +187,7 @@ static enum status accept(struct session *self, struct operation_state **taken,
     enum status status;
 
     operation->targets = targets;
-    operation->endpoint = targets->current;
+    operation->endpoint = endpoints_choose(targets, now_us);
     operation->timeout_us = timeout_us;
     operation->deadline_us = now_us + timeout_us;
     operation->pause_us = RETRY_FIRST_US;
@@ -253,7 +264,7 @@ enum status session_ask(struct session *session, uint64_t now_us, uint64_t timeo
 static void plan_retry(struct session *self, struct operation_state *operation, uint64_t now_us)
 {
     self->counters[COUNT_RETRIES]++;
-    operation->sent = false;
+    settle(operation);
     operation->endpoint = endpoints_after(operation->targets, operation->endpoint);
     schedule(self, operation, now_us + operation->pause_us);
     operation->pause_us *= 2;
@@ -283,6 +294,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
         self->counters[COUNT_DROPPED_FRAMES]++;
         return;
     }
+    endpoints_trust(operation->targets, index);
     if (status == STATUS_VERSION) {
         operation_end_foreign(operation, operation->targets->names[index], frame.version);
         finish(self, operation, NULL);
@@ -318,7 +330,8 @@ static void give_time(struct session *self, struct operation_state *operation, u
     }
     if (operation->sent) {
         self->counters[COUNT_FAILOVERS]++;
-        endpoints_suspect(operation->targets, operation->endpoint);
+        endpoints_suspect(operation->targets, now_us, operation->endpoint);
+        settle(operation);
         operation->endpoint = endpoints_after(operation->targets, operation->endpoint);
     }
     (void)attempt(self, operation, now_us); /* Out of memory: again after a pause. */

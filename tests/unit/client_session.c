@@ -333,3 +333,59 @@ Test(session, a_callback_may_submit_again)
     cr_assert_eq(session_inflight(fake->session), 2);
     fake_end(fake);
 }
+
+static size_t count_sent(const struct fake *fake, size_t first, uint32_t link)
+{
+    size_t count = 0;
+
+    for (size_t i = first; i < fake->nsent; i++) {
+        count += fake->sent[i].link == link;
+    }
+    return count;
+}
+
+/* One after the other goes where the last one went; what is under way together is spread. */
+Test(session, many_in_flight_are_shared_by_all_routers)
+{
+    struct fake *fake = fake_start(2);
+    struct fake_outcome outcomes[10] = {0};
+
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+        fake_answer(fake, fake->nsent - 1, STATUS_OK, 1, 0);
+    }
+    cr_assert_eq(count_sent(fake, 0, fake->sent[0].link), 3);
+    for (int i = 0; i < 10; i++) {
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[i]), STATUS_OK);
+    }
+    cr_assert_eq(count_sent(fake, 3, 1), 5);
+    cr_assert_eq(count_sent(fake, 3, 2), 5);
+    fake_end(fake);
+}
+
+/* A router that leaves something unanswered gets nothing for a while, and then its share again. */
+Test(session, a_silent_router_is_passed_over_for_a_while)
+{
+    struct fake *fake = fake_start(2);
+    struct fake_outcome outcomes[4] = {0};
+    uint32_t silent;
+
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+    silent = fake->sent[0].link;
+    fake_pass(fake, ATTEMPT_US);
+    cr_assert_eq(fake->nsent, 2);
+    fake_answer(fake, 1, STATUS_OK, 1, 0);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[i]), STATUS_OK);
+    }
+    cr_assert_eq(count_sent(fake, 2, silent), 0);
+    for (size_t i = 2; i < 6; i++) {
+        fake_answer(fake, i, STATUS_OK, 1, 0);
+    }
+    fake_pass(fake, 3 * SECOND);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[i]), STATUS_OK);
+    }
+    cr_assert_eq(count_sent(fake, 6, silent), 2);
+    fake_end(fake);
+}
