@@ -1,4 +1,3 @@
-#include "base/heap.h"
 #include "router/router_private.h"
 
 #include <stdio.h>
@@ -167,18 +166,12 @@ void op_answer(struct router *self, struct op *op)
     size_t nwords = router_words(op->count);
 
     survey(self, op, entry, &shortfall);
-    if (op->positions == NULL && op->nparts == 1) {
+    if (op->nparts == 1 && op->parts[0].positions == NULL) {
         send_answer(self, op, &shortfall, op->parts[0].present, op->parts[0].absent);
     } else {
-        uint64_t *planes = heap_zalloc(2 * nwords, sizeof *planes);
-
-        if (planes != NULL) {
-            scatter(op, planes, planes + nwords);
-            send_answer(self, op, &shortfall, planes, planes + nwords);
-        } else {
-            router_count(self, ROUTER_replies_dropped_total); /* The client asks again. */
-        }
-        heap_free(planes);
+        memset(op->answer, 0, 2 * nwords * sizeof *op->answer);
+        scatter(op, op->answer, op->answer + nwords);
+        send_answer(self, op, &shortfall, op->answer, op->answer + nwords);
     }
     op_end(self, op);
 }

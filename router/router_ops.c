@@ -21,41 +21,26 @@ static struct op *take_place(struct router *self)
         return NULL;
     }
     self->nused++;
-    self->ops[place] = (struct op){.used = true};
+    self->ops[place] = (struct op){.used = true, .memory = self->ops[place].memory};
     return &self->ops[place];
-}
-
-static void free_parts(struct op *op)
-{
-    heap_free(op->parts);
-    heap_free(op->words);
-    heap_free(op->sorted);
-    heap_free(op->positions);
-    op->parts = NULL;
-    op->words = NULL;
-    op->sorted = NULL;
-    op->positions = NULL;
-    op->nparts = 0;
 }
 
 void op_end(struct router *self, struct op *op)
 {
+    uint32_t place = (uint32_t)(op - self->ops);
+
     assert(op->used);
-    free_parts(op);
-    heap_free(op->fingerprints);
     self->inflight_bytes -= op->bytes;
     self->counters[ROUTER_inflight_bytes] = self->inflight_bytes;
-    *op = (struct op){0};
-    self->free_ops[self->nfree++] = (uint32_t)(op - self->ops);
+    *op = (struct op){.memory = op_memory_keep(op->memory, place)};
+    self->free_ops[self->nfree++] = place;
     self->nused--;
 }
 
 void ops_fini(struct router *self)
 {
     for (uint32_t i = 0; i < self->nops; i++) {
-        if (self->ops[i].used) {
-            op_end(self, &self->ops[i]);
-        }
+        heap_free(self->ops[i].memory.block);
     }
     heap_free(self->ops);
     heap_free(self->free_ops);
@@ -101,8 +86,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     op->started_us = now_us;
     op->deadline_us = deadline(self, now_us, request->timeout_ms);
     op->count = (uint32_t)request->count;
-    op->fingerprints = heap_alloc(request->count, sizeof *op->fingerprints);
-    if (op->fingerprints == NULL) {
+    if (op_reserve(op, &entry->document.content) != STATUS_OK) {
         return STATUS_NOMEM;
     }
     fingerprint_batch(entry->document.hash, &routed->secret, request->keys.data, request->lengths,
@@ -178,8 +162,8 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
     }
     return;
 #endif
-    free_parts(op);
-    if (op_start(self, now_us, op, entry) != STATUS_OK) {
+    if (op_reserve(op, &entry->document.content) != STATUS_OK ||
+        op_start(self, now_us, op, entry) != STATUS_OK) {
         op_end(self, op);
         router_refuse_client(self, &client, correlation, &echo, STATUS_NOMEM,
                              "the router is out of memory; lower max_inflight or add memory");

@@ -100,113 +100,6 @@ uint32_t part_ask_more(struct router *self, uint64_t now_us, struct op *op, stru
     return asked;
 }
 
-/* ---- splitting ---- */
-
-/* Count keys by slot group. Returns how many groups have some. */
-static uint32_t count_groups(const struct op *op, const struct epoch_content *content,
-                             uint32_t *counts)
-{
-    uint32_t nonempty = 0;
-
-    memset(counts, 0, content->ngroups * sizeof *counts);
-    for (uint32_t i = 0; i < op->count; i++) {
-        uint64_t shard = lines_shard_index(content->shard_bits, op->fingerprints[i]);
-
-        nonempty += counts[content->group_of_shard[shard]]++ == 0;
-    }
-    return nonempty;
-}
-
-/* Fill op->parts with groups and counts, op->sorted and op->positions with the keys, stably
- * sorted by group. `next` has a place for each group. */
-static void sort_by_group(struct op *op, const struct epoch_content *content, uint32_t *next)
-{
-    uint32_t offset = 0;
-    uint32_t nparts = 0;
-
-    for (uint32_t group = 0; group < content->ngroups; group++) {
-        uint32_t count = next[group];
-
-        next[group] = offset;
-        if (count > 0) {
-            op->parts[nparts++] = (struct part){
-                .group = group,
-                .count = count,
-                .fingerprints = op->sorted + offset,
-                .positions = op->positions + offset,
-            };
-            offset += count;
-        }
-    }
-    for (uint32_t i = 0; i < op->count; i++) {
-        uint64_t shard = lines_shard_index(content->shard_bits, op->fingerprints[i]);
-        uint32_t at = next[content->group_of_shard[shard]]++;
-
-        op->sorted[at] = op->fingerprints[i];
-        op->positions[at] = i;
-    }
-}
-
-static enum status split_many(struct op *op, const struct epoch_content *content)
-{
-    uint32_t *counts = heap_alloc(content->ngroups, sizeof *counts);
-    enum status status = STATUS_NOMEM;
-
-    if (counts == NULL) {
-        return STATUS_NOMEM;
-    }
-    op->nparts = count_groups(op, content, counts);
-    op->parts = heap_zalloc(op->nparts, sizeof *op->parts);
-    op->sorted = heap_alloc(op->count, sizeof *op->sorted);
-    op->positions = heap_alloc(op->count, sizeof *op->positions);
-    if (op->parts != NULL && op->sorted != NULL && op->positions != NULL) {
-        sort_by_group(op, content, counts);
-        status = STATUS_OK;
-    }
-    heap_free(counts);
-    return status;
-}
-
-static enum status split(struct op *op, const struct epoch_content *content)
-{
-    if (content->ngroups > 1) {
-        return split_many(op, content);
-    }
-    op->parts = heap_zalloc(1, sizeof *op->parts);
-    if (op->parts == NULL) {
-        return STATUS_NOMEM;
-    }
-    op->nparts = 1;
-    op->parts[0] = (struct part){.count = op->count, .fingerprints = op->fingerprints};
-    return STATUS_OK;
-}
-
-/* Planes of all slots and of the verdict, for every part, in one allocation. */
-static enum status reserve_planes(struct op *op, uint32_t replicas)
-{
-    size_t total = 0;
-    uint64_t *words;
-
-    for (uint32_t i = 0; i < op->nparts; i++) {
-        total += router_words(op->parts[i].count) * (2 * (size_t)replicas + 2);
-    }
-    op->words = heap_zalloc(total, sizeof *op->words);
-    if (op->words == NULL) {
-        return STATUS_NOMEM;
-    }
-    words = op->words;
-    for (uint32_t i = 0; i < op->nparts; i++) {
-        struct part *part = &op->parts[i];
-        size_t nwords = router_words(part->count);
-
-        part->planes = words;
-        part->present = words + 2 * (size_t)replicas * nwords;
-        part->absent = part->present + nwords;
-        words = part->absent + nwords;
-    }
-    return STATUS_OK;
-}
-
 /* The next number of the group's batches under this epoch. */
 static enum status next_batch(struct document_entry *entry, uint32_t group, uint64_t *number)
 {
@@ -243,15 +136,12 @@ enum status op_start(struct router *self, uint64_t now_us, struct op *op,
                      struct document_entry *entry)
 {
     const struct epoch_content *content = &entry->document.content;
-    enum status status;
+    enum status status = STATUS_OK;
 
     op->round = ++self->round & ((UINT64_C(1) << TAG_ROUND_BITS) - 1);
     op->epoch = entry->document.epoch;
     op->epoch_hash = entry->document.epoch_hash;
-    status = split(op, content);
-    if (status == STATUS_OK) {
-        status = reserve_planes(op, content->rule.replicas);
-    }
+    op_split(op, content);
     for (uint32_t i = 0; status == STATUS_OK && i < op->nparts; i++) {
         if (op->operation == OPERATION_ADD) {
             status = next_batch(entry, op->parts[i].group, &op->parts[i].batch_number);

@@ -143,6 +143,12 @@ struct part {
     struct slot_ask asks[QUORUM_MAX_REPLICAS];
 };
 
+/* See router_split.c. */
+struct op_memory {
+    uint8_t *block;
+    size_t bytes;
+};
+
 struct op {
     bool used;
     uint64_t round; /* told apart from earlier users of this place and earlier starts */
@@ -160,11 +166,14 @@ struct op {
     uint64_t deadline_us;
     uint64_t bytes; /* counted as in flight */
     uint32_t count;
-    uint64_t *fingerprints; /* as hashed, in the client's order */
+    struct op_memory memory; /* of all that follows; some of it stays with the place */
+    uint64_t *fingerprints;  /* as hashed, in the client's order */
+    uint64_t *sorted;        /* ... by slot group */
+    uint32_t *positions;     /* of those in the client's order */
+    uint32_t *counts;        /* of keys by slot group */
+    uint64_t *planes;        /* of all parts */
+    uint64_t *answer;        /* two planes for the client, where there are several groups */
     struct part *parts;
-    uint64_t *words; /* planes of all parts */
-    uint64_t *sorted;
-    uint32_t *positions;
     uint32_t nparts;
     uint32_t nopen;
 };
@@ -324,9 +333,20 @@ void op_end(struct router *self, struct op *op);
 void ops_tick(struct router *self, uint64_t now_us);
 void ops_fini(struct router *self);
 
+/* ---- router_split.c ---- */
+
+/* Room for op->count keys under this content; fingerprints that are there are kept. */
+MUST_USE enum status op_reserve(struct op *op, const struct epoch_content *content);
+
+/* Sort the keys into parts by slot group. */
+void op_split(struct op *op, const struct epoch_content *content);
+
+/* What of an ended operation's memory its place keeps; the rest is freed. */
+struct op_memory op_memory_keep(struct op_memory memory, uint32_t place);
+
 /* ---- router_parts.c ---- */
 
-/* Split by slot group and ask; used again when a newer document came. STATUS_NOMEM. */
+/* Split and ask, in the memory reserved; used again when a newer document came. STATUS_NOMEM. */
 MUST_USE enum status op_start(struct router *self, uint64_t now_us, struct op *op,
                               struct document_entry *entry);
 
