@@ -111,6 +111,7 @@ BIN_DIR_FLAG := -DORBLOOM_BIN_DIR='"$(abspath $(BUILD)/bin)"'
 EXTRA_tests/integration := $(BIN_DIR_FLAG)
 EXTRA_tests/support     := $(BIN_DIR_FLAG)
 EXTRA_bench             := $(BIN_DIR_FLAG)
+EXTRA_client/examples   := -Iclient # as orbloom.h is installed
 
 ifneq ($(SCHEMA),)
 $(GEN_C) $(GEN_H) &: $(SCHEMA)
@@ -190,6 +191,7 @@ EXAMPLES := $(patsubst client/examples/%.c,$(BUILD)/examples/%,$(SRC_example))
 $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/client/examples/%.o $(LIBORBLOOM)
 	$(link)
 $(EXAMPLES): LINK_LIBS = $(DAEMON_LIBS)
+$(BUILD)/examples/cache_guard: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
 
 all: $(PROGRAMS) $(LIBORBLOOM) $(EXAMPLES) ## Build programs, library and examples (default)
 
@@ -210,7 +212,7 @@ TEST_ARCHIVES := $(call archives,support client_cmd $(foreach d,$(DAEMONS),$(d)_
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
 	$(link)
 $(UNIT) $(PROPERTY) $(INTEGRATION): LINK_LIBS = $(TEST_LIBS)
-$(INTEGRATION): | $(PROGRAMS)
+$(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
 	$(link)

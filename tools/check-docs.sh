@@ -6,6 +6,7 @@
 #   table below a heading that names the daemon has no other rows.
 # - deploy/node.conf, router.conf and coordinator.conf pass --check-config.
 # - Every command of `orbloom help --names` is named in README.md or docs/cli.md.
+# - Every example of client/examples has fewer than 100 lines and a heading in docs/examples.md.
 #
 # In configuration.md a table of options has a column "option" first and one named "default";
 # a default is written in backticks or plain, and as "-" or nothing where there is none. Rows
@@ -163,6 +164,17 @@ check_commands() {
     done
 }
 
+# check_example FILE: short enough to be read at once, and described.
+check_example() {
+    lines=$(wc -l <"$1")
+    if [ "$lines" -ge 100 ]; then
+        complain "$1: $lines lines; an example has fewer than 100"
+    fi
+    if ! grep -q "^## $(basename "$1" .c)\$" "$root/docs/examples.md" 2>/dev/null; then
+        complain "docs/examples.md has no heading \"## $(basename "$1" .c)\""
+    fi
+}
+
 for daemon in node router coordinator; do
     check_daemon "$daemon"
 done
@@ -172,6 +184,11 @@ for sample in "$root"/deploy/*.conf; do
     fi
 done
 check_commands
+for example in "$root"/client/examples/*.c; do
+    if [ -e "$example" ]; then
+        check_example "$example"
+    fi
+done
 if [ "$compared" -eq 0 ] && [ "$wrong" -eq 0 ]; then
     echo "options: no programs yet, nothing to compare"
 fi

@@ -23,7 +23,9 @@ END
 # agree: programs and documents that match.
 agree() {
     rm -rf "${dir:?}"/*
-    mkdir "$dir/bin" "$dir/docs" "$dir/deploy"
+    mkdir -p "$dir/bin" "$dir/docs" "$dir/deploy" "$dir/client/examples"
+    seq 99 >"$dir/client/examples/short.c"
+    echo '## short' >"$dir/docs/examples.md"
     daemon node 'listen\tendpoint\t\ttcp://*:7410\twhere\ndurability\t\tsync | os\tsync\twhen\nlog\t\t\twarn\thow much\n'
     daemon router 'listen\tendpoint\t\ttcp://*:7401\twhere\nnode\tendpoint\t\t\tone\nlog\t\t\twarn\thow much\n'
     daemon coordinator 'log\t\t\twarn\thow much\n'
@@ -107,6 +109,10 @@ echo good >"$dir/deploy/gateway.conf"
 refuses "no daemon of that name"
 echo >"$dir/docs/cli.md"
 refuses "orbloom check"
+echo 100 >>"$dir/client/examples/short.c"
+refuses "client/examples/short.c: 100 lines"
+rm "$dir/docs/examples.md"
+refuses 'docs/examples.md has no heading "## short"'
 rm "$dir/bin/orbloom-node"
 mkdir "$dir/node"
 touch "$dir/node/main.c"
