@@ -166,7 +166,10 @@ static bool say_greeting(int fd, const char *command)
     static const struct {
         const char *word;
         const char *reply;
-    } greetings[] = {{"PING", "+PONG\r\n"}, {"UNLINK", ":0\r\n"}, {"INFO", "$0\r\n\r\n"}};
+    } greetings[] = {{"PING", "+PONG\r\n"},
+                     {"UNLINK", ":0\r\n"},
+                     {"INFO", "$0\r\n\r\n"},
+                     {"BF.RESERVE", "+OK\r\n"}};
 
     for (size_t i = 0; i < sizeof greetings / sizeof greetings[0]; i++) {
         if (strstr(command, greetings[i].word) != NULL) {
@@ -198,6 +201,11 @@ static void play(enum impostor kind, int fd, const char *text)
         break;
     case IMPOSTOR_MUTE:
         (void)say_greeting(fd, text);
+        break;
+    case IMPOSTOR_LEAVES:
+        if (!say_greeting(fd, text)) {
+            (void)shutdown(fd, SHUT_WR);
+        }
         break;
     case IMPOSTOR_NARROW:
         if (!say_greeting(fd, text)) {

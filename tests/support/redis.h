@@ -31,6 +31,7 @@ enum impostor {
     IMPOSTOR_HANGS_UP, /* closes connections as they come */
     IMPOSTOR_PONG,     /* answers PING and friends, then garbage */
     IMPOSTOR_MUTE,     /* answers PING and friends, then nothing */
+    IMPOSTOR_LEAVES,   /* answers PING and friends, then ends the connection in good order */
     IMPOSTOR_NARROW,   /* answers :1 to each command, and reads on only when that was taken */
 };
 
