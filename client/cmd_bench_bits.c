@@ -32,7 +32,7 @@ static uint64_t arc_of(uint64_t point, uint64_t bits)
 
 void bits_positions(uint64_t hash, uint64_t bits, uint64_t positions[BITS_HASHES])
 {
-    uint64_t step = hash * UINT64_C(0x9e3779b97f4a7c15); /* odd: no two hashes share a pair */
+    uint64_t step = hash * UINT64_C(0x9e3779b97f4a7c15); /* the second hash, of the first */
 
     step = (step ^ step >> 32) | 1;
     for (int i = 0; i < BITS_HASHES; i++) {
