@@ -29,7 +29,7 @@ endif
 
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
-LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3
+LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis
 BARE_GOALS := test demo bench deps clean help layers format format-check
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
@@ -185,7 +185,7 @@ $(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3
 
 $(BUILD)/bin/orbloom: $(call objects,client/main.c $(SRC_client_cmd)) $(LIBORBLOOM)
 	$(link)
-$(BUILD)/bin/orbloom: LINK_LIBS = $(DAEMON_LIBS)
+$(BUILD)/bin/orbloom: LINK_LIBS = $(DAEMON_LIBS) $(call libs,hiredis)
 
 EXAMPLES := $(patsubst client/examples/%.c,$(BUILD)/examples/%,$(SRC_example))
 $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/client/examples/%.o $(LIBORBLOOM)

@@ -1,15 +1,14 @@
 #include "client/cmd_bench_cpu.h"
 
+#include "runtime/process_usage.h"
+
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { STAT_BYTES = 1024, FIELDS_TO_UTIME = 12, NS_PER_S = 1000000000 };
-
-static void add_process(struct cpu_watch *self, const char *name, long pid)
+void cpu_watch_process(struct cpu_watch *self, const char *name, long pid)
 {
     struct cpu_process *process = &self->processes[self->count];
 
@@ -36,72 +35,52 @@ static long read_pid(const char *path)
 }
 
 /* ".../node-1/pid" */
-static void add_folder(struct cpu_watch *self, char *path)
+static void watch_pid_file(struct cpu_watch *self, char *path)
 {
     long pid = read_pid(path);
 
     *strrchr(path, '/') = '\0';
-    add_process(self, strrchr(path, '/') + 1, pid);
+    cpu_watch_process(self, strrchr(path, '/') + 1, pid);
 }
 
-void cpu_open(struct cpu_watch *self, const char *dir)
+void cpu_watch_folder(struct cpu_watch *self, const char *dir)
 {
     char pattern[PATH_MAX];
     glob_t found = {0};
 
-    *self = (struct cpu_watch){0};
-    if (dir != NULL) {
-        (void)snprintf(pattern, sizeof pattern, "%s/*/pid", dir);
-        if (glob(pattern, 0, NULL, &found) == 0) {
-            for (size_t i = 0; i < found.gl_pathc; i++) {
-                add_folder(self, found.gl_pathv[i]);
-            }
+    (void)snprintf(pattern, sizeof pattern, "%s/*/pid", dir);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            watch_pid_file(self, found.gl_pathv[i]);
         }
-        globfree(&found);
     }
-    add_process(self, "client", (long)getpid());
-}
-
-/* Fields 14 and 15 of /proc/PID/stat; the name before them may hold blanks and brackets. */
-static uint64_t read_used_ns(long pid)
-{
-    char path[64];
-    char text[STAT_BYTES] = "";
-    const char *at;
-    uint64_t ticks;
-    FILE *file;
-
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    file = fopen(path, "re");
-    if (file == NULL) {
-        return 0;
-    }
-    at = fgets(text, sizeof text, file) != NULL ? strrchr(text, ')') : NULL;
-    (void)fclose(file);
-    for (int i = 0; at != NULL && i < FIELDS_TO_UTIME; i++) {
-        at = strchr(at + 1, ' ');
-    }
-    if (at == NULL) {
-        return 0;
-    }
-    ticks = strtoull(at, (char **)&at, 10);
-    ticks += strtoull(at, NULL, 10);
-    return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+    globfree(&found);
 }
 
 void cpu_begin(struct cpu_watch *self)
 {
     for (size_t i = 0; i < self->count; i++) {
-        self->processes[i].start_ns = read_used_ns(self->processes[i].pid);
+        struct cpu_process *process = &self->processes[i];
+
+        if (!process_cpu_ns(process->pid, &process->start_ns)) {
+            process->start_ns = 0;
+        }
     }
 }
 
 void cpu_end(struct cpu_watch *self)
 {
     for (size_t i = 0; i < self->count; i++) {
-        uint64_t now_ns = read_used_ns(self->processes[i].pid);
-        uint64_t start_ns = self->processes[i].start_ns;
+        struct cpu_process *process = &self->processes[i];
+        uint64_t now_ns;
 
-        self->processes[i].used_ns = now_ns > start_ns ? now_ns - start_ns : 0;
+        process->used_ns = 0;
+        process->resident_bytes = 0;
+        if (process_cpu_ns(process->pid, &now_ns) && now_ns > process->start_ns) {
+            process->used_ns = now_ns - process->start_ns;
+        }
+        if (!process_resident_bytes(process->pid, &process->resident_bytes)) {
+            process->resident_bytes = 0;
+        }
     }
 }

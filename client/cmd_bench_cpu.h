@@ -1,6 +1,6 @@
-/* cmd_bench_cpu.h - CPU time of the processes of a playground, from /proc.
+/* cmd_bench_cpu.h - CPU time and memory of the processes that a load keeps busy.
  *
- * Units:   nanoseconds, in steps of the kernel's clock tick (10 ms).
+ * Units:   nanoseconds and bytes.
  * Threads: none.
  */
 #ifndef ORBLOOM_CLIENT_CMD_BENCH_CPU_H
@@ -14,8 +14,9 @@ enum { CPU_MAX_PROCESSES = 80, CPU_NAME_BYTES = 32 };
 struct cpu_process {
     char name[CPU_NAME_BYTES]; /* its folder: "node-1" */
     long pid;
-    uint64_t used_ns; /* since cpu_begin() */
+    uint64_t used_ns; /* from cpu_begin() to cpu_end() */
     uint64_t start_ns;
+    uint64_t resident_bytes; /* at cpu_end(); 0: it is gone */
 };
 
 struct cpu_watch {
@@ -23,8 +24,11 @@ struct cpu_watch {
     size_t count;
 };
 
-/* Find DIR/X/pid, by name, and this process ("client"). `dir` NULL: this process alone. */
-void cpu_open(struct cpu_watch *self, const char *dir);
+/* Watch a process; a pid of 0 and one too many are left out. */
+void cpu_watch_process(struct cpu_watch *self, const char *name, long pid);
+
+/* Watch those of a playground: DIR/X/pid, by name. */
+void cpu_watch_folder(struct cpu_watch *self, const char *dir);
 
 /* Remember what each has used; later cpu_end() tells what came on top. */
 void cpu_begin(struct cpu_watch *self);

@@ -5,91 +5,52 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
-enum { SUB_BITS = 5, SUBS = 1 << SUB_BITS, WAIT_MS = 1000, ID_DIGITS = 16, ID_AT = 43 };
-
-/* One batch in flight; what its keys are is known from its first number. */
-struct load_batch {
-    enum orbloom_operation operation;
-    uint64_t first; /* sequence of its first key in the load */
-    uint32_t count;
-    uint8_t *blob;
-};
+enum { WAIT_MS = 1000 };
 
 struct run {
     const struct load *load;
+    const struct bench_target_ops *ops;
     struct load_result *result;
-    struct load_batch *batches;
-    struct load_batch **idle;
+    struct bench_batch *batches;
+    struct bench_batch **idle;
     size_t nidle;
-    uint32_t *lengths;
+    size_t prepared;
     uint64_t sent;
     uint64_t number; /* of batches */
 };
 
-unsigned load_bucket(uint64_t latency_us)
+static void fail(struct run *run, int code, const char *message)
 {
-    unsigned shift = 0;
-    unsigned bucket;
+    run->result->code = code;
+    (void)snprintf(run->result->message, sizeof run->result->message, "%s", message);
+}
 
-    while (latency_us >> shift >= 2 * SUBS) {
-        shift++;
+static void take(struct run *run, const struct bench_completion *completion)
+{
+    struct load_result *result = run->result;
+
+    load_judge(&run->load->choice, completion, result);
+    if (completion->code != ORBLOOM_OK) {
+        fail(run, completion->code, completion->message);
     }
-    bucket = shift * SUBS + (unsigned)(latency_us >> shift);
-    return bucket < LOAD_BUCKETS ? bucket : LOAD_BUCKETS - 1;
+    result->keys += completion->batch->count;
+    result->batches++;
+    latency_add(&result->latency, completion->latency_us);
+    run->idle[run->nidle++] = completion->batch;
 }
 
-double load_bucket_us(unsigned bucket)
+static void collect(struct run *run, uint32_t timeout_ms)
 {
-    unsigned shift = bucket < 2 * SUBS ? 0 : bucket / SUBS - 1;
-    uint64_t value = bucket - shift * SUBS;
+    struct bench_completion completion;
 
-    return (double)(((value + 1) << shift) - 1);
-}
-
-double load_latency_us(const struct load_result *result, double share)
-{
-    double wanted = share * (double)result->batches;
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < LOAD_BUCKETS; i++) {
-        sum += result->latency[i];
-        if (sum > 0 && (double)sum >= wanted) {
-            return load_bucket_us(i);
-        }
-    }
-    return 0;
-}
-
-static void write_key(uint8_t *key, uint64_t id)
-{
-    static const char text[LOAD_KEY_BYTES + 1] =
-        "https://bench.example.org/some/folder/page-0000000000000000?";
-    static const char digits[] = "0123456789abcdef";
-
-    memcpy(key, text, LOAD_KEY_BYTES);
-    for (int i = ID_DIGITS - 1; i >= 0; i--) {
-        key[ID_AT + i] = (uint8_t)digits[id & 15];
-        id >>= 4;
+    while (run->ops->wait(run->load->target, timeout_ms, &completion)) {
+        take(run, &completion);
+        timeout_ms = 0;
     }
 }
 
-/* Every other key of a load is known; LOAD_FILL is all new. */
-static bool is_known(const struct load *load, uint64_t sequence)
-{
-    return load->kind != LOAD_FILL && sequence % 2 == 0;
-}
-
-static uint64_t key_id(const struct load *load, uint64_t sequence)
-{
-    if (load->kind == LOAD_FILL) {
-        return load->fresh + sequence;
-    }
-    return is_known(load, sequence) ? sequence / 2 % load->known : load->fresh + sequence / 2;
-}
-
-static void fill_batch(struct run *run, struct load_batch *batch)
+static void fill_batch(struct run *run, struct bench_batch *batch)
 {
     const struct load *load = run->load;
     uint64_t left = load->keys - run->sent;
@@ -99,74 +60,27 @@ static void fill_batch(struct run *run, struct load_batch *batch)
                            : ORBLOOM_ADD;
     batch->first = run->sent;
     batch->count = left < load->batch ? (uint32_t)left : load->batch;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        write_key(batch->blob + (size_t)i * LOAD_KEY_BYTES, key_id(load, batch->first + i));
-    }
+    run->ops->lay_out(load->target, batch);
+    key_choose(&load->choice, batch->first, batch->keys, batch->stride, batch->count);
     run->number++;
     run->sent += batch->count;
 }
 
-static void judge_key(struct run *run, const struct load_batch *batch, uint64_t sequence,
-                      uint8_t answer)
-{
-    struct load_result *result = run->result;
-    bool known = is_known(run->load, sequence);
-
-    result->unanswered += answer == ORBLOOM_UNKNOWN;
-    result->lost += known && answer == ORBLOOM_ABSENT;
-    if (batch->operation == ORBLOOM_CHECK && !known) {
-        result->absent++;
-        result->false_positives += answer == ORBLOOM_PRESENT;
-    }
-}
-
-static void take(struct run *run, const struct orbloom_completion *completion)
-{
-    struct load_batch *batch = completion->user;
-    struct load_result *result = run->result;
-
-    for (uint32_t i = 0; i < batch->count; i++) {
-        judge_key(run, batch, batch->first + i, completion->answers[i]);
-    }
-    if (completion->code != ORBLOOM_OK) {
-        result->code = completion->code;
-        (void)snprintf(result->message, sizeof result->message, "%s", completion->message);
-    }
-    result->keys += batch->count;
-    result->batches++;
-    result->latency[load_bucket(completion->latency_us)]++;
-    run->idle[run->nidle++] = batch;
-}
-
-static void collect(struct run *run, uint32_t timeout_ms)
-{
-    struct orbloom_completion completion;
-
-    while (orbloom_wait(run->load->handle, timeout_ms, &completion) != 0) {
-        take(run, &completion);
-        timeout_ms = 0;
-    }
-}
-
 static void submit(struct run *run)
 {
-    struct load_batch *batch = run->idle[--run->nidle];
-    struct orbloom_request request = {.filter = run->load->filter, .user = batch};
+    struct bench_target *target = run->load->target;
+    struct bench_batch *batch = run->idle[--run->nidle];
     int code;
 
     fill_batch(run, batch);
-    request.operation = batch->operation;
-    request.keys = (struct orbloom_keys){batch->blob, run->lengths, batch->count};
-    code = orbloom_submit(run->load->handle, &request);
-    while (code == ORBLOOM_OVERLOADED && orbloom_in_flight(run->load->handle) > 0) {
+    code = run->ops->submit(target, batch);
+    while (code == ORBLOOM_OVERLOADED && run->ops->in_flight(target) > 0) {
         collect(run, WAIT_MS);
-        code = orbloom_submit(run->load->handle, &request);
+        code = run->ops->submit(target, batch);
     }
     if (code != ORBLOOM_OK) {
-        run->result->code = code;
         run->result->unanswered += batch->count;
-        (void)snprintf(run->result->message, sizeof run->result->message, "%s",
-                       orbloom_error(run->load->handle));
+        fail(run, code, run->ops->error(target));
         run->idle[run->nidle++] = batch;
     }
 }
@@ -176,42 +90,38 @@ static bool prepare(struct run *run)
     const struct load *load = run->load;
 
     run->batches = heap_zalloc(load->in_flight, sizeof *run->batches);
-    run->idle = heap_zalloc(load->in_flight, sizeof(struct load_batch *));
-    run->lengths = heap_alloc(load->batch, sizeof *run->lengths);
-    if (run->batches == NULL || run->idle == NULL || run->lengths == NULL) {
+    run->idle = heap_zalloc(load->in_flight, sizeof(struct bench_batch *));
+    if (run->batches == NULL || run->idle == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < load->batch; i++) {
-        run->lengths[i] = LOAD_KEY_BYTES;
-    }
-    for (uint32_t i = 0; i < load->in_flight; i++) {
-        run->batches[i].blob = heap_alloc(load->batch, LOAD_KEY_BYTES);
-        if (run->batches[i].blob == NULL) {
+    for (; run->prepared < load->in_flight; run->prepared++) {
+        struct bench_batch *batch = &run->batches[run->prepared];
+
+        if (!run->ops->prepare(load->target, batch, load->batch)) {
             return false;
         }
-        run->idle[run->nidle++] = &run->batches[i];
+        run->idle[run->nidle++] = batch;
     }
     return true;
 }
 
 static void release(struct run *run)
 {
-    for (uint32_t i = 0; run->batches != NULL && i < run->load->in_flight; i++) {
-        heap_free(run->batches[i].blob);
+    for (size_t i = 0; i < run->prepared; i++) {
+        run->ops->release(run->load->target, &run->batches[i]);
     }
     heap_free(run->batches);
     heap_free(run->idle);
-    heap_free(run->lengths);
 }
 
 bool load_run(const struct load *load, struct load_result *result)
 {
-    struct run run = {.load = load, .result = result};
+    struct run run = {.load = load, .ops = load->target->ops, .result = result};
     uint64_t start_us;
     bool ready;
 
     assert(load->batch > 0 && load->batch <= LOAD_MAX_BATCH && load->in_flight > 0);
-    assert(load->known > 0 || load->kind == LOAD_FILL);
+    assert(load->choice.known > 0 || load->choice.only_fresh);
 
     *result = (struct load_result){0};
     ready = prepare(&run);
@@ -223,7 +133,7 @@ bool load_run(const struct load *load, struct load_result *result)
             collect(&run, WAIT_MS);
         }
     }
-    while (ready && orbloom_in_flight(load->handle) > 0) {
+    while (ready && run.ops->in_flight(load->target) > 0) {
         collect(&run, WAIT_MS);
     }
     result->elapsed_us = hub_now_us() - start_us;

@@ -46,11 +46,23 @@ void json_open(struct json *self, FILE *out)
     *self = (struct json){.out = out};
 }
 
+void json_open_line(struct json *self, FILE *out)
+{
+    *self = (struct json){.out = out, .one_line = true};
+}
+
+static void break_line(struct json *self)
+{
+    if (!self->one_line) {
+        (void)fprintf(self->out, "\n%*s", 2 * self->depth, "");
+    }
+}
+
 static void separate(struct json *self, const char *name)
 {
     if (self->depth > 0) {
-        (void)fputs(self->filled ? "," : "", self->out);
-        (void)fprintf(self->out, "\n%*s", 2 * self->depth, "");
+        (void)fputs(!self->filled ? "" : self->one_line ? ", " : ",", self->out);
+        break_line(self);
     }
     self->filled = true;
     if (name != NULL) {
@@ -70,7 +82,7 @@ void json_end(struct json *self, char bracket)
 {
     self->depth--;
     if (self->filled) {
-        (void)fprintf(self->out, "\n%*s", 2 * self->depth, "");
+        break_line(self);
     }
     (void)fputc(bracket, self->out);
     self->filled = true;

@@ -15,10 +15,12 @@
 struct json {
     FILE *out;
     int depth;
-    bool filled; /* something precedes on this level */
+    bool filled;   /* something precedes on this level */
+    bool one_line; /* nothing is put on a line of its own */
 };
 
 void json_open(struct json *self, FILE *out);
+void json_open_line(struct json *self, FILE *out);
 
 /* '{' or '['; `name` is NULL inside an array. */
 void json_begin(struct json *self, const char *name, char bracket);

@@ -13,6 +13,9 @@ enum {
     RENEW_RETRIES = 20,
     SEGMENT_BYTES = 128, /* roughly, on the wire */
 
+    /* What is older than so many answers fades, so that a change shows within a few hundred. */
+    LATENCIES_KEPT = 2048,
+
     /* The correlation of a message to a node carries back what its answer settles. */
     SENT_BYTES_BITS = 32,
 };
@@ -32,6 +35,9 @@ static void take_latency(struct backend *backend, uint64_t now_us, uint64_t corr
 
     if (sent != 0) {
         latency_add(&backend->checks, (uint32_t)((uint32_t)now_us - (sent - 1)));
+        if (backend->checks.total >= LATENCIES_KEPT) {
+            latency_fade(&backend->checks);
+        }
     }
 }
 

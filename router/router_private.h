@@ -10,11 +10,11 @@
 #ifndef ORBLOOM_ROUTER_ROUTER_PRIVATE_H
 #define ORBLOOM_ROUTER_ROUTER_PRIVATE_H
 
+#include "base/latency.h"
 #include "base/link_ring.h"
 #include "base/log.h"
 #include "cluster/document_cache.h"
 #include "proto/codec.h"
-#include "router/latency.h"
 #include "router/router.h"
 
 #include <stdbool.h>

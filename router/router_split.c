@@ -38,7 +38,7 @@ static struct layout layout_of(uint32_t count, const struct epoch_content *conte
 {
     bool sorts = content->ngroups > 1;
     size_t most = content->ngroups < count ? content->ngroups : count;
-    size_t nparts = most > 0 ? most : 1; /* An empty batch is answered too. */
+    size_t nparts = most > 0 ? most : 1;              /* An empty batch is answered too. */
     size_t part_words = router_words(count) + nparts; /* each part rounds up */
     struct layout layout = {0};
 

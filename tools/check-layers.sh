@@ -55,6 +55,7 @@ BEGIN {
     owner["protobuf-c"] = "^proto/"
     owner["sodium"] = "^lib/(filter|cluster|runtime)/"
     owner["xxhash"] = "^lib/(filter|cluster)/"
+    owner["hiredis"] = "^client/cmd_bench_re(dis|ply)"
     owner["sqlite3"] = "^(coordinator/store_sqlite|client/examples/)[^\/]*$"
 }
 

@@ -36,7 +36,9 @@ complain() {
     wrong=1
 }
 
-# expect STATUS UID [FILE...]: run it for `test` with these files present in the fake machine.
+goal=test
+
+# expect STATUS UID [FILE...]: run it for $goal with these files present in the fake machine.
 expect() {
     status=$1
     echo "$2" >"$dir/uid"
@@ -46,7 +48,7 @@ expect() {
     for name in "$@"; do
         touch "$dir/$name"
     done
-    PATH="$dir/bin:$PATH" "$script" test >"$dir/output" 2>&1 </dev/null
+    PATH="$dir/bin:$PATH" "$script" "$goal" >"$dir/output" 2>&1 </dev/null
     got=$?
     [ "$got" -eq "$status" ] || complain "exit $got instead of $status"
 }
@@ -90,6 +92,21 @@ echo "of the machine" >"$POLICY_FILE"
 expect 0 0
 shows calls "install --no-install-recommends libuv1-dev$"
 shows policy-rc.d "of the machine"
+
+# What a build needs, a test and a benchmark need too, and these also a server to compare with.
+rm -f "$dir"/installed/*
+for goal in build demo bench test; do
+    expect 2 1000
+    shows output "libhiredis-dev"
+done
+shows output "redis-server"
+goal=bench
+expect 2 1000
+shows output "redis-server"
+lacks output "libcriterion-dev"
+goal=build
+expect 2 1000
+lacks output "redis-server"
 
 [ "$wrong" -eq 0 ] && echo "what is missing is named, installed, and nothing is left behind"
 exit "$wrong"

@@ -1,5 +1,4 @@
-/* Small pure parts of the client: endpoint lists, replica reports, latency buckets. */
-#include "client/cmd_bench_load.h"
+/* Small pure parts of the client: endpoint lists, replica reports. */
 #include "client/endpoint_list.h"
 #include "client/report.h"
 
@@ -81,35 +80,4 @@ Test(report, groups_count_once)
     cr_assert_eq(sum.building, 1);
     cr_assert_eq(report_summarize(reports, 6, 2).keys, 999);
     cr_assert_eq(report_summarize(NULL, 0, 0).keys, 0);
-}
-
-/* Buckets cover every latency without a gap, none wider than 4 % of its value. */
-Test(bench, buckets_have_no_gaps)
-{
-    unsigned last = 0;
-
-    for (uint64_t us = 0; us < 10000000; us += us < 1000 ? 1 : us / 1000) {
-        unsigned bucket = load_bucket(us);
-        double upper = load_bucket_us(bucket);
-
-        cr_assert(bucket == last || bucket == last + 1, "%lu us", (unsigned long)us);
-        cr_assert_geq(upper, (double)us);
-        cr_assert_leq(upper, (double)us * 1.04 + 1);
-        last = bucket;
-    }
-    cr_assert_eq(load_bucket(UINT64_MAX), LOAD_BUCKETS - 1);
-}
-
-Test(bench, percentiles_are_found)
-{
-    static struct load_result result;
-
-    cr_assert_eq(load_latency_us(&result, 0.5), 0);
-    for (uint64_t us = 1; us <= 100; us++) {
-        result.latency[load_bucket(us * 10)]++;
-        result.batches++;
-    }
-    cr_assert_float_eq(load_latency_us(&result, 0.5), 500, 20);
-    cr_assert_float_eq(load_latency_us(&result, 0.99), 990, 40);
-    cr_assert_float_eq(load_latency_us(&result, 1), 1000, 40);
 }

@@ -1,60 +1,10 @@
 /* How long a check waits before it asks the rest: learned from what nodes take to answer. */
-#include "router/latency.h"
-#include "tests/support/random.h"
 #include "tests/support/router_stage.h"
 
 #include <criterion/criterion.h>
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct router_stage stage;
-
-Test(latency, knows_nothing_at_first)
-{
-    struct latency latency = {0};
-
-    cr_assert_eq(latency_quantile_us(&latency, 0.99), 0);
-    latency_add(&latency, 0);
-    cr_assert_eq(latency_quantile_us(&latency, 0.99), 1);
-    latency_add(&latency, UINT64_MAX);
-    cr_assert_gt(latency_quantile_us(&latency, 0.99), 60000000);
-}
-
-/* The quantile is the upper end of its bucket: never too short, and too long by a quarter. */
-Test(latency, a_quantile_is_off_by_less_than_a_quarter)
-{
-    for (uint64_t us = 0; us < 50000000; us = us + us / 7 + 1) {
-        struct latency latency = {0};
-
-        latency_add(&latency, us);
-        cr_assert_gt(latency_quantile_us(&latency, 0.5), us);
-        cr_assert_leq((double)latency_quantile_us(&latency, 0.5), (double)us * 1.25 + 1);
-    }
-}
-
-Test(latency, tells_the_tail_from_the_rest)
-{
-    struct latency latency = {0};
-
-    for (int i = 0; i < 1000; i++) {
-        latency_add(&latency, i % 50 == 0 ? 80000 : 100);
-    }
-    cr_assert_lt(latency_quantile_us(&latency, 0.9), 130);
-    cr_assert_geq(latency_quantile_us(&latency, 0.99), 80000);
-}
-
-Test(latency, forgets_what_is_old)
-{
-    struct latency latency = {0};
-
-    for (int i = 0; i < 100000; i++) {
-        latency_add(&latency, 80000);
-    }
-    cr_assert_leq(latency.total, LATENCY_HALF_AT);
-    for (int i = 0; i < 8 * LATENCY_HALF_AT; i++) {
-        latency_add(&latency, 100);
-    }
-    cr_assert_lt(latency_quantile_us(&latency, 0.99), 130);
-}
 
 /* One check, in steps of 100 us; node n answers latency_us[n - 1] after it was asked. */
 static void serve_one(uint64_t sequence, const uint64_t latency_us[3])

@@ -1,8 +1,8 @@
-#include "router/latency.h"
+#include "base/latency.h"
 
-enum { SUB_BITS = 2, SUBS = 1 << SUB_BITS };
+enum { SUB_BITS = 5, SUBS = 1 << SUB_BITS };
 
-/* 0 to 7 us have a bucket each; from there on four a doubling. */
+/* 0 to 63 us have a bucket each; from there on 32 a doubling. */
 static uint32_t bucket_of(uint64_t latency_us)
 {
     uint32_t shift = 0;
@@ -15,38 +15,39 @@ static uint32_t bucket_of(uint64_t latency_us)
     return bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1;
 }
 
-/* The first time that belongs to the next bucket. */
+/* The longest time that belongs to a bucket. */
 static uint64_t end_of(uint32_t bucket)
 {
     uint32_t shift = bucket < 2 * SUBS ? 0 : bucket / SUBS - 1;
 
-    return (uint64_t)(bucket - shift * SUBS + 1) << shift;
+    return ((uint64_t)(bucket - shift * SUBS + 1) << shift) - 1;
 }
 
 void latency_add(struct latency *self, uint64_t latency_us)
 {
     self->counts[bucket_of(latency_us)]++;
     self->total++;
-    if (self->total < LATENCY_HALF_AT) {
-        return;
+}
+
+uint64_t latency_quantile_us(const struct latency *self, double share)
+{
+    double wanted = share * (double)self->total;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
+        sum += self->counts[i];
+        if (sum > 0 && (double)sum >= wanted) {
+            return end_of(i);
+        }
     }
+    return 0;
+}
+
+void latency_fade(struct latency *self)
+{
     self->total = 0;
     for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
         self->counts[i] /= 2;
         self->total += self->counts[i];
     }
-}
-
-uint64_t latency_quantile_us(const struct latency *self, double share)
-{
-    double wanted = share * self->total;
-    uint32_t sum = 0;
-
-    for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
-        sum += self->counts[i];
-        if (sum > 0 && sum >= wanted) {
-            return end_of(i);
-        }
-    }
-    return 0;
 }

@@ -1,0 +1,44 @@
+/* cmd_bench_settings.h - what `orbloom bench` is asked to do.
+ *
+ * Owner:   texts point into argv and the environment.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLIENT_CMD_BENCH_SETTINGS_H
+#define ORBLOOM_CLIENT_CMD_BENCH_SETTINGS_H
+
+#include "client/cmd.h"
+#include "client/cmd_bench_place.h"
+#include "client/cmd_bench_resp.h"
+
+struct bench_settings {
+    struct flags_common common;
+    const char *target;
+    const char *method;
+    const char *redis;
+    const char *filter;
+    const char *operation;
+    uint64_t keys;
+    uint64_t batch;
+    uint64_t in_flight;
+    uint64_t size;
+    uint64_t fresh;
+    double rate;
+    const char *dir;
+    bool filled;
+    bool no_header;
+    bool json;
+
+    /* What follows from them. */
+    bool is_redis;
+    bool is_fill;
+    enum redis_method redis_method;
+    struct redis_place place;
+};
+
+const struct flag_table *bench_flags(void);
+
+/* Parse, check what must fit together, and set what was left out; CMD_OK or CMD_USAGE after
+ * printing why. */
+int bench_settings_parse(struct bench_settings *self, int argc, char **argv);
+
+#endif
