@@ -2,7 +2,8 @@
  *
  * Two keys with one fingerprint are one key to us, which is harmless: it costs a false
  * positive of about 2^-64 a pair. The secret keeps strangers from making keys that
- * collide; only HASH_SIPHASH24 promises that, HASH_XXH3 is for trusted keys.
+ * collide; only HASH_SIPHASH24 promises that, HASH_XXH3 is for trusted keys. Batches of
+ * SIPHASH24 are hashed several keys at once where the machine can, to the same numbers.
  *
  * Shape:   key i is the lengths[i] bytes of `blob` after keys 0 .. i-1; any byte values.
  *          The lengths must add up to no more than the size of `blob`: the caller checks.
