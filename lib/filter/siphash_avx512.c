@@ -1,5 +1,5 @@
 /* SipHash in lanes with AVX-512, for its rotations and its 32 registers. The vectors stay at
- * 256 bits: twice as wide ones were a tenth slower on Zen 4. */
+ * 256 bits: wider ones were slower on Zen 4, which splits them. */
 #include "filter/siphash.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
