@@ -24,14 +24,17 @@ struct envelope {
 
 #define BODY(upper, lower, stem)                                                              \
     [FRAME_##upper] = {ORBLOOM__V1__FRAME__BODY_##upper, &orbloom__v1__##lower##__descriptor, \
-                       codec_put_##stem, codec_get_##stem}
+                       codec_put_##stem, codec_get_##stem, NULL}
 static const struct {
     uint32_t number; /* of the field in Frame */
     const ProtobufCMessageDescriptor *descriptor;
     codec_put_fn *put;
     codec_get_fn *get;
+    codec_read_fn *read; /* instead of unpacking and get */
 } bodies[] = {
-    BODY(CLIENT_REQUEST, client_request, client_request),
+    [FRAME_CLIENT_REQUEST] = {.number = ORBLOOM__V1__FRAME__BODY_CLIENT_REQUEST,
+                              .put = codec_put_client_request,
+                              .read = codec_read_client_request},
     BODY(CLIENT_REPLY, client_reply, client_reply),
     BODY(NODE_REQUEST, node_request, node_request),
     BODY(NODE_REPLY, node_reply, node_reply),
@@ -116,9 +119,22 @@ static enum status envelope_judge(const struct envelope *self)
     return STATUS_OK;
 }
 
-enum status codec_decode(struct codec_arena *arena, struct span bytes, struct frame *out)
+static enum status body_read(const struct envelope *envelope, struct codec_arena *arena,
+                             struct frame *out)
 {
     ProtobufCMessage *message = NULL;
+    enum status status;
+
+    if (bodies[envelope->kind].read != NULL) {
+        return bodies[envelope->kind].read(envelope->body, arena, out);
+    }
+    status = arena_unpack(arena, bodies[envelope->kind].descriptor, envelope->body.data,
+                          envelope->body.size, &message);
+    return status == STATUS_OK ? bodies[envelope->kind].get(message, arena, out) : status;
+}
+
+enum status codec_decode(struct codec_arena *arena, struct span bytes, struct frame *out)
+{
     struct envelope envelope;
     enum status status;
 
@@ -139,11 +155,7 @@ enum status codec_decode(struct codec_arena *arena, struct span bytes, struct fr
     if (status != STATUS_OK) {
         return status;
     }
-    status = arena_unpack(arena, bodies[envelope.kind].descriptor, envelope.body.data,
-                          envelope.body.size, &message);
-    if (status == STATUS_OK) {
-        status = bodies[envelope.kind].get(message, arena, out);
-    }
+    status = body_read(&envelope, arena, out);
     if (status == STATUS_OK) {
         out->kind = envelope.kind;
     }

@@ -21,8 +21,9 @@
  *          codec_encode: STATUS_NOMEM, STATUS_TOO_LARGE, STATUS_INVALID (a text that no peer
  *          would take: not UTF-8, or control characters). Messages of replies are cleaned and
  *          cut instead. Frames that break the shapes below are defects and asserted.
- * Owner:   a decoded frame points into the arena and is valid until it is reset or used again;
- *          a frame to encode borrows everything.
+ * Owner:   a decoded frame points into the arena and is valid until that is used again or
+ *          destroyed. The keys of a client request point into the bytes that were decoded, and
+ *          are valid only as long as these are too. A frame to encode borrows everything.
  * Threads: none; one arena a thread.
  */
 #ifndef ORBLOOM_PROTO_CODEC_H
@@ -63,7 +64,7 @@ struct client_request {
     uint32_t attempt;    /* 0 the first time */
     uint32_t timeout_ms; /* from now on; there is no common clock */
     uint32_t slots;      /* bit set of the replica slots a check may ask; 0: all */
-    struct span keys;    /* one after the other */
+    struct span keys;    /* one after the other; decoded: within the frame's bytes */
     const uint32_t *lengths;
     size_t count;
 };
@@ -377,8 +378,9 @@ struct codec_arena;
 MUST_USE enum status codec_arena_create(size_t max_bytes, struct codec_arena **out);
 void codec_arena_destroy(struct codec_arena **arena);
 
-/* Decode one frame; what the arena held before is gone. Texts in the result are never NULL and
- * have no NUL, no control bytes; enums are in range; counts agree with each other. */
+/* Decode one frame; what the arena held before is gone, and `bytes` must outlive `out`. Texts in
+ * the result are never NULL and have no NUL, no control bytes; enums are in range; counts agree
+ * with each other. */
 MUST_USE enum status codec_decode(struct codec_arena *arena, struct span bytes, struct frame *out);
 
 /* Append the encoding of `frame` to `out`. */

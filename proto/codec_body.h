@@ -4,6 +4,7 @@
  *      STATUS_NOMEM, STATUS_TOO_LARGE, STATUS_INVALID.
  * get: validate an unpacked message into frame->body, borrowing from the arena.
  *      STATUS_MALFORMED, STATUS_TOO_LARGE.
+ * read: in place of get, a hot kind from its bytes, borrowing from them and the arena.
  */
 #ifndef ORBLOOM_PROTO_CODEC_BODY_H
 #define ORBLOOM_PROTO_CODEC_BODY_H
@@ -14,6 +15,7 @@ typedef enum status codec_put_fn(const struct frame *frame, struct codec_scratch
                                  ProtobufCMessage **out);
 typedef enum status codec_get_fn(const ProtobufCMessage *message, struct codec_arena *arena,
                                  struct frame *frame);
+typedef enum status codec_read_fn(struct span body, struct codec_arena *arena, struct frame *frame);
 
 codec_put_fn codec_put_client_request;
 codec_put_fn codec_put_client_reply;
@@ -33,7 +35,6 @@ codec_put_fn codec_put_stats_request;
 codec_put_fn codec_put_stats_reply;
 codec_put_fn codec_put_error;
 
-codec_get_fn codec_get_client_request;
 codec_get_fn codec_get_client_reply;
 codec_get_fn codec_get_node_request;
 codec_get_fn codec_get_node_reply;
@@ -50,5 +51,7 @@ codec_get_fn codec_get_info_reply;
 codec_get_fn codec_get_stats_request;
 codec_get_fn codec_get_stats_reply;
 codec_get_fn codec_get_error;
+
+codec_read_fn codec_read_client_request;
 
 #endif

@@ -1,4 +1,4 @@
-/* The client's conversation with a router. */
+/* The client's conversation with a router; requests are read in codec_client_request.c. */
 #include "proto/codec_body.h"
 
 enum status codec_put_client_request(const struct frame *frame, struct codec_scratch *scratch,
@@ -27,51 +27,6 @@ enum status codec_put_client_request(const struct frame *frame, struct codec_scr
     wire->lengths = (uint32_t *)request->lengths;
     *out = &wire->base;
     return codec_put_text(request->filter, &wire->filter);
-}
-
-static enum status check_lengths(const Orbloom__V1__ClientRequest *wire)
-{
-    uint64_t sum = 0;
-    uint32_t longest = 0;
-    size_t i;
-
-    if (wire->n_lengths > CODEC_MAX_KEYS) {
-        return STATUS_TOO_LARGE;
-    }
-    for (i = 0; i < wire->n_lengths; i++) {
-        sum += wire->lengths[i];
-        longest = wire->lengths[i] > longest ? wire->lengths[i] : longest;
-    }
-    if (longest > CODEC_MAX_KEY_BYTES) {
-        return STATUS_TOO_LARGE;
-    }
-    return sum == wire->keys.len ? STATUS_OK : STATUS_MALFORMED;
-}
-
-enum status codec_get_client_request(const ProtobufCMessage *message, struct codec_arena *arena,
-                                     struct frame *frame)
-{
-    const Orbloom__V1__ClientRequest *wire = (const Orbloom__V1__ClientRequest *)message;
-    enum status status = check_lengths(wire);
-
-    if (status != STATUS_OK) {
-        return status;
-    }
-    if (!codec_enum_known((int)wire->operation, OPERATION_ADD)) {
-        return STATUS_MALFORMED;
-    }
-    frame->body.client_request = (struct client_request){
-        .filter_id = wire->filter_id,
-        .operation = (enum operation)wire->operation,
-        .op = {.session = {wire->session_high, wire->session_low}, .sequence = wire->sequence},
-        .attempt = wire->attempt,
-        .timeout_ms = wire->timeout_ms,
-        .slots = wire->slots,
-        .keys = codec_get_span(wire->keys),
-        .lengths = wire->lengths,
-        .count = wire->n_lengths,
-    };
-    return codec_get_text(arena, wire->filter, &frame->body.client_request.filter);
 }
 
 enum status codec_put_client_reply(const struct frame *frame, struct codec_scratch *scratch,

@@ -1,13 +1,17 @@
 #include "proto/codec_wire.h"
 
-enum { WIRE_TYPE_BITS = 3, WIRE_MAX_NUMBER = (1 << 29) - 1 };
+enum {
+    WIRE_TYPE_BITS = 3,
+    WIRE_MAX_NUMBER = (1 << 29) - 1,
+    WIRE_HEAD_BYTES = 5, /* tags and lengths have 32 bits */
+};
 
-static enum status take_varint(struct span *rest, uint64_t *value)
+static enum status take_varint(struct span *rest, size_t max_bytes, uint64_t *value)
 {
     uint64_t result = 0;
     size_t i;
 
-    for (i = 0; i < rest->size && i < CODEC_WIRE_VARINT_BYTES; i++) {
+    for (i = 0; i < rest->size && i < max_bytes; i++) {
         result |= (uint64_t)(rest->data[i] & 0x7f) << (7 * i);
         if (rest->data[i] < 0x80) {
             *rest = span_of(rest->data + i + 1, rest->size - i - 1);
@@ -16,6 +20,11 @@ static enum status take_varint(struct span *rest, uint64_t *value)
         }
     }
     return STATUS_MALFORMED;
+}
+
+enum status codec_wire_take_varint(struct span *rest, uint64_t *value)
+{
+    return take_varint(rest, CODEC_WIRE_VARINT_BYTES, value);
 }
 
 static enum status take_bytes(struct span *rest, uint64_t size, struct span *bytes)
@@ -49,7 +58,7 @@ enum status codec_wire_next(struct span *rest, struct codec_wire_field *field)
     uint64_t tag;
 
     *field = (struct codec_wire_field){0};
-    status = take_varint(rest, &tag);
+    status = take_varint(rest, WIRE_HEAD_BYTES, &tag);
     if (status != STATUS_OK || tag >> WIRE_TYPE_BITS == 0 ||
         tag >> WIRE_TYPE_BITS > WIRE_MAX_NUMBER) {
         return STATUS_MALFORMED;
@@ -58,7 +67,7 @@ enum status codec_wire_next(struct span *rest, struct codec_wire_field *field)
     switch (tag & ((1 << WIRE_TYPE_BITS) - 1)) {
     case WIRE_VARINT:
         field->type = WIRE_VARINT;
-        return take_varint(rest, &field->value);
+        return codec_wire_take_varint(rest, &field->value);
     case WIRE_FIXED64:
         field->type = WIRE_FIXED64;
         return take_fixed(rest, 8, &field->value);
@@ -67,7 +76,7 @@ enum status codec_wire_next(struct span *rest, struct codec_wire_field *field)
         return take_fixed(rest, 4, &field->value);
     case WIRE_BYTES:
         field->type = WIRE_BYTES;
-        status = take_varint(rest, &field->value);
+        status = take_varint(rest, WIRE_HEAD_BYTES, &field->value);
         return status == STATUS_OK ? take_bytes(rest, field->value, &field->bytes) : status;
     default: /* Groups, which proto3 has not, and numbers that are no type. */
         return STATUS_MALFORMED;

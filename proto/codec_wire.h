@@ -2,7 +2,11 @@
  *
  * Envelopes (Frame, SignedDocument) are read by walking their fields: the version of a frame
  * must be readable even when nothing else is, and a document's content must be verified as
- * received before it is decoded. Their content goes through protobuf-c.
+ * received before it is decoded. Client requests are read this way for speed. All other content
+ * goes through protobuf-c.
+ *
+ * What is read and what is refused is as in protobuf-c, stricter where it takes numbers of
+ * fields that no schema can have: 0, and 2^29 and more.
  *
  * Errors:  STATUS_MALFORMED.
  * Owner:   spans point into what is walked.
@@ -26,6 +30,9 @@ struct codec_wire_field {
 
 /* Take the first field off `rest`, which is not empty. */
 MUST_USE enum status codec_wire_next(struct span *rest, struct codec_wire_field *field);
+
+/* Take a varint off the front of `rest`. */
+MUST_USE enum status codec_wire_take_varint(struct span *rest, uint64_t *value);
 
 /* Write and return the bytes used; `out` has room for CODEC_WIRE_VARINT_BYTES. */
 size_t codec_wire_put_varint(uint8_t *out, uint64_t value);

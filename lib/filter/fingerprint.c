@@ -1,12 +1,11 @@
 #include "filter/fingerprint.h"
 
+#include "filter/siphash.h"
+
 #include <assert.h>
 #include <endian.h>
-#include <sodium/crypto_shorthash_siphash24.h>
 #include <string.h>
 #include <xxhash.h>
-
-_Static_assert(HASH_SECRET_BYTES == crypto_shorthash_siphash24_KEYBYTES, "SipHash takes 16 bytes");
 
 const char *hash_kind_name(enum hash_kind kind)
 {
@@ -25,18 +24,6 @@ static uint64_t read_little_endian(const uint8_t *bytes)
 
     memcpy(&value, bytes, sizeof value);
     return le64toh(value);
-}
-
-static void batch_siphash24(const struct hash_secret *secret, const uint8_t *key,
-                            const uint32_t *lengths, size_t count, uint64_t *fingerprints)
-{
-    uint8_t hash[crypto_shorthash_siphash24_BYTES];
-
-    for (size_t i = 0; i < count; i++) {
-        (void)crypto_shorthash_siphash24(hash, key, lengths[i], secret->bytes);
-        fingerprints[i] = read_little_endian(hash);
-        key += lengths[i];
-    }
 }
 
 static void batch_xxh3(const struct hash_secret *secret, const uint8_t *key,
@@ -59,7 +46,7 @@ void fingerprint_batch(enum hash_kind kind, const struct hash_secret *secret, co
 
     switch (kind) {
     case HASH_SIPHASH24:
-        batch_siphash24(secret, blob, lengths, count, fingerprints);
+        siphash_batch(siphash_kernel_best(), secret, blob, lengths, count, fingerprints);
         return;
     case HASH_XXH3:
         batch_xxh3(secret, blob, lengths, count, fingerprints);

@@ -237,7 +237,6 @@ static bool try_frame(struct fuzz *self, const struct bytes *bytes)
     enum status status = codec_decode(self->arena, span_of(copy, bytes->size), &self->frame);
     bool pass = expected(status) && (self->frame.kind == FRAME_NONE) == (status != STATUS_OK);
 
-    free(copy);
     if (pass && status == STATUS_OK) {
         buffer_clear(&self->first);
         buffer_clear(&self->second);
@@ -246,6 +245,7 @@ static bool try_frame(struct fuzz *self, const struct bytes *bytes)
                codec_encode(&self->frame, &self->second) == STATUS_OK &&
                span_equal(buffer_span(&self->first), buffer_span(&self->second));
     }
+    free(copy); /* Not before: a decoded frame borrows from it. */
     return pass;
 }
 
