@@ -54,6 +54,7 @@ BEGIN {
     owner["protobuf-c"] = "^proto/"
     owner["sodium"] = "^lib/(filter|cluster|runtime)/"
     owner["xxhash"] = "^lib/(filter|cluster)/"
+    owner["jansson"] = "^bench/"
     owner["sqlite3"] = "^coordinator/store_sqlite[^\/]*$"
 }
 

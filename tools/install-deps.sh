@@ -11,14 +11,17 @@ set -u
 
 build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev"
-test_packages="libcriterion-dev"
+test_packages="libcriterion-dev libjansson-dev"
+# redis-tools holds the server's binary too; the package redis-server would add a service.
+bench_packages="libjansson-dev redis-tools"
 
 policy=${POLICY_FILE:-/usr/sbin/policy-rc.d}
 policy_is_ours=no
 
 packages_for() {
     case $1 in
-    build | demo | bench) echo "$build_packages" ;;
+    build | demo) echo "$build_packages" ;;
+    bench) echo "$build_packages $bench_packages" ;;
     test) echo "$build_packages $test_packages" ;;
     *)
         echo "usage: tools/install-deps.sh build|test|demo|bench" >&2

@@ -55,6 +55,7 @@ put client/cmd_add.c '#include "runtime/options.h"' '#include "client/orbloom.h"
 put client/playground.c '#include <uv.h>' '#include <signal.h>'
 put client/examples/add.c '#include "orbloom.h"'
 put bench/lines.c '#include "client/orbloom.h"' '#include <time.h>'
+put bench/rows.c '#include <jansson.h>'
 put tests/unit/any.c '#include "node/node.h"' '#include "router/router.h"' '#include <zmq.h>'
 accepts
 
@@ -82,6 +83,7 @@ refuses coordinator/main.c '<uv.h>'
 refuses client/x.c '"lib/runtime/hub.h"'
 refuses client/cmd_x.c '"node/node.h"'
 refuses client/cmd_x.c '<signal.h>'
+refuses client/cmd_x.c '<jansson.h>'
 refuses bench/x.c '"node/node.h"'
 refuses bench/x.c 'HEADER_BY_MACRO'
 accepts
