@@ -304,6 +304,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
+    --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
 
 test: ## Install what is missing, build all variants, run every suite
@@ -327,12 +328,12 @@ $(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench) $(LI
 	$(link)
 $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 
-bench: ## Install what is missing, build and run the benchmarks
+bench: ## Measure all in one run, beside Redis: build/bench-report/ (BENCH=quick, ROUNDS=5)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release bench-run
 bench-programs: all $(BENCHES)
 bench-run: bench-programs
-	@bench/run.sh $(REL)
+	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) bench/run.sh $(REL)
 
 demo: ## Install what is missing, build, and show a whole cluster at work
 	@tools/install-deps.sh demo
