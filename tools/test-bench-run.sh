@@ -27,7 +27,8 @@ fake build/bench/kernel \
     'echo "{\"target\": \"kernel\", \"method\": \"line\", \"op\": \"check\", \"z\": 1, \"batch\": 1024, \"in_flight\": 1, \"size\": 1000000, \"keys_per_s\": 5e7}"'
 fake path/redis-server '[ "$1" != --version ] || { echo "Redis server v=7.0.0 sha=0"; exit; }' \
     'echo "$*" >"$FAKE/redis-words"; echo $$ >"$FAKE/redis-pid"; exec sleep 60'
-fake path/redis-cli '[ "${!#}" != ping ] || { [ -s "$FAKE/redis-pid" ] && echo PONG; }'
+fake path/redis-cli '[ "${!#}" != ping ] || { [ -s "$FAKE/redis-pid" ] && echo PONG; }' \
+    '[ "${3-}" != copy ] || { echo "$4 $5" >>"$FAKE/copies"; echo 1; }'
 fake build/bin/orbloom 'mode=$(cat "$FAKE/mode")' \
     'if [ "$1" = playground ]; then' \
     '    [ "$mode" != no_cluster ] || exit 1' \
@@ -147,6 +148,8 @@ grep -v ',fill,' "$dir/calls" >"$dir/got"
 for _ in 1 2 3; do expected_rows; done >"$dir/wanted"
 cmp -s "$dir/got" "$dir/wanted" || complain "rows were not measured in turn:
 $(diff "$dir/wanted" "$dir/got" | head -n 20)"
+[ "$(sort -u "$dir/copies" | tr '\n' ' ')" = "check-bits-1000000 add-bits-1000000 check-bits-100000000 \
+add-bits-100000000 check-bits-5000000 add-bits-5000000 " ] || complain "bitmaps copied: $(cat "$dir/copies")"
 says "| 1000 | 64 | 2.00 M (1.00 M..3.00 M) | 2.00 M (1.00 M..3.00 M) | 2.00 M (1.00 M..3.00 M) | 1.00 x | 1.00 x |"
 says "not run: a set of this size takes about 10 GB"
 says "not run: too few keys to time adds"
