@@ -32,9 +32,11 @@ endif
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis
 BARE_GOALS := test demo bench deps clean help layers format format-check
 TEST_GOALS := check unit property integration coverage test-programs test-run
+REPORT_GOALS := $(TEST_GOALS) bench-programs bench-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
-NEEDED     := $(LIBRARIES) $(if $(filter $(TEST_GOALS),$(MAKECMDGOALS)),criterion)
+NEEDED     := $(LIBRARIES) $(if $(filter $(TEST_GOALS),$(MAKECMDGOALS)),criterion) \
+    $(if $(filter $(REPORT_GOALS),$(MAKECMDGOALS)),jansson)
 MISSING    := $(shell for lib in $(NEEDED); do pkg-config --exists $$lib 2>/dev/null || echo $$lib; done)
 ifneq ($(MISSING),)
 ifeq ($(filter deps,$(MAKECMDGOALS)),)
@@ -66,7 +68,7 @@ ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
 # Sources by layer. In a program's directory main.c, shell_*.c and store_sqlite*.c are the shell,
 # everything else is the pure core. client/ is the library plus the command: main.c, cmd_*.c
-# and playground*.c.
+# and playground*.c. In bench/ two files are programs, everything else is what they share.
 
 SRC_base    := $(wildcard lib/base/*.c)
 SRC_filter  := $(wildcard lib/filter/*.c)
@@ -86,11 +88,12 @@ SRC_client_core  := $(filter-out client/main.c $(SRC_client_cmd) $(SRC_client_sh
 SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
-SRC_bench   := $(wildcard bench/*.c)
+BENCH_MAINS := bench/kernel.c bench/report.c
+SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_runtime) $(SRC_proto) \
     $(wildcard $(addsuffix /*.c,$(DAEMONS) client)) $(SRC_support) $(SRC_sim) $(SRC_tests) \
-    $(SRC_bench) $(SRC_example)
+    $(SRC_bench) $(BENCH_MAINS) $(SRC_example)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -139,7 +142,7 @@ FORCE:
 # Archives, one a layer. `q` keeps members that share a file name.
 
 LAYERS := base filter cluster runtime proto client_core client_cmd \
-    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support
+    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
 define archive
@@ -169,7 +172,8 @@ endef
 
 PURE_LIBS   = $(call libs,libprotobuf-c libsodium libxxhash)
 DAEMON_LIBS = $(call libs,libzmq libconfig libuv libprotobuf-c libsodium libxxhash)
-TEST_LIBS   = $(call libs,criterion $(LIBRARIES))
+TEST_LIBS   = $(call libs,criterion $(LIBRARIES) jansson)
+BENCH_LIBS  = $(DAEMON_LIBS) $(call libs,jansson)
 
 PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orbloom-$(d))) \
     $(if $(wildcard client/main.c),$(BUILD)/bin/orbloom)
@@ -206,7 +210,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,support client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core)) \
+TEST_ARCHIVES := $(call archives,support bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core)) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
@@ -302,6 +306,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
+    --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
 
 test: ## Install what is missing, build all variants, run every suite
@@ -309,7 +314,7 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE))
+	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
 test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(FUZZ)
@@ -320,17 +325,17 @@ test-asan-run: test-variant
 
 # Benchmarks and the demonstration.
 
-BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(SRC_bench))
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(LIBORBLOOM) | $(PROGRAMS)
+BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench) $(LIBORBLOOM)
 	$(link)
-$(BENCHES): LINK_LIBS = $(DAEMON_LIBS)
+$(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 
-bench: ## Install what is missing, build and run the benchmarks
+bench: ## Measure all in one run, beside Redis: build/bench-report/ (BENCH=quick, ROUNDS=5)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release bench-run
 bench-programs: all $(BENCHES)
 bench-run: bench-programs
-	@bench/run.sh $(REL)
+	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) bench/run.sh $(REL)
 
 demo: ## Install what is missing, build, and show a whole cluster at work
 	@tools/install-deps.sh demo

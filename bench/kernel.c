@@ -1,396 +1,215 @@
-/* The line kernel beside what bounds it and what it replaces, in interleaved rounds, since
- * memory is shared with other tenants and only the same minute compares:
- *   limit    one random line a key, fetched as the kernel does, one word of it read
- *   classic  k = 7 double-hashed bits in one array of the same size, key by key, stopping
- *            at the first clear bit
- *   kernel   lines_check and lines_add in batches, z = 1 and z = 2
- * Half of the keys looked up are present. Then bits a key, and rates measured at capacity.
+/* The line kernel beside what bounds it and what it replaces, in interleaved rounds over all
+ * sizes, since memory is shared with other tenants and only the same minute compares:
+ *   limit    one random line a key
+ *   classic  k = 7 double-hashed bits in one array of the same size
+ *   line     lines_check and lines_add in batches, z = 1 and z = 2
+ * Then, with --rates, bits a key and rates measured at capacity in the first size.
+ * --json prints a line for each row and round, as bench/rows.h reads them, and no table.
  */
-#include "base/heap.h"
 #include "base/number.h"
-#include "filter/lines.h"
-#include "filter/sizing.h"
+#include "bench/kernel_array.h"
+#include "bench/median.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { BATCH = 1024, QUERIES = 1 << 22, DISTANCE = 64, SHARD_BITS = 2, SHARDS = 4 };
-enum { CLASSIC_HASHES = 7, ROUNDS_MAX = 99 };
+enum { ROUNDS_MAX = 99, SIZES_MAX = 8, KINDS = 7 };
 
-/* Filters, of which one at a time uses the array, and the classic filter beside them. */
-struct bench {
-    uint64_t lines; /* Per shard. */
-    uint64_t size_bytes;
-    uint8_t *array;
-    uint8_t *classic;
-    uint8_t *shards[SHARDS];
-    uint64_t *queries;   /* Every second one present. */
-    uint64_t *newcomers; /* All absent, other ones in each round. */
-    uint64_t *present;
-    uint64_t next_key;
+struct settings {
+    uint64_t sizes[SIZES_MAX];
+    size_t nsizes;
+    uint64_t rounds;
+    bool json;
+    bool rates;
 };
 
-struct row {
+static const struct {
     const char *name;
-    double rates[ROUNDS_MAX]; /* Keys a second. */
+    const char *method;
+    const char *op;
+    uint32_t z;
+} kinds[KINDS] = {
+    {"one random line (the limit)", "limit", "check", 1},
+    {"... prefetched to L1, not L2", "limit-l1", "check", 1},
+    {"lookups", "line", "check", 1},
+    {"classic k=7 lookups", "classic", "check", 1},
+    {"adds", "line", "add", 1},
+    {"lookups, z=2", "line", "check", 2},
+    {"adds, z=2", "line", "add", 2},
 };
 
-enum row_id {
-    ROW_LIMIT,
-    ROW_LIMIT_L1,
-    ROW_CLASSIC,
-    ROW_CHECK,
-    ROW_ADD,
-    ROW_CHECK_2,
-    ROW_ADD_2,
-    NROWS
-};
+enum { KIND_LIMIT = 0, KIND_CLASSIC = 3 };
 
-/* A bijection: key n is the number n, so keys of other numbers are absent. */
-static uint64_t fingerprint_of(uint64_t n)
-{
-    uint64_t value = (n + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-    value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
-    return value ^ value >> 31;
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static struct lines_view view_of(struct bench *bench, uint32_t z)
-{
-    return (struct lines_view){
-        .geometry = {.seed = 1, .lines = bench->lines, .z = z, .shard_bits = SHARD_BITS},
-        .shards = bench->shards};
-}
-
-/* The most keys that a plan of this size would take: 0.9 of the asked rate. */
-static uint64_t capacity_of(const struct bench *bench, double rate, uint32_t z)
-{
-    uint64_t low = 0;
-    uint64_t high = bench->size_bytes * 8;
-
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (sizing_rate(middle, bench->lines * SHARDS, z) <= 0.9 * rate) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static void fill(struct bench *bench, uint32_t z, uint64_t nkeys)
-{
-    struct lines_view view = view_of(bench, z);
-    uint64_t fingerprints[BATCH];
-    uint64_t present[BATCH / 64];
-
-    memset(bench->array, 0, bench->size_bytes);
-    for (uint64_t done = 0; done < nkeys; done += BATCH) {
-        size_t count = nkeys - done < BATCH ? (size_t)(nkeys - done) : BATCH;
-
-        for (size_t i = 0; i < count; i++) {
-            fingerprints[i] = fingerprint_of(done + i);
-        }
-        lines_add(&view, fingerprints, count, present);
-    }
-    bench->next_key = nkeys;
-}
-
-static double measure_rate(struct bench *bench, uint32_t z, uint64_t nprobes)
-{
-    struct lines_view view = view_of(bench, z);
-    uint64_t fingerprints[BATCH];
-    uint64_t present[BATCH / 64];
-    uint64_t hits = 0;
-
-    nprobes = nprobes / BATCH * BATCH;
-    for (uint64_t done = 0; done < nprobes; done += BATCH) {
-        for (size_t i = 0; i < BATCH; i++) {
-            fingerprints[i] = fingerprint_of(bench->next_key + done + i);
-        }
-        lines_check(&view, fingerprints, BATCH, present);
-        for (size_t i = 0; i < BATCH / 64; i++) {
-            hits += (uint64_t)__builtin_popcountll(present[i]);
-        }
-    }
-    return (double)hits / (double)nprobes;
-}
-
-/* Members at random places of the order of adding, each with an absent neighbour. */
-static void prepare_queries(struct bench *bench)
-{
-    for (uint64_t i = 0; i < QUERIES; i++) {
-        uint64_t random = fingerprint_of(~i);
-        uint64_t member = random % bench->next_key;
-
-        bench->queries[i] = fingerprint_of(random >> 63 ? member : member + (UINT64_C(1) << 40));
-    }
-}
-
-static void prepare_newcomers(struct bench *bench)
-{
-    for (uint64_t i = 0; i < QUERIES; i++) {
-        bench->newcomers[i] = fingerprint_of(bench->next_key++);
-    }
-}
-
-/* What the machine can do: no bits are derived, one word of the line is read. The hint is
- * the compiler's constant: 2 fetches into the second-level cache, 3 into the first. */
-__attribute__((always_inline)) static inline double run_limit(struct bench *bench, const int hint)
-{
-    struct lines_view view = view_of(bench, 1);
-    const uint8_t *ring[DISTANCE] = {NULL};
-    volatile uint64_t sink;
-    uint64_t gathered = 0;
-    double start = now_s();
-
-    for (size_t i = 0; i < QUERIES + DISTANCE; i++) {
-        const uint8_t **place = &ring[i % DISTANCE];
-        uint64_t word;
-
-        if (i >= DISTANCE) {
-            memcpy(&word, *place, sizeof word);
-            gathered |= word;
-        }
-        if (i < QUERIES) {
-            uint64_t fingerprint = bench->queries[i];
-
-            *place = view.shards[lines_shard_index(SHARD_BITS, fingerprint)] +
-                     lines_line_index(&view.geometry, fingerprint) * LINE_BYTES;
-            if (hint == 2) {
-                __builtin_prefetch(*place, 0, 2);
-            } else {
-                __builtin_prefetch(*place, 0, 3);
-            }
-        }
-    }
-    sink = gathered;
-    (void)sink;
-    return QUERIES / (now_s() - start);
-}
-
-/* Kirsch and Mitzenmacher: two hashes make k. */
-static uint64_t classic_bit(const struct bench *bench, uint64_t hash)
-{
-    __extension__ typedef unsigned __int128 uint128;
-
-    return (uint64_t)(((uint128)hash * (bench->size_bytes * 8)) >> 64);
-}
-
-static void classic_fill(struct bench *bench, uint64_t nkeys)
-{
-    memset(bench->classic, 0, bench->size_bytes);
-    for (uint64_t n = 0; n < nkeys; n++) {
-        uint64_t hash = fingerprint_of(n);
-        uint64_t step = fingerprint_of(hash) | 1;
-
-        for (uint64_t i = 0; i < CLASSIC_HASHES; i++, hash += step) {
-            uint64_t bit = classic_bit(bench, hash);
-
-            bench->classic[bit / 8] |= (uint8_t)(1u << bit % 8);
-        }
-    }
-}
-
-static double run_classic(struct bench *bench)
-{
-    double start = now_s();
-
-    for (size_t n = 0; n < QUERIES; n++) {
-        uint64_t hash = bench->queries[n];
-        uint64_t step = fingerprint_of(hash) | 1;
-        uint64_t all = 1;
-
-        for (uint64_t i = 0; i < CLASSIC_HASHES && all; i++, hash += step) {
-            uint64_t bit = classic_bit(bench, hash);
-
-            all = bench->classic[bit / 8] >> bit % 8 & 1;
-        }
-        bench->present[n / 64] |= all << n % 64;
-    }
-    return QUERIES / (now_s() - start);
-}
-
-static double run_check(struct bench *bench, uint32_t z)
-{
-    struct lines_view view = view_of(bench, z);
-    double start = now_s();
-
-    for (size_t n = 0; n < QUERIES; n += BATCH) {
-        lines_check(&view, bench->queries + n, BATCH, bench->present + n / 64);
-    }
-    return QUERIES / (now_s() - start);
-}
-
-static double run_add(struct bench *bench, uint32_t z)
-{
-    struct lines_view view = view_of(bench, z);
-    double start;
-
-    prepare_newcomers(bench);
-    start = now_s();
-    for (size_t n = 0; n < QUERIES; n += BATCH) {
-        lines_add(&view, bench->newcomers + n, BATCH, bench->present + n / 64);
-    }
-    return QUERIES / (now_s() - start);
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, unsigned count)
-{
-    qsort(values, count, sizeof *values, compare);
-    return values[count / 2];
-}
+static double rates[SIZES_MAX][KINDS][ROUNDS_MAX]; /* Keys a second. */
 
 /* z = 2 lookups run over lines that were filled for z = 1: to speed it is all the same,
  * as no branch looks at a bit. */
-static void run_rounds(struct bench *bench, unsigned nrounds)
+static double run_kind(struct kernel_array *array, size_t kind)
 {
-    static struct row rows[NROWS] = {{.name = "one random line (the limit)"},
-                                     {.name = "... prefetched to L1, not L2"},
-                                     {.name = "classic k=7 lookups"},
-                                     {.name = "lookups"},
-                                     {.name = "adds"},
-                                     {.name = "lookups, z=2"},
-                                     {.name = "adds, z=2"}};
-    double limit;
-    double classic;
-
-    for (unsigned round = 0; round < nrounds; round++) {
-        rows[ROW_LIMIT].rates[round] = run_limit(bench, 2);
-        rows[ROW_LIMIT_L1].rates[round] = run_limit(bench, 3);
-        rows[ROW_CHECK].rates[round] = run_check(bench, 1);
-        rows[ROW_CLASSIC].rates[round] = run_classic(bench);
-        rows[ROW_ADD].rates[round] = run_add(bench, 1);
-        rows[ROW_CHECK_2].rates[round] = run_check(bench, 2);
-        rows[ROW_ADD_2].rates[round] = run_add(bench, 2);
+    switch (kind) {
+    case KIND_LIMIT:
+        return kernel_run_limit(array, 2);
+    case KIND_LIMIT + 1:
+        return kernel_run_limit(array, 3);
+    case KIND_CLASSIC:
+        return kernel_run_classic(array);
+    default:
+        return strcmp(kinds[kind].op, "add") == 0 ? kernel_run_add(array, kinds[kind].z)
+                                                  : kernel_run_check(array, kinds[kind].z);
     }
-    limit = median(rows[ROW_LIMIT].rates, nrounds);
-    classic = median(rows[ROW_CLASSIC].rates, nrounds);
-    printf("%-30s %9s %9s %9s\n", "", "M keys/s", "of limit", "x classic");
-    for (unsigned i = 0; i < NROWS; i++) {
-        double rate = median(rows[i].rates, nrounds);
+}
 
-        printf("%-30s %9.1f %7.0f %% %9.2f\n", rows[i].name, rate / 1e6, 100 * rate / limit,
+static void print_json(const struct kernel_array *array, size_t kind, uint64_t round, double rate)
+{
+    printf("{\"round\": %" PRIu64 ", \"target\": \"kernel\", \"method\": \"%s\", \"op\": \"%s\", "
+           "\"z\": %" PRIu32 ", \"batch\": %d, \"in_flight\": 1, \"size\": %" PRIu64
+           ", \"keys\": %d, \"keys_per_s\": %.9g}\n",
+           round, kinds[kind].method, kinds[kind].op, kinds[kind].z, KERNEL_BATCH,
+           array->asked_bytes, KERNEL_QUERIES, rate);
+    (void)fflush(stdout);
+}
+
+static void run_rounds(struct kernel_array *arrays, const struct settings *settings)
+{
+    for (uint64_t round = 0; round < settings->rounds; round++) {
+        for (size_t s = 0; s < settings->nsizes; s++) {
+            for (size_t kind = 0; kind < KINDS; kind++) {
+                double rate = run_kind(&arrays[s], kind);
+
+                rates[s][kind][round] = rate;
+                if (settings->json) {
+                    print_json(&arrays[s], kind, round + 1, rate);
+                }
+            }
+        }
+    }
+}
+
+static void print_table(const struct kernel_array *array, double values[KINDS][ROUNDS_MAX],
+                        uint64_t nrounds)
+{
+    double limit = spread_of(values[KIND_LIMIT], nrounds).median;
+    double classic = spread_of(values[KIND_CLASSIC], nrounds).median;
+
+    printf("%s, %" PRIu64 " bytes, %" PRIu64 " keys, batch %d, median of %" PRIu64 "\n\n",
+           lines_implementation_name(), array->size_bytes, array->nkeys, KERNEL_BATCH, nrounds);
+    printf("%-30s %9s %9s %9s\n", "", "M keys/s", "of limit", "x classic");
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        double rate = spread_of(values[kind], nrounds).median;
+
+        printf("%-30s %9.1f %7.0f %% %9.2f\n", kinds[kind].name, rate / 1e6, 100 * rate / limit,
                rate / classic);
     }
+    printf("\n");
 }
 
-static void print_rates(struct bench *bench)
+static enum status print_rates(struct kernel_array *array, bool json)
 {
-    static const struct {
-        double rate;
-        uint32_t z;
-    } cases[] = {{0.01, 1}, {0.001, 1}, {0.001, 2}, {0.0001, 2}};
+    if (!json) {
+        printf("%-8s %3s %12s %11s %11s %11s\n", "asked", "z", "bits a key", "classic", "model",
+               "measured");
+    }
+    for (unsigned i = 0; i < KERNEL_ERROR_RATES; i++) {
+        struct kernel_error_rate rate;
+        enum status status = kernel_error_rate(array, i, &rate);
 
-    printf("\n%-8s %3s %12s %11s %11s %11s\n", "asked", "z", "bits a key", "classic", "model",
-           "measured");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double rate = cases[i].rate;
-        uint64_t nkeys = capacity_of(bench, rate, cases[i].z);
-        double nprobes = 5500 / rate > 1e7 ? 5500 / rate : 1e7;
-        struct sizing_classic classic = {0};
-
-        if (sizing_classic_make(nkeys, rate, &classic) != STATUS_OK) {
-            continue;
+        if (status != STATUS_OK) {
+            return status;
         }
-        fill(bench, cases[i].z, nkeys);
-        printf("%6g %% %3u %12.2f %11.2f %9.5f %% %9.5f %%\n", rate * 100, cases[i].z,
-               (double)bench->size_bytes * 8 / (double)nkeys, classic.bits_per_key,
-               100 * sizing_rate(nkeys, bench->lines * SHARDS, cases[i].z),
-               100 * measure_rate(bench, cases[i].z, (uint64_t)nprobes));
-    }
-}
-
-static void bench_fini(struct bench *bench)
-{
-    heap_pages_free(bench->array, bench->size_bytes);
-    heap_pages_free(bench->classic, bench->size_bytes);
-    heap_free(bench->queries);
-    heap_free(bench->newcomers);
-    heap_free(bench->present);
-}
-
-static enum status bench_init(struct bench *bench, uint64_t size_bytes)
-{
-    uint64_t pages = size_bytes / LINES_PAGE_BYTES / SHARDS;
-
-    memset(bench, 0, sizeof *bench);
-    bench->lines = (pages > 0 ? pages : 1) * LINES_PER_PAGE;
-    bench->size_bytes = bench->lines * LINE_BYTES * SHARDS;
-    bench->array = heap_pages_alloc(bench->size_bytes, true);
-    bench->classic = heap_pages_alloc(bench->size_bytes, true);
-    bench->queries = heap_alloc(QUERIES, sizeof *bench->queries);
-    bench->newcomers = heap_alloc(QUERIES, sizeof *bench->newcomers);
-    bench->present = heap_zalloc(QUERIES / 64, sizeof *bench->present);
-    if (bench->array == NULL || bench->classic == NULL || bench->queries == NULL ||
-        bench->newcomers == NULL || bench->present == NULL) {
-        bench_fini(bench);
-        return STATUS_NOMEM;
-    }
-    for (uint64_t i = 0; i < SHARDS; i++) {
-        bench->shards[i] = bench->array + i * bench->lines * LINE_BYTES;
+        if (json) {
+            printf("{\"round\": 1, \"target\": \"kernel\", \"op\": \"rate\", \"size\": %" PRIu64
+                   ", \"z\": %" PRIu32 ", \"asked_rate\": %.9g, \"bits_per_key\": %.9g, "
+                   "\"classic_bits_per_key\": %.9g, \"model_rate\": %.9g, "
+                   "\"measured_rate\": %.9g}\n",
+                   array->asked_bytes, rate.z, rate.asked, rate.bits_per_key,
+                   rate.classic_bits_per_key, rate.model, rate.measured);
+        } else {
+            printf("%6g %% %3" PRIu32 " %12.2f %11.2f %9.5f %% %9.5f %%\n", rate.asked * 100,
+                   rate.z, rate.bits_per_key, rate.classic_bits_per_key, 100 * rate.model,
+                   100 * rate.measured);
+        }
     }
     return STATUS_OK;
 }
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: kernel [--size-bytes 120M] [--rounds 5 (1 .. %d)]\n", ROUNDS_MAX);
+    (void)fprintf(stderr,
+                  "usage: kernel [--size-bytes 120M[,1M...] (1 .. %d sizes)] "
+                  "[--rounds 5 (1 .. %d)] [--rates] [--json]\n",
+                  SIZES_MAX, ROUNDS_MAX);
     return 2;
+}
+
+/* "120M,1M" */
+static bool parse_sizes(char *text, struct settings *settings)
+{
+    settings->nsizes = 0;
+    for (char *word = strtok(text, ","); word != NULL; word = strtok(NULL, ",")) {
+        if (settings->nsizes == SIZES_MAX ||
+            number_parse_count(word, &settings->sizes[settings->nsizes]) != STATUS_OK ||
+            settings->sizes[settings->nsizes] < 1) {
+            return false;
+        }
+        settings->nsizes++;
+    }
+    return settings->nsizes > 0;
+}
+
+static bool parse(int argc, char **argv, struct settings *settings)
+{
+    for (int i = 1; i < argc; i++) {
+        bool has_value = i + 1 < argc;
+        bool good = true;
+
+        if (strcmp(argv[i], "--json") == 0) {
+            settings->json = true;
+        } else if (strcmp(argv[i], "--rates") == 0) {
+            settings->rates = true;
+        } else if (strcmp(argv[i], "--size-bytes") == 0 && has_value) {
+            good = parse_sizes(argv[++i], settings);
+        } else if (strcmp(argv[i], "--rounds") == 0 && has_value) {
+            good = number_parse_count(argv[++i], &settings->rounds) == STATUS_OK;
+        } else {
+            good = false;
+        }
+        if (!good) {
+            return false;
+        }
+    }
+    return settings->rounds >= 1 && settings->rounds <= ROUNDS_MAX;
 }
 
 int main(int argc, char **argv)
 {
-    struct bench bench;
-    uint64_t size_bytes = 120000000;
-    uint64_t nrounds = 5;
-    uint64_t nkeys;
+    struct settings settings = {.sizes = {120000000}, .nsizes = 1, .rounds = 5};
+    struct kernel_array arrays[SIZES_MAX] = {0};
+    enum status status = STATUS_OK;
 
-    for (int i = 1; i < argc; i += 2) {
-        uint64_t *value = strcmp(argv[i], "--size-bytes") == 0 ? &size_bytes
-                          : strcmp(argv[i], "--rounds") == 0   ? &nrounds
-                                                               : NULL;
-
-        if (value == NULL || i + 1 == argc || number_parse_count(argv[i + 1], value) != STATUS_OK) {
-            return usage();
-        }
-    }
-    if (nrounds < 1 || nrounds > ROUNDS_MAX || size_bytes < 1) {
+    if (!parse(argc, argv, &settings)) {
         return usage();
     }
-    if (bench_init(&bench, size_bytes) != STATUS_OK) {
-        fprintf(stderr, "kernel: no memory for two arrays of %lu bytes\n", size_bytes);
-        return 1;
+    for (size_t s = 0; s < settings.nsizes && status == STATUS_OK; s++) {
+        status = kernel_array_init(&arrays[s], settings.sizes[s]);
     }
-    nkeys = capacity_of(&bench, 0.01, 1);
-    printf("%s, %lu bytes, %lu keys, batch %d, median of %lu\n\n", lines_implementation_name(),
-           bench.size_bytes, nkeys, BATCH, nrounds);
-    fill(&bench, 1, nkeys);
-    classic_fill(&bench, nkeys);
-    prepare_queries(&bench);
-    run_rounds(&bench, (unsigned)nrounds);
-    print_rates(&bench);
-    bench_fini(&bench);
-    return 0;
+    if (status == STATUS_OK) {
+        run_rounds(arrays, &settings);
+        for (size_t s = 0; s < settings.nsizes && !settings.json; s++) {
+            print_table(&arrays[s], rates[s], settings.rounds);
+        }
+        if (settings.rates) {
+            status = print_rates(&arrays[0], settings.json);
+        }
+    }
+    for (size_t s = 0; s < settings.nsizes; s++) {
+        kernel_array_fini(&arrays[s]);
+    }
+    if (status != STATUS_OK) {
+        (void)fprintf(stderr, "kernel: %s; two arrays of each size must fit into memory\n",
+                      status_meaning(status));
+    }
+    return status == STATUS_OK ? 0 : 1;
 }

@@ -56,6 +56,7 @@ BEGIN {
     owner["sodium"] = "^lib/(filter|cluster|runtime)/"
     owner["xxhash"] = "^lib/(filter|cluster)/"
     owner["hiredis"] = "^client/cmd_bench_re(dis|ply)"
+    owner["jansson"] = "^bench/"
     owner["sqlite3"] = "^(coordinator/store_sqlite|client/examples/)[^\/]*$"
 }
 

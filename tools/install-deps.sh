@@ -12,8 +12,9 @@ set -u
 build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev
     libhiredis-dev"
-test_packages="libcriterion-dev redis-server"
-bench_packages="redis-server"
+# redis-tools holds the server's binary too; the package redis-server would add a service.
+test_packages="libcriterion-dev libjansson-dev redis-tools"
+bench_packages="libjansson-dev redis-tools"
 
 policy=${POLICY_FILE:-/usr/sbin/policy-rc.d}
 policy_is_ours=no

@@ -56,6 +56,7 @@ put client/cmd_bench_redis.c '#include <hiredis/hiredis.h>'
 put client/playground.c '#include <uv.h>' '#include <signal.h>'
 put client/examples/add.c '#include "orbloom.h"' '#include <sqlite3.h>' '#include <stdio.h>'
 put bench/lines.c '#include "client/orbloom.h"' '#include <time.h>'
+put bench/rows.c '#include <jansson.h>'
 put tests/unit/any.c '#include "node/node.h"' '#include "router/router.h"' '#include <zmq.h>'
 accepts
 
@@ -89,6 +90,7 @@ refuses client/cmd_x.c '<sqlite3.h>'
 refuses client/examples/x.c '"base/heap.h"'
 refuses client/examples/x.c '"client/session.h"'
 refuses client/examples/x.c '<zmq.h>'
+refuses client/cmd_x.c '<jansson.h>'
 refuses bench/x.c '"node/node.h"'
 refuses bench/x.c 'HEADER_BY_MACRO'
 accepts

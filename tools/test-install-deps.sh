@@ -67,8 +67,8 @@ no_policy() {
 }
 
 expect 2 1000
-shows output "Missing packages: gcc .* libcriterion-dev"
-shows output "apt-get install --no-install-recommends -y gcc .* libcriterion-dev"
+shows output "Missing packages: gcc .* libcriterion-dev libjansson-dev"
+shows output "apt-get install --no-install-recommends -y gcc .* libcriterion-dev libjansson-dev"
 lacks calls "install"
 
 expect 1 0 broken
@@ -79,7 +79,7 @@ touch "$dir/installed/gcc" "$dir/installed/make"
 expect 0 1000 sudoer
 shows output "Missing packages: pkg-config"
 lacks calls " gcc "
-shows calls "^noninteractive .* install --no-install-recommends pkg-config .* libcriterion-dev"
+shows calls "^noninteractive .* install --no-install-recommends pkg-config .* libcriterion-dev libjansson-dev"
 shows calls "^policy$"
 shows calls "^sudo$"
 no_policy
@@ -99,14 +99,14 @@ for goal in build demo bench test; do
     expect 2 1000
     shows output "libhiredis-dev"
 done
-shows output "redis-server"
+shows output "redis-tools"
 goal=bench
 expect 2 1000
-shows output "redis-server"
+shows output "redis-tools"
 lacks output "libcriterion-dev"
 goal=build
 expect 2 1000
-lacks output "redis-server"
+lacks output "redis-tools"
 
 [ "$wrong" -eq 0 ] && echo "what is missing is named, installed, and nothing is left behind"
 exit "$wrong"

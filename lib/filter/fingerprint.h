@@ -4,8 +4,8 @@
  * positive of about 2^-64 a pair. Both kinds are seeded by the filter's secret, so that
  * fingerprints differ from filter to filter. Only HASH_SIPHASH24 promises that whoever
  * chooses keys can't make them collide; XXH3 is no cryptographic function, seeded or not,
- * and so for trusted keys. Batches of SIPHASH24 are hashed
- * several keys at once where the machine can, to the same numbers.
+ * and so for trusted keys. Batches of SIPHASH24 are hashed several keys at once where the
+ * machine can, to the same numbers.
  *
  * Shape:   key i is the lengths[i] bytes of `blob` after keys 0 .. i-1; any byte values.
  *          The lengths must add up to no more than the size of `blob`: the caller checks.

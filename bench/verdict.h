@@ -1,0 +1,41 @@
+/* verdict.h - the figures to reach, and whether this run reached them.
+ *
+ * Each compares one median with another one of the same run, or with a fixed value. A figure
+ * that this run did not measure is neither met nor missed. Nothing here fails a run: the
+ * speed of a machine is no defect.
+ *
+ * Errors:  none.
+ * Threads: any.
+ */
+#ifndef ORBLOOM_BENCH_VERDICT_H
+#define ORBLOOM_BENCH_VERDICT_H
+
+#include "bench/cells.h"
+#include "bench/show.h"
+
+enum { VERDICT_REFERENCE_BYTES = SHOW_BYTES + 40 };
+
+enum verdict_outcome { VERDICT_MET, VERDICT_NOT_MET, VERDICT_NOT_MEASURED };
+
+struct verdict {
+    const char *claim;
+    char reference[VERDICT_REFERENCE_BYTES]; /* What it is compared with, and that value. */
+    char measured[SHOW_BYTES];
+    double ratio;  /* measured / reference; NAN when not measured. */
+    double bound;  /* The ratio to reach. */
+    bool at_least; /* else: at most */
+    enum verdict_outcome outcome;
+};
+
+/* The filter's size and the requests in flight that the figures are about. */
+enum { VERDICT_SIZE = 5000000, VERDICT_IN_FLIGHT = 64 };
+
+size_t verdict_count(void);
+
+/* `index` below verdict_count(). */
+struct verdict verdict_of(size_t index, const struct cells *cells);
+
+/* "met", "not met", "not measured". */
+const char *verdict_word(enum verdict_outcome outcome);
+
+#endif
