@@ -12,8 +12,8 @@
  *
  * Promise: a key whose add was answered is never reported ORBLOOM_ABSENT. ORBLOOM_UNKNOWN
  *          means "not sure" and never "absent"; for an add it means "not acknowledged".
- * Keys:    1 byte to 65,536 bytes each, any values. A batch holds up to 65,536 keys and
- *          about 8 MB.
+ * Keys:    1 to ORBLOOM_MAX_KEY_BYTES bytes each, any values. A batch holds up to
+ *          ORBLOOM_MAX_BATCH_KEYS keys, and ORBLOOM_MAX_BATCH_BYTES bytes of them.
  * Errors:  functions return a code of enum orbloom_code; orbloom_error() has the cause and
  *          the remedy. Connecting succeeds without a cluster: what is asked then ends in
  *          ORBLOOM_DEADLINE, and a cluster that comes back is used again by itself.
@@ -32,6 +32,10 @@ extern "C" {
 #endif
 
 #define ORBLOOM_VERSION "0.1.0"
+
+#define ORBLOOM_MAX_KEY_BYTES   65536
+#define ORBLOOM_MAX_BATCH_KEYS  65536
+#define ORBLOOM_MAX_BATCH_BYTES 8000000
 
 /* Codes, as on the wire: numbers are never reused. */
 enum orbloom_code {
@@ -106,8 +110,9 @@ struct orbloom_keys {
     size_t count;
 };
 
-/* Add a batch. answers[i] is an enum orbloom_answer about key i, also after an error: then
- * the keys left ORBLOOM_UNKNOWN are not acknowledged, and adding them again is safe. */
+/* Add a batch; of no keys is fine and asks nobody. answers[i] is an enum orbloom_answer about key
+ * i, also after an error: then the keys left ORBLOOM_UNKNOWN are not acknowledged, and adding them
+ * again is safe. */
 int orbloom_add(struct orbloom *handle, const char *filter, const struct orbloom_keys *keys,
                 uint8_t *answers);
 

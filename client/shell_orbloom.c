@@ -14,6 +14,8 @@ SAME(ORBLOOM_DEADLINE, STATUS_DEADLINE);
 SAME(ORBLOOM_INTERNAL, STATUS_INTERNAL);
 SAME(ORBLOOM_CHECK, OPERATION_CHECK);
 SAME(ORBLOOM_ADD, OPERATION_ADD);
+SAME(ORBLOOM_MAX_KEY_BYTES, CODEC_MAX_KEY_BYTES);
+SAME(ORBLOOM_MAX_BATCH_KEYS, CODEC_MAX_KEYS);
 
 enum {
     MESSAGE_BYTES = 512,
@@ -257,6 +259,9 @@ static int call(struct orbloom *handle, enum orbloom_operation operation, const 
     struct orbloom_request_state *state;
     int code;
 
+    if (keys->count == 0) {
+        return ORBLOOM_OK;
+    }
     memset(answers, ORBLOOM_UNKNOWN, keys->count);
     code = submit(handle, &request, true, &state);
     if (code != ORBLOOM_OK) {

@@ -22,9 +22,9 @@ static const struct action {
     {"export", orbloom_check, {"", "", NULL, ""}},
 };
 
-enum { BYTES = 65536, KEY_BYTES = 65536 }; /* of a batch, not counting its last key; of a key */
-static char bytes[BYTES + KEY_BYTES];      /* lines without newlines, one after the other */
-static uint32_t lengths[BYTES];            /* enough: a key has 1 byte or more */
+enum { BYTES = 65536 };                           /* of a batch, not counting its last key */
+static char bytes[BYTES + ORBLOOM_MAX_KEY_BYTES]; /* lines without newlines, one after the other */
+static uint32_t lengths[BYTES];                   /* enough: a key has 1 byte or more */
 static uint8_t answers[BYTES];
 static struct orbloom_keys batch = {bytes, lengths, 0};
 static int status; /* to exit with */
@@ -44,7 +44,7 @@ static size_t read_batch(void)
 
     for (size_t at = batch.count = 0; at < BYTES && (length = getline(&line, &room, stdin)) > 0;) {
         length -= line[length - 1] == '\n';
-        if (length < 1 || length > KEY_BYTES) {
+        if (length < 1 || length > ORBLOOM_MAX_KEY_BYTES) {
             complain("a line is left out", "a key has 1 to 65,536 bytes");
             continue;
         }

@@ -37,7 +37,7 @@ static void load(struct orbloom *cluster, const char *filter, sqlite3_stmt *rows
             ids[keys.count] = sqlite3_column_int64(rows, 0);
             lengths[keys.count++] = sizeof ids[0];
         }
-        int code = keys.count > 0 ? orbloom_add(cluster, filter, &keys, answers) : ORBLOOM_OK;
+        int code = orbloom_add(cluster, filter, &keys, answers);
         must(code == ORBLOOM_OK, orbloom_error(cluster));
     } while (keys.count == BATCH);
     must(sqlite3_finalize(rows) == SQLITE_OK, "SQLite cannot read the ids");
@@ -51,7 +51,7 @@ static void look_up(struct orbloom *cluster, const char *filter, sqlite3_stmt *b
         for (keys.count = 0; keys.count < BATCH && scanf("%lld", &ids[keys.count]) == 1;) {
             lengths[keys.count++] = sizeof ids[0];
         }
-        if (keys.count > 0 && orbloom_check(cluster, filter, &keys, answers) != ORBLOOM_OK) {
+        if (orbloom_check(cluster, filter, &keys, answers) != ORBLOOM_OK) {
             fprintf(stderr, "cache_guard: not sure: %s\n", orbloom_error(cluster));
         }
         for (size_t i = 0; i < keys.count; i++) {

@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* A chunk of the input: lines without newlines, one after the other as the library takes keys. */
-enum { LINES = 32000, BYTES = 4 << 20, BATCH = 1000, KEY_BYTES = 65536, WAIT_MS = 60000 };
-static char bytes[BYTES + KEY_BYTES];
+enum { LINES = 32000, BYTES = 4 << 20, BATCH = 1000, WAIT_MS = 60000 };
+static char bytes[BYTES + ORBLOOM_MAX_KEY_BYTES];
 static size_t starts[LINES];
 static uint32_t lengths[LINES];
 static uint8_t answers[LINES];
@@ -34,7 +34,7 @@ static size_t read_chunk(void)
 
     while (count < LINES && used < BYTES && (length = getline(&line, &room, stdin)) > 0) {
         length -= line[length - 1] == '\n';
-        if (length < 1 || length > KEY_BYTES) {
+        if (length < 1 || length > ORBLOOM_MAX_KEY_BYTES) {
             complain("a line is left out: ", "a key has 1 to 65,536 bytes");
             continue;
         }

@@ -88,6 +88,18 @@ Test(orbloom, keys_out_of_bounds_are_refused)
     close_handle(&handle);
 }
 
+/* The last batch of a stream may hold nothing: no special case for callers, and nobody to wait for.
+ */
+Test(orbloom, a_batch_of_no_keys_is_fine)
+{
+    const struct orbloom_keys none = {0};
+    struct orbloom *handle = connect_nobody();
+
+    cr_assert_eq(orbloom_add(handle, "f", &none, NULL), ORBLOOM_OK);
+    cr_assert_eq(orbloom_check(handle, "f", &none, NULL), ORBLOOM_OK);
+    close_handle(&handle);
+}
+
 Test(orbloom, every_submitted_batch_ends_in_one_completion)
 {
     struct orbloom *handle = connect_nobody();
