@@ -36,6 +36,7 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
         .session = {segment->op.session[0], segment->op.session[1]},
         .sequence = segment->op.sequence,
         .filter_id = segment->filter_id,
+        .epoch = segment->epoch,
         .list = recent_adds_list(fingerprints, segment->count),
         .group = segment->group,
         .count = segment->count,
@@ -55,9 +56,9 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
         break;
     case RECENT_NONE:
         recent_adds_keep(self->recent, now_us, &add, state == REPLICA_FULL ? &fresh : NULL);
-        self->counters[NODE_recent_adds_bytes] = recent_adds_bytes(self->recent);
         break;
     }
+    self->counters[NODE_recent_adds_bytes] = recent_adds_bytes(self->recent);
     self->counters[NODE_repeated_total] += unsure;
     return !unsure;
 }

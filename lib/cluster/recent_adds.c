@@ -99,8 +99,8 @@ static struct record *record_at(const struct recent_adds *self, size_t place)
  * chain of many adds by choosing them in steps. */
 static uint32_t *bucket_of(const struct recent_adds *self, const struct recent_add *add)
 {
-    const uint64_t named[] = {add->session[0], add->session[1], add->sequence, add->filter_id,
-                              add->group};
+    const uint64_t named[] = {add->session[0], add->session[1], add->sequence,
+                              add->filter_id,  add->epoch,      add->group};
 
     return &self->buckets[XXH3_64bits(named, sizeof named) & (self->nbuckets - 1)];
 }
@@ -108,7 +108,8 @@ static uint32_t *bucket_of(const struct recent_adds *self, const struct recent_a
 static bool same_add(const struct recent_add *a, const struct recent_add *b)
 {
     return a->session[0] == b->session[0] && a->session[1] == b->session[1] &&
-           a->sequence == b->sequence && a->filter_id == b->filter_id && a->group == b->group;
+           a->sequence == b->sequence && a->filter_id == b->filter_id && a->epoch == b->epoch &&
+           a->group == b->group;
 }
 
 static void forget_oldest(struct recent_adds *self)

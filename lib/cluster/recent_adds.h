@@ -5,9 +5,12 @@
  * look like a duplicate of itself. So the vote of the first execution is kept for a while and
  * given again. What has been forgotten is not made up: the caller answers "unsure".
  *
- * Bounds:  max_bytes of memory and max_age_us of time, whichever comes first; the oldest go.
- * Shape:   an add is named by the client's op id, the filter and the slot group, and belongs to
- *          one list of fingerprints. Planes: ceil(count / 64) words, see cluster/quorum.h.
+ * Bounds:  max_bytes of memory (and a table of a thirtieth more) and max_age_us of time,
+ *          whichever comes first; the oldest go.
+ * Shape:   an add is named by the client's op id, the filter, its epoch and the slot group, and
+ *          belongs to one list of fingerprints. Not across epochs: a replica that left the
+ *          filter and came back must not repeat that a key was new before it left. Planes:
+ *          ceil(count / 64) words, see cluster/quorum.h.
  * Errors:  recent_adds_create: STATUS_NOMEM. Keeping never fails: what is larger than the whole
  *          memory is forgotten at once.
  * Owner:   recent_adds_create()'s caller calls recent_adds_destroy(). Planes are copied when
@@ -29,6 +32,7 @@ struct recent_add {
     uint64_t session[2]; /* op id */
     uint64_t sequence;
     uint64_t filter_id;
+    uint64_t epoch;
     uint64_t list; /* recent_adds_list() of its fingerprints */
     uint32_t group;
     uint32_t count; /* of fingerprints */
