@@ -11,6 +11,7 @@ enum { WORD_BYTES = sizeof(uint64_t), BYTES_PER_BUCKET = 128, LEAST_BUCKETS = 16
 /* Followed by the planes, present first. */
 struct record {
     struct recent_add add;
+    uint64_t batch[2];
     uint64_t kept_us;
     uint32_t next;   /* of the bucket: its place + 1; 0: none */
     uint32_t nwords; /* of record and planes */
@@ -179,6 +180,8 @@ enum recent_match recent_adds_find(struct recent_adds *self, uint64_t now_us,
         }
         vote->present = (uint64_t *)(record + 1);
         vote->absent = vote->present + ((size_t)add->count + 63) / 64;
+        vote->batch[0] = record->batch[0];
+        vote->batch[1] = record->batch[1];
         vote->unsure = record->unsure;
         return RECENT_VOTE;
     }
@@ -208,6 +211,7 @@ void recent_adds_keep(struct recent_adds *self, uint64_t now_us, const struct re
     if (vote != NULL) {
         uint64_t *planes = (uint64_t *)(record + 1);
 
+        memcpy(record->batch, vote->batch, sizeof record->batch);
         memcpy(planes, vote->present, plane_words * WORD_BYTES);
         memcpy(planes + plane_words, vote->absent, plane_words * WORD_BYTES);
     }

@@ -42,6 +42,7 @@ struct recent_add {
 struct recent_vote {
     uint64_t *present;
     uint64_t *absent;
+    uint64_t batch[2]; /* the message that was executed */
     bool unsure; /* ... which may not have been the very first: "present" may be its own doing */
 };
 
