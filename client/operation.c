@@ -209,8 +209,12 @@ size_t operation_undecided(const struct operation_state *self)
  * later one, forgotten since: its PRESENT becomes MAYBE_NEW. */
 static void merge(struct operation_state *self, const struct client_reply *reply)
 {
+#ifdef ORBLOOM_MUTANT_LATE_FIRST_ATTEMPT
+    bool unsure = false;
+#else
     bool unsure = self->frame.body.client_request.operation == OPERATION_ADD &&
                   (uint64_t)reply->attempt + 1 < self->attempts;
+#endif
 
     for (size_t i = 0; i < words_of(self->count); i++) {
         uint64_t open = ~(self->present[i] | self->absent[i]);

@@ -34,6 +34,9 @@ static void repeat_vote(struct recent_vote *first, uint32_t count, uint64_t *pre
  * before it. (Clients see to the same for the answers to attempts that they have given up.) */
 static bool in_order(const struct recent_vote *first, const struct segment *segment, bool arrived)
 {
+#ifdef ORBLOOM_MUTANT_ANY_ORDER
+    return true;
+#endif
     bool same = first->batch[0] == segment->batch.boot && first->batch[1] == segment->batch.number;
 
     return same || (segment->attempt == 1 && !arrived);
@@ -53,13 +56,20 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
         .count = segment->count,
     };
     bool arrived = arrived_before(self, segment);
+#ifdef ORBLOOM_MUTANT_FORGOTTEN_IS_FIRST
+    bool unsure = arrived;
+#else
     bool unsure = arrived || segment->attempt > 0;
+#endif
     const struct recent_vote fresh = {.present = present,
                                       .absent = absent,
                                       .batch = {segment->batch.boot, segment->batch.number},
                                       .unsure = unsure};
     struct recent_vote first;
 
+#ifdef ORBLOOM_MUTANT_RETRY_IS_NEW
+    return true;
+#endif
     switch (recent_adds_find(self->recent, now_us, &add, &first)) {
     case RECENT_VOTE:
         node_count(self, NODE_remembered_total);

@@ -98,6 +98,22 @@ static void draw_times(struct sim *sim)
     settings->fence_retry_us = sim_random_between(random, 10 * MS, 60 * MS);
 }
 
+/* Enough for the whole run, or so little that the first attempt is forgotten while the client
+ * still waits. */
+static void draw_retry_memory(struct sim *sim)
+{
+    struct sim_settings *settings = &sim->settings;
+    struct sim_random *random = &sim->random;
+
+    settings->retry_memory_bytes = 1 << 20;
+    settings->retry_memory_us = 60000 * MS;
+    if (sim_random_chance(random, 400)) {
+        settings->retry_memory_bytes = sim_random_between(random, 0, 1500);
+    } else if (sim_random_chance(random, 200)) {
+        settings->retry_memory_us = sim_random_between(random, 1, 400 * MS);
+    }
+}
+
 static void draw_processes(struct sim *sim)
 {
     struct sim_settings *settings = &sim->settings;
@@ -127,6 +143,7 @@ void sim_scenario_draw(struct sim *sim)
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
     draw_times(sim);
+    draw_retry_memory(sim);
     draw_names(sim);
     draw_load(sim);
     draw_weather(sim);
