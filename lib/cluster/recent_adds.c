@@ -212,8 +212,10 @@ void recent_adds_keep(struct recent_adds *self, uint64_t now_us, const struct re
         uint64_t *planes = (uint64_t *)(record + 1);
 
         memcpy(record->batch, vote->batch, sizeof record->batch);
-        memcpy(planes, vote->present, plane_words * WORD_BYTES);
-        memcpy(planes + plane_words, vote->absent, plane_words * WORD_BYTES);
+        for (size_t i = 0; i < plane_words; i++) { /* Of no key, planes may be NULL. */
+            planes[i] = vote->present[i];
+            planes[plane_words + i] = vote->absent[i];
+        }
     }
     *bucket = (uint32_t)self->tail + 1;
     self->tail += nwords;

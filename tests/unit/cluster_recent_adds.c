@@ -93,6 +93,17 @@ Test(recent_adds, gives_back_the_vote_that_was_kept)
     close_adds();
 }
 
+Test(recent_adds, an_add_of_no_keys_needs_no_planes)
+{
+    struct recent_add add = number(1, 0);
+    struct recent_vote vote = {0};
+
+    open_adds(ROOM_BYTES);
+    recent_adds_keep(adds, 0, &add, &vote);
+    cr_assert_eq(recent_adds_find(adds, 0, &add, &vote), RECENT_VOTE);
+    close_adds();
+}
+
 /* What a caller writes into the vote that it found is found the next time. */
 Test(recent_adds, a_found_vote_may_be_completed)
 {
