@@ -204,13 +204,17 @@ size_t operation_undecided(const struct operation_state *self)
     return self->count - decided;
 }
 
-/* What is decided stays. Nodes know a retried add again and repeat its verdict; but a first
- * attempt that was held up on its way does not look like a retry, and what it meets may be the
- * doing of a later one, forgotten since: its PRESENT becomes MAYBE_NEW. */
+/* What is decided stays. Nodes know a retried add again and repeat its verdict. But an attempt
+ * that was given up may have been held up on its way, and what it meets may be the doing of a
+ * later one, forgotten since: its PRESENT becomes MAYBE_NEW. */
 static void merge(struct operation_state *self, const struct client_reply *reply)
 {
+#ifdef ORBLOOM_MUTANT_LATE_FIRST_ATTEMPT
+    bool unsure = false;
+#else
     bool unsure = self->frame.body.client_request.operation == OPERATION_ADD &&
-                  reply->attempt == 0 && self->attempts > 1;
+                  (uint64_t)reply->attempt + 1 < self->attempts;
+#endif
 
     for (size_t i = 0; i < words_of(self->count); i++) {
         uint64_t open = ~(self->present[i] | self->absent[i]);

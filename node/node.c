@@ -39,7 +39,8 @@ enum status node_create(const struct node_config *config, const struct effects *
     if (status != STATUS_OK) {
         goto fail;
     }
-    status = recent_adds_create(config->retry_memory_bytes, config->retry_memory_us, &self->recent);
+    status = recent_adds_create(config->retry_memory_bytes, config->retry_memory_us,
+                                effects->random(effects->context), &self->recent);
     if (status != STATUS_OK) {
         goto fail;
     }

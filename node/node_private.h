@@ -25,7 +25,7 @@
       "adds with new keys that were not accepted, the filter being at its capacity")         \
     X(remembered_total, "segments", "adds that came again and voted as the first time")      \
     X(repeated_total, "segments",                                                            \
-      "adds that had, or may have, come before, without memory of their vote")               \
+      "adds that had, or may have, come before, without sure memory of their first vote")    \
     X(documents_taken_total, "documents", "newer documents taken over")                      \
     X(documents_refused_total, "documents", "documents with a wrong MAC, form or content")   \
     X(fences_total, "requests", "fences confirmed to coordinators")                          \

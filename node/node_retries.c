@@ -28,6 +28,20 @@ static void repeat_vote(struct recent_vote *first, uint32_t count, uint64_t *pre
     }
 }
 
+/* Was the remembered execution really the first? Attempt 0 may have been held up on its way, and
+ * what it met may be the doing of a later attempt, forgotten since. Not so for the message that
+ * was remembered, nor for the first one of a second attempt: only later ones may have been
+ * before it. (Clients see to the same for the answers to attempts that they have given up.) */
+static bool in_order(const struct recent_vote *first, const struct segment *segment, bool arrived)
+{
+#ifdef ORBLOOM_MUTANT_ANY_ORDER
+    return true;
+#endif
+    bool same = first->batch[0] == segment->batch.boot && first->batch[1] == segment->batch.number;
+
+    return same || (segment->attempt == 1 && !arrived);
+}
+
 bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
                       const uint64_t *fingerprints, enum replica_state state, uint64_t *present,
                       uint64_t *absent)
@@ -41,24 +55,35 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
         .group = segment->group,
         .count = segment->count,
     };
-    bool unsure = arrived_before(self, segment) || segment->attempt > 0;
-    const struct recent_vote fresh = {.present = present, .absent = absent, .unsure = unsure};
+    bool arrived = arrived_before(self, segment);
+#ifdef ORBLOOM_MUTANT_FORGOTTEN_IS_FIRST
+    bool unsure = arrived;
+#else
+    bool unsure = arrived || segment->attempt > 0;
+#endif
+    const struct recent_vote fresh = {.present = present,
+                                      .absent = absent,
+                                      .batch = {segment->batch.boot, segment->batch.number},
+                                      .unsure = unsure};
     struct recent_vote first;
 
+#ifdef ORBLOOM_MUTANT_RETRY_IS_NEW
+    return true;
+#endif
     switch (recent_adds_find(self->recent, now_us, &add, &first)) {
     case RECENT_VOTE:
         node_count(self, NODE_remembered_total);
         repeat_vote(&first, segment->count, present, absent);
-        unsure = first.unsure;
+        unsure = first.unsure || !in_order(&first, segment, arrived);
         break;
     case RECENT_OTHER:
         unsure = true;
         break;
     case RECENT_NONE:
         recent_adds_keep(self->recent, now_us, &add, state == REPLICA_FULL ? &fresh : NULL);
-        self->counters[NODE_recent_adds_bytes] = recent_adds_bytes(self->recent);
         break;
     }
+    self->counters[NODE_recent_adds_bytes] = recent_adds_bytes(self->recent);
     self->counters[NODE_repeated_total] += unsure;
     return !unsure;
 }

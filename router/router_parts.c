@@ -44,6 +44,9 @@ static uint32_t attempt_of(const struct op *op, const struct slot_ask *ask)
 {
     uint64_t attempt = (uint64_t)op->attempt + op->restarts + ask->resends;
 
+#ifdef ORBLOOM_MUTANT_ATTEMPT_NOT_TOLD
+    return 0;
+#endif
     return attempt < UINT32_MAX ? (uint32_t)attempt : UINT32_MAX;
 }
 

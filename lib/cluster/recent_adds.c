@@ -11,6 +11,7 @@ enum { WORD_BYTES = sizeof(uint64_t), BYTES_PER_BUCKET = 128, LEAST_BUCKETS = 16
 /* Followed by the planes, present first. */
 struct record {
     struct recent_add add;
+    uint64_t batch[2];
     uint64_t kept_us;
     uint32_t next;   /* of the bucket: its place + 1; 0: none */
     uint32_t nwords; /* of record and planes */
@@ -27,6 +28,7 @@ enum { RECORD_WORDS = sizeof(struct record) / WORD_BYTES };
  */
 struct recent_adds {
     uint64_t max_age_us;
+    uint64_t seed; /* of the hash table */
     uint64_t *words;
     size_t capacity;
     size_t head;
@@ -42,7 +44,8 @@ struct recent_adds {
 
 _Static_assert(sizeof(struct record) % WORD_BYTES == 0, "records are whole words");
 
-enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us, struct recent_adds **out)
+enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us, uint64_t seed,
+                               struct recent_adds **out)
 {
     struct recent_adds *self = heap_zalloc(1, sizeof *self);
 
@@ -55,6 +58,7 @@ enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us, struct rec
         self->nbuckets *= 2;
     }
     self->max_age_us = max_age_us;
+    self->seed = seed;
     self->capacity = max_bytes / WORD_BYTES;
     self->capacity = self->capacity < UINT32_MAX ? self->capacity : UINT32_MAX - 1;
     self->page_bytes = (self->capacity + 1) * WORD_BYTES;
@@ -95,20 +99,21 @@ static struct record *record_at(const struct recent_adds *self, size_t place)
     return (struct record *)(self->words + place);
 }
 
-/* Session and sequence are the peer's choice: mixed well, so that no peer can make one long
- * chain of many adds by choosing them in steps. */
+/* Op ids are the clients' choice: without the seed they could make one long chain. */
 static uint32_t *bucket_of(const struct recent_adds *self, const struct recent_add *add)
 {
-    const uint64_t named[] = {add->session[0], add->session[1], add->sequence, add->filter_id,
-                              add->group};
+    const uint64_t named[] = {add->session[0], add->session[1], add->sequence,
+                              add->filter_id,  add->epoch,      add->group};
 
-    return &self->buckets[XXH3_64bits(named, sizeof named) & (self->nbuckets - 1)];
+    return &self->buckets[XXH3_64bits_withSeed(named, sizeof named, self->seed) &
+                          (self->nbuckets - 1)];
 }
 
 static bool same_add(const struct recent_add *a, const struct recent_add *b)
 {
     return a->session[0] == b->session[0] && a->session[1] == b->session[1] &&
-           a->sequence == b->sequence && a->filter_id == b->filter_id && a->group == b->group;
+           a->sequence == b->sequence && a->filter_id == b->filter_id && a->epoch == b->epoch &&
+           a->group == b->group;
 }
 
 static void forget_oldest(struct recent_adds *self)
@@ -173,12 +178,13 @@ enum recent_match recent_adds_find(struct recent_adds *self, uint64_t now_us,
         if (!same_add(&record->add, add)) {
             continue;
         }
-        if (!record->voted || record->add.epoch != add->epoch || record->add.list != add->list ||
-            record->add.count != add->count) {
+        if (!record->voted || record->add.list != add->list || record->add.count != add->count) {
             return RECENT_OTHER;
         }
         vote->present = (uint64_t *)(record + 1);
         vote->absent = vote->present + ((size_t)add->count + 63) / 64;
+        vote->batch[0] = record->batch[0];
+        vote->batch[1] = record->batch[1];
         vote->unsure = record->unsure;
         return RECENT_VOTE;
     }
@@ -208,8 +214,11 @@ void recent_adds_keep(struct recent_adds *self, uint64_t now_us, const struct re
     if (vote != NULL) {
         uint64_t *planes = (uint64_t *)(record + 1);
 
-        memcpy(planes, vote->present, plane_words * WORD_BYTES);
-        memcpy(planes + plane_words, vote->absent, plane_words * WORD_BYTES);
+        memcpy(record->batch, vote->batch, sizeof record->batch);
+        for (size_t i = 0; i < plane_words; i++) { /* Of no key, planes may be NULL. */
+            planes[i] = vote->present[i];
+            planes[plane_words + i] = vote->absent[i];
+        }
     }
     *bucket = (uint32_t)self->tail + 1;
     self->tail += nwords;

@@ -5,14 +5,17 @@
  * look like a duplicate of itself. So the vote of the first execution is kept for a while and
  * given again. What has been forgotten is not made up: the caller answers "unsure".
  *
- * Bounds:  max_bytes of memory and max_age_us of time, whichever comes first; the oldest go.
+ * Bounds:  max_bytes of memory (and a table of a thirtieth more) and max_age_us of time,
+ *          whichever comes first; the oldest go.
  * Epochs:  a vote is given again under its own epoch only. Two adds may each be new to most
  *          replicas, if to some of one epoch and to some of the next.
- * Shape:   an add is named by the client's op id, the filter and the slot group, and belongs to
- *          one list of fingerprints and one epoch. Planes: ceil(count / 64) words, see
- * cluster/quorum.h. Errors:  recent_adds_create: STATUS_NOMEM. Keeping never fails: what is larger
- * than the whole memory is forgotten at once. Owner:   recent_adds_create()'s caller calls
- * recent_adds_destroy(). Planes are copied when kept; those found are borrowed until the next call.
+ * Shape:   an add is named by the client's op id, the filter, its epoch and the slot group, and
+ *          belongs to one list of fingerprints. Planes: ceil(count / 64) words, see
+ *          cluster/quorum.h.
+ * Errors:  recent_adds_create: STATUS_NOMEM. Keeping never fails: what is larger than the whole
+ *          memory is forgotten at once.
+ * Owner:   recent_adds_create()'s caller calls recent_adds_destroy(). Planes are copied when
+ *          kept; those found are borrowed until the next call.
  * Threads: none; pure.
  */
 #ifndef ORBLOOM_CLUSTER_RECENT_ADDS_H
@@ -40,17 +43,18 @@ struct recent_add {
 struct recent_vote {
     uint64_t *present;
     uint64_t *absent;
+    uint64_t batch[2]; /* the message that was executed */
     bool unsure; /* ... which may not have been the very first: "present" may be its own doing */
 };
 
 enum recent_match {
     RECENT_NONE,  /* never met, or forgotten */
     RECENT_VOTE,  /* executed before, and this was its vote */
-    RECENT_OTHER, /* executed before, but without a vote, under another epoch, or as another list
-                     of fingerprints */
+    RECENT_OTHER, /* executed before, but without a vote, or as another list of fingerprints */
 };
 
-MUST_USE enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us,
+/* `seed`: a random number, so that nobody can choose op ids that are slow to find. */
+MUST_USE enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us, uint64_t seed,
                                         struct recent_adds **out);
 void recent_adds_destroy(struct recent_adds **adds);
 

@@ -16,7 +16,7 @@
 
 enum {
     DEFAULT_SEEDS = 1000,
-    MOST_FAILURES = 10, /* then it is time to look at one */
+    MOST_FAILURES = 40, /* without a lost key among them: then it is time to look at one */
     FULL_SET = 1000,    /* as many must reach everything */
     TWICE_EVERY = 25,   /* one seed in so many is run twice and must be the same run */
     EXIT_USAGE = 2,

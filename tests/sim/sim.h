@@ -47,6 +47,8 @@ struct sim_settings {
     uint64_t attempt_us;
     uint64_t node_timeout_us;
     uint64_t fence_retry_us;
+    uint64_t retry_memory_bytes;
+    uint64_t retry_memory_us;
 };
 
 struct sim {

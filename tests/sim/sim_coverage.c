@@ -21,6 +21,7 @@ static const struct {
     {SIM_NODE, "stale_total"},
     {SIM_NODE, "need_doc_total"},
     {SIM_NODE, "not_ready_total"},
+    {SIM_NODE, "remembered_total"},
     {SIM_NODE, "repeated_total"},
     {SIM_NODE, "fences_total"},
     {SIM_NODE, "replies_dropped_total"},

@@ -184,6 +184,7 @@ static void begin_faults(struct sim *sim)
         plan(sim, 1, on_drop);
         break;
     case SIM_SCENARIO_STORM:
+    case SIM_SCENARIO_FORGETFUL:
     case SIM_NSCENARIOS:
         break;
     }

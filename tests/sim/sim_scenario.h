@@ -25,7 +25,8 @@ struct sim;
     X(COORDINATORS, "all coordinators dead")                       \
     X(REPEATS, "storm of repeated messages")                       \
     X(MOVE, "replica moves under load")                            \
-    X(MIX, "moves, drops and random faults")
+    X(MIX, "moves, drops and random faults")                       \
+    X(FORGETFUL, "adds overtaken by their retries and forgotten")
 
 enum sim_scenario_kind {
 #define X(name, words) SIM_SCENARIO_##name,

@@ -4,6 +4,8 @@
 
 #define MS UINT64_C(1000)
 
+enum { FORGETFUL_WINDOW = 120 /* wide: few keys are added by two clients */ };
+
 static struct quorum_rule draw_rule(struct sim *sim)
 {
     static const struct quorum_rule rules[] = {
@@ -47,6 +49,10 @@ static void draw_names(struct sim *sim)
         sim->scenario.kind == SIM_SCENARIO_LOST) {
         sim->operator.names[0].parameters.rule =(struct quorum_rule){
             .replicas = 3, .write = 2, .read = 2};
+    } else if (sim->scenario.kind == SIM_SCENARIO_FORGETFUL) {
+        /* One replica's wrong vote is enough. */
+        sim->operator.names[0].parameters.rule =(struct quorum_rule){
+            .replicas = 1, .write = 1, .read = 1};
     }
 }
 
@@ -56,6 +62,9 @@ static void draw_load(struct sim *sim)
     sim->load.timeout_us = sim_random_between(&sim->random, 300 * MS, 1500 * MS);
     sim->load.add_permille = (uint32_t)sim_random_between(&sim->random, 300, 700);
     sim->load.window = (uint32_t)sim_random_between(&sim->random, 4, 40);
+    if (sim->scenario.kind == SIM_SCENARIO_FORGETFUL) {
+        sim->load.window = FORGETFUL_WINDOW;
+    }
 }
 
 static void draw_weather(struct sim *sim)
@@ -79,6 +88,10 @@ static void draw_weather(struct sim *sim)
     } else if (sim->scenario.kind == SIM_SCENARIO_MOVE) {
         /* Votes added up over epochs only do harm where another replica missed the add. */
         weather->loss = (uint32_t)sim_random_below(random, 200);
+    } else if (sim->scenario.kind == SIM_SCENARIO_FORGETFUL) {
+        weather->loss = 250;
+        weather->slow = 300;
+        weather->slow_us = 400 * MS;
     } else if (sim->scenario.kind == SIM_SCENARIO_COORDINATORS) {
         *weather = (struct sim_weather){0};
     }
@@ -101,6 +114,26 @@ static void draw_times(struct sim *sim)
     settings->fence_retry_us = sim_random_between(random, 10 * MS, 60 * MS);
 }
 
+/* Enough for the whole run, or so little that the first attempt is forgotten while the client
+ * still waits. */
+static void draw_retry_memory(struct sim *sim)
+{
+    struct sim_settings *settings = &sim->settings;
+    struct sim_random *random = &sim->random;
+
+    settings->retry_memory_bytes = 1 << 20;
+    settings->retry_memory_us = 60000 * MS;
+    if (sim->scenario.kind == SIM_SCENARIO_FORGETFUL) {
+        settings->retry_memory_us = sim_random_between(random, 1 * MS, 60 * MS);
+        settings->retry_us = sim_random_between(random, 10 * MS, 80 * MS);
+        settings->attempt_us = sim_random_between(random, 20 * MS, 100 * MS);
+    } else if (sim_random_chance(random, 400)) {
+        settings->retry_memory_bytes = sim_random_between(random, 0, 1500);
+    } else if (sim_random_chance(random, 200)) {
+        settings->retry_memory_us = sim_random_between(random, 1, 400 * MS);
+    }
+}
+
 static void draw_processes(struct sim *sim)
 {
     struct sim_settings *settings = &sim->settings;
@@ -117,7 +150,8 @@ static void draw_processes(struct sim *sim)
         settings->nnodes = (uint32_t)sim_random_between(&sim->random, 3, 5);
     }
     settings->nrouters = sim_random_chance(&sim->random, 800) ? 2 : 1;
-    if (kind == SIM_SCENARIO_STALE_ROUTER || kind == SIM_SCENARIO_CUT_REPLICAS) {
+    if (kind == SIM_SCENARIO_STALE_ROUTER || kind == SIM_SCENARIO_CUT_REPLICAS ||
+        kind == SIM_SCENARIO_FORGETFUL) {
         settings->nrouters = 2;
     }
     settings->ncoordinators = (uint32_t)sim_random_between(&sim->random, 1, 2);
@@ -130,6 +164,7 @@ void sim_scenario_draw(struct sim *sim)
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
     draw_times(sim);
+    draw_retry_memory(sim);
     draw_names(sim);
     draw_load(sim);
     draw_weather(sim);

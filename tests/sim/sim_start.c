@@ -34,8 +34,8 @@ static enum status start_node(struct sim_process *process)
         .zone = "zone",
         .key = sim->key,
         .memory_limit_bytes = NODE_MEMORY_BYTES,
-        .retry_memory_bytes = 1 << 20,
-        .retry_memory_us = 60000000,
+        .retry_memory_bytes = sim->settings.retry_memory_bytes,
+        .retry_memory_us = sim->settings.retry_memory_us,
         .sync_interval_us = sim->settings.sync_us,
     };
     enum status status;

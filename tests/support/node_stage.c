@@ -11,6 +11,12 @@ enum { ROUTER_PEER = 7 };
 
 void node_stage_init(struct node_stage *self, uint64_t memory_limit_bytes)
 {
+    node_stage_init_retries(self, memory_limit_bytes, 1 << 20, 60000000);
+}
+
+void node_stage_init_retries(struct node_stage *self, uint64_t memory_limit_bytes,
+                             uint64_t retry_memory_bytes, uint64_t retry_memory_us)
+{
     struct node_config config = {
         .name = "node-1",
         .host = "host-1",
@@ -20,8 +26,8 @@ void node_stage_init(struct node_stage *self, uint64_t memory_limit_bytes)
         .ncoordinators = 1,
         .key = *sample_key(),
         .memory_limit_bytes = memory_limit_bytes,
-        .retry_memory_bytes = 1 << 20,
-        .retry_memory_us = 60000000,
+        .retry_memory_bytes = retry_memory_bytes,
+        .retry_memory_us = retry_memory_us,
         .sync_interval_us = 1000000,
     };
     struct fake_sent sent;

@@ -29,6 +29,10 @@ struct node_answer {
 };
 
 void node_stage_init(struct node_stage *self, uint64_t memory_limit_bytes);
+
+/* The same with another memory of recent adds than 1 MiB and a minute. */
+void node_stage_init_retries(struct node_stage *self, uint64_t memory_limit_bytes,
+                             uint64_t retry_memory_bytes, uint64_t retry_memory_us);
 void node_stage_fini(struct node_stage *self);
 
 /* A coordinator gives the node its id and no documents. */

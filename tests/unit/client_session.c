@@ -189,6 +189,25 @@ Test(session, a_first_attempt_that_was_overtaken_is_never_present)
     fake_end(fake);
 }
 
+/* Nor is any other that was given up; the newest is believed, its nodes know what they did. */
+Test(session, only_the_newest_attempt_may_say_present)
+{
+    for (size_t answered = 1; answered <= 2; answered++) {
+        struct fake *fake = fake_start(2);
+        struct fake_outcome outcome = {0};
+
+        fake->nsent = 0;
+        cr_assert_eq(fake_submit(fake, OPERATION_ADD, 2, &outcome), STATUS_OK);
+        fake_pass(fake, 2 * ATTEMPT_US);
+        cr_assert_eq(fake->nsent, 3);
+        fake_answer(fake, answered, STATUS_OK, 1, 2);
+        cr_assert_eq(outcome.calls, 1);
+        cr_assert_eq(outcome.present, 1);
+        cr_assert_eq(outcome.absent, answered == 2 ? 2 : 3, "attempt %zu", answered);
+        fake_end(fake);
+    }
+}
+
 /* All keys decided by different attempts is a whole answer, whatever the last one said. */
 Test(session, attempts_complete_each_other)
 {
