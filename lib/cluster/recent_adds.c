@@ -1,19 +1,20 @@
 #include "cluster/recent_adds.h"
 
 #include "base/heap.h"
+#include "cluster/place_index.h"
 
 #include <assert.h>
 #include <string.h>
 #include <xxhash.h>
 
-enum { WORD_BYTES = sizeof(uint64_t), BYTES_PER_BUCKET = 128, LEAST_BUCKETS = 16 };
+enum { WORD_BYTES = sizeof(uint64_t) };
 
 /* Followed by the planes, present first. */
 struct record {
     struct recent_add add;
     uint64_t batch[2];
     uint64_t kept_us;
-    uint32_t next;   /* of the bucket: its place + 1; 0: none */
+    uint32_t hash;   /* of its name */
     uint32_t nwords; /* of record and planes */
     bool voted;
     bool unsure;
@@ -28,7 +29,8 @@ enum { RECORD_WORDS = sizeof(struct record) / WORD_BYTES };
  */
 struct recent_adds {
     uint64_t max_age_us;
-    uint64_t seed; /* of the hash table */
+    uint64_t seed;            /* of the hash */
+    struct place_index index; /* of the records */
     uint64_t *words;
     size_t capacity;
     size_t head;
@@ -37,8 +39,6 @@ struct recent_adds {
     bool wrapped;
     size_t count;
     size_t used; /* words of records */
-    uint32_t *buckets;
-    size_t nbuckets; /* a power of two */
     size_t page_bytes;
 };
 
@@ -53,18 +53,14 @@ enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us, uint64_t s
     if (self == NULL) {
         return STATUS_NOMEM;
     }
-    self->nbuckets = LEAST_BUCKETS;
-    while (self->nbuckets * 2 * BYTES_PER_BUCKET <= max_bytes) {
-        self->nbuckets *= 2;
-    }
     self->max_age_us = max_age_us;
     self->seed = seed;
     self->capacity = max_bytes / WORD_BYTES;
     self->capacity = self->capacity < UINT32_MAX ? self->capacity : UINT32_MAX - 1;
     self->page_bytes = (self->capacity + 1) * WORD_BYTES;
-    self->buckets = heap_zalloc(self->nbuckets, sizeof *self->buckets);
     self->words = heap_pages_alloc(self->page_bytes, false); /* Had when it is used. */
-    if (self->buckets == NULL || self->words == NULL) {
+    if (self->words == NULL ||
+        place_index_init(&self->index, self->capacity / RECORD_WORDS) != STATUS_OK) {
         recent_adds_destroy(&self);
         return STATUS_NOMEM;
     }
@@ -79,7 +75,7 @@ void recent_adds_destroy(struct recent_adds **adds)
     *adds = NULL;
     if (self != NULL) {
         heap_pages_free(self->words, self->page_bytes);
-        heap_free(self->buckets);
+        place_index_fini(&self->index);
         heap_free(self);
     }
 }
@@ -99,14 +95,13 @@ static struct record *record_at(const struct recent_adds *self, size_t place)
     return (struct record *)(self->words + place);
 }
 
-/* Op ids are the clients' choice: without the seed they could make one long chain. */
-static uint32_t *bucket_of(const struct recent_adds *self, const struct recent_add *add)
+/* Op ids are the clients' choice: without the seed they could make them collide. */
+static uint32_t hash_of(const struct recent_adds *self, const struct recent_add *add)
 {
     const uint64_t named[] = {add->session[0], add->session[1], add->sequence,
                               add->filter_id,  add->epoch,      add->group};
 
-    return &self->buckets[XXH3_64bits_withSeed(named, sizeof named, self->seed) &
-                          (self->nbuckets - 1)];
+    return (uint32_t)XXH3_64bits_withSeed(named, sizeof named, self->seed);
 }
 
 static bool same_add(const struct recent_add *a, const struct recent_add *b)
@@ -118,13 +113,9 @@ static bool same_add(const struct recent_add *a, const struct recent_add *b)
 
 static void forget_oldest(struct recent_adds *self)
 {
-    struct record *record = record_at(self, self->head);
-    uint32_t *link = bucket_of(self, &record->add);
+    const struct record *record = record_at(self, self->head);
 
-    while (*link != self->head + 1) {
-        link = &record_at(self, *link - 1)->next;
-    }
-    *link = record->next;
+    place_index_remove(&self->index, record->hash, (uint32_t)self->head);
     self->head += record->nwords;
     self->used -= record->nwords;
     self->count--;
@@ -169,11 +160,13 @@ static void make_room(struct recent_adds *self, size_t nwords)
 enum recent_match recent_adds_find(struct recent_adds *self, uint64_t now_us,
                                    const struct recent_add *add, struct recent_vote *vote)
 {
+    uint32_t hash = hash_of(self, add);
     uint32_t place;
+    size_t at = 0;
 
     forget_aged(self, now_us);
-    for (place = *bucket_of(self, add); place != 0; place = record_at(self, place - 1)->next) {
-        struct record *record = record_at(self, place - 1);
+    while (place_index_next(&self->index, hash, &at, &place)) {
+        struct record *record = record_at(self, place);
 
         if (!same_add(&record->add, add)) {
             continue;
@@ -197,17 +190,15 @@ void recent_adds_keep(struct recent_adds *self, uint64_t now_us, const struct re
     size_t plane_words = vote != NULL ? ((size_t)add->count + 63) / 64 : 0;
     size_t nwords = RECORD_WORDS + 2 * plane_words;
     struct record *record;
-    uint32_t *bucket;
 
     if (nwords > self->capacity) {
         return;
     }
     make_room(self, nwords);
-    bucket = bucket_of(self, add);
     record = record_at(self, self->tail);
     *record = (struct record){.add = *add,
                               .kept_us = now_us,
-                              .next = *bucket,
+                              .hash = hash_of(self, add),
                               .nwords = (uint32_t)nwords,
                               .voted = vote != NULL,
                               .unsure = vote != NULL && vote->unsure};
@@ -220,7 +211,7 @@ void recent_adds_keep(struct recent_adds *self, uint64_t now_us, const struct re
             planes[plane_words + i] = vote->absent[i];
         }
     }
-    *bucket = (uint32_t)self->tail + 1;
+    place_index_put(&self->index, record->hash, (uint32_t)self->tail);
     self->tail += nwords;
     self->used += nwords;
     self->count++;

@@ -5,7 +5,7 @@
  * look like a duplicate of itself. So the vote of the first execution is kept for a while and
  * given again. What has been forgotten is not made up: the caller answers "unsure".
  *
- * Bounds:  max_bytes of memory (and a table of a thirtieth more) and max_age_us of time,
+ * Bounds:  max_bytes of memory (and at most a quarter more for an index) and max_age_us of time,
  *          whichever comes first; the oldest go.
  * Epochs:  a vote is given again under its own epoch only. Two adds may each be new to most
  *          replicas, if to some of one epoch and to some of the next.
