@@ -51,7 +51,7 @@ static const struct option options[] = {
     DAEMON_OPTION_DURATION("retry_interval", FIELD(config.retry_us), DAEMON_MS, 60 * DAEMON_SECOND,
                            "1ms to 60s", "250ms",
                            "a node that has not answered is asked again after this"),
-    DAEMON_OPTION_DURATION("spin", FIELD(spin_us), 0, DAEMON_MS, "0us to 1ms", "0us",
+    DAEMON_OPTION_DURATION("spin", FIELD(spin_us), 0, DAEMON_MS, "0us to 1ms", "100us",
                            "look for answers so long before sleeping, while requests are in "
                            "flight: shorter latency for CPU time"),
     DAEMON_OPTION_DURATION("max_timeout", FIELD(config.max_timeout_us), 10 * DAEMON_MS,
