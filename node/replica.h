@@ -31,6 +31,7 @@ struct replica_set {
     uint64_t shard_bytes;
     uint64_t bytes; /* of all hosted shards */
     uint32_t nshards;
+    uint8_t *pages; /* of all hosted shards */
     uint8_t **shards;
     struct replica_group *groups;
     uint32_t ngroups;

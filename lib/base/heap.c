@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+enum { PAGE_BYTES = 4096, HUGE_PAGE_BYTES = 2 << 20 };
+
 static atomic_size_t live;
 static bool fault_armed; /* Tests only: set before and cleared after the code under test. */
 static unsigned fault_left;
@@ -81,6 +83,36 @@ void heap_free(void *pointer)
     }
 }
 
+static void *map(size_t size_bytes)
+{
+    void *pages = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                       0);
+
+    return pages != MAP_FAILED ? pages : NULL;
+}
+
+/* Only what is aligned to a huge page can become one, and not every kernel sees to that: map more
+ * and give the ends back. */
+static void *map_huge(size_t size_bytes)
+{
+    size_t whole = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    size_t more = whole + HUGE_PAGE_BYTES;
+    uint8_t *pages = whole >= size_bytes && more > whole ? map(more) : NULL;
+    size_t head;
+
+    if (pages == NULL) {
+        return NULL;
+    }
+    head = (HUGE_PAGE_BYTES - (uintptr_t)pages % HUGE_PAGE_BYTES) % HUGE_PAGE_BYTES;
+    if (head > 0) {
+        (void)munmap(pages, head);
+    }
+    (void)munmap(pages + head + whole, HUGE_PAGE_BYTES - head);
+    pages += head;
+    (void)madvise(pages, size_bytes, MADV_HUGEPAGE); /* A hint: refused means small pages. */
+    return pages;
+}
+
 void *heap_pages_alloc(size_t size_bytes, bool huge)
 {
     void *pages;
@@ -88,14 +120,8 @@ void *heap_pages_alloc(size_t size_bytes, bool huge)
     if (fault_due()) {
         return NULL;
     }
-    pages = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) {
-        return NULL;
-    }
-    if (huge) {
-        (void)madvise(pages, size_bytes, MADV_HUGEPAGE); /* A hint: refused means small pages. */
-    }
-    return counted(pages);
+    pages = huge ? map_huge(size_bytes) : map(size_bytes);
+    return pages != NULL ? counted(pages) : NULL;
 }
 
 void heap_pages_free(void *pages, size_t size_bytes)

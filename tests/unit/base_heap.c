@@ -108,19 +108,26 @@ Test(heap, zalloc_and_pages_are_zeroed)
     heap_pages_free(pages, sizeof zeros);
 }
 
-/* Asking for huge pages is a hint: it works on any machine. */
+/* Asking for huge pages is a hint: it works on any machine. Any size will do, and all of it. */
 Test(heap, pages_are_aligned_and_writable_whether_huge_or_not)
 {
-    size_t size = (size_t)4 << 20;
+    static const size_t sizes[] = {1, 4096, 65536, (2 << 20) - 1, 2 << 20, (4 << 20) + 4097};
 
-    for (int huge = 0; huge < 2; huge++) {
-        uint8_t *pages = heap_pages_alloc(size, huge == 1);
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
+        size_t size = sizes[i / 2];
+        bool huge = i % 2 == 1;
+        uint8_t *pages = heap_pages_alloc(size, huge);
+        uint8_t *others = heap_pages_alloc(size, huge);
 
         cr_assert_not_null(pages);
-        cr_assert_eq((uintptr_t)pages % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
-        pages[0] = 1;
-        pages[size - 1] = 1;
+        cr_assert_not_null(others);
+        cr_assert_eq((uintptr_t)pages % (huge ? 2 << 20 : (uintptr_t)sysconf(_SC_PAGESIZE)), 0);
+        memset(pages, 1, size);
+        memset(others, 2, size);
+        cr_assert(pages[0] == 1 && pages[size - 1] == 1, "two of %zu bytes overlap", size);
         heap_pages_free(pages, size);
+        cr_assert_eq(others[size - 1], 2, "freeing one took of the other");
+        heap_pages_free(others, size);
     }
 }
 
@@ -129,6 +136,9 @@ Test(heap, pages_that_cannot_be_had_are_null)
     size_t before = heap_live();
 
     cr_assert_null(heap_pages_alloc(SIZE_MAX / 2, false));
+    cr_assert_null(heap_pages_alloc(SIZE_MAX / 2, true));
+    cr_assert_null(heap_pages_alloc(SIZE_MAX, true));
+    cr_assert_null(heap_pages_alloc(SIZE_MAX - 4096, true));
     cr_assert_eq(heap_live(), before);
 }
 
