@@ -270,6 +270,7 @@ static int connect_handle(struct run *run)
         .timeout_ms = (uint32_t)(settings->common.timeout_us / US_PER_MS),
         .max_in_flight = (uint32_t)settings->in_flight,
         .max_bytes = INFLIGHT_BYTES,
+        .in_order = run->stream->operation == ORBLOOM_ADD,
     };
     int code = orbloom_connect(&options, &run->handle);
 

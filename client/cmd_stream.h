@@ -4,7 +4,7 @@
  * so `tail -f log | orbloom dedup seen` answers at once. Memory is bounded by batches in
  * flight, whatever the size of the input.
  *
- * Order:   batches are sent in input order to one router, and replicas decide in that order;
+ * Order:   adds are sent in input order to one router, and replicas decide in that order;
  *          with no router failing, the first of equal keys is the one reported new.
  * Errors:  printed as they come, the first few one by one; counted in the totals.
  * Threads: none.

@@ -6,6 +6,7 @@
 enum {
     PAUSE_FIRST_US = 1000,
     PAUSE_LONGEST_US = 100000,
+    SPARE_US = 100000,
     AVOID_FIRST_US = 2000000,
     AVOID_LONGEST_US = 60000000,
 };
@@ -55,12 +56,23 @@ static void back_off(struct endpoints *self, uint64_t now_us)
     }
 }
 
-uint32_t endpoints_choose(const struct endpoints *self, uint64_t now_us)
+static bool is_avoided(const struct endpoints *self, uint64_t now_us, uint32_t index)
+{
+    return now_us < self->loads[index].avoided_until;
+}
+
+uint32_t endpoints_choose(const struct endpoints *self, uint64_t now_us, bool in_order)
 {
     uint32_t chosen = self->current;
 
+    if (in_order) {
+        return chosen;
+    }
+    if (is_avoided(self, now_us, chosen)) {
+        chosen = endpoints_after(self, now_us, chosen);
+    }
     for (uint32_t i = 0; i < self->count; i++) {
-        if (now_us >= self->loads[i].avoided_until &&
+        if (!is_avoided(self, now_us, i) &&
             self->loads[i].inflight_bytes < self->loads[chosen].inflight_bytes) {
             chosen = i;
         }
@@ -94,8 +106,13 @@ enum status endpoints_send(struct endpoints *self, const struct effects *effects
     return STATUS_UNAVAILABLE;
 }
 
-uint32_t endpoints_after(const struct endpoints *self, uint32_t index)
+uint32_t endpoints_after(const struct endpoints *self, uint64_t now_us, uint32_t index)
 {
+    for (uint32_t i = 1; i < self->count; i++) {
+        if (!is_avoided(self, now_us, (index + i) % self->count)) {
+            return (index + i) % self->count;
+        }
+    }
     return (index + 1) % self->count;
 }
 
@@ -111,6 +128,15 @@ void endpoints_trust(struct endpoints *self, uint32_t index)
     self->loads[index].avoid_us = 0;
 }
 
+void endpoints_spare(struct endpoints *self, uint64_t now_us, uint32_t index)
+{
+    struct endpoint_load *load = &self->loads[index];
+
+    if (load->avoided_until < now_us + SPARE_US) {
+        load->avoided_until = now_us + SPARE_US;
+    }
+}
+
 void endpoints_suspect(struct endpoints *self, uint64_t now_us, uint32_t index)
 {
     struct endpoint_load *load = &self->loads[index];
@@ -121,7 +147,7 @@ void endpoints_suspect(struct endpoints *self, uint64_t now_us, uint32_t index)
         load->avoided_until = now_us + load->avoid_us;
     }
     if (self->current == index) {
-        self->current = endpoints_after(self, index);
+        self->current = endpoints_after(self, now_us, index);
     }
 }
 

@@ -1,10 +1,11 @@
 /* endpoints.h - processes that can stand in for each other, such as a client's routers.
  *
  * What is sent one at a time goes to the one that worked last; what is sent while other things
- * are under way goes to the one with the fewest bytes under way, so that all do their share.
- * One that leaves something unanswered is passed over for a growing while. When the
- * chosen one cannot be reached the others are tried in turn; when none can, nothing is tried
- * again before a growing pause has passed. Links are opened when first needed.
+ * are under way goes to the one with the fewest bytes under way, so that all do their share;
+ * what must keep its order goes to the one that worked last in any case. One that leaves
+ * something unanswered is passed over for a growing while, one that refuses for a short one.
+ * When the chosen one cannot be reached the others are tried in turn; when none can, nothing
+ * is tried again before a growing pause has passed. Links are opened when first needed.
  *
  * Shape:   one to SESSION_MAX_ENDPOINTS endpoints; 0 is fine until something is sent.
  * Errors:  endpoints_send: STATUS_UNAVAILABLE, nothing was sent.
@@ -19,8 +20,8 @@
 
 struct endpoint_load {
     uint64_t inflight_bytes; /* sent and not settled */
-    uint64_t avoided_until;  /* it left something unanswered: not chosen before then */
-    uint64_t avoid_us;       /* how long the next time; 0: it answers */
+    uint64_t avoided_until;  /* it left something unanswered, or refused: not before then */
+    uint64_t avoid_us;       /* how long it was avoided for silence; 0: it answers */
 };
 
 struct endpoints {
@@ -39,21 +40,24 @@ void endpoints_init(struct endpoints *self, const char *role,
 void endpoints_fini(struct endpoints *self, const struct effects *effects);
 
 /* The one that should take the next request. */
-uint32_t endpoints_choose(const struct endpoints *self, uint64_t now_us);
+uint32_t endpoints_choose(const struct endpoints *self, uint64_t now_us, bool in_order);
 
 /* Send to the first that can be reached, beginning with number *index; *index is then the one
  * that took it, with frame.size bytes more under way. */
 MUST_USE enum status endpoints_send(struct endpoints *self, const struct effects *effects,
                                     uint64_t now_us, struct span frame, uint32_t *index);
 
-/* The endpoint after `index`. */
-uint32_t endpoints_after(const struct endpoints *self, uint32_t index);
+/* The next endpoint after `index` that is not avoided; if all are, the next. */
+uint32_t endpoints_after(const struct endpoints *self, uint64_t now_us, uint32_t index);
 
 /* What number `index` was sent is answered or given up. */
 void endpoints_settle(struct endpoints *self, uint32_t index, uint64_t bytes);
 
-/* Number `index` has answered. */
+/* Number `index` has answered what it was asked. */
 void endpoints_trust(struct endpoints *self, uint32_t index);
+
+/* Number `index` has refused: it gets a rest. */
+void endpoints_spare(struct endpoints *self, uint64_t now_us, uint32_t index);
 
 /* Number `index` has not answered: later sends begin with the one after it. */
 void endpoints_suspect(struct endpoints *self, uint64_t now_us, uint32_t index);

@@ -172,7 +172,7 @@ enum status operation_encode(struct operation_state *self, uint64_t left_us, str
     frame->correlation = self->sequence << ATTEMPT_BITS |
                          (self->attempts & ((1U << ATTEMPT_BITS) - 1));
     if (frame->kind == FRAME_CLIENT_REQUEST) {
-        frame->body.client_request.attempt = self->attempts;
+        frame->body.client_request.attempt = self->executions;
         frame->body.client_request.timeout_ms = timeout_ms;
     } else if (frame->kind == FRAME_ADMIN_REQUEST) {
         frame->body.admin_request.timeout_ms = timeout_ms;
@@ -213,7 +213,7 @@ static void merge(struct operation_state *self, const struct client_reply *reply
     bool unsure = false;
 #else
     bool unsure = self->frame.body.client_request.operation == OPERATION_ADD &&
-                  (uint64_t)reply->attempt + 1 < self->attempts;
+                  (uint64_t)reply->attempt + 1 < self->executions;
 #endif
 
     for (size_t i = 0; i < words_of(self->count); i++) {

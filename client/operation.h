@@ -20,12 +20,13 @@ struct operation_state {
     uint64_t sequence;
     uint64_t timeout_us;
     uint64_t deadline_us;
-    uint64_t due_us;   /* the next attempt, or the end of this one */
-    uint64_t pause_us; /* before the next retry of a refused attempt */
-    bool sent;         /* an attempt is under way */
-    size_t sent_bytes; /* ... of so many bytes */
-    uint32_t attempts; /* sent so far */
-    uint32_t endpoint; /* of the newest attempt */
+    uint64_t due_us;     /* the next attempt, or the end of this one */
+    uint64_t pause_us;   /* before the next retry of a refused attempt */
+    bool sent;           /* an attempt is under way */
+    size_t sent_bytes;   /* ... of so many bytes */
+    uint32_t attempts;   /* sent so far */
+    uint32_t executions; /* ... of which so many may have been carried out */
+    uint32_t endpoint;   /* of the newest attempt */
     struct endpoints *targets;
     struct frame frame; /* what is asked; points into this operation */
     size_t bytes;       /* of keys */

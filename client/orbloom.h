@@ -89,6 +89,8 @@ struct orbloom_options {
     uint32_t attempt_ms;      /* no answer for so long: ask the next router; 0: 1,000 */
     uint32_t max_in_flight;   /* batches submitted and not yet collected; 0: 64; most 4,096 */
     size_t max_bytes;         /* of keys in flight; 0: 64 MiB */
+    int in_order;             /* 1: batches go one way, so that of equal keys in flight the first
+                                 is the NEW one; 0: several routers share them */
 };
 
 /* `options` may be NULL. After an error *out is a handle good for orbloom_error() and

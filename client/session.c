@@ -40,6 +40,7 @@ struct session {
     struct endpoints coordinators;
     uint64_t attempt_us;
     uint64_t max_inflight_bytes;
+    bool in_order;
     uint64_t id[2];
     uint64_t last_sequence;
     uint64_t next_us; /* never later than the first due operation */
@@ -83,6 +84,7 @@ enum status session_create(const struct session_config *config, const struct eff
     self->effects = *effects;
     self->attempt_us = config->attempt_us;
     self->max_inflight_bytes = config->max_inflight_bytes;
+    self->in_order = config->in_order;
     self->next_us = ACTOR_NEVER;
     self->id[0] = effects->random(effects->context);
     self->id[1] = effects->random(effects->context);
@@ -170,6 +172,7 @@ static enum status attempt(struct session *self, struct operation_state *operati
         operation->sent = true;
         operation->sent_bytes = self->out.size;
         operation->attempts++;
+        operation->executions++;
         self->counters[COUNT_ATTEMPTS]++;
         schedule(self, operation, now_us + self->attempt_us);
     } else {
@@ -187,7 +190,7 @@ static enum status accept(struct session *self, struct operation_state **taken,
     enum status status;
 
     operation->targets = targets;
-    operation->endpoint = endpoints_choose(targets, now_us);
+    operation->endpoint = endpoints_choose(targets, now_us, self->in_order);
     operation->timeout_us = timeout_us;
     operation->deadline_us = now_us + timeout_us;
     operation->pause_us = RETRY_FIRST_US;
@@ -265,7 +268,11 @@ static void plan_retry(struct session *self, struct operation_state *operation, 
 {
     self->counters[COUNT_RETRIES]++;
     settle(operation);
-    operation->endpoint = endpoints_after(operation->targets, operation->endpoint);
+    if (operation->status == STATUS_OVERLOADED) {
+        operation->executions--; /* Nothing was begun: the next attempt need not be doubted. */
+    }
+    endpoints_spare(operation->targets, now_us, operation->endpoint);
+    operation->endpoint = endpoints_after(operation->targets, now_us, operation->endpoint);
     schedule(self, operation, now_us + operation->pause_us);
     operation->pause_us *= 2;
     if (operation->pause_us > RETRY_LONGEST_US) {
@@ -294,7 +301,6 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
         self->counters[COUNT_DROPPED_FRAMES]++;
         return;
     }
-    endpoints_trust(operation->targets, index);
     if (status == STATUS_VERSION) {
         operation_end_foreign(operation, operation->targets->names[index], frame.version);
         finish(self, operation, NULL);
@@ -311,6 +317,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
         break;
     case OPERATION_FINISHED:
         operation->targets->current = index;
+        endpoints_trust(operation->targets, index);
         finish(self, operation, &frame);
         break;
     }
@@ -332,7 +339,7 @@ static void give_time(struct session *self, struct operation_state *operation, u
         self->counters[COUNT_FAILOVERS]++;
         endpoints_suspect(operation->targets, now_us, operation->endpoint);
         settle(operation);
-        operation->endpoint = endpoints_after(operation->targets, operation->endpoint);
+        operation->endpoint = endpoints_after(operation->targets, now_us, operation->endpoint);
     }
     (void)attempt(self, operation, now_us); /* Out of memory: again after a pause. */
 }

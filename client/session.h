@@ -30,6 +30,7 @@ struct session_config {
     uint32_t ncoordinators;
     uint64_t attempt_us;         /* without an answer for this long, the next router is asked */
     uint64_t max_inflight_bytes; /* of keys not yet answered */
+    bool in_order;               /* batches go one way, to one router as long as it answers */
 };
 
 /* The outcome of one operation. */

@@ -53,6 +53,7 @@ static enum status configure(const struct channel_options *options, struct sessi
     config->attempt_us = options->attempt_us > 0 ? options->attempt_us : ATTEMPT_US;
     config->max_inflight_bytes = options->max_inflight_bytes > 0 ? options->max_inflight_bytes
                                                                  : INFLIGHT_BYTES;
+    config->in_order = options->in_order;
     return status;
 }
 

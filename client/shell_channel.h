@@ -18,6 +18,7 @@ struct channel_options {
     const char *coordinators;    /* list; NULL: $ORBLOOM_COORDINATOR, else the playground's */
     uint64_t attempt_us;         /* 0: a second */
     uint64_t max_inflight_bytes; /* 0: 64 MiB */
+    bool in_order;               /* see session.h */
 };
 
 /* On an error `reason` says which list is wrong and why. */

@@ -64,7 +64,8 @@ int orbloom_connect(const struct orbloom_options *options, struct orbloom **out)
     struct channel_options channel = {.routers = o->routers,
                                       .coordinators = o->coordinators,
                                       .attempt_us = (uint64_t)o->attempt_ms * US_PER_MS,
-                                      .max_inflight_bytes = o->max_bytes};
+                                      .max_inflight_bytes = o->max_bytes,
+                                      .in_order = o->in_order != 0};
     struct orbloom *self = heap_zalloc(1, sizeof *self);
     char reason[CHANNEL_REASON_BYTES];
     enum status status;

@@ -246,16 +246,6 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     }
 }
 
-static void turn(void *context, uint64_t now_us)
-{
-    struct router *self = context;
-
-    backends_flush(self, now_us);
-    if (self->next_tick_us == ACTOR_NEVER || self->next_tick_us == 0) {
-        self->next_tick_us = now_us + hedge_tick_us(self);
-    }
-}
-
 static bool idle(const struct router *self)
 {
     for (size_t i = 0; i < self->nbackends; i++) {
@@ -269,6 +259,16 @@ static bool idle(const struct router *self)
         }
     }
     return self->nused == 0 && self->nwaiting == 0;
+}
+
+static void turn(void *context, uint64_t now_us)
+{
+    struct router *self = context;
+
+    backends_flush(self, now_us);
+    if (self->next_tick_us == ACTOR_NEVER && !idle(self)) {
+        self->next_tick_us = now_us + hedge_tick_us(self);
+    }
 }
 
 static uint64_t next_us(void *context)

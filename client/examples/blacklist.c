@@ -90,9 +90,9 @@ int main(int argc, char **argv)
         while (read_batch() > 0) {
             ask(cluster, argv[1], &actions[chosen]);
         }
-    }
-    if (ferror(stdin) || fflush(stdout) != 0) {
-        complain(argv[3], "cannot be read, or stdout not written");
+        if (ferror(stdin) || fflush(stdout) != 0) {
+            complain(argv[3], "cannot be read, or stdout not written");
+        }
     }
     orbloom_close(&cluster);
     return status;

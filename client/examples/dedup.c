@@ -2,7 +2,6 @@
  *
  *     orbloom create urls --capacity 10M --fpr 0.01%
  *     dedup urls < crawl.txt > new.txt
- *
  * A line is left out only when the cluster says that it was added before. Without an answer
  * nobody knows, so the line is printed (twice is better than never); then the exit status is 1. */
 #include "orbloom.h"
@@ -76,6 +75,7 @@ static void dedup_chunk(struct orbloom *cluster, const char *filter)
 
 int main(int argc, char **argv)
 {
+    struct orbloom_options options = {.in_order = 1}; /* equal lines: the first is the new one */
     struct orbloom *cluster = NULL;
     struct orbloom_info info;
 
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: dedup FILTER < LINES\n");
         return 2;
     }
-    if (orbloom_connect(NULL, &cluster) != ORBLOOM_OK ||
+    if (orbloom_connect(&options, &cluster) != ORBLOOM_OK ||
         orbloom_info(cluster, argv[1], &info) != ORBLOOM_OK) {
         complain("", orbloom_error(cluster)); /* no cluster, or no such filter */
     } else {

@@ -45,9 +45,13 @@ uint64_t latency_quantile_us(const struct latency *self, double share)
 
 void latency_fade(struct latency *self)
 {
+    uint32_t half = 0; /* What is odd goes on to the next bucket, so that thin tails stay. */
+
     self->total = 0;
     for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
-        self->counts[i] /= 2;
+        half += self->counts[i];
+        self->counts[i] = half / 2;
         self->total += self->counts[i];
+        half %= 2;
     }
 }

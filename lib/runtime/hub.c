@@ -71,15 +71,17 @@ static void on_timer(uv_timer_t *timer)
     uv_stop(timer->loop);
 }
 
-/* Look for events for a while; true when one has come. */
-static bool spin(struct hub *hub, uint64_t limit_us)
+/* Look for events for a while, at most until the timer is due; true when there is something to
+ * serve. */
+static bool spin(struct hub *hub, uint64_t left_us)
 {
-    uint64_t start_us = hub_now_us();
+    uint64_t limit_us = left_us < hub->spin_us ? left_us : hub->spin_us;
+    uint64_t start_us;
 
-    if (hub->spin_us == 0 || hub->actor.awaits == NULL || !hub->actor.awaits(hub->actor.self)) {
+    if (limit_us == 0 || hub->actor.awaits == NULL || !hub->actor.awaits(hub->actor.self)) {
         return false;
     }
-    limit_us = limit_us < hub->spin_us ? limit_us : hub->spin_us;
+    start_us = hub_now_us();
     do {
         (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
         if (hub->ndirty > 0 || hub->stopping) {
@@ -87,7 +89,7 @@ static bool spin(struct hub *hub, uint64_t limit_us)
         }
         (void)sched_yield();
     } while (hub_now_us() - start_us < limit_us);
-    return false;
+    return limit_us == left_us;
 }
 
 /* Let libuv look at the descriptors; sleep at most `limit_us`, and not past the actor's timer. */

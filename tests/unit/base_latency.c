@@ -44,6 +44,19 @@ Test(latency, tells_the_tail_from_the_rest)
     cr_assert_geq(latency_quantile_us(&latency, 0.99), 80000);
 }
 
+/* A tail of many buckets with a time in each is still the tail when all has faded for a while. */
+Test(latency, fading_keeps_the_share_of_a_thin_tail)
+{
+    for (int round = 0; round < 50; round++) {
+        for (uint64_t i = 0; i < 1000; i++) {
+            latency_add(&latency, i % 50 == 0 ? 10000 + 997 * (i + (uint64_t)round) : 100);
+        }
+        latency_fade(&latency);
+    }
+    cr_assert_lt(latency_quantile_us(&latency, 0.975), 105);
+    cr_assert_geq(latency_quantile_us(&latency, 0.985), 10000);
+}
+
 Test(latency, what_is_old_fades)
 {
     for (int i = 0; i < 1000; i++) {
@@ -54,5 +67,6 @@ Test(latency, what_is_old_fades)
     for (int i = 0; i < 20; i++) {
         latency_fade(&latency);
     }
+    cr_assert_eq(latency.total, 0);
     cr_assert_eq(latency_quantile_us(&latency, 0.99), 0);
 }

@@ -64,7 +64,7 @@ Test(hedge, the_delay_has_a_least)
     static const uint64_t fast[3] = {100, 100, 100};
 
     router_stage_hedge_us = 0;
-    cr_assert_eq(learned_us(fast, 300), 1000);
+    cr_assert_eq(learned_us(fast, 500), 1000);
     router_stage_fini(&stage);
 }
 
@@ -105,5 +105,24 @@ Test(hedge, adds_teach_nothing)
     }
     router_stage_pass(&stage, 1000000);
     cr_assert_eq(router_stage_counter(&stage, "hedge_delay_us"), 20000);
+    router_stage_fini(&stage);
+}
+
+/* With nothing under way only the next question to a coordinator wants a timer. */
+Test(hedge, an_idle_router_sleeps)
+{
+    static const uint64_t fast[3] = {100, 100, 100};
+    unsigned timers = 0;
+    uint64_t end_us;
+
+    router_stage_hedge_us = 0;
+    cr_assert_eq(learned_us(fast, 500), 1000);
+    end_us = stage.now_us + 1000000;
+    while (stage.actor.next_us(stage.actor.self) <= end_us) {
+        stage.now_us = stage.actor.next_us(stage.actor.self);
+        stage.actor.time(stage.actor.self, stage.now_us);
+        stage.actor.turn(stage.actor.self, stage.now_us);
+        cr_assert_leq(++timers, 10, "it wakes again and again");
+    }
     router_stage_fini(&stage);
 }
