@@ -164,7 +164,8 @@ static uint32_t answer_within_ms(uint64_t left_us)
     return ms > 0 ? (uint32_t)ms : 1;
 }
 
-enum status operation_encode(struct operation_state *self, uint64_t left_us, struct buffer *out)
+enum status operation_encode(struct operation_state *self, uint64_t left_us,
+                             const struct effects *effects, struct buffer *spare, struct span *out)
 {
     uint32_t timeout_ms = answer_within_ms(left_us);
     struct frame *frame = &self->frame;
@@ -179,7 +180,7 @@ enum status operation_encode(struct operation_state *self, uint64_t left_us, str
     } else if (frame->kind == FRAME_INFO_REQUEST) {
         frame->body.info_request.timeout_ms = timeout_ms;
     }
-    return codec_encode(frame, out);
+    return codec_encode_out(frame, effects, spare, out);
 }
 
 uint64_t operation_correlated_sequence(uint64_t correlation)

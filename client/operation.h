@@ -58,9 +58,11 @@ MUST_USE enum status operation_create_question(const struct frame *frame,
 
 void operation_destroy(struct operation_state **operation);
 
-/* Append the next attempt's frame; `left_us` is the time until the deadline. */
+/* Encode the next attempt's frame, as codec_encode_out(); `left_us` is the time until the
+ * deadline. */
 MUST_USE enum status operation_encode(struct operation_state *self, uint64_t left_us,
-                                      struct buffer *out);
+                                      const struct effects *effects, struct buffer *spare,
+                                      struct span *out);
 
 /* What an answer says: takes its verdicts, status and message. */
 enum operation_step operation_take(struct operation_state *self, const struct frame *answer);

@@ -158,19 +158,19 @@ static void finish(struct session *self, struct operation_state *operation,
 static enum status attempt(struct session *self, struct operation_state *operation, uint64_t now_us)
 {
     struct endpoints *targets = operation->targets;
+    struct span bytes;
     enum status status;
 
     settle(operation);
-    buffer_clear(&self->out);
-    status = operation_encode(operation, operation->deadline_us - now_us, &self->out);
+    status = operation_encode(operation, operation->deadline_us - now_us, &self->effects,
+                              &self->out, &bytes);
     if (status != STATUS_OK) {
         schedule(self, operation, now_us + RETRY_LONGEST_US);
         return status;
     }
-    if (endpoints_send(targets, &self->effects, now_us, buffer_span(&self->out),
-                       &operation->endpoint) == STATUS_OK) {
+    if (endpoints_send(targets, &self->effects, now_us, bytes, &operation->endpoint) == STATUS_OK) {
         operation->sent = true;
-        operation->sent_bytes = self->out.size;
+        operation->sent_bytes = bytes.size;
         operation->attempts++;
         operation->executions++;
         self->counters[COUNT_ATTEMPTS]++;

@@ -95,9 +95,10 @@ bool node_registered(const struct node *node)
 
 void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame)
 {
-    buffer_clear(&self->out);
-    if (codec_encode(frame, &self->out) != STATUS_OK ||
-        self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
+    struct span bytes;
+
+    if (codec_encode_out(frame, &self->effects, &self->out, &bytes) != STATUS_OK ||
+        self->effects.reply(self->effects.context, to, bytes) != STATUS_OK) {
         node_count(self, NODE_replies_dropped_total);
     }
 }

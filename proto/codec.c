@@ -182,8 +182,29 @@ static size_t envelope_write(const struct frame *frame, size_t body_size, uint8_
     return used;
 }
 
+/* Where an encoding goes: memory for so many bytes. */
+struct sink {
+    const struct effects *effects; /* NULL: the buffer alone */
+    struct buffer *buffer;
+    struct span written;
+};
+
+static enum status sink_take(struct sink *self, size_t size, uint8_t **out)
+{
+    enum status status = STATUS_OK;
+
+    *out = self->effects != NULL && self->effects->room != NULL
+               ? self->effects->room(self->effects->context, size)
+               : NULL;
+    if (*out == NULL) {
+        status = buffer_extend(self->buffer, size, out);
+    }
+    self->written = span_of(*out, size);
+    return status;
+}
+
 static enum status pack(const struct frame *frame, const ProtobufCMessage *message,
-                        struct buffer *out)
+                        struct sink *sink)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
     uint8_t envelope[ENVELOPE_MAX_BYTES];
@@ -194,7 +215,7 @@ static enum status pack(const struct frame *frame, const ProtobufCMessage *messa
     if (size > CODEC_MAX_FRAME_BYTES - envelope_size) {
         return STATUS_TOO_LARGE;
     }
-    status = buffer_extend(out, envelope_size + size, &bytes);
+    status = sink_take(sink, envelope_size + size, &bytes);
     if (status == STATUS_OK) {
         memcpy(bytes, envelope, envelope_size);
         protobuf_c_message_pack(message, bytes + envelope_size);
@@ -202,7 +223,7 @@ static enum status pack(const struct frame *frame, const ProtobufCMessage *messa
     return status;
 }
 
-enum status codec_encode(const struct frame *frame, struct buffer *out)
+static enum status encode(const struct frame *frame, struct sink *sink)
 {
     ProtobufCMessage *message = NULL;
     struct codec_scratch scratch;
@@ -212,8 +233,27 @@ enum status codec_encode(const struct frame *frame, struct buffer *out)
     codec_scratch_init(&scratch);
     status = bodies[frame->kind].put(frame, &scratch, &message);
     if (status == STATUS_OK) {
-        status = pack(frame, message, out);
+        status = pack(frame, message, sink);
     }
     codec_scratch_fini(&scratch);
+    return status;
+}
+
+enum status codec_encode(const struct frame *frame, struct buffer *out)
+{
+    struct sink sink = {.buffer = out};
+
+    return encode(frame, &sink);
+}
+
+enum status codec_encode_out(const struct frame *frame, const struct effects *effects,
+                             struct buffer *spare, struct span *out)
+{
+    struct sink sink = {.effects = effects, .buffer = spare};
+    enum status status;
+
+    buffer_clear(spare);
+    status = encode(frame, &sink);
+    *out = sink.written;
     return status;
 }

@@ -29,6 +29,7 @@
 #ifndef ORBLOOM_PROTO_CODEC_H
 #define ORBLOOM_PROTO_CODEC_H
 
+#include "base/actor.h"
 #include "base/buffer.h"
 #include "base/span.h"
 #include "base/status.h"
@@ -385,6 +386,11 @@ MUST_USE enum status codec_decode(struct codec_arena *arena, struct span bytes, 
 
 /* Append the encoding of `frame` to `out`. */
 MUST_USE enum status codec_encode(const struct frame *frame, struct buffer *out);
+
+/* Encode where effects->room() says, else in `spare`, which is cleared before: *out is to be sent
+ * by the same effects, at once. */
+MUST_USE enum status codec_encode_out(const struct frame *frame, const struct effects *effects,
+                                      struct buffer *spare, struct span *out);
 
 /* ---- documents: signed with the cluster key, stored and handed on as bytes ---- */
 

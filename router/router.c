@@ -87,9 +87,10 @@ bool router_synced(const struct router *router)
 
 void router_reply(struct router *self, const struct peer *to, const struct frame *frame)
 {
-    buffer_clear(&self->out);
-    if (codec_encode(frame, &self->out) != STATUS_OK ||
-        self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
+    struct span bytes;
+
+    if (codec_encode_out(frame, &self->effects, &self->out, &bytes) != STATUS_OK ||
+        self->effects.reply(self->effects.context, to, bytes) != STATUS_OK) {
         router_count(self, ROUTER_replies_dropped_total);
     }
 }

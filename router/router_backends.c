@@ -94,10 +94,10 @@ void backends_connect(struct router *self)
 
 bool backend_send(struct router *self, struct backend *backend, const struct frame *frame)
 {
-    buffer_clear(&self->out);
-    return codec_encode(frame, &self->out) == STATUS_OK &&
-           self->effects.send(self->effects.context, backend->link, buffer_span(&self->out)) ==
-               STATUS_OK;
+    struct span bytes;
+
+    return codec_encode_out(frame, &self->effects, &self->out, &bytes) == STATUS_OK &&
+           self->effects.send(self->effects.context, backend->link, bytes) == STATUS_OK;
 }
 
 /* One message with all that was gathered. */

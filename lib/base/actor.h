@@ -48,6 +48,11 @@ struct effects {
     enum status (*send)(void *context, uint32_t link, struct span frame);
 
     uint64_t (*random)(void *context);
+
+    /* Memory for the next frame, of exactly that size: encoded there it leaves without being
+     * copied. Good until it was sent, which a failed send does not do, or room() is called
+     * again. NULL, or a NULL result: encode elsewhere. */
+    uint8_t *(*room)(void *context, size_t size);
 };
 
 struct actor {

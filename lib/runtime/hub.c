@@ -325,5 +325,6 @@ void hub_destroy(struct hub **hub)
         (void)zmq_ctx_term(self->zmq_context);
     }
     hub_inbox_fini(&self->inbox);
+    hub_effects_fini(self);
     heap_free(self);
 }

@@ -6,19 +6,26 @@
 #include <sys/random.h>
 #include <zmq.h>
 
-/* Taken over by libzmq, or closed. */
-static enum status send_part(void *zmq, zmq_msg_t *part, int flags)
+/* Taken over by libzmq; on failure still the caller's. */
+static enum status send_message(void *zmq, zmq_msg_t *message, int flags)
 {
     int rc;
 
     do {
-        rc = zmq_msg_send(part, zmq, ZMQ_DONTWAIT | flags);
+        rc = zmq_msg_send(message, zmq, ZMQ_DONTWAIT | flags);
     } while (rc < 0 && errno == EINTR);
-    if (rc < 0) {
+    return rc < 0 ? STATUS_UNAVAILABLE : STATUS_OK;
+}
+
+/* Taken over by libzmq, or closed. */
+static enum status send_part(void *zmq, zmq_msg_t *part, int flags)
+{
+    enum status status = send_message(zmq, part, flags);
+
+    if (status != STATUS_OK) {
         (void)zmq_msg_close(part);
-        return STATUS_UNAVAILABLE;
     }
-    return STATUS_OK;
+    return status;
 }
 
 static bool make_part(zmq_msg_t *part, struct span bytes)
@@ -32,21 +39,64 @@ static bool make_part(zmq_msg_t *part, struct span bytes)
     return true;
 }
 
-/* All memory is had before the first part goes: a name without a frame would spoil the next. */
-static enum status send_parts(struct hub_socket *socket, const struct peer *to, struct span frame)
+static void drop_draft(struct hub *hub)
+{
+    if (hub->drafted) {
+        hub->drafted = false;
+        (void)zmq_msg_close(&hub->draft);
+    }
+}
+
+/* Memory of a message: what is encoded there need not be copied into one. */
+static uint8_t *make_room(void *context, size_t size)
+{
+    struct hub *hub = context;
+
+    drop_draft(hub);
+    hub->drafted = size <= hub->max_frame_bytes && zmq_msg_init_size(&hub->draft, size) == 0;
+    return hub->drafted ? zmq_msg_data(&hub->draft) : NULL;
+}
+
+static bool is_draft(struct hub *hub, struct span frame)
+{
+    return hub->drafted && frame.data == zmq_msg_data(&hub->draft) &&
+           frame.size == zmq_msg_size(&hub->draft);
+}
+
+static enum status send_name(struct hub_socket *socket, const struct peer *to)
 {
     zmq_msg_t name;
+
+    if (!make_part(&name, span_of(to->id, to->size))) {
+        return STATUS_UNAVAILABLE;
+    }
+    return send_part(socket->zmq, &name, ZMQ_SNDMORE);
+}
+
+/* A draft that can't be sent stays: it may be tried on another link. */
+static enum status send_draft(struct hub_socket *socket, const struct peer *to)
+{
+    struct hub *hub = socket->hub;
+    enum status status = to != NULL ? send_name(socket, to) : STATUS_OK;
+
+    if (status == STATUS_OK) {
+        status = send_message(socket->zmq, &hub->draft, 0);
+        hub->drafted = status != STATUS_OK;
+    }
+    return status;
+}
+
+/* All memory is had before the first part goes: a name without a frame would spoil the next. */
+static enum status send_copy(struct hub_socket *socket, const struct peer *to, struct span frame)
+{
     zmq_msg_t body;
 
     if (!make_part(&body, frame)) {
         return STATUS_UNAVAILABLE;
     }
-    if (to != NULL) {
-        if (!make_part(&name, span_of(to->id, to->size)) ||
-            send_part(socket->zmq, &name, ZMQ_SNDMORE) != STATUS_OK) {
-            (void)zmq_msg_close(&body);
-            return STATUS_UNAVAILABLE;
-        }
+    if (to != NULL && send_name(socket, to) != STATUS_OK) {
+        (void)zmq_msg_close(&body);
+        return STATUS_UNAVAILABLE;
     }
     return send_part(socket->zmq, &body, 0);
 }
@@ -57,7 +107,7 @@ static enum status send_frame(struct hub_socket *socket, const struct peer *to, 
     enum status status = STATUS_TOO_LARGE; /* The peer would cut the connection. */
 
     if (frame.size <= hub->max_frame_bytes) {
-        status = send_parts(socket, to, frame);
+        status = is_draft(hub, frame) ? send_draft(socket, to) : send_copy(socket, to, frame);
         hub_socket_touch(socket);
     }
     if (status != STATUS_OK) {
@@ -141,6 +191,11 @@ static uint64_t draw_random(void *context)
     return value;
 }
 
+void hub_effects_fini(struct hub *hub)
+{
+    drop_draft(hub);
+}
+
 void hub_effects_init(struct hub *hub)
 {
     hub->effects = (struct effects){
@@ -150,5 +205,6 @@ void hub_effects_init(struct hub *hub)
         .link_close = link_close,
         .send = send_on_link,
         .random = draw_random,
+        .room = make_room,
     };
 }

@@ -46,6 +46,8 @@ struct hub {
     uint32_t link_round;                     /* ... and its number divided by that: never reused */
     struct hub_socket_list dirty;
     size_t ndirty;
+    zmq_msg_t draft; /* the frame that is being encoded, when `drafted` */
+    bool drafted;
     struct actor actor;
     struct effects effects;
     uint64_t counters[HUB_NCOUNTERS];
@@ -69,6 +71,7 @@ bool hub_socket_drain(struct hub_socket *socket, uint64_t now_us);
 
 /* Fill hub->effects. */
 void hub_effects_init(struct hub *hub);
+void hub_effects_fini(struct hub *hub);
 
 /* Count one more. */
 void hub_count(struct hub *hub, unsigned counter);

@@ -248,3 +248,61 @@ Test(runtime_hub, a_link_to_a_server_that_does_not_read_fills_up)
     hub_destroy(&player.hub);
     hub_destroy(&server.hub);
 }
+
+struct draft {
+    uint32_t dead;
+    uint32_t link;
+    bool sent;
+};
+
+/* Encode in place, fail to send it on a link that leads nowhere, then send the same elsewhere. */
+static void send_draft(struct probe *self)
+{
+    static const char text[] = "encoded in place, and longer than a short message";
+    struct draft *draft = self->extra;
+    const struct effects *effects = self->effects;
+    uint8_t *room;
+
+    if (draft->sent) {
+        return;
+    }
+    cr_assert_not_null(effects->room(effects->context, 100), "room that is never used");
+    cr_assert_null(effects->room(effects->context, PROBE_MAX_FRAME_BYTES + 1));
+    room = effects->room(effects->context, sizeof text - 1);
+    cr_assert_not_null(room);
+    memcpy(room, text, sizeof text - 1);
+    cr_assert_eq(effects->send(effects->context, draft->dead, span_of(room, sizeof text - 1)),
+                 STATUS_UNAVAILABLE);
+    draft->sent = effects->send(effects->context, draft->link, span_of(room, sizeof text - 1)) ==
+                  STATUS_OK;
+}
+
+static void stop_on_answer(struct probe *self)
+{
+    hub_stop(self->hub);
+}
+
+Test(runtime_hub, what_is_encoded_in_place_survives_a_send_that_fails)
+{
+    struct draft draft = {.sent = false};
+    struct probe server = {.hub = NULL};
+    struct probe player = {.turn_hook = send_draft,
+                           .answer_hook = stop_on_answer,
+                           .time_hook = stop_on_answer,
+                           .extra = &draft};
+    void *context = zmq_ctx_new();
+
+    probe_open(&server, ANY_PORT);
+    probe_open(&player, NULL);
+    probe_start(&server);
+    draft.dead = player.effects->link_open(player.effects->context, "tcp://127.0.0.1:1");
+    draft.link = player.effects->link_open(player.effects->context, hub_endpoint(server.hub));
+    player.next_us = hub_now_us() + PROBE_DEADLINE_US;
+    hub_run(player.hub);
+    cr_assert_eq(player.answers, 1);
+    cr_assert_str_eq(player.last, "encoded in place, and longer than a short message");
+    cr_assert_not_null(player.effects->room(player.effects->context, 100)); /* left at the end */
+    probe_stop(&server, context);
+    hub_destroy(&player.hub);
+    cr_assert_eq(zmq_ctx_term(context), 0);
+}
