@@ -113,9 +113,12 @@ static int judge(const struct bench *bench)
     const struct load_result *result = &bench->result;
 
     if (result->lost > 0) {
-        return cmd_fail(
-            STATUS_INTERNAL, "%" PRIu64 " added keys were answered absent%s", result->lost,
-            bench->settings.filled ? "; does the filter hold --size keys of --op fill?" : "");
+        (void)cmd_fail(bench->settings.filled ? STATUS_INVALID : STATUS_INTERNAL,
+                       "%" PRIu64 " added keys were answered absent%s", result->lost,
+                       bench->settings.filled
+                           ? ", or never added: does the filter hold --size keys of --op fill?"
+                           : "");
+        return CMD_PARTIAL;
     }
     if (result->unanswered > 0 || result->code != ORBLOOM_OK) {
         (void)cmd_fail((enum status)result->code, "%" PRIu64 " keys without an answer: %s",
@@ -180,7 +183,8 @@ static int run_bench(struct bench *bench)
     if (measures) {
         code = measure(bench);
     }
-    if (bench->result.keys > 0 && (measures || bench->settings.is_fill)) {
+    if (bench->result.keys > 0 && bench->result.unanswered == 0 &&
+        (measures || bench->settings.is_fill)) {
         show(bench);
     }
     if (bench->set.own && bench->target->ops->drop(bench->target) != ORBLOOM_OK && code == CMD_OK) {

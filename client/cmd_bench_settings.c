@@ -80,7 +80,7 @@ static int check_filter(const struct bench_settings *self)
 
 static void set_size(struct bench_settings *self)
 {
-    uint64_t half = self->keys / 2 + 1;
+    uint64_t half = self->keys > 1 ? self->keys / 2 : 1;
 
     if (self->size == 0) {
         self->size = half < SIZE_DEFAULT_MOST ? half : SIZE_DEFAULT_MOST;

@@ -260,10 +260,15 @@ static void print_flag(const struct flag *flag, FILE *out)
     (void)fputc('\n', out);
 }
 
+static const char *blank_before(const char *text)
+{
+    return text[0] != '\0' ? " " : "";
+}
+
 void flags_help(const struct flag_table *table, FILE *out)
 {
-    (void)fprintf(out, "orbloom %s %s%s\n\n%s\n", table->command, table->words,
-                  flag_count(table) > 0 ? " [FLAGS]" : "", table->summary);
+    (void)fprintf(out, "orbloom %s%s%s%s\n\n%s\n", table->command, blank_before(table->words),
+                  table->words, flag_count(table) > 0 ? " [FLAGS]" : "", table->summary);
     for (size_t i = 0; i < flag_count(table); i++) {
         (void)fprintf(out, "%s", i == 0 ? "\nFlags:\n" : "");
         print_flag(flag_at(table, i), out);

@@ -312,7 +312,7 @@ void operation_end_late(struct operation_state *self)
     }
     self->status = STATUS_DEADLINE;
     (void)snprintf(self->message, sizeof self->message,
-                   "no answer from %s within %g s; is the %s running?",
+                   "no answer from %s within %g s; is the %s running, and is this its address?",
                    endpoints_show(self->targets, names, sizeof names),
                    (double)self->timeout_us / 1e6, self->targets->role);
 }

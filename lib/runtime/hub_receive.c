@@ -125,7 +125,7 @@ static void say_dropped(struct hub_socket *self, uint64_t now_us, enum received 
     }
     if (self->monitor) {
         log_limited(&hub->dropped_log, now_us, LOG_WARN,
-                    "closed a connection that does not speak ZMTP to %s", hub->endpoint);
+                    "closed a connection to %s without a ZMTP handshake in time", hub->endpoint);
     } else {
         log_limited(&hub->dropped_log, now_us, LOG_WARN,
                     "dropped a message that is not one frame, or of a peer whose name is longer "

@@ -46,10 +46,12 @@ Test(orbloom, nobody_there_ends_in_a_deadline_that_says_so)
 
     cr_assert_eq(orbloom_check_key(handle, "f", "k", 1, &answer), ORBLOOM_DEADLINE);
     cr_assert_eq(answer, ORBLOOM_UNKNOWN);
-    cr_assert_str_eq(orbloom_error(handle), "DEADLINE: no answer from tcp://127.0.0.1:1 within "
-                                            "0.03 s; is the router running?");
+    cr_assert_str_eq(orbloom_error(handle),
+                     "DEADLINE: no answer from tcp://127.0.0.1:1 within "
+                     "0.03 s; is the router running, and is this its address?");
     cr_assert_eq(orbloom_drop(handle, "f"), ORBLOOM_DEADLINE);
-    cr_assert(strstr(orbloom_error(handle), "is the coordinator running?") != NULL);
+    cr_assert(strstr(orbloom_error(handle),
+                     "is the coordinator running, and is this its address?") != NULL);
     close_handle(&handle);
 }
 

@@ -56,8 +56,8 @@ Test(session, nobody_there_is_a_deadline_that_names_the_routers)
     fake_pass(fake, 1);
     cr_assert_eq(outcome.calls, 1);
     cr_assert_eq(outcome.status, STATUS_DEADLINE);
-    cr_assert_str_eq(outcome.message,
-                     "no answer from tcp://r1:1, tcp://r2:1 within 5 s; is the router running?");
+    cr_assert_str_eq(outcome.message, "no answer from tcp://r1:1, tcp://r2:1 within 5 s; is the "
+                                      "router running, and is this its address?");
     cr_assert_eq(outcome.attempts, 0);
     cr_assert_eq(outcome.present | outcome.absent, 0);
     fake_end(fake);
