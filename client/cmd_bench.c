@@ -244,6 +244,7 @@ static void describe_set(struct bench *bench)
                                     .size = settings->size,
                                     .capacity = settings->size + settings->keys / 2 + 1,
                                     .rate = settings->rate,
+                                    .xxh3 = strcmp(settings->hash, "xxh3") == 0,
                                     .own = settings->filter == NULL};
 }
 

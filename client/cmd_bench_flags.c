@@ -89,6 +89,15 @@ static const struct flag flags[] = {
         .help = "of the filter that it makes",
     },
     {
+        .name = "hash",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(hash),
+        .sample = "HASH",
+        .range = "siphash | xxh3",
+        .value = "siphash",
+        .help = "of the filter that it makes",
+    },
+    {
         .name = "target",
         .kind = FLAG_CHOICE,
         .offset = FIELD(target),

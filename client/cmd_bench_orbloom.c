@@ -8,8 +8,10 @@ static struct orbloom *handle_of(const struct bench_target *target)
 static int create(struct bench_target *target)
 {
     const struct bench_set *set = ((struct bench_orbloom *)target)->set;
-    struct orbloom_filter filter = {
-        .name = set->name, .capacity = set->capacity, .rate = set->rate};
+    struct orbloom_filter filter = {.name = set->name,
+                                    .capacity = set->capacity,
+                                    .rate = set->rate,
+                                    .hash = set->xxh3 ? ORBLOOM_XXH3 : ORBLOOM_SIPHASH};
 
     return orbloom_create(handle_of(target), &filter, NULL);
 }

@@ -23,6 +23,7 @@ struct bench_settings {
     uint64_t size;
     uint64_t fresh;
     double rate;
+    const char *hash;
     const char *dir;
     bool filled;
     bool no_header;

@@ -40,6 +40,7 @@ struct bench_set {
     uint64_t size;     /* keys that it holds before the measurement */
     uint64_t capacity; /* keys that it must have room for */
     double rate;       /* of false positives, where the target has such a thing */
+    bool xxh3;         /* orbloom: the filter hashes keys by XXH3, not SipHash */
     bool own;          /* made for this run and dropped after it */
 };
 

@@ -135,6 +135,17 @@ Test(bench_cluster, a_filter_is_filled_once_and_used_again, .timeout = LIMIT_S)
     stop();
 }
 
+Test(bench_cluster, the_filter_that_it_makes_hashes_as_asked, .timeout = LIMIT_S)
+{
+    start();
+    BENCH("--op", "fill", "--filter", "fast", "--size", "10k", "--hash", "xxh3");
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    command_forget(&command);
+    command_run(&command, span_text(""), "orbloom", "info", "fast", NULL);
+    cr_assert_not_null(strstr(command.output, "xxh3"), "%s", command.output);
+    stop();
+}
+
 /* The judge sees what is missing. */
 Test(bench_cluster, a_filter_that_holds_less_than_it_should_is_an_error, .timeout = LIMIT_S)
 {
