@@ -183,6 +183,14 @@ enum status operation_encode(struct operation_state *self, uint64_t left_us,
     return codec_encode_out(frame, effects, spare, out);
 }
 
+void operation_settle(struct operation_state *self)
+{
+    if (self->sent) {
+        endpoints_settle(self->targets, self->endpoint, self->sent_bytes);
+        self->sent = false;
+    }
+}
+
 uint64_t operation_correlated_sequence(uint64_t correlation)
 {
     return correlation >> ATTEMPT_BITS;

@@ -64,6 +64,9 @@ MUST_USE enum status operation_encode(struct operation_state *self, uint64_t lef
                                       const struct effects *effects, struct buffer *spare,
                                       struct span *out);
 
+/* The attempt under way, if there is one, is over: its bytes are no longer in flight. */
+void operation_settle(struct operation_state *self);
+
 /* What an answer says: takes its verdicts, status and message. */
 enum operation_step operation_take(struct operation_state *self, const struct frame *answer);
 

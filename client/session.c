@@ -125,15 +125,6 @@ static void schedule(struct session *self, struct operation_state *operation, ui
     }
 }
 
-/* Its attempt, if one is under way, is over. */
-static void settle(struct operation_state *operation)
-{
-    if (operation->sent) {
-        endpoints_settle(operation->targets, operation->endpoint, operation->sent_bytes);
-        operation->sent = false;
-    }
-}
-
 /* Unlinked before the callback, which may submit anew. */
 static void finish(struct session *self, struct operation_state *operation,
                    const struct frame *frame)
@@ -148,7 +139,7 @@ static void finish(struct session *self, struct operation_state *operation,
         .frame = frame,
     };
 
-    settle(operation);
+    operation_settle(operation);
     operation_list_remove(&self->open, operation);
     operation->done(operation->context, &result);
     operation_destroy(&operation);
@@ -161,7 +152,7 @@ static enum status attempt(struct session *self, struct operation_state *operati
     struct span bytes;
     enum status status;
 
-    settle(operation);
+    operation_settle(operation);
     status = operation_encode(operation, operation->deadline_us - now_us, &self->effects,
                               &self->out, &bytes);
     if (status != STATUS_OK) {
@@ -267,7 +258,7 @@ enum status session_ask(struct session *session, uint64_t now_us, uint64_t timeo
 static void plan_retry(struct session *self, struct operation_state *operation, uint64_t now_us)
 {
     self->counters[COUNT_RETRIES]++;
-    settle(operation);
+    operation_settle(operation);
     if (operation->status == STATUS_OVERLOADED) {
         operation->executions--; /* Nothing was begun: the next attempt need not be doubted. */
     }
@@ -338,7 +329,7 @@ static void give_time(struct session *self, struct operation_state *operation, u
     if (operation->sent) {
         self->counters[COUNT_FAILOVERS]++;
         endpoints_suspect(operation->targets, now_us, operation->endpoint);
-        settle(operation);
+        operation_settle(operation);
         operation->endpoint = endpoints_after(operation->targets, now_us, operation->endpoint);
     }
     (void)attempt(self, operation, now_us); /* Out of memory: again after a pause. */

@@ -8,6 +8,7 @@
  * Each step may be repeated by any coordinator; the store tells where it stands. */
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
+#include "proto/signed_document.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
 #include "proto/intake.h"
+#include "proto/signed_document.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "base/number.h"
 #include "node/node_private.h"
 #include "proto/intake.h"
+#include "proto/signed_document.h"
 
 #include <string.h>
 

@@ -392,26 +392,4 @@ MUST_USE enum status codec_encode(const struct frame *frame, struct buffer *out)
 MUST_USE enum status codec_encode_out(const struct frame *frame, const struct effects *effects,
                                       struct buffer *spare, struct span *out);
 
-/* ---- documents: signed with the cluster key, stored and handed on as bytes ---- */
-
-enum document_kind { DOCUMENT_FILTER = 1, DOCUMENT_NODE_LIST = 2 };
-
-/* Append the signed form. Fills epoch_bytes and epoch_hash when they are missing; uses
- * epoch_bytes as they are otherwise. Refuses what the peers would refuse: the outcomes of
- * document_validate() or node_list_validate(); also STATUS_NOMEM, STATUS_TOO_LARGE. */
-MUST_USE enum status codec_filter_document_sign(struct filter_document *document,
-                                                const struct cluster_key *key, struct buffer *out);
-MUST_USE enum status codec_node_list_sign(const struct node_list *list,
-                                          const struct cluster_key *key, struct buffer *out);
-
-/* Which kind of document, by its envelope alone; STATUS_MALFORMED. */
-MUST_USE enum status codec_document_kind(struct span bytes, enum document_kind *kind);
-
-/* Verify the MAC, decode, document_validate(). The result owns its memory (document_fini);
- * *out is zeroed on error. STATUS_UNAUTHENTIC, MALFORMED, VERSION, NOMEM, TOO_LARGE. */
-MUST_USE enum status codec_filter_document_open(struct span bytes, const struct cluster_key *key,
-                                                struct filter_document *out);
-MUST_USE enum status codec_node_list_open(struct span bytes, const struct cluster_key *key,
-                                          struct node_list *out);
-
 #endif

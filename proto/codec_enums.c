@@ -1,6 +1,7 @@
 /* Nothing runs here: numbers of our enums are those of the contract, or this does not compile. */
 #include "proto/codec.h"
 #include "proto/orbloom.pb-c.h"
+#include "proto/signed_document.h"
 
 #define SAME(ours, wire) \
     _Static_assert((int)(ours) == (int)ORBLOOM__V1__##wire, "orbloom.proto and C differ: " #ours)

@@ -8,6 +8,7 @@
 
 #include "proto/arena.h"
 #include "proto/codec.h"
+#include "proto/signed_document.h"
 
 /* The content of a document of this kind, once its MAC is found right; points into `bytes`. */
 MUST_USE enum status codec_signed_open(struct span bytes, enum document_kind kind,

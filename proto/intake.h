@@ -9,6 +9,7 @@
 
 #include "cluster/document_cache.h"
 #include "proto/codec.h"
+#include "proto/signed_document.h"
 
 struct intake {
     enum document_kind kind;

@@ -10,6 +10,7 @@
  */
 #include "proto/codec.h"
 #include "proto/codec_wire.h"
+#include "proto/signed_document.h"
 #include "tests/unit/proto_document_samples.h"
 #include "tests/unit/proto_samples.h"
 

@@ -1,6 +1,7 @@
 #include "tests/sim/sim_move.h"
 
 #include "node/node_private.h"
+#include "proto/signed_document.h"
 #include "tests/sim/sim.h"
 
 #include <inttypes.h>

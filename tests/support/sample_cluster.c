@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "proto/codec.h"
+#include "proto/signed_document.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "cluster/document_cache.h"
 #include "proto/codec.h"
+#include "proto/signed_document.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

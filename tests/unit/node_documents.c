@@ -1,5 +1,6 @@
 /* Which epochs a node serves, how its documents and fences move, and what moves nothing. */
 #include "base/heap.h"
+#include "proto/signed_document.h"
 #include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,6 +1,7 @@
 /* Do documents survive their way, and only as they were signed? */
 #include "proto/codec.h"
 #include "proto/codec_signed.h"
+#include "proto/signed_document.h"
 #include "proto_document_samples.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,7 @@
 /* What of a document that bears the right MAC is refused all the same? */
 #include "proto/codec.h"
 #include "proto/orbloom.pb-c.h"
+#include "proto/signed_document.h"
 #include "proto_document_samples.h"
 
 #include <criterion/criterion.h>

@@ -2,6 +2,7 @@
  * hold them. A difference here is a new protocol version, never a new expectation.
  */
 #include "proto/codec.h"
+#include "proto/signed_document.h"
 #include "proto_compare.h"
 #include "proto_document_samples.h"
 

@@ -3,6 +3,7 @@
  * Worth most under AddressSanitizer, which poisons what the arena has not handed out.
  */
 #include "proto/codec.h"
+#include "proto/signed_document.h"
 #include "proto_document_samples.h"
 #include "proto_samples.h"
 
