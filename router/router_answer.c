@@ -44,6 +44,9 @@ static enum status describe_asks(const struct router *self, const struct documen
         used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
                                  record != NULL ? record->name : "a node not listed", what);
     }
+    if (used == 0) {
+        (void)snprintf(text, size, "the request lets too few of them be asked");
+    }
     return gravest;
 }
 

@@ -11,9 +11,10 @@
 enum {
     FIRST_US = 20000, /* until enough is known */
     LEAST_US = 1000,
-    MOST_US = 1000000,
+    MOST_US = 250000, /* whatever the nodes took lately: patience must not outlast a stall */
     ENOUGH_ANSWERS = 64,
     LEARN_INTERVAL_US = 50000,
+    FADE_INTERVAL_US = 1000000,
     TICKS_A_DELAY = 4,
     TICK_LEAST_US = 500,
 };
@@ -52,6 +53,25 @@ void hedge_init(struct router *self)
     self->counters[ROUTER_hedge_delay_us] = self->hedge_us;
 }
 
+/* Answers make old ones fade, but after a stall there may be few: then time does. */
+static void fade(struct router *self, uint64_t now_us)
+{
+    uint64_t times = (now_us - self->faded_us) / FADE_INTERVAL_US;
+
+    if (times == 0) {
+        return;
+    }
+    self->faded_us = now_us;
+    if (self->hedge_us <= FIRST_US) {
+        return;
+    }
+    for (size_t i = 0; i < self->nbackends; i++) {
+        for (uint64_t n = 0; n < times && self->backends[i].checks.total > 0; n++) {
+            latency_fade(&self->backends[i].checks);
+        }
+    }
+}
+
 void hedge_learn(struct router *self, uint64_t now_us)
 {
     uint64_t median_us;
@@ -60,9 +80,11 @@ void hedge_learn(struct router *self, uint64_t now_us)
         return;
     }
     self->next_learn_us = now_us + LEARN_INTERVAL_US;
+    fade(self, now_us);
     median_us = median_of_nodes(self);
     if (median_us == 0) {
-        return;
+        /* Too little is known, or too little is left. */
+        median_us = self->hedge_us < FIRST_US ? self->hedge_us : FIRST_US;
     }
     self->hedge_us = median_us < LEAST_US ? LEAST_US : median_us > MOST_US ? MOST_US : median_us;
     self->counters[ROUTER_hedge_delay_us] = self->hedge_us;

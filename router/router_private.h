@@ -214,6 +214,7 @@ struct router {
     uint32_t rotation;      /* spreads checks over replicas */
     uint64_t hedge_us;      /* a check asks the remaining replicas after this */
     uint64_t next_learn_us; /* ... which is thought over then */
+    uint64_t faded_us;      /* ... and was forgotten in part then, where it is long */
 
     struct op *ops; /* ROUTER_MAX_OPS places, used ones below `nops` */
     uint32_t nops;

@@ -27,7 +27,7 @@ fi
 kinds() {
     awk -v ns="$1" '
     function kind(s) {
-        if (s ~ /siphash|fingerprint|XXH/) return "hashing keys"
+        if (s ~ /siphash|fingerprint|XXH|hash_|bucket_|gather|lanes/) return "hashing keys"
         if (s ~ /avx2_(check|add)|lines_/) return "filter lines"
         if (s ~ /memmove|memcpy|memset/) return "copies, user space"
         if (s ~ /protobuf|codec|arena_|orbloom__v1|check_lengths/) return "encoding, decoding"
@@ -56,7 +56,7 @@ number_of() {
 inside() {
     local row names=(router node-1 client) pids=() load
     "$orbloom" bench --json --op "$op" --batch "$batch" --in-flight "$in_flight" \
-        --keys $((batch * 60000 > 60000000 ? 60000000 : batch * 60000)) --dir "$ORBLOOM_DIR" \
+        --keys $((batch * 90000 > 90000000 ? 90000000 : batch * 90000)) --dir "$ORBLOOM_DIR" \
         >"$work/row" &
     load=$!
     pids=("$(cat "$ORBLOOM_DIR/router/pid")" "$(cat "$ORBLOOM_DIR/node-1/pid")" "$load")

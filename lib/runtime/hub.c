@@ -9,12 +9,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <zmq.h>
 
 enum {
     HUB_TURN_ROUNDS = 16,        /* how long arriving frames may keep background work waiting */
     HUB_MAX_SLEEP_US = 60000000, /* also keeps libuv from returning for want of handles */
     HUB_SPARE_SOCKETS = 16,
+    HUB_LEAST_FILES = 32,
 };
 
 uint64_t hub_now_us(void)
@@ -239,6 +241,14 @@ static bool open_context(struct hub *hub)
            zmq_ctx_set(hub->zmq_context, ZMQ_MAX_SOCKETS, HUB_MAX_LINKS + HUB_SPARE_SOCKETS) == 0;
 }
 
+/* libuv and libzmq abort where they can't have a descriptor of their own. */
+static bool has_descriptors(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= HUB_LEAST_FILES;
+}
+
 static bool open_loop(struct hub *hub)
 {
     hub->loop_ready = uv_loop_init(&hub->loop) == 0;
@@ -258,6 +268,11 @@ enum status hub_create(const struct hub_options *options, struct hub **out)
     self->max_frame_bytes = options->max_frame_bytes;
     hub_effects_init(self);
     status = STATUS_IO;
+    if (!has_descriptors()) {
+        log_line(LOG_ERROR, "fewer than %d files may be open; raise the limit (ulimit -n)",
+                 HUB_LEAST_FILES);
+        goto fail;
+    }
     if (!open_loop(self) || !open_context(self)) {
         log_line(LOG_ERROR,
                  "cannot open an event loop: %s; raise the limit of open files "

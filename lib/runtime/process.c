@@ -1,6 +1,7 @@
 #include "runtime/process.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
 #include <signal.h>
@@ -15,8 +16,20 @@ enum {
     TRIM_THRESHOLD_BYTES = 512 << 20,
 };
 
+/* Whoever is started without one of them would have a socket or an event queue there: libuv aborts
+ * on that, and what is meant for a terminal would go into it. The lowest free number is taken. */
+static void open_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) {
+            _exit(PROCESS_EXIT_FAILURE); /* Without /dev/null there is nobody to tell either. */
+        }
+    }
+}
+
 void process_prepare(void)
 {
+    open_standard_descriptors();
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
     (void)signal(SIGPIPE, SIG_IGN);

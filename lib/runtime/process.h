@@ -12,7 +12,8 @@
 /* Exit codes that scripts rely on. */
 enum { PROCESS_EXIT_OK = 0, PROCESS_EXIT_FAILURE = 1, PROCESS_EXIT_USAGE = 2 };
 
-/* Allocator thresholds for frames of megabytes; a write to a closed pipe is an error, not death. */
+/* Allocator thresholds for frames of megabytes; a write to a closed pipe is an error, not death;
+ * standard descriptors that were closed lead to /dev/null, so that no socket takes their place. */
 void process_prepare(void);
 
 /* The line "ready ENDPOINT" on stdout, at once: whoever started us waits for it. */

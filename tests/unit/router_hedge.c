@@ -126,3 +126,24 @@ Test(hedge, an_idle_router_sleeps)
     }
     router_stage_fini(&stage);
 }
+
+/* A stall teaches patience, which does not outlast it: with few answers, time makes it fade. */
+Test(hedge, patience_learned_in_a_stall_fades)
+{
+    static const uint64_t stalled[3] = {70000, 70000, 70000};
+    static const uint64_t fast[3] = {300, 300, 300};
+
+    router_stage_hedge_us = 0;
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    for (uint64_t i = 1; router_stage_counter(&stage, "hedge_delay_us") < 70000; i++) {
+        cr_assert_leq(i, 110, "nothing was learned");
+        serve_one(i, stalled);
+    }
+    for (uint64_t i = 0; i < 3; i++) {
+        router_stage_pass(&stage, 5000000);
+        serve_one(1000 + i, fast);
+    }
+    router_stage_pass(&stage, 100000);
+    cr_assert_leq(router_stage_counter(&stage, "hedge_delay_us"), 20000);
+    router_stage_fini(&stage);
+}
