@@ -327,3 +327,38 @@ Test(router_bounds, an_operation_survives_the_failure_of_every_allocation)
         cr_assert_eq(heap_live(), 0, "allocation %u leaks", n);
     }
 }
+
+/* With more under way others need the core: see router.c. */
+Test(router_bounds, answers_are_awaited_on_the_core_while_few_are_under_way)
+{
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    cr_assert_not(stage.actor.awaits(stage.actor.self), "nothing is under way");
+    for (uint64_t sequence = 1; sequence <= 3; sequence++) {
+        struct client_request request = router_stage_request(OPERATION_CHECK, sequence, 1);
+
+        router_stage_send(&stage, 1, &request);
+        cr_assert_eq(stage.actor.awaits(stage.actor.self), sequence <= 2, "%d under way",
+                     (int)sequence);
+    }
+    router_stage_fini(&stage);
+}
+
+/* Only little is kept from one operation to the next, however many there were at once. */
+Test(router_bounds, a_place_keeps_little_memory)
+{
+    static const struct {
+        size_t bytes;
+        uint32_t place;
+        bool kept;
+    } cases[] = {{4096, 0, true}, {4097, 0, false}, {64, 4095, true}, {64, 4096, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct op_memory memory = {.block = heap_alloc(cases[i].bytes, 1), .bytes = cases[i].bytes};
+
+        memory = op_memory_keep(memory, cases[i].place);
+        cr_assert_eq(memory.block != NULL, cases[i].kept, "case %zu", i);
+        cr_assert_eq(memory.bytes, cases[i].kept ? cases[i].bytes : 0);
+        heap_free(memory.block);
+    }
+    cr_assert_eq(heap_live(), 0);
+}

@@ -237,3 +237,21 @@ Test(router_checks, a_pinned_filter_is_that_filter_or_none)
     cr_assert_eq(router_stage_open(&stage), 2);
     router_stage_fini(&stage);
 }
+
+/* A request may name the replicas to ask; too few of them can never say "absent", and it says so.
+ */
+Test(router_checks, a_request_that_lets_too_few_replicas_be_asked_is_told_why)
+{
+    struct client_request request = router_stage_request(OPERATION_CHECK, 1, KEYS);
+    struct router_told told;
+
+    request.slots = 1;
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    router_stage_send(&stage, CLIENT, &request);
+    router_stage_vote(&stage, stage.asked[0].node, 'a');
+    router_stage_pass(&stage, 5100000);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE);
+    cr_assert_not_null(strstr(told.message, "too few"), "%s", told.message);
+    router_stage_fini(&stage);
+}
