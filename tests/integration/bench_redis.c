@@ -23,18 +23,6 @@ static void stop(void)
     redis_stop(&server);
 }
 
-static void expect_exit(int status)
-{
-    cr_assert_eq(command.exit_status, status, "exit %d: %s%s", command.exit_status, command.output,
-                 command.errors);
-}
-
-static void expect_errors(int status, const char *text)
-{
-    expect_exit(status);
-    cr_assert_not_null(strstr(command.errors, text), "\"%s\" is not in: %s", text, command.errors);
-}
-
 static void expect_output(const char *text)
 {
     cr_assert_not_null(strstr(command.output, text), "\"%s\" is not in: %s", text, command.output);
@@ -57,7 +45,7 @@ static void expect_row(const char *method, const char *op, double keys)
 {
     char member[64];
 
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     cr_assert_str_empty(command.errors);
     cr_assert_eq(strchr(command.output, '\n'), command.output + command.output_size - 1,
                  "one line: %s", command.output);
@@ -138,7 +126,7 @@ Test(redis_rows, text_has_columns_for_target_and_method, .timeout = LIMIT_S)
 {
     redis_start(&server);
     BENCH("--keys", "2k");
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     expect_output("target  method    op ");
     expect_output("\nredis   set       check    1000        32        2,000 ");
     expect_output(" redis-server ");
@@ -199,12 +187,12 @@ Test(redis_filters, fresh_keys_begin_behind_the_size, .timeout = LIMIT_S)
 {
     redis_start(&server);
     BENCH("--op", "fill", "--filter", "kept", "--size", "3k");
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     command_forget(&command);
     cr_assert_eq(redis_ask(&server, "SCARD kept"), 3000);
     cr_assert(holds_member(0) == 1 && holds_member(2999) == 1 && holds_member(3000) == 0);
     BENCH("--op", "add", "--filter", "kept", "--size", "3k", "--filled", "--keys", "200");
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     cr_assert_eq(redis_ask(&server, "SCARD kept"), 3100);
     cr_assert(holds_member(3000) == 1 && holds_member(3099) == 1);
     stop();
@@ -242,7 +230,7 @@ Test(redis_filters, uploading_and_setting_bits_are_the_same, .timeout = LIMIT_S)
 
     redis_start(&server);
     BENCH("--method", "bits", "--op", "fill", "--filter", "uploaded", "--size", "20k");
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     command_forget(&command);
     one = get("GET uploaded");
     zero = find_zero_byte(one);
@@ -250,7 +238,7 @@ Test(redis_filters, uploading_and_setting_bits_are_the_same, .timeout = LIMIT_S)
     (void)snprintf(command_text, sizeof command_text, "SETBIT set %u 1", 8 * zero);
     (void)redis_ask(&server, command_text);
     BENCH("--method", "bits", "--op", "fill", "--filter", "set", "--size", "20k");
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     other = get("GET set");
     cr_assert_eq((uint8_t)other->str[zero], 0x80, "the bit that was there");
     one->str[zero] = other->str[zero];
@@ -270,11 +258,11 @@ Test(redis_filters, keys_that_are_gone_are_lost_keys, .timeout = LIMIT_S)
     for (size_t i = 0; i < 4; i++) {
         (void)redis_ask(&server, "FLUSHALL");
         BENCH("--method", methods[i / 2], "--filter", "half", "--op", "fill", "--size", "1k");
-        expect_exit(0);
+        command_expect_exit(&command, 0);
         command_forget(&command);
         BENCH("--method", methods[i / 2], "--filter", "half", "--size", "2k", "--fresh", "9k",
               "--filled", "--op", ops[i % 2], "--keys", "4k");
-        expect_errors(1, "added keys were answered absent");
+        command_expect_errors(&command, 1, "added keys were answered absent");
         command_forget(&command);
     }
     redis_stop(&server);
@@ -285,9 +273,10 @@ Test(redis_filters, a_set_with_keys_that_were_never_added_is_an_error, .timeout 
 {
     redis_start(&server);
     BENCH("--filter", "more", "--op", "fill", "--size", "2k");
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     command_forget(&command);
     BENCH("--filter", "more", "--size", "1k", "--filled", "--keys", "4k");
-    expect_errors(1, "1000 keys that were never added were answered present, by a set");
+    command_expect_errors(&command, 1,
+                          "1000 keys that were never added were answered present, by a set");
     stop();
 }

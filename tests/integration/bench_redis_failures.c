@@ -23,21 +23,9 @@ static void stop(void)
     redis_stop(&server);
 }
 
-static void expect_exit(int status)
-{
-    cr_assert_eq(command.exit_status, status, "exit %d: %s%s", command.exit_status, command.output,
-                 command.errors);
-}
-
-static void expect_errors(int status, const char *text)
-{
-    expect_exit(status);
-    cr_assert_not_null(strstr(command.errors, text), "\"%s\" is not in: %s", text, command.errors);
-}
-
 static void expect_usage(const char *text)
 {
-    expect_errors(2, text);
+    command_expect_errors(&command, 2, text);
     cr_assert_eq(command.output_size, 0);
     command_forget(&command);
 }
@@ -76,11 +64,12 @@ Test(redis_usage, what_does_not_fit_together_is_refused)
 Test(redis_failures, no_server_is_named_with_the_remedy, .timeout = LIMIT_S)
 {
     BENCH("--redis", "unix:/nonexistent/socket");
-    expect_errors(1, "orbloom: IO: no connection to a Redis server at unix:/nonexistent/socket");
-    expect_errors(1, "start one there, or give --redis");
+    command_expect_errors(
+        &command, 1, "orbloom: IO: no connection to a Redis server at unix:/nonexistent/socket");
+    command_expect_errors(&command, 1, "start one there, or give --redis");
     command_forget(&command);
     BENCH("--redis", "127.0.0.1:1");
-    expect_errors(1, "127.0.0.1:1 (Connection refused)");
+    command_expect_errors(&command, 1, "127.0.0.1:1 (Connection refused)");
     command_forget(&command);
 }
 
@@ -88,10 +77,10 @@ Test(redis_failures, a_server_without_the_module_is_told_so, .timeout = LIMIT_S)
 {
     redis_start(&server);
     BENCH("--method", "bloom");
-    expect_errors(1, "the server has no BF.RESERVE; load the RedisBloom module");
+    command_expect_errors(&command, 1, "the server has no BF.RESERVE; load the RedisBloom module");
     command_forget(&command);
     BENCH("--method", "bloom-one");
-    expect_errors(1, "the server has no BF.RESERVE; load the RedisBloom module");
+    command_expect_errors(&command, 1, "the server has no BF.RESERVE; load the RedisBloom module");
     stop();
 }
 
@@ -100,7 +89,7 @@ Test(redis_failures, a_server_with_a_password_is_told_so, .timeout = LIMIT_S)
     redis_start(&server);
     (void)redis_ask(&server, "CONFIG SET requirepass secret");
     BENCH("--keys", "1k");
-    expect_errors(1, "wants a password");
+    command_expect_errors(&command, 1, "wants a password");
     stop();
 }
 
@@ -110,13 +99,13 @@ Test(redis_failures, a_refused_command_is_shown_in_the_servers_words, .timeout =
     redis_start(&server);
     (void)redis_ask(&server, "LPUSH list x");
     BENCH("--filter", "list", "--size", "1k", "--filled", "--keys", "5k");
-    expect_errors(1, "refused SMISMEMBER: WRONGTYPE");
+    command_expect_errors(&command, 1, "refused SMISMEMBER: WRONGTYPE");
     command_forget(&command);
     BENCH("--filter", "list", "--keys", "5k");
-    expect_errors(1, "refused SADD: WRONGTYPE");
+    command_expect_errors(&command, 1, "refused SADD: WRONGTYPE");
     command_forget(&command);
     BENCH("--method", "bits", "--filter", "list", "--keys", "5k");
-    expect_errors(1, "refused SETBIT: WRONGTYPE");
+    command_expect_errors(&command, 1, "refused SETBIT: WRONGTYPE");
     stop();
 }
 
@@ -125,7 +114,7 @@ Test(redis_failures, a_server_that_is_out_of_memory_is_shown, .timeout = LIMIT_S
     redis_start(&server);
     (void)redis_ask(&server, "CONFIG SET maxmemory 2mb");
     BENCH("--keys", "2M", "--op", "add");
-    expect_errors(1, "OOM");
+    command_expect_errors(&command, 1, "OOM");
     stop();
 }
 
@@ -148,8 +137,8 @@ Test(redis_failures, a_server_killed_in_the_middle_ends_the_run, .timeout = LIMI
         start_endless(methods[i]);
         redis_signal(&server, SIGKILL);
         command_finish(&command, COMMAND_LIMIT_MS);
-        expect_errors(1, "does the server still run? See its log");
-        expect_errors(1, "keys without an answer");
+        command_expect_errors(&command, 1, "does the server still run? See its log");
+        command_expect_errors(&command, 1, "keys without an answer");
         stop();
     }
 }
@@ -161,8 +150,8 @@ Test(redis_failures, a_server_stopped_in_the_middle_is_a_deadline, .timeout = LI
     start_endless("set");
     redis_signal(&server, SIGSTOP);
     command_finish(&command, COMMAND_LIMIT_MS);
-    expect_errors(1, "within 2 s; give a longer --timeout");
-    expect_errors(1, "orbloom: DEADLINE: ");
+    command_expect_errors(&command, 1, "within 2 s; give a longer --timeout");
+    command_expect_errors(&command, 1, "orbloom: DEADLINE: ");
     stop();
 }
 
@@ -170,7 +159,7 @@ static void expect_impostor(enum impostor kind, const char *text)
 {
     redis_start_impostor(&server, kind);
     BENCH("--keys", "50k", "--timeout", "1s");
-    expect_errors(1, text);
+    command_expect_errors(&command, 1, text);
     stop();
 }
 
@@ -211,7 +200,7 @@ Test(redis_impostors, replies_are_read_while_commands_are_written, .timeout = LI
     redis_start_impostor(&server, IMPOSTOR_NARROW);
     BENCH("--method", "bits", "--filter", "x", "--filled", "--size", "1k", "--keys", "20k",
           "--json");
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     cr_assert_not_null(strstr(command.output, "\"keys\": 20000,"), "%s", command.output);
     cr_assert_not_null(strstr(command.output, "\"false_positives\": 10000,"), "%s", command.output);
     stop();
@@ -222,7 +211,7 @@ Test(redis_impostors, a_bloom_filter_is_reserved_filled_and_asked, .timeout = LI
 {
     redis_start_impostor(&server, IMPOSTOR_NARROW);
     BENCH("--method", "bloom-one", "--keys", "2k", "--json");
-    expect_exit(0);
+    command_expect_exit(&command, 0);
     cr_assert_not_null(strstr(command.output, "\"keys\": 2000,"), "%s", command.output);
     stop();
 }

@@ -161,6 +161,18 @@ void command_run(struct command *self, struct span input, const char *program, .
     command_finish(self, COMMAND_LIMIT_MS);
 }
 
+void command_expect_exit(const struct command *self, int status)
+{
+    cr_assert_eq(self->exit_status, status, "exit %d: %s%s", self->exit_status, self->output,
+                 self->errors);
+}
+
+void command_expect_errors(const struct command *self, int status, const char *text)
+{
+    command_expect_exit(self, status);
+    cr_assert_not_null(strstr(self->errors, text), "\"%s\" is not in: %s", text, self->errors);
+}
+
 void command_forget(struct command *self)
 {
     free(self->output);

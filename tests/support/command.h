@@ -48,6 +48,10 @@ void command_run(struct command *self, struct span input, const char *program, .
 /* Has it ended by itself? Waits for at most `wait_ms`. */
 int command_ended(struct command *self, uint64_t wait_ms);
 
+/* It ended like this; and says `text` on stderr. */
+void command_expect_exit(const struct command *self, int status);
+void command_expect_errors(const struct command *self, int status, const char *text);
+
 void command_forget(struct command *self);
 
 /* A whole file as text, with a NUL behind; NULL when it can't be read. free() it. */
