@@ -73,6 +73,7 @@ ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 SRC_base    := $(wildcard lib/base/*.c)
 SRC_filter  := $(wildcard lib/filter/*.c)
 SRC_cluster := $(wildcard lib/cluster/*.c)
+SRC_storage := $(wildcard lib/storage/*.c)
 SRC_runtime := $(wildcard lib/runtime/*.c)
 SRC_proto   := $(wildcard proto/*.c)
 DAEMONS     := node router coordinator
@@ -91,7 +92,7 @@ SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/
 BENCH_MAINS := bench/kernel.c bench/report.c
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
-SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_runtime) $(SRC_proto) \
+SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_runtime) $(SRC_proto) \
     $(wildcard $(addsuffix /*.c,$(DAEMONS) client)) $(SRC_support) $(SRC_sim) $(SRC_tests) \
     $(SRC_bench) $(BENCH_MAINS) $(SRC_example)
 
@@ -141,7 +142,7 @@ FORCE:
 
 # Archives, one a layer. `q` keeps members that share a file name.
 
-LAYERS := base filter cluster runtime proto client_core client_cmd \
+LAYERS := base filter cluster storage runtime proto client_core client_cmd \
     $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
@@ -180,7 +181,7 @@ PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orb
 
 define daemon
 $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
-    $(call archives,$(1)_shell $(1)_core runtime proto cluster filter base)
+    $(call archives,$(1)_shell $(1)_core runtime proto cluster filter storage base)
 	$$(link)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
@@ -210,7 +211,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,support bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core)) \
+TEST_ARCHIVES := $(call archives,support bench client_cmd storage $(foreach d,$(DAEMONS),$(d)_shell $(d)_core)) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
@@ -224,18 +225,18 @@ $(FUZZ): LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
 
 # The simulator holds every object of the four cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
-$(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) proto cluster filter base)
+$(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) proto cluster filter storage base)
 	@mkdir -p $(@D)
 	@echo "LD $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--whole-archive $(call archives,$(CORES)) -Wl,--no-whole-archive \
-	    $(call archives,proto cluster filter base) $(PURE_LIBS)
+	    $(call archives,proto cluster filter storage base) $(PURE_LIBS)
 
 # A mutant is the simulator with the sources that mention ORBLOOM_MUTANT_<NAME> compiled
 # anew with that macro; their objects come before the archives and so replace the members.
 ifneq ($(MUTANT),)
 MUTANT_DIR := $(BUILD)/mutants/$(MUTANT)
-MUTANT_SRC := $(shell grep -lw 'ORBLOOM_MUTANT_$(MUTANT)' $(SRC_filter) $(SRC_cluster) \
+MUTANT_SRC := $(shell grep -lw 'ORBLOOM_MUTANT_$(MUTANT)' $(SRC_filter) $(SRC_cluster) $(SRC_storage) \
     $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
 MUTANT_OBJ := $(MUTANT_SRC:%.c=$(MUTANT_DIR)/%.o)
 $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
@@ -243,7 +244,7 @@ $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@echo "CC $< (mutant $(MUTANT))"
 	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
 $(MUTANT_DIR)/sim: $(call objects,$(SRC_sim)) $(MUTANT_OBJ) \
-    $(call archives,$(CORES) proto cluster filter base)
+    $(call archives,$(CORES) proto cluster filter storage base)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source mentions ORBLOOM_MUTANT_$(MUTANT)))
 	$(link)
 $(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)

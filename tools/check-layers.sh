@@ -1,7 +1,7 @@
 #!/bin/sh
 # Who may include whom. Usage: tools/check-layers.sh [ROOT]; exit 1 naming file:line.
 #
-#   base <- filter <- cluster <- proto      base <- runtime
+#   base <- filter <- cluster <- proto      base <- runtime      base <- storage
 #   node, router, coordinator and client may use all of these, and never each other
 #   tests may use anything; bench may use the libraries, proto and client
 #
@@ -37,9 +37,10 @@ BEGIN {
     allow("base", "base")
     allow("filter", "base filter")
     allow("cluster", "base filter cluster")
+    allow("storage", "base storage")
     allow("proto", "base filter cluster proto")
     allow("runtime", "base runtime")
-    libraries = "base filter cluster proto runtime"
+    libraries = "base filter cluster storage proto runtime"
     allow("node", libraries " node")
     allow("router", libraries " router")
     allow("coordinator", libraries " coordinator")
@@ -54,7 +55,7 @@ BEGIN {
     owner["time"] = "^(lib/runtime/|lib/base/log[.]c$)"
     owner["protobuf-c"] = "^proto/"
     owner["sodium"] = "^lib/(filter|cluster|runtime)/"
-    owner["xxhash"] = "^lib/(filter|cluster)/"
+    owner["xxhash"] = "^lib/(filter|cluster|storage)/"
     owner["hiredis"] = "^client/cmd_bench_re(dis|ply)"
     owner["jansson"] = "^bench/"
     owner["sqlite3"] = "^(coordinator/store_sqlite|client/examples/)[^\/]*$"

@@ -15,6 +15,7 @@
 #ifndef ORBLOOM_BASE_ACTOR_H
 #define ORBLOOM_BASE_ACTOR_H
 
+#include "base/job.h"
 #include "base/span.h"
 #include "base/status.h"
 
@@ -53,6 +54,9 @@ struct effects {
      * copied. Good until it was sent, which a failed send does not do, or room() is called
      * again. NULL, or a NULL result: encode elsewhere. */
     uint8_t *(*room)(void *context, size_t size);
+
+    /* Have a job done on a lane's thread: see job.h. NULL where there are no lanes. */
+    void (*submit)(void *context, enum job_lane lane, struct job *job);
 };
 
 struct actor {

@@ -1,0 +1,74 @@
+/* log_reader.h - reading a log back: recovery, merging, catching up.
+ *
+ * log_survey() looks at all segments of a folder and judges them; a log_reader then goes
+ * through records in order. Both read in slices, so that a job can do a little at a time.
+ *
+ * The judgement (enum log_state) follows from `durable` in the records (record.h) and `first` in
+ * the segments (segment.h):
+ *
+ *   LOG_EMPTY      no segment
+ *   LOG_OK         all records are readable up to an end; what follows may be torn: never
+ *                  acknowledged, `torn_bytes` of it look written
+ *   LOG_CORRUPT    something below a durable record, or a whole segment in the middle, can't be
+ *                  read; `bad_name` and `bad_at` say where
+ *   LOG_FOREIGN    a folder of another cluster
+ *   LOG_VERSION    a format that is not served
+ *
+ * Errors:  STATUS_IO, STATUS_NOMEM.
+ * Threads: none; one at a time.
+ */
+#ifndef ORBLOOM_STORAGE_LOG_READER_H
+#define ORBLOOM_STORAGE_LOG_READER_H
+
+#include "base/disk.h"
+#include "storage/record.h"
+#include "storage/segment.h"
+
+#include <stdbool.h>
+
+enum log_state { LOG_EMPTY, LOG_OK, LOG_CORRUPT, LOG_FOREIGN, LOG_VERSION };
+
+struct log_extent {
+    uint64_t number;
+    uint64_t first; /* offsets of the log */
+    uint64_t end;
+};
+
+/* Every segment that is part of the log, in order. */
+struct log_survey {
+    enum log_state state;
+    struct log_extent *extents;
+    size_t count;
+    uint64_t next_number; /* above any number in the folder */
+    uint64_t torn_bytes;
+    char bad_name[DISK_NAME_BYTES];
+    uint64_t bad_at;    /* in that file */
+    const char *reason; /* a constant text; "" when OK */
+};
+
+/* Reads everything once. `visit` (may be NULL) sees every record of a LOG_OK log in order, and
+ * those before the bad place of a corrupt one; a status other than OK ends the survey with it. */
+MUST_USE enum status log_survey_make(struct disk *disk, uint64_t cluster,
+                                     enum status (*visit)(void *context,
+                                                          const struct record_header *header,
+                                                          struct span record),
+                                     void *context, struct log_survey *out);
+void log_survey_fini(struct log_survey *self);
+
+struct log_reader;
+
+/* Records from log offset `from` up to `to`; both are ends of records, or the extents' bounds.
+ * The extents are copied. */
+MUST_USE enum status log_reader_create(struct disk *disk, const struct log_extent *extents,
+                                       size_t count, uint64_t from, uint64_t to,
+                                       struct log_reader **out);
+void log_reader_destroy(struct log_reader **reader);
+
+/* The next record, borrowed until the next call; STATUS_NOT_FOUND at the end;
+ * STATUS_MALFORMED when what should be readable is not. */
+MUST_USE enum status log_reader_next(struct log_reader *self, struct record_header *header,
+                                     struct span *record);
+
+uint64_t log_reader_offset(const struct log_reader *self); /* of the next record */
+
+#endif

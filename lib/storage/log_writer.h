@@ -1,0 +1,84 @@
+/* log_writer.h - appending to the log, and group commit.
+ *
+ * The actor appends records to memory; log_writer_turn() hands what has gathered to the commit
+ * lane, one group at a time, which seals, writes and syncs it; `moved` is called when a group is
+ * done. No timer: while one group is written the next one gathers.
+ *
+ *   append -> [gathering] -> turn() -> [commit lane: seal, write, sync] -> moved()
+ *
+ * A record never spans segments. When one does not fit, a new segment begins, and `checkpoint` is
+ * called to append the node's whole state (all but batches) to it first, so that older segments
+ * may go once their batches are in runs. The next segment's file is made ahead, by the
+ * background lane; where there is no room for it, appending is refused once the present
+ * segment is full, except for what is `urgent` (fences, checkpoints: RESERVE_BYTES of each segment
+ * are kept for them).
+ *
+ * Durable: `synced` never passes `written`. With `sync` unset groups are written only, until
+ * log_writer_want_sync() asks for one (fences).
+ * Errors:  append returns NULL: STATUS_NO_SPACE in *status (no segment), STATUS_OVERLOADED (too
+ *          much gathered, or the next segment is being made), STATUS_NOMEM. A write or sync that
+ *          fails calls `failed` once and nothing is ever written again: the process must end.
+ * Threads: the actor's; jobs run on their lanes.
+ */
+#ifndef ORBLOOM_STORAGE_LOG_WRITER_H
+#define ORBLOOM_STORAGE_LOG_WRITER_H
+
+#include "base/actor.h"
+#include "base/disk.h"
+#include "storage/record.h"
+
+#include <stdbool.h>
+
+struct log_writer;
+
+struct log_writer_config {
+    struct disk *disk;
+    const struct effects *effects; /* submit() is used */
+    uint64_t cluster;              /* tag, see segment.h */
+    uint64_t incarnation;
+    uint64_t boot;
+    uint64_t segment_bytes; /* of a segment's file, 64 KiB or more */
+    uint64_t first;         /* offset where this boot begins */
+    uint64_t number;        /* of its first segment */
+    bool sync;              /* every group; else only when wanted */
+
+    void *context;
+    void (*checkpoint)(void *context); /* append the state, urgently */
+    void (*moved)(void *context, uint64_t now_us);
+    void (*failed)(void *context, enum status status, const char *what);
+};
+
+/* Its first segment is made and synced by the first group. */
+MUST_USE enum status log_writer_create(const struct log_writer_config *config,
+                                       struct log_writer **out);
+
+/* The lanes are stopped, or never ran. */
+void log_writer_destroy(struct log_writer **writer);
+
+/* Room for a record's body of `body_size` bytes, its header written already; fill it before
+ * anything else is called. *end: the log must be durable up to there for the record to be. */
+uint8_t *log_writer_append(struct log_writer *self, enum record_type type, uint16_t flags,
+                           size_t body_size, bool urgent, uint64_t *end, enum status *status);
+
+/* Would a batch of that many bytes be accepted now? */
+MUST_USE enum status log_writer_room(const struct log_writer *self, size_t body_size);
+
+/* Commit what has gathered, unless a group is under way. Call in every turn. */
+void log_writer_turn(struct log_writer *self);
+
+/* Have everything appended so far synced soon, whatever `sync` says. */
+void log_writer_want_sync(struct log_writer *self);
+
+/* From now on sync every group, or not. */
+void log_writer_set_sync(struct log_writer *self, bool sync);
+
+uint64_t log_writer_end(const struct log_writer *self);     /* appended */
+uint64_t log_writer_written(const struct log_writer *self); /* survives kill -9 */
+uint64_t log_writer_synced(const struct log_writer *self);  /* survives power loss */
+uint64_t log_writer_segment(const struct log_writer *self); /* number of the present segment */
+bool log_writer_idle(const struct log_writer *self);        /* all is written and synced */
+
+/* In order, on the caller's thread, the lanes being stopped: write and sync what is left. */
+MUST_USE enum status log_writer_finish(struct log_writer *self);
+
+#endif

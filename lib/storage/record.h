@@ -1,0 +1,168 @@
+/* record.h - the records of a node's log, byte by byte.
+ *
+ * All numbers little-endian. A record is a header of 40 bytes and a body, padded with zeros to a
+ * multiple of 8:
+ *
+ *    0  u64  checksum   XXH3-64, seed 0, of bytes 8 to size
+ *    8  u32  size       header, body and padding; 40 to RECORD_MAX_BYTES
+ *   12  u16  type       enum record_type
+ *   14  u16  flags      RECORD_CHECKPOINT: repeats what the log said before
+ *   16  u64  boot       of the process that wrote it
+ *   24  u64  offset     where it begins in the log, counted over all segments
+ *   32  u64  durable    everything below was synced when this was written
+ *
+ * `durable` tells a torn tail from corruption: a record that can't be read below a readable one's
+ * `durable` was on disk once. Records are appended unsealed; whoever writes them stamps boot,
+ * durable and checksum (record_seal), so that hashing is the storage thread's work.
+ *
+ * A batch (RECORD_BATCH), at 40:
+ *   u64 filter id, u64 epoch, u64 batch boot, u64 batch number, u32 slot group, u16 origin zone,
+ *   u16 number of targets, u32 count, u32 flags (RECORD_BATCH_REPAIRED: not by a router),
+ *   targets of 16 bytes (u64 slice, u32 lineage, u32 0), count fingerprints of u64
+ *
+ * Errors:  decoding: STATUS_MALFORMED. Nothing here trusts a length.
+ * Owner:   views borrow the bytes.
+ * Threads: none; pure.
+ */
+#ifndef ORBLOOM_STORAGE_RECORD_H
+#define ORBLOOM_STORAGE_RECORD_H
+
+#include "base/span.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    RECORD_HEADER_BYTES = 40,
+    RECORD_MAX_BYTES = 4 << 20,
+    RECORD_MAX_TARGETS = 8,
+};
+
+enum record_type {
+    RECORD_IDENTITY = 1, /* who writes: see struct record_identity */
+    RECORD_BATCH = 2,    /* fingerprints of one add */
+    RECORD_FENCE = 3,
+    RECORD_DOCUMENT = 4, /* body: a SignedDocument as received, after a u32 size */
+    RECORD_MANIFEST = 5, /* runs that came and went */
+    RECORD_CURSOR = 6,   /* how far a peer's log has been taken over */
+    RECORD_CLEAN = 7,    /* the process ended in order; nothing follows in this boot */
+};
+
+enum { RECORD_CHECKPOINT = 1 };
+enum { RECORD_BATCH_REPAIRED = 1 };
+
+struct record_header {
+    uint32_t size;
+    uint16_t type;
+    uint16_t flags;
+    uint64_t boot;
+    uint64_t offset;
+    uint64_t durable;
+};
+
+/* One continuous life of a node's data, and the boot under way. */
+struct record_identity {
+    uint64_t incarnation;
+    uint64_t boot;
+    uint64_t kernel_boot; /* XXH3-64 of the kernel's boot id */
+    uint32_t node;        /* 0: not registered yet */
+    bool unsynced;        /* acknowledges without sync: only this kernel remembers it all */
+};
+
+struct record_target {
+    uint64_t slice;
+    uint32_t lineage;
+};
+
+struct record_batch {
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t batch_boot;
+    uint64_t batch_number;
+    uint32_t group;
+    uint16_t origin_zone;
+    bool repaired;
+    uint32_t ntargets;
+    struct record_target targets[RECORD_MAX_TARGETS];
+    uint32_t count;
+    const uint64_t *fingerprints; /* little-endian machines read them in place; 8-aligned */
+};
+
+struct record_fence {
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+};
+
+/* How far the log of `source` has been taken over, for one slot group of one filter. */
+struct record_cursor {
+    uint64_t filter_id;
+    uint32_t group;
+    uint32_t lineage;
+    uint64_t slice;
+    uint32_t source; /* node */
+    uint64_t source_incarnation;
+    uint64_t offset; /* everything below is here */
+    uint64_t epoch;  /* SYNC: complete for the document of this epoch; 0: a delta's cursor */
+};
+
+/* A sorted run; see run.h. */
+struct record_run {
+    uint64_t number; /* never reused */
+    uint64_t filter_id;
+    uint64_t slice;
+    uint32_t lineage;
+    uint64_t count; /* fingerprints */
+};
+
+/* An edit of the set of runs; applying it twice is the same as once. */
+struct record_manifest {
+    uint64_t merged; /* batches below this offset are in runs */
+    uint32_t nremoved;
+    uint32_t nadded;
+    struct span body; /* to be read by record_manifest_removed/_added */
+};
+
+/* Bytes of a record with such a body, a multiple of 8. */
+size_t record_size(size_t body_size);
+
+/* Write a header into `at`; boot, durable and checksum are left for record_seal(). */
+void record_begin(uint8_t *at, const struct record_header *header);
+
+/* Stamp boot and durable and make the checksum. `at` holds a whole record. */
+void record_seal(uint8_t *at, uint64_t boot, uint64_t durable);
+
+/* Header and checksum of the record at the beginning of `bytes`, which may be longer.
+ * STATUS_MALFORMED: no readable record; STATUS_TOO_LARGE: its size, if it is one, is beyond
+ * `bytes` (read more). */
+MUST_USE enum status record_open(struct span bytes, struct record_header *header);
+
+/* Bodies: `record` is a whole record as record_open() accepted it, or what is to be filled. The
+ * _size functions say how long a body is, _put writes it at record + RECORD_HEADER_BYTES. */
+size_t record_batch_size(const struct record_batch *batch);
+void record_batch_put(uint8_t *record, const struct record_batch *batch);
+MUST_USE enum status record_batch_get(struct span record, struct record_batch *batch);
+
+enum { RECORD_IDENTITY_BYTES = 32, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
+
+void record_identity_put(uint8_t *record, const struct record_identity *identity);
+MUST_USE enum status record_identity_get(struct span record, struct record_identity *identity);
+void record_fence_put(uint8_t *record, const struct record_fence *fence);
+MUST_USE enum status record_fence_get(struct span record, struct record_fence *fence);
+void record_cursor_put(uint8_t *record, const struct record_cursor *cursor);
+MUST_USE enum status record_cursor_get(struct span record, struct record_cursor *cursor);
+
+size_t record_document_size(struct span document);
+void record_document_put(uint8_t *record, struct span document);
+MUST_USE enum status record_document_get(struct span record, struct span *document);
+
+size_t record_manifest_size(uint32_t nremoved, uint32_t nadded);
+void record_manifest_put(uint8_t *record, uint64_t merged, const uint64_t *removed,
+                         uint32_t nremoved, const struct record_run *added, uint32_t nadded);
+MUST_USE enum status record_manifest_get(struct span record, struct record_manifest *manifest);
+uint64_t record_manifest_removed(const struct record_manifest *manifest, uint32_t index);
+struct record_run record_manifest_added(const struct record_manifest *manifest, uint32_t index);
+
+#endif

@@ -1,0 +1,46 @@
+/* segment.h - the files that a log is written to.
+ *
+ * A segment is a preallocated file "log-<16 hex digits of its number>": a header of 64 bytes, then
+ * records without gaps (see record.h), then zeros or, after a crash, anything. Numbers rise
+ * by one; every boot and every full segment begins a new one. A segment ends where the next one's
+ * `first` says; the last one ends at the last readable record.
+ *
+ *    0  8    "ORBLOG\0" and the format's version, 1
+ *    8  u64  cluster     a tag of the cluster key: a folder of another cluster is refused by it
+ *   16  u64  number
+ *   24  u64  first       offset in the log of its first record
+ *   32  u64  boot
+ *   40  u64  incarnation
+ *   48  u64  0
+ *   56  u64  checksum    XXH3-64, seed 0, of bytes 0 to 56
+ *
+ * Errors:  STATUS_VERSION: another version of the format; STATUS_MALFORMED: not a segment.
+ * Threads: none; pure.
+ */
+#ifndef ORBLOOM_STORAGE_SEGMENT_H
+#define ORBLOOM_STORAGE_SEGMENT_H
+
+#include "base/disk.h"
+
+#include <stdbool.h>
+
+enum { SEGMENT_HEADER_BYTES = 64, SEGMENT_VERSION = 1 };
+
+struct segment_header {
+    uint64_t cluster;
+    uint64_t number;
+    uint64_t first;
+    uint64_t boot;
+    uint64_t incarnation;
+};
+
+void segment_name(uint64_t number, char name[DISK_NAME_BYTES]);
+
+/* Is it the name of a segment? */
+bool segment_name_parse(const char *name, uint64_t *number);
+
+void segment_header_put(uint8_t bytes[SEGMENT_HEADER_BYTES], const struct segment_header *header);
+MUST_USE enum status segment_header_get(const uint8_t bytes[SEGMENT_HEADER_BYTES],
+                                        struct segment_header *header);
+
+#endif

@@ -1,0 +1,151 @@
+/* storage.h - what a node keeps on disk: one log, sorted runs, and what they say when read back.
+ *
+ * The facade over lib/storage for the node's core, which never blocks: everything that touches
+ * the disk is a job (base/job.h), and its end comes as a callback on the actor's thread.
+ *
+ *   storage_create -> recovering: reads the log, tells `recovered` what it found
+ *     -> storage_begin(identity): a new segment of this boot -> open for appending
+ *        background: sealed segments -> runs (merging), old segments and runs removed
+ *
+ * Set:     (filter, lineage, slice): what a run belongs to. Fingerprints of a set are in its runs
+ *          and in the batches of the log from `merged` on: both together are the replica.
+ * Units:   bytes, offsets of the log.
+ * Errors:  as said; a failed write of the log calls `failed`: the process must end.
+ * Owner:   storage_create()'s caller calls storage_destroy(), the lanes being stopped.
+ * Threads: the actor's.
+ */
+#ifndef ORBLOOM_NODE_STORAGE_H
+#define ORBLOOM_NODE_STORAGE_H
+
+#include "base/actor.h"
+#include "base/disk.h"
+#include "storage/record.h"
+
+#include <stdbool.h>
+
+struct storage;
+
+struct storage_set {
+    uint64_t filter_id;
+    uint64_t slice;
+    uint32_t lineage;
+};
+
+/* Why the data found can't be trusted to be all that was acknowledged. */
+enum amnesia {
+    AMNESIA_NONE,
+    AMNESIA_EMPTY,   /* nothing there: a new disk, or a wiped one */
+    AMNESIA_CORRUPT, /* something once durable can't be read */
+    AMNESIA_POWER,   /* unsynced, not ended in order, and the kernel is another one */
+    AMNESIA_BOOT,    /* the last boot known elsewhere is not the last one here: an older copy */
+};
+
+const char *amnesia_meaning(enum amnesia amnesia);
+
+struct storage_config {
+    struct disk *disk;
+    const struct effects *effects;
+    uint64_t cluster;     /* tag of the cluster key */
+    uint64_t kernel_boot; /* which boot of the kernel this is */
+    uint64_t segment_bytes;
+    uint64_t retain_bytes; /* of merged segments kept for peers that catch up */
+
+    void *context;
+    /* Recovery, in order: each document, fence and cursor found (the newest of each last), then
+     * `recovered` once. A STATUS_UNAUTHENTIC or _VERSION there: another cluster's folder, another
+     * format; nothing may be written. */
+    void (*found)(void *context, enum record_type type, struct span record);
+    void (*recovered)(void *context, uint64_t now_us, enum status status, enum amnesia amnesia,
+                      const struct record_identity *last);
+    void (*checkpoint)(void *context); /* append documents, fences, cursors: see log_writer.h */
+    void (*moved)(void *context, uint64_t now_us); /* written or synced has risen */
+    void (*failed)(void *context, enum status status, const char *what);
+};
+
+MUST_USE enum status storage_create(const struct storage_config *config, struct storage **out);
+void storage_destroy(struct storage **self);
+
+/* Recovered: from here on this identity writes. What was found is kept either way. */
+MUST_USE enum status storage_begin(struct storage *self, const struct record_identity *identity);
+
+/* The identity has changed within this boot (registered, another incarnation): logged. */
+MUST_USE enum status storage_identify(struct storage *self, const struct record_identity *identity);
+
+/* ---- appending; *end: acknowledge only once the log has reached it ---- */
+
+/* STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was appended. */
+MUST_USE enum status storage_add(struct storage *self, const struct record_batch *batch,
+                                 uint64_t *end);
+MUST_USE enum status storage_put_document(struct storage *self, struct span document,
+                                          uint64_t *end);
+MUST_USE enum status storage_put_fence(struct storage *self, const struct record_fence *fence,
+                                       uint64_t *end);
+MUST_USE enum status storage_put_cursor(struct storage *self, const struct record_cursor *cursor,
+                                        uint64_t *end);
+
+/* Every turn. */
+void storage_turn(struct storage *self);
+void storage_want_sync(struct storage *self);
+void storage_set_sync(struct storage *self, bool sync);
+
+uint64_t storage_end(const struct storage *self);
+uint64_t storage_written(const struct storage *self);
+uint64_t storage_synced(const struct storage *self);
+
+/* Background work when nothing else is to do; true: more is left. Call from the actor's work(). */
+bool storage_work(struct storage *self, uint64_t now_us);
+
+/* In order: write and sync the rest and a RECORD_CLEAN. The lanes are stopped. */
+MUST_USE enum status storage_finish(struct storage *self);
+
+/* ---- reading a set: one read at a time a struct storage_read ---- */
+
+/* Reads either a stretch of the runs of a set, ascending, or batches of the log. Two reads make a
+ * whole set: runs from 0 to the end, remembering the lowest `merged` that an answer told; then
+ * the log from there. If that offset is not kept any more (STATUS_STALE), start over. */
+struct storage_read {
+    struct storage_set set;
+    bool log;      /* batches of the log with the set among their targets; else runs */
+    uint64_t from; /* runs: the lowest fingerprint wanted; log: an offset */
+    uint64_t to;   /* log: stop there, at most the written end; runs: highest wanted */
+    size_t room;   /* of fingerprints wanted at most, 8,192 or more */
+
+    void *context;
+    /* OK; NOT_FOUND never; STALE: `from` is below what the log keeps; IO, MALFORMED: said once. */
+    void (*done)(struct storage_read *self, uint64_t now_us, enum status status);
+
+    /* The answer, valid during done(). */
+    uint64_t *fingerprints;
+    size_t count;
+    struct record_batch *batches; /* log: their fingerprints lie one after the other above */
+    uint64_t *offsets;            /* log: of each batch's record */
+    size_t nbatches;
+    uint64_t next;   /* from where to go on */
+    bool end;        /* nothing is left */
+    uint64_t merged; /* batches below this offset are in the runs just read */
+
+    void *job; /* storage's own */
+};
+
+/* Begin; done() comes later, always, unless storage is destroyed first. */
+MUST_USE enum status storage_read(struct storage *self, struct storage_read *read);
+
+/* Every filter that some run or kept batch belongs to is known; may the filter have any data? */
+bool storage_has(const struct storage *self, uint64_t filter_id);
+
+/* Forget a filter's runs, once a durable tombstone of it is below the log's synced end. */
+void storage_forget(struct storage *self, uint64_t filter_id);
+
+struct storage_usage {
+    uint64_t log_bytes;
+    uint64_t run_bytes;
+    uint64_t run_keys;
+    uint64_t unmerged_bytes;
+    uint64_t room_bytes; /* left on the disk when last looked */
+    uint32_t nruns;
+    uint32_t nsegments;
+};
+
+struct storage_usage storage_usage(const struct storage *self);
+
+#endif
