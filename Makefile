@@ -211,7 +211,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,support bench client_cmd storage $(foreach d,$(DAEMONS),$(d)_shell $(d)_core)) \
+TEST_ARCHIVES := $(call archives,support bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) storage) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
