@@ -47,7 +47,7 @@ enum durability { DURABILITY_MEMORY = 1, DURABILITY_OS = 2, DURABILITY_SYNC = 3 
 enum replica_state {
     REPLICA_NONE = 0,     /* not hosted here */
     REPLICA_BUILDING = 1, /* arrays not ready: answers NOT_READY */
-    REPLICA_JOINING = 2,  /* takes writes, counts for nothing */
+    REPLICA_JOINING = 2,  /* takes writes; counts only as the other half of a pair */
     REPLICA_FULL = 3,
 };
 
@@ -134,6 +134,8 @@ struct node_record {
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where routers, peers and coordinators reach it */
     uint64_t incarnation;
     uint64_t memory_limit_bytes;
+    uint64_t boot; /* the last one; 0: the node keeps memory only */
+    bool durable;  /* keeps a log on disk */
 };
 
 struct node_list {
