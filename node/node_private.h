@@ -192,6 +192,12 @@ MUST_USE enum status node_log_add(struct node *self, const struct document_entry
                                   const struct segment *segment, const uint64_t *fingerprints,
                                   uint32_t count, struct log_need *need);
 
+/* node_absorb.c: what a peer has and this node perhaps lacks, judged before. Logged and set; safe
+ * once the log is durable up to storage_end(). NOT_READY, INVALID (fingerprints of another slot
+ * group), or what storage_add() says; nothing was taken then. */
+MUST_USE enum status node_absorb(struct node *self, const struct document_entry *entry,
+                                 const struct record_batch *batch);
+
 /* node_held.c: answers that wait */
 void node_release_held(struct node *self);
 void node_drop_held(struct node *self);

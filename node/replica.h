@@ -24,6 +24,8 @@ struct replica_group {
     uint32_t nshards;       /* of the group */
     uint64_t keys;          /* adds accepted that were new here */
     uint64_t keys_capacity; /* no more new keys than this */
+    uint64_t complete;      /* SYNC: all is here that the document of this epoch asks for */
+    double sync_part;       /* SYNC: how much is here, 0 to 1 */
 };
 
 struct replica_set {
@@ -51,6 +53,11 @@ void replica_set_destroy(struct replica_set **set);
  * groups are hosted here now, and the set must be built anew. */
 MUST_USE bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
                                  uint32_t node, uint64_t incarnation);
+
+/* Are they all of shards of that group? A wrong fingerprint would touch an array that is not
+ * here. */
+bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,
+                         uint32_t group, const uint64_t *fingerprints, size_t count);
 
 /* Set the bits of fingerprints that the log holds; those of groups not hosted here are left out.
  * Not bound by the capacity: what was accepted stays. */
