@@ -116,6 +116,7 @@ struct node {
     uint64_t identity_end; /* where its record ends in the log */
     bool recovering;       /* the log is being read back */
     bool confirmed;        /* the store names this boot: what is held is all there is */
+    uint32_t boot_try;     /* which of the boots before the store is thought to name */
     bool failed;
     struct held_reply *held;
     struct held_reply **held_tail;
@@ -182,6 +183,10 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
 
 /* A coordinator has taken note of this boot. */
 void node_confirm(struct node *self, uint32_t id);
+
+/* The store names another boot than the claimed one: try the next that it may name; when it names
+ * none, the folder is an older copy. */
+void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message);
 void node_fail(struct node *self, const char *what, enum status status);
 
 /* Log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
@@ -207,7 +212,7 @@ bool node_replay_begin(struct node *self, struct document_entry *entry);
 
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);
-void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t incarnation,
+void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
                         const struct sync_reply *reply);
 void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint);
 
