@@ -31,7 +31,15 @@ enum sim_stream {
     SIM_STREAM_NETWORK = 1,
     SIM_STREAM_SCENARIO,
     SIM_STREAM_LOAD,
+    SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
+};
+
+enum sim_disks { SIM_DISKS_NEVER, SIM_DISKS_DRAWN, SIM_DISKS_ALWAYS };
+
+/* What is asked of a run beside its seed. */
+struct sim_options {
+    enum sim_disks disks;
 };
 
 /* How the processes are configured in this run. */
@@ -49,10 +57,12 @@ struct sim_settings {
     uint64_t fence_retry_us;
     uint64_t retry_memory_bytes;
     uint64_t retry_memory_us;
+    bool disks; /* nodes have one each */
 };
 
 struct sim {
     uint64_t seed;
+    struct sim_options options;
     uint64_t now_us;
     bool done;
     bool failed;
@@ -80,11 +90,14 @@ struct sim {
     struct sim_coverage *coverage; /* of all runs */
 };
 
-struct sim *sim_create(uint64_t seed, struct sim_coverage *coverage);
+struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_coverage *coverage);
 void sim_destroy(struct sim **sim);
 
 /* To the end, or to the first broken promise. */
 void sim_run(struct sim *self);
+
+/* What comes next of all that is planned; false when nothing is. */
+bool sim_step(struct sim *self);
 
 /* A promise is broken: the run ends. Only the first one is kept. */
 void sim_fail(struct sim *self, const char *format, ...) PRINTF_LIKE(2, 3);

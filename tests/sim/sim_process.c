@@ -38,6 +38,10 @@ struct sim_process *sim_process_add(struct sim *sim, enum sim_kind kind, uint32_
     self->kind = kind;
     (void)snprintf(self->name, sizeof self->name, "%.12s%u", kind_names[kind], number + 1);
     (void)snprintf(self->endpoint, sizeof self->endpoint, "tcp://%s:1", self->name);
+    if (kind == SIM_NODE && sim->settings.disks) {
+        self->disk = sim_memory_alloc(1, sizeof *self->disk);
+        sim_disk_init(self->disk, sim->seed, SIM_STREAM_DISK + self->index, &sim->now_us);
+    }
     sim->processes[sim->nprocesses++] = self;
     return self;
 }
@@ -48,6 +52,10 @@ void sim_process_free(struct sim_process **process)
 
     *process = NULL;
     assert(!self->alive);
+    if (self->disk != NULL) {
+        sim_disk_fini(self->disk);
+        heap_free(self->disk);
+    }
     heap_free(self->inbox);
     heap_free(self);
 }
@@ -97,6 +105,11 @@ static uint64_t draw_random(void *context)
     return sim_random_next(&self->random);
 }
 
+static void submit(void *context, enum job_lane lane, struct job *job)
+{
+    sim_jobs_submit(context, lane, job);
+}
+
 /* ---- turns ---- */
 
 static void deliver_inbox(struct sim_process *self)
@@ -117,7 +130,11 @@ static void serve(struct sim_process *self)
     const struct actor *actor = &self->actor;
     bool busy = false;
 
+    if (self->jobs.finished.first != NULL && sim_random_chance(&self->random, 500)) {
+        sim_jobs_finish(self);
+    }
     deliver_inbox(self);
+    sim_jobs_finish(self);
     if (actor->next_us(actor->self) <= now_us) {
         actor->time(actor->self, now_us);
     }
@@ -198,6 +215,15 @@ void sim_process_push(struct sim_process *self, uint32_t message)
 
 /* ---- life ---- */
 
+/* What runs in it is gone already. */
+static void end(struct sim_process *self)
+{
+    self->alive = false;
+    if (self->disk != NULL) {
+        sim_disk_detach(self->disk);
+    }
+}
+
 void sim_process_start(struct sim_process *self)
 {
     struct sim *sim = self->sim;
@@ -214,13 +240,17 @@ void sim_process_start(struct sim_process *self)
         .link_close = link_close,
         .send = send_frame,
         .random = draw_random,
+        .submit = submit,
     };
+    if (self->disk != NULL) {
+        sim_disk_attach(self->disk);
+    }
     self->alive = true;
     self->paused = false;
     self->serving = false;
     self->timer_at = ACTOR_NEVER;
     if (!sim_start_actor(self)) {
-        self->alive = false; /* A coordinator whose store is broken: started again later. */
+        end(self); /* A coordinator whose store is broken: started again later. */
         return;
     }
     sim_trace_line(&sim->trace, sim->now_us, "%s starts", self->name);
@@ -231,6 +261,10 @@ void sim_process_kill(struct sim_process *self)
 {
     assert(self->alive);
     sim_process_count(self);
+    sim_jobs_stop(self);
+    if (self->disk != NULL) {
+        sim_disk_freeze(self->disk);
+    }
     sim_start_destroy(self);
     for (size_t i = 0; i < self->ninbox; i++) {
         sim_network_drop(self->sim, self->inbox[i]);
@@ -238,7 +272,7 @@ void sim_process_kill(struct sim_process *self)
     self->ninbox = 0;
     self->killed_us = self->sim->now_us;
     memset(self->links, 0, sizeof self->links);
-    self->alive = false;
+    end(self);
     sim_trace_line(&self->sim->trace, self->sim->now_us, "%s is killed", self->name);
 }
 
@@ -255,6 +289,7 @@ void sim_process_resume(struct sim_process *self)
 {
     self->paused = false;
     sim_trace_line(&self->sim->trace, self->sim->now_us, "%s goes on", self->name);
+    sim_jobs_resume(self);
     sim_process_wake(self);
 }
 

@@ -3,7 +3,7 @@
  * What arrives gathers in an inbox and is served in turns, as lib/runtime's hub does. A paused
  * process (SIGSTOP) neither reads nor keeps time; everything queues up until it goes on. A
  * killed one loses its memory; started again it is created anew, with new random numbers and a
- * clock of another origin.
+ * clock of another origin. A node's disk outlives it.
  *
  * Owner:   sim_process_kill() destroys what runs in it, sim_process_free() the rest.
  * Threads: none.
@@ -14,6 +14,8 @@
 #include "base/actor.h"
 #include "base/counter.h"
 #include "cluster/document.h"
+#include "tests/sim/sim_disk.h"
+#include "tests/sim/sim_jobs.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_random.h"
 
@@ -40,6 +42,8 @@ struct sim_process {
     struct coordinator *coordinator;
     struct session *session;
 
+    struct sim_disk *disk; /* of its machine; NULL: none */
+    struct sim_jobs jobs;
     struct sim_link links[SIM_MAX_LINKS];
     uint32_t last_link;
     uint32_t *inbox;

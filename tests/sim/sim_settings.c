@@ -4,7 +4,10 @@
 
 #define MS UINT64_C(1000)
 
-enum { FORGETFUL_WINDOW = 120 /* wide: few keys are added by two clients */ };
+enum {
+    FORGETFUL_WINDOW = 120, /* wide: few keys are added by two clients */
+    DISKS_PERMILLE = 700,   /* seeds whose nodes have disks; the others' keep all in memory */
+};
 
 static struct quorum_rule draw_rule(struct sim *sim)
 {
@@ -158,11 +161,19 @@ static void draw_processes(struct sim *sim)
     settings->nclients = (uint32_t)sim_random_between(&sim->random, 2, 3);
 }
 
+static void draw_disks(struct sim *sim)
+{
+    sim->settings.disks = sim->options.disks == SIM_DISKS_ALWAYS ||
+                          (sim->options.disks == SIM_DISKS_DRAWN &&
+                           sim_random_chance(&sim->random, DISKS_PERMILLE));
+}
+
 void sim_scenario_draw(struct sim *sim)
 {
     sim->scenario.kind = (enum sim_scenario_kind)sim_random_below(&sim->random, SIM_NSCENARIOS);
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
+    draw_disks(sim);
     draw_times(sim);
     draw_retry_memory(sim);
     draw_names(sim);
