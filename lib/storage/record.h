@@ -38,6 +38,7 @@ enum {
     RECORD_HEADER_BYTES = 40,
     RECORD_MAX_BYTES = 4 << 20,
     RECORD_MAX_TARGETS = 8,
+    RECORD_MAX_BOOTS = 8,
 };
 
 enum record_type {
@@ -69,6 +70,9 @@ struct record_identity {
     uint64_t kernel_boot; /* XXH3-64 of the kernel's boot id */
     uint32_t node;        /* 0: not registered yet */
     bool unsynced;        /* acknowledges without sync: only this kernel remembers it all */
+    bool confirmed;       /* the store names this boot */
+    uint32_t nbefore;     /* else it names one of these */
+    uint64_t before[RECORD_MAX_BOOTS];
 };
 
 struct record_target {
@@ -145,7 +149,7 @@ size_t record_batch_size(const struct record_batch *batch);
 void record_batch_put(uint8_t *record, const struct record_batch *batch);
 MUST_USE enum status record_batch_get(struct span record, struct record_batch *batch);
 
-enum { RECORD_IDENTITY_BYTES = 32, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
+enum { RECORD_IDENTITY_BYTES = 104, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
 
 void record_identity_put(uint8_t *record, const struct record_identity *identity);
 MUST_USE enum status record_identity_get(struct span record, struct record_identity *identity);
