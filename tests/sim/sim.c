@@ -88,6 +88,7 @@ bool sim_step(struct sim *self)
 void sim_run(struct sim *self)
 {
     self->coverage->runs++;
+    self->coverage->disk_runs += self->settings.disks;
     self->coverage->scenarios[self->scenario.kind]++;
     sim_trace_line(&self->trace, self->now_us, "scenario: %s",
                    sim_scenario_words(self->scenario.kind));

@@ -12,6 +12,7 @@
 #include "cluster/seal.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_coverage.h"
+#include "tests/sim/sim_losses.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_operator.h"
 #include "tests/sim/sim_oracle.h"
@@ -57,7 +58,8 @@ struct sim_settings {
     uint64_t fence_retry_us;
     uint64_t retry_memory_bytes;
     uint64_t retry_memory_us;
-    bool disks; /* nodes have one each */
+    bool disks;    /* nodes have one each */
+    bool unsynced; /* ... and some filter is acknowledged without a sync */
 };
 
 struct sim {
@@ -86,6 +88,7 @@ struct sim {
     struct sim_operator operator;
     struct sim_oracle oracle;
     struct sim_view view;
+    struct sim_losses losses;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */
 };

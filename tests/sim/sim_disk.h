@@ -23,7 +23,7 @@ enum { SIM_MAX_HANDLES = 256 };
 enum sim_disk_fault {
     SIM_DISK_GOOD = 0,
     SIM_DISK_EIO,   /* the n-th operation fails, with some of its effect */
-    SIM_DISK_CRASH, /* so does it, and every later one: on_crash() must end the process now */
+    SIM_DISK_CRASH, /* so does it, and every later one: on_fault() must end the process now */
 };
 
 /* How long things take, in microseconds. */
@@ -36,7 +36,7 @@ struct sim_disk_pace {
 /* A folder put aside. */
 struct sim_disk_copy {
     bool taken;
-    uint64_t taken_us;
+    uint32_t generation;    /* of the process that was using it, as its owner counts */
     struct sim_names names; /* `file` is an index in files */
     struct sim_file **files;
 };
@@ -65,8 +65,8 @@ struct sim_disk {
     enum sim_disk_fault fault;
     uint64_t fault_at; /* at this operation */
     bool crashed;
-    void (*on_crash)(void *context);
-    void *crash_context;
+    void (*on_fault)(void *context, enum sim_disk_fault fault); /* it strikes; may be NULL */
+    void *fault_context;
 
     /* What can be seen from outside of what its process does; since it was attached. */
     bool written;          /* it has written something: whatever it reads first is read */
@@ -98,7 +98,7 @@ void sim_disk_fail(struct sim_disk *self, enum sim_disk_fault fault, uint64_t n)
 void sim_disk_leave_room(struct sim_disk *self, uint64_t bytes);
 
 /* Put a copy of the folder aside, as a backup does: what is seen now. */
-void sim_disk_take_copy(struct sim_disk *self);
+void sim_disk_take_copy(struct sim_disk *self, uint32_t generation);
 
 /* ---- faults of a disk that no process uses ---- */
 

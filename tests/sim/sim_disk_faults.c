@@ -31,14 +31,14 @@ void sim_disk_copy_free(struct sim_disk_copy *copy)
     *copy = (struct sim_disk_copy){0};
 }
 
-void sim_disk_take_copy(struct sim_disk *self)
+void sim_disk_take_copy(struct sim_disk *self, uint32_t generation)
 {
     const struct sim_names *seen = &self->folder.seen;
     struct sim_disk_copy *copy = &self->copy;
 
     sim_disk_copy_free(copy);
     copy->taken = true;
-    copy->taken_us = *self->clock_us;
+    copy->generation = generation;
     copy->names.count = seen->count;
     copy->names.entries = sim_memory_alloc(seen->count + 1, sizeof *seen->entries);
     copy->files = sim_memory_alloc(seen->count + 1, sizeof(struct sim_file *));

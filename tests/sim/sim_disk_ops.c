@@ -75,6 +75,8 @@ static void digest(struct sim_disk *self, uint64_t what)
 
 static enum course enter(struct sim_disk *self, uint64_t what, const char *name)
 {
+    enum sim_disk_fault fault;
+
     assert(self->attached);
     self->operations++;
     digest(self, what << 56 ^ (name != NULL ? document_epoch_hash(span_text(name)) : 0));
@@ -85,10 +87,11 @@ static enum course enter(struct sim_disk *self, uint64_t what, const char *name)
     if (self->fault == SIM_DISK_GOOD || self->operations != self->fault_at) {
         return GOES_WELL;
     }
-    self->crashed = self->fault == SIM_DISK_CRASH;
+    fault = self->fault;
     self->fault = SIM_DISK_GOOD;
-    if (self->crashed && self->on_crash != NULL) {
-        self->on_crash(self->crash_context);
+    self->crashed = fault == SIM_DISK_CRASH;
+    if (self->on_fault != NULL) {
+        self->on_fault(self->fault_context, fault);
     }
     return FAILS_HALFWAY;
 }

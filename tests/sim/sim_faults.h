@@ -15,6 +15,9 @@ void sim_fault_pause(struct sim *sim, struct sim_process *process, uint64_t dura
 /* kill -9, and started again after a while: in memory nothing is left. */
 void sim_fault_restart(struct sim *sim, struct sim_process *process, uint64_t down_us);
 
+/* A dead process is started after a while, and again until it runs. */
+void sim_fault_start_later(struct sim *sim, struct sim_process *process, uint64_t down_us);
+
 /* Cut the processes of the set off from all others; `sides`: bit 0 to them, bit 1 from them. */
 void sim_fault_partition(struct sim *sim, uint32_t set, unsigned sides, enum sim_cut cut,
                          uint64_t duration_us);

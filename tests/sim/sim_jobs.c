@@ -1,6 +1,7 @@
 #include "tests/sim/sim_jobs.h"
 
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_phase.h"
 
 #include <assert.h>
 
@@ -61,6 +62,7 @@ static uint64_t run(struct sim_process *process, struct job *job)
     if (process->disk != NULL) {
         took_us = sim_disk_job_ends(process->disk);
     }
+    sim_phase_follow(process);
     sim_trace_hash(&sim->trace, sim->now_us, UINT64_C(2) << 32 | process->index,
                    process->disk != NULL ? process->disk->digest : process->jobs.nran);
     return took_us;

@@ -2,7 +2,9 @@
 
 #include "base/heap.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_memory.h"
+#include "tests/sim/sim_phase.h"
 #include "tests/sim/sim_start.h"
 
 #include <assert.h>
@@ -41,6 +43,8 @@ struct sim_process *sim_process_add(struct sim *sim, enum sim_kind kind, uint32_
     if (kind == SIM_NODE && sim->settings.disks) {
         self->disk = sim_memory_alloc(1, sizeof *self->disk);
         sim_disk_init(self->disk, sim->seed, SIM_STREAM_DISK + self->index, &sim->now_us);
+        self->disk->on_fault = sim_damage_struck;
+        self->disk->fault_context = self;
     }
     sim->processes[sim->nprocesses++] = self;
     return self;
@@ -145,6 +149,7 @@ static void serve(struct sim_process *self)
     if (busy) {
         sim_process_wake(self);
     }
+    sim_phase_follow(self);
     sim_process_arm(self);
 }
 
@@ -219,8 +224,11 @@ void sim_process_push(struct sim_process *self, uint32_t message)
 static void end(struct sim_process *self)
 {
     self->alive = false;
+    self->phases = 0;
     if (self->disk != NULL) {
         sim_disk_detach(self->disk);
+    } else if (self->kind == SIM_NODE) {
+        sim_losses_note(self->sim, self, true);
     }
 }
 
@@ -253,6 +261,7 @@ void sim_process_start(struct sim_process *self)
         end(self); /* A coordinator whose store is broken: started again later. */
         return;
     }
+    sim_phase_follow(self);
     sim_trace_line(&sim->trace, sim->now_us, "%s starts", self->name);
     sim_process_wake(self);
 }

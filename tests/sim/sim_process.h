@@ -44,6 +44,9 @@ struct sim_process {
 
     struct sim_disk *disk; /* of its machine; NULL: none */
     struct sim_jobs jobs;
+    uint64_t incarnation; /* a node's, of its last life so far; 0: it has never run */
+    uint32_t served;      /* the newest generation that had a FULL replica */
+    uint32_t phases;      /* a bit each: see sim_phase.h */
     struct sim_link links[SIM_MAX_LINKS];
     uint32_t last_link;
     uint32_t *inbox;

@@ -284,9 +284,9 @@ Test(sim_disk, after_a_failed_sync_another_one_is_worth_nothing)
     cr_assert_gt(lost, 0);
 }
 
-static void on_crash(void *context)
+static void on_fault(void *context, enum sim_disk_fault fault)
 {
-    ++*(int *)context;
+    *(int *)context += fault == SIM_DISK_CRASH;
 }
 
 Test(sim_disk, from_a_crash_on_nothing_works)
@@ -294,8 +294,8 @@ Test(sim_disk, from_a_crash_on_nothing_works)
     int crashes = 0;
 
     begin(1);
-    disk.on_crash = on_crash;
-    disk.crash_context = &crashes;
+    disk.on_fault = on_fault;
+    disk.fault_context = &crashes;
     sim_disk_fail(&disk, SIM_DISK_CRASH, 3);
     (void)create("a");
     cr_assert_eq(sync_folder(), STATUS_OK);
@@ -350,7 +350,7 @@ Test(sim_disk, a_wiped_disk_is_empty_and_a_copy_takes_it_back)
 {
     begin(1);
     (void)create_durable("a", 1);
-    sim_disk_take_copy(&disk);
+    sim_disk_take_copy(&disk, 1);
     (void)create_durable("b", 2);
     sim_disk_detach(&disk);
     sim_disk_wipe(&disk);
