@@ -32,6 +32,7 @@ enum sim_stream {
     SIM_STREAM_NETWORK = 1,
     SIM_STREAM_SCENARIO,
     SIM_STREAM_LOAD,
+    SIM_STREAM_DURABILITY,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -60,6 +61,9 @@ struct sim_settings {
     uint64_t retry_memory_us;
     bool disks;    /* nodes have one each */
     bool unsynced; /* ... and some filter is acknowledged without a sync */
+    uint64_t segment_bytes;
+    uint64_t retain_bytes;
+    uint64_t reserve_bytes;
 };
 
 struct sim {

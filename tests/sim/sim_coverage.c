@@ -148,7 +148,7 @@ static uint32_t gap(const char *what, const char *which)
 
 uint32_t sim_coverage_gaps(const struct sim_coverage *self)
 {
-    uint32_t nfaults = self->disk_runs > 0 ? SIM_NFAULTS : SIM_FAULT_POWER_NODE;
+    uint32_t nfaults = self->disk_runs > 0 ? SIM_NFAULTS : SIM_FAULT_STOP_NODE;
     uint32_t nphases = self->disk_runs > 0 ? SIM_NPHASES : SIM_PHASE_RECOVERY;
     uint32_t gaps = 0;
 

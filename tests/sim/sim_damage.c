@@ -226,7 +226,7 @@ void sim_damage_draw(struct sim *sim)
     struct sim_process *node = draw_node(sim);
     uint64_t while_us = sim_random_between(&sim->random, 20 * MS, 400 * MS);
 
-    switch (sim_random_below(&sim->random, 14)) {
+    switch (sim_random_below(&sim->random, 15)) {
     case 0:
         if (!sim->settings.unsynced) {
             sim_damage_all(sim, true);
@@ -252,6 +252,9 @@ void sim_damage_draw(struct sim *sim)
         if (power_may_fail(sim, node)) {
             sim_damage_power(sim, node, while_us);
         }
+        break;
+    case 10:
+        sim_fault_stop(sim, node, while_us);
         break;
     default:
         draw_destruction(sim, node);

@@ -68,7 +68,7 @@ static bool group_allows(const struct sim *sim, const struct filter_document *do
 
         concerned = concerned || its;
         lost += its || sim_losses_has(sim, &slot->current) ||
-                (slot->incoming.node != 0 && sim_losses_has(sim, &slot->incoming));
+                (slot_is_pair(slot) && sim_losses_has(sim, &slot->incoming));
     }
     return !concerned || lost < rule->write;
 }

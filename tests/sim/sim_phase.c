@@ -2,6 +2,7 @@
 
 #include "node/node_private.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_faults.h"
 
 enum { NO_COUNTER = -1, UNKNOWN = -2 };
 
@@ -57,6 +58,7 @@ static uint32_t look_at_replicas(struct sim_process *process)
 void sim_phase_follow(struct sim_process *process)
 {
     int boot = boot_counter();
+    uint32_t before = process->phases;
 
     process->phases = 0;
     if (process->node == NULL || !process->alive) {
@@ -67,5 +69,8 @@ void sim_phase_follow(struct sim_process *process)
     if (process->disk != NULL) {
         process->phases |= phases_of_disk(process->disk);
         process->phases |= boot >= 0 && process->node->counters[boot] > 0 ? bit(SIM_PHASE_BOOT) : 0;
+        if ((process->phases & ~before) != 0) {
+            sim_fault_tempt(process->sim);
+        }
     }
 }

@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_damage.h"
+#include "tests/sim/sim_faults.h"
 #include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_phase.h"
 #include "tests/sim/sim_start.h"
@@ -149,6 +150,9 @@ static void serve(struct sim_process *self)
     if (busy) {
         sim_process_wake(self);
     }
+    if (actor->failed != NULL && actor->failed(actor->self)) {
+        sim_fault_ended(self->sim, self);
+    }
     sim_phase_follow(self);
     sim_process_arm(self);
 }
@@ -266,14 +270,9 @@ void sim_process_start(struct sim_process *self)
     sim_process_wake(self);
 }
 
-void sim_process_kill(struct sim_process *self)
+/* Its memory, its lanes and its links go. */
+static void leave(struct sim_process *self, const char *how)
 {
-    assert(self->alive);
-    sim_process_count(self);
-    sim_jobs_stop(self);
-    if (self->disk != NULL) {
-        sim_disk_freeze(self->disk);
-    }
     sim_start_destroy(self);
     for (size_t i = 0; i < self->ninbox; i++) {
         sim_network_drop(self->sim, self->inbox[i]);
@@ -282,7 +281,27 @@ void sim_process_kill(struct sim_process *self)
     self->killed_us = self->sim->now_us;
     memset(self->links, 0, sizeof self->links);
     end(self);
-    sim_trace_line(&self->sim->trace, self->sim->now_us, "%s is killed", self->name);
+    sim_trace_line(&self->sim->trace, self->sim->now_us, "%s %s", self->name, how);
+}
+
+void sim_process_kill(struct sim_process *self)
+{
+    assert(self->alive);
+    sim_process_count(self);
+    sim_jobs_stop(self);
+    if (self->disk != NULL) {
+        sim_disk_freeze(self->disk);
+    }
+    leave(self, "is killed");
+}
+
+void sim_process_stop(struct sim_process *self)
+{
+    assert(sim_process_runs(self));
+    sim_process_count(self);
+    sim_jobs_stop(self);
+    sim_start_finish(self);
+    leave(self, "ends in order");
 }
 
 void sim_process_pause(struct sim_process *self)

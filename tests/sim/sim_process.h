@@ -64,6 +64,7 @@ void sim_process_free(struct sim_process **process); /* a dead one */
 
 void sim_process_start(struct sim_process *self);
 void sim_process_kill(struct sim_process *self);
+void sim_process_stop(struct sim_process *self); /* SIGTERM: in order */
 void sim_process_pause(struct sim_process *self);
 void sim_process_resume(struct sim_process *self);
 bool sim_process_runs(const struct sim_process *self); /* alive and not paused */

@@ -119,7 +119,7 @@ static uint32_t full_in_group(const struct sim *sim, const struct filter_documen
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-        count += sim_view_is_full(sim, &document->content.groups[group].slots[slot].current);
+        count += sim_view_is_full(sim, slot_reader(&document->content.groups[group].slots[slot]));
     }
     return count;
 }
@@ -159,7 +159,8 @@ uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_
         uint32_t count = 0;
 
         for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-            count += ran_since(sim, &document->content.groups[group].slots[slot].current, since_us);
+            count += ran_since(sim, slot_reader(&document->content.groups[group].slots[slot]),
+                               since_us);
         }
         most = count > most ? count : most;
     }
