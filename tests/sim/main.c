@@ -105,9 +105,10 @@ static double seconds(void)
 static void print_speed(const struct sim_coverage *coverage, double took_s)
 {
     (void)printf("%" PRIu64 " runs in %.1f s: %.0f seeds/s, %" PRIu64 " messages (%.0f a second), "
-                 "%" PRIu64 " answers judged, %.0f s of virtual time\n",
+                 "%" PRIu64 " answers judged, %" PRIu64 " keys looked for in replicas, %.0f s of "
+                 "virtual time\n",
                  coverage->runs, took_s, (double)coverage->runs / took_s, coverage->delivered,
-                 (double)coverage->delivered / took_s, coverage->answers,
+                 (double)coverage->delivered / took_s, coverage->answers, coverage->held,
                  (double)coverage->virtual_us / 1e6);
 }
 

@@ -82,6 +82,7 @@ bool sim_step(struct sim *self)
     }
     self->now_us = event.at_us;
     event.run(self, event.data, event.number);
+    sim_invariant_check_all(self);
     return true;
 }
 
@@ -98,6 +99,7 @@ void sim_run(struct sim *self)
     sim_trace_hash(&self->trace, self->now_us, self->network.delivered, self->oracle.answers);
     self->coverage->delivered += self->network.delivered;
     self->coverage->answers += self->oracle.answers;
+    self->coverage->held += self->invariant.checks;
     self->coverage->virtual_us += self->now_us - START_US;
 }
 

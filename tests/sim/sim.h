@@ -12,6 +12,7 @@
 #include "cluster/seal.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_coverage.h"
+#include "tests/sim/sim_invariant.h"
 #include "tests/sim/sim_losses.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_operator.h"
@@ -42,6 +43,7 @@ enum sim_disks { SIM_DISKS_NEVER, SIM_DISKS_DRAWN, SIM_DISKS_ALWAYS };
 /* What is asked of a run beside its seed. */
 struct sim_options {
     enum sim_disks disks;
+    bool converge; /* in the end replicas must hold the same: for the time when gossip is there */
 };
 
 /* How the processes are configured in this run. */
@@ -93,6 +95,7 @@ struct sim {
     struct sim_oracle oracle;
     struct sim_view view;
     struct sim_losses losses;
+    struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */
 };

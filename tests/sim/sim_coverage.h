@@ -70,6 +70,7 @@ struct sim_coverage {
     uint64_t disk_runs; /* whose nodes have disks: without one the rest of the table is empty */
     uint64_t delivered;
     uint64_t answers;
+    uint64_t held; /* times that a key was looked for in the replicas */
     uint64_t virtual_us;
     uint64_t faults[SIM_NFAULTS];
     uint64_t hits[SIM_NFAULTS][SIM_NPHASES];

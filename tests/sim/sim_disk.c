@@ -54,6 +54,16 @@ void sim_disk_collect(struct sim_disk *self)
     }
 }
 
+void sim_disk_settle(struct sim_disk *self)
+{
+    sim_folder_settle(&self->folder, *self->clock_us);
+    for (size_t i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL) {
+            sim_file_settle(self->files[i], *self->clock_us);
+        }
+    }
+}
+
 uint64_t sim_disk_used(const struct sim_disk *self)
 {
     uint64_t used = 0;
@@ -101,7 +111,8 @@ void sim_disk_attach(struct sim_disk *self)
     assert(!self->attached);
     self->attached = true;
     self->written = false;
-    self->log_segments = 0;
+    self->rolls_until_us = 0;
+    self->merges_until_us = 0;
 }
 
 void sim_disk_freeze(struct sim_disk *self)
@@ -119,9 +130,8 @@ void sim_disk_detach(struct sim_disk *self)
     self->spent_us = 0;
     self->crashed = false;
     self->fault = SIM_DISK_GOOD;
-    self->fresh_log = 0;
-    self->open_runs = 0;
-    self->run_handle = 0;
+    self->rolling = 0;
+    self->merging = 0;
     sim_disk_collect(self);
 }
 

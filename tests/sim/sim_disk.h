@@ -69,11 +69,12 @@ struct sim_disk {
     void *fault_context;
 
     /* What can be seen from outside of what its process does; since it was attached. */
-    bool written;          /* it has written something: whatever it reads first is read */
-    uint32_t fresh_log;    /* a segment was made and not yet synced; else 0 */
-    uint32_t open_runs;    /* runs being written */
-    uint32_t run_handle;   /* ... the newest one's handle */
-    uint32_t log_segments; /* made so far */
+    char kinds[SIM_MAX_HANDLES]; /* of what was opened: 'l' a segment, 'r' a new run, 0 else */
+    bool written;                /* something: whatever it reads first is read */
+    uint32_t rolling;            /* the segment whose header was written and not synced; or 0 */
+    uint64_t rolls_until_us;
+    uint32_t merging; /* runs being written */
+    uint64_t merges_until_us;
 };
 
 void sim_disk_init(struct sim_disk *self, uint64_t seed, uint64_t stream, const uint64_t *clock_us);
@@ -122,6 +123,7 @@ uint64_t sim_disk_used(const struct sim_disk *self);
 
 /* ---- for sim_disk_*.c ---- */
 
+void sim_disk_settle(struct sim_disk *self); /* what is due is durable */
 struct disk sim_disk_operations(struct sim_disk *self);
 struct sim_file *sim_disk_file(const struct sim_disk *self, uint32_t number);
 uint32_t sim_disk_add_file(struct sim_disk *self, struct sim_file *file);

@@ -157,11 +157,7 @@ bool sim_disk_flip(struct sim_disk *self)
     bool flipped = false;
 
     assert(!self->attached);
-    for (size_t i = 0; i < self->nfiles; i++) {
-        if (self->files[i] != NULL) {
-            sim_file_settle(self->files[i], *self->clock_us);
-        }
-    }
+    sim_disk_settle(self);
     for (size_t i = 0; i < names->count && !flipped; i++) {
         flipped = flip_in(self, &names->entries[(first + i) % names->count]);
     }

@@ -29,11 +29,12 @@ static uint64_t room_left(const struct sim_disk *self)
     return used < self->size_bytes ? self->size_bytes - used : 0;
 }
 
-static uint32_t take_handle(struct sim_disk *self, uint32_t number)
+static uint32_t take_handle(struct sim_disk *self, uint32_t number, char kind)
 {
     for (uint32_t i = 0; i < SIM_MAX_HANDLES; i++) {
         if (self->handles[i] == 0) {
             self->handles[i] = number;
+            self->kinds[i] = kind;
             return i + 1;
         }
     }
@@ -120,18 +121,6 @@ static enum status list(void *context, void (*visit)(void *argument, const char 
     return STATUS_OK;
 }
 
-static void note_created(struct sim_disk *self, const char *name, uint32_t handle)
-{
-    self->written = true;
-    if (begins(name, "log-")) {
-        self->fresh_log = handle;
-        self->log_segments++;
-    } else if (begins(name, "run-")) {
-        self->open_runs++;
-        self->run_handle = handle;
-    }
-}
-
 static enum status create(void *context, const char *name, uint64_t size, uint32_t *file)
 {
     struct sim_disk *self = context;
@@ -153,8 +142,9 @@ static enum status create(void *context, const char *name, uint64_t size, uint32
     if (course != GOES_WELL) {
         return STATUS_IO;
     }
-    *file = take_handle(self, number);
-    note_created(self, name, *file);
+    *file = take_handle(self, number, begins(name, "run-") ? 'r' : begins(name, "log-") ? 'l' : 0);
+    self->merging += self->kinds[*file - 1] == 'r';
+    self->written = true;
     return STATUS_OK;
 }
 
@@ -170,7 +160,7 @@ static enum status open_file(void *context, const char *name, uint32_t *file, ui
     if (number == 0) {
         return STATUS_NOT_FOUND;
     }
-    *file = take_handle(self, number);
+    *file = take_handle(self, number, begins(name, "log-") ? 'l' : 0);
     *size = sim_disk_file(self, number)->seen.size;
     return STATUS_OK;
 }
@@ -181,8 +171,11 @@ static void close_file(void *context, uint32_t file)
 
     (void)opened(self, file);
     self->handles[file - 1] = 0;
-    self->fresh_log = self->fresh_log == file ? 0 : self->fresh_log;
-    self->open_runs -= self->run_handle == file && self->open_runs > 0;
+    self->rolling = self->rolling == file ? 0 : self->rolling;
+    if (self->kinds[file - 1] == 'r') {
+        self->merging--;
+        self->merges_until_us = due_us(self);
+    }
     sim_disk_collect(self);
 }
 
@@ -225,6 +218,7 @@ static enum status write_file(void *context, uint32_t file, uint64_t offset, str
     }
     sim_file_write(target, offset, bytes);
     self->written = true;
+    self->rolling = offset == 0 && self->kinds[file - 1] == 'l' ? file : self->rolling;
     return course == GOES_WELL ? STATUS_OK : STATUS_IO;
 }
 
@@ -244,7 +238,10 @@ static enum status sync_file(void *context, uint32_t file)
     sim_file_settle(target, *self->clock_us);
     if (course == GOES_WELL) {
         sim_file_sync(target, due_us(self));
-        self->fresh_log = self->fresh_log == file ? 0 : self->fresh_log;
+        if (self->rolling == file) {
+            self->rolling = 0;
+            self->rolls_until_us = due_us(self);
+        }
         return STATUS_OK;
     }
     if (!self->crashed) {

@@ -86,6 +86,7 @@ void sim_file_free(struct sim_file **file)
     heap_free(self->pending);
     heap_free(self->seen.bytes);
     heap_free(self->durable.bytes);
+    sim_keys_fini(&self->keys);
     heap_free(self);
 }
 
@@ -98,6 +99,12 @@ struct sim_file *sim_file_copy(const struct sim_file *file)
     self->settled = file->settled;
     self->synced = file->synced;
     return self;
+}
+
+static void forget_keys(struct sim_file *self)
+{
+    sim_keys_fini(&self->keys);
+    self->read_to = 0;
 }
 
 void sim_file_write(struct sim_file *self, uint64_t offset, struct span bytes)
@@ -184,12 +191,14 @@ static void keep_subset(struct sim_file *self, struct sim_random *random, uint64
 void sim_file_fail_sync(struct sim_file *self, struct sim_random *random, uint64_t now_us)
 {
     keep_subset(self, random, now_us);
+    forget_keys(self);
 }
 
 void sim_file_lose(struct sim_file *self, struct sim_random *random, uint64_t now_us)
 {
     keep_subset(self, random, now_us);
     copy(&self->seen, &self->durable);
+    forget_keys(self);
 }
 
 void sim_file_flip(struct sim_file *self, uint64_t offset, unsigned bit)
@@ -197,4 +206,5 @@ void sim_file_flip(struct sim_file *self, uint64_t offset, unsigned bit)
     assert(self->npending == 0 && offset < self->seen.size && offset < self->durable.size);
     self->seen.bytes[offset] ^= (uint8_t)(1U << bit);
     self->durable.bytes[offset] ^= (uint8_t)(1U << bit);
+    forget_keys(self);
 }

@@ -17,6 +17,7 @@
 #define ORBLOOM_TESTS_SIM_FILE_H
 
 #include "base/span.h"
+#include "tests/sim/sim_keys.h"
 #include "tests/sim/sim_random.h"
 
 enum { SIM_SECTOR_BYTES = 512 };
@@ -46,6 +47,10 @@ struct sim_file {
     size_t capacity;
     uint64_t settled; /* where the newest of what became durable begins */
     bool synced;      /* some of it did */
+
+    /* sim_log.c's: what was read of it, up to where; forgotten when it changes elsewhere. */
+    struct sim_keys keys;
+    uint64_t read_to;
 };
 
 struct sim_file *sim_file_create(uint64_t size);

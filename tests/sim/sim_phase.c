@@ -28,9 +28,11 @@ static int boot_counter(void)
 
 static uint32_t phases_of_disk(const struct sim_disk *disk)
 {
-    return (disk->written ? 0 : bit(SIM_PHASE_RECOVERY)) |
-           (disk->fresh_log != 0 ? bit(SIM_PHASE_ROLL) : 0) |
-           (disk->open_runs > 0 ? bit(SIM_PHASE_MERGE) : 0);
+    bool rolls = disk->rolling != 0 || *disk->clock_us < disk->rolls_until_us;
+    bool merges = disk->merging > 0 || *disk->clock_us < disk->merges_until_us;
+
+    return (disk->written ? 0 : bit(SIM_PHASE_RECOVERY)) | (rolls ? bit(SIM_PHASE_ROLL) : 0) |
+           (merges ? bit(SIM_PHASE_MERGE) : 0);
 }
 
 static uint32_t look_at_replicas(struct sim_process *process)

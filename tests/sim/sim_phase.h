@@ -5,7 +5,7 @@
  * only the node knows is read from its counters by name (a name that is not there stays a gap).
  *
  *   recovery  it has not written anything yet in this life: it reads what it finds
- *   roll      a segment was made and is not yet synced
+ *   roll      a segment's header was written and is not yet synced
  *   merge     a run is being written
  *   boot      its boot is not yet confirmed: gauge "boot_unconfirmed"
  *   sync      some replica of it is JOINING
