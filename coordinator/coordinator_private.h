@@ -199,6 +199,14 @@ struct slot_group *changes_decide(struct coordinator *self, uint64_t now_us,
 /* Begin, resume and go on with replacing replicas, of all filters. */
 void coordinator_check_changes(struct coordinator *self, uint64_t now_us);
 
+/* ---- coordinator_change_show.c ---- */
+
+/* False: nothing is being replaced, or should be. `text`: COORDINATOR_MESSAGE_BYTES, which the
+ * summary points to. */
+bool changes_describe(struct coordinator *self, uint64_t now_us,
+                      const struct filter_document *document, struct change_summary *summary,
+                      char *text);
+
 /* ---- coordinator_drop.c ---- */
 
 void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
