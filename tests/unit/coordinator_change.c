@@ -244,6 +244,32 @@ Test(coordinator_change, a_store_that_fails_only_delays)
     close_stage();
 }
 
+static void break_store(void *context)
+{
+    (void)context;
+    store.broken = true;
+}
+
+static void break_store_at_the_swap_after_this(void *context)
+{
+    (void)context;
+    store.before_swap = break_store;
+}
+
+/* The node list was written, the first step was not. */
+Test(coordinator_change, a_store_that_fails_at_the_first_step_only_delays)
+{
+    open_stage();
+    store.before_swap = break_store_at_the_swap_after_this;
+    report(&stage, NEW_LIFE, 0);
+    cr_assert(store.broken);
+    store.broken = false;
+    expect(&stage, 1, SLOT_SINGLE, old_life, 0);
+    report(&stage, NEW_LIFE, 0);
+    expect(&stage, 2, SLOT_PAIR, old_life, NEW_LIFE);
+    close_stage();
+}
+
 static void drop(void)
 {
     struct admin_request request = coordinator_stage_drop(false);
@@ -281,6 +307,23 @@ Test(coordinator_change, a_drop_while_handing_over_takes_both_halves)
     confirm(&stage, 1);
     cr_assert_eq(stage.ntold, 0, "the newcomer's fence is not the old member's");
     confirm(&stage, 3);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    close_stage();
+}
+
+/* The old member was only cut off, and nobody has heard of the newcomer, who is read. */
+Test(coordinator_change, a_drop_while_handing_over_takes_the_newcomers_fence_too)
+{
+    begin();
+    confirm(&stage, 1);
+    confirm(&stage, 3);
+    report(&stage, NEW_LIFE, 2);
+    drop();
+    coordinator_stage_pass(&stage, RETRY_US);
+    coordinator_stage_confirm(&stage, LOST, old_life, STATUS_OK);
+    confirm(&stage, 1);
+    cr_assert_eq(stage.ntold, 0);
+    coordinator_stage_confirm(&stage, LOST, NEW_LIFE, STATUS_OK);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
     close_stage();
 }
