@@ -65,7 +65,7 @@ struct pull_request {
     uint64_t from;
     uint64_t to;        /* RUNS: highest fingerprint wanted; else where to stop, 0: at the end */
     uint32_t max_bytes; /* of fingerprints; a reply holds one batch at least */
-    const struct pull_interval *wanted; /* BODIES only */
+    const struct pull_interval *wanted; /* BODIES: these; none: all */
     size_t nwanted;
 };
 
