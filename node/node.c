@@ -88,6 +88,18 @@ void node_destroy(struct node **node)
     heap_free(self);
 }
 
+bool node_failed(const struct node *node)
+{
+    (void)node;
+    return false;
+}
+
+enum status node_finish(struct node *node)
+{
+    (void)node;
+    return STATUS_OK;
+}
+
 bool node_registered(const struct node *node)
 {
     return node->id != 0;
@@ -202,6 +214,11 @@ static void refused(void *context)
     node_count(context, NODE_malformed_total);
 }
 
+static bool failed(void *context)
+{
+    return node_failed(context);
+}
+
 struct actor node_actor(struct node *node)
 {
     return (struct actor){
@@ -213,5 +230,6 @@ struct actor node_actor(struct node *node)
         .time = on_time,
         .work = work,
         .refused = refused,
+        .failed = failed,
     };
 }

@@ -19,6 +19,7 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
+#include "base/disk.h"
 #include "cluster/document.h"
 #include "cluster/seal.h"
 
@@ -36,6 +37,11 @@ struct node_config {
     uint64_t sync_interval_us;   /* how often it asks and reports */
     uint64_t retry_memory_bytes; /* for the votes of recent adds, so that retries repeat them */
     uint64_t retry_memory_us;    /* ... and how long they are kept at most */
+    struct disk *disk;           /* borrowed; NULL: all is kept in memory only */
+    uint64_t kernel_boot;        /* which boot of the kernel this is */
+    uint64_t segment_bytes;      /* of a file of the log */
+    uint64_t retain_bytes;       /* of merged files of the log, for nodes that catch up */
+    uint64_t reserve_bytes;      /* of the disk, that background work leaves free */
 };
 
 struct node;
@@ -44,6 +50,13 @@ MUST_USE enum status node_create(const struct node_config *config, const struct 
                                  struct node **out);
 void node_destroy(struct node **node);
 struct actor node_actor(struct node *node);
+
+/* The log can't be written: the node has said so and answers no one; the process must end. */
+bool node_failed(const struct node *node);
+
+/* In order, the lanes being stopped: sync the log and say in it that it ended so. Not OK: said
+ * why. */
+MUST_USE enum status node_finish(struct node *node);
 
 /* Some coordinator has given this node its id. */
 bool node_registered(const struct node *node);

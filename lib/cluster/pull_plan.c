@@ -1,26 +1,16 @@
 #include "cluster/pull_plan.h"
 
-static bool is(const struct member *a, const struct member *b)
-{
-    return a->node == b->node && a->incarnation == b->incarnation;
-}
-
-static const struct member *reader_of(const struct slot *slot)
-{
-    return slot->incoming.node != 0 && slot->reads_incoming ? &slot->incoming : &slot->current;
-}
-
 static enum pull_role role_in(const struct slot *slot, const struct member *self)
 {
-    if (slot->incoming.node != 0 && is(&slot->incoming, self)) {
+    if (slot_is_pair(slot) && member_equal(&slot->incoming, self)) {
         return slot->reads_incoming ? PULL_ROLE_HOLDS : PULL_ROLE_JOINS;
     }
-    return is(&slot->current, self) ? PULL_ROLE_HOLDS : PULL_ROLE_NONE;
+    return member_equal(&slot->current, self) ? PULL_ROLE_HOLDS : PULL_ROLE_NONE;
 }
 
 static void add_source(struct pull_plan *plan, const struct slot *slot, const struct member *self)
 {
-    const struct member *reader = reader_of(slot);
+    const struct member *reader = slot_reader(slot);
 
     if (reader->node != self->node) {
         plan->sources[plan->nsources++] = *reader;

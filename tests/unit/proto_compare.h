@@ -135,6 +135,9 @@ static inline void compare_reports(const struct replica_report *a, const struct 
         SAME(bits_set);
         SAME(bits_seen);
         SAME(progress);
+        SAME(phase);
+        SAME(complete);
+        SAME(disk_bytes);
     }
 }
 
@@ -148,6 +151,10 @@ static inline void compare_sync_request(const struct sync_request *a, const stru
     SAME(incarnation);
     SAME(memory_limit_bytes);
     SAME(memory_used_bytes);
+    SAME(boot);
+    SAME(boot_before);
+    SAME(durable);
+    SAME(disk_used_bytes);
     SAME(since);
     SAME(nreplicas);
     compare_reports(a->replicas, b->replicas, a->nreplicas);
@@ -178,6 +185,7 @@ static inline void compare_fence_reply(const struct fence_reply *a, const struct
     SAME(node_id);
     SAME(incarnation);
     SAME(position);
+    SAME(boot);
 }
 
 static inline void compare_rule(const struct quorum_rule *a, const struct quorum_rule *b)
@@ -245,6 +253,8 @@ static inline void compare_node_summary(const struct node_summary *a, const stru
     SAME(replicas_full);
     SAME(replicas_joining);
     SAME(replicas_building);
+    SAME(disk_used_bytes);
+    SAME(durable);
 }
 
 static inline void compare_admin_reply(const struct admin_reply *a, const struct admin_reply *b)
@@ -262,6 +272,13 @@ static inline void compare_admin_reply(const struct admin_reply *a, const struct
     }
     SAME(nreplicas);
     compare_reports(a->replicas, b->replicas, a->nreplicas);
+    SAME(nchanges);
+    for (size_t i = 0; i < a->nchanges; i++) {
+        SAME(changes[i].filter_id);
+        SAME(changes[i].step);
+        SAME(changes[i].slots);
+        SAME_TEXT(changes[i].awaited);
+    }
 }
 
 static inline void compare_info_reply(const struct info_reply *a, const struct info_reply *b)

@@ -169,19 +169,18 @@ Test(golden, filter_document)
     document_fini(&back);
 }
 
-Test(golden, node_list)
+static void assert_node_list(bool disks, const char *expected)
 {
     struct cluster_key key = sample_key(0);
     struct node_list list = sample_nodes(2);
     struct node_list back;
 
+    for (uint32_t i = 0; i < list.count && !disks; i++) {
+        list.nodes[i].boot = 0;
+        list.nodes[i].durable = false;
+    }
     cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_OK);
-    assert_bytes(buffer_span(&bytes),
-                 "0802127a08051236080112066e6f64652d311a06686f73742d302a137463703a"
-                 "2f2f31302e302e302e313a37343130314d00000000000000388080808020123c"
-                 "080212066e6f64652d321a06686f73742d302204656173742a137463703a2f2f"
-                 "31302e302e302e323a37343130314e0000000000000038808080802018011a20"
-                 "c70edb1638df317d79fd5e55b56f6bcbfa9b597b89027631c5b032caaf773c70");
+    assert_bytes(buffer_span(&bytes), expected);
     cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &back), STATUS_OK);
     node_list_fini(&list);
     node_list_fini(&back);
@@ -231,4 +230,23 @@ Test(golden, pull_reply)
                           "0190010e98010fa20117091500000000000000101622022e012a02180132"
                           "020101b201100807060504030201ffffffffffffffffb90148fc1d1c9293"
                           "4215c20103646f63");
+}
+
+Test(golden, node_list)
+{
+    assert_node_list(false, "0802127a08051236080112066e6f64652d311a06686f73742d302a137463703a"
+                            "2f2f31302e302e302e313a37343130314d00000000000000388080808020123c"
+                            "080212066e6f64652d321a06686f73742d302204656173742a137463703a2f2f"
+                            "31302e302e302e323a37343130314e0000000000000038808080802018011a20"
+                            "c70edb1638df317d79fd5e55b56f6bcbfa9b597b89027631c5b032caaf773c70");
+}
+
+Test(golden, node_list_with_disks)
+{
+    assert_node_list(true, "0802128e0108051241080112066e6f64652d311a06686f73742d302a13746370"
+                           "3a2f2f31302e302e302e313a37343130314d0000000000000038808080802041"
+                           "4e0000000000000048011245080212066e6f64652d321a06686f73742d302204"
+                           "656173742a137463703a2f2f31302e302e302e323a37343130314e0000000000"
+                           "0000388080808020414f0000000000000018011a203dbda96dd79b534eaf67ef"
+                           "9fe44c8f49f946310da26f69d9fc627899cf00d4ff");
 }

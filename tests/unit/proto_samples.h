@@ -196,6 +196,9 @@ static inline void sample_reports(enum sample_size size, const struct replica_re
             .bits_set = i + 38,
             .bits_seen = i + 39,
             .progress = i % 3 == 0 ? 0 : 1.0 / (double)i,
+            .phase = (enum replica_phase)(i % 3),
+            .complete = i + 40,
+            .disk_bytes = i + 41,
         };
     }
     *out = reports;
@@ -216,6 +219,10 @@ static inline void sample_sync_request(enum sample_size size, struct sync_reques
         out->memory_limit_bytes = 42;
         out->memory_used_bytes = 43;
         out->since = 44;
+        out->boot = 45;
+        out->boot_before = 46;
+        out->durable = true;
+        out->disk_used_bytes = 47;
     }
 }
 
@@ -258,7 +265,8 @@ static inline void sample_fence(enum sample_size size, struct frame *out)
     } else {
         out->body.fence_reply = (struct fence_reply){0};
         if (size != SAMPLE_EMPTY) {
-            out->body.fence_reply = (struct fence_reply){STATUS_NEED_DOC, 64, 65, 66, 67, 68, 69};
+            out->body.fence_reply = (struct fence_reply){
+                STATUS_NEED_DOC, 64, 65, 66, 67, 68, 69, 70};
         }
     }
 }
@@ -319,10 +327,13 @@ static inline void sample_admin_reply(enum sample_size size, struct admin_reply 
 {
     static struct filter_summary filters[2000];
     static struct node_summary nodes[1024];
+    static struct change_summary changes[2000];
 
-    *out = (struct admin_reply){.message = "", .filters = filters, .nodes = nodes};
+    *out = (struct admin_reply){
+        .message = "", .filters = filters, .nodes = nodes, .changes = changes};
     out->nfilters = sample_count(size, 2, 2000);
     out->nnodes = sample_count(size, 2, 1024);
+    out->nchanges = sample_count(size, 3, 2000);
     sample_reports(size, &out->replicas, &out->nreplicas);
     for (size_t i = 0; i < out->nfilters; i++) {
         sample_filter_summary(i, &filters[i]);
@@ -330,8 +341,13 @@ static inline void sample_admin_reply(enum sample_size size, struct admin_reply 
     for (size_t i = 0; i < out->nnodes; i++) {
         uint32_t x = (uint32_t)i;
 
-        nodes[i] = (struct node_summary){x + 91, "n",    "h",    "z",    "e",    x + 92, true,
-                                         x + 93, x + 94, x + 95, x + 96, x + 97, x + 98};
+        nodes[i] = (struct node_summary){x + 91, "n",    "h",    "z",    "e",
+                                         x + 92, true,   x + 93, x + 94, x + 95,
+                                         x + 96, x + 97, x + 98, x + 99, true};
+    }
+    for (size_t i = 0; i < out->nchanges; i++) {
+        changes[i] = (struct change_summary){i + 101, (enum change_step)(i % 3 + 1),
+                                             (uint32_t)i + 102, i == 0 ? "" : "2 fences"};
     }
     if (size != SAMPLE_EMPTY) {
         out->status = STATUS_EXISTS;
