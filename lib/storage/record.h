@@ -22,7 +22,8 @@
  *
  * The others, at 40, in the order of the fields of their structs; numbers that would not be
  * aligned to their size are preceded by zeros:
- *   RECORD_IDENTITY   u64 incarnation, u64 boot, u64 kernel boot, u32 node, u32 flags (1: unsynced)
+ *   RECORD_IDENTITY   u64 incarnation, u64 boot, u64 kernel boot, u32 node, u32 flags (1: unsynced,
+ *                     2: confirmed), u32 boots before, u32 0, RECORD_MAX_BOOTS of u64
  *   RECORD_FENCE      u64 filter id, u64 epoch, u64 hash of the epoch
  *   RECORD_DOCUMENT   u32 size, that many bytes
  *   RECORD_MANIFEST   u64 merged, u32 number removed, u32 number added, removed of u64,
