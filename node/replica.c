@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, FILL_KEYS = 4096 /* at once, from the log */ };
 
 /* Lookups are random: with small pages nearly each of them misses the TLB as well. Measured, three
  * nodes of 6 MB on two cores: a tenth more keys a second by huge ones. */
@@ -43,7 +43,7 @@ static uint32_t fill_groups(struct replica_set *self, const struct filter_docume
         struct replica_group *group = &self->groups[i];
 
         group->hosted = document_slot_of(document, i, node, 0) >= 0;
-        group->full = document_slot_of(document, i, node, incarnation) >= 0;
+        group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
         group->keys_capacity = group_capacity(document_generation(document)->capacity,
                                               group->nshards, self->nshards);
         hosted += group->hosted ? group->nshards : 0;
@@ -118,14 +118,36 @@ void replica_set_destroy(struct replica_set **set)
     heap_free(self);
 }
 
-bool replica_set_ready(const struct replica_set *self)
+bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
+                        uint32_t node, uint64_t incarnation)
+{
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        if (group->hosted != (document_slot_of(document, i, node, 0) >= 0)) {
+            return false;
+        }
+        group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
+    }
+    return true;
+}
+
+bool replica_set_built(const struct replica_set *self)
 {
     return self->built_shards == self->nshards;
 }
 
+bool replica_set_ready(const struct replica_set *self)
+{
+#ifdef ORBLOOM_MUTANT_ANSWER_WHILE_REPLAYING
+    return replica_set_built(self);
+#endif
+    return self->loaded && replica_set_built(self);
+}
+
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
 {
-    while (!replica_set_ready(self) && slice_bytes > 0) {
+    while (!replica_set_built(self) && slice_bytes > 0) {
         uint8_t *array = self->shards[self->built_shards];
         uint64_t left = array != NULL ? self->shard_bytes - self->built_bytes : 0;
         uint64_t step = left < slice_bytes ? left : slice_bytes;
@@ -141,7 +163,51 @@ bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
             self->built_bytes = 0;
         }
     }
-    return !replica_set_ready(self);
+    return !replica_set_built(self);
+}
+
+static uint64_t count_set(const uint64_t *words, uint32_t nwords)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < nwords; i++) {
+        sum += (uint64_t)__builtin_popcountll(words[i]);
+    }
+    return sum;
+}
+
+/* Fingerprints of one hosted group. */
+static void fill_group(struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+                       uint32_t count)
+{
+    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    uint64_t present[FILL_KEYS / 64] = {0};
+
+    lines_add(&view, fingerprints, count, present);
+    self->groups[group].keys += count - count_set(present, (count + 63) / 64);
+}
+
+void replica_set_fill(struct replica_set *self, const struct filter_document *document,
+                      const uint64_t *fingerprints, size_t count)
+{
+    const uint16_t *group_of_shard = document->content.group_of_shard;
+    size_t done = 0;
+
+    while (done < count) {
+        uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[done]);
+        uint32_t group = group_of_shard[shard];
+        uint32_t same = 1;
+
+        while (done + same < count && same < FILL_KEYS &&
+               group_of_shard[lines_shard_index(self->geometry.shard_bits,
+                                                fingerprints[done + same])] == group) {
+            same++;
+        }
+        if (self->groups[group].hosted) {
+            fill_group(self, group, fingerprints + done, same);
+        }
+        done += same;
+    }
 }
 
 enum replica_state replica_set_state(const struct replica_set *self, uint32_t group)
@@ -179,16 +245,6 @@ static uint64_t word_mask(uint32_t count, uint32_t word)
     uint32_t left = count - word * 64;
 
     return left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
-}
-
-static uint64_t count_set(const uint64_t *words, uint32_t nwords)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < nwords; i++) {
-        sum += (uint64_t)__builtin_popcountll(words[i]);
-    }
-    return sum;
 }
 
 static void fill(uint64_t *words, uint32_t nwords)
@@ -320,7 +376,10 @@ void replica_set_report(const struct replica_set *self, const struct filter_docu
     report->state = replica_set_state(self, group);
     report->bytes = bytes;
     report->keys = self->groups[group].keys;
-    report->progress = self->nshards > 0 ? (double)self->built_shards / (double)self->nshards : 1.0;
+    report->phase = replica_set_built(self) && !self->loaded ? PHASE_REPLAYING : PHASE_NONE;
+    report->progress = !replica_set_built(self) ? (double)self->built_shards / (double)self->nshards
+                       : self->loaded           ? 1.0
+                                                : self->loaded_part;
     if (sample_lines > 0 && replica_set_ready(self)) {
         double keys;
 
