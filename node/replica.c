@@ -380,6 +380,11 @@ void replica_set_report(const struct replica_set *self, const struct filter_docu
     report->progress = !replica_set_built(self) ? (double)self->built_shards / (double)self->nshards
                        : self->loaded           ? 1.0
                                                 : self->loaded_part;
+    report->complete = self->groups[group].complete;
+    if (report->state == REPLICA_JOINING) {
+        report->phase = PHASE_SYNCING;
+        report->progress = self->groups[group].copied;
+    }
     if (sample_lines > 0 && replica_set_ready(self)) {
         double keys;
 

@@ -95,6 +95,11 @@ struct pull_reply {
     struct span document; /* signed, after STALE */
 };
 
+/* Tell batches as intervals; `intervals` has room for as many as there are batches, which are
+ * sorted here. Returns how many intervals there are. */
+size_t pull_intervals_make(struct pull_batch *batches, size_t count,
+                           struct pull_interval *intervals);
+
 /* Over everything that decides what is merged, so that a torn or bent reply is refused before
  * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch, each interval
  * and the fingerprints one after the other, each seeded with the sum of what came before. */
