@@ -53,6 +53,8 @@ static void on_found(void *context, enum record_type type, struct span record)
         found_document(self, record);
     } else if (type == RECORD_FENCE) {
         found_fence(self, record);
+    } else if (type == RECORD_CURSOR) {
+        node_pull_found(self, record);
     }
 }
 
@@ -281,6 +283,7 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
     if (status == STATUS_OK) {
         need->written = end;
         need->synced = entry->document.durability == DURABILITY_SYNC ? end : need->synced;
+        node_note_batch(self, entry, &batch);
     }
     return status;
 }
@@ -308,6 +311,9 @@ static void checkpoint(void *context)
             status = storage_put_fence(self->storage, &fence, &end);
         }
     }
+    if (status == STATUS_OK) {
+        status = node_pull_checkpoint(self);
+    }
     if (status != STATUS_OK) {
         node_fail(self, "the state can't be written to a new segment of the log", status);
     }
@@ -330,6 +336,7 @@ static void on_moved(void *context, uint64_t now_us)
 
     (void)now_us;
     node_release_held(self);
+    node_exchange_moved(self);
 }
 
 static void on_failed(void *context, enum status status, const char *what)
