@@ -49,6 +49,7 @@ struct heard {
     uint64_t incarnation;
     uint64_t last_us;
     uint64_t memory_used_bytes;
+    uint64_t disk_used_bytes;
     struct replica_report *reports;
     size_t nreports;
     uint32_t link; /* for questions; 0: none yet */
@@ -135,6 +136,14 @@ MUST_USE enum status records_write_nodes(struct coordinator *self, const struct 
 MUST_USE enum status records_create_filter(struct coordinator *self,
                                            struct filter_document *document,
                                            const struct hash_secret *secret);
+
+/* ---- coordinator_registration.c ---- */
+
+/* Take a node into the node list, or find it there; *node is its id. STATUS_STALE: its data is an
+ * older copy. `message`: COORDINATOR_MESSAGE_BYTES; why not. */
+MUST_USE enum status coordinator_register(struct coordinator *self, uint64_t now_us,
+                                          const struct sync_request *request, uint32_t *node,
+                                          char *message);
 
 /* ---- coordinator_sync.c: nodes and routers asking ---- */
 

@@ -45,13 +45,22 @@ enum status node_create(const struct node_config *config, const struct effects *
         goto fail;
     }
     self->replies = heap_zalloc(CODEC_MAX_SEGMENTS, sizeof *self->replies);
-    if (self->replies == NULL) {
+    self->late_replies = heap_zalloc(CODEC_MAX_SEGMENTS, sizeof *self->late_replies);
+    if (self->replies == NULL || self->late_replies == NULL) {
         status = STATUS_NOMEM;
         goto fail;
     }
-    /* Never 0, which means "any" where members are compared. */
-    self->incarnation = effects->random(effects->context) | 1;
-    self->counters[NODE_incarnation] = self->incarnation;
+    self->held_tail = &self->held;
+    if (config->disk != NULL) {
+        status = node_storage_create(self);
+        if (status != STATUS_OK) {
+            goto fail;
+        }
+    } else {
+        /* Never 0, which means "any" where members are compared. */
+        self->incarnation = effects->random(effects->context) | 1;
+        self->counters[NODE_incarnation] = self->incarnation;
+    }
     *out = self;
     return STATUS_OK;
 
@@ -76,6 +85,8 @@ void node_destroy(struct node **node)
     if (self == NULL) {
         return;
     }
+    storage_destroy(&self->storage);
+    node_drop_held(self);
     for (size_t i = 0; i < self->documents.count; i++) {
         hosted_filter_destroy(self->documents.by_id[i]->attachment);
     }
@@ -85,24 +96,32 @@ void node_destroy(struct node **node)
     buffer_fini(&self->out);
     heap_free(self->words);
     heap_free(self->replies);
+    heap_free(self->late_replies);
     heap_free(self);
-}
-
-bool node_failed(const struct node *node)
-{
-    (void)node;
-    return false;
-}
-
-enum status node_finish(struct node *node)
-{
-    (void)node;
-    return STATUS_OK;
 }
 
 bool node_registered(const struct node *node)
 {
-    return node->id != 0;
+    return node->confirmed;
+}
+
+bool node_failed(const struct node *node)
+{
+    return node->failed;
+}
+
+enum status node_finish(struct node *node)
+{
+    enum status status;
+
+    if (node->storage == NULL || node->recovering) {
+        return STATUS_OK;
+    }
+    status = storage_finish(node->storage);
+    if (status == STATUS_OK) {
+        node_release_held(node);
+    }
+    return status;
 }
 
 void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame)
@@ -164,7 +183,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
     } else if (frame.kind == FRAME_SYNC_REPLY) {
-        node_on_sync_reply(self, now_us, &frame.body.sync_reply);
+        node_on_sync_reply(self, now_us, frame.correlation, &frame.body.sync_reply);
     } else if (frame.kind == FRAME_HINT) {
         node_on_hint(self, now_us, &frame.body.hint);
     } else if (frame.kind == FRAME_ERROR) {
@@ -177,22 +196,27 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 
 static void turn(void *context, uint64_t now_us)
 {
-    (void)context;
+    struct node *self = context;
+
     (void)now_us;
+    if (self->storage != NULL) {
+        storage_turn(self->storage);
+        node_release_held(self);
+    }
 }
 
 static uint64_t next_us(void *context)
 {
     const struct node *self = context;
 
-    return self->next_sync_us;
+    return self->recovering || self->failed ? ACTOR_NEVER : self->next_sync_us;
 }
 
 static void on_time(void *context, uint64_t now_us)
 {
     struct node *self = context;
 
-    if (now_us >= self->next_sync_us) {
+    if (now_us >= self->next_sync_us && !self->recovering && !self->failed) {
         node_sync(self, now_us);
     }
 }
@@ -205,6 +229,9 @@ static bool work(void *context, uint64_t now_us)
 
     if (was_building && !more) {
         self->next_sync_us = now_us; /* Tell the coordinator at once that replicas are ready. */
+    }
+    if (!more && self->storage != NULL) {
+        storage_work(self->storage, now_us);
     }
     return more;
 }

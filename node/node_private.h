@@ -9,6 +9,7 @@
 #include "cluster/repeats.h"
 #include "node/node.h"
 #include "node/replica.h"
+#include "node/storage.h"
 
 /* name, unit, help */
 #define NODE_COUNTERS(X)                                                                     \
@@ -35,7 +36,17 @@
     X(replies_dropped_total, "frames", "answers that could not be sent")                     \
     X(recent_adds_bytes, "bytes", "memory of the votes of recent adds (a gauge)")            \
     X(incarnation, "", "this life of the node's data (a gauge)")                             \
-    X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")
+    X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")                              \
+    X(held_total, "frames", "answers that waited for the log")                               \
+    X(no_space_total, "segments", "adds refused: no room in the log")                        \
+    X(replayed_keys_total, "keys", "fingerprints read back from the log into arrays")        \
+    X(amnesia_total, "events", "new incarnations because data was found missing")            \
+    X(log_end, "bytes", "appended to the log so far (a gauge)")                              \
+    X(log_synced, "bytes", "of it on disk, surviving power loss (a gauge)")                  \
+    X(log_bytes, "bytes", "files of the log (a gauge)")                                      \
+    X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                  \
+    X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                             \
+    X(runs, "files", "sorted runs (a gauge)")
 
 enum node_counter {
 #define X(name, unit, help) NODE_##name,
@@ -49,6 +60,32 @@ struct hosted_filter {
     struct fence fence;
     struct replica_set *set; /* NULL: nothing hosted here, or no room */
     bool refused;            /* no room: said once */
+    uint64_t fence_end;      /* where the fence's record ends in the log */
+    bool unlogged;           /* the document or fence is not in the log: nothing is answered */
+};
+
+/* An answer that waits for the log. */
+struct held_reply {
+    struct held_reply *next;
+    struct peer to;
+    uint64_t written; /* the log must have reached both */
+    uint64_t synced;
+    size_t size;
+    uint8_t bytes[];
+};
+
+/* How far the log must be for an answer to go out. */
+struct log_need {
+    uint64_t written;
+    uint64_t synced;
+};
+
+/* Filling the arrays of one filter from the log, a stretch after the other. */
+struct node_replay {
+    struct storage_read read;
+    bool active;
+    uint64_t filter_id;
+    uint64_t merged; /* the lowest that a stretch of the runs told */
 };
 
 struct node {
@@ -72,9 +109,22 @@ struct node {
     uint64_t *words; /* planes of the answer under way */
     size_t words_capacity;
     struct segment_reply *replies;
+    struct segment_reply *late_replies; /* those that wait for the log, while they are parted */
+
+    struct storage *storage; /* NULL: memory only */
+    struct record_identity identity;
+    uint64_t identity_end; /* where its record ends in the log */
+    bool recovering;       /* the log is being read back */
+    bool confirmed;        /* the store names this boot: what is held is all there is */
+    bool failed;
+    struct held_reply *held;
+    struct held_reply **held_tail;
+    size_t held_bytes;
+    struct node_replay replay;
 
     struct log_limit bad_frame_limit;
     struct log_limit bad_document_limit;
+    struct log_limit no_space_limit;
     uint64_t counters[NODE_NCOUNTERS];
 };
 
@@ -86,11 +136,18 @@ static inline void node_count(struct node *self, enum node_counter counter)
 /* Encode and send an answer; counts what could not be sent. */
 void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame);
 
+/* The same once the log has reached both places. */
+void node_reply_when(struct node *self, const struct peer *to, const struct frame *frame,
+                     struct log_need need);
+
 /* A document that was handed on: verify, take, act on it. */
 void node_take_document(struct node *self, uint64_t now_us, struct span bytes);
 
 /* Bring what is hosted in line with a filter's document; needs an id. */
 void node_apply(struct node *self, struct document_entry *entry);
+
+/* Bring what is hosted in line with what waited: for an id, for room, for the log. */
+void node_apply_all(struct node *self);
 
 /* A slice of building; true while more is left. */
 bool node_build(struct node *self, uint64_t slice_bytes);
@@ -99,7 +156,12 @@ bool node_build(struct node *self, uint64_t slice_bytes);
 void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 
-/* node_retries.c: of an add that was just executed, replace the planes by those of its first
+/* node_retries.c: is it enough that this add was executed before? Never: what it wrote may be lost
+ * again, or be under way to the log. A mutant says yes. */
+bool node_remembers(struct node *self, uint64_t now_us, const struct segment *segment,
+                    const uint64_t *fingerprints);
+
+/* Of an add that was just executed, replace the planes by those of its first
  * execution. False: it may have been executed before and nobody knows how it voted then, so a
  * "present" may be its own doing. */
 MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
@@ -112,9 +174,41 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
 
+/* node_storage.c */
+MUST_USE enum status node_storage_create(struct node *self);
+
+/* What is held is not all that was acknowledged: from now on another incarnation. */
+void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amnesia);
+
+/* A coordinator has taken note of this boot. */
+void node_confirm(struct node *self, uint32_t id);
+void node_fail(struct node *self, const char *what, enum status status);
+
+/* Log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
+void node_log_document(struct node *self, struct document_entry *entry);
+
+/* Log a batch that was accepted, before its answer. */
+MUST_USE enum status node_log_add(struct node *self, const struct document_entry *entry,
+                                  const struct segment *segment, const uint64_t *fingerprints,
+                                  uint32_t count, struct log_need *need);
+
+/* node_absorb.c: what a peer has and this node perhaps lacks, judged before. Logged and set; safe
+ * once the log is durable up to storage_end(). NOT_READY, INVALID (fingerprints of another slot
+ * group), or what storage_add() says; nothing was taken then. */
+MUST_USE enum status node_absorb(struct node *self, const struct document_entry *entry,
+                                 const struct record_batch *batch);
+
+/* node_held.c: answers that wait */
+void node_release_held(struct node *self);
+void node_drop_held(struct node *self);
+
+/* node_replay.c: false when nothing is to be read back now. */
+bool node_replay_begin(struct node *self, struct document_entry *entry);
+
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);
-void node_on_sync_reply(struct node *self, uint64_t now_us, const struct sync_reply *reply);
+void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t incarnation,
+                        const struct sync_reply *reply);
 void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint);
 
 #endif

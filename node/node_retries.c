@@ -42,11 +42,9 @@ static bool in_order(const struct recent_vote *first, const struct segment *segm
     return same || (segment->attempt == 1 && !arrived);
 }
 
-bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
-                      const uint64_t *fingerprints, enum replica_state state, uint64_t *present,
-                      uint64_t *absent)
+static struct recent_add add_of(const struct segment *segment, const uint64_t *fingerprints)
 {
-    const struct recent_add add = {
+    return (struct recent_add){
         .session = {segment->op.session[0], segment->op.session[1]},
         .sequence = segment->op.sequence,
         .filter_id = segment->filter_id,
@@ -55,6 +53,30 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
         .group = segment->group,
         .count = segment->count,
     };
+}
+
+bool node_remembers(struct node *self, uint64_t now_us, const struct segment *segment,
+                    const uint64_t *fingerprints)
+{
+#ifdef ORBLOOM_MUTANT_DONE_FROM_MEMORY
+    const struct recent_add add = add_of(segment, fingerprints);
+    struct recent_vote first;
+
+    return recent_adds_find(self->recent, now_us, &add, &first) == RECENT_VOTE;
+#else
+    (void)self;
+    (void)now_us;
+    (void)segment;
+    (void)fingerprints;
+    return false;
+#endif
+}
+
+bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
+                      const uint64_t *fingerprints, enum replica_state state, uint64_t *present,
+                      uint64_t *absent)
+{
+    const struct recent_add add = add_of(segment, fingerprints);
     bool arrived = arrived_before(self, segment);
 #ifdef ORBLOOM_MUTANT_FORGOTTEN_IS_FIRST
     bool unsure = arrived;
