@@ -88,6 +88,7 @@ SRC_client_core  := $(filter-out client/main.c $(SRC_client_cmd) $(SRC_client_sh
 
 SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
+SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
 BENCH_MAINS := bench/kernel.c bench/report.c bench/runs.c
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
@@ -143,7 +144,7 @@ FORCE:
 # Archives, one a layer. `q` keeps members that share a file name.
 
 LAYERS := base filter cluster storage runtime proto client_core client_cmd \
-    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support bench
+    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
 define archive
@@ -211,7 +212,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,support bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) storage) \
+TEST_ARCHIVES := $(call archives,support simulator bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) storage) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
