@@ -84,6 +84,14 @@ static uint64_t fingerprint(uint64_t number, uint32_t index)
     return number * 0x9e3779b97f4a7c15u + index;
 }
 
+static void note(struct log_stage *self, enum record_type type, uint64_t number, uint32_t count,
+                 uint64_t end)
+{
+    if (self->appended != NULL) {
+        self->appended(self, type, number, count, end);
+    }
+}
+
 enum status log_stage_add(struct log_stage *self, uint64_t number, uint32_t count, uint64_t *end)
 {
     static uint64_t fingerprints[MAX_COUNT];
@@ -99,6 +107,7 @@ enum status log_stage_add(struct log_stage *self, uint64_t number, uint32_t coun
             fingerprints[i] = fingerprint(number, i);
         }
         record_batch_put(body - RECORD_HEADER_BYTES, &batch);
+        note(self, RECORD_BATCH, number, count, *end);
     }
     return status;
 }
@@ -113,6 +122,7 @@ enum status log_stage_fence(struct log_stage *self, uint64_t number, uint64_t *e
     assert((body != NULL) == (status == STATUS_OK));
     if (body != NULL) {
         record_fence_put(body - RECORD_HEADER_BYTES, &fence);
+        note(self, RECORD_FENCE, number, 0, *end);
     }
     return status;
 }
@@ -133,6 +143,13 @@ struct log_survey log_stage_survey(struct log_stage *self)
         abort();
     }
     return survey;
+}
+
+bool log_stage_is_fence(struct span record, uint64_t number)
+{
+    struct record_fence fence;
+
+    return record_fence_get(record, &fence) == STATUS_OK && fence.filter_id == number;
 }
 
 bool log_stage_is_batch(struct span record, uint64_t number, uint32_t count)

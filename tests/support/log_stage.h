@@ -22,6 +22,8 @@ struct log_stage {
     unsigned checkpoints;
     enum status checkpoint_status; /* of the last one */
     uint64_t begun;                /* offset of the segment begun last */
+    void (*appended)(struct log_stage *self, enum record_type type, uint64_t number, uint32_t count,
+                     uint64_t end); /* may be NULL */
     unsigned moved;
     unsigned failed;
     enum status failure;
@@ -45,6 +47,9 @@ void log_stage_commit(struct log_stage *self);
 
 /* Judge the folder with the stage's cluster; aborts the test where that fails. */
 struct log_survey log_stage_survey(struct log_stage *self);
+
+/* Is `record` what log_stage_fence(number) appended? */
+bool log_stage_is_fence(struct span record, uint64_t number);
 
 /* Is `record` what log_stage_add(number, count) appended? */
 bool log_stage_is_batch(struct span record, uint64_t number, uint32_t count);
