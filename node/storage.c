@@ -143,6 +143,7 @@ static void on_moved(void *context, uint64_t now_us)
     struct storage *self = context;
 
     self->config.moved(self->config.context, now_us);
+    storage_work(self, now_us); /* What waited for a manifest to be durable. */
 }
 
 static void on_failed(void *context, enum status status, const char *what)

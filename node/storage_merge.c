@@ -315,6 +315,7 @@ static void done(struct job *job, uint64_t now_us)
             edit(storage, self);
         }
         storage_merge_destroy(&storage->merge);
+        storage_merge_work(storage, now_us);
     }
 }
 

@@ -13,6 +13,7 @@ struct write {
     struct write *next;
     uint64_t offset;
     size_t size;
+    bool failed; /* it may be found after a crash, not before */
     uint8_t bytes[];
 };
 
@@ -337,7 +338,7 @@ static enum status write_file(void *context, uint32_t handle, uint64_t offset, s
     enum status status = next_operation(self);
     struct write *write = must(malloc(sizeof *write + bytes.size));
 
-    *write = (struct write){.offset = offset, .size = bytes.size};
+    *write = (struct write){.offset = offset, .size = bytes.size, .failed = status != STATUS_OK};
     memcpy(write->bytes, bytes.data, bytes.size);
     *file->tail = write;
     file->tail = &write->next;
@@ -499,8 +500,30 @@ unsigned memory_disk_open_files(const struct memory_disk *self)
     return count;
 }
 
+static void forget_failed(struct file *file)
+{
+    struct write **at = &file->writes;
+
+    while (*at != NULL) {
+        struct write *write = *at;
+
+        if (write->failed) {
+            *at = write->next;
+            free(write);
+        } else {
+            at = &write->next;
+        }
+    }
+    file->tail = at;
+}
+
 void memory_disk_kill(struct memory_disk *self)
 {
+    for (int i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL) {
+            forget_failed(self->files[i]);
+        }
+    }
     memset(self->handles, -1, sizeof self->handles);
     collect(self);
     memory_disk_fail_after(self, MEMORY_DISK_NEVER);

@@ -30,7 +30,7 @@ void memory_disk_kill(struct memory_disk *self);
 
 /* Let `count` operations that change something (create, write, sync, rename, remove, sync_folder)
  * succeed; the next fails with STATUS_IO, as do all after it until `count` is set anew. A write
- * that fails may be found in part after a crash. MEMORY_DISK_NEVER: none fails. */
+ * that fails may be found in part after a crash that follows. MEMORY_DISK_NEVER: none fails. */
 void memory_disk_fail_after(struct memory_disk *self, int64_t count);
 
 /* Fail only the next operation after those, with that status. */
