@@ -7,6 +7,7 @@
  *   router ------ node_request / node_reply, documents, info_request ------------> node
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
  *   coordinator - fence_request / fence_reply -----------------------------------> node
+ *   node -------- pull_request / pull_reply ---------------------------------------> node
  *   client ------ admin_request / admin_reply -----------------------------------> coordinator
  *   anyone ------ stats_request / stats_reply, error (a refusal) ----------------> anyone
  *
@@ -33,7 +34,9 @@
 #include "base/buffer.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "cluster/change.h"
 #include "cluster/document.h"
+#include "cluster/pull_message.h"
 #include "cluster/seal.h"
 
 enum {
@@ -146,6 +149,9 @@ struct documents {
 
 enum sync_role { SYNC_ROUTER = 1, SYNC_NODE = 2 };
 
+/* What a replica that is not ready to serve is doing about it. */
+enum replica_phase { PHASE_NONE = 0, PHASE_REPLAYING = 1, PHASE_SYNCING = 2 };
+
 /* What a node says of its replica of one slot group of one filter. */
 struct replica_report {
     uint64_t filter_id;
@@ -158,7 +164,11 @@ struct replica_report {
     uint64_t keys;      /* estimate of distinct keys from the fill */
     uint64_t bits_set;  /* in the sampled lines */
     uint64_t bits_seen; /* bits of the sampled lines; all of them when small */
-    double progress;    /* of building, 0 to 1 */
+    double progress;    /* of building, or of the phase, 0 to 1 */
+    enum replica_phase phase;
+    uint64_t complete; /* JOINING: all that a SYNC under the document of this epoch asks for is
+                          here, durably and in the arrays; 0: of none */
+    uint64_t disk_bytes;
 };
 
 struct sync_request {
@@ -170,6 +180,10 @@ struct sync_request {
     uint64_t incarnation;
     uint64_t memory_limit_bytes;
     uint64_t memory_used_bytes;
+    uint64_t boot;        /* nodes with a disk: random, drawn at each start; 0: memory only */
+    uint64_t boot_before; /* the one before, as the disk tells; 0: the data's first */
+    bool durable;         /* keeps a log on disk */
+    uint64_t disk_used_bytes;
     uint8_t mac[SEAL_MAC_BYTES]; /* nodes: see proto/registration.h */
     uint64_t since; /* the change number up to which the sender holds everything; 0: nothing */
     const struct replica_report *replicas;
@@ -213,6 +227,7 @@ struct fence_reply {
     uint32_t node_id;
     uint64_t incarnation;
     uint64_t position; /* of the fence in the node's log; 0 while nodes keep memory only */
+    uint64_t boot;     /* of that log; 0: memory only */
 };
 
 /* ---- client and coordinator ---- */
@@ -228,7 +243,7 @@ struct create_parameters {
     enum when_unavailable when_unavailable;
     enum when_full when_full;
     enum keylog keylog;
-    enum durability durability;
+    enum durability durability; /* 0: sync where enough nodes have a disk, else memory */
 };
 
 struct admin_request {
@@ -254,6 +269,8 @@ struct node_summary {
     uint32_t replicas_full; /* slot groups of filters */
     uint32_t replicas_joining;
     uint32_t replicas_building;
+    uint64_t disk_used_bytes;
+    bool durable;
 };
 
 struct filter_summary {
@@ -278,6 +295,14 @@ struct filter_summary {
     uint32_t z;
 };
 
+/* A filter whose replicas are being replaced, or should be. */
+struct change_summary {
+    uint64_t filter_id;
+    enum change_step step;
+    uint32_t slots;      /* on their way; 0 while it can't begin */
+    const char *awaited; /* in words: what the next step takes */
+};
+
 struct admin_reply {
     enum status status;
     const char *message;
@@ -288,6 +313,8 @@ struct admin_reply {
     size_t nnodes;
     const struct replica_report *replicas;
     size_t nreplicas;
+    const struct change_summary *changes;
+    size_t nchanges;
 };
 
 /* ---- anyone ---- */
@@ -344,6 +371,8 @@ enum frame_kind {
     FRAME_INFO_REPLY,
     FRAME_STATS_REQUEST, /* has no body */
     FRAME_STATS_REPLY,
+    FRAME_PULL_REQUEST, /* see cluster/pull_message.h */
+    FRAME_PULL_REPLY,
     FRAME_ERROR,
 };
 
@@ -367,6 +396,8 @@ struct frame {
         struct info_request info_request;
         struct info_reply info_reply;
         struct stats_reply stats_reply;
+        struct pull_request pull_request;
+        struct pull_reply pull_reply;
         struct error_reply error;
     } body;
 };

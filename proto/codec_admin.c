@@ -51,7 +51,7 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
         !codec_enum_known((int)wire->when_unavailable, WHEN_UNAVAILABLE_MAYBE) ||
         !codec_enum_known((int)wire->when_full, WHEN_FULL_EXPAND) ||
         !codec_enum_known((int)wire->keylog, KEYLOG_OFF) ||
-        !codec_enum_known((int)wire->durability, DURABILITY_SYNC)) {
+        (unsigned)wire->durability > DURABILITY_SYNC) {
         return STATUS_MALFORMED;
     }
     *create = (struct create_parameters){
@@ -104,6 +104,8 @@ static enum status put_node(const struct node_summary *node, Orbloom__V1__NodeSu
     wire->replicas_full = node->replicas_full;
     wire->replicas_joining = node->replicas_joining;
     wire->replicas_building = node->replicas_building;
+    wire->disk_used_bytes = node->disk_used_bytes;
+    wire->durable = node->durable;
     status = codec_put_text(node->name, &wire->name);
     status = status != STATUS_OK ? status : codec_put_text(node->host, &wire->host);
     status = status != STATUS_OK ? status : codec_put_text(node->zone, &wire->zone);
@@ -150,6 +152,30 @@ static enum status put_filters(const struct admin_reply *reply, struct codec_scr
     return status;
 }
 
+static enum status put_changes(const struct admin_reply *reply, struct codec_scratch *scratch,
+                               Orbloom__V1__ChangeSummary ***out)
+{
+    size_t n = reply->nchanges;
+    Orbloom__V1__ChangeSummary *items = codec_scratch_take(scratch, n, sizeof *items);
+    Orbloom__V1__ChangeSummary **list = codec_scratch_take(scratch, n, sizeof *list);
+    enum status status = STATUS_OK;
+    size_t i;
+
+    if (items == NULL || list == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (i = 0; i < n && status == STATUS_OK; i++) {
+        items[i] = (Orbloom__V1__ChangeSummary)ORBLOOM__V1__CHANGE_SUMMARY__INIT;
+        items[i].filter_id = reply->changes[i].filter_id;
+        items[i].step = (Orbloom__V1__ChangeStep)reply->changes[i].step;
+        items[i].slots = reply->changes[i].slots;
+        list[i] = &items[i];
+        status = codec_put_message(scratch, reply->changes[i].awaited, &items[i].awaited);
+    }
+    *out = list;
+    return status;
+}
+
 enum status codec_put_admin_reply(const struct frame *frame, struct codec_scratch *scratch,
                                   ProtobufCMessage **out)
 {
@@ -166,10 +192,12 @@ enum status codec_put_admin_reply(const struct frame *frame, struct codec_scratc
     wire->n_filters = reply->nfilters;
     wire->n_nodes = reply->nnodes;
     wire->n_replicas = reply->nreplicas;
+    wire->n_changes = reply->nchanges;
     *out = &wire->base;
     status = codec_put_message(scratch, reply->message, &wire->message);
     status = status != STATUS_OK ? status : put_filters(reply, scratch, &wire->filters);
     status = status != STATUS_OK ? status : put_nodes(reply, scratch, &wire->nodes);
+    status = status != STATUS_OK ? status : put_changes(reply, scratch, &wire->changes);
     return status != STATUS_OK
                ? status
                : codec_put_reports(scratch, reply->replicas, reply->nreplicas, &wire->replicas);
@@ -190,6 +218,8 @@ static enum status get_node(struct codec_arena *arena, const Orbloom__V1__NodeSu
         .replicas_full = wire->replicas_full,
         .replicas_joining = wire->replicas_joining,
         .replicas_building = wire->replicas_building,
+        .disk_used_bytes = wire->disk_used_bytes,
+        .durable = wire->durable != 0,
     };
     status = codec_get_text(arena, wire->name, &node->name);
     status = status != STATUS_OK ? status : codec_get_text(arena, wire->host, &node->host);
@@ -231,6 +261,33 @@ static enum status get_filters(struct codec_arena *arena, const Orbloom__V1__Adm
     return status;
 }
 
+static enum status get_changes(struct codec_arena *arena, const Orbloom__V1__AdminReply *wire,
+                               const struct change_summary **out)
+{
+    struct change_summary *items = arena_take(arena, wire->n_changes, sizeof *items);
+    enum status status = STATUS_OK;
+    size_t i;
+
+    if (items == NULL) {
+        return STATUS_TOO_LARGE;
+    }
+    for (i = 0; i < wire->n_changes && status == STATUS_OK; i++) {
+        const Orbloom__V1__ChangeSummary *change = wire->changes[i];
+
+        if (!codec_enum_known((int)change->step, CHANGE_HANDING_OVER)) {
+            return STATUS_MALFORMED;
+        }
+        items[i] = (struct change_summary){
+            .filter_id = change->filter_id,
+            .step = (enum change_step)change->step,
+            .slots = change->slots,
+        };
+        status = codec_get_text(arena, change->awaited, &items[i].awaited);
+    }
+    *out = items;
+    return status;
+}
+
 enum status codec_get_admin_reply(const ProtobufCMessage *message, struct codec_arena *arena,
                                   struct frame *frame)
 {
@@ -244,10 +301,12 @@ enum status codec_get_admin_reply(const ProtobufCMessage *message, struct codec_
         .nfilters = wire->n_filters,
         .nnodes = wire->n_nodes,
         .nreplicas = wire->n_replicas,
+        .nchanges = wire->n_changes,
     };
     status = codec_get_text(arena, wire->message, &reply->message);
     status = status != STATUS_OK ? status : get_filters(arena, wire, &reply->filters);
     status = status != STATUS_OK ? status : get_nodes(arena, wire, &reply->nodes);
+    status = status != STATUS_OK ? status : get_changes(arena, wire, &reply->changes);
     return status != STATUS_OK
                ? status
                : codec_get_reports(arena, wire->replicas, wire->n_replicas, &reply->replicas);

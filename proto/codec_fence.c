@@ -57,6 +57,7 @@ enum status codec_put_fence_reply(const struct frame *frame, struct codec_scratc
     wire->node_id = reply->node_id;
     wire->incarnation = reply->incarnation;
     wire->position = reply->position;
+    wire->boot = reply->boot;
     *out = &wire->base;
     return STATUS_OK;
 }
@@ -75,6 +76,7 @@ enum status codec_get_fence_reply(const ProtobufCMessage *message, struct codec_
         .node_id = wire->node_id,
         .incarnation = wire->incarnation,
         .position = wire->position,
+        .boot = wire->boot,
     };
     return STATUS_OK;
 }

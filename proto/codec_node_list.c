@@ -11,6 +11,8 @@ static enum status put_record(const struct node_record *record, Orbloom__V1__Nod
     wire->id = record->id;
     wire->incarnation = record->incarnation;
     wire->memory_limit_bytes = record->memory_limit_bytes;
+    wire->boot = record->boot;
+    wire->durable = record->durable;
     status = codec_put_text(record->name, &wire->name);
     status = status != STATUS_OK ? status : codec_put_text(record->host, &wire->host);
     status = status != STATUS_OK ? status : codec_put_text(record->zone, &wire->zone);
@@ -66,6 +68,8 @@ static enum status get_record(const Orbloom__V1__NodeRecord *wire, struct node_r
         .id = wire->id,
         .incarnation = wire->incarnation,
         .memory_limit_bytes = wire->memory_limit_bytes,
+        .boot = wire->boot,
+        .durable = wire->durable != 0,
     };
     status = codec_signed_text(wire->name, record->name, sizeof record->name);
     if (status == STATUS_OK) {

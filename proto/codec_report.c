@@ -17,6 +17,9 @@ static void put_report(const struct replica_report *report, Orbloom__V1__Replica
     wire->bits_set = report->bits_set;
     wire->bits_seen = report->bits_seen;
     wire->progress = report->progress;
+    wire->phase = (Orbloom__V1__ReplicaPhase)report->phase;
+    wire->complete = report->complete;
+    wire->disk_bytes = report->disk_bytes;
 }
 
 enum status codec_put_reports(struct codec_scratch *scratch, const struct replica_report *reports,
@@ -51,8 +54,12 @@ static enum status get_report(const Orbloom__V1__ReplicaReport *wire, struct rep
         .bits_set = wire->bits_set,
         .bits_seen = wire->bits_seen,
         .progress = wire->progress,
+        .phase = (enum replica_phase)wire->phase,
+        .complete = wire->complete,
+        .disk_bytes = wire->disk_bytes,
     };
-    if ((unsigned)wire->state > REPLICA_FULL || wire->bits_set > wire->bits_seen) {
+    if ((unsigned)wire->state > REPLICA_FULL || (unsigned)wire->phase > PHASE_SYNCING ||
+        wire->bits_set > wire->bits_seen) {
         return STATUS_MALFORMED;
     }
     return wire->progress >= 0 && wire->progress <= 1 ? STATUS_OK : STATUS_MALFORMED; /* not NaN */

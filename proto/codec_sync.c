@@ -50,6 +50,10 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     wire->incarnation = request->incarnation;
     wire->memory_limit_bytes = request->memory_limit_bytes;
     wire->memory_used_bytes = request->memory_used_bytes;
+    wire->boot = request->boot;
+    wire->boot_before = request->boot_before;
+    wire->durable = request->durable;
+    wire->disk_used_bytes = request->disk_used_bytes;
     wire->since = request->since;
     wire->n_replicas = request->nreplicas;
     if (request->role == SYNC_NODE) {
@@ -89,6 +93,10 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
         .incarnation = wire->incarnation,
         .memory_limit_bytes = wire->memory_limit_bytes,
         .memory_used_bytes = wire->memory_used_bytes,
+        .boot = wire->boot,
+        .boot_before = wire->boot_before,
+        .durable = wire->durable != 0,
+        .disk_used_bytes = wire->disk_used_bytes,
         .since = wire->since,
         .nreplicas = wire->n_replicas,
     };

@@ -1,6 +1,7 @@
 /* registration.h - a node proves that it holds the cluster key before anything is placed on it.
  *
- * The MAC covers who the node says it is: name, host, zone, endpoint, incarnation, memory limit.
+ * The MAC covers who the node says it is: name, host, zone, endpoint, incarnation, memory
+ * limit, boots, and whether it has a disk.
  *
  * Errors:  STATUS_UNAUTHENTIC when the MAC is not the cluster key's.
  * Threads: any; pure.

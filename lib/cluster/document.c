@@ -163,6 +163,46 @@ int document_slot_of(const struct filter_document *self, uint32_t group, uint32_
     return -1;
 }
 
+bool member_equal(const struct member *a, const struct member *b)
+{
+    return a->node == b->node && a->incarnation == b->incarnation;
+}
+
+bool slot_is_pair(const struct slot *slot)
+{
+    return slot->incoming.node != 0;
+}
+
+const struct member *slot_reader(const struct slot *slot)
+{
+    return slot->reads_incoming ? &slot->incoming : &slot->current;
+}
+
+uint32_t slot_writers(const struct slot *slot, const struct member *writers[2])
+{
+    writers[0] = slot_reader(slot);
+    writers[1] = slot->reads_incoming ? &slot->current : &slot->incoming;
+    return slot_is_pair(slot) ? 2 : 1;
+}
+
+enum member_role member_role(const struct filter_document *document, uint32_t group, uint32_t node,
+                             uint64_t incarnation)
+{
+    const struct member self = {.node = node, .incarnation = incarnation};
+    int index = document_slot_of(document, group, node, 0);
+    const struct slot *slot;
+
+    if (index < 0) {
+        return MEMBER_NONE;
+    }
+    slot = &document->content.groups[group].slots[index];
+    if (member_equal(slot_reader(slot), &self)) {
+        return MEMBER_FULL;
+    }
+    return slot->reads_incoming && member_equal(&slot->current, &self) ? MEMBER_LEAVING
+                                                                       : MEMBER_JOINING;
+}
+
 void node_list_fini(struct node_list *self)
 {
     heap_free(self->nodes);

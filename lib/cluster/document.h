@@ -47,7 +47,7 @@ enum durability { DURABILITY_MEMORY = 1, DURABILITY_OS = 2, DURABILITY_SYNC = 3 
 enum replica_state {
     REPLICA_NONE = 0,     /* not hosted here */
     REPLICA_BUILDING = 1, /* arrays not ready: answers NOT_READY */
-    REPLICA_JOINING = 2,  /* takes writes, counts for nothing */
+    REPLICA_JOINING = 2,  /* takes writes; counts only as the other half of a pair */
     REPLICA_FULL = 3,
 };
 
@@ -64,7 +64,8 @@ struct member {
     uint64_t incarnation;
 };
 
-/* One of a shard's N replica places. While `incoming` is set the slot is a pair. */
+/* One of a shard's N replica places. While `incoming` is set the slot is a pair: a write counts
+ * when both halves have it, reads ask one of them. How slots change: cluster/change.h. */
 struct slot {
     struct member current;
     struct member incoming;
@@ -134,6 +135,8 @@ struct node_record {
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where routers, peers and coordinators reach it */
     uint64_t incarnation;
     uint64_t memory_limit_bytes;
+    uint64_t boot; /* the last one; 0: the node keeps memory only */
+    bool durable;  /* keeps a log on disk */
 };
 
 struct node_list {
@@ -147,7 +150,7 @@ bool document_name_valid(struct span name);
 
 /* Everything that a decoder cannot see alone: counts, ranges, members that repeat.
  * STATUS_MALFORMED with *reason set to a constant text; STATUS_VERSION for what this
- * version cannot serve yet (a slot under change, windows). */
+ * version cannot serve yet (windows, rebuilding). */
 MUST_USE enum status document_validate(const struct filter_document *self, const char **reason);
 
 /* Ids and names that are valid and unique, endpoints that are there. STATUS_MALFORMED with
@@ -175,6 +178,33 @@ uint64_t document_shard_bytes(const struct filter_document *self);
  * Incarnation 0 matches any. */
 int document_slot_of(const struct filter_document *self, uint32_t group, uint32_t node,
                      uint64_t incarnation);
+
+/* ---- slots ---- */
+
+bool member_equal(const struct member *a, const struct member *b);
+
+bool slot_is_pair(const struct slot *slot);
+
+/* The only member whose "absent" and "present" count. */
+const struct member *slot_reader(const struct slot *slot);
+
+/* Who must have a write for it to count: the reader, then the other half of a pair. Returns how
+ * many. */
+uint32_t slot_writers(const struct slot *slot, const struct member *writers[2]);
+
+/* What (node, incarnation) is for a slot group. */
+enum member_role {
+    MEMBER_NONE = 0, /* holds no slot of it */
+    MEMBER_JOINING,  /* takes writes, answers no checks: the incoming half of a pair that does not
+                        read it yet, or a life of a slot's node that the slot does not name */
+    MEMBER_FULL,     /* the reader */
+    MEMBER_LEAVING,  /* the other half of a pair that reads the incoming one: takes writes */
+};
+
+enum member_role member_role(const struct filter_document *document, uint32_t group, uint32_t node,
+                             uint64_t incarnation);
+
+/* ---- the node list ---- */
 
 void node_list_fini(struct node_list *self);
 

@@ -216,9 +216,6 @@ static const char *rule_generations(const struct filter_document *self)
  * simpler would lose keys. */
 static const char *rule_served(const struct filter_document *self)
 {
-    uint32_t i;
-    uint32_t k;
-
     if (self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0) {
         return "windows are not served by this version";
     }
@@ -227,16 +224,6 @@ static const char *rule_served(const struct filter_document *self)
     }
     if (self->keylog != KEYLOG_ON) {
         return "filters without key log are not served by this version";
-    }
-    if (self->durability != DURABILITY_MEMORY) {
-        return "logs on disk are not served by this version";
-    }
-    for (i = 0; i < self->content.ngroups; i++) {
-        for (k = 0; k < self->content.rule.replicas; k++) {
-            if (self->content.groups[i].slots[k].incoming.node != 0) {
-                return "a slot under change is not served by this version";
-            }
-        }
     }
     return NULL;
 }
@@ -274,7 +261,7 @@ static const char *record_fault(const struct node_record *record)
         strnlen(record->endpoint, DOCUMENT_TEXT_BYTES) == DOCUMENT_TEXT_BYTES) {
         return "a node has no endpoint";
     }
-    return NULL;
+    return record->durable && record->boot == 0 ? "a node with a disk has no boot" : NULL;
 }
 
 enum status node_list_validate(const struct node_list *self, const char **reason)

@@ -22,7 +22,8 @@
  *
  * The others, at 40, in the order of the fields of their structs; numbers that would not be
  * aligned to their size are preceded by zeros:
- *   RECORD_IDENTITY   u64 incarnation, u64 boot, u64 kernel boot, u32 node, u32 flags (1: unsynced)
+ *   RECORD_IDENTITY   u64 incarnation, u64 boot, u64 kernel boot, u32 node, u32 flags (1: unsynced,
+ *                     2: confirmed), u32 boots before, u32 0, RECORD_MAX_BOOTS of u64
  *   RECORD_FENCE      u64 filter id, u64 epoch, u64 hash of the epoch
  *   RECORD_DOCUMENT   u32 size, that many bytes
  *   RECORD_MANIFEST   u64 merged, u32 number removed, u32 number added, removed of u64,
@@ -52,6 +53,7 @@ enum {
     RECORD_HEADER_BYTES = 40,
     RECORD_MAX_BYTES = 4 << 20,
     RECORD_MAX_TARGETS = 8,
+    RECORD_MAX_BOOTS = 8,
 };
 
 enum record_type {
@@ -83,6 +85,9 @@ struct record_identity {
     uint64_t kernel_boot; /* XXH3-64 of the kernel's boot id */
     uint32_t node;        /* 0: not registered yet */
     bool unsynced;        /* acknowledges without sync: only this kernel remembers it all */
+    bool confirmed;       /* the store names this boot */
+    uint32_t nbefore;     /* else it names one of these */
+    uint64_t before[RECORD_MAX_BOOTS];
 };
 
 struct record_target {
@@ -165,7 +170,7 @@ size_t record_batch_size(const struct record_batch *batch);
 void record_batch_put(uint8_t *record, const struct record_batch *batch);
 MUST_USE enum status record_batch_get(struct span record, struct record_batch *batch);
 
-enum { RECORD_IDENTITY_BYTES = 32, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
+enum { RECORD_IDENTITY_BYTES = 104, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
 
 void record_identity_put(uint8_t *record, const struct record_identity *identity);
 MUST_USE enum status record_identity_get(struct span record, struct record_identity *identity);

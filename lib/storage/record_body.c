@@ -31,6 +31,9 @@ struct identity_layout {
     uint64_t kernel_boot;
     uint32_t node;
     uint32_t flags;
+    uint32_t nbefore;
+    uint32_t zero;
+    uint64_t before[RECORD_MAX_BOOTS];
 };
 
 struct fence_layout {
@@ -66,7 +69,11 @@ struct run_layout {
     uint64_t count;
 };
 
-enum { IDENTITY_UNSYNCED = 1, BATCH_FIXED_BYTES = sizeof(struct batch_layout) };
+enum {
+    IDENTITY_UNSYNCED = 1,
+    IDENTITY_CONFIRMED = 2,
+    BATCH_FIXED_BYTES = sizeof(struct batch_layout)
+};
 
 _Static_assert(sizeof(struct batch_layout) == 48, "as record.h says");
 _Static_assert(sizeof(struct target_layout) == TARGET_BYTES, "as record.h says");
@@ -173,12 +180,18 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
 
 void record_identity_put(uint8_t *record, const struct record_identity *identity)
 {
-    const struct identity_layout fixed = {.incarnation = identity->incarnation,
-                                          .boot = identity->boot,
-                                          .kernel_boot = identity->kernel_boot,
-                                          .node = identity->node,
-                                          .flags = identity->unsynced ? IDENTITY_UNSYNCED : 0};
+    struct identity_layout fixed = {
+        .incarnation = identity->incarnation,
+        .boot = identity->boot,
+        .kernel_boot = identity->kernel_boot,
+        .node = identity->node,
+        .flags = (identity->unsynced ? (uint32_t)IDENTITY_UNSYNCED : 0) |
+                 (identity->confirmed ? (uint32_t)IDENTITY_CONFIRMED : 0),
+        .nbefore = identity->nbefore,
+    };
 
+    assert(identity->nbefore <= RECORD_MAX_BOOTS);
+    memcpy(fixed.before, identity->before, identity->nbefore * sizeof fixed.before[0]);
     memcpy(record + RECORD_HEADER_BYTES, &fixed, sizeof fixed);
 }
 
@@ -188,15 +201,18 @@ enum status record_identity_get(struct span record, struct record_identity *iden
     struct span body;
     enum status status = body_of(record, RECORD_IDENTITY, &fixed, sizeof fixed, &body);
 
-    if (status != STATUS_OK || body.size != sizeof fixed ||
-        (fixed.flags & ~(uint32_t)IDENTITY_UNSYNCED)) {
+    if (status != STATUS_OK || body.size != sizeof fixed || fixed.nbefore > RECORD_MAX_BOOTS ||
+        (fixed.flags & ~(uint32_t)(IDENTITY_UNSYNCED | IDENTITY_CONFIRMED)) != 0) {
         return STATUS_MALFORMED;
     }
     *identity = (struct record_identity){.incarnation = fixed.incarnation,
                                          .boot = fixed.boot,
                                          .kernel_boot = fixed.kernel_boot,
                                          .node = fixed.node,
-                                         .unsynced = (fixed.flags & IDENTITY_UNSYNCED) != 0};
+                                         .unsynced = (fixed.flags & IDENTITY_UNSYNCED) != 0,
+                                         .confirmed = (fixed.flags & IDENTITY_CONFIRMED) != 0,
+                                         .nbefore = fixed.nbefore};
+    memcpy(identity->before, fixed.before, fixed.nbefore * sizeof fixed.before[0]);
     return STATUS_OK;
 }
 

@@ -72,6 +72,8 @@ Test(document, choices_are_known)
     WRONG(STATUS_MALFORMED, document.keylog, (enum keylog)3);
     WRONG(STATUS_MALFORMED, document.durability, (enum durability)0);
     WRONG(STATUS_MALFORMED, document.durability, (enum durability)4);
+    WRONG(STATUS_OK, document.durability, DURABILITY_OS);
+    WRONG(STATUS_OK, document.durability, DURABILITY_SYNC);
     WRONG(STATUS_MALFORMED, document.content.state, (enum filter_state)0);
     WRONG(STATUS_MALFORMED, document.content.state, (enum filter_state)4);
     WRONG(STATUS_OK, document.content.state, FILTER_DROPPING);
@@ -115,7 +117,13 @@ Test(document, slots_are_held_by_one_node_each)
     WRONG(STATUS_MALFORMED, slots[0].incoming, slots[0].current);
     WRONG(STATUS_OK, slots[3].current.node, 3); /* beyond the replicas: not looked at */
     slots[0].incoming = (struct member){1, 9};
-    cr_assert_eq(validate(), STATUS_VERSION);
+    cr_assert_eq(validate(), STATUS_OK, "a pair");
+    slots[0].reads_incoming = true;
+    cr_assert_eq(validate(), STATUS_OK, "a pair that reads the newcomer");
+    slots[1].incoming = (struct member){4, 9};
+    cr_assert_eq(validate(), STATUS_OK, "a node takes its own place again");
+    WRONG(STATUS_MALFORMED, slots[1].incoming.incarnation, slots[1].current.incarnation);
+    WRONG(STATUS_MALFORMED, slots[1].incoming.incarnation, 0);
     slots[2].incoming = (struct member){1, 9};
     cr_assert_eq(validate(), STATUS_MALFORMED, "one newcomer, two slots");
 }
@@ -182,8 +190,6 @@ Test(document, what_this_version_does_not_serve_is_told_apart)
     WRONG(STATUS_VERSION, document.nslices, 1);
     WRONG(STATUS_VERSION, document.content.newest_slice, 1);
     WRONG(STATUS_VERSION, document.keylog, KEYLOG_OFF);
-    WRONG(STATUS_VERSION, document.durability, DURABILITY_OS);
-    WRONG(STATUS_VERSION, document.durability, DURABILITY_SYNC);
     document.content.lineages[1] = (struct lineage){2, false};
     WRONG(STATUS_VERSION, document.content.nlineages, 2);
 }
@@ -227,6 +233,44 @@ Test(document, slots_are_found_by_member)
     cr_assert_eq(document_slot_of(&document, 1, 3, 1003), 1);
     slots[3].current = (struct member){1, 1001};
     cr_assert_eq(document_slot_of(&document, 1, 1, 1001), -1, "beyond the replicas");
+}
+
+static void expect_roles(const enum member_role roles[4])
+{
+    static const struct member members[4] = {{2, 1002}, {2, 2002}, {2, 77}, {5, 1005}};
+
+    for (size_t i = 0; i < 4; i++) {
+        cr_assert_eq(member_role(&document, 1, members[i].node, members[i].incarnation), roles[i],
+                     "member %zu", i);
+    }
+}
+
+/* A node that lost its data: 1002 was its former life, 2002 is the present one. */
+Test(document, roles_follow_the_stages_of_a_slot)
+{
+    struct slot *slot = &document.content.groups[1].slots[0]; /* node 2 */
+    const struct member *writers[2];
+
+    expect_roles((enum member_role[4]){MEMBER_FULL, MEMBER_JOINING, MEMBER_JOINING, MEMBER_NONE});
+    cr_assert_eq(slot_writers(slot, writers), 1);
+    cr_assert_eq(writers[0], &slot->current);
+    slot->incoming = (struct member){2, 2002};
+    expect_roles((enum member_role[4]){MEMBER_FULL, MEMBER_JOINING, MEMBER_JOINING, MEMBER_NONE});
+    cr_assert_eq(slot_writers(slot, writers), 2);
+    cr_assert_eq(writers[0], &slot->current, "the reader first");
+    cr_assert_eq(writers[1], &slot->incoming);
+    slot->reads_incoming = true;
+    expect_roles((enum member_role[4]){MEMBER_LEAVING, MEMBER_FULL, MEMBER_JOINING, MEMBER_NONE});
+    cr_assert_eq(slot_writers(slot, writers), 2);
+    cr_assert_eq(writers[0], &slot->incoming, "the reader first");
+    cr_assert_eq(writers[1], &slot->current);
+    *slot = (struct slot){.current = {2, 2002}};
+    expect_roles((enum member_role[4]){MEMBER_JOINING, MEMBER_FULL, MEMBER_JOINING, MEMBER_NONE});
+    slot->incoming = (struct member){5, 1005};
+    expect_roles(
+        (enum member_role[4]){MEMBER_JOINING, MEMBER_FULL, MEMBER_JOINING, MEMBER_JOINING});
+    cr_assert_eq(member_role(&document, 0, 5, 1005), MEMBER_NONE, "of another group");
+    cr_assert_eq(member_role(&document, 1, 0, 0), MEMBER_NONE, "no node");
 }
 
 Test(document, sizes_follow_the_wanted_generation)
@@ -296,6 +340,11 @@ Test(document, node_lists_are_checked)
     cr_assert_eq(validate_list(), STATUS_MALFORMED, "no endpoint");
     node->endpoint[0] = 'e';
     node->endpoint[1] = '\0';
+    cr_assert_eq(validate_list(), STATUS_OK);
+    node->durable = true;
+    node->boot = 0;
+    cr_assert_eq(validate_list(), STATUS_MALFORMED, "a disk without a boot");
+    node->durable = false;
     cr_assert_eq(validate_list(), STATUS_OK);
     list.count = DOCUMENT_MAX_NODES + 1;
     cr_assert_eq(validate_list(), STATUS_MALFORMED, "too many");

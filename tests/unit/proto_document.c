@@ -219,6 +219,8 @@ Test(codec_document, node_lists_come_back_field_by_field)
             cr_assert_str_eq(a->endpoint, b->endpoint);
             SAME(incarnation);
             SAME(memory_limit_bytes);
+            SAME(boot);
+            SAME(durable);
         }
         node_list_fini(&back);
         node_list_fini(&list);

@@ -85,6 +85,8 @@ static inline struct node_list sample_nodes(uint32_t count)
         (void)snprintf(node->endpoint, sizeof node->endpoint, "tcp://10.0.0.%u:7410", i + 1);
         node->incarnation = i + 77;
         node->memory_limit_bytes = (uint64_t)1 << 33;
+        node->boot = i + 78;
+        node->durable = i % 2 == 0;
     }
     return list;
 }

@@ -329,6 +329,11 @@ Test(refusals, roles_secrets_and_reports_are_checked)
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "state");
     report.state = (Orbloom__V1__ReplicaState)-1;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "state");
+    report.state = ORBLOOM__V1__REPLICA_STATE__REPLICA_JOINING;
+    report.phase = (Orbloom__V1__ReplicaPhase)3;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "phase");
+    report.phase = ORBLOOM__V1__REPLICA_PHASE__PHASE_SYNCING;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
 
     reply.secrets = secrets;
     reply.n_secrets = 1;
@@ -376,6 +381,23 @@ Test(refusals, what_create_asks_for_is_known)
     create = parameters();
     create.durability = (Orbloom__V1__Durability)4;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "durability");
+    create.durability = ORBLOOM__V1__DURABILITY__DURABILITY_UNSPECIFIED;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK, "the coordinator chooses");
+}
+
+Test(refusals, steps_of_changes_are_known)
+{
+    Orbloom__V1__AdminReply wire = ORBLOOM__V1__ADMIN_REPLY__INIT;
+    Orbloom__V1__ChangeSummary change = ORBLOOM__V1__CHANGE_SUMMARY__INIT;
+    Orbloom__V1__ChangeSummary *changes[] = {&change};
+
+    wire.changes = changes;
+    wire.n_changes = 1;
+    for (int step = 0; step <= 4; step++) {
+        change.step = (Orbloom__V1__ChangeStep)step;
+        cr_assert_eq(DECODE(ADMIN_REPLY, admin_reply, &wire),
+                     step >= 1 && step <= 3 ? STATUS_OK : STATUS_MALFORMED, "step %d", step);
+    }
 }
 
 Test(refusals, summaries_of_filters_are_checked)

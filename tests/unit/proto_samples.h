@@ -196,6 +196,9 @@ static inline void sample_reports(enum sample_size size, const struct replica_re
             .bits_set = i + 38,
             .bits_seen = i + 39,
             .progress = i % 3 == 0 ? 0 : 1.0 / (double)i,
+            .phase = (enum replica_phase)(i % 3),
+            .complete = i + 40,
+            .disk_bytes = i + 41,
         };
     }
     *out = reports;
@@ -216,6 +219,10 @@ static inline void sample_sync_request(enum sample_size size, struct sync_reques
         out->memory_limit_bytes = 42;
         out->memory_used_bytes = 43;
         out->since = 44;
+        out->boot = 45;
+        out->boot_before = 46;
+        out->durable = true;
+        out->disk_used_bytes = 47;
     }
 }
 
@@ -258,7 +265,8 @@ static inline void sample_fence(enum sample_size size, struct frame *out)
     } else {
         out->body.fence_reply = (struct fence_reply){0};
         if (size != SAMPLE_EMPTY) {
-            out->body.fence_reply = (struct fence_reply){STATUS_NEED_DOC, 64, 65, 66, 67, 68, 69};
+            out->body.fence_reply = (struct fence_reply){
+                STATUS_NEED_DOC, 64, 65, 66, 67, 68, 69, 70};
         }
     }
 }
@@ -319,10 +327,13 @@ static inline void sample_admin_reply(enum sample_size size, struct admin_reply 
 {
     static struct filter_summary filters[2000];
     static struct node_summary nodes[1024];
+    static struct change_summary changes[2000];
 
-    *out = (struct admin_reply){.message = "", .filters = filters, .nodes = nodes};
+    *out = (struct admin_reply){
+        .message = "", .filters = filters, .nodes = nodes, .changes = changes};
     out->nfilters = sample_count(size, 2, 2000);
     out->nnodes = sample_count(size, 2, 1024);
+    out->nchanges = sample_count(size, 3, 2000);
     sample_reports(size, &out->replicas, &out->nreplicas);
     for (size_t i = 0; i < out->nfilters; i++) {
         sample_filter_summary(i, &filters[i]);
@@ -330,8 +341,13 @@ static inline void sample_admin_reply(enum sample_size size, struct admin_reply 
     for (size_t i = 0; i < out->nnodes; i++) {
         uint32_t x = (uint32_t)i;
 
-        nodes[i] = (struct node_summary){x + 91, "n",    "h",    "z",    "e",    x + 92, true,
-                                         x + 93, x + 94, x + 95, x + 96, x + 97, x + 98};
+        nodes[i] = (struct node_summary){x + 91, "n",    "h",    "z",    "e",
+                                         x + 92, true,   x + 93, x + 94, x + 95,
+                                         x + 96, x + 97, x + 98, x + 99, true};
+    }
+    for (size_t i = 0; i < out->nchanges; i++) {
+        changes[i] = (struct change_summary){i + 101, (enum change_step)(i % 3 + 1),
+                                             (uint32_t)i + 102, i == 0 ? "" : "2 fences"};
     }
     if (size != SAMPLE_EMPTY) {
         out->status = STATUS_EXISTS;
@@ -364,6 +380,77 @@ static inline void sample_stats_reply(enum sample_size size, struct stats_reply 
     if (size != SAMPLE_EMPTY) {
         out->program = "orbloom-node";
         out->name = "node-3";
+    }
+}
+
+static inline void sample_scope(enum sample_size size, struct pull_scope *out)
+{
+    *out = size == SAMPLE_EMPTY ? (struct pull_scope){0}
+                                : (struct pull_scope){UINT64_MAX, 2, 0xfedcba98, 4, 5, 6};
+}
+
+static inline size_t sample_intervals(size_t count, struct pull_interval *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x = i * 100;
+
+        out[i] = (struct pull_interval){UINT64_MAX - x, x + 1, x + 2, x + 3, x + 4};
+    }
+    return count;
+}
+
+static inline void sample_pull_request(enum sample_size size, struct pull_request *out)
+{
+    static struct pull_interval wanted[PULL_MAX_WANTED];
+
+    *out = (struct pull_request){.kind = PULL_RUNS, .wanted = wanted};
+    sample_scope(size, &out->scope);
+    if (size != SAMPLE_EMPTY) {
+        out->kind = PULL_BODIES;
+        out->source = (struct member){7, UINT64_MAX};
+        out->sync = true;
+        out->from = 8;
+        out->to = UINT64_MAX;
+        out->max_bytes = UINT32_MAX;
+        out->nwanted = sample_intervals(size == SAMPLE_LARGE ? PULL_MAX_WANTED : 2, wanted);
+    }
+}
+
+/* FULL: batches that change their router and back; LARGE: headers. */
+static inline void sample_pull_reply(enum sample_size size, struct pull_reply *out)
+{
+    static const struct pull_batch batches[] = {
+        {9, 10, 11, 12, 13, 2}, {9, 9, 11, 12, 13, 0},  {9, UINT64_MAX, 11, 80, 13, 1},
+        {0, 0, 11, 100, 13, 1}, {9, 12, 14, 200, 0, 1},
+    };
+    static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0, 4, 5};
+    static struct pull_interval intervals[PULL_MAX_INTERVALS];
+
+    *out = (struct pull_reply){.kind = PULL_RUNS,
+                               .batches = batches,
+                               .fingerprints = fingerprints,
+                               .intervals = intervals};
+    sample_scope(size, &out->scope);
+    if (size == SAMPLE_EMPTY) {
+        return;
+    }
+    out->kind = size == SAMPLE_LARGE ? PULL_HEADERS : PULL_LOG;
+    out->source = (struct member){7, UINT64_MAX};
+    out->boot = 21;
+    out->state = REPLICA_FULL;
+    out->fence_epoch = 22;
+    out->fence_position = 23;
+    out->from = 24;
+    out->next = UINT64_MAX;
+    out->end = true;
+    out->merged = 25;
+    out->durable = 26;
+    out->document = span_of("doc", 3);
+    if (size == SAMPLE_LARGE) {
+        out->nintervals = sample_intervals(PULL_MAX_INTERVALS, intervals);
+    } else {
+        out->nbatches = sizeof batches / sizeof batches[0];
+        out->count = 5;
     }
 }
 
@@ -428,6 +515,12 @@ static inline void sample_frame(enum frame_kind kind, enum sample_size size, str
         break;
     case FRAME_STATS_REPLY:
         sample_stats_reply(size, &out->body.stats_reply);
+        break;
+    case FRAME_PULL_REQUEST:
+        sample_pull_request(size, &out->body.pull_request);
+        break;
+    case FRAME_PULL_REPLY:
+        sample_pull_reply(size, &out->body.pull_reply);
         break;
     case FRAME_ERROR:
         sample_error(size, &out->body.error);

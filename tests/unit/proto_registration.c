@@ -1,0 +1,84 @@
+/* Does the MAC of a registration cover all that a coordinator believes? */
+#include "proto/registration.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct cluster_key key(void)
+{
+    static const uint8_t master[SEAL_KEY_BYTES] = {1, 2, 3};
+    struct cluster_key derived;
+
+    cluster_key_derive(master, &derived);
+    return derived;
+}
+
+static struct sync_request claim(void)
+{
+    struct cluster_key signer = key();
+    struct sync_request request = {
+        .role = SYNC_NODE,
+        .name = "node-1",
+        .endpoint = "tcp://127.0.0.1:7410",
+        .host = "machine",
+        .zone = "east",
+        .incarnation = 41,
+        .memory_limit_bytes = 42,
+        .boot = 43,
+        .boot_before = 44,
+        .durable = true,
+    };
+
+    registration_sign(&signer, &request);
+    return request;
+}
+
+static enum status verify(const struct sync_request *request)
+{
+    struct cluster_key verifier = key();
+
+    return registration_verify(&verifier, request);
+}
+
+/* One field forged: the MAC no longer fits. */
+#define FORGED(field, value)                                              \
+    do {                                                                  \
+        struct sync_request forged_ = claim();                            \
+        forged_.field = (value);                                          \
+        cr_assert_eq(verify(&forged_), STATUS_UNAUTHENTIC, "%s", #field); \
+    } while (0)
+
+Test(registration, covers_every_claim)
+{
+    struct sync_request request = claim();
+
+    cr_assert_eq(verify(&request), STATUS_OK);
+    FORGED(name, "node-2");
+    FORGED(endpoint, "tcp://127.0.0.1:7411");
+    FORGED(host, "machines");
+    FORGED(zone, "west");
+    FORGED(incarnation, 40);
+    FORGED(memory_limit_bytes, 43);
+    FORGED(boot, 44);
+    FORGED(boot_before, 43);
+    FORGED(durable, false);
+}
+
+/* Two numbers that change places would let an old boot pass for a new one. */
+Test(registration, boots_are_told_apart)
+{
+    struct sync_request request = claim();
+
+    request.boot = 44;
+    request.boot_before = 43;
+    cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC);
+}
+
+Test(registration, texts_do_not_blend)
+{
+    struct sync_request request = claim();
+
+    request.name = "node-1m";
+    request.host = "achine";
+    cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC);
+}
