@@ -145,6 +145,30 @@ Test(node_delta, a_restart_goes_on_from_its_cursors)
     close_circle();
 }
 
+static bool lose_bodies(struct circle *self, struct circle_frame *frame, struct frame *decoded)
+{
+    (void)self;
+    (void)frame;
+    return decoded->kind != FRAME_PULL_REPLY || decoded->body.pull_reply.kind != PULL_BODIES;
+}
+
+Test(node_delta, a_cursor_does_not_overtake_its_data)
+{
+    open_circle();
+    circle_run(circle, 10 * SECOND);
+    circle->spy = lose_bodies;
+    add(0, N1 | N2);
+    circle_run(circle, 10 * SECOND);
+    cr_assert_gt(circle->requests[PULL_BODIES], 0);
+    circle_stop(circle, 3);
+    circle->spy = NULL;
+    circle_start(circle, 3);
+    circle_run(circle, 20 * SECOND);
+    cr_assert_eq(missed(3), BATCH);
+    cr_assert_eq(circle_logged(circle, 3, &document, keys[0], BATCH), BATCH);
+    close_circle();
+}
+
 /* Without cursors, as when they were lost: fetched again, harmlessly. */
 Test(node_delta, unknown_history_is_fetched_again)
 {
