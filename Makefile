@@ -68,7 +68,7 @@ ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
 # Sources by layer. In a program's directory main.c, shell_*.c and store_sqlite*.c are the shell,
 # everything else is the pure core. client/ is the library plus the command: main.c, cmd_*.c
-# and playground*.c. In bench/ two files are programs, everything else is what they share.
+# and playground*.c. In bench/ three files are programs, everything else is what they share.
 
 SRC_base    := $(wildcard lib/base/*.c)
 SRC_filter  := $(wildcard lib/filter/*.c)
@@ -90,7 +90,7 @@ SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
-BENCH_MAINS := bench/kernel.c bench/report.c
+BENCH_MAINS := bench/kernel.c bench/report.c bench/runs.c
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_runtime) $(SRC_proto) \
@@ -328,7 +328,7 @@ test-asan-run: test-variant
 # Benchmarks and the demonstration.
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench) $(LIBORBLOOM)
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench storage) $(LIBORBLOOM)
 	$(link)
 $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 

@@ -1,8 +1,6 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
-#include "proto/registration.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,129 +51,7 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us)
     }
 }
 
-/* ---- registration ---- */
-
-static bool same_record(const struct node_record *record, const struct sync_request *request)
-{
-    return record->incarnation == request->incarnation &&
-           record->memory_limit_bytes == request->memory_limit_bytes &&
-           strcmp(record->endpoint, request->endpoint) == 0 &&
-           strcmp(record->host, request->host) == 0 && strcmp(record->zone, request->zone) == 0;
-}
-
-static void fill_record(struct node_record *record, const struct sync_request *request)
-{
-    (void)snprintf(record->name, sizeof record->name, "%s", request->name);
-    (void)snprintf(record->host, sizeof record->host, "%s", request->host);
-    (void)snprintf(record->zone, sizeof record->zone, "%s", request->zone);
-    (void)snprintf(record->endpoint, sizeof record->endpoint, "%s", request->endpoint);
-    record->incarnation = request->incarnation;
-    record->memory_limit_bytes = request->memory_limit_bytes;
-}
-
-/* Two living processes under one name would take turns; the one heard first keeps it. */
-static bool name_in_use(const struct coordinator *self, uint64_t now_us,
-                        const struct node_record *record, const struct sync_request *request)
-{
-    const struct heard *heard = coordinator_heard(self, record->id);
-
-    return record->incarnation != request->incarnation &&
-           strcmp(record->endpoint, request->endpoint) != 0 && heard != NULL &&
-           heard->incarnation == record->incarnation &&
-           now_us - heard->last_us < self->config.node_timeout_us;
-}
-
-/* Write the node list with this node's record added or brought up to date. */
-static enum status write_record(struct coordinator *self, const struct sync_request *request)
-{
-    const struct node_list *held = &self->documents.nodes;
-    struct node_list nodes = {.revision = held->revision + 1};
-    struct node_record *record = NULL;
-    enum status status;
-
-    nodes.nodes = heap_zalloc((size_t)held->count + 1, sizeof *nodes.nodes);
-    if (nodes.nodes == NULL) {
-        return STATUS_NOMEM;
-    }
-    nodes.count = held->count;
-    for (uint32_t i = 0; i < held->count; i++) {
-        nodes.nodes[i] = held->nodes[i];
-        record = strcmp(held->nodes[i].name, request->name) == 0 ? &nodes.nodes[i] : record;
-    }
-    if (record == NULL) {
-        record = &nodes.nodes[nodes.count];
-        record->id = ++nodes.count; /* Records are never removed, so ids never repeat. */
-    }
-    fill_record(record, request);
-    status = nodes.count <= DOCUMENT_MAX_NODES ? records_write_nodes(self, &nodes)
-                                               : STATUS_TOO_LARGE;
-    if (status == STATUS_OK) {
-        coordinator_count(self, COORDINATOR_registrations_total);
-        log_line(LOG_INFO, "node %u is %s at %s, incarnation %016llx", record->id, record->name,
-                 record->endpoint, (unsigned long long)record->incarnation);
-    }
-    node_list_fini(&nodes);
-    return status;
-}
-
-static bool endpoint_valid(const char *endpoint)
-{
-    const char *port = strrchr(endpoint, ':');
-
-    return strlen(endpoint) < DOCUMENT_TEXT_BYTES && strncmp(endpoint, "tcp://", 6) == 0 &&
-           port > endpoint + 6 && port[1] != '\0' &&
-           strspn(port + 1, "0123456789") == strlen(port + 1);
-}
-
-static enum status registration_valid(const struct coordinator *self,
-                                      const struct sync_request *request, char *message)
-{
-    if (registration_verify(&self->config.key, request) != STATUS_OK) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "the node does not hold this cluster's key; give all processes the same "
-                       "cluster_key_file");
-        return STATUS_UNAUTHENTIC;
-    }
-    if (!document_name_valid(span_text(request->name)) ||
-        !document_name_valid(span_text(request->host)) ||
-        !document_name_valid(span_text(request->zone)) || request->incarnation == 0 ||
-        !endpoint_valid(request->endpoint)) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "name, host and zone take [A-Za-z0-9._:-]{1,128}, the endpoint "
-                       "tcp://HOST:PORT");
-        return STATUS_INVALID;
-    }
-    return STATUS_OK;
-}
-
-static enum status registered(struct coordinator *self, uint64_t now_us,
-                              const struct sync_request *request, uint32_t *node, char *message)
-{
-    enum status status = registration_valid(self, request, message);
-
-    for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
-        const struct node_record *record = node_list_find_name(&self->documents.nodes,
-                                                               request->name);
-
-        if (record != NULL && same_record(record, request)) {
-            *node = record->id;
-            return STATUS_OK;
-        }
-        if (record != NULL && name_in_use(self, now_us, record, request)) {
-            (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                           "another process serves as %s at %s; give each node a name of its own",
-                           record->name, record->endpoint);
-            return STATUS_EXISTS;
-        }
-        status = write_record(self, request);
-        if (status == STATUS_OK) {
-            coordinator_hint(self, now_us);
-        } else if (status == STATUS_CONFLICT) {
-            status = records_refresh(self);
-        }
-    }
-    return status == STATUS_OK ? STATUS_CONFLICT : status;
-}
+/* ---- what a node says ---- */
 
 static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
                      const struct sync_request *request)
@@ -207,6 +83,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->incarnation = request->incarnation;
     heard->last_us = now_us;
     heard->memory_used_bytes = request->memory_used_bytes;
+    heard->disk_used_bytes = request->disk_used_bytes;
 }
 
 /* ---- the answer ---- */
@@ -329,7 +206,7 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
 
     coordinator_count(self, COORDINATOR_syncs_total);
     if (status == STATUS_OK && request->role == SYNC_NODE) {
-        status = registered(self, now_us, request, &node, message);
+        status = coordinator_register(self, now_us, request, &node, message);
         if (status == STATUS_OK) {
             remember(self, now_us, node, request);
         }

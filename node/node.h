@@ -5,8 +5,11 @@
  * frees what a dropped filter held. It asks the coordinators for documents and reports
  * its replicas to them; routers hand it documents too.
  *
- * A replica is kept in memory only for now: a started node is a new incarnation, and
- * slots that name its former one are JOINING (they take writes and count for nothing).
+ * With a disk everything that a replica accepts is in the node's log before it is answered, and
+ * a started node goes on with what it reads back there, as the same incarnation; unless what is
+ * there can't be all that it had acknowledged (storage.h, enum amnesia): then it is a new one.
+ * Without a disk every start is a new incarnation. Slots that name a former one are JOINING:
+ * they take writes and count for nothing.
  *
  * Promise: a replica answers "absent" only if it is FULL, ready, of the asked epoch, and
  *          none of its keys' fingerprints was ever accepted here. Never while building.
@@ -42,6 +45,8 @@ struct node_config {
     uint64_t segment_bytes;      /* of a file of the log */
     uint64_t retain_bytes;       /* of merged files of the log, for nodes that catch up */
     uint64_t reserve_bytes;      /* of the disk, that background work leaves free */
+    uint64_t gossip_delay_us;    /* how old adds get before peers are told of them; 0: 1 s */
+    uint64_t gossip_rate;        /* bytes a second for each peer that asks; 0: 200 MiB */
 };
 
 struct node;

@@ -149,6 +149,29 @@ Test(run, a_finished_run_is_synced_and_so_is_its_name)
     cr_assert_eq(plain.unsynced_names, 0);
 }
 
+/* So that the last sync is of little, and holds up nobody. */
+Test(run, a_long_run_is_synced_as_it_grows)
+{
+    enum { BLOCKS = 300, MOST_BLOCKS = 128 /* 8 MiB */ };
+    struct run_writer *writer = NULL;
+    uint64_t *block = heap_alloc(RUN_BLOCK_KEYS, sizeof *block);
+    struct record_run run = {0};
+    uint64_t value = 0;
+
+    cr_assert_eq(run_writer_create(&plain.disk, CLUSTER, &sample, 0, &writer), STATUS_OK);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        for (size_t k = 0; k < RUN_BLOCK_KEYS; k++) {
+            block[k] = value++;
+        }
+        cr_assert_eq(run_writer_add(writer, block, RUN_BLOCK_KEYS), STATUS_OK);
+        cr_assert_leq(file_of(&sample)->unsynced, MOST_BLOCKS);
+    }
+    cr_assert_eq(run_writer_finish(writer, &run), STATUS_OK);
+    cr_assert_eq(run.count, BLOCKS * RUN_BLOCK_KEYS);
+    run_writer_destroy(&writer);
+    heap_free(block);
+}
+
 /* In one call, in different ones, and where a block ends. */
 Test(run, repeats_are_written_once)
 {
@@ -359,8 +382,13 @@ Test(run, another_version_is_said_to_be_one)
 {
     struct record_run run = write_good(numbers, 20);
     struct run_reader *reader = NULL;
+    uint8_t *header = file_of(&run)->bytes;
+    uint64_t checksum;
 
-    file_of(&run)->bytes[7]++;
+    header[7]++;
+    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &run, &reader), STATUS_MALFORMED);
+    checksum = XXH3_64bits(header, RUN_HEADER_BYTES - 8);
+    memcpy(header + RUN_HEADER_BYTES - 8, &checksum, sizeof checksum);
     cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &run, &reader), STATUS_VERSION);
 }
 

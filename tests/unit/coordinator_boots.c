@@ -1,0 +1,168 @@
+/* Does one life of a node's data have its place at a time, whichever coordinators are asked? */
+#include "tests/support/coordinator_stage.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct memory_store store;
+static struct coordinator_stage stage;
+static struct coordinator_stage other;
+
+static void open_stage(void)
+{
+    memory_store_init(&store);
+    coordinator_stage_init(&stage, &store.store);
+    coordinator_stage_init(&other, &store.store);
+}
+
+static void close_stage(void)
+{
+    coordinator_stage_fini(&stage);
+    coordinator_stage_fini(&other);
+    memory_store_fini(&store);
+}
+
+static struct sync_request claim(uint64_t incarnation, uint64_t boot, uint64_t boot_before)
+{
+    struct sync_request request = coordinator_stage_node(1);
+
+    request.incarnation = incarnation;
+    request.boot = boot;
+    request.boot_before = boot_before;
+    request.durable = boot != 0;
+    return request;
+}
+
+static enum status sync_at(struct coordinator_stage *at, uint64_t incarnation, uint64_t boot,
+                           uint64_t boot_before)
+{
+    struct sync_request request = claim(incarnation, boot, boot_before);
+
+    return coordinator_stage_sync(at, 1, &request).status;
+}
+
+Test(coordinator_boots, a_node_that_continues_is_swapped_in)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    cr_assert_eq(coordinator_stage_counter(&stage, "registrations_total"), 1);
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_OK);
+    cr_assert_eq(sync_at(&other, 7, 2, 1), STATUS_OK, "the other one reads it in the store");
+    cr_assert_eq(sync_at(&other, 7, 3, 2), STATUS_OK);
+    cr_assert_eq(coordinator_stage_counter(&stage, "registrations_total"), 2);
+    cr_assert_eq(coordinator_stage_counter(&other, "registrations_total"), 1);
+    close_stage();
+}
+
+Test(coordinator_boots, an_older_copy_is_told_to_begin_anew)
+{
+    struct sync_request copy = claim(7, 9, 1);
+    struct coordinator_synced synced;
+
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_OK);
+    synced = coordinator_stage_sync(&other, 1, &copy);
+    cr_assert_eq(synced.status, STATUS_STALE);
+    cr_assert_not_null(strstr(synced.message, "older copy of node node-1's data"), "%s",
+                       synced.message);
+    cr_assert_not_null(strstr(synced.message, "new incarnation"), "%s", synced.message);
+    cr_assert_eq(coordinator_stage_counter(&other, "registrations_refused_total"), 1);
+    cr_assert_eq(sync_at(&other, 8, 9, 0), STATUS_OK, "as it is told");
+    close_stage();
+}
+
+Test(coordinator_boots, an_incarnation_that_was_replaced_does_not_come_back)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 8, 3, 0), STATUS_OK, "a wiped disk");
+    cr_assert_eq(sync_at(&stage, 7, 4, 2), STATUS_STALE);
+    cr_assert_eq(sync_at(&other, 7, 2, 1), STATUS_STALE);
+    cr_assert_eq(sync_at(&stage, 9, 0, 0), STATUS_OK, "memory only");
+    cr_assert_eq(sync_at(&stage, 8, 5, 3), STATUS_STALE);
+    close_stage();
+}
+
+/* The operator gave two nodes one name: neither must lose its data for that. */
+Test(coordinator_boots, a_living_node_of_that_name_comes_first)
+{
+    struct sync_request stranger = claim(8, 5, 4);
+
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    stranger.endpoint = "tcp://node-2:7000";
+    cr_assert_eq(coordinator_stage_sync(&stage, 2, &stranger).status, STATUS_EXISTS);
+    close_stage();
+}
+
+Test(coordinator_boots, a_log_without_a_boot_is_refused)
+{
+    struct sync_request request = claim(7, 0, 0);
+
+    open_stage();
+    request.durable = true;
+    cr_assert_eq(coordinator_stage_sync(&stage, 1, &request).status, STATUS_INVALID);
+    request = claim(7, 0, 3);
+    cr_assert_eq(coordinator_stage_sync(&stage, 1, &request).status, STATUS_INVALID);
+    close_stage();
+}
+
+/* Which of two copies of a folder the other coordinator lets in first. */
+static struct sync_request rival;
+
+static void let_rival_in(void *context)
+{
+    (void)context;
+    cr_assert_eq(coordinator_stage_sync(&other, 2, &rival).status, STATUS_OK);
+}
+
+Test(coordinator_boots, of_two_copies_at_two_coordinators_one_goes_on)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    rival = claim(7, 3, 1);
+    store.before_swap = let_rival_in;
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_STALE);
+    cr_assert_eq(coordinator_stage_counter(&stage, "swap_conflicts_total"), 1);
+    cr_assert_eq(sync_at(&stage, 7, 3, 1), STATUS_OK, "the one that was first");
+    close_stage();
+}
+
+Test(coordinator_boots, a_wiped_disk_and_its_former_life_at_two_coordinators)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    rival = claim(8, 5, 0);
+    store.before_swap = let_rival_in;
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_STALE);
+    cr_assert_eq(sync_at(&stage, 8, 5, 0), STATUS_OK);
+    close_stage();
+}
+
+/* What else was written meanwhile does not matter. */
+Test(coordinator_boots, a_race_with_another_node_costs_nothing)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    rival = coordinator_stage_node(2);
+    store.before_swap = let_rival_in;
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_OK);
+    cr_assert_eq(coordinator_stage_counter(&stage, "swap_conflicts_total"), 1);
+    close_stage();
+}
+
+Test(coordinator_boots, a_store_that_fails_lets_nobody_in)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    store.broken = true;
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_IO);
+    store.broken = false;
+    cr_assert_eq(sync_at(&stage, 7, 3, 1), STATUS_OK, "boot 2 never had its place");
+    close_stage();
+}
