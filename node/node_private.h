@@ -101,7 +101,9 @@ struct node_replay {
     struct storage_read read;
     bool active;
     uint64_t filter_id;
-    uint64_t merged; /* the lowest that a stretch of the runs told */
+    uint64_t merged;  /* the lowest that a stretch of the runs told */
+    uint64_t through; /* where the log ended when the replay began */
+    bool waiting;     /* ... which is not written yet */
 };
 
 struct node {
@@ -220,6 +222,9 @@ void node_drop_held(struct node *self);
 
 /* node_replay.c: false when nothing is to be read back now. */
 bool node_replay_begin(struct node *self, struct document_entry *entry);
+
+/* More of the log is written. */
+void node_replay_moved(struct node *self);
 
 /* node_exchange.c: with other nodes. Needs a storage. */
 MUST_USE enum status node_exchange_create(struct node *self);

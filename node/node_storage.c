@@ -336,6 +336,7 @@ static void on_moved(void *context, uint64_t now_us)
 
     (void)now_us;
     node_release_held(self);
+    node_replay_moved(self);
     node_exchange_moved(self);
 }
 
