@@ -52,7 +52,10 @@ enum status node_create(const struct node_config *config, const struct effects *
     }
     self->held_tail = &self->held;
     if (config->disk != NULL) {
-        status = node_storage_create(self);
+        status = node_exchange_create(self);
+        if (status == STATUS_OK) {
+            status = node_storage_create(self);
+        }
         if (status != STATUS_OK) {
             goto fail;
         }
@@ -72,6 +75,7 @@ fail:
 static void hosted_filter_destroy(struct hosted_filter *hosted)
 {
     if (hosted != NULL) {
+        node_pull_drop(hosted);
         replica_set_destroy(&hosted->set);
         heap_free(hosted);
     }
@@ -86,6 +90,7 @@ void node_destroy(struct node **node)
         return;
     }
     storage_destroy(&self->storage);
+    node_exchange_destroy(self);
     node_drop_held(self);
     for (size_t i = 0; i < self->documents.count; i++) {
         hosted_filter_destroy(self->documents.by_id[i]->attachment);
@@ -168,6 +173,8 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         node_on_info_request(self, from, &frame);
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         node_on_stats_request(self, from, &frame);
+    } else if (frame.kind == FRAME_PULL_REQUEST) {
+        node_on_pull_request(self, now_us, from, &frame);
     } else {
         refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
     }
@@ -175,14 +182,17 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
 
 static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
 {
-    struct node *self = context; /* All its links lead to coordinators. */
+    struct node *self = context; /* Links lead to coordinators, and to other nodes. */
     struct frame frame = {0};
     enum status status = codec_decode(self->arena, bytes, &frame);
 
-    (void)link;
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
-    } else if (frame.kind == FRAME_SYNC_REPLY) {
+    }
+    if (node_exchange_on_answer(self, now_us, link, &frame, bytes.size) || status != STATUS_OK) {
+        return;
+    }
+    if (frame.kind == FRAME_SYNC_REPLY) {
         node_on_sync_reply(self, now_us, frame.correlation, &frame.body.sync_reply);
     } else if (frame.kind == FRAME_HINT) {
         node_on_hint(self, now_us, &frame.body.hint);
@@ -198,8 +208,8 @@ static void turn(void *context, uint64_t now_us)
 {
     struct node *self = context;
 
-    (void)now_us;
     if (self->storage != NULL) {
+        node_exchange_turn(self, now_us);
         storage_turn(self->storage);
         node_release_held(self);
     }
@@ -209,7 +219,12 @@ static uint64_t next_us(void *context)
 {
     const struct node *self = context;
 
-    return self->recovering || self->failed ? ACTOR_NEVER : self->next_sync_us;
+    uint64_t exchange_us = node_exchange_next_us(self);
+
+    if (self->recovering || self->failed) {
+        return ACTOR_NEVER;
+    }
+    return exchange_us < self->next_sync_us ? exchange_us : self->next_sync_us;
 }
 
 static void on_time(void *context, uint64_t now_us)
@@ -219,6 +234,7 @@ static void on_time(void *context, uint64_t now_us)
     if (now_us >= self->next_sync_us && !self->recovering && !self->failed) {
         node_sync(self, now_us);
     }
+    node_exchange_turn(self, now_us);
 }
 
 static bool work(void *context, uint64_t now_us)
@@ -229,6 +245,7 @@ static bool work(void *context, uint64_t now_us)
 
     if (was_building && !more) {
         self->next_sync_us = now_us; /* Tell the coordinator at once that replicas are ready. */
+        node_exchange_stir(self);
     }
     if (!more && self->storage != NULL) {
         storage_work(self->storage, now_us);

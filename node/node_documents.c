@@ -138,6 +138,7 @@ void node_apply(struct node *self, struct document_entry *entry)
     } else if (self->id != 0) {
         follow(self, hosted, document);
     }
+    node_exchange_stir(self);
 }
 
 void node_apply_all(struct node *self)

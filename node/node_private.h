@@ -46,7 +46,22 @@
     X(log_bytes, "bytes", "files of the log (a gauge)")                                      \
     X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                  \
     X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                             \
-    X(runs, "files", "sorted runs (a gauge)")
+    X(runs, "files", "sorted runs (a gauge)")                                                \
+    X(pulls_total, "requests", "asked by other nodes for what they lack")                    \
+    X(pulls_refused_total, "requests",                                                       \
+      "refused to other nodes: another epoch, lineage, incarnation or state, or too many")   \
+    X(pulls_delayed_total, "requests", "of other nodes that waited for gossip_rate")         \
+    X(pull_failures_total, "questions", "to other nodes without an answer of use")           \
+    X(pull_mismatches_total, "answers",                                                      \
+      "of other nodes that are about something else than was asked: nothing was merged")     \
+    X(gossip_bytes_in_total, "bytes", "answers of other nodes")                              \
+    X(gossip_bytes_out_total, "bytes", "questions to other nodes")                           \
+    X(gossip_bytes_served_total, "bytes", "answers to other nodes")                          \
+    X(gossip_keys_missed_total, "keys", "fetched in batches that routers had not brought")   \
+    X(gossip_keys_copied_total, "keys", "taken over in copies of FULL replicas")             \
+    X(gossip_copies_total, "copies",                                                         \
+      "begun of a whole replica, its node's log not being kept far enough back")             \
+    X(sync_keys_total, "keys", "taken over to complete replicas that join")
 
 enum node_counter {
 #define X(name, unit, help) NODE_##name,
@@ -58,10 +73,11 @@ enum node_counter {
 /* What a node keeps for one filter document. */
 struct hosted_filter {
     struct fence fence;
-    struct replica_set *set; /* NULL: nothing hosted here, or no room */
-    bool refused;            /* no room: said once */
-    uint64_t fence_end;      /* where the fence's record ends in the log */
-    bool unlogged;           /* the document or fence is not in the log: nothing is answered */
+    struct replica_set *set;    /* NULL: nothing hosted here, or no room */
+    bool refused;               /* no room: said once */
+    uint64_t fence_end;         /* where the fence's record ends in the log */
+    bool unlogged;              /* the document or fence is not in the log: nothing is answered */
+    struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
 };
 
 /* An answer that waits for the log. */
@@ -85,7 +101,9 @@ struct node_replay {
     struct storage_read read;
     bool active;
     uint64_t filter_id;
-    uint64_t merged; /* the lowest that a stretch of the runs told */
+    uint64_t merged;  /* the lowest that a stretch of the runs told */
+    uint64_t through; /* where the log ended when the replay began */
+    bool waiting;     /* ... which is not written yet */
 };
 
 struct node {
@@ -116,11 +134,13 @@ struct node {
     uint64_t identity_end; /* where its record ends in the log */
     bool recovering;       /* the log is being read back */
     bool confirmed;        /* the store names this boot: what is held is all there is */
+    uint32_t boot_try;     /* which of the boots before the store is thought to name */
     bool failed;
     struct held_reply *held;
     struct held_reply **held_tail;
     size_t held_bytes;
     struct node_replay replay;
+    struct exchange *exchange; /* with other nodes; NULL: memory only */
 
     struct log_limit bad_frame_limit;
     struct log_limit bad_document_limit;
@@ -182,6 +202,10 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
 
 /* A coordinator has taken note of this boot. */
 void node_confirm(struct node *self, uint32_t id);
+
+/* The store names another boot than the claimed one: try the next that it may name; when it names
+ * none, the folder is an older copy. */
+void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message);
 void node_fail(struct node *self, const char *what, enum status status);
 
 /* Log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
@@ -192,12 +216,6 @@ MUST_USE enum status node_log_add(struct node *self, const struct document_entry
                                   const struct segment *segment, const uint64_t *fingerprints,
                                   uint32_t count, struct log_need *need);
 
-/* node_absorb.c: what a peer has and this node perhaps lacks, judged before. Logged and set; safe
- * once the log is durable up to storage_end(). NOT_READY, INVALID (fingerprints of another slot
- * group), or what storage_add() says; nothing was taken then. */
-MUST_USE enum status node_absorb(struct node *self, const struct document_entry *entry,
-                                 const struct record_batch *batch);
-
 /* node_held.c: answers that wait */
 void node_release_held(struct node *self);
 void node_drop_held(struct node *self);
@@ -205,9 +223,58 @@ void node_drop_held(struct node *self);
 /* node_replay.c: false when nothing is to be read back now. */
 bool node_replay_begin(struct node *self, struct document_entry *entry);
 
+/* More of the log is written. */
+void node_replay_moved(struct node *self);
+
+/* node_exchange.c: with other nodes. Needs a storage. */
+MUST_USE enum status node_exchange_create(struct node *self);
+void node_exchange_destroy(struct node *self);
+void node_exchange_turn(struct node *self, uint64_t now_us);
+uint64_t node_exchange_next_us(const struct node *self);
+
+/* Something that decides what is asked has changed: a document, readiness. */
+void node_exchange_stir(struct node *self);
+
+/* The log has become durable a little further. */
+void node_exchange_moved(struct node *self);
+
+/* False: the link does not lead to a node. */
+bool node_exchange_on_answer(struct node *self, uint64_t now_us, uint32_t link,
+                             const struct frame *frame, size_t size);
+
+/* node_absorb.c: a batch that routers brought is in the log, all of it. */
+void node_note_batch(struct node *self, const struct document_entry *entry,
+                     const struct record_batch *batch);
+bool node_has_batch(struct node *self, const struct document_entry *entry,
+                    const struct record_batch *batch);
+
+/* Has it a number of its own, by which it is known everywhere? */
+bool node_batch_named(const struct record_batch *batch);
+
+/* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
+ * is durable up to storage_end(). STATUS_NOT_READY, STATUS_INVALID (fingerprints of another slot
+ * group), STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
+                                 struct record_batch *batch);
+
+/* node_retries.c: the batch came in another way than in its router's message, which may follow. */
+void node_arrived(struct node *self, const struct record_batch *batch);
+
+/* node_pull*.c: cursors in the log, found and repeated. */
+void node_pull_found(struct node *self, struct span record);
+MUST_USE enum status node_pull_checkpoint(struct node *self);
+void node_pull_drop(struct hosted_filter *hosted);
+
+/* May a key be here that an add still under way has brought? */
+bool node_pull_doubts(const struct node *self, uint64_t now_us);
+
+/* node_serve.c */
+void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);
-void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t incarnation,
+void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
                         const struct sync_reply *reply);
 void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint);
 

@@ -3,14 +3,24 @@
 
 /* Has this very message been executed before? Batch numbers are contiguous per (boot, filter,
  * epoch, group). */
+static bool met(struct node *self, uint64_t boot, uint64_t number, uint64_t filter_id,
+                uint64_t epoch, uint32_t group)
+{
+    const uint64_t series[2] = {boot, filter_id << 32 ^ epoch << 16 ^ group};
+
+    return repeats_met(&self->repeats, series, number);
+}
+
 static bool arrived_before(struct node *self, const struct segment *segment)
 {
-    const uint64_t series[2] = {
-        segment->batch.boot,
-        segment->filter_id << 32 ^ segment->epoch << 16 ^ segment->group,
-    };
+    return met(self, segment->batch.boot, segment->batch.number, segment->filter_id, segment->epoch,
+               segment->group);
+}
 
-    return repeats_met(&self->repeats, series, segment->batch.number);
+void node_arrived(struct node *self, const struct record_batch *batch)
+{
+    (void)met(self, batch->batch_boot, batch->batch_number, batch->filter_id, batch->epoch,
+              batch->group);
 }
 
 /* Keys that the first execution had no room for get the vote of this one, for good. */
@@ -79,9 +89,9 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
     const struct recent_add add = add_of(segment, fingerprints);
     bool arrived = arrived_before(self, segment);
 #ifdef ORBLOOM_MUTANT_FORGOTTEN_IS_FIRST
-    bool unsure = arrived;
+    bool unsure = arrived || node_pull_doubts(self, now_us);
 #else
-    bool unsure = arrived || segment->attempt > 0;
+    bool unsure = arrived || segment->attempt > 0 || node_pull_doubts(self, now_us);
 #endif
     const struct recent_vote fresh = {.present = present,
                                       .absent = absent,

@@ -376,7 +376,7 @@ static void show_progress(const struct replica_set *self, const struct replica_g
         report->progress = self->loaded_part;
     } else if (report->state == REPLICA_JOINING) {
         report->phase = PHASE_SYNCING;
-        report->progress = group->sync_part;
+        report->progress = group->copied;
         report->complete = group->complete;
     }
 }

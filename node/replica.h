@@ -24,8 +24,9 @@ struct replica_group {
     uint32_t nshards;       /* of the group */
     uint64_t keys;          /* adds accepted that were new here */
     uint64_t keys_capacity; /* no more new keys than this */
-    uint64_t complete;      /* SYNC: all is here that the document of this epoch asks for */
-    double sync_part;       /* SYNC: how much is here, 0 to 1 */
+    uint64_t complete;      /* JOINING: everything that a SYNC under this epoch asks for is in the
+                               log, durably, and in the arrays; 0: of none */
+    double copied;          /* JOINING: how much of it is here, 0 to 1 */
 };
 
 struct replica_set {

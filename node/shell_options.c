@@ -119,6 +119,21 @@ static const struct option options[] = {
         .value = "64MiB",
         .help = "room on the disk that background work leaves for adds",
     },
+    DAEMON_OPTION_DURATION("gossip_delay", FIELD(config.gossip_delay_us), 100 * DAEMON_MS,
+                           3600 * DAEMON_SECOND, "100ms to 1h", "1s",
+                           "how old an add gets before other nodes are told of it, routers having "
+                           "brought it to all; also how often other nodes are asked"),
+    {
+        .name = "gossip_rate",
+        .kind = OPTION_BYTES,
+        .offset = FIELD(config.gossip_rate),
+        .min = 4 * MIB,
+        .max = 16 * TIB,
+        .unit = "bytes",
+        .range = "4 MiB to 16 TiB",
+        .value = "200MiB",
+        .help = "bytes a second for each node that copies from this one or catches up",
+    },
     {
         .name = "retry_memory",
         .kind = OPTION_BYTES,

@@ -7,6 +7,7 @@
  *   router ------ node_request / node_reply, documents, info_request ------------> node
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
  *   coordinator - fence_request / fence_reply -----------------------------------> node
+ *   node -------- pull_request / pull_reply ---------------------------------------> node
  *   client ------ admin_request / admin_reply -----------------------------------> coordinator
  *   anyone ------ stats_request / stats_reply, error (a refusal) ----------------> anyone
  *
@@ -33,7 +34,9 @@
 #include "base/buffer.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "cluster/change.h"
 #include "cluster/document.h"
+#include "cluster/pull_message.h"
 #include "cluster/seal.h"
 
 enum {
@@ -292,9 +295,7 @@ struct filter_summary {
     uint32_t z;
 };
 
-/* Where a filter stands whose replicas are being replaced, or should be. */
-enum change_step { CHANGE_TO_BEGIN = 1, CHANGE_COPYING = 2, CHANGE_HANDING_OVER = 3 };
-
+/* A filter whose replicas are being replaced, or should be. */
 struct change_summary {
     uint64_t filter_id;
     enum change_step step;
@@ -370,6 +371,8 @@ enum frame_kind {
     FRAME_INFO_REPLY,
     FRAME_STATS_REQUEST, /* has no body */
     FRAME_STATS_REPLY,
+    FRAME_PULL_REQUEST, /* see cluster/pull_message.h */
+    FRAME_PULL_REPLY,
     FRAME_ERROR,
 };
 
@@ -393,6 +396,8 @@ struct frame {
         struct info_request info_request;
         struct info_reply info_reply;
         struct stats_reply stats_reply;
+        struct pull_request pull_request;
+        struct pull_reply pull_reply;
         struct error_reply error;
     } body;
 };
