@@ -2,12 +2,11 @@
 
 #include "base/status.h"
 #include "client/cmd.h"
+#include "runtime/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 enum { KEY_BYTES = 32, KEY_TEXT_BYTES = 2 * KEY_BYTES + 1 };
 
@@ -36,27 +35,16 @@ static bool draw(char text[KEY_TEXT_BYTES + 1])
     return true;
 }
 
-static bool write_text(int fd, const char *text)
-{
-    return write(fd, text, KEY_TEXT_BYTES) == KEY_TEXT_BYTES && fsync(fd) == 0;
-}
-
 enum status keygen_write(const char *path)
 {
     char text[KEY_TEXT_BYTES + 1];
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool written;
+    enum status status = STATUS_IO;
 
-    if (fd < 0) {
-        return STATUS_IO;
+    if (draw(text)) {
+        status = file_make(path, 0600, span_of(text, KEY_TEXT_BYTES));
     }
-    written = draw(text) && write_text(fd, text);
     explicit_bzero(text, sizeof text);
-    if (close(fd) != 0 || !written) {
-        (void)unlink(path);
-        return STATUS_IO;
-    }
-    return STATUS_OK;
+    return status;
 }
 
 static int run(int argc, char **argv)

@@ -10,6 +10,7 @@ struct playground_settings {
     uint64_t hosts;
     uint64_t base_port;
     uint64_t memory_bytes;
+    bool in_memory;
     const char *log_level;
 };
 
@@ -21,8 +22,8 @@ static const struct flag flags[] = {
         .kind = FLAG_TEXT,
         .offset = FIELD(dir),
         .sample = "DIR",
-        .help = "keep configuration, logs and filters' definitions there (keys live in memory); "
-                "else a temporary folder, removed at the end",
+        .help = "keep all there: started on it again the cluster goes on; else a temporary folder, "
+                "removed at the end",
     },
     {
         .name = "nodes",
@@ -78,6 +79,12 @@ static const struct flag flags[] = {
         .help = "memory for filters, each node",
     },
     {
+        .name = "in-memory",
+        .kind = FLAG_SWITCH,
+        .offset = FIELD(in_memory),
+        .help = "nodes write nothing to disk; what they hold ends with them",
+    },
+    {
         .name = "log-level",
         .kind = FLAG_CHOICE,
         .offset = FIELD(log_level),
@@ -101,7 +108,7 @@ static const struct flag_table table = {
         "then stops all.\n\n"
         "Examples:\n"
         "  orbloom playground\n"
-        "  orbloom playground --dir /tmp/p --base-port 0 --nodes 5\n"
+        "  orbloom playground --dir ~/orbloom --base-port 0 --nodes 5\n"
         "  orbloom playground --base-port 0 --run sh -c 'orbloom status'\n\n"
         "Exit: 0 stopped as asked (with --run: the command's exit status), 1 it did not start,\n"
         "2 wrong usage.",
@@ -145,6 +152,7 @@ static int run(int argc, char **argv)
         .hosts = (uint32_t)(settings.hosts > 0 ? settings.hosts : settings.nodes),
         .base_port = (uint32_t)settings.base_port,
         .memory_bytes = settings.memory_bytes,
+        .in_memory = settings.in_memory,
         .log_level = settings.log_level,
         .command = command,
     });

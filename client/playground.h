@@ -10,6 +10,7 @@
 #ifndef ORBLOOM_CLIENT_PLAYGROUND_H
 #define ORBLOOM_CLIENT_PLAYGROUND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { PLAYGROUND_MAX_NODES = 64, PLAYGROUND_MAX_ROUTERS = 8, PLAYGROUND_NODE_PORT = 10 };
@@ -21,6 +22,7 @@ struct playground_options {
     uint32_t hosts;     /* labels that the nodes share; as many as nodes: none shared */
     uint32_t base_port; /* 0: free ports */
     uint64_t memory_bytes;
+    bool in_memory; /* nodes keep nothing on disk */
     const char *log_level;
     char **command; /* run this, then stop; NULL: run until told to stop */
 };

@@ -28,6 +28,7 @@ static enum status plan_one(struct playground *self, enum playground_role role, 
         (void)snprintf(process->endpoint, sizeof process->endpoint, "tcp://127.0.0.1:%u",
                        base + port_offset);
     }
+    playground_remove(&self->folder, name, "pid"); /* of a playground that was killed */
     return playground_folder_make(&self->folder, name);
 }
 
@@ -62,6 +63,23 @@ static uint32_t host_of(const struct playground *self, const struct playground_p
     return index % self->options->hosts + 1;
 }
 
+/* Append what nodes alone have. */
+static void print_node(const struct playground *self, const struct playground_process *process,
+                       char *text, size_t size)
+{
+    int used = snprintf(text, size,
+                        "coordinators = [\"%s\"];\n"
+                        "memory_limit = \"%" PRIu64 "\";\n"
+                        "host = \"host-%u\";\n",
+                        self->processes[0].endpoint, self->options->memory_bytes,
+                        host_of(self, process));
+
+    if (!self->options->in_memory) {
+        (void)snprintf(text + used, size - (size_t)used, "data_dir = \"%s/%s/data\";\n",
+                       self->folder.path, process->name);
+    }
+}
+
 enum status playground_write_conf(const struct playground *self,
                                   const struct playground_process *process)
 {
@@ -82,12 +100,7 @@ enum status playground_write_conf(const struct playground *self,
     } else if (process->role == PLAYGROUND_ROUTER) {
         (void)snprintf(rest, room, "coordinators = [\"%s\"];\n", self->processes[0].endpoint);
     } else {
-        (void)snprintf(rest, room,
-                       "coordinators = [\"%s\"];\n"
-                       "memory_limit = \"%" PRIu64 "\";\n"
-                       "host = \"host-%u\";\n",
-                       self->processes[0].endpoint, self->options->memory_bytes,
-                       host_of(self, process));
+        print_node(self, process, rest, room);
     }
     return playground_write(&self->folder, process->name, "conf", text);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@ enum {
     SHOWN_BYTES = 4096, /* of a log */
     SHOWN_LINES = 8,
     OPEN_FOLDERS = 8,
+    LOCK_PAUSE_MS = 20,
+    LOCK_PAUSES = 100,
 };
 
 static enum status complain(const char *path, const char *remedy)
@@ -64,19 +67,49 @@ static enum status make_named(struct playground_folder *self, const char *dir)
     return STATUS_OK;
 }
 
-/* Two playgrounds in one folder would share a store. */
+static enum status refuse_shared(const struct playground_folder *self)
+{
+    char path[PLAYGROUND_PATH_BYTES];
+    long pid = 0;
+    FILE *file;
+
+    playground_path(self, NULL, "pid", path);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%ld", &pid) != 1) {
+            pid = 0;
+        }
+        (void)fclose(file);
+    }
+    (void)cmd_fail(STATUS_EXISTS,
+                   "%s is in use by another playground (process %ld); stop it, or choose another "
+                   "--dir",
+                   self->path, pid);
+    return STATUS_EXISTS;
+}
+
+/* Two playgrounds in one folder would share a store. The daemons of one that was killed have the
+ * lock too, and are gone in a moment. */
 static enum status lock_folder(struct playground_folder *self)
 {
+    char text[32];
+
     self->lock = open(self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (self->lock < 0) {
         return complain(self->path, "choose a folder that you may read");
     }
-    if (flock(self->lock, LOCK_EX | LOCK_NB) != 0) {
-        (void)cmd_fail(STATUS_EXISTS, "%s is in use by another playground; choose another --dir",
-                       self->path);
-        return STATUS_EXISTS;
+    for (unsigned i = 0; flock(self->lock, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK) {
+            return complain(self->path, "choose a folder on a file system with locks");
+        }
+        if (i == LOCK_PAUSES) {
+            return refuse_shared(self);
+        }
+        (void)poll(NULL, 0, LOCK_PAUSE_MS);
     }
-    return STATUS_OK;
+    self->locked = true;
+    (void)snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    return playground_write(self, NULL, "pid", text);
 }
 
 static enum status make_key(const struct playground_folder *self)
@@ -123,6 +156,10 @@ static int remove_one(const char *path, const struct stat *stat, int kind, struc
 
 void playground_folder_close(struct playground_folder *self)
 {
+    if (self->locked) {
+        playground_remove(self, NULL, "pid");
+        self->locked = false;
+    }
     if (self->lock >= 0) {
         (void)close(self->lock);
         self->lock = -1;

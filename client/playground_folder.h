@@ -2,10 +2,14 @@
  *
  *   DIR/key                               the cluster key
  *   DIR/env                               shell exports, once everything answers
+ *   DIR/pid                               the playground's, while it runs
  *   DIR/{coordinator,router,node-I}/conf  as the daemon was given it, with its real port
  *                                  /log   its stderr
  *                                  /pid   while it runs
- *                                  /data  the coordinator's store
+ *                                  /data  the coordinator's store, a node's log and runs
+ *
+ * The folder is locked by whoever runs there: the playground and its daemons. When a playground
+ * was killed, the next one waits for its daemons, which the kernel is ending.
  *
  * Errors:  printed as "orbloom: CODE: cause; remedy", then STATUS_IO or STATUS_INVALID.
  * Threads: none.
@@ -25,7 +29,8 @@ enum { PLAYGROUND_PATH_BYTES = PATH_MAX };
 struct playground_folder {
     char path[PLAYGROUND_PATH_BYTES]; /* absolute */
     bool temporary;
-    int lock; /* -1: none */
+    int lock; /* the folder, open; -1: not */
+    bool locked;
 };
 
 /* `dir` NULL: a new temporary folder. Makes the key when there is none. */

@@ -103,12 +103,13 @@ static enum status spawn(struct playground_process *self, uv_loop_t *loop, char 
         {.flags = UV_IGNORE},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&self->output},
         {.flags = UV_INHERIT_FD, .data.fd = log},
+        {.flags = UV_INHERIT_FD, .data.fd = self->folder->lock}, /* held until all have ended */
     };
     uv_process_options_t options = {.exit_cb = on_exit,
                                     .file = words[0],
                                     .args = words,
                                     .flags = UV_PROCESS_DETACHED, /* Ctrl-C is for us alone. */
-                                    .stdio_count = 3,
+                                    .stdio_count = sizeof stdio / sizeof stdio[0],
                                     .stdio = stdio};
     int error = uv_spawn(loop, &self->handle, &options);
 

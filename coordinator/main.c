@@ -7,10 +7,11 @@
 static struct coordinator *coordinator;
 static struct store *store;
 
-static void stop(void)
+static enum status stop(void)
 {
     coordinator_destroy(&coordinator);
     store_sqlite_close(&store);
+    return STATUS_OK;
 }
 
 static enum status start(void *context, struct hub *hub, struct actor *actor)
@@ -24,7 +25,7 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
     status = coordinator_create(&settings->config, hub_effects(hub), store, &coordinator);
     if (status != STATUS_OK) {
         log_line(LOG_ERROR, "cannot start: %s", status_meaning(status));
-        stop();
+        (void)stop();
         return status;
     }
     *actor = coordinator_actor(coordinator);

@@ -2,30 +2,65 @@
 #include "base/log.h"
 #include "node/shell_options.h"
 #include "proto/codec.h"
+#include "runtime/disk_files.h"
+#include "runtime/process.h"
 
 #include <stdio.h>
 
+static struct disk_files *files;
 static struct node *node;
+
+static enum status open_disk(const struct node_settings *settings, struct node_config *config)
+{
+    enum status status;
+
+    if (settings->data_dir[0] == '\0') {
+        log_line(LOG_WARN, "no data_dir: all that this node holds ends with the process");
+        return STATUS_OK;
+    }
+    config->kernel_boot = process_kernel_boot();
+    if (config->kernel_boot == 0) {
+        log_line(LOG_ERROR, "the kernel's boot id can't be read, which tells a power loss from a "
+                            "restart; mount /proc, or run without data_dir");
+        return STATUS_IO;
+    }
+    status = disk_files_open(settings->data_dir, &files);
+    if (status == STATUS_OK) {
+        config->disk = disk_files_disk(files);
+    }
+    return status;
+}
 
 static enum status start(void *context, struct hub *hub, struct actor *actor)
 {
     struct node_settings *settings = context;
     struct node_config *config = &settings->config;
+    enum status status = open_disk(settings, config);
 
+    if (status != STATUS_OK) {
+        return status;
+    }
     if (config->endpoint[0] == '\0') { /* The port may only be known now. */
         (void)snprintf(config->endpoint, sizeof config->endpoint, "%s", hub_endpoint(hub));
     }
-    if (node_create(config, hub_effects(hub), &node) != STATUS_OK) {
-        log_line(LOG_ERROR, "out of memory");
-        return STATUS_NOMEM;
+    status = node_create(config, hub_effects(hub), &node);
+    if (status != STATUS_OK) {
+        log_line(LOG_ERROR, "cannot start: %s", status_meaning(status));
+        disk_files_close(&files);
+        return status;
     }
     *actor = node_actor(node);
     return STATUS_OK;
 }
 
-static void stop(void)
+/* A node that has failed has said so, and its log must not be written to. */
+static enum status stop(void)
 {
+    enum status status = node_failed(node) ? STATUS_IO : node_finish(node);
+
     node_destroy(&node);
+    disk_files_close(&files);
+    return status;
 }
 
 int main(int argc, char **argv)

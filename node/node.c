@@ -45,13 +45,25 @@ enum status node_create(const struct node_config *config, const struct effects *
         goto fail;
     }
     self->replies = heap_zalloc(CODEC_MAX_SEGMENTS, sizeof *self->replies);
-    if (self->replies == NULL) {
+    self->late_replies = heap_zalloc(CODEC_MAX_SEGMENTS, sizeof *self->late_replies);
+    if (self->replies == NULL || self->late_replies == NULL) {
         status = STATUS_NOMEM;
         goto fail;
     }
-    /* Never 0, which means "any" where members are compared. */
-    self->incarnation = effects->random(effects->context) | 1;
-    self->counters[NODE_incarnation] = self->incarnation;
+    self->held_tail = &self->held;
+    if (config->disk != NULL) {
+        status = node_exchange_create(self);
+        if (status == STATUS_OK) {
+            status = node_storage_create(self);
+        }
+        if (status != STATUS_OK) {
+            goto fail;
+        }
+    } else {
+        /* Never 0, which means "any" where members are compared. */
+        self->incarnation = effects->random(effects->context) | 1;
+        self->counters[NODE_incarnation] = self->incarnation;
+    }
     *out = self;
     return STATUS_OK;
 
@@ -63,6 +75,7 @@ fail:
 static void hosted_filter_destroy(struct hosted_filter *hosted)
 {
     if (hosted != NULL) {
+        node_pull_drop(hosted);
         replica_set_destroy(&hosted->set);
         heap_free(hosted);
     }
@@ -76,6 +89,9 @@ void node_destroy(struct node **node)
     if (self == NULL) {
         return;
     }
+    storage_destroy(&self->storage);
+    node_exchange_destroy(self);
+    node_drop_held(self);
     for (size_t i = 0; i < self->documents.count; i++) {
         hosted_filter_destroy(self->documents.by_id[i]->attachment);
     }
@@ -85,12 +101,32 @@ void node_destroy(struct node **node)
     buffer_fini(&self->out);
     heap_free(self->words);
     heap_free(self->replies);
+    heap_free(self->late_replies);
     heap_free(self);
 }
 
 bool node_registered(const struct node *node)
 {
-    return node->id != 0;
+    return node->confirmed;
+}
+
+bool node_failed(const struct node *node)
+{
+    return node->failed;
+}
+
+enum status node_finish(struct node *node)
+{
+    enum status status;
+
+    if (node->storage == NULL || node->recovering) {
+        return STATUS_OK;
+    }
+    status = storage_finish(node->storage);
+    if (status == STATUS_OK) {
+        node_release_held(node);
+    }
+    return status;
 }
 
 void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame)
@@ -137,6 +173,8 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         node_on_info_request(self, from, &frame);
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         node_on_stats_request(self, from, &frame);
+    } else if (frame.kind == FRAME_PULL_REQUEST) {
+        node_on_pull_request(self, now_us, from, &frame);
     } else {
         refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
     }
@@ -144,15 +182,18 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
 
 static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
 {
-    struct node *self = context; /* All its links lead to coordinators. */
+    struct node *self = context; /* Links lead to coordinators, and to other nodes. */
     struct frame frame = {0};
     enum status status = codec_decode(self->arena, bytes, &frame);
 
-    (void)link;
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
-    } else if (frame.kind == FRAME_SYNC_REPLY) {
-        node_on_sync_reply(self, now_us, &frame.body.sync_reply);
+    }
+    if (node_exchange_on_answer(self, now_us, link, &frame, bytes.size) || status != STATUS_OK) {
+        return;
+    }
+    if (frame.kind == FRAME_SYNC_REPLY) {
+        node_on_sync_reply(self, now_us, frame.correlation, &frame.body.sync_reply);
     } else if (frame.kind == FRAME_HINT) {
         node_on_hint(self, now_us, &frame.body.hint);
     } else if (frame.kind == FRAME_ERROR) {
@@ -165,24 +206,35 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 
 static void turn(void *context, uint64_t now_us)
 {
-    (void)context;
-    (void)now_us;
+    struct node *self = context;
+
+    if (self->storage != NULL) {
+        node_exchange_turn(self, now_us);
+        storage_turn(self->storage);
+        node_release_held(self);
+    }
 }
 
 static uint64_t next_us(void *context)
 {
     const struct node *self = context;
 
-    return self->next_sync_us;
+    uint64_t exchange_us = node_exchange_next_us(self);
+
+    if (self->recovering || self->failed) {
+        return ACTOR_NEVER;
+    }
+    return exchange_us < self->next_sync_us ? exchange_us : self->next_sync_us;
 }
 
 static void on_time(void *context, uint64_t now_us)
 {
     struct node *self = context;
 
-    if (now_us >= self->next_sync_us) {
+    if (now_us >= self->next_sync_us && !self->recovering && !self->failed) {
         node_sync(self, now_us);
     }
+    node_exchange_turn(self, now_us);
 }
 
 static bool work(void *context, uint64_t now_us)
@@ -193,6 +245,10 @@ static bool work(void *context, uint64_t now_us)
 
     if (was_building && !more) {
         self->next_sync_us = now_us; /* Tell the coordinator at once that replicas are ready. */
+        node_exchange_stir(self);
+    }
+    if (!more && self->storage != NULL) {
+        storage_work(self->storage, now_us);
     }
     return more;
 }
@@ -200,6 +256,11 @@ static bool work(void *context, uint64_t now_us)
 static void refused(void *context)
 {
     node_count(context, NODE_malformed_total);
+}
+
+static bool failed(void *context)
+{
+    return node_failed(context);
 }
 
 struct actor node_actor(struct node *node)
@@ -213,5 +274,6 @@ struct actor node_actor(struct node *node)
         .time = on_time,
         .work = work,
         .refused = refused,
+        .failed = failed,
     };
 }

@@ -5,8 +5,11 @@
  * frees what a dropped filter held. It asks the coordinators for documents and reports
  * its replicas to them; routers hand it documents too.
  *
- * A replica is kept in memory only for now: a started node is a new incarnation, and
- * slots that name its former one are JOINING (they take writes and count for nothing).
+ * With a disk everything that a replica accepts is in the node's log before it is answered, and
+ * a started node goes on with what it reads back there, as the same incarnation; unless what is
+ * there can't be all that it had acknowledged (storage.h, enum amnesia): then it is a new one.
+ * Without a disk every start is a new incarnation. Slots that name a former one are JOINING:
+ * they take writes and count for nothing.
  *
  * Promise: a replica answers "absent" only if it is FULL, ready, of the asked epoch, and
  *          none of its keys' fingerprints was ever accepted here. Never while building.
@@ -19,6 +22,7 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
+#include "base/disk.h"
 #include "cluster/document.h"
 #include "cluster/seal.h"
 
@@ -36,6 +40,13 @@ struct node_config {
     uint64_t sync_interval_us;   /* how often it asks and reports */
     uint64_t retry_memory_bytes; /* for the votes of recent adds, so that retries repeat them */
     uint64_t retry_memory_us;    /* ... and how long they are kept at most */
+    struct disk *disk;           /* borrowed; NULL: all is kept in memory only */
+    uint64_t kernel_boot;        /* which boot of the kernel this is */
+    uint64_t segment_bytes;      /* of a file of the log */
+    uint64_t retain_bytes;       /* of merged files of the log, for nodes that catch up */
+    uint64_t reserve_bytes;      /* of the disk, that background work leaves free */
+    uint64_t gossip_delay_us;    /* how old adds get before peers are told of them; 0: 1 s */
+    uint64_t gossip_rate;        /* bytes a second for each peer that asks; 0: 200 MiB */
 };
 
 struct node;
@@ -44,6 +55,13 @@ MUST_USE enum status node_create(const struct node_config *config, const struct 
                                  struct node **out);
 void node_destroy(struct node **node);
 struct actor node_actor(struct node *node);
+
+/* The log can't be written: the node has said so and answers no one; the process must end. */
+bool node_failed(const struct node *node);
+
+/* In order, the lanes being stopped: sync the log and say in it that it ended so. Not OK: said
+ * why. */
+MUST_USE enum status node_finish(struct node *node);
 
 /* Some coordinator has given this node its id. */
 bool node_registered(const struct node *node);

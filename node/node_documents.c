@@ -16,13 +16,25 @@ static void refuse_document(struct node *self, uint64_t now_us, enum status stat
 void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
 {
     struct intake intake;
-    enum status status = intake_take(&self->documents, &self->config.key, bytes, &intake);
+    enum status status;
+
+    if (self->recovering || self->failed) {
+        return; /* It can't be logged now, and comes again. */
+    }
+    status = intake_take(&self->documents, &self->config.key, bytes, &intake);
 
     if (status != STATUS_OK) {
         refuse_document(self, now_us, status);
     } else if (intake.changed && intake.kind == DOCUMENT_FILTER) {
         node_count(self, NODE_documents_taken_total);
         node_apply(self, intake.entry);
+    } else if (intake.changed && self->storage != NULL) {
+        uint64_t end;
+
+        /* To know the peers when no coordinator answers; without it they are learned anew. */
+        if (storage_put_document(self->storage, bytes, &end) != STATUS_OK) {
+            node_count(self, NODE_no_space_total);
+        }
     }
 }
 
@@ -33,6 +45,22 @@ static void release(struct node *self, struct hosted_filter *hosted)
         replica_set_destroy(&hosted->set);
     }
     self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
+}
+
+/* Whether the log is what the filter asks for; says so once if not. */
+static bool suits(struct hosted_filter *hosted, const struct filter_document *document,
+                  bool has_log)
+{
+    bool wants_log = document->durability != DURABILITY_MEMORY;
+
+    if (wants_log != has_log && !hosted->refused) {
+        log_line(LOG_ERROR, "cannot hold filter %s: its durability is %s, and this node %s",
+                 document->content.name, durability_name(document->durability),
+                 has_log ? "keeps a log, which such filters are not in; use nodes without data_dir"
+                         : "keeps everything in memory; give it a data_dir");
+    }
+    hosted->refused = hosted->refused || wants_log != has_log;
+    return wants_log == has_log;
 }
 
 static void say_no_room(const struct node *self, const struct filter_document *document,
@@ -66,16 +94,31 @@ static void host(struct node *self, struct hosted_filter *hosted,
     }
     hosted->refused = false;
     if (hosted->set != NULL) {
+        hosted->set->loaded = self->storage == NULL || !storage_has(self->storage, document->id);
         self->memory_used_bytes += hosted->set->bytes;
         self->building = true;
     }
     self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
 }
 
+/* The document, or this node's incarnation, may have changed. */
+static void follow(struct node *self, struct hosted_filter *hosted,
+                   const struct filter_document *document)
+{
+    if (hosted->set != NULL &&
+        !replica_set_follow(hosted->set, document, self->id, self->incarnation)) {
+        release(self, hosted);
+    }
+    if (hosted->set == NULL && suits(hosted, document, self->storage != NULL)) {
+        host(self, hosted, document);
+    }
+}
+
 void node_apply(struct node *self, struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
     struct hosted_filter *hosted = entry->attachment;
+    uint64_t fenced;
 
     if (hosted == NULL) {
         hosted = heap_zalloc(1, sizeof *hosted);
@@ -83,27 +126,49 @@ void node_apply(struct node *self, struct document_entry *entry)
             return; /* Without it requests are NOT_READY; the next sync tries again. */
         }
         entry->attachment = hosted;
+        hosted->unlogged = self->storage != NULL;
     }
+    fenced = hosted->fence.epoch;
     fence_raise(&hosted->fence, document);
+    if (self->storage != NULL && (hosted->unlogged || hosted->fence.epoch != fenced)) {
+        node_log_document(self, entry);
+    }
     if (document->content.state != FILTER_ACTIVE) {
         release(self, hosted);
-    } else if (self->id != 0 && hosted->set == NULL) {
-        host(self, hosted, document);
+    } else if (self->id != 0) {
+        follow(self, hosted, document);
+    }
+    node_exchange_stir(self);
+}
+
+void node_apply_all(struct node *self)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        node_apply(self, self->documents.by_id[i]);
     }
 }
 
 bool node_build(struct node *self, uint64_t slice_bytes)
 {
     bool more = false;
+    bool loading = false;
 
     if (!self->building) {
         return false;
     }
     for (size_t i = 0; i < self->documents.count && !more; i++) {
-        struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
+        struct document_entry *entry = self->documents.by_id[i];
+        struct hosted_filter *hosted = entry->attachment;
 
-        more = hosted != NULL && hosted->set != NULL && replica_set_build(hosted->set, slice_bytes);
+        if (hosted == NULL || hosted->set == NULL) {
+            continue;
+        }
+        more = replica_set_build(hosted->set, slice_bytes);
+        if (!more && !hosted->set->loaded) {
+            loading = true;
+            (void)node_replay_begin(self, entry);
+        }
     }
-    self->building = more;
+    self->building = more || (loading && !self->replay.active);
     return more;
 }

@@ -9,6 +9,7 @@
 #include "cluster/repeats.h"
 #include "node/node.h"
 #include "node/replica.h"
+#include "node/storage.h"
 
 /* name, unit, help */
 #define NODE_COUNTERS(X)                                                                     \
@@ -35,7 +36,32 @@
     X(replies_dropped_total, "frames", "answers that could not be sent")                     \
     X(recent_adds_bytes, "bytes", "memory of the votes of recent adds (a gauge)")            \
     X(incarnation, "", "this life of the node's data (a gauge)")                             \
-    X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")
+    X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")                              \
+    X(held_total, "frames", "answers that waited for the log")                               \
+    X(no_space_total, "segments", "adds refused: no room in the log")                        \
+    X(replayed_keys_total, "keys", "fingerprints read back from the log into arrays")        \
+    X(amnesia_total, "events", "new incarnations because data was found missing")            \
+    X(log_end, "bytes", "appended to the log so far (a gauge)")                              \
+    X(log_synced, "bytes", "of it on disk, surviving power loss (a gauge)")                  \
+    X(log_bytes, "bytes", "files of the log (a gauge)")                                      \
+    X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                  \
+    X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                             \
+    X(runs, "files", "sorted runs (a gauge)")                                                \
+    X(pulls_total, "requests", "asked by other nodes for what they lack")                    \
+    X(pulls_refused_total, "requests",                                                       \
+      "refused to other nodes: another epoch, lineage, incarnation or state, or too many")   \
+    X(pulls_delayed_total, "requests", "of other nodes that waited for gossip_rate")         \
+    X(pull_failures_total, "questions", "to other nodes without an answer of use")           \
+    X(pull_mismatches_total, "answers",                                                      \
+      "of other nodes that are about something else than was asked: nothing was merged")     \
+    X(gossip_bytes_in_total, "bytes", "answers of other nodes")                              \
+    X(gossip_bytes_out_total, "bytes", "questions to other nodes")                           \
+    X(gossip_bytes_served_total, "bytes", "answers to other nodes")                          \
+    X(gossip_keys_missed_total, "keys", "fetched in batches that routers had not brought")   \
+    X(gossip_keys_copied_total, "keys", "taken over in copies of FULL replicas")             \
+    X(gossip_copies_total, "copies",                                                         \
+      "begun of a whole replica, its node's log not being kept far enough back")             \
+    X(sync_keys_total, "keys", "taken over to complete replicas that join")
 
 enum node_counter {
 #define X(name, unit, help) NODE_##name,
@@ -47,8 +73,37 @@ enum node_counter {
 /* What a node keeps for one filter document. */
 struct hosted_filter {
     struct fence fence;
-    struct replica_set *set; /* NULL: nothing hosted here, or no room */
-    bool refused;            /* no room: said once */
+    struct replica_set *set;    /* NULL: nothing hosted here, or no room */
+    bool refused;               /* no room: said once */
+    uint64_t fence_end;         /* where the fence's record ends in the log */
+    bool unlogged;              /* the document or fence is not in the log: nothing is answered */
+    struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
+};
+
+/* An answer that waits for the log. */
+struct held_reply {
+    struct held_reply *next;
+    struct peer to;
+    uint64_t written; /* the log must have reached both */
+    uint64_t synced;
+    size_t size;
+    uint8_t bytes[];
+};
+
+/* How far the log must be for an answer to go out. */
+struct log_need {
+    uint64_t written;
+    uint64_t synced;
+};
+
+/* Filling the arrays of one filter from the log, a stretch after the other. */
+struct node_replay {
+    struct storage_read read;
+    bool active;
+    uint64_t filter_id;
+    uint64_t merged;  /* the lowest that a stretch of the runs told */
+    uint64_t through; /* where the log ended when the replay began */
+    bool waiting;     /* ... which is not written yet */
 };
 
 struct node {
@@ -72,9 +127,25 @@ struct node {
     uint64_t *words; /* planes of the answer under way */
     size_t words_capacity;
     struct segment_reply *replies;
+    struct segment_reply *late_replies; /* those that wait for the log, while they are parted */
+
+    struct storage *storage; /* NULL: memory only */
+    struct record_identity identity;
+    uint64_t identity_end; /* where its record ends in the log */
+    bool recovering;       /* the log is being read back */
+    bool confirmed;        /* the store names this boot: what is held is all there is */
+    uint32_t boot_try;     /* which of the boots before the store is thought to name */
+    bool failed;
+    struct held_reply *held;
+    struct held_reply **held_tail;
+    size_t held_bytes;
+    struct node_replay replay;
+    struct exchange *exchange; /* with other nodes; NULL: memory only */
 
     struct log_limit bad_frame_limit;
     struct log_limit bad_document_limit;
+    struct log_limit no_space_limit;
+    struct log_limit pull_limit;
     uint64_t counters[NODE_NCOUNTERS];
 };
 
@@ -86,11 +157,18 @@ static inline void node_count(struct node *self, enum node_counter counter)
 /* Encode and send an answer; counts what could not be sent. */
 void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame);
 
+/* The same once the log has reached both places. */
+void node_reply_when(struct node *self, const struct peer *to, const struct frame *frame,
+                     struct log_need need);
+
 /* A document that was handed on: verify, take, act on it. */
 void node_take_document(struct node *self, uint64_t now_us, struct span bytes);
 
 /* Bring what is hosted in line with a filter's document; needs an id. */
 void node_apply(struct node *self, struct document_entry *entry);
+
+/* Bring what is hosted in line with what waited: for an id, for room, for the log. */
+void node_apply_all(struct node *self);
 
 /* A slice of building; true while more is left. */
 bool node_build(struct node *self, uint64_t slice_bytes);
@@ -99,7 +177,12 @@ bool node_build(struct node *self, uint64_t slice_bytes);
 void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 
-/* node_retries.c: of an add that was just executed, replace the planes by those of its first
+/* node_retries.c: is it enough that this add was executed before? Never: what it wrote may be lost
+ * again, or be under way to the log. A mutant says yes. */
+bool node_remembers(struct node *self, uint64_t now_us, const struct segment *segment,
+                    const uint64_t *fingerprints);
+
+/* Of an add that was just executed, replace the planes by those of its first
  * execution. False: it may have been executed before and nobody knows how it voted then, so a
  * "present" may be its own doing. */
 MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
@@ -112,9 +195,88 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
 
+/* node_storage.c */
+MUST_USE enum status node_storage_create(struct node *self);
+
+/* What is held is not all that was acknowledged: from now on another incarnation. */
+void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amnesia);
+
+/* A coordinator has taken note of this boot. */
+void node_confirm(struct node *self, uint32_t id);
+
+/* The store names another boot than the claimed one: try the next that it may name; when it names
+ * none, the folder is an older copy. */
+void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message);
+void node_fail(struct node *self, const char *what, enum status status);
+
+/* Log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
+void node_log_document(struct node *self, struct document_entry *entry);
+
+/* Log a batch that was accepted, before its answer. */
+MUST_USE enum status node_log_add(struct node *self, const struct document_entry *entry,
+                                  const struct segment *segment, const uint64_t *fingerprints,
+                                  uint32_t count, struct log_need *need);
+
+/* node_held.c: answers that wait */
+void node_release_held(struct node *self);
+void node_drop_held(struct node *self);
+
+/* node_replay.c: false when nothing is to be read back now. */
+bool node_replay_begin(struct node *self, struct document_entry *entry);
+
+/* More of the log is written. */
+void node_replay_moved(struct node *self);
+
+/* node_exchange.c: with other nodes. Needs a storage. */
+MUST_USE enum status node_exchange_create(struct node *self);
+void node_exchange_destroy(struct node *self);
+void node_exchange_turn(struct node *self, uint64_t now_us);
+uint64_t node_exchange_next_us(const struct node *self);
+
+/* Something that decides what is asked has changed: a document, readiness. */
+void node_exchange_stir(struct node *self);
+
+/* The log has become durable a little further. */
+void node_exchange_moved(struct node *self);
+
+/* False: the link does not lead to a node. */
+bool node_exchange_on_answer(struct node *self, uint64_t now_us, uint32_t link,
+                             const struct frame *frame, size_t size);
+
+/* node_absorb.c: a batch that routers brought is in the log, all of it. */
+void node_note_batch(struct node *self, const struct document_entry *entry,
+                     const struct record_batch *batch);
+bool node_has_batch(struct node *self, const struct document_entry *entry,
+                    const struct record_batch *batch);
+
+/* Has it a number of its own, by which it is known everywhere? */
+bool node_batch_named(const struct record_batch *batch);
+
+/* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
+ * is durable up to storage_end(). STATUS_NOT_READY, STATUS_INVALID (fingerprints of another slot
+ * group), STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
+                                 struct record_batch *batch);
+
+/* node_retries.c: the batch came in another way than in its router's message, which may follow. */
+void node_arrived(struct node *self, const struct record_batch *batch);
+
+/* node_pull*.c: cursors in the log, found and repeated. */
+void node_pull_found(struct node *self, struct span record);
+MUST_USE enum status node_pull_checkpoint(struct node *self);
+void node_pull_drop(struct hosted_filter *hosted);
+
+/* May a key be here that an add still under way has brought? */
+bool node_pull_doubts(const struct node *self, uint64_t now_us);
+
+/* node_serve.c */
+void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);
-void node_on_sync_reply(struct node *self, uint64_t now_us, const struct sync_reply *reply);
+void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
+                        const struct sync_reply *reply);
 void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint);
 
 #endif

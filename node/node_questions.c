@@ -12,6 +12,7 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_FENCE_REPLY};
     struct fence_reply *reply = &answer.body.fence_reply;
     const struct document_entry *entry;
+    struct log_need need = {0};
 
     if (request->document.size > 0) {
         node_take_document(self, now_us, request->document);
@@ -22,6 +23,7 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
         .filter_id = request->filter_id,
         .node_id = self->id,
         .incarnation = self->incarnation,
+        .boot = self->identity.boot,
     };
     if (entry != NULL && entry->attachment != NULL && !entry->conflict) {
         const struct hosted_filter *hosted = entry->attachment;
@@ -31,11 +33,13 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
         /* A fence past the epoch asked for is as good; a bare number never raises one. */
         if (hosted->fence.epoch > request->epoch ||
             (hosted->fence.epoch == request->epoch && reply->epoch_hash == request->epoch_hash)) {
-            reply->status = STATUS_OK;
-            node_count(self, NODE_fences_total);
+            reply->status = hosted->unlogged || !self->confirmed ? STATUS_NOT_READY : STATUS_OK;
+            reply->position = hosted->fence_end;
+            need.synced = hosted->fence_end;
+            self->counters[NODE_fences_total] += reply->status == STATUS_OK;
         }
     }
-    node_reply_frame(self, from, &answer);
+    node_reply_when(self, from, &answer, need);
 }
 
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame)
@@ -78,6 +82,16 @@ void node_on_stats_request(struct node *self, const struct peer *from, const str
     struct stat_value values[NODE_NCOUNTERS];
     struct frame answer;
 
+    if (self->storage != NULL) {
+        const struct storage_usage usage = storage_usage(self->storage);
+
+        self->counters[NODE_log_end] = storage_end(self->storage);
+        self->counters[NODE_log_synced] = storage_synced(self->storage);
+        self->counters[NODE_log_bytes] = usage.log_bytes;
+        self->counters[NODE_run_bytes] = usage.run_bytes;
+        self->counters[NODE_run_keys] = usage.run_keys;
+        self->counters[NODE_runs] = usage.nruns;
+    }
     answer_stats(frame->correlation, "orbloom-node", self->config.name, node_counters(),
                  self->counters, values, &answer);
     node_reply_frame(self, from, &answer);

@@ -9,7 +9,9 @@ enum { MAX_HANDED_DOCUMENTS = 16 };
 struct answer {
     struct span documents[MAX_HANDED_DOCUMENTS];
     size_t ndocuments;
-    size_t nwords; /* of planes used */
+    size_t nwords;        /* of planes used */
+    struct log_need need; /* of the adds */
+    uint64_t fence_end;   /* an answer under an epoch goes with the fence below it */
 };
 
 static enum status reserve_words(struct node *self, const struct node_request *request)
@@ -47,7 +49,8 @@ static void hand_on(struct answer *answer, const struct document_entry *entry)
     }
 }
 
-static enum status judge(const struct document_entry *entry, const struct segment *segment)
+static enum status judge(const struct node *self, const struct document_entry *entry,
+                         const struct segment *segment)
 {
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     enum status status;
@@ -58,13 +61,66 @@ static enum status judge(const struct document_entry *entry, const struct segmen
     if (entry->conflict) {
         return STATUS_CONFLICT;
     }
-    if (hosted == NULL) {
+    if (hosted == NULL || hosted->unlogged || !self->confirmed || self->failed) {
         return STATUS_NOT_READY;
     }
     status = fence_judge(&hosted->fence, &entry->document, segment->epoch, segment->epoch_hash);
     if (status == STATUS_OK && hosted->set == NULL) {
         return STATUS_NOT_READY;
     }
+    return status;
+}
+
+static void say_no_log(struct node *self, uint64_t now_us, enum status status)
+{
+    node_count(self, NODE_no_space_total);
+    if (status == STATUS_NO_SPACE) {
+        log_limited(&self->no_space_limit, now_us, LOG_ERROR,
+                    "adds are refused: the disk has no room for a new segment of the log; make "
+                    "room, checks go on meanwhile");
+    }
+}
+
+/* Log what was accepted; all of it, but where the replica is full. */
+static enum status log_accepted(struct node *self, const struct document_entry *entry,
+                                const struct segment *segment, const uint64_t *fingerprints,
+                                const uint64_t *present, const uint64_t *absent,
+                                struct log_need *need)
+{
+    uint64_t *some;
+    uint32_t count = 0;
+    enum status status;
+
+#ifdef ORBLOOM_MUTANT_LOG_NEW_ONLY
+    const uint64_t none[CODEC_MAX_KEYS / 64] = {0};
+    present = none;
+#endif
+    for (uint32_t i = 0; i * 64 < segment->count; i++) {
+        count += (uint32_t)__builtin_popcountll(present[i] | absent[i]);
+    }
+#ifdef ORBLOOM_MUTANT_DUPLICATE_UNWAITED
+    uint64_t fresh = 0;
+    for (uint32_t i = 0; i * 64 < segment->count; i++) {
+        fresh |= absent[i];
+    }
+    struct log_need unneeded = {0};
+    need = fresh == 0 ? &unneeded : need;
+#endif
+    if (self->storage == NULL || count == segment->count) {
+        return node_log_add(self, entry, segment, fingerprints, count, need);
+    }
+    some = heap_alloc((size_t)count + 1, sizeof *some);
+    if (some == NULL) {
+        return STATUS_NOMEM;
+    }
+    count = 0;
+    for (uint32_t i = 0; i < segment->count; i++) {
+        if (((present[i / 64] | absent[i / 64]) >> (i % 64) & 1) != 0) {
+            some[count++] = fingerprints[i];
+        }
+    }
+    status = node_log_add(self, entry, segment, some, count, need);
+    heap_free(some);
     return status;
 }
 
@@ -79,12 +135,27 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
 
     answer->nwords += 2 * nwords;
     reply->state = replica_set_state(hosted->set, segment->group);
+    if (segment->operation == OPERATION_ADD && self->storage != NULL) {
+        reply->status = storage_room(self->storage, segment->count);
+        if (reply->status != STATUS_OK) {
+            say_no_log(self, now_us, reply->status);
+            return;
+        }
+    }
     reply->status = replica_set_execute(hosted->set, &entry->document, segment, fingerprints,
                                         present, absent, &reply->at_capacity);
     if (reply->status != STATUS_OK) {
         return;
     }
     self->counters[NODE_full_total] += reply->at_capacity;
+    if (segment->operation == OPERATION_ADD &&
+        !node_remembers(self, now_us, segment, fingerprints)) {
+        reply->status = log_accepted(self, entry, segment, fingerprints, present, absent,
+                                     &answer->need);
+        if (reply->status != STATUS_OK) {
+            return; /* Bits without a record: harmless, and not acknowledged. */
+        }
+    }
     reply->count = segment->count;
     reply->present = present;
     reply->absent = absent;
@@ -123,18 +194,63 @@ static void serve_segment(struct node *self, uint64_t now_us, const struct segme
 
     *reply = (struct segment_reply){.tag = segment->tag};
     node_count(self, NODE_segments_total);
-    reply->status = judge(entry, segment);
+    reply->status = judge(self, entry, segment);
     if (reply->status == STATUS_OK) {
         execute(self, now_us, entry, segment, fingerprints, answer, reply);
     }
     if (entry != NULL) {
+        const struct hosted_filter *hosted = entry->attachment;
+
         reply->epoch = entry->document.epoch;
         reply->epoch_hash = entry->document.epoch_hash;
+        if (hosted != NULL && hosted->fence_end > answer->fence_end) {
+            answer->fence_end = hosted->fence_end;
+        }
+        if (answer->fence_end > answer->need.synced) {
+            answer->need.synced = answer->fence_end;
+        }
     }
     if (reply->status == STATUS_STALE || reply->status == STATUS_DROPPED) {
         hand_on(answer, entry);
     }
     count_refusal(self, reply->status);
+}
+
+static void send_replies(struct node *self, const struct peer *from, uint64_t correlation,
+                         const struct segment_reply *replies, size_t count,
+                         const struct answer *answer, struct log_need need)
+{
+    struct frame reply = {.correlation = correlation, .kind = FRAME_NODE_REPLY};
+
+    reply.body.node_reply = (struct node_reply){
+        .node_id = self->id,
+        .incarnation = self->incarnation,
+        .segments = replies,
+        .nsegments = count,
+        .documents = answer->documents,
+        .ndocuments = answer->ndocuments,
+    };
+    node_reply_when(self, from, &reply, need);
+}
+
+/* Move the replies to adds that were executed behind the others; returns where they begin. */
+static size_t part_replies(struct node *self, const struct node_request *request)
+{
+    size_t first = 0;
+    size_t last = 0;
+
+    for (size_t i = 0; i < request->nsegments; i++) {
+        bool waits = request->segments[i].operation == OPERATION_ADD &&
+                     self->replies[i].status == STATUS_OK;
+
+        if (waits) {
+            self->late_replies[last++] = self->replies[i];
+        } else {
+            self->replies[first++] = self->replies[i];
+        }
+    }
+    memcpy(self->replies + first, self->late_replies, last * sizeof *self->replies);
+    return first;
 }
 
 void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
@@ -143,7 +259,7 @@ void node_on_node_request(struct node *self, uint64_t now_us, const struct peer 
     const struct node_request *request = &frame->body.node_request;
     const uint64_t *fingerprints = request->fingerprints;
     struct answer answer = {0};
-    struct frame reply = {.correlation = frame->correlation, .kind = FRAME_NODE_REPLY};
+    size_t early = 0;
 
     node_count(self, NODE_requests_total);
     if (reserve_words(self, request) != STATUS_OK) {
@@ -155,13 +271,18 @@ void node_on_node_request(struct node *self, uint64_t now_us, const struct peer 
                       &self->replies[i]);
         fingerprints += request->segments[i].count;
     }
-    reply.body.node_reply = (struct node_reply){
-        .node_id = self->id,
-        .incarnation = self->incarnation,
-        .segments = self->replies,
-        .nsegments = request->nsegments,
-        .documents = answer.documents,
-        .ndocuments = answer.ndocuments,
-    };
-    node_reply_frame(self, from, &reply);
+    if (self->storage != NULL) {
+        early = part_replies(self, request);
+    }
+    /* Checks do not wait for the log with the adds that came along. Without a correlation: what
+     * answers the message as a whole comes last. */
+    if (early > 0 && early < request->nsegments) {
+        send_replies(self, from, 0, self->replies, early, &answer,
+                     (struct log_need){.synced = answer.fence_end});
+        answer.ndocuments = 0;
+    } else {
+        early = 0;
+    }
+    send_replies(self, from, frame->correlation, self->replies + early, request->nsegments - early,
+                 &answer, answer.need);
 }

@@ -3,14 +3,24 @@
 
 /* Has this very message been executed before? Batch numbers are contiguous per (boot, filter,
  * epoch, group). */
+static bool met(struct node *self, uint64_t boot, uint64_t number, uint64_t filter_id,
+                uint64_t epoch, uint32_t group)
+{
+    const uint64_t series[2] = {boot, filter_id << 32 ^ epoch << 16 ^ group};
+
+    return repeats_met(&self->repeats, series, number);
+}
+
 static bool arrived_before(struct node *self, const struct segment *segment)
 {
-    const uint64_t series[2] = {
-        segment->batch.boot,
-        segment->filter_id << 32 ^ segment->epoch << 16 ^ segment->group,
-    };
+    return met(self, segment->batch.boot, segment->batch.number, segment->filter_id, segment->epoch,
+               segment->group);
+}
 
-    return repeats_met(&self->repeats, series, segment->batch.number);
+void node_arrived(struct node *self, const struct record_batch *batch)
+{
+    (void)met(self, batch->batch_boot, batch->batch_number, batch->filter_id, batch->epoch,
+              batch->group);
 }
 
 /* Keys that the first execution had no room for get the vote of this one, for good. */
@@ -42,11 +52,9 @@ static bool in_order(const struct recent_vote *first, const struct segment *segm
     return same || (segment->attempt == 1 && !arrived);
 }
 
-bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
-                      const uint64_t *fingerprints, enum replica_state state, uint64_t *present,
-                      uint64_t *absent)
+static struct recent_add add_of(const struct segment *segment, const uint64_t *fingerprints)
 {
-    const struct recent_add add = {
+    return (struct recent_add){
         .session = {segment->op.session[0], segment->op.session[1]},
         .sequence = segment->op.sequence,
         .filter_id = segment->filter_id,
@@ -55,11 +63,35 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
         .group = segment->group,
         .count = segment->count,
     };
+}
+
+bool node_remembers(struct node *self, uint64_t now_us, const struct segment *segment,
+                    const uint64_t *fingerprints)
+{
+#ifdef ORBLOOM_MUTANT_DONE_FROM_MEMORY
+    const struct recent_add add = add_of(segment, fingerprints);
+    struct recent_vote first;
+
+    return recent_adds_find(self->recent, now_us, &add, &first) == RECENT_VOTE;
+#else
+    (void)self;
+    (void)now_us;
+    (void)segment;
+    (void)fingerprints;
+    return false;
+#endif
+}
+
+bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
+                      const uint64_t *fingerprints, enum replica_state state, uint64_t *present,
+                      uint64_t *absent)
+{
+    const struct recent_add add = add_of(segment, fingerprints);
     bool arrived = arrived_before(self, segment);
 #ifdef ORBLOOM_MUTANT_FORGOTTEN_IS_FIRST
-    bool unsure = arrived;
+    bool unsure = arrived || node_pull_doubts(self, now_us);
 #else
-    bool unsure = arrived || segment->attempt > 0;
+    bool unsure = arrived || segment->attempt > 0 || node_pull_doubts(self, now_us);
 #endif
     const struct recent_vote fresh = {.present = present,
                                       .absent = absent,

@@ -5,6 +5,7 @@
 enum {
     SYNC_MAX_REPORTS = 4096,
     CONNECT_POLL_US = 50000, /* how soon to try again while nobody is connected */
+    IDENTITY_POLL_US = 1000,
 };
 
 /* One report a hosted slot group; without a look at the arrays, which would take too long. */
@@ -41,20 +42,43 @@ static void host_what_waits(struct node *self)
         struct document_entry *entry = self->documents.by_id[i];
         const struct hosted_filter *hosted = entry->attachment;
 
-        if (hosted == NULL ||
+        if (hosted == NULL || hosted->unlogged ||
             (hosted->set == NULL && entry->document.content.state == FILTER_ACTIVE)) {
             node_apply(self, entry);
         }
     }
 }
 
+/* Names what a question claims: an answer to another claim is not for us. */
+static uint64_t claim_number(const struct node *self)
+{
+    return self->incarnation + self->boot_try;
+}
+
+static uint64_t disk_used(const struct node *self)
+{
+    struct storage_usage usage = {0};
+
+    if (self->storage != NULL) {
+        usage = storage_usage(self->storage);
+    }
+    return usage.log_bytes + usage.run_bytes;
+}
+
 void node_sync(struct node *self, uint64_t now_us)
 {
     struct replica_report *reports = heap_alloc(SYNC_MAX_REPORTS, sizeof *reports);
-    struct frame frame = {.kind = FRAME_SYNC_REQUEST};
+    struct frame frame = {.kind = FRAME_SYNC_REQUEST, .correlation = claim_number(self)};
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
+    if (self->storage != NULL && storage_synced(self->storage) < self->identity_end) {
+        self->next_sync_us = now_us + IDENTITY_POLL_US; /* First the boot is in the log, then in
+                                                           the store. */
+        heap_free(reports);
+        return;
+    }
     host_what_waits(self);
+    node_exchange_stir(self); /* At least that often, whatever has changed. */
     if (reports == NULL) {
         return; /* The next interval tries again. */
     }
@@ -65,6 +89,10 @@ void node_sync(struct node *self, uint64_t now_us)
         .host = self->config.host,
         .zone = self->config.zone,
         .incarnation = self->incarnation,
+        .boot = self->identity.boot,
+        .boot_before = self->storage != NULL ? self->identity.before[self->boot_try] : 0,
+        .durable = self->storage != NULL,
+        .disk_used_bytes = disk_used(self),
         .memory_limit_bytes = self->config.memory_limit_bytes,
         .memory_used_bytes = self->memory_used_bytes,
         .since = self->since,
@@ -80,18 +108,24 @@ void node_sync(struct node *self, uint64_t now_us)
     heap_free(reports);
 }
 
-void node_on_sync_reply(struct node *self, uint64_t now_us, const struct sync_reply *reply)
+void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
+                        const struct sync_reply *reply)
 {
+    if (self->recovering || self->failed || correlation != claim_number(self)) {
+        return; /* To a question of a former incarnation, or about another boot. */
+    }
+    if (reply->status == STATUS_STALE) {
+        node_on_boot_refused(self, now_us, reply->message);
+        return;
+    }
     if (reply->status != STATUS_OK) {
         log_limited(&self->bad_frame_limit, now_us, LOG_ERROR,
                     "the coordinator refuses this node: %s: %s", status_code(reply->status),
                     reply->message);
         return;
     }
-    if (reply->node_id != 0 && self->id == 0) {
-        self->id = reply->node_id;
-        log_line(LOG_INFO, "registered as node %u, incarnation %016llx", self->id,
-                 (unsigned long long)self->incarnation);
+    if (reply->node_id != 0) {
+        node_confirm(self, reply->node_id);
     }
     for (size_t i = 0; i < reply->ndocuments; i++) {
         node_take_document(self, now_us, reply->documents[i]);
@@ -100,6 +134,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, const struct sync_re
         self->since = reply->change;
     }
     host_what_waits(self);
+    node_exchange_stir(self);
     if (reply->more) {
         self->next_sync_us = now_us;
     }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, FILL_KEYS = 4096 /* at once, from the log */ };
 
 /* Lookups are random: with small pages nearly each of them misses the TLB as well. Measured, three
  * nodes of 6 MB on two cores: a tenth more keys a second by huge ones. */
@@ -43,7 +43,7 @@ static uint32_t fill_groups(struct replica_set *self, const struct filter_docume
         struct replica_group *group = &self->groups[i];
 
         group->hosted = document_slot_of(document, i, node, 0) >= 0;
-        group->full = document_slot_of(document, i, node, incarnation) >= 0;
+        group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
         group->keys_capacity = group_capacity(document_generation(document)->capacity,
                                               group->nshards, self->nshards);
         hosted += group->hosted ? group->nshards : 0;
@@ -118,14 +118,36 @@ void replica_set_destroy(struct replica_set **set)
     heap_free(self);
 }
 
-bool replica_set_ready(const struct replica_set *self)
+bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
+                        uint32_t node, uint64_t incarnation)
+{
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        if (group->hosted != (document_slot_of(document, i, node, 0) >= 0)) {
+            return false;
+        }
+        group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
+    }
+    return true;
+}
+
+bool replica_set_built(const struct replica_set *self)
 {
     return self->built_shards == self->nshards;
 }
 
+bool replica_set_ready(const struct replica_set *self)
+{
+#ifdef ORBLOOM_MUTANT_ANSWER_WHILE_REPLAYING
+    return replica_set_built(self);
+#endif
+    return self->loaded && replica_set_built(self);
+}
+
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
 {
-    while (!replica_set_ready(self) && slice_bytes > 0) {
+    while (!replica_set_built(self) && slice_bytes > 0) {
         uint8_t *array = self->shards[self->built_shards];
         uint64_t left = array != NULL ? self->shard_bytes - self->built_bytes : 0;
         uint64_t step = left < slice_bytes ? left : slice_bytes;
@@ -141,7 +163,51 @@ bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
             self->built_bytes = 0;
         }
     }
-    return !replica_set_ready(self);
+    return !replica_set_built(self);
+}
+
+static uint64_t count_set(const uint64_t *words, uint32_t nwords)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < nwords; i++) {
+        sum += (uint64_t)__builtin_popcountll(words[i]);
+    }
+    return sum;
+}
+
+/* Fingerprints of one hosted group. */
+static void fill_group(struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+                       uint32_t count)
+{
+    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    uint64_t present[FILL_KEYS / 64] = {0};
+
+    lines_add(&view, fingerprints, count, present);
+    self->groups[group].keys += count - count_set(present, (count + 63) / 64);
+}
+
+void replica_set_fill(struct replica_set *self, const struct filter_document *document,
+                      const uint64_t *fingerprints, size_t count)
+{
+    const uint16_t *group_of_shard = document->content.group_of_shard;
+    size_t done = 0;
+
+    while (done < count) {
+        uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[done]);
+        uint32_t group = group_of_shard[shard];
+        uint32_t same = 1;
+
+        while (done + same < count && same < FILL_KEYS &&
+               group_of_shard[lines_shard_index(self->geometry.shard_bits,
+                                                fingerprints[done + same])] == group) {
+            same++;
+        }
+        if (self->groups[group].hosted) {
+            fill_group(self, group, fingerprints + done, same);
+        }
+        done += same;
+    }
 }
 
 enum replica_state replica_set_state(const struct replica_set *self, uint32_t group)
@@ -159,17 +225,16 @@ enum replica_state replica_set_state(const struct replica_set *self, uint32_t gr
 #endif
 }
 
-/* A wrong fingerprint would touch an array that is not here. */
-static bool belongs(const struct replica_set *self, const struct filter_document *document,
-                    const struct segment *segment, const uint64_t *fingerprints)
+bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,
+                         uint32_t group, const uint64_t *fingerprints, size_t count)
 {
     const uint16_t *group_of_shard = document->content.group_of_shard;
-    bool all = true;
+    bool all = group < self->ngroups && self->groups[group].hosted;
 
-    for (uint32_t i = 0; i < segment->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[i]);
 
-        all &= group_of_shard[shard] == segment->group;
+        all &= group_of_shard[shard] == group;
     }
     return all;
 }
@@ -179,16 +244,6 @@ static uint64_t word_mask(uint32_t count, uint32_t word)
     uint32_t left = count - word * 64;
 
     return left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
-}
-
-static uint64_t count_set(const uint64_t *words, uint32_t nwords)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < nwords; i++) {
-        sum += (uint64_t)__builtin_popcountll(words[i]);
-    }
-    return sum;
 }
 
 static void fill(uint64_t *words, uint32_t nwords)
@@ -274,7 +329,7 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
         (state == REPLICA_JOINING && segment->operation == OPERATION_CHECK)) {
         return STATUS_NOT_READY;
     }
-    if (!belongs(self, document, segment, fingerprints)) {
+    if (!replica_set_belongs(self, document, segment->group, fingerprints, segment->count)) {
         return STATUS_INVALID;
     }
     if (segment->operation == OPERATION_CHECK) {
@@ -310,6 +365,22 @@ static void sample(const struct replica_set *self, const struct filter_document 
     }
 }
 
+static void show_progress(const struct replica_set *self, const struct replica_group *group,
+                          struct replica_report *report)
+{
+    report->progress = 1.0;
+    if (!replica_set_built(self)) {
+        report->progress = (double)self->built_shards / (double)self->nshards;
+    } else if (!self->loaded) {
+        report->phase = PHASE_REPLAYING;
+        report->progress = self->loaded_part;
+    } else if (report->state == REPLICA_JOINING) {
+        report->phase = PHASE_SYNCING;
+        report->progress = group->copied;
+        report->complete = group->complete;
+    }
+}
+
 void replica_set_report(const struct replica_set *self, const struct filter_document *document,
                         uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
@@ -320,7 +391,7 @@ void replica_set_report(const struct replica_set *self, const struct filter_docu
     report->state = replica_set_state(self, group);
     report->bytes = bytes;
     report->keys = self->groups[group].keys;
-    report->progress = self->nshards > 0 ? (double)self->built_shards / (double)self->nshards : 1.0;
+    show_progress(self, &self->groups[group], report);
     if (sample_lines > 0 && replica_set_ready(self)) {
         double keys;
 

@@ -1,8 +1,8 @@
 /* replica.h - what a node holds of one filter: the arrays of its shards, and their state.
  *
  * A replica set is built from a document in slices: shard by shard the array is allocated and
- * faulted in, so that no request ever waits for the kernel's zeroing. Until all arrays stand
- * every slot group is BUILDING.
+ * faulted in, so that no request ever waits for the kernel's zeroing; then it is filled from the
+ * log. Until the arrays cover the whole log every slot group is BUILDING.
  *
  * Shape:   shards[] has one pointer a shard, NULL for those not hosted here.
  * Errors:  STATUS_NO_SPACE when the node's limit does not suffice; STATUS_NOMEM.
@@ -24,6 +24,9 @@ struct replica_group {
     uint32_t nshards;       /* of the group */
     uint64_t keys;          /* adds accepted that were new here */
     uint64_t keys_capacity; /* no more new keys than this */
+    uint64_t complete;      /* JOINING: everything that a SYNC under this epoch asks for is in the
+                               log, durably, and in the arrays; 0: of none */
+    double copied;          /* JOINING: how much of it is here, 0 to 1 */
 };
 
 struct replica_set {
@@ -37,6 +40,8 @@ struct replica_set {
     uint32_t ngroups;
     uint32_t built_shards; /* shards below this one are ready */
     uint64_t built_bytes;  /* of the shard being built */
+    bool loaded;           /* the arrays cover the whole log */
+    double loaded_part;    /* how much of it they cover, 0 to 1 */
 };
 
 /* Nothing hosted here gives *out = NULL and STATUS_OK. `room_bytes`: what the limit leaves. */
@@ -45,11 +50,27 @@ MUST_USE enum status replica_set_create(const struct filter_document *document, 
                                         struct replica_set **out);
 void replica_set_destroy(struct replica_set **set);
 
+/* Which groups are FULL may change with the document, or the node's incarnation. False: other
+ * groups are hosted here now, and the set must be built anew. */
+MUST_USE bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
+                                 uint32_t node, uint64_t incarnation);
+
+/* Are they all of shards of that group? A wrong fingerprint would touch an array that is not
+ * here. */
+bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,
+                         uint32_t group, const uint64_t *fingerprints, size_t count);
+
+/* Set the bits of fingerprints that the log holds; those of groups not hosted here are left out.
+ * Not bound by the capacity: what was accepted stays. */
+void replica_set_fill(struct replica_set *self, const struct filter_document *document,
+                      const uint64_t *fingerprints, size_t count);
+
 /* Build at most `slice_bytes` more; true while more is left. STATUS_NOMEM shows as no progress
  * and is tried again. */
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes);
 
-bool replica_set_ready(const struct replica_set *self);
+bool replica_set_built(const struct replica_set *self); /* the arrays stand */
+bool replica_set_ready(const struct replica_set *self); /* and cover the log */
 
 /* State of a slot group; `self` may be NULL: not hosted. */
 enum replica_state replica_set_state(const struct replica_set *self, uint32_t group);

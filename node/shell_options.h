@@ -11,6 +11,7 @@
 struct node_settings {
     struct daemon_settings daemon; /* first: lib/runtime reads it */
     struct node_config config;     /* endpoint: "" until the server socket is bound */
+    char data_dir[DAEMON_PATH_BYTES];
 };
 
 const struct option_table *node_option_table(void);

@@ -48,7 +48,8 @@ struct storage_config {
     uint64_t cluster;     /* tag of the cluster key */
     uint64_t kernel_boot; /* which boot of the kernel this is */
     uint64_t segment_bytes;
-    uint64_t retain_bytes; /* of merged segments kept for peers that catch up */
+    uint64_t retain_bytes;  /* of merged segments kept for peers that catch up */
+    uint64_t reserve_bytes; /* of the disk that background work leaves free */
 
     void *context;
     /* Recovery, in order: each document, fence and cursor found (the newest of each last), then
@@ -58,7 +59,8 @@ struct storage_config {
     void (*recovered)(void *context, uint64_t now_us, enum status status, enum amnesia amnesia,
                       const struct record_identity *last);
     void (*checkpoint)(void *context); /* append documents, fences, cursors: see log_writer.h */
-    void (*moved)(void *context, uint64_t now_us); /* written or synced has risen */
+    bool (*wanted)(void *context, uint64_t filter_id); /* false: durably dropped for good */
+    void (*moved)(void *context, uint64_t now_us);     /* written or synced has risen */
     void (*failed)(void *context, enum status status, const char *what);
 };
 
@@ -76,6 +78,9 @@ MUST_USE enum status storage_identify(struct storage *self, const struct record_
 /* STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was appended. */
 MUST_USE enum status storage_add(struct storage *self, const struct record_batch *batch,
                                  uint64_t *end);
+
+/* Would a batch of that many fingerprints be accepted now? Same statuses. */
+MUST_USE enum status storage_room(const struct storage *self, size_t count);
 MUST_USE enum status storage_put_document(struct storage *self, struct span document,
                                           uint64_t *end);
 MUST_USE enum status storage_put_fence(struct storage *self, const struct record_fence *fence,
@@ -92,8 +97,8 @@ uint64_t storage_end(const struct storage *self);
 uint64_t storage_written(const struct storage *self);
 uint64_t storage_synced(const struct storage *self);
 
-/* Background work when nothing else is to do; true: more is left. Call from the actor's work(). */
-bool storage_work(struct storage *self, uint64_t now_us);
+/* See to it that background work is under way if there is any. Call from the actor's work(). */
+void storage_work(struct storage *self, uint64_t now_us);
 
 /* In order: write and sync the rest and a RECORD_CLEAN. The lanes are stopped. */
 MUST_USE enum status storage_finish(struct storage *self);
@@ -128,13 +133,12 @@ struct storage_read {
 };
 
 /* Begin; done() comes later, always, unless storage is destroyed first. */
+/* STATUS_STALE (log: `from` is not kept any more), STATUS_OVERLOADED, STATUS_NOMEM: done() never
+ * comes. */
 MUST_USE enum status storage_read(struct storage *self, struct storage_read *read);
 
 /* Every filter that some run or kept batch belongs to is known; may the filter have any data? */
 bool storage_has(const struct storage *self, uint64_t filter_id);
-
-/* Forget a filter's runs, once a durable tombstone of it is below the log's synced end. */
-void storage_forget(struct storage *self, uint64_t filter_id);
 
 struct storage_usage {
     uint64_t log_bytes;

@@ -50,6 +50,8 @@ static const struct {
     BODY(INFO_REPLY, info_reply, info_reply),
     BODY(STATS_REQUEST, stats_request, stats_request),
     BODY(STATS_REPLY, stats_reply, stats_reply),
+    BODY(PULL_REQUEST, pull_request, pull_request),
+    BODY(PULL_REPLY, pull_reply, pull_reply),
     BODY(ERROR, error_reply, error),
 };
 #undef BODY

@@ -7,6 +7,7 @@
  *   router ------ node_request / node_reply, documents, info_request ------------> node
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
  *   coordinator - fence_request / fence_reply -----------------------------------> node
+ *   node -------- pull_request / pull_reply ---------------------------------------> node
  *   client ------ admin_request / admin_reply -----------------------------------> coordinator
  *   anyone ------ stats_request / stats_reply, error (a refusal) ----------------> anyone
  *
@@ -35,6 +36,7 @@
 #include "base/status.h"
 #include "cluster/change.h"
 #include "cluster/document.h"
+#include "cluster/pull_message.h"
 #include "cluster/seal.h"
 
 enum {
@@ -369,6 +371,8 @@ enum frame_kind {
     FRAME_INFO_REPLY,
     FRAME_STATS_REQUEST, /* has no body */
     FRAME_STATS_REPLY,
+    FRAME_PULL_REQUEST, /* see cluster/pull_message.h */
+    FRAME_PULL_REPLY,
     FRAME_ERROR,
 };
 
@@ -392,6 +396,8 @@ struct frame {
         struct info_request info_request;
         struct info_reply info_reply;
         struct stats_reply stats_reply;
+        struct pull_request pull_request;
+        struct pull_reply pull_reply;
         struct error_reply error;
     } body;
 };

@@ -33,6 +33,8 @@ codec_put_fn codec_put_info_request;
 codec_put_fn codec_put_info_reply;
 codec_put_fn codec_put_stats_request;
 codec_put_fn codec_put_stats_reply;
+codec_put_fn codec_put_pull_request;
+codec_put_fn codec_put_pull_reply;
 codec_put_fn codec_put_error;
 
 codec_get_fn codec_get_client_reply;
@@ -50,6 +52,8 @@ codec_get_fn codec_get_info_request;
 codec_get_fn codec_get_info_reply;
 codec_get_fn codec_get_stats_request;
 codec_get_fn codec_get_stats_reply;
+codec_get_fn codec_get_pull_request;
+codec_get_fn codec_get_pull_reply;
 codec_get_fn codec_get_error;
 
 codec_read_fn codec_read_client_request;

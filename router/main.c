@@ -18,9 +18,10 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
     return STATUS_OK;
 }
 
-static void stop(void)
+static enum status stop(void)
 {
     router_destroy(&router);
+    return STATUS_OK;
 }
 
 int main(int argc, char **argv)

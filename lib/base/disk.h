@@ -9,11 +9,11 @@
  *     old or the new name may be found
  *   - nothing else changes what was synced
  *
- * Names:   [a-z0-9.-]{1,63}, no folders.
+ * Names:   [a-z0-9.-]{1,63}, no folders; not ".", ".." nor "lock".
  * Units:   bytes.
  * Errors:  STATUS_IO (a write or sync that failed leaves the file in an unknown state: whoever
  *          needs it durable must not go on), STATUS_NO_SPACE, STATUS_NOT_FOUND, STATUS_EXISTS,
- *          STATUS_NOMEM; STATUS_MALFORMED: a read beyond the end.
+ *          STATUS_NOMEM; STATUS_MALFORMED: a read beyond the end; STATUS_INVALID: not a name.
  * Threads: any; one file by one thread at a time.
  */
 #ifndef ORBLOOM_BASE_DISK_H

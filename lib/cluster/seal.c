@@ -92,6 +92,16 @@ void seal_mac(const struct cluster_key *key, enum seal_domain domain, struct spa
     sodium_memzero(&state, sizeof state);
 }
 
+uint64_t cluster_key_tag(const struct cluster_key *key)
+{
+    uint8_t mac[SEAL_MAC_BYTES];
+    uint64_t tag;
+
+    seal_mac(key, SEAL_FOLDER, span_text("folder"), mac);
+    memcpy(&tag, mac, sizeof tag);
+    return tag;
+}
+
 enum status seal_mac_verify(const struct cluster_key *key, enum seal_domain domain,
                             struct span content, struct span mac)
 {

@@ -27,7 +27,12 @@ struct cluster_key {
     uint8_t seal[SEAL_KEY_BYTES];
 };
 
-enum seal_domain { SEAL_FILTER_DOCUMENT = 1, SEAL_NODE_LIST = 2, SEAL_REGISTRATION = 3 };
+enum seal_domain {
+    SEAL_FILTER_DOCUMENT = 1,
+    SEAL_NODE_LIST = 2,
+    SEAL_REGISTRATION = 3,
+    SEAL_FOLDER = 4
+};
 
 /* Derive the subkeys from the 32 bytes of the key file. */
 void cluster_key_derive(const uint8_t master[SEAL_KEY_BYTES], struct cluster_key *key);
@@ -43,6 +48,9 @@ void seal_mac(const struct cluster_key *key, enum seal_domain domain, struct spa
 
 MUST_USE enum status seal_mac_verify(const struct cluster_key *key, enum seal_domain domain,
                                      struct span content, struct span mac);
+
+/* Tells clusters apart, in the files of a data folder; says nothing about the key. */
+uint64_t cluster_key_tag(const struct cluster_key *key);
 
 /* Encrypt a filter's hash secret for its way from the store to routers. */
 void seal_secret(const struct cluster_key *key, uint64_t filter_id,

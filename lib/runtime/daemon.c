@@ -25,7 +25,10 @@ static int serve(const struct daemon *self, struct hub *hub)
     hub_attach(hub, &actor);
     process_announce(hub_endpoint(hub));
     hub_run(hub);
-    self->stop();
+    hub_stop_lanes(hub);
+    if (self->stop() != STATUS_OK) {
+        return PROCESS_EXIT_FAILURE;
+    }
     log_line(LOG_INFO, "stopped");
     return PROCESS_EXIT_OK;
 }

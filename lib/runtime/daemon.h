@@ -1,7 +1,8 @@
 /* daemon.h - the life of a server program: options, key, socket, actor, "ready", signals, end.
  *
  *   options_load -> finish -> (--check-config ends here) -> cluster key -> server socket
- *        -> start -> "ready ENDPOINT" on stdout -> until SIGTERM or SIGINT -> stop
+ *        -> start -> "ready ENDPOINT" on stdout -> until SIGTERM, SIGINT or the actor has failed
+ *        -> lanes stopped -> stop
  *
  * Shape:   a program's settings begin with a struct daemon_settings.
  * Errors:  whatever fails is logged or printed where it is known; the exit code tells
@@ -38,7 +39,9 @@ struct daemon {
 
     /* Make the actor; the server socket listens already. On error say why and keep nothing. */
     enum status (*start)(void *settings, struct hub *hub, struct actor *actor);
-    void (*stop)(void);
+
+    /* No job runs any more. Not OK, after saying why: the program has failed. */
+    enum status (*stop)(void);
 };
 
 /* The whole of main(). */

@@ -134,7 +134,20 @@ static bool fill(int descriptor, unsigned mode, struct span content)
     return filled;
 }
 
-enum status file_write(const char *path, unsigned mode, struct span content)
+/* A link, unlike a rename, fails where the name is taken. */
+static bool give_name(const char *temporary, const char *path, bool replace)
+{
+    if (replace) {
+        return rename(temporary, path) == 0;
+    }
+    if (link(temporary, path) != 0) {
+        return false;
+    }
+    (void)unlink(temporary);
+    return true;
+}
+
+static enum status put(const char *path, unsigned mode, struct span content, bool replace)
 {
     char temporary[PATH_MAX];
     int size = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
@@ -149,13 +162,23 @@ enum status file_write(const char *path, unsigned mode, struct span content)
     if (descriptor < 0) {
         return STATUS_IO;
     }
-    if (!fill(descriptor, mode, content) || rename(temporary, path) != 0) {
+    if (!fill(descriptor, mode, content) || !give_name(temporary, path, replace)) {
         reason = errno;
         (void)unlink(temporary);
         errno = reason;
         return STATUS_IO;
     }
     return sync_folder_of(path);
+}
+
+enum status file_write(const char *path, unsigned mode, struct span content)
+{
+    return put(path, mode, content, true);
+}
+
+enum status file_make(const char *path, unsigned mode, struct span content)
+{
+    return put(path, mode, content, false);
 }
 
 static enum status make_one_folder(const char *path)

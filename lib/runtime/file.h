@@ -15,6 +15,9 @@ MUST_USE enum status file_read(const char *path, struct buffer *out);
 /* Replace the file atomically: temporary, sync, rename, sync of the folder. */
 MUST_USE enum status file_write(const char *path, unsigned mode, struct span content);
 
+/* The same for a file that must not exist yet: STATUS_IO with EEXIST if it does. */
+MUST_USE enum status file_make(const char *path, unsigned mode, struct span content);
+
 /* mkdir -p, mode 0700. */
 MUST_USE enum status file_make_folder(const char *path);
 

@@ -52,12 +52,13 @@ static bool serve(struct hub *hub)
     do {
         now_us = hub_now_us();
         served |= drain(hub, now_us);
+        served |= hub_lanes_deliver(&hub->lanes, now_us);
         if (actor->next_us(actor->self) <= now_us) {
             actor->time(actor->self, now_us);
             served = true;
         }
         actor->turn(actor->self, now_us);
-    } while (hub->ndirty > 0 && ++rounds < HUB_TURN_ROUNDS);
+    } while ((hub->ndirty > 0 || hub_lanes_ready(&hub->lanes)) && ++rounds < HUB_TURN_ROUNDS);
     return served;
 }
 
@@ -86,7 +87,7 @@ static bool spin(struct hub *hub, uint64_t left_us)
     start_us = hub_now_us();
     do {
         (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
-        if (hub->ndirty > 0 || hub->stopping) {
+        if (hub->ndirty > 0 || hub->stopping || hub_lanes_ready(&hub->lanes)) {
             return true;
         }
         (void)sched_yield();
@@ -116,12 +117,17 @@ static void sleep_for(struct hub *hub, uint64_t limit_us)
     (void)uv_timer_stop(&hub->timer);
 }
 
+static bool ending(const struct hub *hub)
+{
+    return hub->stopping || (hub->actor.failed != NULL && hub->actor.failed(hub->actor.self));
+}
+
 void hub_run(struct hub *hub)
 {
     assert(hub->actor.self != NULL);
-    while (!hub->stopping) {
+    while (!ending(hub)) {
         (void)serve(hub);
-        sleep_for(hub, work(hub) || hub->stopping ? 0 : ACTOR_NEVER);
+        sleep_for(hub, work(hub) || ending(hub) ? 0 : ACTOR_NEVER);
     }
     hub->stopping = false;
 }
@@ -141,6 +147,11 @@ void hub_run_once(struct hub *hub, uint64_t timeout_us)
 void hub_stop(struct hub *hub)
 {
     hub->stopping = true;
+}
+
+void hub_stop_lanes(struct hub *hub)
+{
+    hub_lanes_stop(&hub->lanes);
 }
 
 void hub_attach(struct hub *hub, const struct actor *actor)
@@ -249,10 +260,25 @@ static bool has_descriptors(void)
     return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= HUB_LEAST_FILES;
 }
 
+/* It only ends the sleep, as the timer does: serve() looks itself. */
+static void on_finished(uv_async_t *finished)
+{
+    (void)finished;
+}
+
+/* On a lane's thread. */
+static void wake(void *context)
+{
+    struct hub *hub = context;
+
+    (void)uv_async_send(&hub->finished);
+}
+
 static bool open_loop(struct hub *hub)
 {
     hub->loop_ready = uv_loop_init(&hub->loop) == 0;
-    return hub->loop_ready && uv_timer_init(&hub->loop, &hub->timer) == 0;
+    return hub->loop_ready && uv_timer_init(&hub->loop, &hub->timer) == 0 &&
+           uv_async_init(&hub->loop, &hub->finished, on_finished) == 0;
 }
 
 enum status hub_create(const struct hub_options *options, struct hub **out)
@@ -267,6 +293,7 @@ enum status hub_create(const struct hub_options *options, struct hub **out)
     TAILQ_INIT(&self->dirty);
     self->max_frame_bytes = options->max_frame_bytes;
     hub_effects_init(self);
+    hub_lanes_init(&self->lanes, wake, self);
     status = STATUS_IO;
     if (!has_descriptors()) {
         log_line(LOG_ERROR, "fewer than %d files may be open; raise the limit (ulimit -n)",
@@ -325,6 +352,7 @@ void hub_destroy(struct hub **hub)
     if (self == NULL) {
         return;
     }
+    hub_lanes_stop(&self->lanes);
     if (self->server != NULL) {
         (void)zmq_socket_monitor(self->server->zmq, NULL, 0);
     }

@@ -5,8 +5,8 @@
  * called once: so what is ready together leaves together.
  *
  *   wake -> requests into an inbox -> give the actor what has arrived (HUB_DRAIN_FRAMES a
- *        socket) -> time() if due -> turn() -> again while anything arrived
- *        -> a slice of work() -> sleep until the next event
+ *        socket) -> done() of jobs that have run -> time() if due -> turn()
+ *        -> again while anything arrived -> a slice of work() -> sleep until the next event
  *
  * Waking a sleeping thread takes longer than most of what it is woken for. Where a hub may spin,
  * it looks for events for so long before it sleeps, while its actor awaits an answer; between
@@ -18,7 +18,8 @@
  * Errors:  hub_create: STATUS_IO (address in use, not permitted, malformed: logged with the
  *          remedy), STATUS_NOMEM.
  * Owner:   hub_create()'s caller calls hub_destroy(); the actor is borrowed.
- * Threads: the loop's thread; libzmq has one I/O thread of its own.
+ * Threads: the loop's thread; libzmq has one I/O thread of its own, and each lane of jobs one from
+ *          its first job on.
  */
 #ifndef ORBLOOM_RUNTIME_HUB_H
 #define ORBLOOM_RUNTIME_HUB_H
@@ -62,7 +63,7 @@ void hub_set_spin(struct hub *hub, uint64_t spin_us);
 /* What happened so far; HUB_COUNTER_... */
 uint64_t hub_counter(const struct hub *hub, unsigned counter);
 
-/* Run until hub_stop() or a signal. */
+/* Run until hub_stop(), a signal, or the actor says that it has failed. */
 void hub_run(struct hub *hub);
 
 /* Run one turn; wait at most `timeout_us` for something to happen. For callers with a loop of
@@ -70,6 +71,10 @@ void hub_run(struct hub *hub);
 void hub_run_once(struct hub *hub, uint64_t timeout_us);
 
 void hub_stop(struct hub *hub);
+
+/* No job runs or is done any more once this returns: one under way is waited for, the others are
+ * forgotten. For the end; hub_destroy() does it too. */
+void hub_stop_lanes(struct hub *hub);
 
 /* Monotonic microseconds. */
 uint64_t hub_now_us(void);

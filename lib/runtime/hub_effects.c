@@ -191,6 +191,13 @@ static uint64_t draw_random(void *context)
     return value;
 }
 
+static void submit(void *context, enum job_lane lane, struct job *job)
+{
+    struct hub *hub = context;
+
+    hub_lanes_submit(&hub->lanes, lane, job);
+}
+
 void hub_effects_fini(struct hub *hub)
 {
     drop_draft(hub);
@@ -206,5 +213,6 @@ void hub_effects_init(struct hub *hub)
         .send = send_on_link,
         .random = draw_random,
         .room = make_room,
+        .submit = submit,
     };
 }

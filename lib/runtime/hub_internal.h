@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "runtime/hub.h"
 #include "runtime/hub_inbox.h"
+#include "runtime/hub_lanes.h"
 
 #include <sys/queue.h>
 #include <uv.h>
@@ -35,6 +36,8 @@ struct hub {
     bool loop_ready;
     bool stopping;
     uv_timer_t timer;
+    uv_async_t finished; /* jobs have run: ends the sleep */
+    struct hub_lanes lanes;
     uv_signal_t signals[HUB_NSIGNALS];
     void *zmq_context;
     uint64_t max_frame_bytes;

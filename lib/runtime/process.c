@@ -33,12 +33,44 @@ void process_prepare(void)
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
 }
 
 void process_announce(const char *endpoint)
 {
     (void)printf("ready %s\n", endpoint);
     (void)fflush(stdout);
+}
+
+/* 32 hexadecimal digits with dashes, all but six bits of them random. */
+static uint64_t fold(const char *id)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t folded = 0;
+
+    for (; *id != '\0'; id++) {
+        const char *digit = strchr(digits, *id);
+
+        if (digit != NULL) {
+            folded = (folded << 4 | folded >> 60) ^ (uint64_t)(digit - digits);
+        }
+    }
+    return folded;
+}
+
+uint64_t process_kernel_boot(void)
+{
+    char id[64] = "";
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file == NULL) {
+        return 0;
+    }
+    if (fgets(id, sizeof id, file) == NULL) {
+        id[0] = '\0';
+    }
+    (void)fclose(file);
+    return fold(id);
 }
 
 void process_host(char *name, size_t size)

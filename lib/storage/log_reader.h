@@ -1,18 +1,27 @@
 /* log_reader.h - reading a log back: recovery, merging, catching up.
  *
- * log_survey() looks at all segments of a folder and judges them; a log_reader then goes
- * through records in order. Both read in slices, so that a job can do a little at a time.
+ * log_survey_make() looks at all segments of a folder and judges them; a log_reader then goes
+ * through records in order, as far as its caller likes.
  *
  * The judgement (enum log_state) follows from `durable` in the records (record.h) and `first` in
  * the segments (segment.h):
  *
- *   LOG_EMPTY      no segment
+ *   LOG_EMPTY      no segment, or only ones that were never used
  *   LOG_OK         all records are readable up to an end; what follows may be torn: never
  *                  acknowledged, `torn_bytes` of it look written
  *   LOG_CORRUPT    something below a durable record, or a whole segment in the middle, can't be
- *                  read; `bad_name` and `bad_at` say where
+ *                  read; `bad_name` and `bad_at` say where. The extents are of what is readable
+ *                  before that place, and may be empty
  *   LOG_FOREIGN    a folder of another cluster
  *   LOG_VERSION    a format that is not served
+ *
+ * A new boot's `first` is the last extent's end (0 without one), also after LOG_CORRUPT: whatever
+ * lies above it in older segments is no part of the log from then on. Segments that are in no
+ * extent may be removed or stay.
+ *
+ * What only the owner of the log can tell: that older segments than those found should be there,
+ * or younger ones. The first extent must begin at or below where batches are merged into runs; the
+ * last boot found must be the last that others know of.
  *
  * Errors:  STATUS_IO, STATUS_NOMEM.
  * Threads: none; one at a time.
@@ -46,8 +55,10 @@ struct log_survey {
     const char *reason; /* a constant text; "" when OK */
 };
 
-/* Reads everything once. `visit` (may be NULL) sees every record of a LOG_OK log in order, and
- * those before the bad place of a corrupt one; a status other than OK ends the survey with it. */
+/* Reads everything once, and syncs the last segment first: what a killed process wrote without
+ * syncing is relied upon from now on. `visit` (may be NULL) sees every record of a LOG_OK log in
+ * order, and those before the bad place of a corrupt one; a status other than OK ends the survey
+ * with it. *out is written without being looked at, and only on OK. */
 MUST_USE enum status log_survey_make(struct disk *disk, uint64_t cluster,
                                      enum status (*visit)(void *context,
                                                           const struct record_header *header,
@@ -57,8 +68,8 @@ void log_survey_fini(struct log_survey *self);
 
 struct log_reader;
 
-/* Records from log offset `from` up to `to`; both are ends of records, or the extents' bounds.
- * The extents are copied. */
+/* Records from log offset `from` up to `to`; both are ends of records, or the extents' bounds. `to`
+ * must have been written. The extents are copied. */
 MUST_USE enum status log_reader_create(struct disk *disk, const struct log_extent *extents,
                                        size_t count, uint64_t from, uint64_t to,
                                        struct log_reader **out);

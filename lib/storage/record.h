@@ -20,6 +20,21 @@
  *   u16 number of targets, u32 count, u32 flags (RECORD_BATCH_REPAIRED: not by a router),
  *   targets of 16 bytes (u64 slice, u32 lineage, u32 0), count fingerprints of u64
  *
+ * The others, at 40, in the order of the fields of their structs; numbers that would not be
+ * aligned to their size are preceded by zeros:
+ *   RECORD_IDENTITY   u64 incarnation, u64 boot, u64 kernel boot, u32 node, u32 flags (1: unsynced,
+ *                     2: confirmed), u32 boots before, u32 0, RECORD_MAX_BOOTS of u64
+ *   RECORD_FENCE      u64 filter id, u64 epoch, u64 hash of the epoch
+ *   RECORD_DOCUMENT   u32 size, that many bytes
+ *   RECORD_MANIFEST   u64 merged, u32 number removed, u32 number added, removed of u64,
+ *                     added of 40 bytes: u64 number, u64 filter id, u64 slice, u32 lineage, u32 0,
+ *                     u64 count
+ *   RECORD_CURSOR     u64 filter id, u32 slot group, u32 lineage, u64 slice, u32 source, u32 0,
+ *                     u64 source incarnation, u64 offset, u64 epoch
+ *   RECORD_CLEAN      nothing
+ *
+ * Which types there are is part of the segments' version: another type means a newer orbloom.
+ *
  * Errors:  decoding: STATUS_MALFORMED. Nothing here trusts a length.
  * Owner:   views borrow the bytes.
  * Threads: none; pure.
@@ -38,6 +53,7 @@ enum {
     RECORD_HEADER_BYTES = 40,
     RECORD_MAX_BYTES = 4 << 20,
     RECORD_MAX_TARGETS = 8,
+    RECORD_MAX_BOOTS = 8,
 };
 
 enum record_type {
@@ -69,6 +85,9 @@ struct record_identity {
     uint64_t kernel_boot; /* XXH3-64 of the kernel's boot id */
     uint32_t node;        /* 0: not registered yet */
     bool unsynced;        /* acknowledges without sync: only this kernel remembers it all */
+    bool confirmed;       /* the store names this boot */
+    uint32_t nbefore;     /* else it names one of these */
+    uint64_t before[RECORD_MAX_BOOTS];
 };
 
 struct record_target {
@@ -125,14 +144,19 @@ struct record_manifest {
     struct span body; /* to be read by record_manifest_removed/_added */
 };
 
-/* Bytes of a record with such a body, a multiple of 8. */
+/* Bytes of a record with such a body, a multiple of 8; more than RECORD_MAX_BYTES: can't be. */
 size_t record_size(size_t body_size);
 
-/* Write a header into `at`; boot, durable and checksum are left for record_seal(). */
+/* Write a header into `at`; boot, durable and checksum are left for record_seal(). The padding
+ * after the body must be zero. */
 void record_begin(uint8_t *at, const struct record_header *header);
 
 /* Stamp boot and durable and make the checksum. `at` holds a whole record. */
 void record_seal(uint8_t *at, uint64_t boot, uint64_t durable);
+
+/* What the header at the beginning of `bytes` says, unchecked but for a size that may be.
+ * STATUS_MALFORMED: none; STATUS_TOO_LARGE: fewer than 40 bytes. */
+MUST_USE enum status record_peek(struct span bytes, struct record_header *header);
 
 /* Header and checksum of the record at the beginning of `bytes`, which may be longer.
  * STATUS_MALFORMED: no readable record; STATUS_TOO_LARGE: its size, if it is one, is beyond
@@ -140,12 +164,13 @@ void record_seal(uint8_t *at, uint64_t boot, uint64_t durable);
 MUST_USE enum status record_open(struct span bytes, struct record_header *header);
 
 /* Bodies: `record` is a whole record as record_open() accepted it, or what is to be filled. The
- * _size functions say how long a body is, _put writes it at record + RECORD_HEADER_BYTES. */
+ * _size functions say how long a body is, _put writes it at record + RECORD_HEADER_BYTES (and not
+ * the padding), _get gives STATUS_MALFORMED for a record of another type too. */
 size_t record_batch_size(const struct record_batch *batch);
 void record_batch_put(uint8_t *record, const struct record_batch *batch);
 MUST_USE enum status record_batch_get(struct span record, struct record_batch *batch);
 
-enum { RECORD_IDENTITY_BYTES = 32, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
+enum { RECORD_IDENTITY_BYTES = 104, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
 
 void record_identity_put(uint8_t *record, const struct record_identity *identity);
 MUST_USE enum status record_identity_get(struct span record, struct record_identity *identity);

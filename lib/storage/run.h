@@ -11,10 +11,13 @@
  *       index: for each block u64 first fingerprint, u64 XXH3-64 of the block's bytes
  *       u64 XXH3-64 of the index's bytes
  *
- * A run is written once, synced, and only then named by a manifest record of the log.
+ * What follows in the file is room that was not needed. A run is written once, synced, and only
+ * then named by a manifest record of the log; a file that none names is a leftover, to be removed
+ * before its number is used.
  *
- * Errors:  STATUS_IO, STATUS_NOMEM, STATUS_NO_SPACE, STATUS_VERSION; STATUS_MALFORMED: a file
- *          that was cut or changed, or another run than expected.
+ * Errors:  STATUS_IO, STATUS_NOMEM, STATUS_NO_SPACE, STATUS_EXISTS, STATUS_NOT_FOUND,
+ *          STATUS_VERSION; STATUS_MALFORMED: a file that was cut or changed, or another run
+ *          than expected.
  * Threads: none; one at a time.
  */
 #ifndef ORBLOOM_STORAGE_RUN_H
@@ -34,12 +37,14 @@ bool run_name_parse(const char *name, uint64_t *number);
 
 struct run_writer;
 
-/* `run` without its count; `expected` fingerprints at most (for the file's room). */
+/* `run` without its count. Room for `expected` fingerprints is reserved; more may come, and need
+ * room then. Best is the least that it will be: a file never gets shorter. */
 MUST_USE enum status run_writer_create(struct disk *disk, uint64_t cluster,
                                        const struct record_run *run, uint64_t expected,
                                        struct run_writer **out);
 
-/* More fingerprints, ascending; equal ones are written once. */
+/* More fingerprints, ascending; equal ones are written once. After an error every call repeats
+ * it. */
 MUST_USE enum status run_writer_add(struct run_writer *self, const uint64_t *fingerprints,
                                     size_t count);
 
@@ -53,7 +58,7 @@ void run_writer_destroy(struct run_writer **writer);
 
 struct run_reader;
 
-/* Opens it and checks header and index. */
+/* Opens it and checks header and index. Takes a block's memory and 16 bytes for each block. */
 MUST_USE enum status run_reader_create(struct disk *disk, uint64_t cluster,
                                        const struct record_run *run, struct run_reader **out);
 void run_reader_destroy(struct run_reader **reader);
@@ -61,8 +66,8 @@ void run_reader_destroy(struct run_reader **reader);
 /* Go to the first fingerprint that is not below `from`. */
 void run_reader_seek(struct run_reader *self, uint64_t from);
 
-/* The next stretch, checked, borrowed until the next call, at most a block; *count 0 at the
- * end. */
+/* The next stretch, at most a block, borrowed until the next call; *count 0 at the end. Its
+ * checksum matches and it ascends. */
 MUST_USE enum status run_reader_next(struct run_reader *self, const uint64_t **fingerprints,
                                      size_t *count);
 

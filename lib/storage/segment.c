@@ -50,15 +50,13 @@ enum status segment_header_get(const uint8_t bytes[SEGMENT_HEADER_BYTES],
     uint64_t fields[6];
     uint64_t checksum;
 
-    if (memcmp(bytes, magic, sizeof magic - 1) != 0) {
+    memcpy(&checksum, bytes + CHECKED_BYTES, sizeof checksum);
+    if (memcmp(bytes, magic, sizeof magic - 1) != 0 ||
+        checksum != XXH3_64bits(bytes, CHECKED_BYTES)) {
         return STATUS_MALFORMED;
     }
     if (bytes[sizeof magic - 1] != SEGMENT_VERSION) {
         return STATUS_VERSION;
-    }
-    memcpy(&checksum, bytes + CHECKED_BYTES, sizeof checksum);
-    if (checksum != XXH3_64bits(bytes, CHECKED_BYTES)) {
-        return STATUS_MALFORMED;
     }
     memcpy(fields, bytes + sizeof magic, sizeof fields);
     *header = (struct segment_header){.cluster = fields[0],

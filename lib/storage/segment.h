@@ -1,9 +1,13 @@
 /* segment.h - the files that a log is written to.
  *
  * A segment is a preallocated file "log-<16 hex digits of its number>": a header of 64 bytes, then
- * records without gaps (see record.h), then zeros or, after a crash, anything. Numbers rise
- * by one; every boot and every full segment begins a new one. A segment ends where the next one's
- * `first` says; the last one ends at the last readable record.
+ * records without gaps (see record.h), then zeros or, after a crash, anything. Every boot and
+ * every full segment begins a new one, of a higher number; numbers may be left out. A segment ends
+ * where the next one's `first` says; the last one ends at the last readable record.
+ *
+ * Whoever writes a header has synced everything below its `first`, so that what can't be read there
+ * is lost. Whoever removes segments begins with the oldest and syncs the folder after each: a
+ * hole in the middle is a loss as well.
  *
  *    0  8    "ORBLOG\0" and the format's version, 1
  *    8  u64  cluster     a tag of the cluster key: a folder of another cluster is refused by it
@@ -13,6 +17,9 @@
  *   40  u64  incarnation
  *   48  u64  0
  *   56  u64  checksum    XXH3-64, seed 0, of bytes 0 to 56
+ *
+ * Magic and checksum stay as they are in every version of the format, so that a changed bit is not
+ * taken for another version.
  *
  * Errors:  STATUS_VERSION: another version of the format; STATUS_MALFORMED: not a segment.
  * Threads: none; pure.

@@ -54,6 +54,7 @@ void node_stage_register(struct node_stage *self)
 {
     struct frame frame = {
         .kind = FRAME_SYNC_REPLY,
+        .correlation = self->incarnation,
         .body.sync_reply = {.status = STATUS_OK, .message = "", .change = 1, .node_id = 1},
     };
 

@@ -78,38 +78,55 @@ static void learn_daemons(struct playground *self, uint32_t nodes, uint32_t rout
     }
 }
 
-void playground_start(struct playground *self, const struct playground_plan *plan)
+static void launch(struct playground *self)
 {
-    uint32_t nodes = plan->nodes > 0 ? plan->nodes : 3;
-    uint32_t routers = plan->routers > 0 ? plan->routers : 1;
-    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_START_MS;
-    char nodes_text[16];
-    char routers_text[16];
+    const struct playground_plan *plan = &self->plan;
+    char nodes[16];
+    char routers[16];
     const char *words[] = {"playground",
                            "--dir",
                            self->dir,
                            "--base-port",
                            "0",
                            "--nodes",
-                           nodes_text,
+                           nodes,
                            "--routers",
-                           routers_text,
+                           routers,
                            "--memory",
                            plan->memory != NULL ? plan->memory : "1GiB",
+                           plan->in_memory ? "--in-memory" : NULL,
                            NULL};
 
-    *self = (struct playground){.dir = "/tmp/orbloom-test-XXXXXX"};
-    cr_assert_not_null(mkdtemp(self->dir), "%s", strerror(errno));
-    (void)snprintf(nodes_text, sizeof nodes_text, "%u", nodes);
-    (void)snprintf(routers_text, sizeof routers_text, "%u", routers);
+    (void)snprintf(nodes, sizeof nodes, "%u", plan->nodes);
+    (void)snprintf(routers, sizeof routers, "%u", plan->routers);
     command_start(&self->process, span_of("", 0), SIGKILL, "orbloom", words);
+}
+
+void playground_start_again(struct playground *self)
+{
+    uint64_t deadline_ms = command_now_ms() + PLAYGROUND_START_MS;
+    char path[PATH_BYTES];
+
+    (void)snprintf(path, sizeof path, "%s/env", self->dir);
+    (void)remove(path); /* One that was killed has left its own. */
+    self->ndaemons = 0;
+    launch(self);
     while (!take_environment(self)) {
         if (command_ended(&self->process, POLL_MS) || command_now_ms() > deadline_ms) {
             command_finish(&self->process, 0);
             cr_assert_fail("no cluster: %s%s", self->process.output, self->process.errors);
         }
     }
-    learn_daemons(self, nodes, routers);
+    learn_daemons(self, self->plan.nodes, self->plan.routers);
+}
+
+void playground_start(struct playground *self, const struct playground_plan *plan)
+{
+    *self = (struct playground){.dir = "/tmp/orbloom-test-XXXXXX", .plan = *plan};
+    self->plan.nodes = plan->nodes > 0 ? plan->nodes : 3;
+    self->plan.routers = plan->routers > 0 ? plan->routers : 1;
+    cr_assert_not_null(mkdtemp(self->dir), "%s", strerror(errno));
+    playground_start_again(self);
 }
 
 static size_t find(const struct playground *self, const char *daemon)
@@ -211,7 +228,7 @@ static void expect_clean_log(const struct playground *self, const char *daemon)
     free(log);
 }
 
-void playground_stop(struct playground *self)
+void playground_leave(struct playground *self)
 {
     for (size_t i = 0; i < self->ndaemons; i++) {
         (void)kill(self->daemons[i].pid, SIGCONT); /* A stopped one could not stop. */
@@ -230,6 +247,24 @@ void playground_stop(struct playground *self)
                       self->daemons[i].name);
         expect_clean_log(self, self->daemons[i].name);
     }
+}
+
+void playground_kill_all(struct playground *self)
+{
+    cr_assert_eq(kill(self->process.pid, SIGKILL), 0); /* First: it would tidy up after others. */
+    for (size_t i = 0; i < self->ndaemons; i++) {
+        (void)kill(self->daemons[i].pid, SIGKILL); /* It may have died with the playground. */
+    }
+    command_finish(&self->process, PLAYGROUND_STOP_MS);
+    command_forget(&self->process);
+    for (size_t i = 0; i < self->ndaemons; i++) {
+        reap(self, i);
+    }
+}
+
+void playground_stop(struct playground *self)
+{
+    playground_leave(self);
     cr_assert_eq(nftw(self->dir, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS), 0);
 }
 

@@ -4,6 +4,8 @@
  * Once it is started ORBLOOM_ROUTER and ORBLOOM_COORDINATOR are in the environment, so that
  * commands and the C library find it.
  *
+ * One that was killed as a whole, or was left, may be started again in its folder.
+ *
  * Errors:  a failed cr_assert. All waiting has a deadline.
  * Owner:   playground_start()'s caller calls playground_stop(); a test that fails before leaves
  *          no process: the kernel kills the playground, and that its daemons.
@@ -27,10 +29,12 @@ struct playground_plan {
     uint32_t nodes;     /* 0: 3 */
     uint32_t routers;   /* 0: 1 */
     const char *memory; /* of each node; NULL: the default */
+    bool in_memory;     /* nodes write nothing to disk */
 };
 
 struct playground {
     char dir[64];
+    struct playground_plan plan;
     struct command process;
     struct {
         char name[32];
@@ -45,6 +49,15 @@ void playground_start(struct playground *self, const struct playground_plan *pla
 /* Everything stops and exits 0, nothing is left running, no log holds a sanitizer's report; the
  * folder is removed. */
 void playground_stop(struct playground *self);
+
+/* The same, but the folder is kept. */
+void playground_leave(struct playground *self);
+
+/* SIGKILL to all at once, as a power loss is; their ends are not waited for. */
+void playground_kill_all(struct playground *self);
+
+/* With the same plan in the same folder. */
+void playground_start_again(struct playground *self);
 
 void playground_signal(struct playground *self, const char *daemon, int signal);
 

@@ -165,6 +165,7 @@ Test(node_documents, a_forged_document_changes_nothing)
         &stage.actor, stage.now_us, STAGE_COORDINATOR,
         &(struct frame){
             .kind = FRAME_SYNC_REPLY,
+            .correlation = stage.incarnation,
             .body.sync_reply = {
                 .message = "", .change = 2, .node_id = 1, .documents = &span, .ndocuments = 1}});
     cr_assert_eq(node_stage_counter(&stage, "documents_refused_total"), 3);

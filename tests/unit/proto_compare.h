@@ -334,6 +334,82 @@ static inline void compare_small(const struct frame *a, const struct frame *b)
     }
 }
 
+static inline void compare_scope(const struct pull_scope *a, const struct pull_scope *b)
+{
+    SAME(filter_id);
+    SAME(epoch);
+    SAME(epoch_hash);
+    SAME(slice);
+    SAME(lineage);
+    SAME(group);
+}
+
+static inline void compare_intervals(const struct pull_interval *a, const struct pull_interval *b,
+                                     size_t count)
+{
+    for (; count > 0; count--, a++, b++) {
+        SAME(boot);
+        SAME(epoch);
+        SAME(first);
+        SAME(count);
+        SAME(offset);
+    }
+}
+
+static inline void compare_pull_request(const struct pull_request *a, const struct pull_request *b)
+{
+    SAME(kind);
+    compare_scope(&a->scope, &b->scope);
+    SAME(source.node);
+    SAME(source.incarnation);
+    SAME(sync);
+    SAME(from);
+    SAME(to);
+    SAME(max_bytes);
+    SAME(nwanted);
+    compare_intervals(a->wanted, b->wanted, a->nwanted);
+}
+
+static inline void compare_batches(const struct pull_batch *a, const struct pull_batch *b,
+                                   size_t count)
+{
+    for (; count > 0; count--, a++, b++) {
+        SAME(boot);
+        SAME(number);
+        SAME(epoch);
+        SAME(offset);
+        SAME(origin_zone);
+        SAME(count);
+    }
+}
+
+static inline void compare_pull_reply(const struct pull_reply *a, const struct pull_reply *b)
+{
+    SAME(status);
+    SAME(kind);
+    compare_scope(&a->scope, &b->scope);
+    SAME(source.node);
+    SAME(source.incarnation);
+    SAME(boot);
+    SAME(state);
+    SAME(fence_epoch);
+    SAME(fence_position);
+    SAME(from);
+    SAME(next);
+    SAME(end);
+    SAME(merged);
+    SAME(durable);
+    SAME(nbatches);
+    compare_batches(a->batches, b->batches, a->nbatches);
+    SAME(nintervals);
+    compare_intervals(a->intervals, b->intervals, a->nintervals);
+    SAME(count);
+    for (size_t i = 0; i < a->count; i++) {
+        SAME(fingerprints[i]);
+    }
+    SAME_SPAN(document);
+}
+
 static inline void compare_frames(const struct frame *a, const struct frame *b)
 {
     SAME(version);
@@ -369,6 +445,12 @@ static inline void compare_frames(const struct frame *a, const struct frame *b)
         break;
     case FRAME_INFO_REPLY:
         compare_info_reply(&a->body.info_reply, &b->body.info_reply);
+        break;
+    case FRAME_PULL_REQUEST:
+        compare_pull_request(&a->body.pull_request, &b->body.pull_request);
+        break;
+    case FRAME_PULL_REPLY:
+        compare_pull_reply(&a->body.pull_reply, &b->body.pull_reply);
         break;
     case FRAME_STATS_REPLY:
         compare_stats_reply(&a->body.stats_reply, &b->body.stats_reply);

@@ -186,6 +186,52 @@ static void assert_node_list(bool disks, const char *expected)
     node_list_fini(&back);
 }
 
+Test(golden, pull_request)
+{
+    static const struct pull_interval wanted[] = {{21, 22, 23, 24, 25}};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REQUEST};
+
+    frame.body.pull_request = (struct pull_request){
+        PULL_BODIES, {1, 2, 3, 4, 5, 6}, {7, 8}, true, 9, 10, 11, wanted, 1};
+    assert_golden(&frame, "0801110100000000000000e2035008041101000000000000001802210300"
+                          "000000000000280630053804400749080000000000000050015909000000"
+                          "00000000610a00000000000000680b721109150000000000000010161817"
+                          "20182819");
+}
+
+Test(golden, pull_reply)
+{
+    static const struct pull_batch batches[] = {{21, 23, 22, 24, 0, 1}, {21, 22, 22, 25, 0, 1}};
+    static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REPLY};
+
+    frame.body.pull_reply = (struct pull_reply){
+        .kind = PULL_LOG,
+        .scope = {1, 2, 3, 4, 5, 6},
+        .source = {7, 8},
+        .boot = 9,
+        .state = REPLICA_FULL,
+        .fence_epoch = 10,
+        .fence_position = 11,
+        .from = 12,
+        .next = 13,
+        .end = true,
+        .merged = 14,
+        .durable = 15,
+        .batches = batches,
+        .nbatches = 2,
+        .fingerprints = fingerprints,
+        .count = 2,
+        .document = span_of("doc", 3),
+    };
+    assert_golden(&frame, "0801110100000000000000ea038f01100219010000000000000020022903"
+                          "00000000000000300638054004490c000000000000005007590800000000"
+                          "0000006109000000000000006803700a780b81010d000000000000008801"
+                          "0190010e98010fa20117091500000000000000101622022e012a02180132"
+                          "020101b201100807060504030201ffffffffffffffffb90148fc1d1c9293"
+                          "4215c20103646f63");
+}
+
 Test(golden, node_list)
 {
     assert_node_list(false, "0802127a08051236080112066e6f64652d311a06686f73742d302a137463703a"

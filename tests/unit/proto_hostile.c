@@ -124,8 +124,8 @@ Test(hostile, flipped_frames_end_with_a_status)
 /* Half of it wears a right envelope, to come past the first check. */
 Test(hostile, garbage_ends_with_a_status)
 {
-    static const uint8_t numbers[] = {10, 11, 12, 13, 20, 21, 22, 23, 24,
-                                      25, 40, 41, 50, 51, 52, 53, 59};
+    static const uint8_t numbers[] = {10, 11, 12, 13, 20, 21, 22, 23, 24, 25,
+                                      40, 41, 50, 51, 52, 53, 59, 60, 61};
     uint8_t input[GARBAGE_MAX_BYTES + 16];
     uint64_t seed = 7;
 

@@ -383,6 +383,77 @@ static inline void sample_stats_reply(enum sample_size size, struct stats_reply 
     }
 }
 
+static inline void sample_scope(enum sample_size size, struct pull_scope *out)
+{
+    *out = size == SAMPLE_EMPTY ? (struct pull_scope){0}
+                                : (struct pull_scope){UINT64_MAX, 2, 0xfedcba98, 4, 5, 6};
+}
+
+static inline size_t sample_intervals(size_t count, struct pull_interval *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x = i * 100;
+
+        out[i] = (struct pull_interval){UINT64_MAX - x, x + 1, x + 2, x + 3, x + 4};
+    }
+    return count;
+}
+
+static inline void sample_pull_request(enum sample_size size, struct pull_request *out)
+{
+    static struct pull_interval wanted[PULL_MAX_WANTED];
+
+    *out = (struct pull_request){.kind = PULL_RUNS, .wanted = wanted};
+    sample_scope(size, &out->scope);
+    if (size != SAMPLE_EMPTY) {
+        out->kind = PULL_BODIES;
+        out->source = (struct member){7, UINT64_MAX};
+        out->sync = true;
+        out->from = 8;
+        out->to = UINT64_MAX;
+        out->max_bytes = UINT32_MAX;
+        out->nwanted = sample_intervals(size == SAMPLE_LARGE ? PULL_MAX_WANTED : 2, wanted);
+    }
+}
+
+/* FULL: batches that change their router and back; LARGE: headers. */
+static inline void sample_pull_reply(enum sample_size size, struct pull_reply *out)
+{
+    static const struct pull_batch batches[] = {
+        {9, 10, 11, 12, 13, 2}, {9, 9, 11, 12, 13, 0},  {9, UINT64_MAX, 11, 80, 13, 1},
+        {0, 0, 11, 100, 13, 1}, {9, 12, 14, 200, 0, 1},
+    };
+    static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0, 4, 5};
+    static struct pull_interval intervals[PULL_MAX_INTERVALS];
+
+    *out = (struct pull_reply){.kind = PULL_RUNS,
+                               .batches = batches,
+                               .fingerprints = fingerprints,
+                               .intervals = intervals};
+    sample_scope(size, &out->scope);
+    if (size == SAMPLE_EMPTY) {
+        return;
+    }
+    out->kind = size == SAMPLE_LARGE ? PULL_HEADERS : PULL_LOG;
+    out->source = (struct member){7, UINT64_MAX};
+    out->boot = 21;
+    out->state = REPLICA_FULL;
+    out->fence_epoch = 22;
+    out->fence_position = 23;
+    out->from = 24;
+    out->next = UINT64_MAX;
+    out->end = true;
+    out->merged = 25;
+    out->durable = 26;
+    out->document = span_of("doc", 3);
+    if (size == SAMPLE_LARGE) {
+        out->nintervals = sample_intervals(PULL_MAX_INTERVALS, intervals);
+    } else {
+        out->nbatches = sizeof batches / sizeof batches[0];
+        out->count = 5;
+    }
+}
+
 static inline void sample_error(enum sample_size size, struct error_reply *out)
 {
     static char longest[CODEC_MAX_TEXT_BYTES + 1];
@@ -444,6 +515,12 @@ static inline void sample_frame(enum frame_kind kind, enum sample_size size, str
         break;
     case FRAME_STATS_REPLY:
         sample_stats_reply(size, &out->body.stats_reply);
+        break;
+    case FRAME_PULL_REQUEST:
+        sample_pull_request(size, &out->body.pull_request);
+        break;
+    case FRAME_PULL_REPLY:
+        sample_pull_reply(size, &out->body.pull_reply);
         break;
     case FRAME_ERROR:
         sample_error(size, &out->body.error);

@@ -110,6 +110,25 @@ Test(runtime_file, only_plain_files_are_read)
     buffer_fini(&read);
 }
 
+/* A file that is made replaces none, and is whole at once. */
+Test(runtime_file, a_file_that_exists_is_not_made)
+{
+    const char *path = in_folder("a");
+    struct buffer read;
+    struct stat about;
+
+    buffer_init(&read, 10);
+    cr_assert_eq(file_make(path, 0640, span_text("first")), STATUS_OK);
+    cr_assert_eq(file_make(path, 0600, span_text("second")), STATUS_IO);
+    cr_assert_eq(errno, EEXIST);
+    cr_assert_eq(file_read(path, &read), STATUS_OK);
+    cr_assert(span_equal(buffer_span(&read), span_text("first")));
+    cr_assert_eq(stat(path, &about), 0);
+    cr_assert_eq(about.st_mode & 07777, 0640);
+    cr_assert_eq(count_files(), 1, "no temporary file is left");
+    buffer_fini(&read);
+}
+
 /* A write that fails leaves what was there, and nothing else. */
 Test(runtime_file, a_failed_write_changes_nothing)
 {

@@ -163,8 +163,14 @@ Test(runtime_hub_loop, sigterm_ends_the_run)
 {
     struct probe player = {.time_hook = raise_term};
     struct hub_options options = {.max_frame_bytes = 1, .stop_on_signals = true};
-    struct actor actor = {&player,    probe_request, probe_answer, probe_turn,  probe_next,
-                          probe_time, probe_work,    NULL,         probe_awaits};
+    struct actor actor = {.self = &player,
+                          .on_request = probe_request,
+                          .on_answer = probe_answer,
+                          .turn = probe_turn,
+                          .next_us = probe_next,
+                          .time = probe_time,
+                          .work = probe_work,
+                          .awaits = probe_awaits};
 
     cr_assert_eq(hub_create(&options, &player.hub), STATUS_OK);
     hub_attach(player.hub, &actor);

@@ -3,7 +3,9 @@
 #include "runtime/process.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +40,29 @@ Test(process, open_standard_descriptors_stay_what_they_are)
     process_prepare();
     cr_assert_eq(write(pipe_ends[1], "x", 1), 1);
     cr_assert_eq(read(STDIN_FILENO, &byte, 1), 1);
+}
+
+/* A limit on the size of files must not kill. */
+Test(process, a_file_past_its_limit_is_an_error)
+{
+    const struct rlimit limit = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+    char path[] = "/tmp/orbloom-process-XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
+
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(unlink(path), 0);
+    process_prepare();
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_assert_eq(write(fd, "x", 1), -1);
+    cr_assert_eq(errno, EFBIG);
+}
+
+Test(process, the_boot_of_the_kernel_is_known_and_stays)
+{
+    uint64_t boot = process_kernel_boot();
+
+    cr_assert_neq(boot, 0);
+    cr_assert_eq(process_kernel_boot(), boot);
 }
 
 /* libuv and libzmq would abort later. */

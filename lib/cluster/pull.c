@@ -1,0 +1,462 @@
+#include "cluster/pull.h"
+
+#include "base/heap.h"
+
+#include <assert.h>
+
+enum {
+    RETRY_US = 100000,
+    RETRY_DOUBLINGS = 6, /* 6.4 s at most */
+    IDLE_DOUBLINGS = 3,
+};
+
+/* A source's log grows by what concerns other groups too; not every step is worth a record. */
+#define CURSOR_STRIDE (UINT64_C(1) << 20)
+
+static const double log_share = 0.1; /* of a copy, for its progress */
+
+static void copy_from_start(struct pull *self)
+{
+    self->phase = PULL_PHASE_RUNS;
+    self->from = 0;
+    self->merged = UINT64_MAX;
+    self->through = 0;
+}
+
+static void follow_from(struct pull *self, uint64_t cursor)
+{
+    self->phase = PULL_PHASE_FOLLOW;
+    self->met = self->met || self->page_met;
+    self->page_met = false;
+    self->cursor = cursor;
+    self->from = cursor;
+}
+
+void pull_init(struct pull *self, enum pull_purpose purpose, const struct pull_scope *scope,
+               const struct member *source, const uint64_t *cursor, uint64_t interval_us)
+{
+    *self = (struct pull){
+        .purpose = purpose,
+        .scope = *scope,
+        .source = *source,
+        .interval_us = interval_us,
+    };
+    if (purpose == PULL_DELTA) {
+        self->cursor_written = cursor != NULL ? *cursor : 0;
+        follow_from(self, self->cursor_written);
+    } else if (cursor != NULL) {
+        self->phase = PULL_PHASE_COMPLETE;
+        self->cursor = *cursor;
+    } else {
+        copy_from_start(self);
+    }
+}
+
+static void drop_wanted(struct pull *self)
+{
+    heap_free(self->wanted);
+    self->wanted = NULL;
+    self->nwanted = 0;
+}
+
+void pull_fini(struct pull *self)
+{
+    drop_wanted(self);
+}
+
+uint64_t pull_due_us(const struct pull *self)
+{
+    bool waits = self->phase == PULL_PHASE_SETTLE || self->phase == PULL_PHASE_COMPLETE;
+
+    return waits || self->asked ? UINT64_MAX : self->due_us;
+}
+
+static enum pull_kind kind_of(enum pull_phase phase)
+{
+    switch (phase) {
+    case PULL_PHASE_RUNS:
+        return PULL_RUNS;
+    case PULL_PHASE_LOG:
+        return PULL_LOG;
+    case PULL_PHASE_FETCH:
+        return PULL_BODIES;
+    case PULL_PHASE_FOLLOW:
+    case PULL_PHASE_SETTLE:
+    case PULL_PHASE_COMPLETE:
+        break;
+    }
+    return PULL_HEADERS;
+}
+
+static uint64_t stop_of(const struct pull *self)
+{
+    switch (self->phase) {
+    case PULL_PHASE_RUNS:
+        return UINT64_MAX;
+    case PULL_PHASE_LOG:
+        return self->through;
+    case PULL_PHASE_FETCH:
+        return self->page_next;
+    case PULL_PHASE_FOLLOW:
+    case PULL_PHASE_SETTLE:
+    case PULL_PHASE_COMPLETE:
+        break;
+    }
+    return 0;
+}
+
+void pull_question(const struct pull *self, struct pull_request *out)
+{
+    *out = (struct pull_request){
+        .kind = kind_of(self->phase),
+        .scope = self->scope,
+        .source = self->source,
+        .sync = self->purpose == PULL_SYNC,
+        .from = self->from,
+        .to = stop_of(self),
+        .max_bytes = PULL_MAX_KEYS * sizeof(uint64_t),
+        .wanted = self->wanted,
+        .nwanted = self->nwanted,
+    };
+}
+
+void pull_asked(struct pull *self)
+{
+    self->asked = true;
+}
+
+/* ---- answers ---- */
+
+static bool same_scope(const struct pull_scope *a, const struct pull_scope *b)
+{
+    return a->filter_id == b->filter_id && a->epoch == b->epoch && a->epoch_hash == b->epoch_hash &&
+           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group;
+}
+
+/* Numbers that would make us skip something, or go round for ever. */
+static bool sensible(const struct pull_reply *reply)
+{
+    if (reply->kind == PULL_RUNS) {
+        return reply->end || reply->next > reply->from;
+    }
+    return reply->next >= reply->from && reply->next <= reply->durable;
+}
+
+static bool source_counts(const struct pull *self, const struct pull_reply *reply)
+{
+#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
+    if (reply->state == REPLICA_JOINING) {
+        return true;
+    }
+#endif
+    if (reply->state != REPLICA_FULL) {
+        return false;
+    }
+    return self->purpose == PULL_DELTA || reply->fence_epoch >= self->scope.epoch;
+}
+
+enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
+{
+    if (reply->status != STATUS_OK) {
+        return reply->status;
+    }
+#ifndef ORBLOOM_MUTANT_MERGE_UNCHECKED
+    if (reply->kind != kind_of(self->phase) || reply->from != self->from ||
+        !same_scope(&self->scope, &reply->scope)) {
+        return STATUS_SHAPE;
+    }
+    if (reply->source.node != self->source.node ||
+        reply->source.incarnation != self->source.incarnation) {
+        return STATUS_CONFLICT;
+    }
+#endif
+    if (!source_counts(self, reply)) {
+        return STATUS_NOT_READY;
+    }
+    return sensible(reply) ? STATUS_OK : STATUS_MALFORMED;
+}
+
+static void answered(struct pull *self, uint64_t now_us)
+{
+    self->asked = false;
+    self->failures = 0;
+    self->due_us = now_us;
+}
+
+static void copied(struct pull *self)
+{
+    self->cursor = self->through;
+    if (self->purpose == PULL_SYNC) {
+        self->phase = PULL_PHASE_SETTLE;
+    } else {
+        self->page_met = true; /* The way back to here must not be gone again. */
+        follow_from(self, self->through);
+    }
+}
+
+static void take_runs(struct pull *self, const struct pull_reply *reply)
+{
+    if (self->through == 0) {
+        self->through = reply->durable > reply->fence_position ? reply->durable
+                                                               : reply->fence_position;
+    }
+    self->merged = reply->merged < self->merged ? reply->merged : self->merged;
+    self->from = reply->next;
+    if (reply->end) {
+        self->phase = PULL_PHASE_LOG;
+        self->from = self->merged;
+        if (self->from >= self->through) {
+            copied(self);
+        }
+    }
+}
+
+void pull_pause(struct pull *self, uint64_t now_us)
+{
+    self->due_us = now_us + RETRY_US;
+}
+
+static void take_log(struct pull *self, uint64_t now_us, const struct pull_reply *reply)
+{
+    if (reply->next == self->from && reply->next < self->through) {
+        pull_pause(self, now_us); /* The rest is not durable there yet. */
+    }
+    self->from = reply->next;
+    if (self->from >= self->through) {
+        copied(self);
+    }
+}
+
+static void take_bodies(struct pull *self, uint64_t now_us, const struct pull_reply *reply)
+{
+    if (reply->end || reply->next >= self->page_next) {
+        drop_wanted(self);
+        follow_from(self, self->page_next);
+        return;
+    }
+    if (reply->next == self->from) {
+        pull_pause(self, now_us);
+    }
+    self->from = reply->next;
+}
+
+void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *reply,
+               uint64_t appended)
+{
+    answered(self, now_us);
+    self->appended = appended > self->appended ? appended : self->appended;
+    if (self->phase == PULL_PHASE_RUNS) {
+        take_runs(self, reply);
+    } else if (self->phase == PULL_PHASE_LOG) {
+        take_log(self, now_us, reply);
+    } else if (self->phase == PULL_PHASE_FETCH) {
+        take_bodies(self, now_us, reply);
+    }
+}
+
+/* Put what `have` lacks of one interval into `out`, which has room for the most there can be;
+ * returns how many intervals that makes. */
+static size_t lacking(const struct pull *self, const struct pull_interval *interval,
+                      struct batch_set *have, struct pull_interval *out)
+{
+    struct number_range ranges[BATCH_SET_RANGES + 1];
+    const struct batch_series_key key = {
+        .boot = interval->boot,
+        .filter_id = self->scope.filter_id,
+        .epoch = interval->epoch,
+        .slice = self->scope.slice,
+        .lineage = self->scope.lineage,
+        .group = self->scope.group,
+    };
+    size_t count = batch_set_lacking(have, &key, interval->first,
+                                     interval->first + (interval->count - 1), ranges,
+                                     sizeof ranges / sizeof ranges[0]);
+
+    for (size_t i = 0; i < count; i++) {
+        out[i] = *interval;
+        out[i].first = ranges[i].first;
+        out[i].count = ranges[i].last - ranges[i].first + 1;
+    }
+    return count;
+}
+
+/* False: there is no room for all of it. */
+static bool want(struct pull *self, const struct pull_interval *interval, struct batch_set *have)
+{
+    struct pull_interval parts[BATCH_SET_RANGES + 1];
+    size_t count = lacking(self, interval, have, parts);
+
+    if (count > PULL_MAX_WANTED - self->nwanted) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        self->wanted[self->nwanted++] = parts[i];
+    }
+    return true;
+}
+
+static uint64_t lowest_offset(const struct pull *self)
+{
+    uint64_t lowest = self->page_next;
+
+    for (uint32_t i = 0; i < self->nwanted; i++) {
+        if (self->wanted[i].offset < lowest) {
+            lowest = self->wanted[i].offset;
+        }
+    }
+    return lowest > self->from ? lowest : self->from;
+}
+
+/* Fetch what is lacking; all of the page when that is too scattered to be named. */
+static void fetch(struct pull *self, const struct pull_reply *reply, struct batch_set *have)
+{
+    bool named = true;
+
+    self->page_next = reply->next;
+    for (size_t i = 0; i < reply->nintervals && named; i++) {
+        named = want(self, &reply->intervals[i], have);
+    }
+    if (!named) {
+        drop_wanted(self);
+        self->phase = PULL_PHASE_FETCH;
+    } else if (self->nwanted > 0) {
+        self->phase = PULL_PHASE_FETCH;
+        self->from = lowest_offset(self);
+    } else {
+        drop_wanted(self);
+        follow_from(self, reply->next);
+    }
+}
+
+/* Only intervals that are gone altogether are dropped: others cost little. */
+void pull_trim(struct pull *self, struct batch_set *have)
+{
+    struct pull_interval parts[BATCH_SET_RANGES + 1];
+    uint32_t kept = 0;
+
+    if (self->phase != PULL_PHASE_FETCH || self->wanted == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < self->nwanted; i++) {
+        if (lacking(self, &self->wanted[i], have, parts) > 0) {
+            self->wanted[kept++] = self->wanted[i];
+        }
+    }
+    self->nwanted = kept;
+    if (kept == 0) {
+        drop_wanted(self);
+        follow_from(self, self->page_next);
+    } else {
+        self->from = lowest_offset(self);
+    }
+}
+
+static void idle_until(struct pull *self, uint64_t now_us, bool met)
+{
+    self->idle = met ? 0 : self->idle + (self->idle < IDLE_DOUBLINGS);
+    self->due_us = now_us + (self->interval_us << self->idle);
+}
+
+enum status pull_take_headers(struct pull *self, uint64_t now_us, const struct pull_reply *reply,
+                              struct batch_set *have)
+{
+    assert(self->phase == PULL_PHASE_FOLLOW);
+    if (reply->nintervals > 0) {
+        self->wanted = heap_alloc(PULL_MAX_WANTED, sizeof *self->wanted);
+        if (self->wanted == NULL) {
+            return STATUS_NOMEM;
+        }
+    }
+    answered(self, now_us);
+    self->page_met = reply->nintervals > 0;
+    fetch(self, reply, have);
+    if (self->phase == PULL_PHASE_FOLLOW && reply->end) {
+        idle_until(self, now_us, reply->nintervals > 0);
+    }
+    return STATUS_OK;
+}
+
+void pull_failed(struct pull *self, uint64_t now_us, enum status status)
+{
+    uint32_t doublings = self->failures < RETRY_DOUBLINGS ? self->failures : RETRY_DOUBLINGS;
+
+    self->asked = false;
+    self->due_us = now_us + ((uint64_t)RETRY_US << doublings);
+    self->failures += self->failures < UINT32_MAX;
+    if (status == STATUS_NOT_FOUND) {
+        drop_wanted(self);
+        copy_from_start(self);
+        self->repairs++;
+    }
+}
+
+bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,
+                uint64_t number)
+{
+    if (nwanted == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < nwanted; i++) {
+        if (wanted[i].boot == boot && wanted[i].epoch == epoch && number >= wanted[i].first &&
+            number - wanted[i].first < wanted[i].count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pull_cursor_due(const struct pull *self, uint64_t durable)
+{
+#ifdef ORBLOOM_MUTANT_CURSOR_BEFORE_DATA
+    if (self->purpose == PULL_SYNC) {
+        return self->phase < PULL_PHASE_COMPLETE && self->through > 0;
+    }
+    return self->phase == PULL_PHASE_FETCH && self->page_next > self->cursor_written;
+#endif
+    if (durable < self->appended) {
+        return false;
+    }
+    if (self->purpose == PULL_SYNC) {
+        return self->phase == PULL_PHASE_SETTLE;
+    }
+    return self->cursor > self->cursor_written &&
+           (self->met || self->cursor - self->cursor_written >= CURSOR_STRIDE);
+}
+
+void pull_cursor_recorded(struct pull *self)
+{
+#ifdef ORBLOOM_MUTANT_CURSOR_BEFORE_DATA
+    self->cursor = self->purpose == PULL_SYNC ? self->through : self->page_next;
+#endif
+    self->cursor_written = self->cursor;
+    self->met = false;
+    if (self->purpose == PULL_SYNC) {
+        self->phase = PULL_PHASE_COMPLETE;
+    }
+}
+
+double pull_progress(const struct pull *self)
+{
+    switch (self->phase) {
+    case PULL_PHASE_RUNS:
+        return (1 - log_share) * ((double)self->from / 18446744073709551616.0);
+    case PULL_PHASE_LOG:
+        return 1 - log_share * (double)(self->through - self->from) /
+                       (double)(self->through - self->merged);
+    case PULL_PHASE_SETTLE:
+    case PULL_PHASE_COMPLETE:
+    case PULL_PHASE_FOLLOW:
+    case PULL_PHASE_FETCH:
+        break;
+    }
+    return 1;
+}
+
+uint32_t pull_sources_needed(const struct quorum_rule *rule)
+{
+#ifdef ORBLOOM_MUTANT_SYNC_ONE_SOURCE
+    return 1;
+#else
+    return rule->replicas - rule->write + 1;
+#endif
+}

@@ -1,0 +1,57 @@
+#include "cluster/pull_message.h"
+
+#include <xxhash.h>
+
+/* One stretch after the other, each seeded with the sum of those before. */
+static uint64_t add(uint64_t sum, const uint64_t *words, size_t count)
+{
+    return XXH3_64bits_withSeed(words, count * sizeof *words, sum);
+}
+
+static uint64_t add_head(const struct pull_reply *reply)
+{
+    const uint64_t words[] = {
+        (uint64_t)reply->kind,
+        reply->scope.filter_id,
+        reply->scope.epoch,
+        reply->scope.epoch_hash,
+        reply->scope.slice,
+        (uint64_t)reply->scope.lineage << 32 | reply->scope.group,
+        reply->source.node,
+        reply->source.incarnation,
+        (uint64_t)reply->state,
+        reply->fence_epoch,
+        reply->fence_position,
+        reply->from,
+        reply->next,
+        reply->end,
+        reply->merged,
+        reply->durable,
+        reply->nbatches,
+        reply->nintervals,
+        reply->count,
+    };
+
+    return add(0, words, sizeof words / sizeof words[0]);
+}
+
+uint64_t pull_reply_sum(const struct pull_reply *reply)
+{
+    uint64_t sum = add_head(reply);
+
+    for (size_t i = 0; i < reply->nbatches; i++) {
+        const struct pull_batch *batch = &reply->batches[i];
+        const uint64_t words[] = {batch->boot, batch->number, batch->epoch, batch->offset,
+                                  (uint64_t)batch->origin_zone << 32 | batch->count};
+
+        sum = add(sum, words, sizeof words / sizeof words[0]);
+    }
+    for (size_t i = 0; i < reply->nintervals; i++) {
+        const struct pull_interval *interval = &reply->intervals[i];
+        const uint64_t words[] = {interval->boot, interval->epoch, interval->first, interval->count,
+                                  interval->offset};
+
+        sum = add(sum, words, sizeof words / sizeof words[0]);
+    }
+    return reply->count > 0 ? add(sum, reply->fingerprints, reply->count) : sum;
+}

@@ -1,0 +1,108 @@
+/* pull_message.h - what a node asks of another one, and what that one answers.
+ *
+ * Everything that replicas take over from each other is pulled: the node that lacks asks. One
+ * pair of messages does it, in four kinds:
+ *
+ *   RUNS     a stretch of the sorted runs, ascending         to copy a replica,
+ *   LOG      batches of the log, in its order                 first the runs, then the log
+ *   HEADERS  which batches the log holds, without their keys to follow a replica,
+ *   BODIES   the batches that headers showed to be lacking   fetching what was missed
+ *
+ * Scope:   one slot group of one (filter, lineage, slice), under one epoch.
+ * Units:   `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS, else offsets of
+ *          the source's log.
+ * Owner:   arrays are borrowed.
+ */
+#ifndef ORBLOOM_CLUSTER_PULL_MESSAGE_H
+#define ORBLOOM_CLUSTER_PULL_MESSAGE_H
+
+#include "base/span.h"
+#include "base/status.h"
+#include "cluster/document.h"
+
+enum {
+    PULL_MAX_KEYS = 131072,     /* fingerprints in one reply: 1 MiB */
+    PULL_MAX_BATCHES = 16384,   /* in one reply */
+    PULL_MAX_INTERVALS = 16384, /* in one reply */
+    PULL_MAX_WANTED = 1024,     /* intervals in one request */
+};
+
+enum pull_kind { PULL_RUNS = 1, PULL_LOG = 2, PULL_HEADERS = 3, PULL_BODIES = 4 };
+
+struct pull_scope {
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    uint64_t slice;
+    uint32_t lineage;
+    uint32_t group;
+};
+
+/* Batches of one router's boot with contiguous numbers. */
+struct pull_interval {
+    uint64_t boot;
+    uint64_t epoch;
+    uint64_t first;
+    uint64_t count;
+    uint64_t offset; /* none of them begins below it in the source's log */
+};
+
+/* One batch of LOG or BODIES; its fingerprints follow those of the batches before. */
+struct pull_batch {
+    uint64_t boot; /* 0: has no number, being taken over from runs */
+    uint64_t number;
+    uint64_t epoch;
+    uint64_t offset;
+    uint32_t origin_zone;
+    uint32_t count;
+};
+
+struct pull_request {
+    enum pull_kind kind;
+    struct pull_scope scope;
+    struct member source; /* who is asked; incarnation 0: any */
+    bool sync;            /* to complete a replica that joins: from FULL ones that have fenced */
+    uint64_t from;
+    uint64_t to;        /* RUNS: highest fingerprint wanted; else where to stop, 0: at the end */
+    uint32_t max_bytes; /* of fingerprints; a reply holds one batch at least */
+    const struct pull_interval *wanted; /* BODIES: these; none: all */
+    size_t nwanted;
+};
+
+struct pull_reply {
+    enum status status; /* OK · STALE (with the newer document) · NEED_DOC · NOT_READY · CONFLICT ·
+                           DROPPED · OVERLOADED · NOT_FOUND (`from` is not kept any more) */
+    enum pull_kind kind;     /* the request's */
+    struct pull_scope scope; /* the request's; unless OK the epoch that the source holds */
+    struct member source;    /* who answers */
+    uint64_t boot;
+    enum replica_state state;
+    uint64_t fence_epoch; /* durable before this was sent */
+    uint64_t fence_position;
+
+    uint64_t from;    /* the request's */
+    uint64_t next;    /* where to go on */
+    bool end;         /* nothing is left up to `to` */
+    uint64_t merged;  /* RUNS: all batches below it are in the runs read */
+    uint64_t durable; /* end of the source's log that no crash takes back */
+
+    const struct pull_batch *batches; /* LOG, BODIES */
+    size_t nbatches;
+    const struct pull_interval *intervals; /* HEADERS */
+    size_t nintervals;
+    const uint64_t *fingerprints;
+    size_t count;
+    struct span document; /* signed, after STALE */
+};
+
+/* Tell batches as intervals; `intervals` has room for as many as there are batches, which are
+ * sorted here. Returns how many intervals there are. */
+size_t pull_intervals_make(struct pull_batch *batches, size_t count,
+                           struct pull_interval *intervals);
+
+/* Over everything that decides what is merged, so that a torn or bent reply is refused before
+ * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch, each interval
+ * and the fingerprints one after the other, each seeded with the sum of what came before. */
+uint64_t pull_reply_sum(const struct pull_reply *reply);
+
+#endif

@@ -1,0 +1,95 @@
+#include "storage/log_window.h"
+
+#include "base/heap.h"
+
+/* Small enough to stay in a core's own cache between reading and hashing. */
+enum { WINDOW_BYTES = 256 << 10 };
+
+void log_window_init(struct log_window *self, const struct disk *disk)
+{
+    *self = (struct log_window){.disk = disk};
+}
+
+void log_window_fini(struct log_window *self)
+{
+    log_window_close(self);
+    heap_free(self->bytes);
+    self->bytes = NULL;
+    self->capacity = 0;
+}
+
+enum status log_window_open(struct log_window *self, const char *name)
+{
+    enum status status;
+
+    log_window_close(self);
+    status = self->disk->open(self->disk->context, name, &self->file, &self->size);
+    self->open = status == STATUS_OK;
+    return status;
+}
+
+void log_window_close(struct log_window *self)
+{
+    if (self->open) {
+        self->disk->close(self->disk->context, self->file);
+    }
+    self->open = false;
+    self->filled = 0;
+    self->size = 0;
+}
+
+static enum status grow(struct log_window *self, size_t wanted)
+{
+    size_t capacity = wanted > WINDOW_BYTES ? wanted : WINDOW_BYTES;
+    uint8_t *bytes;
+
+    if (capacity <= self->capacity) {
+        return STATUS_OK;
+    }
+    bytes = heap_realloc(self->bytes, capacity, 1);
+    if (bytes == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->bytes = bytes;
+    self->capacity = capacity;
+    return STATUS_OK;
+}
+
+static enum status fill(struct log_window *self, uint64_t place, size_t wanted)
+{
+    size_t size = wanted > WINDOW_BYTES ? wanted : WINDOW_BYTES;
+    enum status status = grow(self, wanted);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    size = self->size - place < size ? (size_t)(self->size - place) : size;
+    self->filled = 0;
+    status = self->disk->read(self->disk->context, self->file, place, self->bytes, size);
+    if (status == STATUS_OK) {
+        self->start = place;
+        self->filled = size;
+    }
+    return status;
+}
+
+enum status log_window_at(struct log_window *self, uint64_t place, size_t wanted,
+                          struct span *bytes)
+{
+    uint64_t left = place < self->size ? self->size - place : 0;
+    enum status status;
+
+    wanted = wanted < left ? wanted : (size_t)left;
+    if (wanted == 0) {
+        *bytes = span_of(NULL, 0);
+        return STATUS_OK;
+    }
+    if (place < self->start || place + wanted > self->start + self->filled) {
+        status = fill(self, place, wanted);
+        if (status != STATUS_OK) {
+            return status;
+        }
+    }
+    *bytes = span_of(self->bytes + (place - self->start), self->filled - (place - self->start));
+    return STATUS_OK;
+}

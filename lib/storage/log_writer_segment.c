@@ -1,0 +1,122 @@
+/* Segments' files: the first is made by the first group, the others ahead. */
+#include "storage/log_writer_private.h"
+
+#include <assert.h>
+
+/* Some groups before the present segment is full, and before the longest record does not fit; but
+ * not before the first one has got its room. */
+static bool is_time(const struct log_writer *self)
+{
+    uint64_t size = self->config.segment_bytes;
+    uint64_t kept = RECORD_MAX_BYTES + LOG_RESERVE_MAX_BYTES;
+
+    return self->written > self->config.first &&
+           (self->place >= size / 2 || self->place + kept >= size);
+}
+
+struct log_file *log_writer_file(struct log_writer *self, uint64_t number)
+{
+    struct log_file *file = &self->files[number % LOG_FILES];
+
+    assert(!file->made || file->number == number);
+    file->number = number;
+    return file;
+}
+
+enum status log_file_make(struct log_file *self, const struct log_writer_config *config)
+{
+    const struct disk *disk = config->disk;
+    char name[DISK_NAME_BYTES];
+    uint32_t file;
+    enum status status;
+
+    segment_name(self->number, name);
+    status = disk->create(disk->context, name, config->segment_bytes, &file);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = disk->sync_folder(disk->context);
+    if (status != STATUS_OK) {
+        disk->close(disk->context, file);
+        return STATUS_IO;
+    }
+    self->file = file;
+    self->made = true;
+    return STATUS_OK;
+}
+
+/* Asking for the room first is cheaper than having a file refused. */
+static enum status make(struct log_making *self)
+{
+    const struct log_writer_config *config = &self->writer->config;
+    uint64_t room = 0;
+    enum status status = config->disk->room(config->disk->context, &room);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    return room < config->segment_bytes ? STATUS_NO_SPACE : log_file_make(self->into, config);
+}
+
+static void run(struct job *job)
+{
+    struct log_making *self = (struct log_making *)job;
+
+    self->status = make(self);
+    self->ran = true;
+}
+
+static void done(struct job *job, uint64_t now_us)
+{
+    struct log_writer *self = ((struct log_making *)job)->writer;
+    enum status status = self->making.status;
+
+    (void)now_us;
+    if (status == STATUS_OK) {
+        self->next = LOG_NEXT_READY;
+        self->patience = 0;
+        return;
+    }
+    self->next = LOG_NEXT_NO_ROOM;
+    self->waited = 0;
+    self->patience = self->patience * 2 + 1;
+    self->patience = self->patience < LOG_MAX_PATIENCE ? self->patience : LOG_MAX_PATIENCE;
+    if (status != STATUS_NO_SPACE && status != STATUS_NOMEM) {
+        log_writer_break(self, status, "making a log segment");
+    }
+}
+
+/* Without a clock, turns are counted: they come when somebody wants something. */
+void log_writer_make_next(struct log_writer *self)
+{
+    if (!is_time(self) || self->next == LOG_NEXT_BEING_MADE || self->next == LOG_NEXT_READY) {
+        return;
+    }
+    if (self->next == LOG_NEXT_NO_ROOM && self->waited < self->patience) {
+        self->waited++;
+        return;
+    }
+    self->next = LOG_NEXT_BEING_MADE;
+    self->making.job = (struct job){.run = run, .done = done};
+    self->making.into = log_writer_file(self, self->present->number + 1);
+    self->making.ran = false;
+    self->config.effects->submit(self->config.effects->context, JOB_BACKGROUND, &self->making.job);
+}
+
+void log_writer_discard_next(struct log_writer *self)
+{
+    const struct disk *disk = self->config.disk;
+    bool ready = self->next == LOG_NEXT_READY ||
+                 (self->next == LOG_NEXT_BEING_MADE && self->making.ran);
+    struct log_file *file = self->making.into;
+    char name[DISK_NAME_BYTES];
+
+    if (!ready || !file->made) {
+        return;
+    }
+    disk->close(disk->context, file->file);
+    file->made = false;
+    self->next = LOG_NEXT_NONE;
+    segment_name(file->number, name);
+    (void)disk->remove(disk->context, name); /* If it stays, it does no harm. */
+}

@@ -1,0 +1,115 @@
+/* node_exchange.h - what a node takes over from other nodes, and what it gives them; shared by
+ * node/node_pull*.c and node/node_serve*.c only.
+ *
+ *   node_exchange.c    when
+ *   node_pull_plan.c   whom to ask for what, by each filter's document
+ *   node_pull.c        asking, judging answers, absorbing, cursors
+ *   node_serve.c       answering: judging requests, reading storage at a bounded rate
+ *   node_serve_page.c  making one answer out of what storage reads
+ *
+ * Without a disk a node has none of this: there is no log to take over.
+ */
+#ifndef ORBLOOM_NODE_NODE_EXCHANGE_H
+#define ORBLOOM_NODE_NODE_EXCHANGE_H
+
+#include "cluster/log_age.h"
+#include "cluster/pull.h"
+#include "cluster/pull_plan.h"
+#include "cluster/token_bucket.h"
+#include "node/node_cursors.h"
+#include "node/node_peers.h"
+#include "node/node_private.h"
+
+enum { SERVE_PAGES = 8, SERVE_BUCKETS = 64 };
+
+/* One source of one slot group, as far as this node has taken it over. */
+struct pull_item {
+    struct pull pull;
+    uint32_t rank;   /* SYNC: in the order of the plan */
+    uint32_t needed; /* SYNC: how many sources complete the group */
+};
+
+/* What one filter's document makes this node pull. */
+struct filter_pulls {
+    uint64_t serial; /* tells answers to a former plan apart */
+    uint64_t epoch;
+    uint64_t incarnation;
+    const struct replica_set *set;
+    uint32_t count;
+    struct pull_item items[];
+};
+
+/* One answer that is being made. */
+struct serve_page {
+    struct storage_read read; /* first: done() finds the page by it */
+    struct node *node;
+    bool used;
+    bool reading;
+    uint64_t start_us; /* not before: the peer's rate */
+    struct peer to;
+    uint64_t correlation;
+    struct pull_request request;
+    struct pull_interval *wanted; /* the request's, copied */
+    uint32_t rounds;              /* reads so far */
+    uint64_t stop;                /* where the request ends */
+    uint64_t limit;               /* where this answer may end: what is durable, or old enough */
+
+    uint64_t next;
+    bool end;
+    uint64_t merged;
+    uint64_t *fingerprints;
+    size_t count;
+    struct pull_batch *batches;
+    size_t nbatches;
+};
+
+struct serve_bucket {
+    struct peer peer;
+    uint64_t used_us;
+    struct token_bucket bucket;
+};
+
+struct exchange {
+    struct node_peers peers;
+    struct batch_set *have;
+    struct node_cursors cursors;
+    uint64_t serial;
+    uint32_t turn;           /* who is looked at first */
+    bool stirred;            /* something may be due now */
+    bool awaits_log;         /* a cursor is due once the log is durable */
+    uint64_t due_us;         /* when something is due next, as far as is known */
+    uint64_t doubt_until_us; /* see node_pull_doubts() */
+
+    bool aged; /* log_age was begun */
+    struct log_age age;
+    struct serve_page pages[SERVE_PAGES];
+    struct serve_bucket buckets[SERVE_BUCKETS];
+};
+
+/* What no crash takes back, as far as this filter's acknowledgements go. */
+uint64_t node_log_durable(const struct node *self, const struct filter_document *document);
+
+/* node_pull_plan.c: bring what is pulled for a filter in line with its document. */
+void node_pull_follow(struct node *self, struct document_entry *entry);
+
+/* node_pull.c */
+void node_pull_pump(struct node *self, uint64_t now_us);
+void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
+                        const struct pull_reply *reply);
+void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation);
+
+/* node_serve.c */
+void node_serve_pump(struct node *self, uint64_t now_us);
+uint64_t node_serve_next_us(const struct node *self);
+void node_serve_fini(struct exchange *exchange);
+
+/* May this request be answered from what is held, now? */
+MUST_USE enum status node_serve_judge(const struct node *self, const struct pull_request *request,
+                                      const struct document_entry **out);
+
+/* node_serve_page.c: STATUS_OK: done() comes. */
+MUST_USE enum status node_serve_begin(struct serve_page *page, uint64_t now_us);
+void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
+void node_serve_release(struct serve_page *page);
+
+#endif

@@ -1,0 +1,369 @@
+/* What the node's log is told and tells: documents, fences, adds, and who this node is. */
+#include "base/heap.h"
+#include "node/node_private.h"
+#include "proto/intake.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- what was found ---- */
+
+static void found_document(struct node *self, struct span record)
+{
+    struct span bytes;
+    struct intake intake;
+
+    /* The newest of each comes last; older ones are ignored, and so is what can't be read: the
+     * cluster has it. */
+    if (record_document_get(record, &bytes) != STATUS_OK ||
+        intake_take(&self->documents, &self->config.key, bytes, &intake) != STATUS_OK) {
+        node_count(self, NODE_documents_refused_total);
+    }
+}
+
+static struct hosted_filter *hosting(struct node *self, uint64_t filter_id)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+
+    if (entry != NULL && entry->attachment == NULL) {
+        entry->attachment = heap_zalloc(1, sizeof(struct hosted_filter));
+    }
+    return entry != NULL ? entry->attachment : NULL;
+}
+
+static void found_fence(struct node *self, struct span record)
+{
+    struct record_fence fence;
+    struct hosted_filter *hosted;
+
+    if (record_fence_get(record, &fence) != STATUS_OK) {
+        return;
+    }
+    hosted = hosting(self, fence.filter_id);
+    if (hosted != NULL && fence.epoch > hosted->fence.epoch) {
+        hosted->fence.epoch = fence.epoch;
+    }
+}
+
+static void on_found(void *context, enum record_type type, struct span record)
+{
+    struct node *self = context;
+
+    if (type == RECORD_DOCUMENT) {
+        found_document(self, record);
+    } else if (type == RECORD_FENCE) {
+        found_fence(self, record);
+    } else if (type == RECORD_CURSOR) {
+        node_pull_found(self, record);
+    }
+}
+
+/* ---- who this node is ---- */
+
+static uint64_t draw(struct node *self)
+{
+    return self->effects.random(self->effects.context) | 1; /* 0 means "any" or "none" */
+}
+
+/* The store names one of the boots that came before: the last one that it confirmed, or one that
+ * asked it to and did not live to hear the answer. */
+static void follow_boots(const struct record_identity *last, struct record_identity *identity)
+{
+    identity->nbefore = 0;
+    if (!last->confirmed) {
+        identity->nbefore = last->nbefore < RECORD_MAX_BOOTS ? last->nbefore : RECORD_MAX_BOOTS - 1;
+        memcpy(identity->before, last->before, identity->nbefore * sizeof *last->before);
+    }
+    identity->before[identity->nbefore++] = last->boot;
+}
+
+/* None comes before the first boot of an incarnation. */
+static void begin_incarnation(struct node *self)
+{
+    self->identity.incarnation = draw(self);
+    self->identity.nbefore = 1;
+    self->identity.before[0] = 0;
+}
+
+static void show_incarnation(struct node *self)
+{
+    self->incarnation = self->identity.incarnation;
+    self->counters[NODE_incarnation] = self->incarnation;
+}
+
+static void on_recovered(void *context, uint64_t now_us, enum status status, enum amnesia amnesia,
+                         const struct record_identity *last)
+{
+    struct node *self = context;
+
+    if (status != STATUS_OK) {
+        node_fail(self, "the log can't be read back", status);
+        return;
+    }
+    self->identity = (struct record_identity){
+        .incarnation = last->incarnation,
+        .boot = draw(self),
+        .kernel_boot = self->config.kernel_boot,
+        .node = last->node,
+    };
+#ifdef ORBLOOM_MUTANT_AMNESIA_UNNOTICED
+    amnesia = amnesia == AMNESIA_EMPTY ? amnesia : AMNESIA_NONE;
+#endif
+    if (amnesia == AMNESIA_NONE) {
+        follow_boots(last, &self->identity);
+        log_line(LOG_INFO, "goes on as incarnation %016" PRIx64, last->incarnation);
+    } else {
+        begin_incarnation(self);
+        self->counters[NODE_amnesia_total] += amnesia != AMNESIA_EMPTY;
+        log_line(amnesia == AMNESIA_EMPTY ? LOG_INFO : LOG_WARN,
+                 "begins incarnation %016" PRIx64 ": %s", self->identity.incarnation,
+                 amnesia_meaning(amnesia));
+    }
+    self->id = self->identity.node;
+    show_incarnation(self);
+    status = storage_begin(self->storage, &self->identity);
+    if (status != STATUS_OK) {
+        node_fail(self, "the log can't be begun", status);
+        return;
+    }
+    self->identity_end = storage_end(self->storage);
+    self->recovering = false;
+    self->next_sync_us = now_us;
+    node_apply_all(self);
+}
+
+void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amnesia)
+{
+    if (self->storage == NULL || self->recovering || self->failed) {
+        return;
+    }
+    begin_incarnation(self);
+    self->identity.boot = draw(self);
+    self->identity.confirmed = false;
+    self->confirmed = false;
+    self->boot_try = 0;
+    node_count(self, NODE_amnesia_total);
+    show_incarnation(self);
+    log_line(LOG_WARN, "begins incarnation %016" PRIx64 ": %s", self->incarnation,
+             amnesia_meaning(amnesia));
+    if (storage_identify(self->storage, &self->identity) != STATUS_OK) {
+        node_fail(self, "a new incarnation can't be logged", STATUS_IO);
+        return;
+    }
+    self->identity_end = storage_end(self->storage);
+    self->next_sync_us = now_us;
+    node_apply_all(self);
+}
+
+void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message)
+{
+    if (self->confirmed) {
+        /* Somebody else goes on with a copy of this node's data. Two of one identity must not
+         * answer; that one has the store's word. */
+        log_line(LOG_ERROR, "%s", message);
+        node_fail(self, "another process goes on with this node's data", STATUS_CONFLICT);
+    } else if (self->boot_try + 1 < self->identity.nbefore) {
+        self->boot_try++;
+        self->next_sync_us = now_us;
+    } else {
+        log_line(LOG_WARN, "%s", message);
+        node_begin_incarnation(self, now_us, AMNESIA_BOOT);
+    }
+}
+
+void node_confirm(struct node *self, uint32_t id)
+{
+    bool known = self->confirmed && self->id == id;
+
+    self->confirmed = true;
+    self->id = id;
+    if (known) {
+        return;
+    }
+    log_line(LOG_INFO, "registered as node %u, incarnation %016" PRIx64, id, self->incarnation);
+    if (self->storage != NULL) {
+        self->identity.node = id;
+        self->identity.confirmed = true;
+        if (storage_identify(self->storage, &self->identity) != STATUS_OK) {
+            node_fail(self, "the node's id can't be logged", STATUS_IO);
+        }
+    }
+}
+
+void node_fail(struct node *self, const char *what, enum status status)
+{
+    if (!self->failed) {
+        self->failed = true;
+        log_line(LOG_ERROR,
+                 "%s: %s; nothing can be acknowledged any more, so this process ends. Everything "
+                 "acknowledged is on the other replicas or in the log's durable part",
+                 what, status_meaning(status));
+    }
+}
+
+/* ---- adding to it ---- */
+
+/* Only acknowledgements that nobody waits to be synced: then kill -9 is survived by the kernel's
+ * memory, and power loss is noticed by the identity's word. */
+static void choose_sync(struct node *self)
+{
+    bool sync = false;
+    bool unsynced = false;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+        bool active = document->content.state == FILTER_ACTIVE;
+
+        sync = sync || (active && document->durability == DURABILITY_SYNC);
+        unsynced = unsynced || (active && document->durability == DURABILITY_OS);
+    }
+    storage_set_sync(self->storage, sync || !unsynced);
+    if (unsynced && !self->identity.unsynced) {
+        self->identity.unsynced = true;
+        if (storage_identify(self->storage, &self->identity) != STATUS_OK) {
+            self->identity.unsynced = false;
+        }
+        self->identity_end = storage_end(self->storage);
+    }
+}
+
+void node_log_document(struct node *self, struct document_entry *entry)
+{
+    struct hosted_filter *hosted = entry->attachment;
+    const struct record_fence fence = {
+        .filter_id = entry->document.id,
+        .epoch = hosted->fence.epoch,
+        .epoch_hash = entry->document.epoch_hash,
+    };
+    enum status status;
+
+    if (self->storage == NULL) {
+        return;
+    }
+#ifdef ORBLOOM_MUTANT_VOLATILE_FENCE
+    hosted->unlogged = false;
+    choose_sync(self);
+    return;
+#endif
+    status = storage_put_document(self->storage, span_of(entry->signed_bytes, entry->signed_size),
+                                  &hosted->fence_end);
+    if (status == STATUS_OK) {
+        status = storage_put_fence(self->storage, &fence, &hosted->fence_end);
+    }
+    hosted->unlogged = status != STATUS_OK;
+    choose_sync(self);
+}
+
+/* Whatever was accepted is logged, also what seemed to be there: its bits may have been set by
+ * chance, and the next array that is built would not have it. */
+enum status node_log_add(struct node *self, const struct document_entry *entry,
+                         const struct segment *segment, const uint64_t *fingerprints,
+                         uint32_t count, struct log_need *need)
+{
+    struct record_batch batch = {
+        .filter_id = segment->filter_id,
+        .epoch = segment->epoch,
+        .batch_boot = segment->batch.boot,
+        .batch_number = count == segment->count ? segment->batch.number : 0,
+        .group = segment->group,
+        .origin_zone = (uint16_t)segment->origin_zone,
+        .ntargets = 1,
+        .targets = {{.lineage = entry->document.content.lineages[0].id,
+                     .slice = entry->document.content.newest_slice}},
+        .count = count,
+        .fingerprints = fingerprints,
+    };
+    uint64_t end;
+    enum status status;
+
+    if (self->storage == NULL || count == 0) {
+        return STATUS_OK;
+    }
+    status = storage_add(self->storage, &batch, &end);
+    if (status == STATUS_OK) {
+        need->written = end;
+        need->synced = entry->document.durability == DURABILITY_SYNC ? end : need->synced;
+        node_note_batch(self, entry, &batch);
+    }
+    return status;
+}
+
+static void checkpoint(void *context)
+{
+    struct node *self = context;
+    uint64_t end;
+    enum status status = STATUS_OK;
+
+    if (self->documents.nodes_size > 0) {
+        status = storage_put_document(
+            self->storage, span_of(self->documents.nodes_bytes, self->documents.nodes_size), &end);
+    }
+    for (size_t i = 0; i < self->documents.count && status == STATUS_OK; i++) {
+        struct document_entry *entry = self->documents.by_id[i];
+        const struct hosted_filter *hosted = entry->attachment;
+        struct record_fence fence = {.filter_id = entry->document.id,
+                                     .epoch_hash = entry->document.epoch_hash};
+
+        status = storage_put_document(self->storage,
+                                      span_of(entry->signed_bytes, entry->signed_size), &end);
+        if (status == STATUS_OK && hosted != NULL) {
+            fence.epoch = hosted->fence.epoch;
+            status = storage_put_fence(self->storage, &fence, &end);
+        }
+    }
+    if (status == STATUS_OK) {
+        status = node_pull_checkpoint(self);
+    }
+    if (status != STATUS_OK) {
+        node_fail(self, "the state can't be written to a new segment of the log", status);
+    }
+}
+
+/* What is unknown is kept: its document may come. */
+static bool is_wanted(void *context, uint64_t filter_id)
+{
+    const struct node *self = context;
+    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+
+    return hosted == NULL || entry->document.content.state != FILTER_DROPPED || entry->conflict ||
+           hosted->unlogged || hosted->fence_end > storage_synced(self->storage);
+}
+
+static void on_moved(void *context, uint64_t now_us)
+{
+    struct node *self = context;
+
+    (void)now_us;
+    node_release_held(self);
+    node_replay_moved(self);
+    node_exchange_moved(self);
+}
+
+static void on_failed(void *context, enum status status, const char *what)
+{
+    node_fail(context, what, status);
+}
+
+enum status node_storage_create(struct node *self)
+{
+    const struct storage_config config = {
+        .disk = self->config.disk,
+        .effects = &self->effects,
+        .cluster = cluster_key_tag(&self->config.key),
+        .kernel_boot = self->config.kernel_boot,
+        .segment_bytes = self->config.segment_bytes,
+        .retain_bytes = self->config.retain_bytes,
+        .reserve_bytes = self->config.reserve_bytes,
+        .context = self,
+        .found = on_found,
+        .recovered = on_recovered,
+        .checkpoint = checkpoint,
+        .wanted = is_wanted,
+        .moved = on_moved,
+        .failed = on_failed,
+    };
+
+    self->recovering = true;
+    return storage_create(&config, &self->storage);
+}

@@ -1,0 +1,331 @@
+#include "base/heap.h"
+#include "node/storage_private.h"
+
+#include <assert.h>
+
+const char *amnesia_meaning(enum amnesia amnesia)
+{
+    switch (amnesia) {
+    case AMNESIA_NONE:
+        return "all that was acknowledged is there";
+    case AMNESIA_EMPTY:
+        return "the folder is empty";
+    case AMNESIA_CORRUPT:
+        return "something that was durable can't be read";
+    case AMNESIA_POWER:
+        return "the machine went down before everything acknowledged had been synced";
+    case AMNESIA_BOOT:
+        return "the folder is an older copy of this node's data";
+    }
+    return "unknown";
+}
+
+enum status storage_create(const struct storage_config *config, struct storage **out)
+{
+    struct storage *self = heap_zalloc(1, sizeof *self);
+    enum status status;
+
+    assert(*out == NULL);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->config = *config;
+    self->next_run = 1;
+    status = storage_recover(self);
+    if (status != STATUS_OK) {
+        storage_destroy(&self);
+        return status;
+    }
+    *out = self;
+    return STATUS_OK;
+}
+
+void storage_destroy(struct storage **storage)
+{
+    struct storage *self = *storage;
+
+    *storage = NULL;
+    if (self == NULL) {
+        return;
+    }
+    storage_recovery_destroy(&self->recovery);
+    storage_merge_destroy(&self->merge);
+    storage_reads_destroy(self);
+    log_writer_destroy(&self->writer);
+    heap_free(self->segments);
+    heap_free(self->runs);
+    heap_free(self->filters.ids);
+    heap_free(self->trash);
+    heap_free(self);
+}
+
+/* ---- appending ---- */
+
+enum status storage_append(struct storage *self, enum record_type type, bool urgent,
+                           size_t body_size, uint8_t **body, uint64_t *end)
+{
+    enum status status = STATUS_NOT_READY;
+
+    if (self->failed) {
+        return STATUS_IO;
+    }
+    if (self->writer == NULL) {
+        return STATUS_NOT_READY;
+    }
+    *body = log_writer_append(self->writer, type, 0, body_size, urgent, end, &status);
+    return *body != NULL ? STATUS_OK : status;
+}
+
+static enum status append_identity(struct storage *self)
+{
+    uint8_t *body;
+    uint64_t end;
+    enum status status = storage_append(self, RECORD_IDENTITY, true, RECORD_IDENTITY_BYTES, &body,
+                                        &end);
+
+    if (status == STATUS_OK) {
+        record_identity_put(body - RECORD_HEADER_BYTES, &self->identity);
+        log_writer_want_sync(self->writer);
+    }
+    return status;
+}
+
+static enum status append_runs(struct storage *self)
+{
+    uint8_t *body;
+    uint64_t end;
+    enum status status = storage_append(
+        self, RECORD_MANIFEST, true, record_manifest_size(0, (uint32_t)self->nruns), &body, &end);
+
+    if (status == STATUS_OK) {
+        record_manifest_put(body - RECORD_HEADER_BYTES, self->merged, NULL, 0, self->runs,
+                            (uint32_t)self->nruns);
+    }
+    return status;
+}
+
+/* ---- the log's own events ---- */
+
+/* A segment begins: the one before has ended here. */
+static void on_checkpoint(void *context)
+{
+    struct storage *self = context;
+    uint64_t first = log_writer_end(self->writer);
+    struct log_extent extent = {
+        .number = log_writer_segment(self->writer), .first = first, .end = UINT64_MAX};
+
+    if (self->nsegments > 0 && self->segments[self->nsegments - 1].end == UINT64_MAX) {
+        self->segments[self->nsegments - 1].end = first;
+    }
+    if (self->nsegments == self->segments_capacity) {
+        size_t capacity = self->segments_capacity * 2 + 8;
+        struct log_extent *grown = heap_realloc(self->segments, capacity, sizeof *grown);
+
+        if (grown == NULL) { /* Readers would miss a segment: as bad as a lost one. */
+            self->failed = true;
+            self->config.failed(self->config.context, STATUS_NOMEM, "the list of log segments");
+            return;
+        }
+        self->segments = grown;
+        self->segments_capacity = capacity;
+    }
+    self->segments[self->nsegments++] = extent;
+    if (append_identity(self) != STATUS_OK || append_runs(self) != STATUS_OK) {
+        self->failed = true;
+        self->config.failed(self->config.context, STATUS_NOMEM, "a checkpoint of the log");
+        return;
+    }
+    self->config.checkpoint(self->config.context);
+}
+
+static void on_moved(void *context, uint64_t now_us)
+{
+    struct storage *self = context;
+
+    self->config.moved(self->config.context, now_us);
+    storage_work(self, now_us); /* What waited for a manifest to be durable. */
+}
+
+static void on_failed(void *context, enum status status, const char *what)
+{
+    struct storage *self = context;
+
+    self->failed = true;
+    self->config.failed(self->config.context, status, what);
+}
+
+enum status storage_begin(struct storage *self, const struct record_identity *identity)
+{
+    const struct log_writer_config config = {
+        .disk = self->config.disk,
+        .effects = self->config.effects,
+        .cluster = self->config.cluster,
+        .incarnation = identity->incarnation,
+        .boot = identity->boot,
+        .segment_bytes = self->config.segment_bytes,
+        .first = self->begin_first,
+        .number = self->begin_number,
+        .sync = !identity->unsynced,
+        .context = self,
+        .checkpoint = on_checkpoint,
+        .moved = on_moved,
+        .failed = on_failed,
+    };
+    enum status status;
+
+    assert(self->writer == NULL);
+    self->identity = *identity;
+    status = log_writer_create(&config, &self->writer);
+    return status == STATUS_OK ? append_identity(self) : status;
+}
+
+enum status storage_identify(struct storage *self, const struct record_identity *identity)
+{
+    self->identity = *identity;
+    log_writer_set_incarnation(self->writer, identity->incarnation);
+    return append_identity(self);
+}
+
+enum status storage_add(struct storage *self, const struct record_batch *batch, uint64_t *end)
+{
+    uint8_t *body;
+    enum status status;
+
+    if (!storage_filters_note(&self->filters, batch->filter_id)) {
+        return STATUS_NOMEM;
+    }
+    status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body, end);
+    if (status == STATUS_OK) {
+        record_batch_put(body - RECORD_HEADER_BYTES, batch);
+    }
+    return status;
+}
+
+enum status storage_room(const struct storage *self, size_t count)
+{
+    const struct record_batch batch = {.ntargets = 1, .count = (uint32_t)count};
+
+    if (self->writer == NULL || self->failed) {
+        return STATUS_NOT_READY;
+    }
+    return log_writer_room(self->writer, record_batch_size(&batch));
+}
+
+enum status storage_put_document(struct storage *self, struct span document, uint64_t *end)
+{
+    uint8_t *body;
+    enum status status = storage_append(self, RECORD_DOCUMENT, true, record_document_size(document),
+                                        &body, end);
+
+    if (status == STATUS_OK) {
+        record_document_put(body - RECORD_HEADER_BYTES, document);
+        log_writer_want_sync(self->writer);
+    }
+    return status;
+}
+
+enum status storage_put_fence(struct storage *self, const struct record_fence *fence, uint64_t *end)
+{
+    uint8_t *body;
+    enum status status = storage_append(self, RECORD_FENCE, true, RECORD_FENCE_BYTES, &body, end);
+
+    if (status == STATUS_OK) {
+        record_fence_put(body - RECORD_HEADER_BYTES, fence);
+        log_writer_want_sync(self->writer);
+    }
+    return status;
+}
+
+enum status storage_put_cursor(struct storage *self, const struct record_cursor *cursor,
+                               uint64_t *end)
+{
+    uint8_t *body;
+    enum status status = storage_append(self, RECORD_CURSOR, false, RECORD_CURSOR_BYTES, &body,
+                                        end);
+
+    if (status == STATUS_OK) {
+        record_cursor_put(body - RECORD_HEADER_BYTES, cursor);
+    }
+    return status;
+}
+
+void storage_turn(struct storage *self)
+{
+    if (self->writer != NULL && !self->failed) {
+        log_writer_turn(self->writer);
+    }
+}
+
+void storage_want_sync(struct storage *self)
+{
+    if (self->writer != NULL) {
+        log_writer_want_sync(self->writer);
+    }
+}
+
+void storage_set_sync(struct storage *self, bool sync)
+{
+    if (self->writer != NULL) {
+        log_writer_set_sync(self->writer, sync);
+    }
+}
+
+uint64_t storage_end(const struct storage *self)
+{
+    return self->writer != NULL ? log_writer_end(self->writer) : self->begin_first;
+}
+
+uint64_t storage_written(const struct storage *self)
+{
+    return self->writer != NULL ? log_writer_written(self->writer) : self->begin_first;
+}
+
+uint64_t storage_synced(const struct storage *self)
+{
+    return self->writer != NULL ? log_writer_synced(self->writer) : self->begin_first;
+}
+
+void storage_work(struct storage *self, uint64_t now_us)
+{
+    if (self->writer != NULL && !self->failed) {
+        storage_merge_work(self, now_us);
+    }
+}
+
+enum status storage_finish(struct storage *self)
+{
+    uint8_t *body;
+    uint64_t end;
+    enum status status;
+
+    if (self->writer == NULL || self->failed) {
+        return STATUS_OK; /* Nothing was accepted, or nothing more may be written. */
+    }
+    status = storage_append(self, RECORD_CLEAN, true, 0, &body, &end);
+    return status == STATUS_OK ? log_writer_finish(self->writer) : status;
+}
+
+struct storage_usage storage_usage(const struct storage *self)
+{
+    struct storage_usage usage = {.room_bytes = self->room_bytes,
+                                  .nruns = (uint32_t)self->nruns,
+                                  .nsegments = (uint32_t)self->nsegments};
+
+    usage.log_bytes = self->nsegments * self->config.segment_bytes;
+    for (size_t i = 0; i < self->nruns; i++) {
+        usage.run_bytes += run_bytes(self->runs[i].count);
+        usage.run_keys += self->runs[i].count;
+    }
+    usage.unmerged_bytes = storage_end(self) - self->merged;
+    return usage;
+}
+
+bool storage_has(const struct storage *self, uint64_t filter_id)
+{
+    for (size_t i = 0; i < self->nruns; i++) {
+        if (self->runs[i].filter_id == filter_id) {
+            return true;
+        }
+    }
+    return storage_filters_has(&self->filters, filter_id);
+}

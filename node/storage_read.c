@@ -1,0 +1,297 @@
+/* Reading a set back: stretches of its runs, batches of the log. */
+#include "base/heap.h"
+#include "node/storage_private.h"
+#include "storage/run_merge.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { LOG_SLICE_BYTES = 8 << 20 /* of the log a job goes through */ };
+
+struct read_job {
+    struct job job; /* first */
+    struct storage *storage;
+    struct storage_read *read;
+    struct read_job *next;
+    enum status status;
+
+    /* What is asked, as it was when asked. */
+    struct storage_set set;
+    uint64_t from;
+    uint64_t to;
+    size_t room;
+    struct record_run *runs;
+    size_t nruns;
+    struct log_extent *segments;
+    size_t nsegments;
+
+    /* The answer. */
+    uint64_t *fingerprints;
+    size_t count;
+    struct record_batch *batches;
+    uint64_t *offsets;
+    size_t nbatches;
+    size_t batches_capacity;
+    uint64_t next_place;
+    bool end;
+};
+
+static void job_destroy(struct read_job *self)
+{
+    heap_free(self->runs);
+    heap_free(self->segments);
+    heap_free(self->fingerprints);
+    heap_free(self->batches);
+    heap_free(self->offsets);
+    heap_free(self);
+}
+
+/* ---- a stretch of the runs ---- */
+
+static enum status open_runs(const struct read_job *self, struct run_reader **readers)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < self->nruns && status == STATUS_OK; i++) {
+        status = run_reader_create(self->storage->config.disk, self->storage->config.cluster,
+                                   &self->runs[i], &readers[i]);
+        if (status == STATUS_OK) {
+            run_reader_seek(readers[i], self->from);
+        }
+    }
+    return status;
+}
+
+static enum status merge_runs(struct read_job *self, struct run_reader *const *readers)
+{
+    struct run_merge *merge = NULL;
+    enum status status = run_merge_create(readers, self->nruns, NULL, 0, &merge);
+
+    if (status == STATUS_OK) {
+        status = run_merge_next(merge, self->fingerprints, self->room, &self->count);
+    }
+    run_merge_destroy(&merge);
+    self->end = self->count < self->room;
+    while (self->count > 0 && self->fingerprints[self->count - 1] > self->to) {
+        self->count--;
+        self->end = true;
+    }
+    if (self->count > 0) {
+        uint64_t last = self->fingerprints[self->count - 1];
+
+        self->end = self->end || last == UINT64_MAX;
+        self->next_place = last + 1;
+    }
+    return status;
+}
+
+static void read_runs(struct job *job)
+{
+    struct read_job *self = (struct read_job *)job;
+    struct run_reader *readers[RUN_MERGE_MAX] = {0};
+
+    self->next_place = self->from;
+    self->status = open_runs(self, readers);
+    if (self->status == STATUS_OK) {
+        self->status = merge_runs(self, readers);
+    }
+    for (size_t i = 0; i < self->nruns; i++) {
+        run_reader_destroy(&readers[i]);
+    }
+}
+
+/* ---- a stretch of the log ---- */
+
+static bool is_for(const struct record_batch *batch, const struct storage_set *set)
+{
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        if (batch->filter_id == set->filter_id && batch->targets[i].lineage == set->lineage &&
+            batch->targets[i].slice == set->slice) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status keep(struct read_job *self, struct record_batch *batch, uint64_t offset)
+{
+    if (self->nbatches == self->batches_capacity) {
+        size_t capacity = self->batches_capacity * 2 + 64;
+        struct record_batch *batches = heap_realloc(self->batches, capacity, sizeof *batches);
+        uint64_t *offsets;
+
+        self->batches = batches != NULL ? batches : self->batches;
+        offsets = heap_realloc(self->offsets, capacity, sizeof *offsets);
+        self->offsets = offsets != NULL ? offsets : self->offsets;
+        if (batches == NULL || offsets == NULL) {
+            return STATUS_NOMEM;
+        }
+        self->batches_capacity = capacity;
+    }
+    memcpy(self->fingerprints + self->count, batch->fingerprints,
+           batch->count * sizeof *self->fingerprints);
+    batch->fingerprints = self->fingerprints + self->count;
+    self->count += batch->count;
+    self->batches[self->nbatches] = *batch;
+    self->offsets[self->nbatches++] = offset;
+    return STATUS_OK;
+}
+
+/* Until the room is used up, the slice, or the log. */
+static enum status read_on(struct read_job *self, struct log_reader *reader)
+{
+    struct record_header header;
+    struct span record;
+    struct record_batch batch;
+    enum status status = STATUS_OK;
+
+    while (self->next_place - self->from < LOG_SLICE_BYTES) {
+        status = log_reader_next(reader, &header, &record);
+        if (status != STATUS_OK) {
+            self->end = status == STATUS_NOT_FOUND;
+            return self->end ? STATUS_OK : status;
+        }
+        if (header.type == RECORD_BATCH) {
+            status = record_batch_get(record, &batch);
+            if (status == STATUS_OK && is_for(&batch, &self->set)) {
+                if (self->count + batch.count > self->room) {
+                    return STATUS_OK; /* This one begins the next answer. */
+                }
+                status = keep(self, &batch, header.offset);
+            }
+            if (status != STATUS_OK) {
+                return status;
+            }
+        }
+        self->next_place = log_reader_offset(reader);
+    }
+    return STATUS_OK;
+}
+
+static void read_log(struct job *job)
+{
+    struct read_job *self = (struct read_job *)job;
+    struct log_reader *reader = NULL;
+
+    self->next_place = self->from;
+    if (self->from >= self->to) {
+        self->end = true;
+        return;
+    }
+    self->status = log_reader_create(self->storage->config.disk, self->segments, self->nsegments,
+                                     self->from, self->to, &reader);
+    if (self->status == STATUS_OK) {
+        self->status = read_on(self, reader);
+    }
+    log_reader_destroy(&reader);
+}
+
+/* ---- with the actor ---- */
+
+static void forget(struct storage *storage, struct read_job *self)
+{
+    struct read_job **at = (struct read_job **)&storage->reads;
+
+    while (*at != self) {
+        at = &(*at)->next;
+    }
+    *at = self->next;
+}
+
+static void done(struct job *job, uint64_t now_us)
+{
+    struct read_job *self = (struct read_job *)job;
+    struct storage_read *read = self->read;
+
+    forget(self->storage, self);
+    read->fingerprints = self->fingerprints;
+    read->count = self->count;
+    read->batches = self->batches;
+    read->offsets = self->offsets;
+    read->nbatches = self->nbatches;
+    read->next = self->next_place;
+    read->end = self->end;
+    read->job = NULL;
+    read->done(read, now_us, self->status);
+    job_destroy(self);
+}
+
+static enum status take_runs(struct read_job *self, const struct storage *storage)
+{
+    self->runs = heap_alloc(storage->nruns + 1, sizeof *self->runs);
+    if (self->runs == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < storage->nruns; i++) {
+        const struct record_run *one = &storage->runs[i];
+
+        if (one->filter_id == self->set.filter_id && one->lineage == self->set.lineage &&
+            one->slice == self->set.slice) {
+            self->runs[self->nruns++] = *one;
+        }
+    }
+    return self->nruns <= RUN_MERGE_MAX ? STATUS_OK : STATUS_OVERLOADED;
+}
+
+static enum status take_segments(struct read_job *self, const struct storage *storage)
+{
+    uint64_t written = storage_written(storage);
+
+    if (storage->nsegments > 0 && self->from < storage->segments[0].first) {
+        return STATUS_STALE;
+    }
+    self->segments = heap_alloc(storage->nsegments + 1, sizeof *self->segments);
+    if (self->segments == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->to = self->to < written ? self->to : written;
+    for (size_t i = 0; i < storage->nsegments; i++) {
+        self->segments[i] = storage->segments[i];
+        if (self->segments[i].end > written) {
+            self->segments[i].end = written;
+        }
+        self->nsegments += self->segments[i].first < written;
+    }
+    return STATUS_OK;
+}
+
+enum status storage_read(struct storage *storage, struct storage_read *read)
+{
+    struct read_job *self = heap_zalloc(1, sizeof *self);
+    enum status status;
+
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->storage = storage;
+    self->read = read;
+    self->set = read->set;
+    self->from = read->from;
+    self->to = read->to;
+    self->room = read->room;
+    self->job = (struct job){.run = read->log ? read_log : read_runs, .done = done};
+    self->fingerprints = heap_alloc(self->room, sizeof *self->fingerprints);
+    status = self->fingerprints == NULL ? STATUS_NOMEM
+             : read->log                ? take_segments(self, storage)
+                                        : take_runs(self, storage);
+    if (status != STATUS_OK) {
+        job_destroy(self);
+        return status;
+    }
+    read->merged = storage->merged;
+    read->job = self;
+    self->next = storage->reads;
+    storage->reads = self;
+    storage->config.effects->submit(storage->config.effects->context, JOB_BACKGROUND, &self->job);
+    return STATUS_OK;
+}
+
+void storage_reads_destroy(struct storage *storage)
+{
+    while (storage->reads != NULL) {
+        struct read_job *self = storage->reads;
+
+        storage->reads = self->next;
+        job_destroy(self);
+    }
+}

@@ -1,0 +1,276 @@
+/* What nodes take over from each other can't be undone: is every reply that is torn, bent or at
+ * odds with itself refused before anybody could merge it?
+ */
+#include "proto/codec.h"
+#include "proto/orbloom.pb-c.h"
+#include "proto_samples.h"
+
+#include <criterion/criterion.h>
+
+static struct codec_arena *arena;
+static struct buffer bytes;
+static struct frame frame;
+
+static void setup(void)
+{
+    if (codec_arena_create(SAMPLE_ARENA_BYTES, &arena) != STATUS_OK) {
+        abort();
+    }
+    buffer_init(&bytes, 2 * CODEC_MAX_FRAME_BYTES);
+}
+
+static void teardown(void)
+{
+    codec_arena_destroy(&arena);
+    buffer_fini(&bytes);
+}
+
+TestSuite(proto_pull, .init = setup, .fini = teardown);
+
+static enum status decode(Orbloom__V1__Frame *wire)
+{
+    uint8_t *at = NULL;
+    size_t size;
+
+    wire->version = CODEC_VERSION;
+    size = orbloom__v1__frame__get_packed_size(wire);
+    buffer_clear(&bytes);
+    cr_assert_eq(buffer_extend(&bytes, size, &at), STATUS_OK);
+    cr_assert_eq(orbloom__v1__frame__pack(wire, at), size);
+    return codec_decode(arena, buffer_span(&bytes), &frame);
+}
+
+/* Wrap a message into a frame of that kind, and decode it. */
+#define DECODE(UPPER, field, message)                                                              \
+    decode(&(Orbloom__V1__Frame){.base = PROTOBUF_C_MESSAGE_INIT(&orbloom__v1__frame__descriptor), \
+                                 .body_case = ORBLOOM__V1__FRAME__BODY_##UPPER,                    \
+                                 .field = (message)})
+
+/* A full reply as it stands on the wire, to be bent; freed by the caller. */
+static Orbloom__V1__Frame *unpack_sample(enum sample_size size)
+{
+    Orbloom__V1__Frame *wire;
+
+    sample_frame(FRAME_PULL_REPLY, size, &frame);
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    wire = orbloom__v1__frame__unpack(NULL, bytes.size, bytes.data);
+    cr_assert_not_null(wire);
+    return wire;
+}
+
+/* Whatever number is changed, the sum does not match any more. */
+#define BENT(field)                                                         \
+    do {                                                                    \
+        Orbloom__V1__Frame *wire = unpack_sample(SAMPLE_FULL);              \
+                                                                            \
+        cr_assert_eq(decode(wire), STATUS_OK);                              \
+        wire->pull_reply->field ^= 1;                                       \
+        cr_assert_eq(decode(wire), STATUS_MALFORMED, "%s is free", #field); \
+        orbloom__v1__frame__free_unpacked(wire, NULL);                      \
+    } while (0)
+
+Test(proto_pull, a_bent_reply_is_refused)
+{
+    BENT(filter_id);
+    BENT(epoch);
+    BENT(epoch_hash);
+    BENT(group);
+    BENT(lineage);
+    BENT(slice);
+    BENT(from);
+    BENT(source);
+    BENT(source_incarnation);
+    BENT(state);
+    BENT(fence_epoch);
+    BENT(fence_position);
+    BENT(next);
+    BENT(end);
+    BENT(merged);
+    BENT(durable);
+    BENT(fingerprints[0]);
+    BENT(fingerprints[4]);
+    BENT(batches[0]->boot);
+    BENT(batches[0]->epoch);
+    BENT(batches[0]->numbers[1]);
+    BENT(batches[0]->offsets[0]);
+    BENT(checksum);
+}
+
+Test(proto_pull, bent_headers_are_refused)
+{
+    Orbloom__V1__Frame *wire = unpack_sample(SAMPLE_LARGE);
+
+    cr_assert_eq(decode(wire), STATUS_OK);
+    cr_assert_eq(frame.body.pull_reply.nintervals, PULL_MAX_INTERVALS);
+    wire->pull_reply->intervals[77]->first ^= 1;
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    wire->pull_reply->intervals[77]->first ^= 1;
+    wire->pull_reply->intervals[77]->count ^= 1;
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    wire->pull_reply->intervals[77]->count ^= 1;
+    cr_assert_eq(decode(wire), STATUS_OK);
+    orbloom__v1__frame__free_unpacked(wire, NULL);
+}
+
+/* Two fingerprints that changed places, or one that went with its count: the sum covers order. */
+Test(proto_pull, a_torn_payload_is_refused)
+{
+    Orbloom__V1__Frame *wire = unpack_sample(SAMPLE_FULL);
+    Orbloom__V1__PullReply *reply = wire->pull_reply;
+    uint64_t kept = reply->fingerprints[0];
+
+    reply->fingerprints[0] = reply->fingerprints[1];
+    reply->fingerprints[1] = kept;
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    reply->fingerprints[1] = reply->fingerprints[0];
+    reply->fingerprints[0] = kept;
+    cr_assert_eq(decode(wire), STATUS_OK);
+    reply->n_fingerprints--;
+    reply->batches[2]->counts[0]--;
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    reply->n_fingerprints++;
+    reply->batches[2]->counts[0]++;
+    orbloom__v1__frame__free_unpacked(wire, NULL);
+}
+
+/* Encode with a right sum what contradicts itself: not even asserted shapes let it through. */
+static enum status decode_reply(const struct pull_reply *reply, Orbloom__V1__PullReply *wire)
+{
+    wire->kind = (Orbloom__V1__PullKind)reply->kind;
+    wire->n_fingerprints = reply->count;
+    wire->fingerprints = (uint64_t *)reply->fingerprints;
+    wire->checksum = pull_reply_sum(reply);
+    return DECODE(PULL_REPLY, pull_reply, wire);
+}
+
+Test(proto_pull, batches_must_add_up_to_the_fingerprints)
+{
+    static const uint64_t fingerprints[] = {1, 2, 3};
+    Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
+    Orbloom__V1__PullBatches series = ORBLOOM__V1__PULL_BATCHES__INIT;
+    Orbloom__V1__PullBatches *list[] = {&series};
+    struct pull_batch batches[] = {{.boot = 5, .number = 7, .offset = 9, .count = 2},
+                                   {.boot = 5, .number = 6, .offset = 19, .count = 1}};
+    struct pull_reply reply = {.kind = PULL_LOG,
+                               .batches = batches,
+                               .nbatches = 2,
+                               .fingerprints = fingerprints,
+                               .count = 3};
+
+    series.boot = 5;
+    series.numbers = (int64_t[]){7, -1};
+    series.offsets = (uint64_t[]){9, 10};
+    series.counts = (uint32_t[]){2, 1};
+    series.n_numbers = series.n_offsets = series.n_counts = 2;
+    wire.batches = list;
+    wire.n_batches = 1;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_OK);
+    cr_assert_eq(frame.body.pull_reply.batches[1].number, 6);
+    reply.count = 2;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED, "a batch without its keys");
+    reply.count = 3;
+    reply.kind = PULL_RUNS;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED, "runs have no batches");
+    reply.kind = PULL_LOG;
+    series.n_numbers = 1;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED, "a batch without a number");
+    series.n_numbers = 2;
+    series.offsets[1] = UINT64_MAX;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED, "an offset that wraps");
+}
+
+Test(proto_pull, a_refusal_carries_nothing_to_merge)
+{
+    static const uint64_t fingerprints[] = {1};
+    Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
+    struct pull_reply reply = {.kind = PULL_RUNS, .fingerprints = fingerprints, .count = 1};
+
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_OK);
+    wire.status = ORBLOOM__V1__STATUS__STATUS_STALE;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED);
+    wire.status = (Orbloom__V1__Status)99;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED);
+    reply.count = 0;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_OK);
+    cr_assert_eq(frame.body.pull_reply.status, STATUS_INTERNAL);
+}
+
+Test(proto_pull, replies_are_bounded)
+{
+    static uint64_t fingerprints[PULL_MAX_KEYS + 1];
+    Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
+    struct pull_reply reply = {.kind = PULL_RUNS, .fingerprints = fingerprints};
+
+    reply.count = PULL_MAX_KEYS;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_OK);
+    reply.count++;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_TOO_LARGE);
+    reply.count = 0;
+    for (int kind = -1; kind < 7; kind++) {
+        reply.kind = (enum pull_kind)kind;
+        cr_assert_eq(decode_reply(&reply, &wire),
+                     kind >= 1 && kind <= 4 ? STATUS_OK : STATUS_MALFORMED, "kind %d", kind);
+    }
+    reply.kind = PULL_RUNS;
+    reply.state = (enum replica_state)4;
+    wire.state = (Orbloom__V1__ReplicaState)4;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED);
+}
+
+Test(proto_pull, a_flood_of_batches_is_refused)
+{
+    enum { EACH = 1024, NSERIES = PULL_MAX_BATCHES / EACH + 1 };
+    static int64_t numbers[EACH];
+    static uint64_t offsets[EACH];
+    static uint32_t counts[EACH];
+    Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
+    Orbloom__V1__PullBatches series = ORBLOOM__V1__PULL_BATCHES__INIT;
+    Orbloom__V1__PullBatches *list[NSERIES];
+    static struct pull_batch batches[PULL_MAX_BATCHES];
+    struct pull_reply reply = {.kind = PULL_LOG, .batches = batches, .nbatches = PULL_MAX_BATCHES};
+
+    series.numbers = numbers;
+    series.offsets = offsets;
+    series.counts = counts;
+    series.n_numbers = series.n_offsets = series.n_counts = EACH;
+    for (size_t i = 0; i < NSERIES; i++) {
+        list[i] = &series;
+    }
+    wire.batches = list;
+    wire.n_batches = NSERIES - 1;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_OK);
+    wire.n_batches = NSERIES;
+    cr_assert_eq(decode_reply(&reply, &wire), STATUS_TOO_LARGE);
+}
+
+static enum status decode_wanted(uint64_t first, uint64_t count, size_t n,
+                                 enum _Orbloom__V1__PullKind kind)
+{
+    static Orbloom__V1__PullInterval *list[PULL_MAX_WANTED + 1];
+    Orbloom__V1__PullInterval interval = ORBLOOM__V1__PULL_INTERVAL__INIT;
+    Orbloom__V1__PullRequest wire = ORBLOOM__V1__PULL_REQUEST__INIT;
+
+    interval.first = first;
+    interval.count = count;
+    for (size_t i = 0; i < n; i++) {
+        list[i] = &interval;
+    }
+    wire.kind = kind;
+    wire.wanted = list;
+    wire.n_wanted = n;
+    return DECODE(PULL_REQUEST, pull_request, &wire);
+}
+
+Test(proto_pull, what_is_wanted_is_bounded_and_does_not_wrap)
+{
+    const enum _Orbloom__V1__PullKind bodies = ORBLOOM__V1__PULL_KIND__PULL_BODIES;
+
+    cr_assert_eq(decode_wanted(1, 1, PULL_MAX_WANTED, bodies), STATUS_OK);
+    cr_assert_eq(decode_wanted(1, 1, PULL_MAX_WANTED + 1, bodies), STATUS_TOO_LARGE);
+    cr_assert_eq(decode_wanted(1, 1, 1, ORBLOOM__V1__PULL_KIND__PULL_HEADERS), STATUS_MALFORMED);
+    cr_assert_eq(decode_wanted(1, 0, 1, bodies), STATUS_MALFORMED);
+    cr_assert_eq(decode_wanted(UINT64_MAX, 1, 1, bodies), STATUS_OK);
+    cr_assert_eq(decode_wanted(UINT64_MAX, 2, 1, bodies), STATUS_MALFORMED);
+    cr_assert_eq(decode_wanted(2, UINT64_MAX, 1, bodies), STATUS_MALFORMED);
+}
