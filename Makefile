@@ -30,7 +30,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis
-BARE_GOALS := test demo bench deps clean help layers format format-check
+BARE_GOALS := test demo bench deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 REPORT_GOALS := $(TEST_GOALS) bench-programs bench-run
 
@@ -274,6 +274,8 @@ sim: $(SIM) ## Do the promises hold for whole clusters under every fault, in vir
 	@$(RUN) --plain $^
 integration: $(INTEGRATION) ## Do real processes keep the promises, killed and restarted?
 	@$(RUN) --jobs 1 $^
+models: ## Do the protocols keep every key in every state that Spin can reach?
+	@tests/models/run.sh
 mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -316,6 +318,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
+    --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
 
 test: ## Install what is missing, build all variants, run every suite
@@ -397,7 +400,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all check unit property sim mutants integration asan tsan fuzz fuzz-run bench bench-run \
+.PHONY: all check unit property sim models mutants integration asan tsan fuzz fuzz-run bench bench-run \
     bench-programs coverage coverage-run demo test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 
