@@ -34,7 +34,8 @@ struct circle_node {
     uint32_t nlinks;
     uint32_t nclosed;
     struct job *jobs[JOB_NLANES];
-    bool cut; /* frames from and to other nodes are lost */
+    bool cut;    /* frames from and to other nodes are lost */
+    bool frozen; /* nothing gets durable */
 };
 
 struct circle_frame {
