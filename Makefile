@@ -68,7 +68,7 @@ ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
 # Sources by layer. In a program's directory main.c, shell_*.c and store_sqlite*.c are the shell,
 # everything else is the pure core. client/ is the library plus the command: main.c, cmd_*.c
-# and playground*.c. In bench/ two files are programs, everything else is what they share.
+# and playground*.c. In bench/ three files are programs, everything else is what they share.
 
 SRC_base    := $(wildcard lib/base/*.c)
 SRC_filter  := $(wildcard lib/filter/*.c)
@@ -88,12 +88,14 @@ SRC_client_core  := $(filter-out client/main.c $(SRC_client_cmd) $(SRC_client_sh
 
 SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
+SRC_torture := $(wildcard tests/torture/*.c)
+SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
-BENCH_MAINS := bench/kernel.c bench/report.c
+BENCH_MAINS := bench/kernel.c bench/report.c bench/runs.c
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_runtime) $(SRC_proto) \
-    $(wildcard $(addsuffix /*.c,$(DAEMONS) client)) $(SRC_support) $(SRC_sim) $(SRC_tests) \
+    $(wildcard $(addsuffix /*.c,$(DAEMONS) client)) $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) \
     $(SRC_bench) $(BENCH_MAINS) $(SRC_example)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -114,6 +116,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
 BIN_DIR_FLAG := -DORBLOOM_BIN_DIR='"$(abspath $(BUILD)/bin)"'
 EXTRA_tests/integration := $(BIN_DIR_FLAG)
 EXTRA_tests/support     := $(BIN_DIR_FLAG)
+EXTRA_tests/torture     := $(BIN_DIR_FLAG)
 EXTRA_bench             := $(BIN_DIR_FLAG)
 EXTRA_client/examples   := -Iclient # as orbloom.h is installed
 
@@ -143,7 +146,7 @@ FORCE:
 # Archives, one a layer. `q` keeps members that share a file name.
 
 LAYERS := base filter cluster storage runtime proto client_core client_cmd \
-    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support bench
+    $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
 define archive
@@ -211,7 +214,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,support bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) storage) \
+TEST_ARCHIVES := $(call archives,support simulator bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) storage) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
@@ -222,6 +225,11 @@ $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
 	$(link)
 $(FUZZ): LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
+
+TORTURE := $(if $(SRC_torture),$(BUILD)/tests/torture)
+$(TORTURE): $(call objects,$(SRC_torture)) $(LIBORBLOOM) | $(PROGRAMS)
+	$(link)
+$(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
 # The simulator holds every object of the four cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
@@ -327,7 +335,7 @@ test-asan-run: test-variant
 # Benchmarks and the demonstration.
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench) $(LIBORBLOOM)
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench storage) $(LIBORBLOOM)
 	$(link)
 $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 

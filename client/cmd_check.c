@@ -1,9 +1,9 @@
 #include "base/number.h"
 #include "client/cmd.h"
+#include "client/cmd_check_audit.h"
 #include "client/cmd_stream.h"
 #include "cluster/quorum.h"
 
-#include <ctype.h>
 #include <string.h>
 
 struct check_settings {
@@ -25,9 +25,9 @@ static const struct flag flags[] = {
         .name = "replicas",
         .kind = FLAG_TEXT,
         .offset = offsetof(struct check_settings, replicas),
-        .sample = "SLOTS",
-        .range = "numbers from 0, separated by commas",
-        .help = "ask these replica slots only; the read quorum still counts",
+        .sample = "SETS",
+        .range = "all | slots such as 0,1 | several sets: 0,1/1,2",
+        .help = "ask these replica slots only; of several sets, each of them",
     },
     STREAM_FLAGS,
 };
@@ -40,10 +40,16 @@ static const struct flag_table table = {
              "the filter's false positives. absent: never acknowledged. unknown: not sure, which\n"
              "is never absent; also printed for a line that is no key. maybe: not sure either,\n"
              "from a filter made with --when-unavailable maybe.\n\n"
+             "--replicas 0,1 asks these replica slots only; the read quorum still counts.\n"
+             "--replicas all, or several sets, asks every set of R of N slots, or each that is\n"
+             "named, through every router given, and prints no answers but each \"absent\":\n"
+             "KEY, absent, the set and the router, with tabs between.\n\n"
              "Examples:\n"
              "  orbloom check seen urls.txt\n"
-             "  orbloom check seen --only absent < urls.txt\n\n"
-             "Exit: 0 all answered, 1 not all (unknown), 2 wrong usage.",
+             "  orbloom check seen --only absent < urls.txt\n"
+             "  orbloom check seen --replicas all < acknowledged.txt\n\n"
+             "Exit: 0 all answered, 1 not all (unknown), 2 wrong usage; with --replicas all or\n"
+             "several sets: 0 every answer was present.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
     .common = true,
@@ -74,27 +80,6 @@ static void print_key(void *context, const struct stream_line *line)
     }
 }
 
-/* "0,2" -> 5 */
-static enum status parse_slots(const char *text, uint32_t *slots)
-{
-    uint32_t set = 0;
-
-    for (;;) {
-        if (!isdigit((unsigned char)text[0]) || text[0] - '0' >= QUORUM_MAX_REPLICAS) {
-            return STATUS_INVALID;
-        }
-        set |= 1U << (text[0] - '0');
-        if (text[1] == '\0') {
-            *slots = set;
-            return STATUS_OK;
-        }
-        if (text[1] != ',') {
-            return STATUS_INVALID;
-        }
-        text += 2;
-    }
-}
-
 static void summarize(const struct stream_totals *totals, const char *filter)
 {
     char text[5][NUMBER_TEXT_BYTES];
@@ -109,11 +94,20 @@ static void summarize(const struct stream_totals *totals, const char *filter)
                   stream_show_pace(totals, pace));
 }
 
+static int refuse_sets(const char *text)
+{
+    return cmd_fail(STATUS_INVALID,
+                    "--replicas \"%.40s\" is not a list of replica slots; give numbers from 0 "
+                    "to %d, separated by commas: 0,1; several lists by slashes: 0,1/1,2; or all",
+                    text, QUORUM_MAX_REPLICAS - 1);
+}
+
 static int run(int argc, char **argv)
 {
     struct check_settings settings = {0};
     struct stream stream = {
         .settings = &settings.stream, .operation = ORBLOOM_CHECK, .context = &settings};
+    struct check_sets sets = {0};
     struct stream_totals totals;
     struct words words;
     int code;
@@ -122,13 +116,18 @@ static int run(int argc, char **argv)
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }
-    if (settings.replicas != NULL &&
-        parse_slots(settings.replicas, &stream.replicas) != STATUS_OK) {
-        return cmd_fail(STATUS_INVALID,
-                        "--replicas \"%.40s\" is not a list of replica slots; give numbers from 0 "
-                        "to %d, separated by commas: 0,1",
-                        settings.replicas, QUORUM_MAX_REPLICAS - 1);
+    if (settings.replicas != NULL && check_sets_parse(settings.replicas, &sets) != STATUS_OK) {
+        return refuse_sets(settings.replicas);
     }
+    if (sets.all || sets.count > 1) {
+        return settings.only == NULL
+                   ? audit_run(&settings.stream, words.items[0], &sets, words.items + 1,
+                               words.count - 1)
+                   : cmd_fail(STATUS_USAGE,
+                              "--only and several sets of --replicas do not go together; leave "
+                              "one out");
+    }
+    stream.replicas = sets.count == 1 ? sets.masks[0] : 0;
     stream.filter = words.items[0];
     stream.line = settings.only != NULL ? print_key : print_answer;
     code = stream_run(&stream, words.items + 1, words.count - 1, &totals);

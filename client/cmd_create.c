@@ -14,6 +14,7 @@ struct create_settings {
     const char *hash;
     const char *when_unavailable;
     const char *when_full;
+    const char *durability;
 };
 
 #define FIELD(name) offsetof(struct create_settings, name)
@@ -99,6 +100,15 @@ static const struct flag flags[] = {
         .help = "past its capacity: refuse adds, or grow (not served by this version)",
     },
     {
+        .name = "durability",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(durability),
+        .sample = "KIND",
+        .range = "sync | os | memory",
+        .help = "what acknowledged keys survive (below); else sync where enough nodes have a disk, "
+                "or memory",
+    },
+    {
         .name = "hash",
         .kind = FLAG_CHOICE,
         .offset = FIELD(hash),
@@ -113,12 +123,16 @@ static const struct flag_table table = {
     .command = "create",
     .words = "NAME --capacity KEYS --fpr RATE",
     .summary = "Create a filter. Fine when it exists with the same parameters.",
-    .notes = "NAME: 1 to 128 of A-Z a-z 0-9 . _ : -\n"
-             "Quorums need W + R > N and 2 W > N: any add then meets any check.\n\n"
-             "Examples:\n"
-             "  orbloom create seen --capacity 10M --fpr 1%\n"
-             "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n\n"
-             "Exit: 0 it exists now, 1 it could not be created, 2 wrong usage.",
+    .notes =
+        "NAME: 1 to 128 of A-Z a-z 0-9 . _ : -\n"
+        "Quorums need W + R > N and 2 W > N: any add then meets any check.\n"
+        "Durability: with sync, acknowledged keys survive power loss of all nodes at once; with\n"
+        "os, kill -9 of all of them; with memory, the restart of N - W nodes, as each comes back\n"
+        "empty. sync and os take nodes with a disk, memory nodes without one.\n\n"
+        "Examples:\n"
+        "  orbloom create seen --capacity 10M --fpr 1%\n"
+        "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n\n"
+        "Exit: 0 it exists now, 1 it could not be created, 2 wrong usage.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
     .common = true,
@@ -183,13 +197,27 @@ static int show(void *context, const struct frame *frame)
     if (reply->nfilters > 0) {
         const struct filter_summary *filter = &reply->filters[0];
 
-        (void)printf(
-            ": %s keys at %s, %u x %s in %u shards", number_show_count(filter->capacity, keys),
-            number_show_rate(filter->rate, rate), filter->rule.replicas,
-            number_show_bytes(filter->shard_bytes * filter->nshards, bytes), filter->nshards);
+        (void)printf(": %s keys at %s, %u x %s in %u shards, durability %s",
+                     number_show_count(filter->capacity, keys),
+                     number_show_rate(filter->rate, rate), filter->rule.replicas,
+                     number_show_bytes(filter->shard_bytes * filter->nshards, bytes),
+                     filter->nshards, durability_name(filter->durability));
     }
     (void)putchar('\n');
     return CMD_OK;
+}
+
+/* 0: the coordinator chooses. */
+static enum durability durability_of(const char *name)
+{
+    static const enum durability all[] = {DURABILITY_MEMORY, DURABILITY_OS, DURABILITY_SYNC};
+
+    for (size_t i = 0; name != NULL && i < sizeof all / sizeof all[0]; i++) {
+        if (strcmp(name, durability_name(all[i])) == 0) {
+            return all[i];
+        }
+    }
+    return (enum durability)0;
 }
 
 static int run(int argc, char **argv)
@@ -225,7 +253,7 @@ static int run(int argc, char **argv)
     create->when_full = strcmp(settings.when_full, "expand") == 0 ? WHEN_FULL_EXPAND
                                                                   : WHEN_FULL_REFUSE;
     create->keylog = KEYLOG_ON;
-    create->durability = DURABILITY_MEMORY;
+    create->durability = durability_of(settings.durability);
     return cmd_ask(&settings.common, &frame, show, words.items[0]);
 }
 

@@ -61,10 +61,7 @@ void coordinator_destroy(struct coordinator **coordinator)
         heap_free(self->heard[i].reports);
     }
     heap_free(self->heard);
-    for (size_t i = 0; i < self->nfencings; i++) {
-        heap_free(self->fencings[i].confirmed);
-    }
-    heap_free(self->fencings);
+    fences_fini(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
@@ -160,7 +157,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
     } else if (frame.kind == FRAME_FENCE_REPLY) {
-        coordinator_on_fence_reply(self, now_us, &frame.body.fence_reply);
+        coordinator_on_fence_reply(self, &frame.body.fence_reply);
     } else {
         refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }
@@ -173,6 +170,7 @@ static void turn(void *context, uint64_t now_us)
     self->now_us = now_us;
     coordinator_check_creates(self, now_us);
     coordinator_check_drops(self, now_us);
+    coordinator_check_changes(self, now_us);
 }
 
 static uint64_t next_us(void *context)

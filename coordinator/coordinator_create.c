@@ -1,19 +1,11 @@
-#include "base/heap.h"
-#include "base/number.h"
-#include "cluster/placement.h"
+#include "coordinator/coordinator_create.h"
+
 #include "coordinator/coordinator_difference.h"
 #include "coordinator/coordinator_private.h"
 #include "filter/sizing.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* A request to create, with everything that its answer needs. */
-struct create {
-    const struct admin_request *request;
-    struct sizing_plan plan;
-    char message[COORDINATOR_MESSAGE_BYTES];
-};
 
 /* ---- what is asked for ---- */
 
@@ -24,8 +16,6 @@ static enum status check_served(struct create *self)
 
     if (wanted->when_full != WHEN_FULL_REFUSE) {
         reason = "when-full takes only \"refuse\" in this version: filters do not grow yet";
-    } else if (wanted->durability != DURABILITY_MEMORY) {
-        reason = "durability takes only \"memory\" in this version: nodes keep no log yet";
     } else if (wanted->keylog != KEYLOG_ON) {
         reason = "keylog takes only \"on\" in this version";
     }
@@ -67,109 +57,6 @@ static enum status check_parameters(struct create *self)
     return check_served(self);
 }
 
-/* ---- where it goes ---- */
-
-static uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-        uint64_t shard_bytes = document_shard_bytes(document);
-
-        if (document->content.state == FILTER_DROPPED) {
-            continue;
-        }
-        for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
-            uint32_t group = document->content.group_of_shard[shard];
-
-            sum += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
-        }
-    }
-    return sum;
-}
-
-/* Nodes heard of lately, under the incarnation that the node list names. */
-static uint32_t usable_nodes(const struct coordinator *self, uint64_t now_us,
-                             struct placement_node *usable)
-{
-    const struct node_list *nodes = &self->documents.nodes;
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        const struct node_record *record = &nodes->nodes[i];
-        const struct heard *heard = coordinator_heard(self, record->id);
-
-        if (heard != NULL && heard->incarnation == record->incarnation &&
-            now_us - heard->last_us <= self->config.node_timeout_us) {
-            usable[count++] = (struct placement_node){
-                .id = record->id,
-                .incarnation = record->incarnation,
-                .host = record->host,
-                .zone = record->zone,
-                .limit_bytes = record->memory_limit_bytes,
-                .used_bytes = placed_bytes(self, record->id),
-            };
-        }
-    }
-    return count;
-}
-
-static void explain_placement(const struct coordinator *self, struct create *create,
-                              enum status status, uint32_t nusable,
-                              const struct placement *placement)
-{
-    const struct node_record *node = node_list_find(&self->documents.nodes, placement->node);
-    char missing[NUMBER_TEXT_BYTES];
-    char total[NUMBER_TEXT_BYTES];
-
-    if (status == STATUS_UNAVAILABLE) {
-        (void)snprintf(create->message, sizeof create->message,
-                       "%u replicas need as many nodes, %u of the %u known are alive; start nodes "
-                       "or ask for fewer replicas",
-                       create->request->create.rule.replicas, nusable, self->documents.nodes.count);
-    } else if (status == STATUS_NO_SPACE) {
-        (void)snprintf(create->message, sizeof create->message,
-                       "memory does not suffice: a replica takes %s and node %s, which has the "
-                       "most room, lacks %s; raise memory_limit, add nodes, or ask for less",
-                       number_show_bytes(create->plan.total_bytes, total),
-                       node != NULL ? node->name : "?",
-                       number_show_bytes(placement->missing_bytes, missing));
-    } else {
-        (void)snprintf(create->message, sizeof create->message, "%s", status_meaning(status));
-    }
-}
-
-static enum status place(struct coordinator *self, uint64_t now_us, struct create *create,
-                         struct filter_document *document)
-{
-    struct placement_node *usable = heap_zalloc((size_t)self->documents.nodes.count,
-                                                sizeof *usable);
-    struct placement placement = {0};
-    uint32_t nusable;
-    enum status status;
-
-    if (usable == NULL) {
-        return STATUS_NOMEM;
-    }
-    nusable = usable_nodes(self, now_us, usable);
-    status = placement_make(usable, nusable, create->request->create.rule.replicas,
-                            create->plan.shard_bits, create->plan.shard_bytes, &placement);
-    if (status == STATUS_OK) {
-        document->content.ngroups = placement.ngroups;
-        document->content.groups = placement.groups;
-        document->content.group_of_shard = placement.group_of_shard;
-        if (placement.shares_host) {
-            log_line(LOG_WARN, "filter %s: replicas of a shard share a host; add hosts",
-                     create->request->name);
-        }
-    } else {
-        explain_placement(self, create, status, nusable, &placement);
-    }
-    heap_free(usable);
-    return status;
-}
-
 /* ---- writing it ---- */
 
 static void fill_document(struct coordinator *self, const struct create *create,
@@ -188,7 +75,7 @@ static void fill_document(struct coordinator *self, const struct create *create,
         .when_unavailable = wanted->when_unavailable,
         .when_full = wanted->when_full,
         .keylog = wanted->keylog,
-        .durability = wanted->durability,
+        .durability = create->durability,
         .ngenerations = 1,
     };
     (void)snprintf(document->content.name, sizeof document->content.name, "%s",
@@ -218,8 +105,9 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
     struct hash_secret secret;
     enum status status;
 
+    create_choose_durability(self, now_us, create);
     fill_document(self, create, &document);
-    status = place(self, now_us, create, &document);
+    status = create_place(self, now_us, create, &document);
     if (status == STATUS_OK) {
         for (size_t i = 0; i < sizeof secret.bytes; i += 8) {
             uint64_t random = self->effects.random(self->effects.context);

@@ -4,7 +4,9 @@
 #define ORBLOOM_COORDINATOR_COORDINATOR_PRIVATE_H
 
 #include "base/log.h"
+#include "cluster/change.h"
 #include "cluster/document_cache.h"
+#include "cluster/evidence.h"
 #include "coordinator/coordinator.h"
 #include "proto/codec.h"
 
@@ -28,6 +30,7 @@ enum {
     X(registrations_refused_total, "requests", "nodes refused: name in use, malformed labels") \
     X(filters_created_total, "filters", "filters created here")                                \
     X(filters_dropped_total, "filters", "filters dropped here")                                \
+    X(changes_written_total, "documents", "steps of replacing replicas written here")          \
     X(fences_sent_total, "requests", "fences asked of nodes")                                  \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                  \
     X(fences_void_total, "replies", "fence replies that do not count")                         \
@@ -73,13 +76,11 @@ struct waiter {
     bool created;
 };
 
-/* The fences of one filter that is being dropped. Evidence counts for one epoch only. */
+/* What nodes have said about one filter that is being dropped or whose replicas are replaced. */
 struct fencing {
-    uint64_t filter_id;
-    uint64_t epoch;
-    uint8_t *confirmed; /* a bit a slot, one byte a group */
+    struct evidence evidence;
     bool confirmed_off; /* an operator vouches that former incarnations are off */
-    uint64_t next_us;
+    uint64_t next_us;   /* when to ask again */
 };
 
 struct coordinator {
@@ -96,6 +97,8 @@ struct coordinator {
     struct waiter waiters[COORDINATOR_MAX_WAITERS];
     struct fencing *fencings;
     size_t nfencings;
+    uint64_t changes_seen; /* replacements were looked for up to this change */
+    bool changes_due;      /* ... but something went wrong */
 
     uint64_t now_us; /* of the event under way */
     struct codec_arena *arena;
@@ -164,12 +167,50 @@ void coordinator_on_create(struct coordinator *self, uint64_t now_us, const stru
 /* Answer those whose new filter is ready by now, or whose time is up. */
 void coordinator_check_creates(struct coordinator *self, uint64_t now_us);
 
+/* ---- coordinator_fences.c ---- */
+
+/* Slots of a group whose members' fences are still wanted, a bit each. */
+typedef uint8_t (*fences_wanted_fn)(const struct coordinator *self,
+                                    const struct filter_document *document,
+                                    const struct evidence *evidence, uint32_t group);
+
+struct fencing *fences_find(const struct coordinator *self, uint64_t filter_id);
+
+/* Begin, or go on, with evidence about this document's epoch; that of another epoch is dropped.
+ * NULL: out of memory. */
+struct fencing *fences_open(struct coordinator *self, const struct filter_document *document);
+void fences_end(struct coordinator *self, uint64_t filter_id);
+void fences_fini(struct coordinator *self);
+
+/* Ask the nodes of the wanted slots, unless that was done less than fence_retry ago. */
+void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fencing,
+                const struct document_entry *entry, fences_wanted_fn wanted);
+
+void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply);
+
+/* ---- coordinator_change.c ---- */
+
+/* What is to be done for a filter by what is known here; the next epoch's groups are the
+ * caller's to free. NULL: out of memory. */
+struct slot_group *changes_decide(struct coordinator *self, uint64_t now_us,
+                                  const struct filter_document *document,
+                                  struct change_decision *decision);
+
+/* Begin, resume and go on with replacing replicas, of all filters. */
+void coordinator_check_changes(struct coordinator *self, uint64_t now_us);
+
+/* ---- coordinator_change_show.c ---- */
+
+/* False: nothing is being replaced, or should be. `text`: COORDINATOR_MESSAGE_BYTES, which the
+ * summary points to. */
+bool changes_describe(struct coordinator *self, uint64_t now_us,
+                      const struct filter_document *document, struct change_summary *summary,
+                      char *text);
+
 /* ---- coordinator_drop.c ---- */
 
 void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);
-void coordinator_on_fence_reply(struct coordinator *self, uint64_t now_us,
-                                const struct fence_reply *reply);
 
 /* Ask again, finish, give up waiters; resumes drops that another coordinator left. */
 void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
@@ -182,7 +223,7 @@ uint64_t waiters_deadline(const struct coordinator *self, uint64_t now_us, uint3
 /* Keep an operator waiting; answers OVERLOADED when there are too many. */
 void waiters_add(struct coordinator *self, const struct waiter *waiter);
 
-/* Answer and forget one. */
+/* Answer and forget one; with the filter as it is, unless it was dropped. */
 void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
                     const char *message);
 

@@ -13,6 +13,9 @@ struct overview {
     size_t nfilters;
     struct replica_report *replicas;
     size_t nreplicas;
+    struct change_summary *changes;
+    size_t nchanges;
+    char (*texts)[COORDINATOR_MESSAGE_BYTES]; /* of the changes */
 };
 
 /* What a silent node said last tells nothing about now. */
@@ -45,26 +48,36 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
         .endpoint = record->endpoint,
         .incarnation = record->incarnation,
         .memory_limit_bytes = record->memory_limit_bytes,
+        .durable = record->durable,
     };
     if (heard != NULL) {
         summary->alive = is_alive(self, now_us, heard);
         summary->seen_ago_ms = (now_us - heard->last_us) / 1000;
         summary->memory_used_bytes = heard->memory_used_bytes;
+        summary->disk_used_bytes = heard->disk_used_bytes;
         if (summary->alive) {
             count_replicas(heard, summary);
         }
     }
 }
 
-static void collect_filters(const struct coordinator *self, const char *name,
+static bool is_asked_for(const struct filter_document *document, const char *name)
+{
+    return document->content.state != FILTER_DROPPED &&
+           (name[0] == '\0' || strcmp(name, document->content.name) == 0);
+}
+
+static void collect_filters(struct coordinator *self, uint64_t now_us, const char *name,
                             struct overview *overview)
 {
     for (size_t i = 0; i < self->documents.count; i++) {
         const struct filter_document *document = &self->documents.by_id[i]->document;
 
-        if (document->content.state != FILTER_DROPPED &&
-            (name[0] == '\0' || strcmp(name, document->content.name) == 0)) {
+        if (is_asked_for(document, name)) {
             answer_filter_summary(document, &overview->filters[overview->nfilters++]);
+            overview->nchanges += changes_describe(self, now_us, document,
+                                                   &overview->changes[overview->nchanges],
+                                                   overview->texts[overview->nchanges]);
         }
     }
 }
@@ -82,7 +95,7 @@ static void collect_replicas(const struct coordinator *self, uint64_t now_us,
     }
 }
 
-static enum status collect(const struct coordinator *self, uint64_t now_us, const char *name,
+static enum status collect(struct coordinator *self, uint64_t now_us, const char *name,
                            struct overview *overview)
 {
     size_t nreports = 0;
@@ -93,14 +106,17 @@ static enum status collect(const struct coordinator *self, uint64_t now_us, cons
     overview->nodes = heap_zalloc(self->documents.nodes.count, sizeof *overview->nodes);
     overview->filters = heap_zalloc(self->documents.count, sizeof *overview->filters);
     overview->replicas = heap_zalloc(nreports, sizeof *overview->replicas);
-    if (overview->nodes == NULL || overview->filters == NULL || overview->replicas == NULL) {
+    overview->changes = heap_zalloc(self->documents.count, sizeof *overview->changes);
+    overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
+    if (overview->nodes == NULL || overview->filters == NULL || overview->replicas == NULL ||
+        overview->changes == NULL || overview->texts == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
         describe_node(self, now_us, &self->documents.nodes.nodes[i],
                       &overview->nodes[overview->nnodes++]);
     }
-    collect_filters(self, name, overview);
+    collect_filters(self, now_us, name, overview);
     collect_replicas(self, now_us, overview);
     return STATUS_OK;
 }
@@ -128,11 +144,15 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
         .nnodes = overview.nnodes,
         .replicas = overview.replicas,
         .nreplicas = overview.nreplicas,
+        .changes = overview.changes,
+        .nchanges = overview.nchanges,
     };
     coordinator_reply(self, from, &answer);
     heap_free(overview.nodes);
     heap_free(overview.filters);
     heap_free(overview.replicas);
+    heap_free(overview.changes);
+    heap_free(overview.texts);
 }
 
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,

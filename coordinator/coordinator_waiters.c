@@ -1,4 +1,5 @@
 #include "coordinator/coordinator_private.h"
+#include "proto/answers.h"
 
 uint64_t waiters_deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms)
 {
@@ -24,6 +25,19 @@ void waiters_add(struct coordinator *self, const struct waiter *waiter)
 void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
                     const char *message)
 {
-    coordinator_answer(self, &waiter->peer, waiter->correlation, status, waiter->created, message);
+    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    struct filter_summary filter;
+    struct frame answer = {
+        .correlation = waiter->correlation,
+        .kind = FRAME_ADMIN_REPLY,
+        .body.admin_reply = {.status = status, .created = waiter->created, .message = message},
+    };
+
+    if (entry != NULL && !waiter->dropping) {
+        answer_filter_summary(&entry->document, &filter);
+        answer.body.admin_reply.filters = &filter;
+        answer.body.admin_reply.nfilters = 1;
+    }
+    coordinator_reply(self, &waiter->peer, &answer);
     waiter->used = false;
 }

@@ -49,6 +49,13 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
     enum status status = STATUS_OK;
     uint64_t end;
 
+    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set)) {
+        return STATUS_NOT_READY; /* A replay under way would not see it. */
+    }
+    if (!replica_set_belongs(hosted->set, &entry->document, batch->group, batch->fingerprints,
+                             batch->count)) {
+        return STATUS_INVALID;
+    }
     batch->repaired = true;
 #ifndef ORBLOOM_MUTANT_SYNC_BITS_ONLY
     status = storage_add(self->storage, batch, &end);

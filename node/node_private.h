@@ -101,7 +101,9 @@ struct node_replay {
     struct storage_read read;
     bool active;
     uint64_t filter_id;
-    uint64_t merged; /* the lowest that a stretch of the runs told */
+    uint64_t merged;  /* the lowest that a stretch of the runs told */
+    uint64_t through; /* where the log ended when the replay began */
+    bool waiting;     /* ... which is not written yet */
 };
 
 struct node {
@@ -132,6 +134,7 @@ struct node {
     uint64_t identity_end; /* where its record ends in the log */
     bool recovering;       /* the log is being read back */
     bool confirmed;        /* the store names this boot: what is held is all there is */
+    uint32_t boot_try;     /* which of the boots before the store is thought to name */
     bool failed;
     struct held_reply *held;
     struct held_reply **held_tail;
@@ -200,6 +203,10 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
 
 /* A coordinator has taken note of this boot. */
 void node_confirm(struct node *self, uint32_t id);
+
+/* The store names another boot than the claimed one: try the next that it may name; when it names
+ * none, the folder is an older copy. */
+void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message);
 void node_fail(struct node *self, const char *what, enum status status);
 
 /* Log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
@@ -216,6 +223,9 @@ void node_drop_held(struct node *self);
 
 /* node_replay.c: false when nothing is to be read back now. */
 bool node_replay_begin(struct node *self, struct document_entry *entry);
+
+/* More of the log is written. */
+void node_replay_moved(struct node *self);
 
 /* node_exchange.c: with other nodes. Needs a storage. */
 MUST_USE enum status node_exchange_create(struct node *self);
@@ -242,8 +252,9 @@ bool node_has_batch(struct node *self, const struct document_entry *entry,
 /* Has it a number of its own, by which it is known everywhere? */
 bool node_batch_named(const struct record_batch *batch);
 
-/* Log a batch that comes from another node, flagged repaired, and set its bits. Its fingerprints
- * belong to a hosted group. STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+/* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
+ * is durable up to storage_end(). STATUS_NOT_READY, STATUS_INVALID (fingerprints of another slot
+ * group), STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
 MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
                                  struct record_batch *batch);
 
@@ -264,7 +275,7 @@ void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer 
 
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);
-void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t incarnation,
+void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
                         const struct sync_reply *reply);
 void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint);
 

@@ -29,6 +29,27 @@ static void give_up(struct node *self, uint64_t now_us, enum status status)
     }
 }
 
+/* What was appended before the replay must be read, also what is not written yet. */
+static void read_log(struct node *self)
+{
+    struct storage_read *read = &self->replay.read;
+
+    read->log = true;
+    read->from = self->replay.merged;
+    read->to = self->replay.through;
+    self->replay.waiting = storage_written(self->storage) < self->replay.through;
+    if (!self->replay.waiting) {
+        ask(self);
+    }
+}
+
+void node_replay_moved(struct node *self)
+{
+    if (self->replay.active && self->replay.waiting) {
+        read_log(self);
+    }
+}
+
 static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
 {
     struct storage_read *read = &self->replay.read;
@@ -41,9 +62,8 @@ static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
     if (!read->end) {
         read->from = read->next;
     } else if (!read->log) {
-        read->log = true;
-        read->from = self->replay.merged;
-        read->to = storage_end(self->storage);
+        read_log(self);
+        return;
     } else {
         set->loaded = true;
         self->next_sync_us = now_us; /* Tell the coordinator at once. */
@@ -88,6 +108,7 @@ bool node_replay_begin(struct node *self, struct document_entry *entry)
         .active = true,
         .filter_id = entry->document.id,
         .merged = UINT64_MAX,
+        .through = storage_end(self->storage),
         .read =
             {
                 .set = {.filter_id = entry->document.id,

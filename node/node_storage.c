@@ -77,6 +77,14 @@ static void follow_boots(const struct record_identity *last, struct record_ident
     identity->before[identity->nbefore++] = last->boot;
 }
 
+/* None comes before the first boot of an incarnation. */
+static void begin_incarnation(struct node *self)
+{
+    self->identity.incarnation = draw(self);
+    self->identity.nbefore = 1;
+    self->identity.before[0] = 0;
+}
+
 static void show_incarnation(struct node *self)
 {
     self->incarnation = self->identity.incarnation;
@@ -105,7 +113,7 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
         follow_boots(last, &self->identity);
         log_line(LOG_INFO, "goes on as incarnation %016" PRIx64, last->incarnation);
     } else {
-        self->identity.incarnation = draw(self);
+        begin_incarnation(self);
         self->counters[NODE_amnesia_total] += amnesia != AMNESIA_EMPTY;
         log_line(amnesia == AMNESIA_EMPTY ? LOG_INFO : LOG_WARN,
                  "begins incarnation %016" PRIx64 ": %s", self->identity.incarnation,
@@ -129,11 +137,11 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
     if (self->storage == NULL || self->recovering || self->failed) {
         return;
     }
-    self->identity.incarnation = draw(self);
+    begin_incarnation(self);
     self->identity.boot = draw(self);
-    self->identity.nbefore = 0;
     self->identity.confirmed = false;
     self->confirmed = false;
+    self->boot_try = 0;
     node_count(self, NODE_amnesia_total);
     show_incarnation(self);
     log_line(LOG_WARN, "begins incarnation %016" PRIx64 ": %s", self->incarnation,
@@ -145,6 +153,22 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
     self->identity_end = storage_end(self->storage);
     self->next_sync_us = now_us;
     node_apply_all(self);
+}
+
+void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message)
+{
+    if (self->confirmed) {
+        /* Somebody else goes on with a copy of this node's data. Two of one identity must not
+         * answer; that one has the store's word. */
+        log_line(LOG_ERROR, "%s", message);
+        node_fail(self, "another process goes on with this node's data", STATUS_CONFLICT);
+    } else if (self->boot_try + 1 < self->identity.nbefore) {
+        self->boot_try++;
+        self->next_sync_us = now_us;
+    } else {
+        log_line(LOG_WARN, "%s", message);
+        node_begin_incarnation(self, now_us, AMNESIA_BOOT);
+    }
 }
 
 void node_confirm(struct node *self, uint32_t id)
@@ -312,6 +336,7 @@ static void on_moved(void *context, uint64_t now_us)
 
     (void)now_us;
     node_release_held(self);
+    node_replay_moved(self);
     node_exchange_moved(self);
 }
 

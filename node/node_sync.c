@@ -49,6 +49,12 @@ static void host_what_waits(struct node *self)
     }
 }
 
+/* Names what a question claims: an answer to another claim is not for us. */
+static uint64_t claim_number(const struct node *self)
+{
+    return self->incarnation + self->boot_try;
+}
+
 static uint64_t disk_used(const struct node *self)
 {
     struct storage_usage usage = {0};
@@ -62,7 +68,7 @@ static uint64_t disk_used(const struct node *self)
 void node_sync(struct node *self, uint64_t now_us)
 {
     struct replica_report *reports = heap_alloc(SYNC_MAX_REPORTS, sizeof *reports);
-    struct frame frame = {.kind = FRAME_SYNC_REQUEST, .correlation = self->incarnation};
+    struct frame frame = {.kind = FRAME_SYNC_REQUEST, .correlation = claim_number(self)};
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
     if (self->storage != NULL && storage_synced(self->storage) < self->identity_end) {
@@ -84,7 +90,7 @@ void node_sync(struct node *self, uint64_t now_us)
         .zone = self->config.zone,
         .incarnation = self->incarnation,
         .boot = self->identity.boot,
-        .boot_before = self->identity.nbefore > 0 ? self->identity.before[0] : 0,
+        .boot_before = self->storage != NULL ? self->identity.before[self->boot_try] : 0,
         .durable = self->storage != NULL,
         .disk_used_bytes = disk_used(self),
         .memory_limit_bytes = self->config.memory_limit_bytes,
@@ -102,15 +108,14 @@ void node_sync(struct node *self, uint64_t now_us)
     heap_free(reports);
 }
 
-void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t incarnation,
+void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
                         const struct sync_reply *reply)
 {
-    if (self->recovering || self->failed || incarnation != self->incarnation) {
-        return; /* To a question of a former incarnation. */
+    if (self->recovering || self->failed || correlation != claim_number(self)) {
+        return; /* To a question of a former incarnation, or about another boot. */
     }
     if (reply->status == STATUS_STALE) {
-        log_line(LOG_WARN, "%s", reply->message);
-        node_begin_incarnation(self, now_us, AMNESIA_BOOT);
+        node_on_boot_refused(self, now_us, reply->message);
         return;
     }
     if (reply->status != STATUS_OK) {

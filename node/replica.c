@@ -225,17 +225,16 @@ enum replica_state replica_set_state(const struct replica_set *self, uint32_t gr
 #endif
 }
 
-/* A wrong fingerprint would touch an array that is not here. */
-static bool belongs(const struct replica_set *self, const struct filter_document *document,
-                    const struct segment *segment, const uint64_t *fingerprints)
+bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,
+                         uint32_t group, const uint64_t *fingerprints, size_t count)
 {
     const uint16_t *group_of_shard = document->content.group_of_shard;
-    bool all = true;
+    bool all = group < self->ngroups && self->groups[group].hosted;
 
-    for (uint32_t i = 0; i < segment->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[i]);
 
-        all &= group_of_shard[shard] == segment->group;
+        all &= group_of_shard[shard] == group;
     }
     return all;
 }
@@ -330,7 +329,7 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
         (state == REPLICA_JOINING && segment->operation == OPERATION_CHECK)) {
         return STATUS_NOT_READY;
     }
-    if (!belongs(self, document, segment, fingerprints)) {
+    if (!replica_set_belongs(self, document, segment->group, fingerprints, segment->count)) {
         return STATUS_INVALID;
     }
     if (segment->operation == OPERATION_CHECK) {
@@ -366,6 +365,22 @@ static void sample(const struct replica_set *self, const struct filter_document 
     }
 }
 
+static void show_progress(const struct replica_set *self, const struct replica_group *group,
+                          struct replica_report *report)
+{
+    report->progress = 1.0;
+    if (!replica_set_built(self)) {
+        report->progress = (double)self->built_shards / (double)self->nshards;
+    } else if (!self->loaded) {
+        report->phase = PHASE_REPLAYING;
+        report->progress = self->loaded_part;
+    } else if (report->state == REPLICA_JOINING) {
+        report->phase = PHASE_SYNCING;
+        report->progress = group->copied;
+        report->complete = group->complete;
+    }
+}
+
 void replica_set_report(const struct replica_set *self, const struct filter_document *document,
                         uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
@@ -376,15 +391,7 @@ void replica_set_report(const struct replica_set *self, const struct filter_docu
     report->state = replica_set_state(self, group);
     report->bytes = bytes;
     report->keys = self->groups[group].keys;
-    report->phase = replica_set_built(self) && !self->loaded ? PHASE_REPLAYING : PHASE_NONE;
-    report->progress = !replica_set_built(self) ? (double)self->built_shards / (double)self->nshards
-                       : self->loaded           ? 1.0
-                                                : self->loaded_part;
-    report->complete = self->groups[group].complete;
-    if (report->state == REPLICA_JOINING) {
-        report->phase = PHASE_SYNCING;
-        report->progress = self->groups[group].copied;
-    }
+    show_progress(self, &self->groups[group], report);
     if (sample_lines > 0 && replica_set_ready(self)) {
         double keys;
 

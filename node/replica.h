@@ -55,6 +55,11 @@ void replica_set_destroy(struct replica_set **set);
 MUST_USE bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
                                  uint32_t node, uint64_t incarnation);
 
+/* Are they all of shards of that group? A wrong fingerprint would touch an array that is not
+ * here. */
+bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,
+                         uint32_t group, const uint64_t *fingerprints, size_t count);
+
 /* Set the bits of fingerprints that the log holds; those of groups not hosted here are left out.
  * Not bound by the capacity: what was accepted stays. */
 void replica_set_fill(struct replica_set *self, const struct filter_document *document,

@@ -54,7 +54,7 @@ void storage_destroy(struct storage **storage)
     log_writer_destroy(&self->writer);
     heap_free(self->segments);
     heap_free(self->runs);
-    heap_free(self->filters);
+    heap_free(self->filters.ids);
     heap_free(self->trash);
     heap_free(self);
 }
@@ -143,6 +143,7 @@ static void on_moved(void *context, uint64_t now_us)
     struct storage *self = context;
 
     self->config.moved(self->config.context, now_us);
+    storage_work(self, now_us); /* What waited for a manifest to be durable. */
 }
 
 static void on_failed(void *context, enum status status, const char *what)
@@ -188,9 +189,12 @@ enum status storage_identify(struct storage *self, const struct record_identity 
 enum status storage_add(struct storage *self, const struct record_batch *batch, uint64_t *end)
 {
     uint8_t *body;
-    enum status status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body,
-                                        end);
+    enum status status;
 
+    if (!storage_filters_note(&self->filters, batch->filter_id)) {
+        return STATUS_NOMEM;
+    }
+    status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body, end);
     if (status == STATUS_OK) {
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
     }
@@ -323,10 +327,5 @@ bool storage_has(const struct storage *self, uint64_t filter_id)
             return true;
         }
     }
-    for (size_t i = 0; i < self->nfilters; i++) {
-        if (self->filters[i] == filter_id) {
-            return true;
-        }
-    }
-    return false;
+    return storage_filters_has(&self->filters, filter_id);
 }

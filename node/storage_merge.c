@@ -15,6 +15,7 @@ enum {
     SLICE_BYTES = 4 << 20,     /* of a segment read */
     SLICE_KEYS = 256 << 10,    /* of runs merged: 2 MiB, some milliseconds */
     PAUSE_US = 1000000,        /* after the disk had no room */
+    MANY_RUNS = 24,            /* merge these first: reading goes through all of a set */
     SEGMENTS_KEPT = 2,         /* at least: the one written to, and one before it */
     DISK_SLACK_BYTES = 1 << 20 /* headers and indices of runs */
 };
@@ -149,11 +150,12 @@ static void run_segment(struct storage_merge *self)
 static enum status open_runs(struct storage_merge *self)
 {
     const struct storage_config *config = &self->storage->config;
-    uint64_t keys = 0;
+    uint64_t least = 0;
     enum status status = STATUS_OK;
 
     for (size_t i = 0; i < self->nchosen && status == STATUS_OK; i++) {
-        keys += self->chosen[i].count;
+        /* What is repeated among them is not known yet, and a file never shrinks. */
+        least = self->chosen[i].count > least ? self->chosen[i].count : least;
         status = run_reader_create(config->disk, config->cluster, &self->chosen[i],
                                    &self->readers[i]);
     }
@@ -168,7 +170,7 @@ static enum status open_runs(struct storage_merge *self)
         status = run_merge_create(self->readers, self->nchosen, NULL, 0, &self->merge);
     }
     return status == STATUS_OK
-               ? run_writer_create(config->disk, config->cluster, &self->into, keys, &self->writer)
+               ? run_writer_create(config->disk, config->cluster, &self->into, least, &self->writer)
                : status;
 }
 
@@ -214,7 +216,7 @@ static void run(struct job *job)
     if (self->status != STATUS_OK) {
         return;
     }
-    if (self->task != TASK_REMOVE &&
+    if (self->task != TASK_REMOVE && !self->opened &&
         self->room_bytes < self->needed_bytes + config->reserve_bytes) {
         self->status = STATUS_NO_SPACE;
         return;
@@ -294,6 +296,21 @@ static void edit(struct storage *storage, const struct storage_merge *self)
     }
 }
 
+/* Later. Numbers of runs are not used again, and the runs made so far are not needed. */
+static void begin_anew(struct storage *storage, uint64_t now_us)
+{
+    const struct storage_merge *self = storage->merge;
+
+    storage->next_merge_us = now_us + PAUSE_US;
+    storage->next_run = self->next_run;
+    for (size_t i = 0; i < self->nadded; i++) {
+        if (!storage_trash_run(storage, self->added[i].number)) {
+            break; /* It goes at the next start: no manifest names it. */
+        }
+    }
+    storage_merge_destroy(&storage->merge);
+}
+
 static void done(struct job *job, uint64_t now_us)
 {
     struct storage_merge *self = (struct storage_merge *)job;
@@ -301,8 +318,7 @@ static void done(struct job *job, uint64_t now_us)
 
     storage->room_bytes = self->room_bytes;
     if (self->status == STATUS_NO_SPACE || self->status == STATUS_NOMEM) {
-        storage->next_merge_us = now_us + PAUSE_US; /* Begins anew then. */
-        storage_merge_destroy(&storage->merge);
+        begin_anew(storage, now_us);
     } else if (self->status != STATUS_OK) {
         enum status status = self->status;
 
@@ -315,6 +331,7 @@ static void done(struct job *job, uint64_t now_us)
             edit(storage, self);
         }
         storage_merge_destroy(&storage->merge);
+        storage_merge_work(storage, now_us);
     }
 }
 
@@ -481,7 +498,10 @@ void storage_merge_work(struct storage *self, uint64_t now_us)
         return;
     }
     drop_unwanted(self);
-    if (!begin_remove(self) && !begin_segment(self)) {
+    if (begin_remove(self) || (self->nruns > MANY_RUNS && begin_runs(self))) {
+        return;
+    }
+    if (!begin_segment(self)) {
         (void)begin_runs(self);
     }
 }

@@ -8,6 +8,17 @@
 #include "storage/log_writer.h"
 #include "storage/run.h"
 
+/* Filters that have, or had, batches in the log; few, and mostly the same one again. */
+struct storage_filters {
+    uint64_t *ids;
+    size_t count;
+    size_t capacity;
+};
+
+/* storage_runs.c; false: no memory. */
+MUST_USE bool storage_filters_note(struct storage_filters *self, uint64_t filter_id);
+bool storage_filters_has(const struct storage_filters *self, uint64_t filter_id);
+
 struct storage_recovery;
 struct storage_merge;
 
@@ -35,8 +46,7 @@ struct storage {
     size_t trash_capacity;
     uint64_t next_merge_us;
 
-    uint64_t *filters; /* that had batches in the log when it was read back */
-    size_t nfilters;
+    struct storage_filters filters;
 
     struct storage_recovery *recovery;
     struct storage_merge *merge;

@@ -26,9 +26,7 @@ struct storage_recovery {
     struct record_run *runs;
     size_t nruns;
     size_t runs_capacity;
-    uint64_t *filters; /* that have batches in the log */
-    size_t nfilters;
-    size_t filters_capacity;
+    struct storage_filters filters;
     uint64_t highest_run;
     bool lost_run; /* one that the manifest names can't be read */
     char (*names)[DISK_NAME_BYTES];
@@ -43,26 +41,10 @@ static enum status note_filter(struct storage_recovery *self, struct span record
     struct record_batch batch;
     enum status status = record_batch_get(record, &batch);
 
-    if (status != STATUS_OK) {
-        return status;
+    if (status == STATUS_OK && !storage_filters_note(&self->filters, batch.filter_id)) {
+        status = STATUS_NOMEM;
     }
-    for (size_t i = self->nfilters; i > 0; i--) {
-        if (self->filters[i - 1] == batch.filter_id) {
-            return STATUS_OK;
-        }
-    }
-    if (self->nfilters == self->filters_capacity) {
-        size_t capacity = self->filters_capacity * 2 + 16;
-        uint64_t *grown = heap_realloc(self->filters, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            return STATUS_NOMEM;
-        }
-        self->filters = grown;
-        self->filters_capacity = capacity;
-    }
-    self->filters[self->nfilters++] = batch.filter_id;
-    return STATUS_OK;
+    return status;
 }
 
 static enum status edit_runs(struct storage_recovery *self, struct span record)
@@ -304,8 +286,7 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->next_run = self->highest_run + 1;
     storage->merged = self->merged;
     storage->filters = self->filters;
-    storage->nfilters = self->nfilters;
-    self->filters = NULL;
+    self->filters = (struct storage_filters){0};
     storage->begin_number = 1;
     if (storage->nsegments > 0) {
         const struct log_extent *last = &storage->segments[storage->nsegments - 1];
@@ -389,7 +370,7 @@ void storage_recovery_destroy(struct storage_recovery **recovery)
     log_survey_fini(&self->survey);
     buffer_fini(&self->state);
     heap_free(self->runs);
-    heap_free(self->filters);
+    heap_free(self->filters.ids);
     heap_free(self->names);
     heap_free(self);
 }

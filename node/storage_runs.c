@@ -82,3 +82,32 @@ bool storage_trash_run(struct storage *self, uint64_t number)
     self->trash[self->ntrash++] = number;
     return true;
 }
+
+bool storage_filters_has(const struct storage_filters *self, uint64_t filter_id)
+{
+    for (size_t i = self->count; i > 0; i--) {
+        if (self->ids[i - 1] == filter_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool storage_filters_note(struct storage_filters *self, uint64_t filter_id)
+{
+    if (storage_filters_has(self, filter_id)) {
+        return true;
+    }
+    if (self->count == self->capacity) {
+        size_t capacity = self->capacity * 2 + 16;
+        uint64_t *grown = heap_realloc(self->ids, capacity, sizeof *grown);
+
+        if (grown == NULL) {
+            return false;
+        }
+        self->ids = grown;
+        self->capacity = capacity;
+    }
+    self->ids[self->count++] = filter_id;
+    return true;
+}

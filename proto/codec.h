@@ -34,6 +34,7 @@
 #include "base/buffer.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "cluster/change.h"
 #include "cluster/document.h"
 #include "cluster/pull_message.h"
 #include "cluster/seal.h"
@@ -294,9 +295,7 @@ struct filter_summary {
     uint32_t z;
 };
 
-/* Where a filter stands whose replicas are being replaced, or should be. */
-enum change_step { CHANGE_TO_BEGIN = 1, CHANGE_COPYING = 2, CHANGE_HANDING_OVER = 3 };
-
+/* A filter whose replicas are being replaced, or should be. */
 struct change_summary {
     uint64_t filter_id;
     enum change_step step;

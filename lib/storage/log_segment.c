@@ -153,6 +153,7 @@ static void note(struct log_traces *traces, const struct record_header *header, 
 {
     traces->readable++;
     traces->durable = header->durable > traces->durable ? header->durable : traces->durable;
+    traces->lowest = header->offset < traces->lowest ? header->offset : traces->lowest;
     traces->begun = traces->begun || header->durable > first_of(header->offset, place);
     traces->written = place + header->size;
 }
@@ -201,7 +202,7 @@ enum status log_segment_search(struct log_segment *self, uint64_t place, struct 
     struct span bytes;
     enum status status = STATUS_OK;
 
-    *traces = (struct log_traces){.written = place};
+    *traces = (struct log_traces){.written = place, .lowest = UINT64_MAX};
     while (status == STATUS_OK && !traces->doubtful &&
            place + RECORD_HEADER_BYTES <= self->window.size) {
         status = log_window_at(&self->window, place, RECORD_HEADER_BYTES, &bytes);

@@ -34,6 +34,7 @@ MUST_USE enum status log_segment_read(struct log_segment *self, uint64_t offset,
 struct log_traces {
     uint64_t readable; /* records */
     uint64_t durable;  /* the highest that they tell */
+    uint64_t lowest;   /* offset of any; UINT64_MAX without one */
     bool begun;        /* one was written when the segment's header had been synced */
     uint64_t written;  /* bytes up to the last that is not zero */
     bool doubtful;     /* too much looks like records to be gone through */

@@ -251,9 +251,19 @@ static enum status read_log(struct surveyor *self)
 
 /* ---- segments without a header ---- */
 
-static enum status search_headless(struct surveyor *self, const struct found *found, uint64_t end,
-                                   bool after)
+/* The log as it has been read reaches from `first` to `end`: does what is found here contradict
+ * that? What began in a crash has records that are torn off at its end, and tells no more of what
+ * was durable than that end. */
+static bool contradicts(const struct log_traces *traces, uint64_t first, uint64_t end)
 {
+    return traces->begun || traces->durable > end || traces->lowest < first;
+}
+
+static enum status search_headless(struct surveyor *self, const struct found *found)
+{
+    struct log_survey *out = self->out;
+    uint64_t first = out->count > 0 ? out->extents[0].first : 0;
+    uint64_t end = out->count > 0 ? out->extents[out->count - 1].end : 0;
     struct log_traces traces;
     enum status status = log_segment_open(&self->segment, found->number);
 
@@ -264,31 +274,32 @@ static enum status search_headless(struct surveyor *self, const struct found *fo
     if (status != STATUS_OK) {
         return status;
     }
-    self->out->torn_bytes += after ? traces.written - SEGMENT_HEADER_BYTES : 0;
+    out->torn_bytes += traces.written - SEGMENT_HEADER_BYTES;
     if (traces.doubtful) {
         judge(self, LOG_CORRUPT, found->number, 0, "too much that looks like records");
-    } else if (traces.begun || (after && traces.durable > end)) {
+    } else if (contradicts(&traces, first, end)) {
         judge(self, LOG_CORRUPT, found->number, 0,
               "no readable header, but records in it say that there was one");
     }
     return STATUS_OK;
 }
 
-/* Those in the middle have been judged: no segment's records are missing there. */
+/* Those in the middle have been judged: no record is missing there. */
+static bool is_inside(const struct log_survey *survey, uint64_t number)
+{
+    return survey->count > 0 && number > survey->extents[0].number &&
+           number < survey->extents[survey->count - 1].number;
+}
+
 static enum status read_headless(struct surveyor *self)
 {
-    const struct log_survey *out = self->out;
-    uint64_t first = out->count > 0 ? out->extents[0].number : 0;
-    uint64_t last = out->count > 0 ? out->extents[out->count - 1].number : 0;
-    uint64_t end = out->count > 0 ? out->extents[out->count - 1].end : 0;
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; i < self->nfound && status == STATUS_OK && out->state == LOG_OK; i++) {
+    for (size_t i = 0; i < self->nfound && status == STATUS_OK && self->out->state == LOG_OK; i++) {
         const struct found *found = &self->found[i];
 
-        if (!found->readable &&
-            (found->number < first || found->number > last || out->count == 0)) {
-            status = search_headless(self, found, end, found->number > last);
+        if (!found->readable && !is_inside(self->out, found->number)) {
+            status = search_headless(self, found);
         }
     }
     return status;

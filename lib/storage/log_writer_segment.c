@@ -3,13 +3,15 @@
 
 #include <assert.h>
 
-/* Some groups before the present segment is full, and before the longest record does not fit. */
+/* Some groups before the present segment is full, and before the longest record does not fit; but
+ * not before the first one has got its room. */
 static bool is_time(const struct log_writer *self)
 {
     uint64_t size = self->config.segment_bytes;
     uint64_t kept = RECORD_MAX_BYTES + LOG_RESERVE_MAX_BYTES;
 
-    return self->present != NULL && (self->place >= size / 2 || self->place + kept >= size);
+    return self->written > self->config.first &&
+           (self->place >= size / 2 || self->place + kept >= size);
 }
 
 struct log_file *log_writer_file(struct log_writer *self, uint64_t number)

@@ -53,12 +53,19 @@ void run_header_put(uint8_t bytes[RUN_HEADER_BYTES], uint64_t cluster, const str
     memcpy(bytes + CHECKED_BYTES, &checksum, sizeof checksum);
 }
 
+/* The checksum first: a changed bit must not be taken for another version. */
 enum status run_header_check(const uint8_t bytes[RUN_HEADER_BYTES], uint64_t cluster,
                              const struct record_run *run)
 {
     uint8_t expected[RUN_HEADER_BYTES];
+    uint64_t checksum;
 
-    if (memcmp(bytes, magic, MAGIC_BYTES - 1) == 0 && bytes[MAGIC_BYTES - 1] != RUN_VERSION) {
+    memcpy(&checksum, bytes + CHECKED_BYTES, sizeof checksum);
+    if (checksum != XXH3_64bits(bytes, CHECKED_BYTES) ||
+        memcmp(bytes, magic, MAGIC_BYTES - 1) != 0) {
+        return STATUS_MALFORMED;
+    }
+    if (bytes[MAGIC_BYTES - 1] != RUN_VERSION) {
         return STATUS_VERSION;
     }
     run_header_put(expected, cluster, run);

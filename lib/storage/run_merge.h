@@ -29,8 +29,8 @@ MUST_USE enum status run_merge_create(struct run_reader *const *runs, size_t nru
                                       struct run_merge **out);
 void run_merge_destroy(struct run_merge **merge);
 
-/* Up to `room` (1 or more) more fingerprints of the union, ascending; *count 0 at the end. After
- * an error, which says that a source can't be read, every call repeats it. */
+/* The next `room` (1 or more) fingerprints of the union, ascending; fewer only at the end, then
+ * none. After an error, which says that a source can't be read, every call repeats it. */
 MUST_USE enum status run_merge_next(struct run_merge *self, uint64_t *into, size_t room,
                                     size_t *count);
 

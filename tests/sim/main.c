@@ -22,6 +22,9 @@ enum {
     EXIT_USAGE = 2,
 };
 
+/* ---- PLACE: nodes use disks. SIM_DISKS_DRAWN once node_config has a disk and node/ uses it. */
+#define SIM_NODES_USE_DISKS SIM_DISKS_NEVER
+
 struct options {
     uint64_t first;
     uint64_t last;
@@ -42,7 +45,8 @@ static struct outcome run_once(uint64_t seed, struct sim_coverage *coverage, boo
                                bool printed)
 {
     size_t live = heap_live();
-    struct sim *sim = sim_create(seed, coverage);
+    struct sim *sim = sim_create(seed, (struct sim_options){.disks = SIM_NODES_USE_DISKS},
+                                 coverage);
     struct outcome outcome = {0};
 
     sim->trace.detailed = detailed;
@@ -101,9 +105,10 @@ static double seconds(void)
 static void print_speed(const struct sim_coverage *coverage, double took_s)
 {
     (void)printf("%" PRIu64 " runs in %.1f s: %.0f seeds/s, %" PRIu64 " messages (%.0f a second), "
-                 "%" PRIu64 " answers judged, %.0f s of virtual time\n",
+                 "%" PRIu64 " answers judged, %" PRIu64 " keys looked for in replicas, %.0f s of "
+                 "virtual time\n",
                  coverage->runs, took_s, (double)coverage->runs / took_s, coverage->delivered,
-                 (double)coverage->delivered / took_s, coverage->answers,
+                 (double)coverage->delivered / took_s, coverage->answers, coverage->held,
                  (double)coverage->virtual_us / 1e6);
 }
 

@@ -24,12 +24,13 @@ static void add_operators(struct sim *self)
     }
 }
 
-struct sim *sim_create(uint64_t seed, struct sim_coverage *coverage)
+struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_coverage *coverage)
 {
     struct sim *self = sim_memory_alloc(1, sizeof *self);
     const uint8_t master[SEAL_KEY_BYTES] = {0x5a};
 
     self->seed = seed;
+    self->options = options;
     self->now_us = START_US;
     self->coverage = coverage;
     sim_random_init(&self->random, seed, SIM_STREAM_SCENARIO);
@@ -72,22 +73,33 @@ void sim_destroy(struct sim **sim)
     heap_free(self);
 }
 
-void sim_run(struct sim *self)
+bool sim_step(struct sim *self)
 {
     struct sim_event event;
 
+    if (!sim_queue_pop(&self->queue, &event)) {
+        return false;
+    }
+    self->now_us = event.at_us;
+    event.run(self, event.data, event.number);
+    sim_invariant_check_all(self);
+    return true;
+}
+
+void sim_run(struct sim *self)
+{
     self->coverage->runs++;
+    self->coverage->disk_runs += self->settings.disks;
     self->coverage->scenarios[self->scenario.kind]++;
     sim_trace_line(&self->trace, self->now_us, "scenario: %s",
                    sim_scenario_words(self->scenario.kind));
     sim_scenario_begin(self);
-    while (!self->done && !self->failed && sim_queue_pop(&self->queue, &event)) {
-        self->now_us = event.at_us;
-        event.run(self, event.data, event.number);
+    while (!self->done && !self->failed && sim_step(self)) {
     }
     sim_trace_hash(&self->trace, self->now_us, self->network.delivered, self->oracle.answers);
     self->coverage->delivered += self->network.delivered;
     self->coverage->answers += self->oracle.answers;
+    self->coverage->held += self->invariant.checks;
     self->coverage->virtual_us += self->now_us - START_US;
 }
 

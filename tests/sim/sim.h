@@ -12,6 +12,8 @@
 #include "cluster/seal.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_coverage.h"
+#include "tests/sim/sim_invariant.h"
+#include "tests/sim/sim_losses.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_operator.h"
 #include "tests/sim/sim_oracle.h"
@@ -31,7 +33,17 @@ enum sim_stream {
     SIM_STREAM_NETWORK = 1,
     SIM_STREAM_SCENARIO,
     SIM_STREAM_LOAD,
+    SIM_STREAM_DURABILITY,
+    SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
+};
+
+enum sim_disks { SIM_DISKS_NEVER, SIM_DISKS_DRAWN, SIM_DISKS_ALWAYS };
+
+/* What is asked of a run beside its seed. */
+struct sim_options {
+    enum sim_disks disks;
+    bool converge; /* in the end replicas must hold the same: for the time when gossip is there */
 };
 
 /* How the processes are configured in this run. */
@@ -49,10 +61,16 @@ struct sim_settings {
     uint64_t fence_retry_us;
     uint64_t retry_memory_bytes;
     uint64_t retry_memory_us;
+    bool disks;    /* nodes have one each */
+    bool unsynced; /* ... and some filter is acknowledged without a sync */
+    uint64_t segment_bytes;
+    uint64_t retain_bytes;
+    uint64_t reserve_bytes;
 };
 
 struct sim {
     uint64_t seed;
+    struct sim_options options;
     uint64_t now_us;
     bool done;
     bool failed;
@@ -76,15 +94,20 @@ struct sim {
     struct sim_operator operator;
     struct sim_oracle oracle;
     struct sim_view view;
+    struct sim_losses losses;
+    struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */
 };
 
-struct sim *sim_create(uint64_t seed, struct sim_coverage *coverage);
+struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_coverage *coverage);
 void sim_destroy(struct sim **sim);
 
 /* To the end, or to the first broken promise. */
 void sim_run(struct sim *self);
+
+/* What comes next of all that is planned; false when nothing is. */
+bool sim_step(struct sim *self);
 
 /* A promise is broken: the run ends. Only the first one is kept. */
 void sim_fail(struct sim *self, const char *format, ...) PRINTF_LIKE(2, 3);

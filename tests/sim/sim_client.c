@@ -5,13 +5,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { KEY_BYTES = 16, SLIDE_US = 25000 /* the window moves on by a key in this time */ };
+enum { SLIDE_US = 25000 /* the window moves on by a key in this time */ };
 
 static const char *const names[SIM_MAX_NAMES] = {"f1", "f2", "weak"};
 
 const char *sim_name(uint32_t name)
 {
     return names[name];
+}
+
+uint32_t sim_load_key(uint32_t key, char text[SIM_KEY_BYTES])
+{
+    return (uint32_t)snprintf(text, SIM_KEY_BYTES, "key-%u", key);
 }
 
 static void on_done(void *context, const struct session_result *result)
@@ -44,7 +49,7 @@ static struct sim_op *free_op(struct sim_load *self)
 /* The oracle hears of the operation before it can be answered. */
 static void begin(struct sim *sim, struct sim_op *op)
 {
-    char text[3 * SIM_MAX_BATCH * KEY_BYTES];
+    char text[3 * SIM_MAX_BATCH * SIM_KEY_BYTES];
     int used = 0;
 
     sim->load.nopen++;
@@ -63,7 +68,7 @@ bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation
                      uint32_t name, const uint32_t *keys, uint32_t count, uint64_t timeout_us)
 {
     struct sim_op *op = free_op(&sim->load);
-    char blob[SIM_MAX_BATCH * KEY_BYTES];
+    char blob[SIM_MAX_BATCH * SIM_KEY_BYTES];
     uint32_t lengths[SIM_MAX_BATCH];
     uint32_t size = 0;
     enum status status;
@@ -84,7 +89,7 @@ bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation
     };
     for (uint32_t i = 0; i < count; i++) {
         op->keys[i] = keys[i];
-        lengths[i] = (uint32_t)snprintf(blob + size, KEY_BYTES, "key-%u", keys[i]);
+        lengths[i] = sim_load_key(keys[i], blob + size);
         size += lengths[i];
     }
     begin(sim, op);

@@ -10,7 +10,7 @@
 
 #include "tests/sim/sim_oracle.h"
 
-enum { SIM_MAX_OPS = 96, SIM_MAX_CLIENT_INFLIGHT = 12, SIM_LOAD_BATCH = 6 };
+enum { SIM_MAX_OPS = 96, SIM_MAX_CLIENT_INFLIGHT = 12, SIM_LOAD_BATCH = 6, SIM_KEY_BYTES = 16 };
 
 struct sim_load {
     bool running;
@@ -38,6 +38,9 @@ bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation
 
 /* Some add of the name was begun less than `within_us` ago and is not answered. */
 bool sim_load_add_is_fresh(const struct sim *sim, uint32_t name, uint64_t within_us);
+
+/* The key's text; returns its length. */
+uint32_t sim_load_key(uint32_t key, char text[SIM_KEY_BYTES]);
 
 /* A key that no load has used. */
 uint32_t sim_load_fresh_key(const struct sim *sim);

@@ -11,7 +11,7 @@
 
 #include "tests/sim/sim_process.h"
 
-enum { SIM_MAX_COUNTERS = 40, SIM_MAX_SCENARIOS = 12 };
+enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 12 };
 
 /* name, words */
 #define SIM_FAULTS(X)                                       \
@@ -27,7 +27,17 @@ enum { SIM_MAX_COUNTERS = 40, SIM_MAX_SCENARIOS = 12 };
     X(KILL_ROUTER, "router killed and restarted")           \
     X(KILL_COORDINATOR, "coordinator killed and restarted") \
     X(STORE, "store unreadable")                            \
-    X(MOVE, "epoch changed: a replica moved")
+    X(MOVE, "epoch changed: a replica moved")               \
+    X(STOP_NODE, "node ended and restarted")                \
+    X(POWER_NODE, "node loses power")                       \
+    X(POWER_ALL, "all nodes lose power")                    \
+    X(KILL_ALL, "all nodes killed")                         \
+    X(WIPE, "node's disk wiped")                            \
+    X(ROLL_BACK, "node's disk replaced by a copy")          \
+    X(FLIP, "bit of node's disk flipped")                   \
+    X(EIO, "disk operation fails")                          \
+    X(CRASH, "crash in a disk operation")                   \
+    X(NO_SPACE, "disk full")
 
 enum sim_fault {
 #define X(name, words) SIM_FAULT_##name,
@@ -36,12 +46,31 @@ enum sim_fault {
         SIM_NFAULTS
 };
 
-enum sim_phase { SIM_PHASE_ADD, SIM_PHASE_CHECK, SIM_PHASE_CREATE, SIM_PHASE_DROP, SIM_NPHASES };
+/* name, word: operations in flight, then what some node is in the midst of (sim_phase.h) */
+#define SIM_PHASES(X)       \
+    X(ADD, "add")           \
+    X(CHECK, "check")       \
+    X(CREATE, "create")     \
+    X(DROP, "drop")         \
+    X(RECOVERY, "recovery") \
+    X(SYNC, "sync")         \
+    X(MERGE, "merge")       \
+    X(ROLL, "roll")         \
+    X(BOOT, "boot")
+
+enum sim_phase {
+#define X(name, word) SIM_PHASE_##name,
+    SIM_PHASES(X)
+#undef X
+        SIM_NPHASES
+};
 
 struct sim_coverage {
     uint64_t runs;
+    uint64_t disk_runs; /* whose nodes have disks: without one the rest of the table is empty */
     uint64_t delivered;
     uint64_t answers;
+    uint64_t held; /* times that a key was looked for in the replicas */
     uint64_t virtual_us;
     uint64_t faults[SIM_NFAULTS];
     uint64_t hits[SIM_NFAULTS][SIM_NPHASES];

@@ -1,10 +1,17 @@
 #include "tests/sim/sim_faults.h"
 
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_damage.h"
 
 #define MS UINT64_C(1000)
 
-enum { ALL_SIDES = 3, SET_BITS = 32 };
+enum {
+    ALL_SIDES = 3,
+    SET_BITS = 32,
+    DAMAGE_PERMILLE = 400, /* of the faults where disks are */
+    TEMPT_PERMILLE = 60,
+    TEMPT_WITHIN_US = 900,
+};
 
 static enum sim_fault pause_fault(enum sim_kind kind)
 {
@@ -49,10 +56,16 @@ static void on_start(struct sim *sim, void *data, uint64_t number)
 
     if (!process->alive) {
         sim_process_start(process);
+        sim_damage_started(sim, process);
     }
     if (!process->alive) { /* A coordinator whose store is broken. */
         sim_after(sim, 50 * MS, on_start, process, number);
     }
+}
+
+void sim_fault_start_later(struct sim *sim, struct sim_process *process, uint64_t down_us)
+{
+    sim_after(sim, down_us, on_start, process, 0);
 }
 
 void sim_fault_restart(struct sim *sim, struct sim_process *process, uint64_t down_us)
@@ -60,8 +73,33 @@ void sim_fault_restart(struct sim *sim, struct sim_process *process, uint64_t do
     if (process->alive) {
         sim_coverage_fault(sim, kill_fault(process->kind));
         sim_process_kill(process);
-        sim_after(sim, down_us, on_start, process, 0);
+        sim_fault_start_later(sim, process, down_us);
     }
+}
+
+void sim_fault_stop(struct sim *sim, struct sim_process *process, uint64_t down_us)
+{
+    if (sim_process_runs(process)) {
+        sim_coverage_fault(sim, SIM_FAULT_STOP_NODE);
+        sim_process_stop(process);
+        sim_fault_start_later(sim, process, down_us);
+    }
+}
+
+static void on_ended(struct sim *sim, void *data, uint64_t generation)
+{
+    struct sim_process *process = data;
+
+    if (process->alive && process->generation == generation) {
+        sim_process_kill(process);
+        sim_fault_start_later(sim, process, sim_random_between(&sim->random, 1 * MS, 100 * MS));
+    }
+}
+
+void sim_fault_ended(struct sim *sim, struct sim_process *process)
+{
+    sim_trace_line(&sim->trace, sim->now_us, "%s can't go on", process->name);
+    sim_after(sim, 0, on_ended, process, process->generation);
 }
 
 /* ---- partitions ---- */
@@ -145,8 +183,8 @@ static void draw_partition(struct sim *sim)
 
 static void draw_node_restart(struct sim *sim)
 {
-    if (sim->scenario.node_kills > 0) {
-        sim->scenario.node_kills--;
+    if (sim->settings.disks || sim->scenario.node_kills > 0) {
+        sim->scenario.node_kills -= !sim->settings.disks;
         sim_fault_restart(sim, draw_process(sim, SIM_NODE),
                           sim_random_between(&sim->random, 1 * MS, 300 * MS));
     }
@@ -190,17 +228,44 @@ static void draw_fault(struct sim *sim)
     }
 }
 
+static void draw_any(struct sim *sim)
+{
+    if (sim->settings.disks && sim_random_chance(&sim->random, DAMAGE_PERMILLE)) {
+        sim_damage_draw(sim);
+    } else {
+        draw_fault(sim);
+    }
+}
+
+static void on_tempted(struct sim *sim, void *data, uint64_t number)
+{
+    (void)data;
+    (void)number;
+    if (!sim->scenario.calm) {
+        draw_any(sim);
+    }
+}
+
+void sim_fault_tempt(struct sim *sim)
+{
+    if (sim->scenario.stormy && !sim->scenario.calm &&
+        sim_random_chance(&sim->random, TEMPT_PERMILLE)) {
+        sim_after(sim, sim_random_below(&sim->random, TEMPT_WITHIN_US), on_tempted, NULL, 0);
+    }
+}
+
 static void on_storm(struct sim *sim, void *data, uint64_t mean_us)
 {
     (void)data;
     if (!sim->scenario.calm) {
-        draw_fault(sim);
+        draw_any(sim);
         sim_after(sim, 1 + sim_random_below(&sim->random, 2 * mean_us), on_storm, NULL, mean_us);
     }
 }
 
 void sim_fault_storm(struct sim *sim, uint64_t mean_us)
 {
+    sim->scenario.stormy = true;
     sim_after(sim, sim_random_below(&sim->random, mean_us), on_storm, NULL, mean_us);
 }
 
@@ -211,6 +276,7 @@ void sim_faults_calm(struct sim *sim)
     sim->store.broken = false;
     sim->network.weather = (struct sim_weather){0};
     sim_network_heal(sim);
+    sim_damage_calm(sim);
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
         struct sim_process *process = sim->processes[i];
 

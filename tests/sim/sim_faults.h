@@ -15,6 +15,15 @@ void sim_fault_pause(struct sim *sim, struct sim_process *process, uint64_t dura
 /* kill -9, and started again after a while: in memory nothing is left. */
 void sim_fault_restart(struct sim *sim, struct sim_process *process, uint64_t down_us);
 
+/* SIGTERM, and started again after a while. */
+void sim_fault_stop(struct sim *sim, struct sim_process *process, uint64_t down_us);
+
+/* The process can't go on, and ends by itself now. */
+void sim_fault_ended(struct sim *sim, struct sim_process *process);
+
+/* A dead process is started after a while, and again until it runs. */
+void sim_fault_start_later(struct sim *sim, struct sim_process *process, uint64_t down_us);
+
 /* Cut the processes of the set off from all others; `sides`: bit 0 to them, bit 1 from them. */
 void sim_fault_partition(struct sim *sim, uint32_t set, unsigned sides, enum sim_cut cut,
                          uint64_t duration_us);
@@ -27,6 +36,10 @@ void sim_fault_store(struct sim *sim, uint64_t duration_us);
 
 /* Random faults from now until the calm, about one every `mean_us`. */
 void sim_fault_storm(struct sim *sim, uint64_t mean_us);
+
+/* A node has just come into a phase (sim_phase.h) that may be over soon: perhaps something goes
+ * wrong in its midst. Storms alone would hardly ever meet it. */
+void sim_fault_tempt(struct sim *sim);
 
 /* Everything works from now on: nothing is lost, cut, paused or dead. */
 void sim_faults_calm(struct sim *sim);

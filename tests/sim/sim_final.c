@@ -71,6 +71,10 @@ static void on_end(struct sim *sim, void *data, uint64_t number)
     if (sim->operator.weak_exists) {
         sim_fail(sim, "a filter of N=3 W=2 R=1 was created, and lost no key by luck alone");
     }
+    sim->invariant.due = true;
+    if (sim->options.converge) {
+        sim_invariant_converged(sim);
+    }
     sim->done = true;
 }
 

@@ -320,4 +320,7 @@ void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
             judge_check(sim, op, op->keys[i], &verdict, mask);
         }
     }
+    if (op->operation == OPERATION_ADD && binding == sim_oracle_newest(sim, op->name)) {
+        sim_invariant_check(sim, op->name, op->keys, op->count);
+    }
 }

@@ -2,7 +2,10 @@
 
 #include "base/heap.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_damage.h"
+#include "tests/sim/sim_faults.h"
 #include "tests/sim/sim_memory.h"
+#include "tests/sim/sim_phase.h"
 #include "tests/sim/sim_start.h"
 
 #include <assert.h>
@@ -38,6 +41,12 @@ struct sim_process *sim_process_add(struct sim *sim, enum sim_kind kind, uint32_
     self->kind = kind;
     (void)snprintf(self->name, sizeof self->name, "%.12s%u", kind_names[kind], number + 1);
     (void)snprintf(self->endpoint, sizeof self->endpoint, "tcp://%s:1", self->name);
+    if (kind == SIM_NODE && sim->settings.disks) {
+        self->disk = sim_memory_alloc(1, sizeof *self->disk);
+        sim_disk_init(self->disk, sim->seed, SIM_STREAM_DISK + self->index, &sim->now_us);
+        self->disk->on_fault = sim_damage_struck;
+        self->disk->fault_context = self;
+    }
     sim->processes[sim->nprocesses++] = self;
     return self;
 }
@@ -48,6 +57,10 @@ void sim_process_free(struct sim_process **process)
 
     *process = NULL;
     assert(!self->alive);
+    if (self->disk != NULL) {
+        sim_disk_fini(self->disk);
+        heap_free(self->disk);
+    }
     heap_free(self->inbox);
     heap_free(self);
 }
@@ -97,6 +110,11 @@ static uint64_t draw_random(void *context)
     return sim_random_next(&self->random);
 }
 
+static void submit(void *context, enum job_lane lane, struct job *job)
+{
+    sim_jobs_submit(context, lane, job);
+}
+
 /* ---- turns ---- */
 
 static void deliver_inbox(struct sim_process *self)
@@ -117,7 +135,11 @@ static void serve(struct sim_process *self)
     const struct actor *actor = &self->actor;
     bool busy = false;
 
+    if (self->jobs.finished.first != NULL && sim_random_chance(&self->random, 500)) {
+        sim_jobs_finish(self);
+    }
     deliver_inbox(self);
+    sim_jobs_finish(self);
     if (actor->next_us(actor->self) <= now_us) {
         actor->time(actor->self, now_us);
     }
@@ -128,6 +150,10 @@ static void serve(struct sim_process *self)
     if (busy) {
         sim_process_wake(self);
     }
+    if (actor->failed != NULL && actor->failed(actor->self)) {
+        sim_fault_ended(self->sim, self);
+    }
+    sim_phase_follow(self);
     sim_process_arm(self);
 }
 
@@ -198,6 +224,18 @@ void sim_process_push(struct sim_process *self, uint32_t message)
 
 /* ---- life ---- */
 
+/* What runs in it is gone already. */
+static void end(struct sim_process *self)
+{
+    self->alive = false;
+    self->phases = 0;
+    if (self->disk != NULL) {
+        sim_disk_detach(self->disk);
+    } else if (self->kind == SIM_NODE) {
+        sim_losses_note(self->sim, self, true);
+    }
+}
+
 void sim_process_start(struct sim_process *self)
 {
     struct sim *sim = self->sim;
@@ -214,23 +252,27 @@ void sim_process_start(struct sim_process *self)
         .link_close = link_close,
         .send = send_frame,
         .random = draw_random,
+        .submit = submit,
     };
+    if (self->disk != NULL) {
+        sim_disk_attach(self->disk);
+    }
     self->alive = true;
     self->paused = false;
     self->serving = false;
     self->timer_at = ACTOR_NEVER;
     if (!sim_start_actor(self)) {
-        self->alive = false; /* A coordinator whose store is broken: started again later. */
+        end(self); /* A coordinator whose store is broken: started again later. */
         return;
     }
+    sim_phase_follow(self);
     sim_trace_line(&sim->trace, sim->now_us, "%s starts", self->name);
     sim_process_wake(self);
 }
 
-void sim_process_kill(struct sim_process *self)
+/* Its memory, its lanes and its links go. */
+static void leave(struct sim_process *self, const char *how)
 {
-    assert(self->alive);
-    sim_process_count(self);
     sim_start_destroy(self);
     for (size_t i = 0; i < self->ninbox; i++) {
         sim_network_drop(self->sim, self->inbox[i]);
@@ -238,8 +280,28 @@ void sim_process_kill(struct sim_process *self)
     self->ninbox = 0;
     self->killed_us = self->sim->now_us;
     memset(self->links, 0, sizeof self->links);
-    self->alive = false;
-    sim_trace_line(&self->sim->trace, self->sim->now_us, "%s is killed", self->name);
+    end(self);
+    sim_trace_line(&self->sim->trace, self->sim->now_us, "%s %s", self->name, how);
+}
+
+void sim_process_kill(struct sim_process *self)
+{
+    assert(self->alive);
+    sim_process_count(self);
+    sim_jobs_cut(self);
+    if (self->disk != NULL) {
+        sim_disk_freeze(self->disk);
+    }
+    leave(self, "is killed");
+}
+
+void sim_process_stop(struct sim_process *self)
+{
+    assert(sim_process_runs(self));
+    sim_process_count(self);
+    sim_jobs_stop(self);
+    sim_start_finish(self);
+    leave(self, "ends in order");
 }
 
 void sim_process_pause(struct sim_process *self)
@@ -255,6 +317,7 @@ void sim_process_resume(struct sim_process *self)
 {
     self->paused = false;
     sim_trace_line(&self->sim->trace, self->sim->now_us, "%s goes on", self->name);
+    sim_jobs_resume(self);
     sim_process_wake(self);
 }
 
@@ -262,6 +325,9 @@ void sim_process_count(struct sim_process *self)
 {
     uint64_t values[SIM_MAX_COUNTERS] = {0};
 
+    if (self->program != NULL) {
+        return;
+    }
     if (self->kind == SIM_CLIENT) {
         memcpy(values, session_values(self->session), session_counters().count * sizeof values[0]);
     } else {

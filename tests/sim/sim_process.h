@@ -3,7 +3,7 @@
  * What arrives gathers in an inbox and is served in turns, as lib/runtime's hub does. A paused
  * process (SIGSTOP) neither reads nor keeps time; everything queues up until it goes on. A
  * killed one loses its memory; started again it is created anew, with new random numbers and a
- * clock of another origin.
+ * clock of another origin. A node's disk outlives it.
  *
  * Owner:   sim_process_kill() destroys what runs in it, sim_process_free() the rest.
  * Threads: none.
@@ -14,10 +14,22 @@
 #include "base/actor.h"
 #include "base/counter.h"
 #include "cluster/document.h"
+#include "tests/sim/sim_disk.h"
+#include "tests/sim/sim_jobs.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_random.h"
 
 enum sim_kind { SIM_CLIENT, SIM_ROUTER, SIM_NODE, SIM_COORDINATOR, SIM_NKINDS };
+
+struct sim_process;
+
+/* What a test runs in a process instead of the daemon of its kind. */
+struct sim_program {
+    void *context;
+    bool (*start)(void *context, struct sim_process *process, struct actor *actor);
+    void (*finish)(void *context); /* in order, the lanes being stopped */
+    void (*destroy)(void *context);
+};
 
 struct sim_process {
     struct sim *sim;
@@ -39,7 +51,13 @@ struct sim_process {
     struct router *router;
     struct coordinator *coordinator;
     struct session *session;
+    const struct sim_program *program; /* NULL: the daemon */
 
+    struct sim_disk *disk; /* of its machine; NULL: none */
+    struct sim_jobs jobs;
+    uint64_t incarnation; /* a node's, of its last life so far; 0: it has never run */
+    uint32_t served;      /* the newest generation that had a FULL replica */
+    uint32_t phases;      /* a bit each: see sim_phase.h */
     struct sim_link links[SIM_MAX_LINKS];
     uint32_t last_link;
     uint32_t *inbox;
@@ -57,6 +75,7 @@ void sim_process_free(struct sim_process **process); /* a dead one */
 
 void sim_process_start(struct sim_process *self);
 void sim_process_kill(struct sim_process *self);
+void sim_process_stop(struct sim_process *self); /* SIGTERM: in order */
 void sim_process_pause(struct sim_process *self);
 void sim_process_resume(struct sim_process *self);
 bool sim_process_runs(const struct sim_process *self); /* alive and not paused */

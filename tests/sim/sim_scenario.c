@@ -1,6 +1,7 @@
 #include "tests/sim/sim_scenario.h"
 
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_faults.h"
 #include "tests/sim/sim_final.h"
 #include "tests/sim/sim_move.h"
@@ -116,10 +117,16 @@ static void on_pause_two(struct sim *sim, void *data, uint64_t number)
 
 static void on_kill(struct sim *sim, void *data, uint64_t number)
 {
+    struct sim_process *node = sim_process_of(sim, SIM_NODE, (uint32_t)number);
+
     (void)data;
-    if (!sim->scenario.calm) {
-        sim_fault_restart(sim, sim_process_of(sim, SIM_NODE, (uint32_t)number),
-                          sim_random_between(&sim->random, 1 * MS, 200 * MS));
+    if (sim->scenario.calm) {
+        return;
+    }
+    if (sim->settings.disks && sim->scenario.kind == SIM_SCENARIO_LOST) {
+        sim_damage_wipe(sim, node); /* Beyond the budget: certainty must end, not keys. */
+    } else {
+        sim_fault_restart(sim, node, sim_random_between(&sim->random, 1 * MS, 200 * MS));
     }
 }
 
@@ -233,6 +240,7 @@ static void on_created(struct sim *sim, void *data, uint64_t until_us)
                   sim_process_of(sim, SIM_NODE, sim->settings.nnodes + i), 0);
     }
     begin_faults(sim);
+    sim_damage_begin(sim);
     sim_after(sim, FAULTS_US, on_calm, NULL, 0);
 }
 

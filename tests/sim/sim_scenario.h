@@ -38,6 +38,7 @@ enum sim_scenario_kind {
 struct sim_scenario {
     enum sim_scenario_kind kind;
     bool calm;           /* faults are over */
+    bool stormy;         /* random faults come */
     uint32_t node_kills; /* that storms may still do */
     uint32_t moves;      /* done so far */
 };

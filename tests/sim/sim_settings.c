@@ -4,7 +4,11 @@
 
 #define MS UINT64_C(1000)
 
-enum { FORGETFUL_WINDOW = 120 /* wide: few keys are added by two clients */ };
+enum {
+    FORGETFUL_WINDOW = 120, /* wide: few keys are added by two clients */
+    DISKS_PERMILLE = 700,   /* seeds whose nodes have disks; the others' keep all in memory */
+    SYNC_PERMILLE = 900,    /* filters of those that are acknowledged once synced */
+};
 
 static struct quorum_rule draw_rule(struct sim *sim)
 {
@@ -158,6 +162,36 @@ static void draw_processes(struct sim *sim)
     settings->nclients = (uint32_t)sim_random_between(&sim->random, 2, 3);
 }
 
+/* Files so small that runs of seconds fill, merge and remove some. */
+static void draw_files(struct sim_settings *settings, struct sim_random *random)
+{
+    static const uint64_t segments[] = {64 << 10, 64 << 10, 128 << 10};
+    static const uint64_t retained[] = {0, 64 << 10, 256 << 10};
+    static const uint64_t reserves[] = {0, 64 << 10, 192 << 10};
+
+    settings->segment_bytes = segments[sim_random_below(random, 3)];
+    settings->retain_bytes = retained[sim_random_below(random, 3)];
+    settings->reserve_bytes = reserves[sim_random_below(random, 3)];
+}
+
+/* Of a stream of their own: a seed without disks is what it was before there were any. */
+static void draw_durability(struct sim *sim)
+{
+    struct sim_random random;
+
+    sim_random_init(&random, sim->seed, SIM_STREAM_DURABILITY);
+    sim->settings.disks = sim->options.disks == SIM_DISKS_ALWAYS ||
+                          (sim->options.disks == SIM_DISKS_DRAWN &&
+                           sim_random_chance(&random, DISKS_PERMILLE));
+    draw_files(&sim->settings, &random);
+    for (uint32_t i = 0; sim->settings.disks && i < SIM_MAX_NAMES; i++) {
+        bool synced = sim_random_chance(&random, SYNC_PERMILLE);
+
+        sim->operator.names[i].parameters.durability = synced ? DURABILITY_SYNC : DURABILITY_OS;
+        sim->settings.unsynced = sim->settings.unsynced || !synced;
+    }
+}
+
 void sim_scenario_draw(struct sim *sim)
 {
     sim->scenario.kind = (enum sim_scenario_kind)sim_random_below(&sim->random, SIM_NSCENARIOS);
@@ -166,6 +200,7 @@ void sim_scenario_draw(struct sim *sim)
     draw_times(sim);
     draw_retry_memory(sim);
     draw_names(sim);
+    draw_durability(sim);
     draw_load(sim);
     draw_weather(sim);
 }

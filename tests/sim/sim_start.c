@@ -27,6 +27,19 @@ static uint32_t list_endpoints(const struct sim *sim, enum sim_kind kind,
     return count;
 }
 
+static void give_disk(const struct sim_process *process, struct node_config *config)
+{
+    const struct sim_settings *settings = &process->sim->settings;
+
+    if (process->disk != NULL) {
+        config->disk = &process->disk->interface;
+        config->kernel_boot = process->disk->kernel_boot;
+        config->segment_bytes = settings->segment_bytes;
+        config->retain_bytes = settings->retain_bytes;
+        config->reserve_bytes = settings->reserve_bytes;
+    }
+}
+
 static enum status start_node(struct sim_process *process)
 {
     struct sim *sim = process->sim;
@@ -44,6 +57,7 @@ static enum status start_node(struct sim_process *process)
     (void)snprintf(config.host, sizeof config.host, "host-%s", process->name);
     (void)snprintf(config.endpoint, sizeof config.endpoint, "%s", process->endpoint);
     config.ncoordinators = list_endpoints(sim, SIM_COORDINATOR, config.coordinators);
+    give_disk(process, &config);
     status = node_create(&config, &process->effects, &process->node);
     if (status == STATUS_OK) {
         process->actor = node_actor(process->node);
@@ -125,16 +139,35 @@ bool sim_start_actor(struct sim_process *process)
         [SIM_NODE] = start_node,
         [SIM_COORDINATOR] = start_coordinator,
     };
-    enum status status = starts[process->kind](process);
+    enum status status;
 
+    if (process->program != NULL) {
+        return process->program->start(process->program->context, process, &process->actor);
+    }
+    status = starts[process->kind](process);
     if (status != STATUS_OK && status != STATUS_IO) {
         abort();
     }
     return status == STATUS_OK;
 }
 
+void sim_start_finish(struct sim_process *process)
+{
+    enum status status = process->node != NULL ? node_finish(process->node) : STATUS_OK;
+
+    if (process->program != NULL) {
+        process->program->finish(process->program->context);
+    }
+    if (status != STATUS_OK && status != STATUS_IO) {
+        abort();
+    }
+}
+
 void sim_start_destroy(struct sim_process *process)
 {
+    if (process->program != NULL) {
+        process->program->destroy(process->program->context);
+    }
     if (process->node != NULL) {
         node_destroy(&process->node);
     }

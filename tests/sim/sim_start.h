@@ -7,8 +7,12 @@
 
 #include "tests/sim/sim_process.h"
 
-/* False: a coordinator that cannot read its store. Everything else aborts on failure. */
+/* False: a coordinator that cannot read its store, a node its disk. Everything else aborts on
+ * failure. */
 bool sim_start_actor(struct sim_process *process);
+
+/* Its lanes are stopped: a node ends its log in order. */
+void sim_start_finish(struct sim_process *process);
 void sim_start_destroy(struct sim_process *process);
 
 /* Send a stats request into the actor; its answer ends up in sim_start_read_counters(). */

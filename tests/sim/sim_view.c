@@ -3,6 +3,7 @@
 #include "node/node_private.h"
 #include "proto/signed_document.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ static void read_document(struct sim *sim, uint32_t name)
     }
     document_fini(document);
     sim->view.changed_us[name] = sim->now_us;
+    sim->invariant.due = true;
     if (record == NULL || codec_filter_document_open(span_of(record->value, record->size),
                                                      &sim->key, document) != STATUS_OK) {
         sim_fail(sim, "the store's record %s cannot be read", key);
@@ -119,7 +121,7 @@ static uint32_t full_in_group(const struct sim *sim, const struct filter_documen
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-        count += sim_view_is_full(sim, &document->content.groups[group].slots[slot].current);
+        count += sim_view_is_full(sim, slot_reader(&document->content.groups[group].slots[slot]));
     }
     return count;
 }
@@ -150,6 +152,11 @@ uint32_t sim_view_most_full(const struct sim *sim, uint32_t name)
     return most;
 }
 
+bool sim_view_log_has(const struct sim_process *node, uint64_t filter_id, uint64_t fingerprint)
+{
+    return sim_log_has(node->disk, !node->sim->settings.unsynced, filter_id, fingerprint);
+}
+
 uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_us)
 {
     const struct filter_document *document = sim_view_document(sim, name);
@@ -159,7 +166,8 @@ uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_
         uint32_t count = 0;
 
         for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-            count += ran_since(sim, &document->content.groups[group].slots[slot].current, since_us);
+            count += ran_since(sim, slot_reader(&document->content.groups[group].slots[slot]),
+                               since_us);
         }
         most = count > most ? count : most;
     }

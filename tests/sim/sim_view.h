@@ -40,6 +40,10 @@ bool sim_view_is_full(const struct sim *sim, const struct member *member);
 uint32_t sim_view_least_full(const struct sim *sim, uint32_t name);
 uint32_t sim_view_most_full(const struct sim *sim, uint32_t name);
 
+/* Does the node's disk hold the fingerprint in a batch or a run of the filter? Where adds are
+ * acknowledged unsynced what the process wrote counts, else what a power loss would leave. */
+bool sim_view_log_has(const struct sim_process *node, uint64_t filter_id, uint64_t fingerprint);
+
 /* FULL replicas that ran at some time since then, in the slot group that has the most. */
 uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_us);
 

@@ -9,6 +9,8 @@
 
 enum { OPERATOR_PEER = 900, STATS_PEER = 901, MAX_REPORTS = 16 };
 
+bool coordinator_stage_disks;
+
 static void note_told(struct coordinator_stage *self, const struct frame *frame)
 {
     const struct admin_reply *reply = &frame->body.admin_reply;
@@ -21,7 +23,16 @@ static void note_told(struct coordinator_stage *self, const struct frame *frame)
         .created = reply->created,
         .nfilters = reply->nfilters,
         .nnodes = reply->nnodes,
+        .nchanges = reply->nchanges,
     };
+    if (reply->nfilters > 0) {
+        told->durability = reply->filters[0].durability;
+    }
+    if (reply->nchanges > 0) {
+        told->change = reply->changes[0];
+        (void)snprintf(told->awaited, sizeof told->awaited, "%s", told->change.awaited);
+        told->change.awaited = NULL;
+    }
     (void)snprintf(told->message, sizeof told->message, "%s", reply->message);
 }
 
@@ -112,6 +123,8 @@ struct sync_request coordinator_stage_node(uint32_t n)
         .endpoint = endpoints[n],
         .incarnation = SAMPLE_INCARNATION + n,
         .memory_limit_bytes = UINT64_C(1) << 30,
+        .boot = coordinator_stage_disks ? COORDINATOR_STAGE_BOOT + n : 0,
+        .durable = coordinator_stage_disks,
     };
 }
 

@@ -11,12 +11,21 @@
 
 enum { COORDINATOR_STAGE_MAX = 128, COORDINATOR_STAGE_TIMEOUT_MS = 5000 };
 
+/* Do the nodes to come have a disk? Then node n's boot is COORDINATOR_STAGE_BOOT + n. */
+extern bool coordinator_stage_disks;
+
+enum { COORDINATOR_STAGE_BOOT = 100 };
+
 struct coordinator_told {
     uint64_t correlation;
     enum status status;
     bool created;
     char message[CODEC_MAX_TEXT_BYTES + 1];
     size_t nfilters;
+    enum durability durability; /* of the first filter */
+    size_t nchanges;
+    struct change_summary change; /* the first one */
+    char awaited[CODEC_MAX_TEXT_BYTES + 1];
     size_t nnodes;
 };
 

@@ -53,12 +53,12 @@ static enum status swap(void *context, const struct store_swap *swaps, size_t co
     struct memory_store *self = context;
     void (*hook)(void *) = self->before_swap;
 
-    if (self->broken) {
-        return STATUS_IO;
-    }
     if (hook != NULL) {
         self->before_swap = NULL;
         hook(self->context);
+    }
+    if (self->broken) {
+        return STATUS_IO;
     }
     for (size_t i = 0; i < count; i++) {
         size_t at = find(self, swaps[i].key);

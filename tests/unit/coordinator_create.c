@@ -120,9 +120,6 @@ Test(coordinator_create, refuses_what_cannot_be_certain_or_served)
     create.create.rate = 1;
     cr_assert_eq(command(&create).status, STATUS_INVALID);
     create = coordinator_stage_create();
-    create.create.durability = DURABILITY_SYNC;
-    cr_assert_eq(command(&create).status, STATUS_INVALID);
-    create = coordinator_stage_create();
     create.create.when_full = WHEN_FULL_EXPAND;
     cr_assert_eq(command(&create).status, STATUS_INVALID);
     close_stage();
@@ -229,5 +226,108 @@ Test(coordinator_create, a_store_that_fails_is_an_error_and_changes_nothing)
     cr_assert_gt(coordinator_stage_counter(&stage, "store_errors_total"), 0);
     store.broken = false;
     coordinator_stage_make_filter(&stage);
+    close_stage();
+}
+
+/* Node 1 to `with_disk` have one, those up to `all` keep memory only. */
+static void open_mixed(uint32_t with_disk, uint32_t all)
+{
+    open_stage(0);
+    for (uint32_t n = 1; n <= all; n++) {
+        struct sync_request request;
+
+        coordinator_stage_disks = n <= with_disk;
+        request = coordinator_stage_node(n);
+        cr_assert_eq(coordinator_stage_sync(&stage, n, &request).status, STATUS_OK);
+    }
+}
+
+static struct coordinator_told create_with(enum durability durability)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    create.create.durability = durability;
+    coordinator_stage_command(&stage, 1, &create);
+    if (stage.ntold == 0) {
+        coordinator_stage_pass(&stage, 5100000); /* Nobody reports it ready. */
+    }
+    return coordinator_stage_told(&stage);
+}
+
+Test(coordinator_create, filters_are_logged_where_nodes_have_disks)
+{
+    struct coordinator_told told;
+
+    open_mixed(3, 3);
+    told = create_with((enum durability)0);
+    cr_assert_eq(told.nfilters, 1, "the answer tells what was made");
+    cr_assert_eq(told.durability, DURABILITY_SYNC);
+    told = create_with((enum durability)0);
+    cr_assert_not(told.created, "the same again");
+    cr_assert_eq(create_with(DURABILITY_SYNC).status, STATUS_DEADLINE, "and again");
+    told = create_with(DURABILITY_OS);
+    cr_assert_eq(told.status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(told.message, "durability sync, not os"), "%s", told.message);
+    close_stage();
+}
+
+Test(coordinator_create, filters_are_kept_in_memory_where_nodes_have_no_disks)
+{
+    open_mixed(0, 3);
+    cr_assert_eq(create_with((enum durability)0).durability, DURABILITY_MEMORY);
+    close_stage();
+    open_mixed(2, 5);
+    cr_assert_eq(create_with((enum durability)0).durability, DURABILITY_MEMORY);
+    close_stage();
+}
+
+Test(coordinator_create, durable_filters_take_durable_nodes)
+{
+    static const enum durability logged[] = {DURABILITY_SYNC, DURABILITY_OS, (enum durability)0};
+    struct coordinator_told told;
+
+    for (size_t i = 0; i < 3; i++) {
+        open_mixed(2, 4);
+        told = create_with(logged[i]);
+        cr_assert_eq(told.status, STATUS_UNAVAILABLE);
+        cr_assert_not_null(strstr(told.message, "takes 3 nodes with a disk and 2 are alive; "
+                                                "node-3, node-4 keep memory only"),
+                           "%s", told.message);
+        cr_assert_not_null(strstr(told.message, "--durability memory"), "%s", told.message);
+        close_stage();
+    }
+    open_mixed(3, 4);
+    told = create_with(DURABILITY_OS);
+    cr_assert_eq(told.status, STATUS_DEADLINE, "%s", told.message);
+    cr_assert_eq(told.durability, DURABILITY_OS);
+    close_stage();
+}
+
+Test(coordinator_create, nodes_with_a_disk_refuse_filters_in_memory)
+{
+    struct coordinator_told told;
+
+    open_mixed(3, 5);
+    told = create_with(DURABILITY_MEMORY);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE);
+    cr_assert_not_null(strstr(told.message, "takes 3 nodes without a disk and 2 are alive; "
+                                            "node-1, node-2, node-3 have one"),
+                       "%s", told.message);
+    cr_assert_not_null(strstr(told.message, "--durability sync"), "%s", told.message);
+    close_stage();
+}
+
+Test(coordinator_create, long_lists_of_nodes_are_cut)
+{
+    struct coordinator_told told;
+
+    open_mixed(0, 7);
+    told = create_with(DURABILITY_SYNC);
+    cr_assert_not_null(strstr(told.message, "node-4 and 3 more keep memory only"), "%s",
+                       told.message);
+    close_stage();
+    open_mixed(0, 1);
+    told = create_with(DURABILITY_SYNC);
+    cr_assert_not_null(strstr(told.message, "node-1 keeps memory only"), "%s", told.message);
     close_stage();
 }

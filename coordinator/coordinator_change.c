@@ -1,0 +1,158 @@
+/* Replacing replicas: what cluster/change.h decides, step by step, with this coordinator's own
+ * evidence and by compare-and-swap. Any coordinator goes on from where the store stands; what it
+ * knows of an epoch it has asked for itself. */
+#include "base/heap.h"
+#include "coordinator/coordinator_private.h"
+#include "proto/signed_document.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { CHANGE_MAX_STEPS = 4 /* written in one turn */ };
+
+static void note_alive(const struct coordinator *self, uint64_t now_us, bool *alive)
+{
+    for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
+        const struct heard *heard = coordinator_heard(self, self->documents.nodes.nodes[i].id);
+
+        alive[i] = heard != NULL && now_us - heard->last_us <= self->config.node_timeout_us;
+    }
+}
+
+/* What the nodes' reports say about this very epoch. */
+static void note_complete(const struct coordinator *self, const struct filter_document *document,
+                          struct evidence *evidence)
+{
+    for (size_t i = 0; i < self->nheard; i++) {
+        const struct heard *heard = &self->heard[i];
+
+        for (size_t k = 0; k < heard->nreports; k++) {
+            const struct replica_report *report = &heard->reports[k];
+
+            if (report->filter_id == document->id && report->complete == document->epoch &&
+                report->state == REPLICA_JOINING) {
+                (void)evidence_complete(evidence, document, report->group, heard->node,
+                                        heard->incarnation);
+            }
+        }
+    }
+}
+
+static bool has_pairs(const struct filter_document *document)
+{
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            if (slot_is_pair(&document->content.groups[group].slots[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+struct slot_group *changes_decide(struct coordinator *self, uint64_t now_us,
+                                  const struct filter_document *document,
+                                  struct change_decision *decision)
+{
+    struct slot_group *next = heap_alloc(document->content.ngroups, sizeof *next);
+    struct fencing *fencing = has_pairs(document) ? fences_open(self, document) : NULL;
+    bool alive[DOCUMENT_MAX_NODES];
+
+    if (next == NULL) {
+        return NULL;
+    }
+    if (fencing != NULL) {
+        note_complete(self, document, &fencing->evidence);
+    }
+    note_alive(self, now_us, alive);
+    change_decide(document, &self->documents.nodes, fencing != NULL ? &fencing->evidence : NULL,
+                  alive, next, decision);
+    return next;
+}
+
+static uint8_t fences_wanted(const struct coordinator *self, const struct filter_document *document,
+                             const struct evidence *evidence, uint32_t group)
+{
+    return change_fences_wanted(document, &self->documents.nodes, evidence, group);
+}
+
+/* The cached document with these groups, under a new epoch, into the store. */
+static enum status write_groups(struct coordinator *self, const struct document_entry *entry,
+                                const struct slot_group *next)
+{
+    struct filter_document edited = {0};
+    enum status status = codec_filter_document_open(
+        span_of(entry->signed_bytes, entry->signed_size), &self->config.key, &edited);
+
+    if (status == STATUS_OK) {
+        memcpy(edited.content.groups, next, edited.content.ngroups * sizeof *next);
+        document_epoch_advance(&edited);
+        status = records_write_filter(self, records_version(entry), &edited);
+    }
+    document_fini(&edited);
+    return status;
+}
+
+static void say_written(const struct document_entry *entry)
+{
+    log_line(LOG_INFO, "filter %s: %s (epoch %" PRIu64 ")", entry->document.content.name,
+             has_pairs(&entry->document) ? "replicas are being replaced"
+                                         : "replicas have been replaced",
+             entry->document.epoch);
+}
+
+/* True: one more look is worth it, the document has changed. */
+static bool step(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
+{
+    struct change_decision decision;
+    struct slot_group *next = changes_decide(self, now_us, &entry->document, &decision);
+    struct fencing *fencing = fences_find(self, entry->document.id);
+    enum status status = STATUS_OK;
+
+    if (next == NULL || (decision.slots > 0 && fencing == NULL)) {
+        self->changes_due = true; /* Out of memory: tried again at the next event. */
+        heap_free(next);
+        return false;
+    }
+    if (decision.action == CHANGE_WRITE) {
+        status = write_groups(self, entry, next);
+        if (status == STATUS_OK) {
+            coordinator_count(self, COORDINATOR_changes_written_total);
+            say_written(entry);
+            coordinator_hint(self, now_us);
+        } else if (status == STATUS_CONFLICT) {
+            status = records_refresh(self); /* Another coordinator was first. */
+        }
+        if (status != STATUS_OK) {
+            self->changes_due = true;
+        }
+        if (status != STATUS_OK && fencing != NULL) {
+            fencing->next_us = now_us + self->config.fence_retry_us;
+        }
+    } else if (decision.slots == 0) {
+        fences_end(self, entry->document.id);
+    } else if (fencing != NULL) {
+        fences_ask(self, now_us, fencing, entry, fences_wanted);
+    }
+    heap_free(next);
+    return decision.action == CHANGE_WRITE && status == STATUS_OK;
+}
+
+void coordinator_check_changes(struct coordinator *self, uint64_t now_us)
+{
+    /* Without news of the store only filters that are being changed already need a look. */
+    bool all = self->changes_due || self->changes_seen != self->change;
+
+    self->changes_due = false;
+    self->changes_seen = self->change;
+    for (size_t i = 0; i < self->documents.count; i++) {
+        struct document_entry *entry = self->documents.by_id[i];
+
+        for (int steps = 0;
+             steps < CHANGE_MAX_STEPS && entry->document.content.state == FILTER_ACTIVE &&
+             !entry->conflict && (all || fences_find(self, entry->document.id) != NULL) &&
+             step(self, now_us, entry);
+             steps++) {
+        }
+    }
+}

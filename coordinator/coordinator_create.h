@@ -1,0 +1,27 @@
+/* coordinator_create.h - what the two halves of creating a filter share; for them only.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_COORDINATOR_COORDINATOR_CREATE_H
+#define ORBLOOM_COORDINATOR_COORDINATOR_CREATE_H
+
+#include "coordinator/coordinator_private.h"
+#include "filter/sizing.h"
+
+/* A request to create, with everything that its answer needs. */
+struct create {
+    const struct admin_request *request;
+    struct sizing_plan plan;
+    enum durability durability; /* as chosen */
+    char message[COORDINATOR_MESSAGE_BYTES];
+};
+
+/* What is asked for; else sync where enough nodes have a disk, else memory. */
+void create_choose_durability(const struct coordinator *self, uint64_t now_us,
+                              struct create *create);
+
+/* Choose the nodes and fill the document's groups; else explain in create->message. */
+MUST_USE enum status create_place(struct coordinator *self, uint64_t now_us, struct create *create,
+                                  struct filter_document *document);
+
+#endif

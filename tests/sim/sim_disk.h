@@ -1,0 +1,134 @@
+/* sim_disk.h - the disk of one machine, with the contract of base/disk.h and no mercy beyond it.
+ *
+ * It outlives the processes that use it, one after the other. A killed process leaves all that it
+ * wrote, synced or not; power loss leaves what was synced and random parts of the rest (see
+ * sim_file.h, sim_folder.h), and the machine's next boot has another kernel_boot.
+ *
+ * Time:    an operation takes effect at once. Inside a job it also takes a while, drawn from the
+ *          seed: mostly fast, now and then slow as a busy disk; whoever waits for the job hears
+ *          of it after that.
+ * Faults:  see below; each holds until it has struck, or is taken back.
+ * Owner:   sim_disk_fini() frees all.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_DISK_H
+#define ORBLOOM_TESTS_SIM_DISK_H
+
+#include "base/disk.h"
+#include "tests/sim/sim_file.h"
+#include "tests/sim/sim_folder.h"
+
+enum { SIM_MAX_HANDLES = 256 };
+
+enum sim_disk_fault {
+    SIM_DISK_GOOD = 0,
+    SIM_DISK_EIO,   /* the n-th operation fails, with some of its effect */
+    SIM_DISK_CRASH, /* so does it, and every later one: on_fault() must end the process now */
+    SIM_DISK_CUT,   /* the same by who ends the process: on_fault() is not called */
+};
+
+/* How long things take, in microseconds. */
+struct sim_disk_pace {
+    uint64_t sync_us;       /* about */
+    uint32_t slow_permille; /* of the operations */
+    uint64_t slow_us;       /* at most, then */
+};
+
+/* A folder put aside. */
+struct sim_disk_copy {
+    bool taken;
+    uint32_t generation;    /* of the process that was using it, as its owner counts */
+    struct sim_names names; /* `file` is an index in files */
+    struct sim_file **files;
+};
+
+struct sim_disk {
+    struct disk interface;
+    struct sim_random random;
+    const uint64_t *clock_us; /* virtual time */
+    struct sim_disk_pace pace;
+    uint64_t kernel_boot;
+    uint64_t size_bytes; /* room for files: UINT64_MAX is plenty */
+
+    struct sim_folder folder;
+    struct sim_file **files; /* number n at n - 1; NULL: unused */
+    size_t nfiles;
+    size_t capacity;
+    uint32_t handles[SIM_MAX_HANDLES]; /* handle n + 1 is open on that file; 0: free */
+    struct sim_disk_copy copy;
+
+    bool diverged; /* a failed sync has dropped something that is still seen: until power loss */
+    bool attached; /* a process uses it */
+    bool in_job;
+    uint64_t spent_us; /* by the job under way */
+    uint64_t digest;   /* of every operation so far */
+    uint64_t operations;
+
+    enum sim_disk_fault fault;
+    uint64_t fault_at; /* at this operation */
+    bool crashed;
+    void (*on_fault)(void *context, enum sim_disk_fault fault); /* it strikes; may be NULL */
+    void *fault_context;
+
+    /* What can be seen from outside of what its process does; since it was attached. */
+    char kinds[SIM_MAX_HANDLES]; /* of what was opened: 'l' a segment, 'r' a new run, 0 else */
+    bool written;                /* something: whatever it reads first is read */
+    uint32_t rolling;            /* the segment whose header was written and not synced; or 0 */
+    uint64_t rolls_until_us;
+    uint32_t merging; /* runs being written */
+    uint64_t merges_until_us;
+};
+
+void sim_disk_init(struct sim_disk *self, uint64_t seed, uint64_t stream, const uint64_t *clock_us);
+void sim_disk_fini(struct sim_disk *self);
+
+/* A process begins to use it; it is killed: what its memory's destruction still asks for fails
+ * without effect; it is gone: its handles close, its faults are forgotten. */
+void sim_disk_attach(struct sim_disk *self);
+void sim_disk_freeze(struct sim_disk *self);
+void sim_disk_detach(struct sim_disk *self);
+
+/* A job runs between the two; returns how long it took. */
+void sim_disk_job_begins(struct sim_disk *self);
+uint64_t sim_disk_job_ends(struct sim_disk *self);
+
+/* ---- faults of a disk in use ---- */
+
+/* The n-th operation from now, 1 the next. */
+void sim_disk_fail(struct sim_disk *self, enum sim_disk_fault fault, uint64_t n);
+
+/* Leave that much room; UINT64_MAX: plenty again. */
+void sim_disk_leave_room(struct sim_disk *self, uint64_t bytes);
+
+/* Put a copy of the folder aside, as a backup does: what is seen now. */
+void sim_disk_take_copy(struct sim_disk *self, uint32_t generation);
+
+/* ---- faults of a disk that no process uses ---- */
+
+void sim_disk_lose_power(struct sim_disk *self);
+void sim_disk_wipe(struct sim_disk *self);
+
+/* The copy takes the folder's place; false when none was taken. */
+bool sim_disk_roll_back(struct sim_disk *self);
+
+/* Flip a bit of some file that was durable, in a place where a reader can notice: not in what the
+ * newest sync of the newest segment wrote, which looks like a torn tail then, nor in that
+ * segment's header. False when there is no such place. */
+bool sim_disk_flip(struct sim_disk *self);
+
+/* ---- looking at it ---- */
+
+/* What the process sees of a file; NULL: there is none. */
+const struct sim_image *sim_disk_look(const struct sim_disk *self, const char *name);
+bool sim_disk_empty(const struct sim_disk *self);
+uint64_t sim_disk_used(const struct sim_disk *self);
+
+/* ---- for sim_disk_*.c ---- */
+
+struct disk sim_disk_operations(struct sim_disk *self);
+struct sim_file *sim_disk_file(const struct sim_disk *self, uint32_t number);
+uint32_t sim_disk_add_file(struct sim_disk *self, struct sim_file *file);
+void sim_disk_collect(struct sim_disk *self); /* files without names and handles go */
+void sim_disk_copy_free(struct sim_disk_copy *copy);
+
+#endif

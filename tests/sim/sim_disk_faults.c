@@ -1,0 +1,180 @@
+/* What may happen to a simulated disk besides being used. */
+#include "base/heap.h"
+#include "storage/segment.h"
+#include "tests/sim/sim_disk.h"
+#include "tests/sim/sim_memory.h"
+
+#include <assert.h>
+
+enum { BYTE_BITS = 8 };
+
+void sim_disk_fail(struct sim_disk *self, enum sim_disk_fault fault, uint64_t n)
+{
+    self->fault = fault;
+    self->fault_at = self->operations + n;
+}
+
+void sim_disk_leave_room(struct sim_disk *self, uint64_t bytes)
+{
+    self->size_bytes = bytes == UINT64_MAX ? bytes : sim_disk_used(self) + bytes;
+}
+
+/* ---- copies ---- */
+
+void sim_disk_copy_free(struct sim_disk_copy *copy)
+{
+    for (size_t i = 0; i < copy->names.count; i++) {
+        sim_file_free(&copy->files[i]);
+    }
+    heap_free(copy->names.entries);
+    heap_free(copy->files);
+    *copy = (struct sim_disk_copy){0};
+}
+
+void sim_disk_take_copy(struct sim_disk *self, uint32_t generation)
+{
+    const struct sim_names *seen = &self->folder.seen;
+    struct sim_disk_copy *copy = &self->copy;
+
+    sim_disk_copy_free(copy);
+    copy->taken = true;
+    copy->generation = generation;
+    copy->names.count = seen->count;
+    copy->names.entries = sim_memory_alloc(seen->count + 1, sizeof *seen->entries);
+    copy->files = sim_memory_alloc(seen->count + 1, sizeof(struct sim_file *));
+    for (size_t i = 0; i < seen->count; i++) {
+        copy->names.entries[i] = seen->entries[i];
+        copy->files[i] = sim_file_copy(sim_disk_file(self, seen->entries[i].file));
+    }
+}
+
+void sim_disk_wipe(struct sim_disk *self)
+{
+    assert(!self->attached);
+    sim_folder_fini(&self->folder);
+    sim_disk_collect(self);
+    self->diverged = false;
+}
+
+bool sim_disk_roll_back(struct sim_disk *self)
+{
+    const struct sim_disk_copy *copy = &self->copy;
+
+    if (!copy->taken) {
+        return false;
+    }
+    sim_disk_wipe(self);
+    for (size_t i = 0; i < copy->names.count; i++) {
+        sim_folder_put(&self->folder, copy->names.entries[i].name,
+                       sim_disk_add_file(self, sim_file_copy(copy->files[i])));
+    }
+    return true;
+}
+
+/* ---- power loss ---- */
+
+void sim_disk_lose_power(struct sim_disk *self)
+{
+    assert(!self->attached);
+    sim_folder_lose(&self->folder, &self->random);
+    for (size_t i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL) {
+            sim_file_lose(self->files[i], &self->random);
+        }
+    }
+    sim_disk_collect(self);
+    self->diverged = false;
+    self->kernel_boot = sim_random_next(&self->random);
+}
+
+/* ---- decay ---- */
+
+static bool is_segment(const char *name)
+{
+    return strncmp(name, "log-", 4) == 0;
+}
+
+/* The newest segment that was synced; "" when there is none. */
+static const char *newest_segment(const struct sim_disk *self)
+{
+    const struct sim_names *names = &self->folder.seen;
+    const char *newest = "";
+
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = names->entries[i].name;
+
+        if (is_segment(name) && sim_disk_file(self, names->entries[i].file)->synced &&
+            strcmp(name, newest) > 0) {
+            newest = name;
+        }
+    }
+    return newest;
+}
+
+/* From where to where a flip in the file can be noticed. */
+static void noticeable(const struct sim_disk *self, const struct sim_name_entry *entry,
+                       const char *newest, uint64_t *from, uint64_t *to)
+{
+    const struct sim_file *file = sim_disk_file(self, entry->file);
+    bool fresh = is_segment(entry->name) && strcmp(entry->name, newest) >= 0;
+    bool newer = is_segment(entry->name) && strcmp(entry->name, newest) > 0;
+
+    *from = fresh ? SEGMENT_HEADER_BYTES : 0;
+    *to = fresh ? file->settled : file->durable.size;
+    *to = *to < file->durable.size ? *to : file->durable.size;
+    if (newer || file->npending > 0 || !file->synced) {
+        *to = 0;
+    }
+}
+
+/* Zeros behind the data don't matter to anybody. */
+static uint64_t data_end(const struct sim_image *image, uint64_t to)
+{
+    while (to > 0 && image->bytes[to - 1] == 0) {
+        to--;
+    }
+    return to;
+}
+
+static bool flip_in(struct sim_disk *self, const struct sim_name_entry *entry)
+{
+    struct sim_file *file = sim_disk_file(self, entry->file);
+    uint64_t from;
+    uint64_t to;
+
+    noticeable(self, entry, newest_segment(self), &from, &to);
+    to = data_end(&file->durable, to);
+    if (from >= to) {
+        return false;
+    }
+    sim_file_flip(file, sim_random_between(&self->random, from, to - 1),
+                  (unsigned)sim_random_below(&self->random, BYTE_BITS));
+    return true;
+}
+
+bool sim_disk_flip(struct sim_disk *self)
+{
+    const struct sim_names *names = &self->folder.seen;
+    size_t first = names->count > 0 ? (size_t)sim_random_below(&self->random, names->count) : 0;
+    bool flipped = false;
+
+    assert(!self->attached);
+    for (size_t i = 0; i < names->count && !flipped; i++) {
+        flipped = flip_in(self, &names->entries[(first + i) % names->count]);
+    }
+    return flipped;
+}
+
+/* ---- looking at it ---- */
+
+const struct sim_image *sim_disk_look(const struct sim_disk *self, const char *name)
+{
+    uint32_t number = sim_folder_find(&self->folder, name);
+
+    return number != 0 ? &sim_disk_file(self, number)->seen : NULL;
+}
+
+bool sim_disk_empty(const struct sim_disk *self)
+{
+    return self->folder.seen.count == 0;
+}

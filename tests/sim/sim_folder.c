@@ -1,0 +1,149 @@
+#include "tests/sim/sim_folder.h"
+
+#include "base/heap.h"
+#include "tests/sim/sim_memory.h"
+
+#include <stdio.h>
+
+/* ---- names ---- */
+
+static int position(const struct sim_names *self, const char *name)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        if (strcmp(self->entries[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static void set(struct sim_names *self, const char *name, uint32_t file)
+{
+    int at = position(self, name);
+
+    if (at < 0) {
+        self->entries = sim_memory_reserve(self->entries, &self->capacity, self->count + 1,
+                                           sizeof *self->entries);
+        at = (int)self->count++;
+        (void)snprintf(self->entries[at].name, DISK_NAME_BYTES, "%s", name);
+    }
+    self->entries[at].file = file;
+}
+
+/* Unless the name leads elsewhere by now. */
+static void unset(struct sim_names *self, const char *name, uint32_t file)
+{
+    int at = position(self, name);
+
+    if (at >= 0 && self->entries[at].file == file) {
+        self->entries[at] = self->entries[--self->count];
+    }
+}
+
+static void apply(struct sim_names *self, const struct sim_edit *edit)
+{
+    if (edit->from[0] != '\0') {
+        unset(self, edit->from, edit->file);
+    }
+    if (edit->to[0] != '\0') {
+        set(self, edit->to, edit->file);
+    }
+}
+
+static void copy(struct sim_names *to, const struct sim_names *from)
+{
+    to->entries = sim_memory_reserve(to->entries, &to->capacity, from->count, sizeof *to->entries);
+    to->count = from->count;
+    if (from->count > 0) {
+        memcpy(to->entries, from->entries, from->count * sizeof *to->entries);
+    }
+}
+
+static bool holds(const struct sim_names *self, uint32_t file)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < self->count; i++) {
+        found = found || self->entries[i].file == file;
+    }
+    return found;
+}
+
+/* ---- the folder ---- */
+
+void sim_folder_fini(struct sim_folder *self)
+{
+    heap_free(self->seen.entries);
+    heap_free(self->durable.entries);
+    heap_free(self->pending);
+    *self = (struct sim_folder){0};
+}
+
+uint32_t sim_folder_find(const struct sim_folder *self, const char *name)
+{
+    int at = position(&self->seen, name);
+
+    return at >= 0 ? self->seen.entries[at].file : 0;
+}
+
+bool sim_folder_refers(const struct sim_folder *self, uint32_t file)
+{
+    bool pending = false;
+
+    for (size_t i = 0; i < self->npending; i++) {
+        pending = pending || self->pending[i].file == file;
+    }
+    return pending || holds(&self->seen, file) || holds(&self->durable, file);
+}
+
+void sim_folder_edit(struct sim_folder *self, const char *from, const char *to, uint32_t file)
+{
+    struct sim_edit *edit;
+
+    self->pending = sim_memory_reserve(self->pending, &self->capacity, self->npending + 1,
+                                       sizeof *self->pending);
+    edit = &self->pending[self->npending++];
+    *edit = (struct sim_edit){.file = file};
+    (void)snprintf(edit->from, DISK_NAME_BYTES, "%s", from);
+    (void)snprintf(edit->to, DISK_NAME_BYTES, "%s", to);
+    apply(&self->seen, edit);
+}
+
+void sim_folder_sync(struct sim_folder *self)
+{
+    for (size_t i = 0; i < self->npending; i++) {
+        apply(&self->durable, &self->pending[i]);
+    }
+    self->npending = 0;
+}
+
+/* Half of the time a prefix, else any subset. */
+static void keep_some(struct sim_folder *self, struct sim_random *random)
+{
+    size_t prefix = (size_t)sim_random_below(random, self->npending + 1);
+    bool journal = sim_random_chance(random, 500);
+
+    for (size_t i = 0; i < self->npending; i++) {
+        if (journal ? i < prefix : sim_random_chance(random, 500)) {
+            apply(&self->durable, &self->pending[i]);
+        }
+    }
+    self->npending = 0;
+}
+
+void sim_folder_fail_sync(struct sim_folder *self, struct sim_random *random)
+{
+    keep_some(self, random);
+}
+
+void sim_folder_lose(struct sim_folder *self, struct sim_random *random)
+{
+    sim_folder_fail_sync(self, random);
+    copy(&self->seen, &self->durable);
+}
+
+void sim_folder_put(struct sim_folder *self, const char *name, uint32_t file)
+{
+    set(&self->seen, name, file);
+    set(&self->durable, name, file);
+}

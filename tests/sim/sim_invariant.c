@@ -1,0 +1,214 @@
+#include "tests/sim/sim_invariant.h"
+
+#include "node/node_private.h"
+#include "tests/sim/sim.h"
+#include "tests/sim/sim_log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- fingerprints ---- */
+
+static bool read_secret(const struct sim *sim, uint64_t filter_id, struct hash_secret *secret)
+{
+    char key[STORE_KEY_BYTES];
+    const struct sim_store_record *record;
+
+    (void)snprintf(key, sizeof key, "secret/%" PRIu64, filter_id);
+    record = sim_store_find(&sim->store, key);
+    return record != NULL &&
+           seal_secret_open(&sim->key, filter_id, span_of(record->value, record->size), secret) ==
+               STATUS_OK;
+}
+
+/* NULL: there is no such filter any more. */
+static const uint64_t *fingerprints_of(struct sim *sim, uint32_t name,
+                                       const struct filter_document *document)
+{
+    struct sim_invariant *self = &sim->invariant;
+    struct hash_secret secret;
+
+    if (self->names[name].filter_id == document->id) {
+        return self->names[name].fingerprints;
+    }
+    if (!read_secret(sim, document->id, &secret)) {
+        return NULL;
+    }
+    self->names[name].filter_id = document->id;
+    for (uint32_t key = 0; key < SIM_MAX_KEYS; key++) {
+        char text[SIM_KEY_BYTES];
+        uint32_t length = sim_load_key(key, text);
+
+        fingerprint_batch(document->hash, &secret, (const uint8_t *)text, &length, 1,
+                          &self->names[name].fingerprints[key]);
+    }
+    return self->names[name].fingerprints;
+}
+
+/* ---- one replica ---- */
+
+static const struct hosted_filter *hosted_of(const struct node *node, uint64_t filter_id)
+{
+    const struct document_entry *entry = document_cache_find(&node->documents, filter_id);
+
+    return entry != NULL ? entry->attachment : NULL;
+}
+
+/* NULL unless the process serves as that member. */
+static const struct replica_set *serving(const struct sim_process *process,
+                                         const struct member *member, uint64_t filter_id,
+                                         uint32_t group)
+{
+    const struct hosted_filter *hosted;
+
+    if (!process->alive || process->node->incarnation != member->incarnation) {
+        return NULL;
+    }
+    hosted = hosted_of(process->node, filter_id);
+    return hosted != NULL && replica_set_state(hosted->set, group) == REPLICA_FULL ? hosted->set
+                                                                                   : NULL;
+}
+
+static bool array_has(const struct replica_set *set, uint64_t fingerprint)
+{
+    const struct lines_view view = {.geometry = set->geometry, .shards = set->shards};
+    uint64_t present;
+
+    lines_check(&view, &fingerprint, 1, &present);
+    return present != 0;
+}
+
+static bool holds(const struct sim *sim, const struct member *member,
+                  const struct filter_document *document, uint32_t group, uint64_t fingerprint)
+{
+    struct sim_process *process = sim_view_node(sim, member->node);
+    const struct replica_set *set;
+
+    if (process == NULL) {
+        return false;
+    }
+    set = serving(process, member, document->id, group);
+    if (set == NULL && sim_losses_has(sim, member)) {
+        return true; /* Destroyed: whether it did can't be told any more. */
+    }
+    if (set != NULL && !array_has(set, fingerprint)) {
+        return false;
+    }
+    if (process->disk == NULL) {
+        return set != NULL;
+    }
+    return sim_view_log_has(process, document->id, fingerprint);
+}
+
+/* ---- all of them ---- */
+
+static void check_key(struct sim *sim, uint32_t name, const struct filter_document *document,
+                      uint32_t key, uint64_t fingerprint)
+{
+    const struct quorum_rule *rule = &document->content.rule;
+    uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprint);
+    uint32_t group = document->content.group_of_shard[shard];
+    uint32_t have = 0;
+
+    sim->invariant.checks++;
+    for (uint32_t i = 0; i < rule->replicas; i++) {
+        have += holds(sim, slot_reader(&document->content.groups[group].slots[i]), document, group,
+                      fingerprint);
+    }
+    if (have < rule->write) {
+        sim_fail(sim,
+                 "lost key: %u of %u replicas hold key %u of %s, lost ones included; its add was "
+                 "acknowledged, which takes %u",
+                 have, rule->replicas, key, sim_name(name), rule->write);
+    }
+}
+
+/* NULL when nothing is promised of the name now. */
+static const struct filter_document *promised(struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    const struct sim_binding *binding = sim_oracle_newest(sim, name);
+    bool live = document != NULL && binding != NULL && binding->filter_id == document->id &&
+                binding->drop_us == SIM_OPEN && document->content.state == FILTER_ACTIVE;
+
+    return live ? document : NULL;
+}
+
+void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, uint32_t count)
+{
+    const struct filter_document *document = promised(sim, name);
+    const uint64_t *fingerprints = document != NULL ? fingerprints_of(sim, name, document) : NULL;
+
+    for (uint32_t i = 0; fingerprints != NULL && i < count; i++) {
+        if (sim_oracle_acked(sim, name, keys[i])) {
+            check_key(sim, name, document, keys[i], fingerprints[keys[i]]);
+        }
+    }
+}
+
+void sim_invariant_check_all(struct sim *sim)
+{
+    if (!sim->invariant.due) {
+        return;
+    }
+    sim->invariant.due = false;
+    sim_view_follow(sim);
+    for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
+        for (uint32_t key = 0; key < SIM_MAX_KEYS; key++) {
+            sim_invariant_check(sim, name, &key, 1);
+        }
+    }
+}
+
+/* ---- in the end ---- */
+
+static uint64_t digest(const struct replica_set *set, const struct filter_document *document,
+                       uint32_t group)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t shard = 0; shard < set->nshards; shard++) {
+        if (document->content.group_of_shard[shard] == group) {
+            sum = sum * UINT64_C(0x9e3779b97f4a7c15) ^
+                  document_epoch_hash(span_of(set->shards[shard], set->shard_bytes));
+        }
+    }
+    return sum;
+}
+
+static void compare(struct sim *sim, uint32_t name, const struct filter_document *document,
+                    uint32_t group)
+{
+    const struct sim_process *first = NULL;
+    uint64_t expected = 0;
+
+    for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+        const struct member *member = slot_reader(&document->content.groups[group].slots[i]);
+        const struct sim_process *process = sim_view_node(sim, member->node);
+        const struct replica_set *set = process != NULL
+                                            ? serving(process, member, document->id, group)
+                                            : NULL;
+
+        if (set == NULL) {
+            continue;
+        }
+        if (first == NULL) {
+            first = process;
+            expected = digest(set, document, group);
+        } else if (digest(set, document, group) != expected) {
+            sim_fail(sim, "nothing is wrong any more, yet %s and %s differ in slot group %u of %s",
+                     first->name, process->name, group, sim_name(name));
+        }
+    }
+}
+
+void sim_invariant_converged(struct sim *sim)
+{
+    for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
+        const struct filter_document *document = promised(sim, name);
+
+        for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+            compare(sim, name, document, group);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/* sim_invariant.h - what must be so at any moment, whoever asks: acknowledged keys are held.
+ *
+ *   every acknowledged key of a live name is held by at least W replicas of each shard, counting
+ *   those whose data was destroyed and which nobody has replaced yet
+ *
+ * A replica holds a key when its array has all the key's bits while it serves, and when its node's
+ * disk has it in a batch or a run, if there is a disk. While it does not serve (dead, recovering)
+ * the disk alone decides. Of a slot under change the member that reads ask is looked at.
+ *
+ * It is checked for the keys of every acknowledged add at its end, and for all keys after every
+ * fault but those of single messages, after every change of a document, and at the end of a run.
+ *
+ * At that end, with everybody well, FULL replicas of one filter may be compared: see
+ * sim_invariant_converged().
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_INVARIANT_H
+#define ORBLOOM_TESTS_SIM_INVARIANT_H
+
+#include "tests/sim/sim_oracle.h"
+
+struct sim_invariant {
+    bool due;        /* something has happened: check all */
+    uint64_t checks; /* of a key */
+    struct {
+        uint64_t filter_id; /* of which the fingerprints are; 0: none */
+        uint64_t fingerprints[SIM_MAX_KEYS];
+    } names[SIM_MAX_NAMES];
+};
+
+/* Keys that have just been acknowledged in the name's newest binding. */
+void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, uint32_t count);
+
+/* All acknowledged keys, if it is due. */
+void sim_invariant_check_all(struct sim *sim);
+
+/* Arrays of the FULL replicas of each live name are equal; else the run fails. For the time when
+ * gossip repairs what replicas have missed. */
+void sim_invariant_converged(struct sim *sim);
+
+#endif

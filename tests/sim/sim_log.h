@@ -1,0 +1,19 @@
+/* sim_log.h - what a node's disk holds of a filter, read without the node: segments and runs.
+ *
+ * A reader of its own, apart from that of lib/storage but for the form of a record. A file is read
+ * once; what is appended to it is read when it is asked for, and a file that was changed otherwise
+ * is read again.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_LOG_H
+#define ORBLOOM_TESTS_SIM_LOG_H
+
+#include "tests/sim/sim_disk.h"
+
+/* Is the fingerprint in some readable batch or run of the filter? `durable`: what a power loss
+ * would leave for sure; else what the process sees. Ask for one of the two of a disk only. */
+bool sim_log_has(const struct sim_disk *disk, bool durable, uint64_t filter_id,
+                 uint64_t fingerprint);
+
+#endif

@@ -1,0 +1,88 @@
+#include "tests/sim/sim_losses.h"
+
+#include "tests/sim/sim.h"
+
+static struct sim_loss *find(struct sim_losses *self, uint32_t process, uint64_t incarnation)
+{
+    uint64_t kept = self->count < SIM_MAX_LOSSES ? self->count : SIM_MAX_LOSSES;
+
+    for (uint64_t i = 0; i < kept; i++) {
+        if (self->items[i].process == process && self->items[i].incarnation == incarnation) {
+            return &self->items[i];
+        }
+    }
+    return NULL;
+}
+
+void sim_losses_note(struct sim *sim, const struct sim_process *process, bool sure)
+{
+    struct sim_losses *self = &sim->losses;
+    struct sim_loss *known = find(self, process->index, process->incarnation);
+
+    if (process->incarnation == 0) {
+        return; /* It has never run. */
+    }
+    if (known != NULL) {
+        known->sure = known->sure || sure;
+        return;
+    }
+    self->items[self->count++ % SIM_MAX_LOSSES] = (struct sim_loss){
+        .process = process->index, .incarnation = process->incarnation, .sure = sure};
+}
+
+void sim_losses_serves(struct sim *sim, const struct sim_process *process)
+{
+    struct sim_loss *known = find(&sim->losses, process->index, process->incarnation);
+
+    if (known != NULL && !known->sure) {
+        *known = (struct sim_loss){.process = UINT32_MAX};
+    }
+}
+
+bool sim_losses_has(const struct sim *sim, const struct member *member)
+{
+    const struct sim_process *process = sim_view_node(sim, member->node);
+
+    return process != NULL &&
+           find((struct sim_losses *)&sim->losses, process->index, member->incarnation) != NULL;
+}
+
+static bool is_of(const struct sim *sim, const struct member *member,
+                  const struct sim_process *process)
+{
+    return member->node != 0 && member->incarnation == process->incarnation &&
+           sim_view_node(sim, member->node) == process;
+}
+
+/* Of a slot under change either member's loss counts. */
+static bool group_allows(const struct sim *sim, const struct filter_document *document,
+                         uint32_t group, const struct sim_process *process)
+{
+    const struct quorum_rule *rule = &document->content.rule;
+    uint32_t lost = 0;
+    bool concerned = false;
+
+    for (uint32_t i = 0; i < rule->replicas; i++) {
+        const struct slot *slot = &document->content.groups[group].slots[i];
+        bool its = is_of(sim, &slot->current, process) || is_of(sim, &slot->incoming, process);
+
+        concerned = concerned || its;
+        lost += its || sim_losses_has(sim, &slot->current) ||
+                (slot_is_pair(slot) && sim_losses_has(sim, &slot->incoming));
+    }
+    return !concerned || lost < rule->write;
+}
+
+bool sim_losses_allow(const struct sim *sim, const struct sim_process *process)
+{
+    bool allowed = true;
+
+    for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
+        const struct filter_document *document = sim_view_document(sim, name);
+
+        for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+            allowed = allowed && group_allows(sim, document, group, process);
+        }
+    }
+    return allowed;
+}

@@ -1,0 +1,47 @@
+/* sim_losses.h - which lives of data are gone: what the budget of destructions is counted by.
+ *
+ * A member of a document (node, incarnation) is lost once its data was destroyed: memory by a
+ * kill, a folder by a wipe, a rollback or a flipped bit. It is healed when documents name
+ * another member in its place, or, where it is not sure that anything was destroyed, when it
+ * comes back as FULL: then its data is judged as any other's.
+ *
+ * Of a shard at most W - 1 replicas may be lost at once: then one is left of any W that
+ * acknowledged a key. What goes beyond is drawn only where nothing is promised any more.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_LOSSES_H
+#define ORBLOOM_TESTS_SIM_LOSSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SIM_MAX_LOSSES = 256 };
+
+struct sim;
+struct sim_process;
+struct member;
+
+struct sim_loss {
+    uint32_t process;
+    uint64_t incarnation;
+    bool sure;
+};
+
+struct sim_losses {
+    struct sim_loss items[SIM_MAX_LOSSES]; /* the oldest are forgotten */
+    uint64_t count;
+};
+
+/* The data of the node's last life is destroyed, or may be. */
+void sim_losses_note(struct sim *sim, const struct sim_process *process, bool sure);
+
+/* It serves as FULL member: what was not sure has not happened. */
+void sim_losses_serves(struct sim *sim, const struct sim_process *process);
+
+bool sim_losses_has(const struct sim *sim, const struct member *member);
+
+/* May the node lose its data now? */
+bool sim_losses_allow(const struct sim *sim, const struct sim_process *process);
+
+#endif

@@ -1,0 +1,24 @@
+/* sim_phase.h - what a node is in the midst of: the columns of the coverage table that operations
+ * do not tell.
+ *
+ * Most of it is seen from outside, by what its process does to its disk and holds in memory; what
+ * only the node knows is read from its counters by name (a name that is not there stays a gap).
+ *
+ *   recovery  it has not written anything yet in this life: it reads what it finds
+ *   roll      a segment's header was written and is not yet synced
+ *   merge     a run is being written
+ *   boot      its boot is not yet confirmed: gauge "boot_unconfirmed"
+ *   sync      some replica of it is JOINING
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_PHASE_H
+#define ORBLOOM_TESTS_SIM_PHASE_H
+
+struct sim_process;
+
+/* Look at a node again, after it did something; others have no phases. Also keeps
+ * process->incarnation and process->served. */
+void sim_phase_follow(struct sim_process *process);
+
+#endif

@@ -1,0 +1,88 @@
+#include "tests/support/log_samples.h"
+
+#include <string.h>
+
+static const uint64_t fingerprints[3] = {0x1111111111111111u, 0x2222222222222222u,
+                                         0xfedcba9876543210u};
+
+const struct record_batch sample_batch = {
+    .filter_id = 0x0102030405060708u,
+    .epoch = 9,
+    .batch_boot = 0xb007u,
+    .batch_number = 77,
+    .group = 5,
+    .origin_zone = 3,
+    .repaired = true,
+    .ntargets = 2,
+    .targets = {{.slice = 1, .lineage = 2}, {.slice = 0x100000000u, .lineage = 4}},
+    .count = 3,
+    .fingerprints = fingerprints,
+};
+
+const struct record_identity sample_identity = {
+    .incarnation = 11, .boot = 12, .kernel_boot = 13, .node = 14, .unsynced = true};
+
+const struct record_fence sample_fence = {.filter_id = 21, .epoch = 22, .epoch_hash = 23};
+
+const struct record_cursor sample_cursor = {.filter_id = 31,
+                                            .group = 32,
+                                            .lineage = 33,
+                                            .slice = 34,
+                                            .source = 35,
+                                            .source_incarnation = 36,
+                                            .offset = 37,
+                                            .epoch = 38};
+
+const struct record_run sample_runs[2] = {
+    {.number = 41, .filter_id = 42, .slice = 43, .lineage = 44, .count = 45},
+    {.number = 51, .filter_id = 52, .slice = 53, .lineage = 54, .count = 55}};
+
+const uint64_t sample_removed[3] = {61, 62, 63};
+
+uint32_t sample_begin(uint8_t *record, enum record_type type, uint64_t offset, size_t body_size)
+{
+    const struct record_header header = {
+        .size = (uint32_t)record_size(body_size), .type = (uint16_t)type, .offset = offset};
+
+    memset(record, 0, header.size);
+    record_begin(record, &header);
+    return header.size;
+}
+
+uint32_t sample_record(uint8_t *record, enum record_type type, uint64_t offset, uint64_t boot,
+                       uint64_t durable)
+{
+    uint32_t size = 0;
+
+    switch (type) {
+    case RECORD_IDENTITY:
+        size = sample_begin(record, type, offset, RECORD_IDENTITY_BYTES);
+        record_identity_put(record, &sample_identity);
+        break;
+    case RECORD_BATCH:
+        size = sample_begin(record, type, offset, record_batch_size(&sample_batch));
+        record_batch_put(record, &sample_batch);
+        break;
+    case RECORD_FENCE:
+        size = sample_begin(record, type, offset, RECORD_FENCE_BYTES);
+        record_fence_put(record, &sample_fence);
+        break;
+    case RECORD_DOCUMENT:
+        size = sample_begin(record, type, offset, record_document_size(span_text("document")));
+        record_document_put(record, span_text("document"));
+        break;
+    case RECORD_MANIFEST:
+        size = sample_begin(record, type, offset, record_manifest_size(3, 2));
+        record_manifest_put(record, 99, sample_removed, 3, sample_runs, 2);
+        break;
+    case RECORD_CURSOR:
+        size = sample_begin(record, type, offset, RECORD_CURSOR_BYTES);
+        record_cursor_put(record, &sample_cursor);
+        break;
+    case RECORD_CLEAN:
+        size = sample_begin(record, type, offset, 0);
+        break;
+    }
+    record_seal(record, boot, durable);
+    return size;
+}

@@ -1,0 +1,613 @@
+#include "tests/support/memory_disk.h"
+
+#include "tests/support/random.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILES = 512, MAX_HANDLES = 64, MAX_FOLDER_OPS = 256 };
+
+struct write {
+    struct write *next;
+    uint64_t offset;
+    size_t size;
+    bool failed; /* it may be found after a crash, not before */
+    uint8_t bytes[];
+};
+
+/* What was written and not synced is in `bytes` and in the list; `synced` lacks it. */
+struct file {
+    uint8_t *bytes;
+    size_t size;
+    uint8_t *synced;
+    size_t synced_size;
+    struct write *writes; /* in order */
+    struct write **tail;
+    unsigned names; /* present and durable ones */
+};
+
+struct name {
+    char text[DISK_NAME_BYTES];
+    int file; /* -1: none of that name */
+};
+
+struct folder {
+    struct name names[MAX_FILES];
+    size_t count;
+};
+
+enum folder_op_kind { OP_CREATE, OP_RENAME, OP_REMOVE };
+
+struct folder_op {
+    enum folder_op_kind kind;
+    char from[DISK_NAME_BYTES];
+    char to[DISK_NAME_BYTES];
+    int file;
+};
+
+struct memory_disk {
+    struct disk seam;
+    struct file *files[4 * MAX_FILES];
+    int nfiles;
+    struct folder now;
+    struct folder durable;
+    struct folder_op ops[MAX_FOLDER_OPS];
+    size_t nops;
+    int handles[MAX_HANDLES]; /* file or -1 */
+    uint64_t room;
+    int64_t left; /* operations before one fails, or MEMORY_DISK_NEVER */
+    bool once;
+    enum status failure;
+    uint64_t operations;
+    uint64_t syncs;
+    uint64_t reads;
+};
+
+static void *must(void *memory)
+{
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
+/* ---- names ---- */
+
+static struct name *find(struct folder *folder, const char *name)
+{
+    for (size_t i = 0; i < folder->count; i++) {
+        if (strcmp(folder->names[i].text, name) == 0) {
+            return &folder->names[i];
+        }
+    }
+    return NULL;
+}
+
+static int lookup(struct folder *folder, const char *name)
+{
+    const struct name *found = find(folder, name);
+
+    return found != NULL ? found->file : -1;
+}
+
+static void bind(struct folder *folder, const char *name, int file)
+{
+    struct name *found = find(folder, name);
+
+    if (found == NULL && file >= 0) {
+        assert(folder->count < MAX_FILES && strlen(name) < DISK_NAME_BYTES);
+        found = &folder->names[folder->count++];
+        (void)snprintf(found->text, sizeof found->text, "%s", name);
+    }
+    if (found != NULL && file >= 0) {
+        found->file = file;
+    } else if (found != NULL) {
+        *found = folder->names[--folder->count];
+    }
+}
+
+static void apply(struct folder *folder, const struct folder_op *op)
+{
+    switch (op->kind) {
+    case OP_CREATE:
+        bind(folder, op->to, op->file);
+        break;
+    case OP_RENAME:
+        if (lookup(folder, op->from) == op->file) {
+            bind(folder, op->to, op->file);
+            bind(folder, op->from, -1);
+        }
+        break;
+    case OP_REMOVE:
+        bind(folder, op->from, -1);
+        break;
+    }
+}
+
+static void change_folder(struct memory_disk *self, enum folder_op_kind kind, const char *from,
+                          const char *to, int file)
+{
+    struct folder_op op = {.kind = kind, .file = file};
+
+    (void)snprintf(op.from, sizeof op.from, "%s", from);
+    (void)snprintf(op.to, sizeof op.to, "%s", to);
+    assert(self->nops < MAX_FOLDER_OPS);
+    self->ops[self->nops++] = op;
+    apply(&self->now, &op);
+}
+
+/* ---- files ---- */
+
+static void forget_writes(struct file *file)
+{
+    while (file->writes != NULL) {
+        struct write *write = file->writes;
+
+        file->writes = write->next;
+        free(write);
+    }
+    file->tail = &file->writes;
+}
+
+static void free_file(struct file *file)
+{
+    if (file != NULL) {
+        forget_writes(file);
+        free(file->bytes);
+        free(file->synced);
+        free(file);
+    }
+}
+
+static void resize(uint8_t **bytes, size_t *size, size_t wanted)
+{
+    *bytes = must(realloc(*bytes, wanted + 1));
+    if (wanted > *size) {
+        memset(*bytes + *size, 0, wanted - *size);
+    }
+    *size = wanted;
+}
+
+static void put(uint8_t **bytes, size_t *size, uint64_t offset, const uint8_t *from, size_t count)
+{
+    if (offset + count > *size) {
+        resize(bytes, size, (size_t)(offset + count));
+    }
+    memcpy(*bytes + offset, from, count);
+}
+
+static int new_file(struct memory_disk *self, size_t size)
+{
+    struct file *file = must(calloc(1, sizeof *file));
+
+    assert(self->nfiles < 4 * MAX_FILES);
+    file->tail = &file->writes;
+    resize(&file->bytes, &file->size, size);
+    resize(&file->synced, &file->synced_size, 0);
+    self->files[self->nfiles] = file;
+    return self->nfiles++;
+}
+
+static void sync_bytes(struct file *file)
+{
+    forget_writes(file);
+    resize(&file->synced, &file->synced_size, file->size);
+    memcpy(file->synced, file->bytes, file->size);
+}
+
+static bool is_named(struct memory_disk *self, int file)
+{
+    for (size_t i = 0; i < self->now.count; i++) {
+        if (self->now.names[i].file == file) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < self->durable.count; i++) {
+        if (self->durable.names[i].file == file) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < MAX_HANDLES; i++) {
+        if (self->handles[i] == file) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < self->nops; i++) {
+        if (self->ops[i].file == file) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void collect(struct memory_disk *self)
+{
+    for (int i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL && !is_named(self, i)) {
+            free_file(self->files[i]);
+            self->files[i] = NULL;
+        }
+    }
+}
+
+/* ---- the seam ---- */
+
+/* Is this operation one that fails? */
+static enum status next_operation(struct memory_disk *self)
+{
+    if (self->left == 0) {
+        self->left = self->once ? MEMORY_DISK_NEVER : 0;
+        return self->failure;
+    }
+    self->left -= self->left > 0;
+    self->operations++;
+    return STATUS_OK;
+}
+
+static enum status list(void *context, void (*visit)(void *argument, const char *name),
+                        void *argument)
+{
+    const struct memory_disk *self = context;
+
+    for (size_t i = self->now.count; i > 0; i--) {
+        visit(argument, self->now.names[i - 1].text);
+    }
+    return STATUS_OK;
+}
+
+static enum status open_handle(struct memory_disk *self, int file, uint32_t *handle)
+{
+    for (uint32_t i = 0; i < MAX_HANDLES; i++) {
+        if (self->handles[i] < 0) {
+            self->handles[i] = file;
+            *handle = i;
+            return STATUS_OK;
+        }
+    }
+    return STATUS_IO;
+}
+
+static struct file *of_handle(struct memory_disk *self, uint32_t handle)
+{
+    assert(handle < MAX_HANDLES && self->handles[handle] >= 0);
+    return self->files[self->handles[handle]];
+}
+
+static enum status create(void *context, const char *name, uint64_t size, uint32_t *handle)
+{
+    struct memory_disk *self = context;
+    enum status status = next_operation(self);
+    int file;
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (lookup(&self->now, name) >= 0) {
+        return STATUS_EXISTS;
+    }
+    if (size > self->room) {
+        return STATUS_NO_SPACE;
+    }
+    self->room -= self->room == UINT64_MAX ? 0 : size;
+    file = new_file(self, (size_t)size);
+    change_folder(self, OP_CREATE, "", name, file);
+    return open_handle(self, file, handle);
+}
+
+static enum status open_file(void *context, const char *name, uint32_t *handle, uint64_t *size)
+{
+    struct memory_disk *self = context;
+    int file = lookup(&self->now, name);
+
+    if (file < 0) {
+        return STATUS_NOT_FOUND;
+    }
+    *size = self->files[file]->size;
+    return open_handle(self, file, handle);
+}
+
+static void close_file(void *context, uint32_t handle)
+{
+    struct memory_disk *self = context;
+
+    (void)of_handle(self, handle);
+    self->handles[handle] = -1;
+    collect(self);
+}
+
+static enum status read_file(void *context, uint32_t handle, uint64_t offset, void *into,
+                             size_t size)
+{
+    struct memory_disk *self = context;
+    const struct file *file = of_handle(self, handle);
+
+    if (offset > file->size || size > file->size - offset) {
+        return STATUS_MALFORMED;
+    }
+    memcpy(into, file->bytes + offset, size);
+    self->reads += size;
+    return STATUS_OK;
+}
+
+static enum status write_file(void *context, uint32_t handle, uint64_t offset, struct span bytes)
+{
+    struct memory_disk *self = context;
+    struct file *file = of_handle(self, handle);
+    enum status status = next_operation(self);
+    struct write *write = must(malloc(sizeof *write + bytes.size));
+
+    *write = (struct write){.offset = offset, .size = bytes.size, .failed = status != STATUS_OK};
+    memcpy(write->bytes, bytes.data, bytes.size);
+    *file->tail = write;
+    file->tail = &write->next;
+    if (status == STATUS_OK) {
+        put(&file->bytes, &file->size, offset, bytes.data, bytes.size);
+    }
+    return status;
+}
+
+static enum status sync_file(void *context, uint32_t handle)
+{
+    struct memory_disk *self = context;
+    struct file *file = of_handle(self, handle);
+    enum status status = next_operation(self);
+
+    if (status == STATUS_OK) {
+        sync_bytes(file);
+        self->syncs++;
+    }
+    return status;
+}
+
+static enum status rename_file(void *context, const char *from, const char *to)
+{
+    struct memory_disk *self = context;
+    int file = lookup(&self->now, from);
+    enum status status = next_operation(self);
+
+    if (status == STATUS_OK && file < 0) {
+        return STATUS_NOT_FOUND;
+    }
+    if (status == STATUS_OK) {
+        change_folder(self, OP_RENAME, from, to, file);
+    }
+    return status;
+}
+
+static enum status remove_file(void *context, const char *name)
+{
+    struct memory_disk *self = context;
+    int file = lookup(&self->now, name);
+    enum status status = next_operation(self);
+
+    if (status == STATUS_OK && file < 0) {
+        return STATUS_NOT_FOUND;
+    }
+    if (status == STATUS_OK) {
+        self->room += self->room == UINT64_MAX ? 0 : self->files[file]->size;
+        change_folder(self, OP_REMOVE, name, "", file);
+    }
+    return status;
+}
+
+static enum status sync_folder(void *context)
+{
+    struct memory_disk *self = context;
+    enum status status = next_operation(self);
+
+    if (status == STATUS_OK) {
+        self->durable = self->now;
+        self->nops = 0;
+        collect(self);
+    }
+    return status;
+}
+
+static enum status room_left(void *context, uint64_t *bytes)
+{
+    const struct memory_disk *self = context;
+
+    *bytes = self->room;
+    return STATUS_OK;
+}
+
+/* ---- tests ---- */
+
+struct memory_disk *memory_disk_create(void)
+{
+    struct memory_disk *self = must(calloc(1, sizeof *self));
+
+    self->seam = (struct disk){.context = self,
+                               .list = list,
+                               .create = create,
+                               .open = open_file,
+                               .close = close_file,
+                               .read = read_file,
+                               .write = write_file,
+                               .sync = sync_file,
+                               .rename = rename_file,
+                               .remove = remove_file,
+                               .sync_folder = sync_folder,
+                               .room = room_left};
+    self->room = UINT64_MAX;
+    self->left = MEMORY_DISK_NEVER;
+    self->failure = STATUS_IO;
+    memset(self->handles, -1, sizeof self->handles);
+    return self;
+}
+
+void memory_disk_destroy(struct memory_disk **disk)
+{
+    struct memory_disk *self = *disk;
+
+    *disk = NULL;
+    if (self != NULL) {
+        for (int i = 0; i < self->nfiles; i++) {
+            free_file(self->files[i]);
+        }
+        free(self);
+    }
+}
+
+struct disk *memory_disk_seam(struct memory_disk *self)
+{
+    return &self->seam;
+}
+
+void memory_disk_fail_after(struct memory_disk *self, int64_t count)
+{
+    self->left = count;
+    self->once = false;
+    self->failure = STATUS_IO;
+}
+
+void memory_disk_fail_once(struct memory_disk *self, int64_t count, enum status status)
+{
+    self->left = count;
+    self->once = true;
+    self->failure = status;
+}
+
+void memory_disk_limit(struct memory_disk *self, uint64_t room)
+{
+    self->room = room;
+}
+
+uint64_t memory_disk_operations(const struct memory_disk *self)
+{
+    return self->operations;
+}
+
+uint64_t memory_disk_syncs(const struct memory_disk *self)
+{
+    return self->syncs;
+}
+
+uint64_t memory_disk_reads(const struct memory_disk *self)
+{
+    return self->reads;
+}
+
+unsigned memory_disk_open_files(const struct memory_disk *self)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < MAX_HANDLES; i++) {
+        count += self->handles[i] >= 0;
+    }
+    return count;
+}
+
+static void forget_failed(struct file *file)
+{
+    struct write **at = &file->writes;
+
+    while (*at != NULL) {
+        struct write *write = *at;
+
+        if (write->failed) {
+            *at = write->next;
+            free(write);
+        } else {
+            at = &write->next;
+        }
+    }
+    file->tail = at;
+}
+
+void memory_disk_kill(struct memory_disk *self)
+{
+    for (int i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL) {
+            forget_failed(self->files[i]);
+        }
+    }
+    memset(self->handles, -1, sizeof self->handles);
+    collect(self);
+    memory_disk_fail_after(self, MEMORY_DISK_NEVER);
+}
+
+/* Any of its sectors, at most as often as `parts` of 8. */
+static void keep_some(struct file *file, const struct write *write, uint64_t parts,
+                      uint64_t *random)
+{
+    uint64_t at = write->offset;
+    uint64_t end = write->offset + write->size;
+
+    while (at < end) {
+        uint64_t next = (at / MEMORY_DISK_SECTOR_BYTES + 1) * MEMORY_DISK_SECTOR_BYTES;
+
+        next = next < end ? next : end;
+        if (random_below(random, 8) < parts) {
+            put(&file->synced, &file->synced_size, at, write->bytes + (at - write->offset),
+                (size_t)(next - at));
+        }
+        at = next;
+    }
+}
+
+static void crash_file(struct file *file, uint64_t parts, uint64_t *random)
+{
+    if (random_below(random, 4) > 0 && file->size > file->synced_size) {
+        resize(&file->synced, &file->synced_size, file->size); /* Only its length was kept. */
+    }
+    for (const struct write *write = file->writes; write != NULL; write = write->next) {
+        keep_some(file, write, parts, random);
+    }
+    forget_writes(file);
+    resize(&file->bytes, &file->size, file->synced_size);
+    memcpy(file->bytes, file->synced, file->size);
+}
+
+void memory_disk_crash(struct memory_disk *self, uint64_t *random)
+{
+    static const uint64_t parts[] = {0, 1, 4, 4, 7, 8};
+    size_t chosen = (size_t)random_below(random, sizeof parts / sizeof parts[0]);
+
+    for (size_t i = 0; i < self->nops; i++) {
+        if (random_below(random, 2) == 0) {
+            apply(&self->durable, &self->ops[i]);
+        }
+    }
+    self->nops = 0;
+    self->now = self->durable;
+    for (int i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL) {
+            crash_file(self->files[i], parts[chosen], random);
+        }
+    }
+    memory_disk_kill(self);
+}
+
+struct span memory_disk_bytes(struct memory_disk *self, const char *name)
+{
+    int file = lookup(&self->now, name);
+
+    return file < 0 ? span_of(NULL, 0) : span_of(self->files[file]->bytes, self->files[file]->size);
+}
+
+void memory_disk_flip(struct memory_disk *self, const char *name, uint64_t bit)
+{
+    struct file *file = self->files[lookup(&self->now, name)];
+
+    assert(bit / 8 < file->size);
+    file->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    if (bit / 8 < file->synced_size) {
+        file->synced[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+}
+
+void memory_disk_put(struct memory_disk *self, const char *name, struct span bytes)
+{
+    int file = new_file(self, bytes.size);
+
+    if (bytes.size > 0) {
+        memcpy(self->files[file]->bytes, bytes.data, bytes.size);
+    }
+    sync_bytes(self->files[file]);
+    bind(&self->now, name, file);
+    bind(&self->durable, name, file);
+    collect(self);
+}
