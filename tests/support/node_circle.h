@@ -1,8 +1,8 @@
 /* node_circle.h - several nodes with disks that talk to each other, in one thread and virtual time.
  *
  * Nodes are 1 to n at tcp://node-1:7000 and so on. A coordinator that knows only their names gives
- * them their ids and the node list. Disks are plain: what was written is there when a node starts
- * again. Frames arrive at once, in order, unless their way is cut.
+ * them their ids and the node list. Disks keep what was written when a node is killed.
+ * Frames arrive at once, in order, unless their way is cut.
  *
  * Errors:  a failed cr_assert.
  * Owner:   circle_init()'s caller calls circle_fini().
@@ -11,7 +11,7 @@
 #define ORBLOOM_TESTS_SUPPORT_NODE_CIRCLE_H
 
 #include "node/node_private.h"
-#include "tests/support/plain_disk.h"
+#include "tests/support/memory_disk.h"
 
 enum {
     CIRCLE_MAX = 5,
@@ -27,7 +27,7 @@ struct circle_node {
     struct circle *circle;
     uint32_t id;
     struct effects effects;
-    struct plain_disk disk;
+    struct memory_disk *disk;
     struct node *node; /* NULL: it is down */
     struct actor actor;
     uint32_t links[CIRCLE_LINKS]; /* the node that it leads to; 0: the coordinator */
