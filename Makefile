@@ -274,6 +274,12 @@ sim: $(SIM) ## Do the promises hold for whole clusters under every fault, in vir
 	@$(RUN) --plain $^
 integration: $(INTEGRATION) ## Do real processes keep the promises, killed and restarted?
 	@$(RUN) --jobs 1 $^
+
+TORTURE_SECONDS ?= 600
+TORTURE_SEED    ?=
+TORTURE_FLAGS   ?=
+torture: $(PROGRAMS) $(TORTURE) ## Kill, stop, cut off and wipe real processes: is any key lost? TORTURE_SECONDS=600
+	@$(TORTURE) --seconds $(TORTURE_SECONDS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) $(TORTURE_FLAGS)
 mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -315,6 +321,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
+    $(if $(TORTURE),--check torture "tools/test-torture.sh $(REL)/tests/torture") \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
 
@@ -323,7 +330,7 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@$(MAKE) VARIANT=release all $(SIM) $(TORTURE) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
 test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(FUZZ)
