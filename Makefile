@@ -404,7 +404,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all check unit property sim mutants integration asan tsan fuzz fuzz-run bench bench-run \
+.PHONY: all check unit property sim torture mutants integration asan tsan fuzz fuzz-run bench bench-run \
     bench-programs coverage coverage-run demo test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 

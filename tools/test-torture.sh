@@ -6,7 +6,8 @@ set -u
 
 torture=${1:?usage: tools/test-torture.sh TORTURE [SECONDS]}
 seconds=${2:-15}
-small="--keys-max 1M --verify-keys 50k --pace 100k --seed 1"
+# rewind-node is left out: see docs/torture.md, "What it has found".
+small="--without rewind-node --keys-max 1M --verify-keys 50k --pace 100k --seed 1"
 output=$(mktemp) || exit 2
 wrong=0
 trap 'rm -f "$output"' EXIT
@@ -23,7 +24,7 @@ expect() {
         tail -n 60 "$output"
         wrong=1
     fi
-    folder=$(sed -n 's/.* coordinators in //p' "$output")
+    folder=$(sed -n 's/.* partitions .*, in //p' "$output")
     case $folder in
     */orbloom-torture-*) [ "$got" -eq "$status" ] && rm -rf "$folder" ;;
     esac

@@ -25,6 +25,7 @@ enum {
     FINAL_MS = 1800000,
     PROGRESS_MS = 10000,
     INTERRUPTED = 130,
+    LEAST_ROOM_BYTES = 1 << 30,
 };
 
 const uint32_t torture_sets[TORTURE_SETS] = {3, 5, 6};
@@ -165,6 +166,10 @@ static void tick(struct run *run)
 
     if (now_ms - run->progress_ms >= PROGRESS_MS) {
         run->progress_ms = now_ms;
+        if (folder_room(run->torture.cluster.dir) < LEAST_ROOM_BYTES) {
+            tally_fail(&run->torture.tally, "less than 1 GiB left on the disk of %s",
+                       run->torture.cluster.dir);
+        }
         journal_tell("%" PRIu64 " faults, %" PRIu64 " adds, %" PRIu64 " read back, %" PRIu64
                      " healed",
                      run->faults.coverage.faults, atomic_load(&run->torture.ledger.acked),
@@ -303,9 +308,12 @@ static bool prepare(struct run *run)
     if (!cluster_open(&torture->cluster, &torture->options)) {
         return false;
     }
-    journal_tell("seed %" PRIu64 ", %" PRIu64 " nodes, %" PRIu64 " routers, %d coordinators in %s",
+    journal_tell("seed %" PRIu64 ", %" PRIu64 " nodes, %" PRIu64
+                 " routers, %d coordinators, partitions %s, in %s",
                  torture->options.seed, torture->options.nodes, torture->options.routers,
-                 CLUSTER_COORDINATORS, torture->cluster.dir);
+                 CLUSTER_COORDINATORS,
+                 torture->cluster.network.namespaces ? "by network namespaces" : "by SIGSTOP only",
+                 torture->cluster.dir);
     if (!cluster_start(&torture->cluster)) {
         return false;
     }
