@@ -1,5 +1,6 @@
 /* A node and its data folder: one process at a time, and a clear word where it can't be used. */
-#include "tests/support/command.h"
+#include "tests/support/flood.h"
+#include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -8,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 60, PATH_BYTES = 128, POLL_MS = 10 };
+enum { LIMIT_S = 60, PATH_BYTES = 128, POLL_MS = 10, LIMIT_BYTES = 8192 };
 
 static char folder[] = "/tmp/orbloom-folder-XXXXXX";
 static char key[PATH_BYTES];
@@ -120,4 +122,47 @@ Test(data_folder, a_folder_that_cannot_be_used_is_refused, .timeout = LIMIT_S)
     expect_unusable(path, "choose a folder");
     expect_unusable("/sys", "must own the folder");
     tear_down();
+}
+
+static void wait_ended(pid_t pid)
+{
+    uint64_t deadline_ms = command_now_ms() + COMMAND_LIMIT_MS;
+
+    while (kill(pid, 0) == 0) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "it goes on");
+        (void)poll(NULL, 0, POLL_MS);
+    }
+}
+
+/* A write of the log that fails: the node says why and ends, the others serve, nothing is lost; and
+ * with room again it goes on with what it has. */
+Test(data_folder, a_node_that_cannot_write_ends_and_comes_back, .timeout = LIMIT_S)
+{
+    const struct rlimit limit = {.rlim_cur = LIMIT_BYTES, .rlim_max = RLIM_INFINITY};
+    static struct playground playground;
+    static struct flood flood;
+    char *log;
+
+    playground_start(&playground, &(struct playground_plan){.nodes = 3});
+    PLAYGROUND_DO("", "create", "seen", "--capacity", "100k", "--fpr", "0.1%");
+    flood_open(&flood, "seen");
+    cr_assert_str_eq(playground.daemons[2].name, "node-1");
+    cr_assert_eq(prlimit(playground.daemons[2].pid, RLIMIT_FSIZE, &limit, NULL), 0);
+    flood_add(&flood, 50, NULL);
+    wait_ended(playground.daemons[2].pid);
+    log = playground_log(&playground, "node-1");
+    cr_assert_not_null(strstr(log, "File too large; raise the limit"), "%s", log);
+    cr_assert_not_null(strstr(log, "so this process ends"), "%s", log);
+    free(log);
+    cr_assert_eq(flood.nacked, flood.next, "%s", flood.first_error);
+    flood_expect_present(&flood);
+    playground_restart(&playground, "node-1");
+    playground_wait_status("3 FULL 0 JOINING");
+    playground_signal(&playground, "node-2", SIGSTOP);
+    flood_expect_present(&flood);
+    flood_add(&flood, 10, NULL);
+    playground_signal(&playground, "node-2", SIGCONT);
+    cr_assert_eq(flood.nacked, flood.next, "%s", flood.first_error);
+    flood_close(&flood);
+    playground_stop(&playground);
 }

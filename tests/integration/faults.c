@@ -172,6 +172,23 @@ Test(faults, the_coordinator_is_killed_and_the_data_path_goes_on, .timeout = LIM
     stop();
 }
 
+/* A node that was killed comes back with its data, and counts: without it and node-2 nothing could
+ * be called absent. */
+Test(faults, a_restarted_node_goes_on_with_its_data, .timeout = LIMIT_S)
+{
+    start(3, 1);
+    flood_add(&flood, 10, NULL);
+    playground_kill(&playground, "node-1");
+    playground_restart(&playground, "node-1");
+    playground_wait_status("3 FULL 0 JOINING");
+    playground_signal(&playground, "node-2", SIGSTOP);
+    expect_full_service();
+    flood_add(&flood, 10, NULL);
+    expect_nothing_failed();
+    playground_signal(&playground, "node-2", SIGCONT);
+    stop();
+}
+
 /* Its memory is gone: it takes writes, and counts for nothing until it is replaced. */
 Test(faults, a_node_that_lost_its_memory_is_joining_and_counts_for_nothing, .timeout = LIMIT_S)
 {

@@ -1,5 +1,6 @@
 /* A playground that was stopped or killed starts again in its folder, and no second one beside it.
  */
+#include "tests/support/flood.h"
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 100, NODES = 3, PATH_BYTES = 256 };
+enum { LIMIT_S = 100, NODES = 3, PATH_BYTES = 256, BATCHES = 60 };
 
 static struct playground playground;
 
@@ -109,6 +110,29 @@ Test(playground_again, after_kill_9_of_everything, .timeout = LIMIT_S)
         expect_service(filter);
     }
     free(key);
+    playground_stop(&playground);
+}
+
+static void kill_all(void)
+{
+    playground_kill_all(&playground);
+}
+
+/* Everything is killed while adds are in flight: what was acknowledged until then is there. */
+Test(playground_again, acknowledged_keys_survive_kill_9_under_load, .timeout = LIMIT_S)
+{
+    static struct flood flood;
+
+    playground_start(&playground, &(struct playground_plan){.nodes = NODES});
+    PLAYGROUND_DO("", "create", "seen", "--capacity", "100k", "--fpr", "0.1%");
+    flood_open(&flood, "seen");
+    flood_add(&flood, BATCHES, kill_all);
+    cr_assert_gt(flood.nacked, 0);
+    cr_assert_gt(flood.nfailed, 0, "nothing was in flight any more");
+    playground_start_again(&playground);
+    flood_reconnect(&flood);
+    flood_expect_present(&flood);
+    flood_close(&flood);
     playground_stop(&playground);
 }
 

@@ -39,6 +39,12 @@ void flood_close(struct flood *self)
     orbloom_close(&self->handle);
 }
 
+void flood_reconnect(struct flood *self)
+{
+    flood_close(self);
+    cr_assert_eq(orbloom_connect(NULL, &self->handle), ORBLOOM_OK);
+}
+
 static void collect(struct flood *self)
 {
     struct orbloom_completion done;

@@ -25,6 +25,9 @@ struct flood {
 void flood_open(struct flood *self, const char *filter);
 void flood_close(struct flood *self);
 
+/* The cluster was started again, maybe at other endpoints. */
+void flood_reconnect(struct flood *self);
+
 /* Add so many batches; `hook` runs when half of them are sent and some are in flight. */
 void flood_add(struct flood *self, uint32_t nbatches, void (*hook)(void));
 
