@@ -276,6 +276,12 @@ integration: $(INTEGRATION) ## Do real processes keep the promises, killed and r
 	@$(RUN) --jobs 1 $^
 models: ## Do the protocols keep every key in every state that Spin can reach?
 	@tests/models/run.sh
+
+TORTURE_SECONDS ?= 600
+TORTURE_SEED    ?=
+TORTURE_FLAGS   ?=
+torture: $(PROGRAMS) $(TORTURE) ## Kill, stop, cut off and wipe real processes: is any key lost? TORTURE_SECONDS=600
+	@$(TORTURE) --seconds $(TORTURE_SECONDS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) $(TORTURE_FLAGS)
 mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -317,6 +323,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
+    $(if $(TORTURE),--check torture "tools/test-torture.sh $(REL)/tests/torture") \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
@@ -326,7 +333,7 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@$(MAKE) VARIANT=release all $(SIM) $(TORTURE) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
 test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(FUZZ)
@@ -400,7 +407,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all check unit property sim models mutants integration asan tsan fuzz fuzz-run bench bench-run \
+.PHONY: all check unit property sim models torture mutants integration asan tsan fuzz fuzz-run bench bench-run \
     bench-programs coverage coverage-run demo test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 
