@@ -100,7 +100,7 @@ void circle_start(struct circle *self, uint32_t id)
         .retry_memory_bytes = 1 << 20,
         .retry_memory_us = 60000000,
         .sync_interval_us = 1000000,
-        .disk = &one->disk.disk,
+        .disk = memory_disk_seam(one->disk),
         .kernel_boot = 7,
         .segment_bytes = 1 << 20,
         .retain_bytes = (uint64_t)self->retain_mib << 20,
@@ -144,7 +144,7 @@ void circle_init(struct circle *self, uint32_t count)
             .random = on_random,
             .submit = on_submit,
         };
-        plain_disk_init(&one->disk);
+        one->disk = memory_disk_create();
         circle_start(self, id);
     }
     circle_run(self, 10000);
@@ -157,7 +157,7 @@ void circle_fini(struct circle *self)
 {
     for (uint32_t id = 1; id <= self->count; id++) {
         circle_stop(self, id);
-        plain_disk_fini(&self->nodes[id - 1].disk);
+        memory_disk_destroy(&self->nodes[id - 1].disk);
     }
     while (self->first < self->last) {
         free(self->frames[self->first++ % CIRCLE_FRAMES].bytes);

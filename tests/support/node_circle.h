@@ -11,7 +11,7 @@
 #define ORBLOOM_TESTS_SUPPORT_NODE_CIRCLE_H
 
 #include "node/node_private.h"
-#include "tests/support/plain_disk.h"
+#include "tests/support/memory_disk.h"
 
 enum {
     CIRCLE_MAX = 5,
@@ -27,7 +27,7 @@ struct circle_node {
     struct circle *circle;
     uint32_t id;
     struct effects effects;
-    struct plain_disk disk;
+    struct memory_disk *disk;
     struct node *node; /* NULL: it is down */
     struct actor actor;
     uint32_t links[CIRCLE_LINKS]; /* the node that it leads to; 0: the coordinator */

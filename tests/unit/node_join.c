@@ -169,8 +169,8 @@ Test(node_join, a_replica_that_joins_is_no_source)
 {
     open_circle();
     circle_stop(circle, 3);
-    plain_disk_fini(&circle->nodes[2].disk);
-    plain_disk_init(&circle->nodes[2].disk);
+    memory_disk_destroy(&circle->nodes[2].disk);
+    circle->nodes[2].disk = memory_disk_create();
     circle_start(circle, 3);
     circle_run(circle, SECOND);
     circle_hand(circle, &document, 3);
