@@ -68,7 +68,7 @@ ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
 # Sources by layer. In a program's directory main.c, shell_*.c and store_sqlite*.c are the shell,
 # everything else is the pure core. client/ is the library plus the command: main.c, cmd_*.c
-# and playground*.c. In bench/ three files are programs, everything else is what they share.
+# and playground*.c. In bench/ some files are programs, everything else is what they share.
 
 SRC_base    := $(wildcard lib/base/*.c)
 SRC_filter  := $(wildcard lib/filter/*.c)
@@ -91,7 +91,7 @@ SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_torture := $(wildcard tests/torture/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
-BENCH_MAINS := bench/kernel.c bench/report.c bench/runs.c
+BENCH_MAINS := $(addprefix bench/,disk.c kernel.c report.c runs.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_runtime) $(SRC_proto) \
