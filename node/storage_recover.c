@@ -15,10 +15,11 @@ enum {
 struct storage_recovery {
     struct job job; /* first */
     struct storage *storage;
-    uint32_t tag; /* in the names of what is set aside */
     enum status status;
     struct log_survey survey;
     struct buffer state; /* records that the node is to be told, in order */
+    size_t checkpoint;   /* where those of a checkpoint begin that has not ended yet */
+    bool in_checkpoint;
     struct record_identity last;
     bool has_identity;
     bool clean;
@@ -26,11 +27,11 @@ struct storage_recovery {
     struct record_run *runs;
     size_t nruns;
     size_t runs_capacity;
-    uint64_t *filters; /* that have batches in the log */
-    size_t nfilters;
-    size_t filters_capacity;
+    struct storage_filters filters; /* that have batches in the log */
     uint64_t highest_run;
-    bool lost_run; /* one that the manifest names can't be read */
+    struct record_run *lost; /* that the manifest names and can't be read */
+    size_t nlost;
+    bool log_gone; /* runs, and no log that names them */
     char (*names)[DISK_NAME_BYTES];
     size_t nnames;
     size_t names_capacity;
@@ -43,26 +44,30 @@ static enum status note_filter(struct storage_recovery *self, struct span record
     struct record_batch batch;
     enum status status = record_batch_get(record, &batch);
 
-    if (status != STATUS_OK) {
-        return status;
+    if (status == STATUS_OK && !storage_filters_add(&self->filters, batch.filter_id)) {
+        status = STATUS_NOMEM;
     }
-    for (size_t i = self->nfilters; i > 0; i--) {
-        if (self->filters[i - 1] == batch.filter_id) {
-            return STATUS_OK;
-        }
-    }
-    if (self->nfilters == self->filters_capacity) {
-        size_t capacity = self->filters_capacity * 2 + 16;
-        uint64_t *grown = heap_realloc(self->filters, capacity, sizeof *grown);
+    return status;
+}
 
-        if (grown == NULL) {
-            return STATUS_NOMEM;
+/* What a checkpoint repeats, when it is whole, need not be kept from before it: that would be a
+ * copy of the state for each segment. */
+static enum status note_identity(struct storage_recovery *self, uint16_t flags, struct span record)
+{
+    struct buffer *state = &self->state;
+
+    if ((flags & RECORD_CHECKPOINT) != 0) {
+        self->checkpoint = state->size;
+        self->in_checkpoint = true;
+    } else if ((flags & RECORD_CHECKPOINTED) != 0 && self->in_checkpoint) {
+        state->size -= self->checkpoint;
+        if (state->size > 0) {
+            memmove(state->data, state->data + self->checkpoint, state->size);
         }
-        self->filters = grown;
-        self->filters_capacity = capacity;
+        self->in_checkpoint = false;
     }
-    self->filters[self->nfilters++] = batch.filter_id;
-    return STATUS_OK;
+    self->has_identity = true;
+    return record_identity_get(record, &self->last);
 }
 
 static enum status edit_runs(struct storage_recovery *self, struct span record)
@@ -91,8 +96,7 @@ static enum status visit(void *context, const struct record_header *header, stru
     self->clean = header->type == RECORD_CLEAN;
     switch ((enum record_type)header->type) {
     case RECORD_IDENTITY:
-        self->has_identity = true;
-        return record_identity_get(record, &self->last);
+        return note_identity(self, header->flags, record);
     case RECORD_BATCH:
         return note_filter(self, record);
     case RECORD_MANIFEST:
@@ -129,17 +133,6 @@ static void note_name(void *context, const char *name)
     }
 }
 
-/* Never deleted: somebody may want to look at it. */
-static enum status set_aside(const struct storage_recovery *self, const char *name)
-{
-    const struct disk *disk = self->storage->config.disk;
-    char aside[DISK_NAME_BYTES];
-
-    (void)snprintf(aside, sizeof aside, "aside-%08" PRIx32 "-%s", self->tag, name);
-    log_line(LOG_WARN, "%s can't be used; it is kept as %s", name, aside);
-    return disk->rename(disk->context, name, aside);
-}
-
 static bool in_log(const struct log_survey *survey, uint64_t number)
 {
     for (size_t i = 0; i < survey->count; i++) {
@@ -161,7 +154,7 @@ static bool in_manifest(const struct storage_recovery *self, uint64_t number)
 }
 
 /* A segment that is none: made ahead and never written, or torn as it began, or bad. */
-static enum status clear_segment(struct storage_recovery *self, const char *name)
+static enum status clear_segment(const struct storage_recovery *self, const char *name)
 {
     const struct disk *disk = self->storage->config.disk;
     static const uint8_t zeros[SEGMENT_HEADER_BYTES];
@@ -169,23 +162,38 @@ static enum status clear_segment(struct storage_recovery *self, const char *name
     uint32_t file;
     uint64_t size;
     bool empty;
+    bool bad;
 
     if (disk->open(disk->context, name, &file, &size) != STATUS_OK) {
         return STATUS_IO;
     }
+    bad = self->survey.state == LOG_CORRUPT && strcmp(name, self->survey.bad_name) == 0;
     empty = size < sizeof header ||
             (disk->read(disk->context, file, 0, header, sizeof header) == STATUS_OK &&
              memcmp(header, zeros, sizeof header) == 0);
     disk->close(disk->context, file);
-    return empty ? disk->remove(disk->context, name) : set_aside(self, name);
+    return empty && !bad ? disk->remove(disk->context, name)
+                         : storage_set_aside(self->storage, name);
 }
 
 /* Runs that no manifest names were being made when the process ended; their batches are still in
- * the log. After a loss everything that can't be read is set aside instead. */
+ * the log. Where that can't be known, as the log was lost, they are set aside instead. */
+static enum status clear_run(struct storage_recovery *self, const char *name, uint64_t number)
+{
+    const struct disk *disk = self->storage->config.disk;
+
+    self->highest_run = number > self->highest_run ? number : self->highest_run;
+    if (self->survey.count == 0 || !self->has_identity) {
+        self->log_gone = true;
+    }
+    return self->survey.state == LOG_CORRUPT || self->log_gone
+               ? storage_set_aside(self->storage, name)
+               : disk->remove(disk->context, name);
+}
+
 static enum status clear_folder(struct storage_recovery *self)
 {
     const struct disk *disk = self->storage->config.disk;
-    bool corrupt = self->survey.state == LOG_CORRUPT;
     enum status status = disk->list(disk->context, note_name, self);
 
     status = status == STATUS_OK ? self->status : status;
@@ -195,39 +203,55 @@ static enum status clear_folder(struct storage_recovery *self)
         if (segment_name_parse(self->names[i], &number) && !in_log(&self->survey, number)) {
             status = clear_segment(self, self->names[i]);
         } else if (run_name_parse(self->names[i], &number) && !in_manifest(self, number)) {
-            self->highest_run = number > self->highest_run ? number : self->highest_run;
-            status = corrupt ? set_aside(self, self->names[i])
-                             : disk->remove(disk->context, self->names[i]);
+            status = clear_run(self, self->names[i], number);
         }
     }
     return status == STATUS_OK ? disk->sync_folder(disk->context) : status;
 }
 
-/* Opening a run checks its size, header and index; its blocks are checked as they are read. */
+/* Opening a run checks its size, header and index; its blocks are checked as they are read.
+ * Nothing is renamed yet: one of another version may follow. */
 static enum status try_runs(struct storage_recovery *self)
 {
-    struct disk *disk = self->storage->config.disk;
-    enum status status = STATUS_OK;
+    const struct storage_config *config = &self->storage->config;
 
-    for (size_t i = 0; i < self->nruns && status == STATUS_OK;) {
+    self->lost = heap_alloc(self->nruns + 1, sizeof *self->lost);
+    if (self->lost == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < self->nruns;) {
         struct run_reader *reader = NULL;
         char name[DISK_NAME_BYTES];
+        enum status status = run_reader_create(config->disk, config->cluster, &self->runs[i],
+                                               &reader);
 
-        status = run_reader_create(disk, self->storage->config.cluster, &self->runs[i], &reader);
         run_reader_destroy(&reader);
+        run_name(self->runs[i].number, name);
         if (status == STATUS_OK) {
             i++;
             continue;
         }
+        log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name,
+                 status_meaning(status));
         if (status == STATUS_NOMEM || status == STATUS_VERSION) {
             return status;
         }
-        run_name(self->runs[i].number, name);
-        self->lost_run = true;
-        log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name,
-                 status_meaning(status));
-        status = status == STATUS_NOT_FOUND ? STATUS_OK : set_aside(self, name);
+        self->lost[self->nlost++] = self->runs[i];
         self->runs[i] = self->runs[--self->nruns];
+    }
+    return STATUS_OK;
+}
+
+static enum status set_lost_aside(const struct storage_recovery *self)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < self->nlost && status == STATUS_OK; i++) {
+        char name[DISK_NAME_BYTES];
+
+        run_name(self->lost[i].number, name);
+        status = storage_set_aside(self->storage, name);
+        status = status == STATUS_NOT_FOUND ? STATUS_OK : status;
     }
     return status;
 }
@@ -265,6 +289,9 @@ static void run(struct job *job)
         self->status = try_runs(self);
     }
     if (self->status == STATUS_OK) {
+        self->status = set_lost_aside(self);
+    }
+    if (self->status == STATUS_OK) {
         self->status = clear_folder(self);
     }
 }
@@ -273,7 +300,7 @@ static void run(struct job *job)
 
 static enum amnesia judge(const struct storage_recovery *self)
 {
-    if (self->survey.state == LOG_CORRUPT || self->lost_run) {
+    if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->log_gone) {
         return AMNESIA_CORRUPT;
     }
     if (self->survey.count == 0 || !self->has_identity) {
@@ -303,9 +330,9 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     self->runs = NULL;
     storage->next_run = self->highest_run + 1;
     storage->merged = self->merged;
+    storage->runs_changed = true;
     storage->filters = self->filters;
-    storage->nfilters = self->nfilters;
-    self->filters = NULL;
+    self->filters = (struct storage_filters){0};
     storage->begin_number = 1;
     if (storage->nsegments > 0) {
         const struct log_extent *last = &storage->segments[storage->nsegments - 1];
@@ -317,30 +344,52 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
                                                              : storage->begin_first;
 }
 
-static void tell(const struct storage *storage, const struct storage_recovery *self)
+static enum status tell(const struct storage *storage, const struct storage_recovery *self)
 {
     struct span rest = buffer_span(&self->state);
     struct record_header header;
+    enum status status = STATUS_OK;
 
-    while (rest.size > 0 && record_open(rest, &header) == STATUS_OK) {
-        storage->config.found(storage->config.context, (enum record_type)header.type,
-                              span_of(rest.data, header.size));
+    while (status == STATUS_OK && rest.size > 0 && record_open(rest, &header) == STATUS_OK) {
+        status = storage->config.found(storage->config.context, (enum record_type)header.type,
+                                       span_of(rest.data, header.size));
         rest = span_of(rest.data + header.size, rest.size - header.size);
     }
+    return status;
 }
 
 static void say(const struct storage_recovery *self)
 {
-    if (self->survey.state == LOG_CORRUPT) {
+    const struct log_survey *survey = &self->survey;
+
+    if (survey->state == LOG_CORRUPT) {
         log_line(LOG_ERROR,
                  "%s is damaged at byte %" PRIu64 ": %s; this node begins a new "
                  "incarnation and takes its keys from the other replicas",
-                 self->survey.bad_name, self->survey.bad_at, self->survey.reason);
-    } else if (self->survey.torn_bytes > 0) {
+                 survey->bad_name, survey->bad_at, survey->reason);
+    } else if (survey->count > 0 && survey->extents[0].first > self->merged) {
+        log_line(LOG_ERROR,
+                 "segments of the log before %016" PRIx64 " are gone, and what was in them is not "
+                 "in sorted runs either",
+                 survey->extents[0].number);
+    } else if (survey->torn_bytes > 0) {
         log_line(LOG_INFO,
                  "%" PRIu64 " bytes at the log's end were being written when the process "
                  "ended and were not acknowledged; they are ignored",
-                 self->survey.torn_bytes);
+                 survey->torn_bytes);
+    }
+}
+
+static void say_refused(const struct storage_recovery *self)
+{
+    if (self->survey.state == LOG_FOREIGN) {
+        log_line(LOG_ERROR,
+                 "%s belongs to another cluster: it was written under another cluster key; give "
+                 "this node its own data_dir, or the key of that cluster. Nothing was changed",
+                 self->survey.bad_name);
+    } else if (self->survey.state == LOG_VERSION) {
+        log_line(LOG_ERROR, "%s: %s; run the version of orbloom that wrote it. Nothing was changed",
+                 self->survey.bad_name, self->survey.reason);
     }
 }
 
@@ -356,7 +405,9 @@ static void done(struct job *job, uint64_t now_us)
         say(self);
         amnesia = judge(self);
         take_over(storage, self);
-        tell(storage, self);
+        status = tell(storage, self);
+    } else {
+        say_refused(self);
     }
     storage_recovery_destroy(&storage->recovery);
     storage->config.recovered(storage->config.context, now_us, status, amnesia, &last);
@@ -370,7 +421,6 @@ enum status storage_recover(struct storage *self)
         return STATUS_NOMEM;
     }
     recovery->storage = self;
-    recovery->tag = (uint32_t)self->config.effects->random(self->config.effects->context);
     recovery->job = (struct job){.run = run, .done = done};
     buffer_init(&recovery->state, MAX_STATE_BYTES);
     self->recovery = recovery;
@@ -389,7 +439,8 @@ void storage_recovery_destroy(struct storage_recovery **recovery)
     log_survey_fini(&self->survey);
     buffer_fini(&self->state);
     heap_free(self->runs);
-    heap_free(self->filters);
+    heap_free(self->lost);
+    storage_filters_fini(&self->filters);
     heap_free(self->names);
     heap_free(self);
 }
