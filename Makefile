@@ -88,13 +88,14 @@ SRC_client_core  := $(filter-out client/main.c $(SRC_client_cmd) $(SRC_client_sh
 
 SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
+SRC_torture := $(wildcard tests/torture/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
 BENCH_MAINS := bench/kernel.c bench/report.c bench/runs.c
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_runtime) $(SRC_proto) \
-    $(wildcard $(addsuffix /*.c,$(DAEMONS) client)) $(SRC_support) $(SRC_sim) $(SRC_tests) \
+    $(wildcard $(addsuffix /*.c,$(DAEMONS) client)) $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) \
     $(SRC_bench) $(BENCH_MAINS) $(SRC_example)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -115,6 +116,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
 BIN_DIR_FLAG := -DORBLOOM_BIN_DIR='"$(abspath $(BUILD)/bin)"'
 EXTRA_tests/integration := $(BIN_DIR_FLAG)
 EXTRA_tests/support     := $(BIN_DIR_FLAG)
+EXTRA_tests/torture     := $(BIN_DIR_FLAG)
 EXTRA_bench             := $(BIN_DIR_FLAG)
 EXTRA_client/examples   := -Iclient # as orbloom.h is installed
 
@@ -223,6 +225,11 @@ $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
 	$(link)
 $(FUZZ): LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
+
+TORTURE := $(if $(SRC_torture),$(BUILD)/tests/torture)
+$(TORTURE): $(call objects,$(SRC_torture)) $(LIBORBLOOM) | $(PROGRAMS)
+	$(link)
+$(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
 # The simulator holds every object of the four cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.

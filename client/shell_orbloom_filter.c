@@ -81,7 +81,6 @@ static void fill_create(const struct orbloom_filter *filter, struct create_param
                                                                    : WHEN_UNAVAILABLE_ERROR;
     create->when_full = WHEN_FULL_REFUSE;
     create->keylog = KEYLOG_ON;
-    create->durability = DURABILITY_MEMORY;
 }
 
 static int check_create(struct orbloom *handle, const struct orbloom_filter *filter,

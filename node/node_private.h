@@ -149,6 +149,7 @@ struct node {
     struct log_limit bad_frame_limit;
     struct log_limit bad_document_limit;
     struct log_limit no_space_limit;
+    struct log_limit pull_limit;
     uint64_t counters[NODE_NCOUNTERS];
 };
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ANSWER_BYTES = (1 << 20) + (1 << 16), HEADERS_BYTES = 1 << 18 };
+enum { ANSWER_BYTES = (1 << 20) + (1 << 16), HEADERS_BYTES = 1 << 18, RECORD_KEYS = 8192 };
 
 /* ---- who is meant ---- */
 
@@ -33,6 +33,10 @@ static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enu
     uint32_t repairs = item->pull.repairs;
 
     node_count(self, NODE_pull_failures_total);
+    log_limited(&self->pull_limit, now_us, LOG_DEBUG,
+                "node %u, filter %016" PRIx64 ", group %u: no answer of use: %s",
+                item->pull.source.node, item->pull.scope.filter_id, item->pull.scope.group,
+                status_code(status));
     pull_failed(&item->pull, now_us, status);
     self->counters[NODE_gossip_copies_total] += item->pull.repairs - repairs;
 }
@@ -94,28 +98,40 @@ static enum status absorb(struct node *self, uint64_t now_us, struct document_en
     return status;
 }
 
+/* Take as much as the log accepts now; what is left is cut off the answer, and asked for again. */
 static enum status absorb_runs(struct node *self, uint64_t now_us, struct document_entry *entry,
-                               const struct pull *pull, const struct pull_reply *reply)
+                               const struct pull *pull, struct pull_reply *reply)
 {
-    struct record_batch batch = {
-        .epoch = pull->scope.epoch,
-        .group = pull->scope.group,
-        .ntargets = 1,
-        .targets = {{.slice = pull->scope.slice, .lineage = pull->scope.lineage}},
-        .count = (uint32_t)reply->count,
-        .fingerprints = reply->fingerprints,
-    };
+    enum status status = STATUS_OK;
+    size_t done = 0;
 
-    return absorb(self, now_us, entry, pull, &batch);
+    while (done < reply->count && status == STATUS_OK) {
+        size_t left = reply->count - done;
+        struct record_batch batch = {
+            .epoch = pull->scope.epoch,
+            .group = pull->scope.group,
+            .ntargets = 1,
+            .targets = {{.slice = pull->scope.slice, .lineage = pull->scope.lineage}},
+            .count = (uint32_t)(left < RECORD_KEYS ? left : RECORD_KEYS),
+            .fingerprints = reply->fingerprints + done,
+        };
+
+        status = absorb(self, now_us, entry, pull, &batch);
+        done += status == STATUS_OK ? batch.count : 0;
+    }
+    if (done > 0 && status != STATUS_OK) {
+        reply->next = reply->fingerprints[done];
+        reply->end = false;
+    }
+    return done > 0 ? STATUS_OK : status;
 }
 
 static enum status absorb_batches(struct node *self, uint64_t now_us, struct document_entry *entry,
-                                  const struct pull *pull, const struct pull_reply *reply)
+                                  const struct pull *pull, struct pull_reply *reply)
 {
     const uint64_t *fingerprints = reply->fingerprints;
-    enum status status = STATUS_OK;
 
-    for (size_t i = 0; i < reply->nbatches && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < reply->nbatches; i++) {
         struct record_batch batch = {
             .epoch = reply->batches[i].epoch,
             .group = pull->scope.group,
@@ -127,19 +143,25 @@ static enum status absorb_batches(struct node *self, uint64_t now_us, struct doc
             .count = reply->batches[i].count,
             .fingerprints = fingerprints,
         };
+        enum status status = node_has_batch(self, entry, &batch)
+                                 ? STATUS_OK
+                                 : absorb(self, now_us, entry, pull, &batch);
 
-        if (!node_has_batch(self, entry, &batch)) {
-            status = absorb(self, now_us, entry, pull, &batch);
+        if (status != STATUS_OK) {
+            reply->next = reply->batches[i].offset;
+            reply->end = false;
+            return reply->next > reply->from ? STATUS_OK : status;
         }
         fingerprints += batch.count;
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status take(struct node *self, uint64_t now_us, struct document_entry *entry,
                         struct pull_item *item, const struct pull_reply *reply)
 {
     struct pull *pull = &item->pull;
+    struct pull_reply taken = *reply;
     enum status status;
 
     if (reply->kind == PULL_HEADERS) {
@@ -149,11 +171,14 @@ static enum status take(struct node *self, uint64_t now_us, struct document_entr
         node_count(self, NODE_pull_mismatches_total);
         return STATUS_SHAPE;
     }
-    status = reply->kind == PULL_RUNS ? absorb_runs(self, now_us, entry, pull, reply)
-                                      : absorb_batches(self, now_us, entry, pull, reply);
+    status = reply->kind == PULL_RUNS ? absorb_runs(self, now_us, entry, pull, &taken)
+                                      : absorb_batches(self, now_us, entry, pull, &taken);
     if (status == STATUS_OK) {
         /* What was skipped, being here already, lies below the end too. */
-        pull_take(pull, now_us, reply, storage_end(self->storage));
+        pull_take(pull, now_us, &taken, storage_end(self->storage));
+        if (taken.next != reply->next) {
+            pull_pause(pull, now_us);
+        }
     }
     return status;
 }
@@ -352,6 +377,23 @@ static uint32_t judge_group(struct hosted_filter *hosted, uint32_t at)
 
 /* ---- asking ---- */
 
+/* What several sources have is fetched from one after the other, and so only once. */
+static bool others_fetch(const struct filter_pulls *pulls, uint32_t index)
+{
+    const struct pull_item *item = &pulls->items[index];
+    bool fetching = false;
+
+    for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
+        fetching = fetching || (pulls->items[i - 1].pull.asked &&
+                                pulls->items[i - 1].pull.phase == PULL_PHASE_FETCH);
+    }
+    for (uint32_t i = index + 1; i < pulls->count && same_group(item, &pulls->items[i]); i++) {
+        fetching = fetching ||
+                   (pulls->items[i].pull.asked && pulls->items[i].pull.phase == PULL_PHASE_FETCH);
+    }
+    return fetching;
+}
+
 /* Only as many sources as a SYNC needs are read; another one where one of those fails. */
 static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
 {
@@ -361,7 +403,7 @@ static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
     uint32_t healthy = 0;
 
     if (item->pull.purpose != PULL_SYNC) {
-        return true;
+        return item->pull.phase != PULL_PHASE_FETCH || !others_fetch(pulls, index);
     }
     for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
         const struct pull_item *other = &pulls->items[i - 1];
@@ -388,6 +430,7 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
     uint64_t bytes;
     size_t sent = 0;
 
+    pull_trim(pull, exchange->have);
     pull_question(pull, &frame.body.pull_request);
     bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
     if (!node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, bytes)) {

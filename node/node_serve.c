@@ -25,6 +25,9 @@ static bool knows_lineage(const struct filter_document *document, const struct p
 
 static bool is_meant(const struct node *self, const struct member *source)
 {
+#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
+    return source->node == self->id;
+#endif
     return source->node == self->id &&
            (source->incarnation == 0 || source->incarnation == self->incarnation);
 }
@@ -107,6 +110,9 @@ static void fill_reply(const struct node *self, const struct pull_request *reque
     reply->kind = request->kind;
     reply->scope = request->scope;
     reply->source = (struct member){.node = self->id, .incarnation = self->incarnation};
+#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
+    reply->source = request->source;
+#endif
     reply->boot = self->identity.boot;
     reply->from = request->from;
     if (entry != NULL) {

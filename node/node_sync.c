@@ -78,6 +78,7 @@ void node_sync(struct node *self, uint64_t now_us)
         return;
     }
     host_what_waits(self);
+    node_exchange_stir(self); /* At least that often, whatever has changed. */
     if (reports == NULL) {
         return; /* The next interval tries again. */
     }
@@ -133,6 +134,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
         self->since = reply->change;
     }
     host_what_waits(self);
+    node_exchange_stir(self);
     if (reply->more) {
         self->next_sync_us = now_us;
     }

@@ -20,9 +20,19 @@ static size_t count_undecided(const struct part *part)
     return part->count - decided;
 }
 
+/* Why a slot has no vote: of a pair whichever half is missing. */
+static const char *reason_of(const struct slot *slot, const struct slot_ask *ask)
+{
+    if (pair_of_one_node(slot)) {
+        return "is being replaced";
+    }
+    return ask->refusal == STATUS_OK || ask->state == ASK_SENT ? "does not answer"
+                                                               : status_code(ask->refusal);
+}
+
 /* "node-2 does not answer, node-3 NOT_READY". Returns the gravest refusal. */
 static enum status describe_asks(const struct router *self, const struct document_entry *entry,
-                                 const struct part *part, char *text, size_t size)
+                                 struct part *part, char *text, size_t size)
 {
     const struct slot_group *group = &entry->document.content.groups[part->group];
     enum status gravest = STATUS_UNAVAILABLE;
@@ -30,19 +40,21 @@ static enum status describe_asks(const struct router *self, const struct documen
 
     text[0] = '\0';
     for (uint32_t slot = 0; slot < entry->document.content.rule.replicas && used < size; slot++) {
-        const struct slot_ask *ask = &part->asks[slot];
+        bool partner = part->asks[slot].paired && part->asks[slot].voted;
+        uint32_t seat = partner ? slot + SEAT_PARTNER : slot;
+        const struct slot_ask *ask = seat_ask(part, seat);
         const struct node_record *record = node_list_find(&self->documents.nodes,
-                                                          group->slots[slot].current.node);
-        const char *what = ask->refusal == STATUS_OK || ask->state == ASK_SENT
-                               ? "does not answer"
-                               : status_code(ask->refusal);
+                                                          seat_member(group, seat)->node);
 
-        gravest = ask->refusal == STATUS_FULL ? STATUS_FULL : gravest;
-        if (ask->voted || ask->state == ASK_NOT) {
+        gravest = ask->refusal == STATUS_FULL || part->asks[slot].refusal == STATUS_FULL
+                      ? STATUS_FULL
+                      : gravest;
+        if (slot_counts(part, slot) || ask->state == ASK_NOT) {
             continue;
         }
         used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
-                                 record != NULL ? record->name : "a node not listed", what);
+                                 record != NULL ? record->name : "a node not listed",
+                                 reason_of(&group->slots[slot], ask));
     }
     if (used == 0) {
         (void)snprintf(text, size, "the request lets too few of them be asked");
@@ -51,7 +63,7 @@ static enum status describe_asks(const struct router *self, const struct documen
 }
 
 static void describe(const struct router *self, const struct op *op,
-                     const struct document_entry *entry, const struct part *part,
+                     const struct document_entry *entry, struct part *part,
                      struct shortfall *shortfall)
 {
     const struct quorum_rule *rule = &entry->document.content.rule;

@@ -86,7 +86,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     op->started_us = now_us;
     op->deadline_us = deadline(self, now_us, request->timeout_ms);
     op->count = (uint32_t)request->count;
-    if (op_reserve(op, &entry->document.content) != STATUS_OK) {
+    if (op_reserve(op, entry) != STATUS_OK) {
         return STATUS_NOMEM;
     }
     fingerprint_batch(entry->document.hash, &routed->secret, request->keys.data, request->lengths,
@@ -162,8 +162,7 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
     }
     return;
 #endif
-    if (op_reserve(op, &entry->document.content) != STATUS_OK ||
-        op_start(self, now_us, op, entry) != STATUS_OK) {
+    if (op_reserve(op, entry) != STATUS_OK || op_start(self, now_us, op, entry) != STATUS_OK) {
         op_end(self, op);
         router_refuse_client(self, &client, correlation, &echo, STATUS_NOMEM,
                              "the router is out of memory; lower max_inflight or add memory");
@@ -181,10 +180,12 @@ static bool due(const struct slot_ask *ask, uint64_t now_us, uint64_t retry_us)
 static void tick_part(struct router *self, uint64_t now_us, struct op *op, struct part *part,
                       const struct quorum_rule *rule)
 {
-    for (uint32_t slot = 0; slot < rule->replicas; slot++) {
-        if (due(&part->asks[slot], now_us, self->config.retry_us)) {
+    for (uint32_t i = 0; i < 2 * rule->replicas; i++) {
+        uint32_t seat = i < rule->replicas ? i : i - rule->replicas + SEAT_PARTNER;
+
+        if (seat_taken(part, seat) && due(seat_ask(part, seat), now_us, self->config.retry_us)) {
             router_count(self, ROUTER_retries_total);
-            (void)part_ask(self, now_us, op, part, slot);
+            (void)part_ask(self, now_us, op, part, seat);
         }
     }
     if (op->operation == OPERATION_CHECK && !part->hedged &&

@@ -4,35 +4,35 @@
 #include <string.h>
 
 enum {
-    TAG_SLOT_BITS = 3,
+    TAG_SEAT_BITS = 4,
     TAG_PART_BITS = 12,
     TAG_OP_BITS = 16,
-    TAG_ROUND_BITS = 64 - TAG_OP_BITS - TAG_PART_BITS - TAG_SLOT_BITS,
+    TAG_ROUND_BITS = 64 - TAG_OP_BITS - TAG_PART_BITS - TAG_SEAT_BITS,
 };
 
 /* ---- asking ---- */
 
 static uint64_t tag_of(const struct router *self, const struct op *op, const struct part *part,
-                       uint32_t slot)
+                       uint32_t seat)
 {
     uint64_t tag = op->round;
 
     tag = tag << TAG_OP_BITS | (uint64_t)(op - self->ops);
     tag = tag << TAG_PART_BITS | (uint64_t)(part - op->parts);
-    return tag << TAG_SLOT_BITS | slot;
+    return tag << TAG_SEAT_BITS | seat;
 }
 
-struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part, uint32_t *slot)
+struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part, uint32_t *seat)
 {
-    uint64_t rest = tag >> TAG_SLOT_BITS;
+    uint64_t rest = tag >> TAG_SEAT_BITS;
     uint32_t part_index = (uint32_t)(rest & ((1U << TAG_PART_BITS) - 1));
     uint32_t op_index = (uint32_t)(rest >> TAG_PART_BITS & ((1U << TAG_OP_BITS) - 1));
     uint64_t round = rest >> (TAG_PART_BITS + TAG_OP_BITS);
     struct op *op = &self->ops[op_index];
 
-    *slot = (uint32_t)(tag & ((1U << TAG_SLOT_BITS) - 1));
+    *seat = (uint32_t)(tag & ((1U << TAG_SEAT_BITS) - 1));
     if (op_index >= self->nops || !op->used || op->round != round || part_index >= op->nparts ||
-        *slot >= QUORUM_MAX_REPLICAS) {
+        *seat % SEAT_PARTNER >= QUORUM_MAX_REPLICAS || !seat_taken(&op->parts[part_index], *seat)) {
         return NULL;
     }
     *part = &op->parts[part_index];
@@ -50,14 +50,14 @@ static uint32_t attempt_of(const struct op *op, const struct slot_ask *ask)
     return attempt < UINT32_MAX ? (uint32_t)attempt : UINT32_MAX;
 }
 
-bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *part, uint32_t slot)
+bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *part, uint32_t seat)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
-    const struct member *member = &entry->document.content.groups[part->group].slots[slot].current;
-    struct backend *backend = backend_of(self, member->node);
-    struct slot_ask *ask = &part->asks[slot];
+    const struct slot_group *group = &entry->document.content.groups[part->group];
+    struct backend *backend = backend_of(self, seat_member(group, seat)->node);
+    struct slot_ask *ask = seat_ask(part, seat);
     struct segment segment = {
-        .tag = tag_of(self, op, part, slot),
+        .tag = tag_of(self, op, part, seat),
         .filter_id = op->filter_id,
         .epoch = op->epoch,
         .epoch_hash = op->epoch_hash,
@@ -89,14 +89,14 @@ uint32_t part_ask_more(struct router *self, uint64_t now_us, struct op *op, stru
     uint32_t first = self->rotation++;
     uint32_t asked = 0;
 
-    /* Those that answer first, then the suspect ones. */
+    /* Those that answer first, then those that are suspect or gone. */
     for (uint32_t i = 0; i < 2 * replicas && asked < wanted; i++) {
         uint32_t slot = (first + i) % replicas;
-        uint32_t node = content->groups[part->group].slots[slot].current.node;
-        bool wants_suspects = i >= replicas;
+        const struct slot *one = &content->groups[part->group].slots[slot];
+        bool last = pair_reader_gone(one) || backend_suspect(self, slot_reader(one)->node);
 
         if (part->asks[slot].state == ASK_NOT && (op->slots >> slot & 1) != 0 &&
-            backend_suspect(self, node) == wants_suspects) {
+            last == (i >= replicas)) {
             asked += part_ask(self, now_us, op, part, slot);
         }
     }
@@ -124,14 +124,19 @@ static enum status next_batch(struct document_entry *entry, uint32_t group, uint
 }
 
 static void ask_first(struct router *self, uint64_t now_us, struct op *op, struct part *part,
-                      const struct quorum_rule *rule)
+                      const struct epoch_content *content)
 {
+    const struct slot *slots = content->groups[part->group].slots;
+
     if (op->operation == OPERATION_CHECK) {
-        (void)part_ask_more(self, now_us, op, part, rule->read);
+        (void)part_ask_more(self, now_us, op, part, content->rule.read);
         return;
     }
-    for (uint32_t slot = 0; slot < rule->replicas; slot++) {
+    for (uint32_t slot = 0; slot < content->rule.replicas; slot++) {
         (void)part_ask(self, now_us, op, part, slot);
+        if (pair_begin(part, slot, &slots[slot])) {
+            (void)part_ask(self, now_us, op, part, slot + SEAT_PARTNER);
+        }
     }
 }
 
@@ -155,7 +160,7 @@ enum status op_start(struct router *self, uint64_t now_us, struct op *op,
     }
     op->nopen = op->nparts;
     for (uint32_t i = 0; i < op->nparts; i++) {
-        ask_first(self, now_us, op, &op->parts[i], &content->rule);
+        ask_first(self, now_us, op, &op->parts[i], content);
     }
     return STATUS_OK;
 }

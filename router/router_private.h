@@ -87,6 +87,8 @@ struct routed_filter {
     struct hash_secret secret;
     uint64_t batch_epoch;   /* the numbers below belong to this epoch */
     uint64_t *batch_number; /* last one given out, by slot group */
+    uint64_t pairs_epoch;   /* the next one was found out for this epoch */
+    bool has_pairs;         /* replicas are being replaced */
 };
 
 /* ---- nodes ---- */
@@ -118,12 +120,13 @@ enum ask_state {
     ASK_FAILED,   /* refused or not sent: asked again later */
 };
 
-/* One slot's side of a part. */
+/* One member's side of a part: a slot's reader's, or that of the other half of a pair. */
 struct slot_ask {
     enum ask_state state;
     enum status refusal; /* why ASK_FAILED, why the vote does not count, or FULL: not all keys */
     bool voted;
     bool tainted;     /* add: its "present" may be the doing of an earlier attempt */
+    bool paired;      /* add, of a reader: counts only together with its partner */
     uint8_t handed;   /* documents handed to it */
     uint32_t resends; /* of what was sent and not answered */
     uint64_t asked_us;
@@ -141,6 +144,8 @@ struct part {
     bool hedged; /* all replicas that may be have been asked */
     bool done;
     struct slot_ask asks[QUORUM_MAX_REPLICAS];
+    struct slot_ask *partners; /* the other halves of pairs, by slot; NULL: there are none */
+    uint64_t *accepted;        /* ... and the plane of what each has accepted */
 };
 
 /* See router_split.c. */
@@ -174,6 +179,8 @@ struct op {
     uint64_t *planes;        /* of all parts */
     uint64_t *answer;        /* two planes for the client, where there are several groups */
     struct part *parts;
+    struct slot_ask *partners; /* of all parts; NULL while nothing is being replaced */
+    uint64_t *accepted;
     uint32_t nparts;
     uint32_t nopen;
 };
@@ -336,10 +343,10 @@ void ops_fini(struct router *self);
 
 /* ---- router_split.c ---- */
 
-/* Room for op->count keys under this content; fingerprints that are there are kept. */
-MUST_USE enum status op_reserve(struct op *op, const struct epoch_content *content);
+/* Room for op->count keys under this document; fingerprints that are there are kept. */
+MUST_USE enum status op_reserve(struct op *op, struct document_entry *entry);
 
-/* Sort the keys into parts by slot group. */
+/* Sort the keys into parts by slot group, in the room reserved for the same document. */
 void op_split(struct op *op, const struct epoch_content *content);
 
 /* What of an ended operation's memory its place keeps; the rest is freed. */
@@ -352,15 +359,51 @@ MUST_USE enum status op_start(struct router *self, uint64_t now_us, struct op *o
                               struct document_entry *entry);
 
 /* Whose segment it was; NULL when that operation, or that start of it, is over. */
-struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part, uint32_t *slot);
+struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part, uint32_t *seat);
 
-/* Ask one slot of a part; true when the segment is on its way. */
+/* Ask one seat of a part; true when the segment is on its way. */
 bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *part,
-              uint32_t slot);
+              uint32_t seat);
 
-/* Ask up to `wanted` more slots of those not asked yet, answering ones first. */
+/* Ask the readers of up to `wanted` more slots of those not asked yet, answering ones first. */
 uint32_t part_ask_more(struct router *self, uint64_t now_us, struct op *op, struct part *part,
                        uint32_t wanted);
+
+/* ---- router_pairs.c ---- */
+
+/* A seat below this is a slot's reader, from here on the other half of the slot's pair. */
+enum { SEAT_PARTNER = 8 };
+
+/* Are replicas of a served filter being replaced? Looked for once an epoch. */
+bool pairs_in(struct document_entry *entry);
+
+const struct member *seat_member(const struct slot_group *group, uint32_t seat);
+
+/* Is there somebody in it, as far as this part is concerned? */
+bool seat_taken(const struct part *part, uint32_t seat);
+struct slot_ask *seat_ask(struct part *part, uint32_t seat);
+
+/* An add begins: true when the slot has a partner that is to be asked too. */
+bool pair_begin(struct part *part, uint32_t index, const struct slot *slot);
+
+/* Two lives of one node: they can't both answer. */
+bool pair_of_one_node(const struct slot *slot);
+
+/* ... and the one that is read is not the one that is there: it will not answer checks. */
+bool pair_reader_gone(const struct slot *slot);
+
+/* Both have voted: leave of the reader's vote what its partner has accepted. */
+void pair_mask(struct part *part, uint32_t index);
+
+/* Is there a vote of the slot? Of a pair it takes both. */
+bool slot_counts(const struct part *part, uint32_t index);
+
+/* Has the slot accepted all keys, or still may? */
+bool slot_hopeful(const struct part *part, uint32_t index);
+
+/* Is an answer awaited of a node that answers? */
+bool slot_pending(const struct router *self, const struct slot_group *group, struct part *part,
+                  uint32_t index);
 
 /* ---- router_votes.c ---- */
 

@@ -22,6 +22,8 @@ struct layout {
     size_t parts;
     size_t counts;
     size_t positions;
+    size_t partners;
+    size_t accepted;
     size_t bytes;
 };
 
@@ -34,7 +36,7 @@ static size_t append(struct layout *self, size_t count, size_t size)
 }
 
 /* With one group keys stay as they are: nothing to sort, and the part's verdict is the answer. */
-static struct layout layout_of(uint32_t count, const struct epoch_content *content)
+static struct layout layout_of(uint32_t count, const struct epoch_content *content, bool pairs)
 {
     bool sorts = content->ngroups > 1;
     size_t most = content->ngroups < count ? content->ngroups : count;
@@ -50,12 +52,17 @@ static struct layout layout_of(uint32_t count, const struct epoch_content *conte
     layout.parts = append(&layout, nparts, sizeof(struct part));
     layout.counts = append(&layout, sorts ? content->ngroups : 0, sizeof(uint32_t));
     layout.positions = append(&layout, sorts ? count : 0, sizeof(uint32_t));
+    layout.partners = append(&layout, pairs ? nparts * content->rule.replicas : 0,
+                             sizeof(struct slot_ask));
+    layout.accepted = append(&layout, pairs ? part_words * content->rule.replicas : 0,
+                             sizeof(uint64_t));
     return layout;
 }
 
-enum status op_reserve(struct op *op, const struct epoch_content *content)
+enum status op_reserve(struct op *op, struct document_entry *entry)
 {
-    struct layout layout = layout_of(op->count, content);
+    bool pairs = pairs_in(entry);
+    struct layout layout = layout_of(op->count, &entry->document.content, pairs);
     struct op_memory *memory = &op->memory;
 
     if (layout.bytes > memory->bytes) {
@@ -77,6 +84,8 @@ enum status op_reserve(struct op *op, const struct epoch_content *content)
     op->parts = (struct part *)(memory->block + layout.parts);
     op->counts = (uint32_t *)(memory->block + layout.counts);
     op->positions = (uint32_t *)(memory->block + layout.positions);
+    op->partners = pairs ? (struct slot_ask *)(memory->block + layout.partners) : NULL;
+    op->accepted = pairs ? (uint64_t *)(memory->block + layout.accepted) : NULL;
     return STATUS_OK;
 }
 
@@ -150,6 +159,19 @@ static void share_planes(struct op *op, uint32_t replicas)
     }
 }
 
+/* The other halves of pairs, for every part. */
+static void share_partners(struct op *op, uint32_t replicas)
+{
+    uint64_t *words = op->accepted;
+
+    memset(op->partners, 0, (size_t)op->nparts * replicas * sizeof *op->partners);
+    for (uint32_t i = 0; i < op->nparts; i++) {
+        op->parts[i].partners = op->partners + (size_t)i * replicas;
+        op->parts[i].accepted = words;
+        words += replicas * router_words(op->parts[i].count);
+    }
+}
+
 void op_split(struct op *op, const struct epoch_content *content)
 {
     if (content->ngroups > 1) {
@@ -161,4 +183,7 @@ void op_split(struct op *op, const struct epoch_content *content)
         op->parts[0] = (struct part){.count = op->count, .fingerprints = op->fingerprints};
     }
     share_planes(op, content->rule.replicas);
+    if (op->partners != NULL) {
+        share_partners(op, content->rule.replicas);
+    }
 }

@@ -13,7 +13,7 @@ static void collect(const struct part *part, const struct quorum_rule *rule,
 
     memset(votes, 0, sizeof *votes);
     for (uint32_t slot = 0; slot < rule->replicas; slot++) {
-        if (part->asks[slot].voted) {
+        if (slot_counts(part, slot)) {
             votes->present[slot] = part->planes + 2 * slot * nwords;
             votes->absent[slot] = votes->present[slot] + nwords;
             votes->tainted[slot] = part->asks[slot].tainted;
@@ -23,13 +23,12 @@ static void collect(const struct part *part, const struct quorum_rule *rule,
 
 /* Can another vote still be expected soon: asked, unanswered, of a node that answers? */
 static bool expects_more(const struct router *self, const struct document_entry *entry,
-                         const struct part *part)
+                         struct part *part)
 {
     const struct slot_group *group = &entry->document.content.groups[part->group];
 
     for (uint32_t slot = 0; slot < entry->document.content.rule.replicas; slot++) {
-        if (part->asks[slot].state == ASK_SENT &&
-            !backend_suspect(self, group->slots[slot].current.node)) {
+        if (slot_pending(self, group, part, slot)) {
             return true;
         }
     }
@@ -42,9 +41,7 @@ static uint32_t hopeful(const struct part *part, const struct quorum_rule *rule)
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < rule->replicas; slot++) {
-        const struct slot_ask *ask = &part->asks[slot];
-
-        count += ask->state != ASK_ANSWERED || (ask->voted && ask->refusal == STATUS_OK);
+        count += slot_hopeful(part, slot);
     }
     return count;
 }
@@ -143,9 +140,11 @@ void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
 
 /* ---- votes ---- */
 
-/* Does this reply's vote count: the op's epoch, the slot's incarnation, FULL? */
+/* Does this reply count: the op's epoch, the member's incarnation, in the state that it must have
+ * by that epoch's document? */
 static bool counts(const struct op *op, const struct part *part, const struct member *member,
-                   const struct node_reply *reply, const struct segment_reply *segment)
+                   enum replica_state state, const struct node_reply *reply,
+                   const struct segment_reply *segment)
 {
 #ifdef ORBLOOM_MUTANT_ADD_UP_EPOCHS
     (void)op;
@@ -155,23 +154,44 @@ static bool counts(const struct op *op, const struct part *part, const struct me
     }
 #endif
 #ifdef ORBLOOM_MUTANT_COUNT_JOINING
+    (void)state;
     return reply->node_id == member->node && segment->count == part->count;
 #else
     return reply->node_id == member->node && reply->incarnation == member->incarnation &&
-           segment->state == REPLICA_FULL && segment->count == part->count;
+           segment->state == state && segment->count == part->count;
 #endif
 }
 
-static void take_vote(struct router *self, const struct op *op, struct part *part, uint32_t slot,
-                      const struct member *member, const struct node_reply *reply,
-                      const struct segment_reply *segment)
+static void keep_vote(struct part *part, uint32_t slot, const struct segment_reply *segment)
 {
-    struct slot_ask *ask = &part->asks[slot];
     size_t nwords = router_words(part->count);
     uint64_t *plane = part->planes + 2 * slot * nwords;
 
+    memcpy(plane, segment->present, nwords * sizeof *plane);
+    memcpy(plane + nwords, segment->absent, nwords * sizeof *plane);
+}
+
+/* Both planes say what a JOINING replica has written. */
+static void keep_acceptance(struct part *part, uint32_t slot, const struct segment_reply *segment)
+{
+    size_t nwords = router_words(part->count);
+
+    for (size_t i = 0; i < nwords; i++) {
+        part->accepted[slot * nwords + i] = segment->present[i] & segment->absent[i];
+    }
+}
+
+static void take_vote(struct router *self, const struct op *op, struct part *part, uint32_t seat,
+                      const struct slot_group *group, const struct node_reply *reply,
+                      const struct segment_reply *segment)
+{
+    struct slot_ask *ask = seat_ask(part, seat);
+    uint32_t slot = seat % SEAT_PARTNER;
+    bool reads = seat < SEAT_PARTNER;
+
     ask->state = ASK_ANSWERED;
-    if (!counts(op, part, member, reply, segment)) {
+    if (!counts(op, part, seat_member(group, seat), reads ? REPLICA_FULL : REPLICA_JOINING, reply,
+                segment)) {
         router_count(self, ROUTER_votes_void_total);
         ask->refusal = STATUS_NOT_READY;
         return;
@@ -180,22 +200,28 @@ static void take_vote(struct router *self, const struct op *op, struct part *par
     ask->refusal = segment->at_capacity ? STATUS_FULL : STATUS_OK;
     self->counters[ROUTER_full_total] += segment->at_capacity;
     ask->tainted = segment->repeated;
-    memcpy(plane, segment->present, nwords * sizeof *plane);
-    memcpy(plane + nwords, segment->absent, nwords * sizeof *plane);
+    if (reads) {
+        keep_vote(part, slot, segment);
+    } else {
+        keep_acceptance(part, slot, segment);
+    }
+    if (part->asks[slot].paired && slot_counts(part, slot)) {
+        pair_mask(part, slot);
+    }
 }
 
 static void hand_document(struct router *self, uint64_t now_us, struct op *op, struct part *part,
-                          uint32_t slot, struct backend *backend)
+                          uint32_t seat, struct backend *backend)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
     struct span bytes = span_of(entry->signed_bytes, entry->signed_size);
     struct frame frame = {.kind = FRAME_DOCUMENTS, .body.documents = {.items = &bytes, .count = 1}};
-    struct slot_ask *ask = &part->asks[slot];
+    struct slot_ask *ask = seat_ask(part, seat);
 
     router_count(self, ROUTER_need_doc_total);
     if (ask->handed < MAX_HANDED && backend_send(self, backend, &frame)) {
         ask->handed++;
-        (void)part_ask(self, now_us, op, part, slot);
+        (void)part_ask(self, now_us, op, part, seat);
     }
 }
 
@@ -218,16 +244,16 @@ static void count_refusal(struct router *self, enum status status)
 }
 
 static void take_refusal(struct router *self, uint64_t now_us, struct op *op, struct part *part,
-                         uint32_t slot, struct backend *backend,
+                         uint32_t seat, struct backend *backend,
                          const struct segment_reply *segment)
 {
-    struct slot_ask *ask = &part->asks[slot];
+    struct slot_ask *ask = seat_ask(part, seat);
 
     ask->state = ASK_FAILED; /* It may pass and is asked again. */
     ask->refusal = segment->status;
     count_refusal(self, segment->status);
     if (segment->status == STATUS_NEED_DOC) {
-        hand_document(self, now_us, op, part, slot, backend);
+        hand_document(self, now_us, op, part, seat, backend);
     } else if (segment->status == STATUS_STALE || segment->status == STATUS_DROPPED) {
         self->next_sync_us = now_us; /* The reply's own document may have been refused. */
     } else if (segment->status == STATUS_CONFLICT) {
@@ -243,11 +269,11 @@ static void on_segment(struct router *self, uint64_t now_us, struct backend *bac
                        const struct node_reply *reply, const struct segment_reply *segment)
 {
     struct part *part = NULL;
-    uint32_t slot = 0;
-    struct op *op = op_of_tag(self, segment->tag, &part, &slot);
+    uint32_t seat = 0;
+    struct op *op = op_of_tag(self, segment->tag, &part, &seat);
     const struct document_entry *entry;
 
-    if (op == NULL || part->done || part->asks[slot].voted) {
+    if (op == NULL || part->done || seat_ask(part, seat)->voted) {
         router_count(self, ROUTER_late_total);
         return;
     }
@@ -258,11 +284,10 @@ static void on_segment(struct router *self, uint64_t now_us, struct backend *bac
         return;
     }
     if (segment->status == STATUS_OK) {
-        const struct slot_group *group = &entry->document.content.groups[part->group];
-
-        take_vote(self, op, part, slot, &group->slots[slot].current, reply, segment);
+        take_vote(self, op, part, seat, &entry->document.content.groups[part->group], reply,
+                  segment);
     } else {
-        take_refusal(self, now_us, op, part, slot, backend, segment);
+        take_refusal(self, now_us, op, part, seat, backend, segment);
     }
     op_evaluate(self, now_us, op, false);
 }

@@ -26,6 +26,8 @@ static void copy_from_start(struct pull *self)
 static void follow_from(struct pull *self, uint64_t cursor)
 {
     self->phase = PULL_PHASE_FOLLOW;
+    self->met = self->met || self->page_met;
+    self->page_met = false;
     self->cursor = cursor;
     self->from = cursor;
 }
@@ -187,7 +189,7 @@ static void copied(struct pull *self)
     if (self->purpose == PULL_SYNC) {
         self->phase = PULL_PHASE_SETTLE;
     } else {
-        self->met = true; /* The way back to here must not be gone again. */
+        self->page_met = true; /* The way back to here must not be gone again. */
         follow_from(self, self->through);
     }
 }
@@ -209,8 +211,7 @@ static void take_runs(struct pull *self, const struct pull_reply *reply)
     }
 }
 
-/* A page of the log that brought nothing new: the rest is not durable there yet. */
-static void wait_a_little(struct pull *self, uint64_t now_us)
+void pull_pause(struct pull *self, uint64_t now_us)
 {
     self->due_us = now_us + RETRY_US;
 }
@@ -218,7 +219,7 @@ static void wait_a_little(struct pull *self, uint64_t now_us)
 static void take_log(struct pull *self, uint64_t now_us, const struct pull_reply *reply)
 {
     if (reply->next == self->from && reply->next < self->through) {
-        wait_a_little(self, now_us);
+        pull_pause(self, now_us); /* The rest is not durable there yet. */
     }
     self->from = reply->next;
     if (self->from >= self->through) {
@@ -234,7 +235,7 @@ static void take_bodies(struct pull *self, uint64_t now_us, const struct pull_re
         return;
     }
     if (reply->next == self->from) {
-        wait_a_little(self, now_us);
+        pull_pause(self, now_us);
     }
     self->from = reply->next;
 }
@@ -253,10 +254,12 @@ void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *repl
     }
 }
 
-/* Add what is lacking of one interval; false when there is no room for all of it. */
-static bool want(struct pull *self, const struct pull_interval *interval, struct batch_set *have)
+/* Put what `have` lacks of one interval into `out`, which has room for the most there can be;
+ * returns how many intervals that makes. */
+static size_t lacking(const struct pull *self, const struct pull_interval *interval,
+                      struct batch_set *have, struct pull_interval *out)
 {
-    struct number_range ranges[BATCH_SET_RANGES + 1]; /* More gaps than that there can't be. */
+    struct number_range ranges[BATCH_SET_RANGES + 1];
     const struct batch_series_key key = {
         .boot = interval->boot,
         .filter_id = self->scope.filter_id,
@@ -269,17 +272,25 @@ static bool want(struct pull *self, const struct pull_interval *interval, struct
                                      interval->first + (interval->count - 1), ranges,
                                      sizeof ranges / sizeof ranges[0]);
 
+    for (size_t i = 0; i < count; i++) {
+        out[i] = *interval;
+        out[i].first = ranges[i].first;
+        out[i].count = ranges[i].last - ranges[i].first + 1;
+    }
+    return count;
+}
+
+/* False: there is no room for all of it. */
+static bool want(struct pull *self, const struct pull_interval *interval, struct batch_set *have)
+{
+    struct pull_interval parts[BATCH_SET_RANGES + 1];
+    size_t count = lacking(self, interval, have, parts);
+
     if (count > PULL_MAX_WANTED - self->nwanted) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        self->wanted[self->nwanted++] = (struct pull_interval){
-            .boot = interval->boot,
-            .epoch = interval->epoch,
-            .first = ranges[i].first,
-            .count = ranges[i].last - ranges[i].first + 1,
-            .offset = interval->offset,
-        };
+        self->wanted[self->nwanted++] = parts[i];
     }
     return true;
 }
@@ -317,6 +328,29 @@ static void fetch(struct pull *self, const struct pull_reply *reply, struct batc
     }
 }
 
+/* Only intervals that are gone altogether are dropped: others cost little. */
+void pull_trim(struct pull *self, struct batch_set *have)
+{
+    struct pull_interval parts[BATCH_SET_RANGES + 1];
+    uint32_t kept = 0;
+
+    if (self->phase != PULL_PHASE_FETCH || self->wanted == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < self->nwanted; i++) {
+        if (lacking(self, &self->wanted[i], have, parts) > 0) {
+            self->wanted[kept++] = self->wanted[i];
+        }
+    }
+    self->nwanted = kept;
+    if (kept == 0) {
+        drop_wanted(self);
+        follow_from(self, self->page_next);
+    } else {
+        self->from = lowest_offset(self);
+    }
+}
+
 static void idle_until(struct pull *self, uint64_t now_us, bool met)
 {
     self->idle = met ? 0 : self->idle + (self->idle < IDLE_DOUBLINGS);
@@ -334,7 +368,7 @@ enum status pull_take_headers(struct pull *self, uint64_t now_us, const struct p
         }
     }
     answered(self, now_us);
-    self->met = self->met || reply->nintervals > 0;
+    self->page_met = reply->nintervals > 0;
     fetch(self, reply, have);
     if (self->phase == PULL_PHASE_FOLLOW && reply->end) {
         idle_until(self, now_us, reply->nintervals > 0);

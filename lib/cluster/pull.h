@@ -49,11 +49,12 @@ struct pull {
 
     uint64_t cursor;         /* source's offset: all below is in the own log */
     uint64_t cursor_written; /* ... and this is recorded there */
-    bool met;                /* batches of this group were met since it was recorded */
+    bool met;                /* batches of this group lie between the two */
 
     struct pull_interval *wanted; /* FETCH: what is lacking; NULL: all of the page */
     uint32_t nwanted;
     uint64_t page_next; /* FETCH: where the headers went on */
+    bool page_met;      /* there were batches in that page */
 
     bool asked;
     uint64_t due_us;
@@ -83,9 +84,16 @@ MUST_USE enum status pull_judge(const struct pull *self, const struct pull_reply
 MUST_USE enum status pull_take_headers(struct pull *self, uint64_t now_us,
                                        const struct pull_reply *reply, struct batch_set *have);
 
+/* In FETCH, before asking: what other sources have brought since is not wanted any more. When
+ * nothing is left the phase is FOLLOW again. */
+void pull_trim(struct pull *self, struct batch_set *have);
+
 /* All of another judged reply has been appended to the own log, which ends at `appended`. */
 void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *reply,
                uint64_t appended);
+
+/* The own log takes no more just now: ask a little later. */
+void pull_pause(struct pull *self, uint64_t now_us);
 
 /* No answer, or none of use. STATUS_NOT_FOUND: the source's log is not kept from there: copy. */
 void pull_failed(struct pull *self, uint64_t now_us, enum status status);

@@ -6,7 +6,8 @@
  *      0      0      no answer                  not accepted
  *      1      0      present                    accepted; all its bits were set before
  *      0      1      absent                     accepted; it was new here
- *      1      1      (never)                    written by a JOINING replica: counts for nothing
+ *      1      1      (never)                    written by a replica that is not read: counts
+ *                                                only as the other half of a pair
  *
  * The verdict of a batch is two planes of the same shape, for clients:
  *

@@ -10,7 +10,7 @@
  */
 #include "storage/run_format.h"
 #include "storage/run_merge.h"
-#include "tests/support/plain_disk.h"
+#include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 
 #include <assert.h>
@@ -20,9 +20,16 @@
 
 enum { MOST_KEYS = 3 * RUN_BLOCK_KEYS, SECTOR_BYTES = 512, CLUSTER = 9 };
 
+/* What is bent, then put on the disk. */
+struct file {
+    uint8_t bytes[RUN_HEADER_BYTES + MOST_KEYS * 8 + 1024];
+    uint64_t size;
+};
+
 struct fuzz {
     uint64_t random;
-    struct plain_disk plain;
+    struct memory_disk *memory;
+    struct file file;
     struct record_run run;
     bool sealed; /* checksums were put right */
     uint64_t written[MOST_KEYS];
@@ -32,14 +39,6 @@ struct fuzz {
 static uint64_t draw(struct fuzz *self, uint64_t below)
 {
     return random_below(&self->random, below);
-}
-
-static struct plain_file *file_of(struct fuzz *self)
-{
-    char name[DISK_NAME_BYTES];
-
-    run_name(self->run.number, name);
-    return plain_disk_find(&self->plain, name);
 }
 
 static void write_run(struct fuzz *self)
@@ -54,7 +53,7 @@ static void write_run(struct fuzz *self)
         self->written[i] = value;
         value += 1 + draw(self, 1000);
     }
-    status = run_writer_create(&self->plain.disk, CLUSTER, &self->run, count, &writer);
+    status = run_writer_create(memory_disk_seam(self->memory), CLUSTER, &self->run, count, &writer);
     assert(status == STATUS_OK);
     status = run_writer_add(writer, self->written, count);
     assert(status == STATUS_OK);
@@ -73,7 +72,7 @@ static uint64_t draw_number(struct fuzz *self)
     return draw(self, 2) == 0 ? telling[draw(self, 6)] : random_next(&self->random);
 }
 
-static void bend(struct fuzz *self, struct plain_file *file)
+static void bend(struct fuzz *self, struct file *file)
 {
     uint64_t at = draw(self, file->size);
     uint64_t other = draw(self, file->size);
@@ -97,7 +96,7 @@ static void bend(struct fuzz *self, struct plain_file *file)
                file->size - at < sizeof number ? file->size - at : sizeof number);
         break;
     case 4:
-        plain_disk_resize(file, at + 1);
+        file->size = at + 1;
         break;
     default: /* what the manifest says */
         self->run.count = draw(self, 2) == 0 ? number : draw(self, 2 * self->run.count + 1);
@@ -105,7 +104,7 @@ static void bend(struct fuzz *self, struct plain_file *file)
     }
 }
 
-static void put_checksum(struct plain_file *file, uint64_t begin, uint64_t end, uint64_t to)
+static void put_checksum(struct file *file, uint64_t begin, uint64_t end, uint64_t to)
 {
     uint64_t checksum;
 
@@ -117,7 +116,7 @@ static void put_checksum(struct plain_file *file, uint64_t begin, uint64_t end, 
 
 /* As if it had been written so: the header as the manifest has it, the index as the blocks are,
  * or left as bent. */
-static void seal(struct fuzz *self, struct plain_file *file)
+static void seal(struct fuzz *self, struct file *file)
 {
     uint64_t count = self->run.count;
     uint64_t index = run_index_offset(count);
@@ -201,29 +200,37 @@ static bool read_some(struct fuzz *self, struct run_reader *reader, size_t nwrit
 static bool fuzz_once(struct fuzz *self)
 {
     struct run_reader *reader = NULL;
+    char name[DISK_NAME_BYTES];
+    struct span written;
     size_t nwritten;
     enum status status;
     bool passed;
 
-    plain_disk_init(&self->plain);
+    self->memory = memory_disk_create();
     write_run(self);
+    run_name(self->run.number, name);
+    written = memory_disk_bytes(self->memory, name);
+    assert(written.size <= sizeof self->file.bytes);
+    memcpy(self->file.bytes, written.data, written.size);
+    self->file.size = written.size;
     nwritten = (size_t)self->run.count;
     self->sealed = false;
     for (uint64_t bends = draw(self, 4); bends > 0; bends--) {
-        bend(self, file_of(self));
+        bend(self, &self->file);
     }
     if (draw(self, 2) == 0) {
-        seal(self, file_of(self));
+        seal(self, &self->file);
     }
-    status = run_reader_create(&self->plain.disk, CLUSTER, &self->run, &reader);
+    memory_disk_put(self->memory, name, span_of(self->file.bytes, self->file.size));
+    status = run_reader_create(memory_disk_seam(self->memory), CLUSTER, &self->run, &reader);
     passed = status == STATUS_OK ? read_some(self, reader, nwritten) : documented(status);
     if (status == STATUS_OK) {
         run_reader_seek(reader, 0);
         passed = read_all(self, reader, nwritten) && passed;
     }
     run_reader_destroy(&reader);
-    passed = passed && plain_disk_nopen(&self->plain) == 0;
-    plain_disk_fini(&self->plain);
+    passed = passed && memory_disk_open_files(self->memory) == 0;
+    memory_disk_destroy(&self->memory);
     return passed;
 }
 

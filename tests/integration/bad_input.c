@@ -309,10 +309,12 @@ Test(bad_places, a_node_name_in_use_is_refused, .timeout = LIMIT_S)
 {
     struct command second;
     char conf[128];
-    const char *words[] = {"--config", conf, "--listen=tcp://127.0.0.1:*", NULL};
+    char data[128];
+    const char *words[] = {"--config", conf, "--listen=tcp://127.0.0.1:*", data, NULL};
 
     start();
     (void)snprintf(conf, sizeof conf, "%s/node-1/conf", playground.dir);
+    (void)snprintf(data, sizeof data, "--data_dir=%s/other", playground.dir);
     command_start(&second, span_text(""), SIGKILL, "orbloom-node", words);
     playground_wait_counter(&playground, "coordinator", "registrations_refused_total", 1);
     PLAYGROUND_DO("still\n", "add", "seen");

@@ -14,11 +14,16 @@ enum { LIMIT_S = 100, ANSWER_MS = 10000 };
 static struct playground playground;
 static struct command command;
 
-static void start(uint32_t routers)
+static void start_plan(const struct playground_plan *plan)
 {
-    playground_start(&playground, &(struct playground_plan){.routers = routers});
+    playground_start(&playground, plan);
     PLAYGROUND_DO("", "create", "seen", "--capacity", "10k", "--fpr", "0.01%");
     PLAYGROUND_DO("a\n", "add", "seen");
+}
+
+static void start(uint32_t routers)
+{
+    start_plan(&(struct playground_plan){.routers = routers});
 }
 
 static uint64_t counter(const char *daemon, const char *name)
@@ -181,7 +186,7 @@ Test(counters, a_node_without_documents_is_given_them, .timeout = LIMIT_S)
 {
     const char *words[] = {"add", "seen", "--timeout", "30s", NULL};
 
-    start(1);
+    start_plan(&(struct playground_plan){.in_memory = true}); /* it would have kept them */
     playground_kill(&playground, "coordinator");
     playground_kill(&playground, "node-1");
     playground_restart(&playground, "node-1");

@@ -73,13 +73,16 @@ static void expect_service(const char *filter)
     command_forget(&command);
 }
 
-static void expect_filter(const char *filter)
+/* It holds what expect_service() added; soon after a start some checks may find too few replicas
+ * ready, and are repeated until they don't. */
+static void expect_kept(const char *filter)
 {
     struct command command;
 
-    command_run(&command, span_text(""), "orbloom", "info", NULL);
+    command_run(&command, span_text("a\nb\nc\n"), "orbloom", "check", filter, "--timeout", "20s",
+                NULL);
     cr_assert_eq(command.exit_status, 0, "%s", command.errors);
-    cr_assert_not_null(strstr(command.output, filter), "%s", command.output);
+    cr_assert_str_eq(command.output, "present\npresent\nabsent\n");
     command_forget(&command);
 }
 
@@ -102,7 +105,7 @@ Test(playground_again, after_kill_9_of_everything, .timeout = LIMIT_S)
         playground_start_again(&playground);
         expect_same("key", key);
         expect_data();
-        expect_filter("first");
+        expect_kept("first");
         expect_service(filter);
     }
     free(key);
@@ -121,7 +124,7 @@ Test(playground_again, after_a_stop, .timeout = LIMIT_S)
     cr_assert_not(exists("pid") || exists("env") || exists("node-1/pid"));
     playground_start_again(&playground);
     expect_same("key", key);
-    expect_filter("first");
+    expect_kept("first");
     expect_service("second");
     free(key);
     playground_stop(&playground);

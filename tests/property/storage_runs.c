@@ -1,7 +1,7 @@
 /* What must hold for any fingerprints: sorting, runs and merging keep exactly the set. */
 #include "base/heap.h"
 #include "storage/run_merge.h"
-#include "tests/support/plain_disk.h"
+#include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>
@@ -93,7 +93,7 @@ Test(runs, sorting_gives_the_set_in_order)
 
 /* Some sources are runs, some arrays; their parts of the set overlap. */
 struct sources {
-    struct plain_disk plain;
+    struct memory_disk *memory;
     struct run_reader *runs[MOST_SOURCES];
     struct run_array arrays[MOST_SOURCES];
     uint64_t *values[MOST_SOURCES];
@@ -107,14 +107,15 @@ static void add_run(struct sources *self, const uint64_t *values, size_t count)
     struct record_run run = {.number = self->nruns, .filter_id = 1};
     struct run_writer *writer = NULL;
 
-    cr_assert_eq(run_writer_create(&self->plain.disk, CLUSTER, &run, count, &writer), STATUS_OK);
+    cr_assert_eq(run_writer_create(memory_disk_seam(self->memory), CLUSTER, &run, count, &writer),
+                 STATUS_OK);
     cr_assert_eq(run_writer_add(writer, values, count), STATUS_OK);
     cr_assert_eq(run_writer_finish(writer, &run), STATUS_OK);
     run_writer_destroy(&writer);
     if (run.count > 0) {
-        cr_assert_eq(
-            run_reader_create(&self->plain.disk, CLUSTER, &run, &self->runs[self->nruns++]),
-            STATUS_OK);
+        cr_assert_eq(run_reader_create(memory_disk_seam(self->memory), CLUSTER, &run,
+                                       &self->runs[self->nruns++]),
+                     STATUS_OK);
     }
 }
 
@@ -122,7 +123,7 @@ static void sources_init(struct sources *self, uint64_t *state, enum kind kind, 
                          size_t *nall)
 {
     memset(self, 0, sizeof *self);
-    plain_disk_init(&self->plain);
+    self->memory = memory_disk_create();
     self->count = (size_t)random_below(state, MOST_SOURCES + 1);
     *nall = 0;
     for (size_t s = 0; s < self->count; s++) {
@@ -152,7 +153,7 @@ static void sources_fini(struct sources *self)
     for (size_t i = 0; i < self->count; i++) {
         heap_free(self->values[i]);
     }
-    plain_disk_fini(&self->plain);
+    memory_disk_destroy(&self->memory);
 }
 
 Test(runs, merging_gives_the_union_in_order)
@@ -188,6 +189,83 @@ Test(runs, merging_gives_the_union_in_order)
     }
     heap_free(all);
     heap_free(into);
+}
+
+/* Writes as far as the disk lets it; after a failure the disk refuses everything, removing too. */
+static bool write_until_failure(struct disk *disk, struct record_run *run, const uint64_t *values,
+                                size_t count)
+{
+    struct run_writer *writer = NULL;
+    enum status status = run_writer_create(disk, CLUSTER, run, count, &writer);
+
+    if (status == STATUS_OK) {
+        status = run_writer_add(writer, values, count);
+    }
+    if (status == STATUS_OK) {
+        status = run_writer_finish(writer, run);
+    }
+    run_writer_destroy(&writer);
+    run->count = count;
+    return status == STATUS_OK;
+}
+
+/* Is it read to its end? What is read must be what was written. */
+static bool read_back(struct disk *disk, const struct record_run *run, const uint64_t *values)
+{
+    struct run_reader *reader = NULL;
+    enum status status = run_reader_create(disk, CLUSTER, run, &reader);
+    size_t total = 0;
+    size_t count = 1;
+
+    while (status == STATUS_OK && count > 0) {
+        const uint64_t *stretch = NULL;
+
+        status = run_reader_next(reader, &stretch, &count);
+        if (status == STATUS_OK) {
+            cr_assert_leq(total + count, run->count);
+            cr_assert_arr_eq(stretch, values + total, count * sizeof *values);
+            total += count;
+        }
+    }
+    run_reader_destroy(&reader);
+    cr_assert(status == STATUS_OK || status == STATUS_MALFORMED || status == STATUS_NOT_FOUND);
+    cr_assert(status != STATUS_OK || total == run->count);
+    return status == STATUS_OK;
+}
+
+Test(runs, a_crash_spares_what_was_finished_and_half_a_run_is_never_believed)
+{
+    uint64_t *values = heap_alloc(MOST, sizeof *values);
+    unsigned nfinished = 0;
+    unsigned nleft = 0;
+
+    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+        struct memory_disk *memory = memory_disk_create();
+        struct disk *disk = memory_disk_seam(memory);
+        uint64_t state = seed;
+        size_t count = 1 + draw_count(&state);
+        struct record_run first = {.number = 1};
+        struct record_run second = {.number = 2};
+        bool finished;
+        bool left;
+
+        for (size_t i = 0; i < count; i++) {
+            values[i] = draw(HASHES, &state, i);
+        }
+        count = sort_plainly(values, count);
+        cr_assert(write_until_failure(disk, &first, values, count));
+        memory_disk_fail_after(memory, (int64_t)random_below(&state, 12));
+        finished = write_until_failure(disk, &second, values, count);
+        memory_disk_crash(memory, &state);
+        cr_assert(read_back(disk, &first, values), "seed %lu", seed);
+        left = read_back(disk, &second, values);
+        cr_assert(left || !finished, "seed %lu", seed);
+        nfinished += finished;
+        nleft += left;
+        memory_disk_destroy(&memory);
+    }
+    cr_assert(nfinished > ROUNDS / 10 && nleft < ROUNDS * 9 / 10, "%u, %u", nfinished, nleft);
+    heap_free(values);
 }
 
 /* Planned merges, done as planned on random runs, always end, and mix no sets. */

@@ -35,18 +35,35 @@ static void end(struct sim *sim, struct sim_process *node, enum sim_fault fault,
 
 /* ---- power ---- */
 
+/* It may: what was acknowledged unsynced, or is read by a later life although a sync of it failed,
+ * is not there any more. */
+static bool power_destroys(const struct sim *sim, const struct sim_process *node)
+{
+    return sim->settings.unsynced || node->disk->diverged;
+}
+
 static void lose_power(struct sim *sim, struct sim_process *node)
 {
-    sim_disk_lose_power(node->disk);
-    if (sim->settings.unsynced) {
+    if (power_destroys(sim, node)) {
         sim_losses_note(sim, node, false);
     }
+    sim_disk_lose_power(node->disk);
     sim_trace_line(&sim->trace, sim->now_us, "%s lost power", node->name);
 }
 
 static bool power_may_fail(const struct sim *sim, const struct sim_process *node)
 {
-    return !sim->settings.unsynced || sim_losses_allow(sim, node);
+    return !power_destroys(sim, node) || sim_losses_allow(sim, node);
+}
+
+static bool power_may_fail_everywhere(const struct sim *sim)
+{
+    bool may = true;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        may = may && (sim->processes[i]->disk == NULL || !power_destroys(sim, sim->processes[i]));
+    }
+    return may;
 }
 
 void sim_damage_power(struct sim *sim, struct sim_process *node, uint64_t down_us)
@@ -228,7 +245,7 @@ void sim_damage_draw(struct sim *sim)
 
     switch (sim_random_below(&sim->random, 15)) {
     case 0:
-        if (!sim->settings.unsynced) {
+        if (power_may_fail_everywhere(sim)) {
             sim_damage_all(sim, true);
         }
         break;

@@ -54,16 +54,6 @@ void sim_disk_collect(struct sim_disk *self)
     }
 }
 
-void sim_disk_settle(struct sim_disk *self)
-{
-    sim_folder_settle(&self->folder, *self->clock_us);
-    for (size_t i = 0; i < self->nfiles; i++) {
-        if (self->files[i] != NULL) {
-            sim_file_settle(self->files[i], *self->clock_us);
-        }
-    }
-}
-
 uint64_t sim_disk_used(const struct sim_disk *self)
 {
     uint64_t used = 0;

@@ -5,8 +5,8 @@
  * sim_file.h, sim_folder.h), and the machine's next boot has another kernel_boot.
  *
  * Time:    an operation takes effect at once. Inside a job it also takes a while, drawn from the
- *          seed: mostly fast, now and then slow as a busy disk. A sync is durable only when its
- *          while is over, so power may fail in its midst.
+ *          seed: mostly fast, now and then slow as a busy disk; whoever waits for the job hears
+ *          of it after that.
  * Faults:  see below; each holds until it has struck, or is taken back.
  * Owner:   sim_disk_fini() frees all.
  * Threads: none.
@@ -24,6 +24,7 @@ enum sim_disk_fault {
     SIM_DISK_GOOD = 0,
     SIM_DISK_EIO,   /* the n-th operation fails, with some of its effect */
     SIM_DISK_CRASH, /* so does it, and every later one: on_fault() must end the process now */
+    SIM_DISK_CUT,   /* the same by who ends the process: on_fault() is not called */
 };
 
 /* How long things take, in microseconds. */
@@ -56,6 +57,7 @@ struct sim_disk {
     uint32_t handles[SIM_MAX_HANDLES]; /* handle n + 1 is open on that file; 0: free */
     struct sim_disk_copy copy;
 
+    bool diverged; /* a failed sync has dropped something that is still seen: until power loss */
     bool attached; /* a process uses it */
     bool in_job;
     uint64_t spent_us; /* by the job under way */
@@ -123,7 +125,6 @@ uint64_t sim_disk_used(const struct sim_disk *self);
 
 /* ---- for sim_disk_*.c ---- */
 
-void sim_disk_settle(struct sim_disk *self); /* what is due is durable */
 struct disk sim_disk_operations(struct sim_disk *self);
 struct sim_file *sim_disk_file(const struct sim_disk *self, uint32_t number);
 uint32_t sim_disk_add_file(struct sim_disk *self, struct sim_file *file);

@@ -53,6 +53,7 @@ void sim_disk_wipe(struct sim_disk *self)
     assert(!self->attached);
     sim_folder_fini(&self->folder);
     sim_disk_collect(self);
+    self->diverged = false;
 }
 
 bool sim_disk_roll_back(struct sim_disk *self)
@@ -75,13 +76,14 @@ bool sim_disk_roll_back(struct sim_disk *self)
 void sim_disk_lose_power(struct sim_disk *self)
 {
     assert(!self->attached);
-    sim_folder_lose(&self->folder, &self->random, *self->clock_us);
+    sim_folder_lose(&self->folder, &self->random);
     for (size_t i = 0; i < self->nfiles; i++) {
         if (self->files[i] != NULL) {
-            sim_file_lose(self->files[i], &self->random, *self->clock_us);
+            sim_file_lose(self->files[i], &self->random);
         }
     }
     sim_disk_collect(self);
+    self->diverged = false;
     self->kernel_boot = sim_random_next(&self->random);
 }
 
@@ -157,7 +159,6 @@ bool sim_disk_flip(struct sim_disk *self)
     bool flipped = false;
 
     assert(!self->attached);
-    sim_disk_settle(self);
     for (size_t i = 0; i < names->count && !flipped; i++) {
         flipped = flip_in(self, &names->entries[(first + i) % names->count]);
     }

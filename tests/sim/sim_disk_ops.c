@@ -90,8 +90,8 @@ static enum course enter(struct sim_disk *self, uint64_t what, const char *name)
     }
     fault = self->fault;
     self->fault = SIM_DISK_GOOD;
-    self->crashed = fault == SIM_DISK_CRASH;
-    if (self->on_fault != NULL) {
+    self->crashed = fault != SIM_DISK_EIO;
+    if (self->on_fault != NULL && fault != SIM_DISK_CUT) {
         self->on_fault(self->fault_context, fault);
     }
     return FAILS_HALFWAY;
@@ -235,9 +235,8 @@ static enum status sync_file(void *context, uint32_t file)
     enum course course = enter(self, 6, NULL);
 
     spend(self, draw_sync_us(self));
-    sim_file_settle(target, *self->clock_us);
     if (course == GOES_WELL) {
-        sim_file_sync(target, due_us(self));
+        sim_file_sync(target);
         if (self->rolling == file) {
             self->rolling = 0;
             self->rolls_until_us = due_us(self);
@@ -245,7 +244,8 @@ static enum status sync_file(void *context, uint32_t file)
         return STATUS_OK;
     }
     if (!self->crashed) {
-        sim_file_fail_sync(target, &self->random, *self->clock_us);
+        self->diverged = self->diverged || target->npending > 0;
+        sim_file_fail_sync(target, &self->random);
     }
     return STATUS_IO;
 }
@@ -291,14 +291,14 @@ static enum status sync_folder(void *context)
     enum course course = enter(self, 9, NULL);
 
     spend(self, draw_sync_us(self));
-    sim_folder_settle(&self->folder, *self->clock_us);
     if (course == GOES_WELL) {
-        sim_folder_sync(&self->folder, due_us(self));
+        sim_folder_sync(&self->folder);
         sim_disk_collect(self);
         return STATUS_OK;
     }
     if (!self->crashed) {
-        sim_folder_fail_sync(&self->folder, &self->random, *self->clock_us);
+        self->diverged = self->diverged || self->folder.npending > 0;
+        sim_folder_fail_sync(&self->folder, &self->random);
     }
     return STATUS_IO;
 }

@@ -46,23 +46,19 @@ static void add_pending(struct sim_file *self, uint64_t offset, struct span byte
     self->pending = sim_memory_reserve(self->pending, &self->capacity, self->npending + 1,
                                        sizeof *self->pending);
     write = &self->pending[self->npending++];
-    *write = (struct sim_write){
-        .offset = offset, .size = bytes.size, .grown = grown, .durable_us = SIM_UNSYNCED};
+    *write = (struct sim_write){.offset = offset, .size = bytes.size, .grown = grown};
     if (bytes.size > 0) {
         write->bytes = sim_memory_alloc(bytes.size, 1);
         memcpy(write->bytes, bytes.data, bytes.size);
     }
 }
 
-static void forget_pending(struct sim_file *self, size_t count)
+static void forget_pending(struct sim_file *self)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < self->npending; i++) {
         heap_free(self->pending[i].bytes);
     }
-    self->npending -= count;
-    if (self->npending > 0) {
-        memmove(self->pending, self->pending + count, self->npending * sizeof *self->pending);
-    }
+    self->npending = 0;
 }
 
 struct sim_file *sim_file_create(uint64_t size)
@@ -82,7 +78,7 @@ void sim_file_free(struct sim_file **file)
     if (self == NULL) {
         return;
     }
-    forget_pending(self, self->npending);
+    forget_pending(self);
     heap_free(self->pending);
     heap_free(self->seen.bytes);
     heap_free(self->durable.bytes);
@@ -113,30 +109,20 @@ void sim_file_write(struct sim_file *self, uint64_t offset, struct span bytes)
     add_pending(self, offset, bytes, self->seen.size);
 }
 
-void sim_file_sync(struct sim_file *self, uint64_t durable_us)
-{
-    for (size_t i = 0; i < self->npending; i++) {
-        struct sim_write *write = &self->pending[i];
-
-        write->durable_us = durable_us < write->durable_us ? durable_us : write->durable_us;
-    }
-}
-
-void sim_file_settle(struct sim_file *self, uint64_t now_us)
+void sim_file_sync(struct sim_file *self)
 {
     uint64_t lowest = UINT64_MAX;
-    size_t due = 0;
 
-    while (due < self->npending && self->pending[due].durable_us <= now_us) {
-        const struct sim_write *write = &self->pending[due++];
+    for (size_t i = 0; i < self->npending; i++) {
+        const struct sim_write *write = &self->pending[i];
 
         grow(&self->durable, write->grown);
         put(&self->durable, write->offset, write->bytes, write->size);
         lowest = write->size > 0 && write->offset < lowest ? write->offset : lowest;
     }
     self->settled = lowest != UINT64_MAX ? lowest : self->settled;
-    self->synced = self->synced || due > 0;
-    forget_pending(self, due);
+    self->synced = self->synced || self->npending > 0;
+    forget_pending(self);
 }
 
 /* ---- what power loss leaves ---- */
@@ -172,11 +158,10 @@ static void keep_some(struct sim_file *self, const struct sim_write *write,
     }
 }
 
-static void keep_subset(struct sim_file *self, struct sim_random *random, uint64_t now_us)
+static void keep_subset(struct sim_file *self, struct sim_random *random)
 {
     uint8_t *lost;
 
-    sim_file_settle(self, now_us);
     if (self->npending == 0) {
         return;
     }
@@ -184,19 +169,19 @@ static void keep_subset(struct sim_file *self, struct sim_random *random, uint64
     for (size_t i = 0; i < self->npending; i++) {
         keep_some(self, &self->pending[i], random, lost);
     }
-    forget_pending(self, self->npending);
+    forget_pending(self);
     heap_free(lost);
 }
 
-void sim_file_fail_sync(struct sim_file *self, struct sim_random *random, uint64_t now_us)
+void sim_file_fail_sync(struct sim_file *self, struct sim_random *random)
 {
-    keep_subset(self, random, now_us);
+    keep_subset(self, random);
     forget_keys(self);
 }
 
-void sim_file_lose(struct sim_file *self, struct sim_random *random, uint64_t now_us)
+void sim_file_lose(struct sim_file *self, struct sim_random *random)
 {
-    keep_subset(self, random, now_us);
+    keep_subset(self, random);
     copy(&self->seen, &self->durable);
     forget_keys(self);
 }

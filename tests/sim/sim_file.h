@@ -1,6 +1,6 @@
 /* sim_file.h - one file of a simulated disk: what programs see of it, and what power loss leaves.
  *
- *   write -> seen at once, unsynced -> sync -> durable from a moment on that may lie ahead
+ *   write -> seen at once, unsynced -> sync -> durable
  *
  * A write that is not durable yet keeps, at a power loss, a random subset of its sectors: it is
  * lost, torn, or outlived by a later write to another sector. Within one sector order holds: what
@@ -9,7 +9,7 @@
  * A sync that failed has written what it wrote, and forgets the rest: the next one succeeds and
  * makes nothing of it durable, as kernels do it.
  *
- * Units:   bytes; microseconds of virtual time.
+ * Units:   bytes.
  * Owner:   sim_file_free() frees it.
  * Threads: none.
  */
@@ -22,15 +22,12 @@
 
 enum { SIM_SECTOR_BYTES = 512 };
 
-#define SIM_UNSYNCED UINT64_MAX
-
 /* A write, or a growth with nothing in it, that a power loss may undo. */
 struct sim_write {
     uint64_t offset;
     uint8_t *bytes;
     size_t size;
-    uint64_t grown;      /* the file's length after it */
-    uint64_t durable_us; /* SIM_UNSYNCED: nobody has asked for it */
+    uint64_t grown; /* the file's length after it */
 };
 
 struct sim_image {
@@ -45,8 +42,8 @@ struct sim_file {
     struct sim_write *pending;
     size_t npending;
     size_t capacity;
-    uint64_t settled; /* where the newest of what became durable begins */
-    bool synced;      /* some of it did */
+    uint64_t settled; /* where what the newest sync made durable begins */
+    bool synced;      /* with something to do */
 
     /* sim_log.c's: what was read of it, up to where; forgotten when it changes elsewhere. */
     struct sim_keys keys;
@@ -61,17 +58,14 @@ struct sim_file *sim_file_copy(const struct sim_file *file);
 
 void sim_file_write(struct sim_file *self, uint64_t offset, struct span bytes);
 
-/* All that was written is durable at `durable_us`. */
-void sim_file_sync(struct sim_file *self, uint64_t durable_us);
+/* All that was written is durable. */
+void sim_file_sync(struct sim_file *self);
 
 /* A failed sync: some of it is durable, nothing is pending any more. */
-void sim_file_fail_sync(struct sim_file *self, struct sim_random *random, uint64_t now_us);
-
-/* What was due by now becomes durable. */
-void sim_file_settle(struct sim_file *self, uint64_t now_us);
+void sim_file_fail_sync(struct sim_file *self, struct sim_random *random);
 
 /* Power loss: from now on the file is what was durable and some of the rest. */
-void sim_file_lose(struct sim_file *self, struct sim_random *random, uint64_t now_us);
+void sim_file_lose(struct sim_file *self, struct sim_random *random);
 
 /* Change one bit of what is seen and durable. */
 void sim_file_flip(struct sim_file *self, uint64_t offset, unsigned bit);

@@ -1,7 +1,6 @@
 #include "tests/sim/sim_folder.h"
 
 #include "base/heap.h"
-#include "tests/sim/sim_file.h"
 #include "tests/sim/sim_memory.h"
 
 #include <stdio.h>
@@ -104,32 +103,18 @@ void sim_folder_edit(struct sim_folder *self, const char *from, const char *to, 
     self->pending = sim_memory_reserve(self->pending, &self->capacity, self->npending + 1,
                                        sizeof *self->pending);
     edit = &self->pending[self->npending++];
-    *edit = (struct sim_edit){.file = file, .durable_us = SIM_UNSYNCED};
+    *edit = (struct sim_edit){.file = file};
     (void)snprintf(edit->from, DISK_NAME_BYTES, "%s", from);
     (void)snprintf(edit->to, DISK_NAME_BYTES, "%s", to);
     apply(&self->seen, edit);
 }
 
-void sim_folder_sync(struct sim_folder *self, uint64_t durable_us)
+void sim_folder_sync(struct sim_folder *self)
 {
     for (size_t i = 0; i < self->npending; i++) {
-        struct sim_edit *edit = &self->pending[i];
-
-        edit->durable_us = durable_us < edit->durable_us ? durable_us : edit->durable_us;
+        apply(&self->durable, &self->pending[i]);
     }
-}
-
-void sim_folder_settle(struct sim_folder *self, uint64_t now_us)
-{
-    size_t due = 0;
-
-    while (due < self->npending && self->pending[due].durable_us <= now_us) {
-        apply(&self->durable, &self->pending[due++]);
-    }
-    self->npending -= due;
-    if (due > 0) {
-        memmove(self->pending, self->pending + due, self->npending * sizeof *self->pending);
-    }
+    self->npending = 0;
 }
 
 /* Half of the time a prefix, else any subset. */
@@ -146,15 +131,14 @@ static void keep_some(struct sim_folder *self, struct sim_random *random)
     self->npending = 0;
 }
 
-void sim_folder_fail_sync(struct sim_folder *self, struct sim_random *random, uint64_t now_us)
+void sim_folder_fail_sync(struct sim_folder *self, struct sim_random *random)
 {
-    sim_folder_settle(self, now_us);
     keep_some(self, random);
 }
 
-void sim_folder_lose(struct sim_folder *self, struct sim_random *random, uint64_t now_us)
+void sim_folder_lose(struct sim_folder *self, struct sim_random *random)
 {
-    sim_folder_fail_sync(self, random, now_us);
+    sim_folder_fail_sync(self, random);
     copy(&self->seen, &self->durable);
 }
 

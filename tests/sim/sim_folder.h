@@ -29,7 +29,6 @@ struct sim_edit {
     char from[DISK_NAME_BYTES];
     char to[DISK_NAME_BYTES];
     uint32_t file;
-    uint64_t durable_us;
 };
 
 struct sim_folder {
@@ -49,12 +48,11 @@ uint32_t sim_folder_find(const struct sim_folder *self, const char *name);
 bool sim_folder_refers(const struct sim_folder *self, uint32_t file);
 
 void sim_folder_edit(struct sim_folder *self, const char *from, const char *to, uint32_t file);
-void sim_folder_sync(struct sim_folder *self, uint64_t durable_us);
-void sim_folder_settle(struct sim_folder *self, uint64_t now_us);
-void sim_folder_lose(struct sim_folder *self, struct sim_random *random, uint64_t now_us);
+void sim_folder_sync(struct sim_folder *self);
+void sim_folder_lose(struct sim_folder *self, struct sim_random *random);
 
 /* A failed sync_folder(): some edits are durable, none is pending any more. */
-void sim_folder_fail_sync(struct sim_folder *self, struct sim_random *random, uint64_t now_us);
+void sim_folder_fail_sync(struct sim_folder *self, struct sim_random *random);
 
 /* Durable at once: another folder takes its place. */
 void sim_folder_put(struct sim_folder *self, const char *name, uint32_t file);

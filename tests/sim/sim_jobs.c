@@ -11,6 +11,8 @@ enum {
     LATE_PERMILLE = 10, /* another thread has the processor */
     LATE_MOST_US = 8000,
     LANE_BIT = 32,
+    UNDER_WAY_PERMILLE = 700,
+    CUT_AHEAD = 8, /* operations of a job cut off */
 };
 
 static void plan(struct sim_process *process, enum job_lane lane, uint64_t delay_us);
@@ -143,7 +145,41 @@ void sim_jobs_resume(struct sim_process *process)
     }
 }
 
+/* What a lane is in the midst of when it ends. */
+static struct job *under_way(struct sim_process *process, uint32_t lane)
+{
+    struct sim_job_queue *waiting = &process->jobs.lanes[lane].waiting;
+    bool begun = process->jobs.lanes[lane].ran == NULL && waiting->first != NULL;
+
+    return begun && sim_random_chance(&process->random, UNDER_WAY_PERMILLE) ? take(waiting) : NULL;
+}
+
+/* Whoever stops a lane waits for its job. */
 void sim_jobs_stop(struct sim_process *process)
 {
+    for (uint32_t i = 0; i < JOB_NLANES; i++) {
+        struct job *job = under_way(process, i);
+
+        if (job != NULL) {
+            (void)run(process, job);
+        }
+    }
+    process->jobs = (struct sim_jobs){0};
+}
+
+void sim_jobs_cut(struct sim_process *process)
+{
+    bool useful = process->disk != NULL && !process->disk->crashed;
+
+    for (uint32_t i = 0; i < JOB_NLANES && useful; i++) {
+        struct job *job = under_way(process, i);
+
+        if (job != NULL) {
+            sim_disk_fail(process->disk, SIM_DISK_CUT,
+                          sim_random_between(&process->random, 1, CUT_AHEAD));
+            (void)run(process, job);
+            process->disk->crashed = false; /* The other lane's thread was elsewhere. */
+        }
+    }
     process->jobs = (struct sim_jobs){0};
 }

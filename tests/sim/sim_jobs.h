@@ -3,8 +3,9 @@
  *   submitted -> [waits for the lane] -> run() -> [what the disk takes] -> finished -> done()
  *
  * run() happens at one instant, some time after it was submitted; done() comes with a turn of the
- * process after the disk was through with it. A paused process holds both; a killed one may
- * have run a job and never hear of it.
+ * process after the disk was through with it. A paused process holds both. A killed one may have
+ * run a job and never hear of it, and is often in the midst of one: then the job that waits runs
+ * up to some operation of the disk, which has some of its effect.
  *
  * Owner:   jobs belong to who submitted them; nothing to free.
  * Threads: none.
@@ -42,8 +43,11 @@ void sim_jobs_submit(struct sim_process *process, enum job_lane lane, struct job
 /* Call done() of what has finished. */
 void sim_jobs_finish(struct sim_process *process);
 
-/* The process goes on, or is gone. */
+/* The process goes on after a pause. */
 void sim_jobs_resume(struct sim_process *process);
+
+/* The process ends, in order or in the midst of a job; its disk is still there. */
 void sim_jobs_stop(struct sim_process *process);
+void sim_jobs_cut(struct sim_process *process);
 
 #endif

@@ -86,14 +86,12 @@ static bool file_has(struct sim_file *file, const char *name, bool durable, uint
     return sim_keys_has(&file->keys, key);
 }
 
-bool sim_log_has(struct sim_disk *disk, bool durable, uint64_t filter_id, uint64_t fingerprint)
+bool sim_log_has(const struct sim_disk *disk, bool durable, uint64_t filter_id,
+                 uint64_t fingerprint)
 {
     const struct sim_names *names = durable ? &disk->folder.durable : &disk->folder.seen;
     bool found = false;
 
-    if (durable) {
-        sim_disk_settle(disk);
-    }
     for (size_t i = 0; i < names->count && !found; i++) {
         found = file_has(sim_disk_file(disk, names->entries[i].file), names->entries[i].name,
                          durable, mix(filter_id, fingerprint));

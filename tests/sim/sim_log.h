@@ -13,6 +13,7 @@
 
 /* Is the fingerprint in some readable batch or run of the filter? `durable`: what a power loss
  * would leave for sure; else what the process sees. Ask for one of the two of a disk only. */
-bool sim_log_has(struct sim_disk *disk, bool durable, uint64_t filter_id, uint64_t fingerprint);
+bool sim_log_has(const struct sim_disk *disk, bool durable, uint64_t filter_id,
+                 uint64_t fingerprint);
 
 #endif

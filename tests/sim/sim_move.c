@@ -106,15 +106,16 @@ static void apply(struct sim *sim, struct move *move)
     if (!write_store(sim, move)) {
         return;
     }
-    for (uint32_t i = 0; i < move->nsources; i++) {
-        give(sim, move->sources[i], move); /* From here on it fences the former epoch. */
-    }
     give(sim, move->target, move);
     if (!holds_full(move->target, move->document.id)) {
         sim_fail(sim, "a moved replica is not FULL");
         return;
     }
+    /* All at one instant, so the order does not matter; who leaves frees its arrays. */
     merge(move);
+    for (uint32_t i = 0; i < move->nsources; i++) {
+        give(sim, move->sources[i], move); /* From here on it fences the former epoch. */
+    }
     sim_coverage_fault(sim, SIM_FAULT_MOVE);
     sim->scenario.moves++;
     sim_trace_line(&sim->trace, sim->now_us,
@@ -165,7 +166,7 @@ bool sim_move(struct sim *sim, uint32_t name)
     const struct sim_store_record *record;
     bool moved = false;
 
-    if (held == NULL || sim->store.broken) {
+    if (held == NULL || sim->store.broken || sim->settings.disks) {
         return false;
     }
     (void)snprintf(key, sizeof key, "filter/%" PRIu64, held->id);

@@ -15,7 +15,8 @@
 
 struct sim;
 
-/* Move one replica of the name to a node that holds none; false: not possible now. */
+/* Move one replica of the name to a node that holds none; false: not possible now. Of nodes that
+ * keep all in memory: arrays are moved, and no log. */
 bool sim_move(struct sim *sim, uint32_t name);
 
 #endif

@@ -288,7 +288,7 @@ void sim_process_kill(struct sim_process *self)
 {
     assert(self->alive);
     sim_process_count(self);
-    sim_jobs_stop(self);
+    sim_jobs_cut(self);
     if (self->disk != NULL) {
         sim_disk_freeze(self->disk);
     }
@@ -325,6 +325,9 @@ void sim_process_count(struct sim_process *self)
 {
     uint64_t values[SIM_MAX_COUNTERS] = {0};
 
+    if (self->program != NULL) {
+        return;
+    }
     if (self->kind == SIM_CLIENT) {
         memcpy(values, session_values(self->session), session_counters().count * sizeof values[0]);
     } else {

@@ -21,6 +21,16 @@
 
 enum sim_kind { SIM_CLIENT, SIM_ROUTER, SIM_NODE, SIM_COORDINATOR, SIM_NKINDS };
 
+struct sim_process;
+
+/* What a test runs in a process instead of the daemon of its kind. */
+struct sim_program {
+    void *context;
+    bool (*start)(void *context, struct sim_process *process, struct actor *actor);
+    void (*finish)(void *context); /* in order, the lanes being stopped */
+    void (*destroy)(void *context);
+};
+
 struct sim_process {
     struct sim *sim;
     uint32_t index;
@@ -41,6 +51,7 @@ struct sim_process {
     struct router *router;
     struct coordinator *coordinator;
     struct session *session;
+    const struct sim_program *program; /* NULL: the daemon */
 
     struct sim_disk *disk; /* of its machine; NULL: none */
     struct sim_jobs jobs;

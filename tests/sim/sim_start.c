@@ -139,8 +139,12 @@ bool sim_start_actor(struct sim_process *process)
         [SIM_NODE] = start_node,
         [SIM_COORDINATOR] = start_coordinator,
     };
-    enum status status = starts[process->kind](process);
+    enum status status;
 
+    if (process->program != NULL) {
+        return process->program->start(process->program->context, process, &process->actor);
+    }
+    status = starts[process->kind](process);
     if (status != STATUS_OK && status != STATUS_IO) {
         abort();
     }
@@ -151,6 +155,9 @@ void sim_start_finish(struct sim_process *process)
 {
     enum status status = process->node != NULL ? node_finish(process->node) : STATUS_OK;
 
+    if (process->program != NULL) {
+        process->program->finish(process->program->context);
+    }
     if (status != STATUS_OK && status != STATUS_IO) {
         abort();
     }
@@ -158,6 +165,9 @@ void sim_start_finish(struct sim_process *process)
 
 void sim_start_destroy(struct sim_process *process)
 {
+    if (process->program != NULL) {
+        process->program->destroy(process->program->context);
+    }
     if (process->node != NULL) {
         node_destroy(&process->node);
     }

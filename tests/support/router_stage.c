@@ -261,16 +261,16 @@ static void fill_vote(const struct segment *segment, char letter, uint64_t plane
     uint64_t all = segment->count == 64 ? UINT64_MAX : (UINT64_C(1) << segment->count) - 1;
 
     cr_assert_leq(segment->count, 64);
-    planes[0] = strchr("pjd", letter) != NULL ? all : 0;
-    planes[1] = strchr("ajieh", letter) != NULL ? all : 0;
+    planes[0] = strchr("pjdJ", letter) != NULL ? all : letter == '1' ? 1 : 0;
+    planes[1] = strchr("ajiehJ", letter) != NULL ? all : letter == '1' ? 1 : 0;
     *reply = (struct segment_reply){
         .tag = segment->tag,
         .status = refusal_of(letter),
         .epoch = segment->epoch + (letter == 'e'),
         .epoch_hash = segment->epoch_hash + (letter == 'h'),
-        .state = letter == 'j' ? REPLICA_JOINING : REPLICA_FULL,
+        .state = strchr("jJf1", letter) != NULL ? REPLICA_JOINING : REPLICA_FULL,
         .repeated = letter == 'd',
-        .at_capacity = letter == 'F',
+        .at_capacity = strchr("Ff1", letter) != NULL,
         .count = segment->count,
         .present = &planes[0],
         .absent = &planes[1],
@@ -297,7 +297,7 @@ void router_stage_vote(struct router_stage *self, uint32_t node, char letter)
     frame.correlation = asked->correlation;
     frame.body.node_reply = (struct node_reply){
         .node_id = node,
-        .incarnation = SAMPLE_INCARNATION + node + (letter == 'i'),
+        .incarnation = SAMPLE_INCARNATION + node + (letter == 'i' || letter == 'J'),
         .segments = replies,
         .nsegments = asked->nsegments,
         .documents = &item,

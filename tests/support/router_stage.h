@@ -93,10 +93,11 @@ size_t router_stage_open(const struct router_stage *self);
 
 /* Answer the newest message to `node`, all keys of all segments alike:
  *   p present  a absent  j written by a JOINING replica  0 no votes at all
- *   i absent, of another incarnation   e absent, of another epoch   h of another hash
+ *   i absent, of another incarnation, one higher   J as j, of that incarnation
+ *   e absent, of another epoch   h of another hash
  *   d absent, repeated (an add that arrived before: present)
- *   S STALE with the stage's document  N NEED_DOC  R NOT_READY  F nothing accepted, at capacity  C
- * CONFLICT  O OVERLOADED */
+ *   F nothing accepted, at capacity   f the same of a JOINING replica   1 ... the first key only
+ *   S STALE with the stage's document  N NEED_DOC  R NOT_READY  C CONFLICT  O OVERLOADED */
 void router_stage_vote(struct router_stage *self, uint32_t node, char letter);
 
 /* The only answer told so far, which is then forgotten. */

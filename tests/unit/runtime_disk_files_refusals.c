@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -25,6 +26,7 @@ static pid_t start_holder(void)
     if (pid == 0) {
         struct disk_files *files = NULL;
 
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* when the test fails */
         if (disk_files_open(disk_folder, &files) != STATUS_OK || write(ready[1], "x", 1) != 1) {
             _exit(1);
         }
@@ -76,22 +78,28 @@ Test(runtime_disk_refusals, a_lock_that_is_a_link_is_refused)
     disk_expect_refused(disk_folder, STATUS_IO, "symbolic link");
 }
 
-/* Root may do all: become somebody else. */
+/* Root may do all: become somebody else. The lock may be ours where the folder is not. */
 Test(runtime_disk_refusals, a_folder_of_another_user_is_refused)
 {
+    bool root = geteuid() == 0;
+
     cr_assert_eq(mkdir(disk_folder, 0755), 0);
-    if (geteuid() == 0) {
+    cr_assert_geq(open(disk_path("lock"), O_CREAT | O_CLOEXEC, 0600), 0);
+    if (root) {
+        cr_assert_eq(chown(disk_path("lock"), OTHER_USER, OTHER_USER), 0);
         cr_assert_eq(seteuid(OTHER_USER), 0);
     } else {
         cr_assert_eq(chmod(disk_folder, 0500), 0);
     }
     disk_expect_refused(disk_folder, STATUS_IO, "must own the folder");
-    if (getuid() == 0) {
+    if (root) {
         cr_assert_eq(seteuid(0), 0);
         cr_assert_eq(chmod(disk_folder, 0700), 0);
         cr_assert_eq(seteuid(OTHER_USER), 0);
         disk_expect_refused(disk_folder, STATUS_IO, "must own the folder");
         cr_assert_eq(seteuid(0), 0);
+    } else {
+        cr_assert_eq(chmod(disk_folder, 0700), 0);
     }
 }
 

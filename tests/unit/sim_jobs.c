@@ -86,6 +86,41 @@ static void done_look(struct job *job, uint64_t now_us)
     submit(JOB_BACKGROUND, job);
 }
 
+/* An actor that does nothing but what its jobs do. */
+static uint64_t never(void *self)
+{
+    (void)self;
+    return ACTOR_NEVER;
+}
+
+static void idle(void *self, uint64_t at_us)
+{
+    (void)self;
+    (void)at_us;
+}
+
+static bool no_work(void *self, uint64_t at_us)
+{
+    (void)self;
+    (void)at_us;
+    return false;
+}
+
+static bool start(void *context, struct sim_process *process, struct actor *actor)
+{
+    (void)context;
+    (void)process;
+    *actor = (struct actor){.next_us = never, .turn = idle, .time = idle, .work = no_work};
+    return true;
+}
+
+static void leave(void *context)
+{
+    (void)context;
+}
+
+static const struct sim_program program = {.start = start, .finish = leave, .destroy = leave};
+
 static void begin(uint64_t seed)
 {
     live = heap_live();
@@ -96,6 +131,7 @@ static void begin(uint64_t seed)
         .commit = {.run = run_commit, .done = done_commit},
         .look = {.run = run_look, .done = done_look},
     };
+    ledger.process->program = &program;
     sim_process_start(ledger.process);
     cr_assert_eq(disk()->create(disk()->context, name, 8 * RECORDS, &ledger.file), STATUS_OK);
     cr_assert_eq(disk()->sync(disk()->context, ledger.file), STATUS_OK);

@@ -298,6 +298,13 @@ Test(log_survey, a_stale_record_at_the_end_is_not_read_as_the_next)
     put_many(1, 0);
     keep(1);
     expect_ok(1, 3 * FENCE_BYTES, 3);
+    boot = BOOT;
+    begin(1, 0);
+    put_many(3, 0);
+    first += 8;
+    put_many(1, 0);
+    keep(1);
+    expect_ok(1, 3 * FENCE_BYTES, 3);
 }
 
 Test(log_survey, a_cut_file_is_torn)

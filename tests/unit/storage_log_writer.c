@@ -332,6 +332,7 @@ Test(log_writer, without_room_for_a_segment_adds_are_refused_until_there_is_some
     memory_disk_limit(stage.disk, STAGE_SEGMENT_BYTES + 100);
     log_stage_begin(&stage, 0, 1, true);
     fill_up(&number, STATUS_NO_SPACE);
+    cr_assert_leq(log_writer_end(stage.writer), STAGE_SEGMENT_BYTES / 8 * 7 - 64, "the reserve");
     cr_assert_eq(log_writer_room(stage.writer, 8), STATUS_OK, "a small one fits still");
     cr_assert_eq(log_stage_fence(&stage, 1, &end), STATUS_OK, "the reserve is for fences");
     log_stage_commit(&stage);

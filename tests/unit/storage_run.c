@@ -1,6 +1,7 @@
 #include "base/heap.h"
 #include "storage/run_format.h"
-#include "tests/support/plain_disk.h"
+#include "tests/support/memory_disk.h"
+#include "tests/support/random.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -10,12 +11,26 @@ enum { MANY = 3 * RUN_BLOCK_KEYS + 17, CLUSTER = 77 };
 
 static const struct record_run sample = {.number = 0x1f, .filter_id = 5, .slice = 9, .lineage = 3};
 
-static struct plain_disk plain;
+static struct memory_disk *memory;
+static struct disk disk; /* the memory's, but that its reads fail once `reads_left` is 0 */
+static int reads_left = -1;
 static uint64_t numbers[MANY];
+
+static enum status read_or_fail(void *context, uint32_t file, uint64_t offset, void *into,
+                                size_t size)
+{
+    if (reads_left == 0) {
+        return STATUS_IO;
+    }
+    reads_left -= reads_left > 0;
+    return memory_disk_seam(memory)->read(context, file, offset, into, size);
+}
 
 static void setup(void)
 {
-    plain_disk_init(&plain);
+    memory = memory_disk_create();
+    disk = *memory_disk_seam(memory);
+    disk.read = read_or_fail;
     for (size_t i = 0; i < MANY; i++) {
         numbers[i] = 3 * i + 2;
     }
@@ -23,7 +38,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    plain_disk_fini(&plain);
+    memory_disk_destroy(&memory);
 }
 
 TestSuite(run, .init = setup, .fini = teardown);
@@ -33,7 +48,7 @@ static enum status write_run(const uint64_t *fingerprints, size_t count, size_t 
                              struct record_run *run)
 {
     struct run_writer *writer = NULL;
-    enum status status = run_writer_create(&plain.disk, CLUSTER, &sample, count, &writer);
+    enum status status = run_writer_create(&disk, CLUSTER, &sample, count, &writer);
 
     for (size_t i = 0; i < count && status == STATUS_OK; i += step) {
         size_t left = count - i;
@@ -60,7 +75,7 @@ static enum status read_run(const struct record_run *run, uint64_t from, uint64_
                             size_t *count)
 {
     struct run_reader *reader = NULL;
-    enum status status = run_reader_create(&plain.disk, CLUSTER, run, &reader);
+    enum status status = run_reader_create(&disk, CLUSTER, run, &reader);
     size_t got = 1;
 
     *count = 0;
@@ -91,12 +106,53 @@ static void assert_holds(const struct record_run *run, const uint64_t *fingerpri
     heap_free(read);
 }
 
-static struct plain_file *file_of(const struct record_run *run)
+/* Its bytes as they are now. */
+static struct span bytes_of(const struct record_run *run)
 {
     char name[DISK_NAME_BYTES];
 
     run_name(run->number, name);
-    return plain_disk_find(&plain, name);
+    return memory_disk_bytes(memory, name);
+}
+
+static void put_bytes(const struct record_run *run, const uint8_t *bytes, size_t size)
+{
+    char name[DISK_NAME_BYTES];
+
+    run_name(run->number, name);
+    memory_disk_put(memory, name, span_of(bytes, size));
+}
+
+/* A copy, with `more` zeros behind it, to be changed and put back. */
+static uint8_t *copy_of(const struct record_run *run, size_t more)
+{
+    struct span bytes = bytes_of(run);
+    uint8_t *copy = heap_zalloc(bytes.size + more, 1);
+
+    memcpy(copy, bytes.data, bytes.size);
+    return copy;
+}
+
+static void remove_run(const struct record_run *run)
+{
+    char name[DISK_NAME_BYTES];
+
+    run_name(run->number, name);
+    cr_assert_eq(disk.remove(disk.context, name), STATUS_OK);
+}
+
+static void count_name(void *argument, const char *name)
+{
+    (void)name;
+    ++*(size_t *)argument;
+}
+
+static size_t count_files(void)
+{
+    size_t count = 0;
+
+    cr_assert_eq(disk.list(disk.context, count_name, &count), STATUS_OK);
+    return count;
 }
 
 Test(run, a_name_tells_its_number_and_no_other_text_is_one)
@@ -126,10 +182,10 @@ Test(run, what_was_written_is_read_whatever_its_size)
 
         cr_assert_eq(run.count, counts[i]);
         cr_assert_eq(run.number, sample.number);
-        cr_assert_eq(file_of(&run)->size, run_bytes(counts[i]));
+        cr_assert_eq(bytes_of(&run).size, run_bytes(counts[i]));
         assert_holds(&run, numbers, counts[i]);
-        cr_assert_eq(plain_disk_nopen(&plain), 0);
-        cr_assert_eq(plain.disk.remove(&plain, file_of(&run)->name), STATUS_OK);
+        cr_assert_eq(memory_disk_open_files(memory), 0);
+        remove_run(&run);
     }
 }
 
@@ -141,30 +197,34 @@ Test(run, the_lowest_and_the_highest_number_are_fingerprints_too)
     assert_holds(&run, ends, 2);
 }
 
-Test(run, a_finished_run_is_synced_and_so_is_its_name)
+Test(run, a_finished_run_survives_a_crash)
 {
-    struct record_run run = write_good(numbers, MANY);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        uint64_t random = seed;
+        struct record_run run = write_good(numbers, MANY);
 
-    cr_assert_eq(file_of(&run)->unsynced, 0);
-    cr_assert_eq(plain.unsynced_names, 0);
+        memory_disk_crash(memory, &random);
+        assert_holds(&run, numbers, MANY);
+        remove_run(&run);
+    }
 }
 
 /* So that the last sync is of little, and holds up nobody. */
 Test(run, a_long_run_is_synced_as_it_grows)
 {
-    enum { BLOCKS = 300, MOST_BLOCKS = 128 /* 8 MiB */ };
+    enum { BLOCKS = 300, SYNCED_BLOCKS = 128 /* 8 MiB */ };
     struct run_writer *writer = NULL;
     uint64_t *block = heap_alloc(RUN_BLOCK_KEYS, sizeof *block);
     struct record_run run = {0};
     uint64_t value = 0;
 
-    cr_assert_eq(run_writer_create(&plain.disk, CLUSTER, &sample, 0, &writer), STATUS_OK);
+    cr_assert_eq(run_writer_create(&disk, CLUSTER, &sample, 0, &writer), STATUS_OK);
     for (size_t i = 0; i < BLOCKS; i++) {
         for (size_t k = 0; k < RUN_BLOCK_KEYS; k++) {
             block[k] = value++;
         }
         cr_assert_eq(run_writer_add(writer, block, RUN_BLOCK_KEYS), STATUS_OK);
-        cr_assert_leq(file_of(&sample)->unsynced, MOST_BLOCKS);
+        cr_assert_eq(memory_disk_syncs(memory), (i + 1) / SYNCED_BLOCKS);
     }
     cr_assert_eq(run_writer_finish(writer, &run), STATUS_OK);
     cr_assert_eq(run.count, BLOCKS * RUN_BLOCK_KEYS);
@@ -187,7 +247,7 @@ Test(run, repeats_are_written_once)
         cr_assert_eq(write_run(twice, 2 * MANY, steps[i], &run), STATUS_OK);
         cr_assert_eq(run.count, MANY);
         assert_holds(&run, numbers, MANY);
-        cr_assert_eq(plain.disk.remove(&plain, file_of(&run)->name), STATUS_OK);
+        remove_run(&run);
     }
     heap_free(twice);
 }
@@ -197,11 +257,11 @@ Test(run, more_than_expected_may_come)
     struct run_writer *writer = NULL;
     struct record_run run = {0};
 
-    cr_assert_eq(run_writer_create(&plain.disk, CLUSTER, &sample, 0, &writer), STATUS_OK);
+    cr_assert_eq(run_writer_create(&disk, CLUSTER, &sample, 0, &writer), STATUS_OK);
     cr_assert_eq(run_writer_add(writer, numbers, MANY), STATUS_OK);
     cr_assert_eq(run_writer_finish(writer, &run), STATUS_OK);
     run_writer_destroy(&writer);
-    cr_assert_eq(file_of(&run)->size, run_bytes(MANY));
+    cr_assert_eq(bytes_of(&run).size, run_bytes(MANY));
     assert_holds(&run, numbers, MANY);
 }
 
@@ -211,18 +271,18 @@ Test(run, nothing_makes_no_file)
 
     cr_assert_eq(write_run(numbers, 0, 1, &run), STATUS_OK);
     cr_assert_eq(run.count, 0);
-    cr_assert_eq(plain_disk_nfiles(&plain), 0);
+    cr_assert_eq(count_files(), 0);
 }
 
 Test(run, a_writer_that_did_not_finish_leaves_no_file)
 {
     struct run_writer *writer = NULL;
 
-    cr_assert_eq(run_writer_create(&plain.disk, CLUSTER, &sample, 10, &writer), STATUS_OK);
+    cr_assert_eq(run_writer_create(&disk, CLUSTER, &sample, 10, &writer), STATUS_OK);
     cr_assert_eq(run_writer_add(writer, numbers, 10), STATUS_OK);
     run_writer_destroy(&writer);
     cr_assert_null(writer);
-    cr_assert_eq(plain_disk_nfiles(&plain), 0);
+    cr_assert_eq(count_files(), 0);
 }
 
 Test(run, a_file_of_that_number_is_left_alone)
@@ -230,7 +290,7 @@ Test(run, a_file_of_that_number_is_left_alone)
     struct record_run run = write_good(numbers, 10);
     struct run_writer *writer = NULL;
 
-    cr_assert_eq(run_writer_create(&plain.disk, CLUSTER, &sample, 5, &writer), STATUS_EXISTS);
+    cr_assert_eq(run_writer_create(&disk, CLUSTER, &sample, 5, &writer), STATUS_EXISTS);
     cr_assert_null(writer);
     assert_holds(&run, numbers, 10);
 }
@@ -261,7 +321,7 @@ Test(run, a_reader_may_seek_back_and_forth)
     struct run_reader *reader = NULL;
     const size_t places[] = {MANY - 1, 0, RUN_BLOCK_KEYS, 5, RUN_BLOCK_KEYS - 1};
 
-    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &run, &reader), STATUS_OK);
+    cr_assert_eq(run_reader_create(&disk, CLUSTER, &run, &reader), STATUS_OK);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const uint64_t *stretch = NULL;
         size_t count = 0;
@@ -294,10 +354,9 @@ Test(run, the_bytes_of_a_run_are_these)
         0xee, 0x13, 0x4c, 0xd2, 0x34, 0x20, 0x63, 0x80,                      /* of the index */
     };
     struct record_run run = write_good(three, 3);
-    const struct plain_file *file = file_of(&run);
 
-    cr_assert_eq(file->size, sizeof golden);
-    cr_assert_arr_eq(file->bytes, golden, sizeof golden);
+    cr_assert_eq(bytes_of(&run).size, sizeof golden);
+    cr_assert_arr_eq(bytes_of(&run).data, golden, sizeof golden);
 }
 
 static bool readable(const struct record_run *run)
@@ -311,28 +370,33 @@ static bool readable(const struct record_run *run)
 Test(run, no_cut_run_is_believed)
 {
     struct record_run run = write_good(numbers, 20);
-    struct plain_file *file = file_of(&run);
+    size_t size = bytes_of(&run).size;
+    uint8_t *whole = copy_of(&run, 0);
+    uint8_t *torn = heap_zalloc(size, 1);
 
-    for (uint64_t size = run_bytes(20); size-- > 0;) {
-        plain_disk_resize(file, size);
-        cr_assert_not(readable(&run), "cut to %lu bytes", size);
+    for (size_t kept = 0; kept < size; kept++) {
+        put_bytes(&run, whole, kept);
+        cr_assert_not(readable(&run), "cut to %zu bytes", kept);
+        memcpy(torn, whole, kept);
+        put_bytes(&run, torn, size);
+        cr_assert_eq(readable(&run), memcmp(torn, whole, size) == 0, "zeros from %zu on", kept);
     }
-    for (uint64_t size = 1; size <= run_bytes(20); size++) { /* a hole of zeros at the end */
-        plain_disk_resize(file, size);
-        cr_assert_not(readable(&run), "zeros up to %lu bytes", size);
-    }
-    cr_assert_eq(plain_disk_nopen(&plain), 0);
+    cr_assert_eq(memory_disk_open_files(memory), 0);
+    heap_free(whole);
+    heap_free(torn);
 }
 
 Test(run, no_flipped_bit_is_believed)
 {
     struct record_run run = write_good(numbers, 20);
-    struct plain_file *file = file_of(&run);
+    size_t size = bytes_of(&run).size;
+    char name[DISK_NAME_BYTES];
 
-    for (uint64_t bit = 0; bit < file->size * 8; bit++) {
-        file->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    run_name(run.number, name);
+    for (uint64_t bit = 0; bit < size * 8; bit++) {
+        memory_disk_flip(memory, name, bit);
         cr_assert_not(readable(&run), "bit %lu", bit);
-        file->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        memory_disk_flip(memory, name, bit);
     }
     cr_assert(readable(&run));
 }
@@ -340,9 +404,11 @@ Test(run, no_flipped_bit_is_believed)
 Test(run, room_that_was_not_needed_does_no_harm)
 {
     struct record_run run = write_good(numbers, 20);
+    uint8_t *copy = copy_of(&run, 1000);
 
-    plain_disk_resize(file_of(&run), run_bytes(20) + 1000);
+    put_bytes(&run, copy, run_bytes(20) + 1000);
     assert_holds(&run, numbers, 20);
+    heap_free(copy);
 }
 
 Test(run, only_the_run_that_was_asked_for_is_opened)
@@ -357,12 +423,12 @@ Test(run, only_the_run_that_was_asked_for_is_opened)
     others[3].count--;
     others[4].count = UINT64_MAX;
     for (size_t i = 0; i < 5; i++) {
-        cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &others[i], &reader), STATUS_MALFORMED,
+        cr_assert_eq(run_reader_create(&disk, CLUSTER, &others[i], &reader), STATUS_MALFORMED,
                      "%zu", i);
     }
-    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER + 1, &run, &reader), STATUS_MALFORMED);
+    cr_assert_eq(run_reader_create(&disk, CLUSTER + 1, &run, &reader), STATUS_MALFORMED);
     run.number++;
-    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &run, &reader), STATUS_NOT_FOUND);
+    cr_assert_eq(run_reader_create(&disk, CLUSTER, &run, &reader), STATUS_NOT_FOUND);
     cr_assert_null(reader);
 }
 
@@ -370,38 +436,41 @@ Test(run, a_run_under_another_number_is_refused)
 {
     struct record_run run = write_good(numbers, 20);
     struct run_reader *reader = NULL;
-    char name[DISK_NAME_BYTES];
+    uint8_t *copy = copy_of(&run, 0);
 
-    run_name(run.number + 1, name);
-    cr_assert_eq(plain.disk.rename(&plain, file_of(&run)->name, name), STATUS_OK);
     run.number++;
-    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &run, &reader), STATUS_MALFORMED);
+    put_bytes(&run, copy, run_bytes(20));
+    heap_free(copy);
+    cr_assert_eq(run_reader_create(&disk, CLUSTER, &run, &reader), STATUS_MALFORMED);
 }
 
 Test(run, another_version_is_said_to_be_one)
 {
     struct record_run run = write_good(numbers, 20);
     struct run_reader *reader = NULL;
-    uint8_t *header = file_of(&run)->bytes;
+    uint8_t *header = copy_of(&run, 0);
     uint64_t checksum;
 
     header[7]++;
-    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &run, &reader), STATUS_MALFORMED);
+    put_bytes(&run, header, run_bytes(20));
+    cr_assert_eq(run_reader_create(&disk, CLUSTER, &run, &reader), STATUS_MALFORMED);
     checksum = XXH3_64bits(header, RUN_HEADER_BYTES - 8);
     memcpy(header + RUN_HEADER_BYTES - 8, &checksum, sizeof checksum);
-    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &run, &reader), STATUS_VERSION);
+    put_bytes(&run, header, run_bytes(20));
+    heap_free(header);
+    cr_assert_eq(run_reader_create(&disk, CLUSTER, &run, &reader), STATUS_VERSION);
 }
 
 /* Put right all checksums of a run whose fingerprints were changed. */
-static void seal(struct plain_file *file, uint64_t count)
+static void seal(uint8_t *file, uint64_t count)
 {
-    uint8_t *at = file->bytes + run_index_offset(count);
+    uint8_t *at = file + run_index_offset(count);
     size_t index_size = run_nblocks(count) * sizeof(struct run_block);
     uint64_t checksum;
 
     for (uint64_t first = 0; first < count; first += RUN_BLOCK_KEYS) {
         uint64_t n = count - first < RUN_BLOCK_KEYS ? count - first : RUN_BLOCK_KEYS;
-        const uint8_t *block = file->bytes + run_index_offset(first);
+        const uint8_t *block = file + run_index_offset(first);
         struct run_block entry = {.checksum = XXH3_64bits(block, n * sizeof(uint64_t))};
 
         memcpy(&entry.first, block, sizeof entry.first);
@@ -411,9 +480,9 @@ static void seal(struct plain_file *file, uint64_t count)
     memcpy(at + index_size, &checksum, sizeof checksum);
 }
 
-static void put_number(struct plain_file *file, uint64_t index, uint64_t value)
+static void put_number(uint8_t *file, uint64_t index, uint64_t value)
 {
-    memcpy(file->bytes + run_index_offset(index), &value, sizeof value);
+    memcpy(file + run_index_offset(index), &value, sizeof value);
 }
 
 /* Whoever wrote it was wrong: what merges must not meet it. */
@@ -431,18 +500,21 @@ Test(run, fingerprints_that_do_not_ascend_are_refused_though_the_checksums_match
         {MANY - 1, 0},
     };
     struct record_run run = write_good(numbers, MANY);
-    struct plain_file *file = file_of(&run);
+    uint8_t *file = copy_of(&run, 0);
     uint64_t *read = heap_alloc(MANY, sizeof *read);
     size_t nread = 0;
 
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         put_number(file, faults[i].index, faults[i].value);
         seal(file, MANY);
+        put_bytes(&run, file, run_bytes(MANY));
         cr_assert_eq(read_run(&run, 0, read, &nread), STATUS_MALFORMED, "fault %zu", i);
         put_number(file, faults[i].index, numbers[faults[i].index]);
     }
     seal(file, MANY);
+    put_bytes(&run, file, run_bytes(MANY));
     cr_assert_eq(read_run(&run, 0, read, &nread), STATUS_OK);
+    heap_free(file);
     heap_free(read);
 }
 
@@ -459,19 +531,18 @@ Test(run, every_operation_of_writing_may_fail)
             struct record_run run = {.number = 1234};
 
             cr_assert_lt(n, 100);
-            plain.fail_after = n;
-            plain.fail_status = statuses[s];
+            memory_disk_fail_once(memory, n, statuses[s]);
             status = write_run(numbers, MANY, 1000, &run);
-            plain.fail_after = PLAIN_DISK_NEVER;
+            memory_disk_fail_after(memory, MEMORY_DISK_NEVER);
             if (status == STATUS_OK) {
                 assert_holds(&run, numbers, MANY);
-                cr_assert_eq(plain.disk.remove(&plain, file_of(&run)->name), STATUS_OK);
+                remove_run(&run);
             } else {
                 cr_assert_eq(status, statuses[s]);
                 cr_assert_eq(run.number, 1234);
             }
-            cr_assert_eq(plain_disk_nfiles(&plain), 0, "operation %d", n);
-            cr_assert_eq(plain_disk_nopen(&plain), 0);
+            cr_assert_eq(count_files(), 0, "operation %d", n);
+            cr_assert_eq(memory_disk_open_files(memory), 0);
             cr_assert_eq(heap_live(), live);
         }
         cr_assert_gt(n, 8); /* create, 4 blocks, index, header, sync, folder */
@@ -481,16 +552,12 @@ Test(run, every_operation_of_writing_may_fail)
 Test(run, a_full_disk_is_told)
 {
     struct record_run run = {0};
-    struct run_writer *writer = NULL;
 
-    plain.room = run_bytes(MANY) - 1;
+    memory_disk_limit(memory, run_bytes(MANY) - 1);
     cr_assert_eq(write_run(numbers, MANY, 1000, &run), STATUS_NO_SPACE);
-    cr_assert_eq(run_writer_create(&plain.disk, CLUSTER, &sample, 0, &writer), STATUS_OK);
-    cr_assert_eq(run_writer_add(writer, numbers, MANY), STATUS_OK);
-    cr_assert_eq(run_writer_finish(writer, &run), STATUS_NO_SPACE);
-    run_writer_destroy(&writer);
-    cr_assert_eq(plain_disk_nfiles(&plain), 0);
-    cr_assert_eq(plain.room, run_bytes(MANY) - 1);
+    cr_assert_eq(count_files(), 0);
+    memory_disk_limit(memory, run_bytes(MANY));
+    cr_assert_eq(write_run(numbers, MANY, 1000, &run), STATUS_OK);
 }
 
 Test(run, a_writer_that_failed_goes_on_failing)
@@ -498,18 +565,16 @@ Test(run, a_writer_that_failed_goes_on_failing)
     struct run_writer *writer = NULL;
     struct record_run run = {0};
 
-    cr_assert_eq(run_writer_create(&plain.disk, CLUSTER, &sample, MANY, &writer), STATUS_OK);
-    plain.fail_after = 0;
-    plain.fail_status = STATUS_IO;
+    cr_assert_eq(run_writer_create(&disk, CLUSTER, &sample, MANY, &writer), STATUS_OK);
+    memory_disk_fail_once(memory, 0, STATUS_IO);
     cr_assert_eq(run_writer_add(writer, numbers, MANY), STATUS_IO);
-    cr_assert_eq(plain.fail_after, PLAIN_DISK_NEVER);
     cr_assert_eq(run_writer_add(writer, numbers + MANY - 1, 1), STATUS_IO);
     cr_assert_eq(run_writer_finish(writer, &run), STATUS_IO);
     run_writer_destroy(&writer);
-    cr_assert_eq(plain_disk_nfiles(&plain), 0);
+    cr_assert_eq(count_files(), 0);
 }
 
-Test(run, every_operation_of_reading_may_fail)
+Test(run, every_read_may_fail)
 {
     struct record_run run = write_good(numbers, MANY);
     uint64_t *read = heap_alloc(MANY, sizeof *read);
@@ -521,15 +586,14 @@ Test(run, every_operation_of_reading_may_fail)
         size_t nread = 0;
 
         cr_assert_lt(n, 100);
-        plain.fail_after = n;
-        plain.fail_status = STATUS_IO;
+        reads_left = n;
         status = read_run(&run, 0, read, &nread);
-        plain.fail_after = PLAIN_DISK_NEVER;
+        reads_left = -1;
         cr_assert(status == STATUS_OK || status == STATUS_IO);
-        cr_assert_eq(plain_disk_nopen(&plain), 0);
+        cr_assert_eq(memory_disk_open_files(memory), 0);
         cr_assert_eq(heap_live(), live);
     }
-    cr_assert_gt(n, 7); /* open, header, index, 4 blocks */
+    cr_assert_gt(n, 6); /* header, index, 4 blocks */
     heap_free(read);
 }
 
@@ -545,7 +609,7 @@ Test(run, every_allocation_may_fail)
         status = write_run(numbers, MANY, 1000, &run);
         heap_fault_clear();
         cr_assert(status == STATUS_OK || status == STATUS_NOMEM);
-        cr_assert_eq(plain_disk_nfiles(&plain), status == STATUS_OK);
+        cr_assert_eq(count_files(), status == STATUS_OK);
         cr_assert_eq(heap_live(), live);
     }
     status = STATUS_NOMEM;
@@ -554,11 +618,11 @@ Test(run, every_allocation_may_fail)
 
         cr_assert_lt(n, 20);
         heap_fault_after(n);
-        status = run_reader_create(&plain.disk, CLUSTER, &run, &reader);
+        status = run_reader_create(&disk, CLUSTER, &run, &reader);
         heap_fault_clear();
         cr_assert_eq(status == STATUS_OK, reader != NULL);
         run_reader_destroy(&reader);
-        cr_assert_eq(plain_disk_nopen(&plain), 0);
+        cr_assert_eq(memory_disk_open_files(memory), 0);
         cr_assert_eq(heap_live(), live);
     }
 }

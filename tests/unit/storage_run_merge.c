@@ -1,6 +1,6 @@
 #include "base/heap.h"
 #include "storage/run_merge.h"
-#include "tests/support/plain_disk.h"
+#include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>
@@ -8,16 +8,16 @@
 
 enum { CLUSTER = 1, MANY = 2 * RUN_BLOCK_KEYS + 5 };
 
-static struct plain_disk plain;
+static struct memory_disk *memory;
 
 static void setup(void)
 {
-    plain_disk_init(&plain);
+    memory = memory_disk_create();
 }
 
 static void teardown(void)
 {
-    plain_disk_fini(&plain);
+    memory_disk_destroy(&memory);
 }
 
 TestSuite(run_sort);
@@ -84,7 +84,8 @@ static struct run_reader *make_run(uint64_t number, uint64_t first, uint64_t ste
     struct run_writer *writer = NULL;
     struct run_reader *reader = NULL;
 
-    cr_assert_eq(run_writer_create(&plain.disk, CLUSTER, &run, count, &writer), STATUS_OK);
+    cr_assert_eq(run_writer_create(memory_disk_seam(memory), CLUSTER, &run, count, &writer),
+                 STATUS_OK);
     for (size_t i = 0; i < count; i++) {
         uint64_t value = first + i * step;
 
@@ -92,7 +93,7 @@ static struct run_reader *make_run(uint64_t number, uint64_t first, uint64_t ste
     }
     cr_assert_eq(run_writer_finish(writer, &run), STATUS_OK);
     run_writer_destroy(&writer);
-    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, &run, &reader), STATUS_OK);
+    cr_assert_eq(run_reader_create(memory_disk_seam(memory), CLUSTER, &run, &reader), STATUS_OK);
     return reader;
 }
 
@@ -258,8 +259,8 @@ Test(run_merge, a_changed_run_is_told_and_told_again)
     size_t count = 1;
 
     /* In the second block of the second run. */
-    plain_disk_find(&plain, "run-0000000000000002")->bytes[RUN_HEADER_BYTES + 9 * RUN_BLOCK_KEYS] ^=
-        1;
+    memory_disk_flip(memory, "run-0000000000000002",
+                     8 * (RUN_HEADER_BYTES + 9 * (uint64_t)RUN_BLOCK_KEYS));
     for (int i = 0; status == STATUS_OK; i++) {
         cr_assert_lt(i, 1000);
         status = run_merge_next(merge, into, 1000, &count);

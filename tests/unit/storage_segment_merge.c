@@ -2,7 +2,7 @@
 #include "storage/run_merge.h"
 #include "storage/segment_merge.h"
 #include "storage/segment_sets.h"
-#include "tests/support/plain_disk.h"
+#include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>
@@ -10,25 +10,41 @@
 
 enum { CLUSTER = 3, BATCH = 1000, MAX_RUNS = 16 };
 
-static struct plain_disk plain;
+static struct memory_disk *memory;
+static struct disk *disk;
 
 static void setup(void)
 {
-    plain_disk_init(&plain);
+    memory = memory_disk_create();
+    disk = memory_disk_seam(memory);
 }
 
 static void teardown(void)
 {
-    plain_disk_fini(&plain);
+    memory_disk_destroy(&memory);
 }
 
 TestSuite(segment_merge, .init = setup, .fini = teardown);
+
+static void count_name(void *argument, const char *name)
+{
+    (void)name;
+    ++*(size_t *)argument;
+}
+
+static size_t count_files(void)
+{
+    size_t count = 0;
+
+    cr_assert_eq(disk->list(disk->context, count_name, &count), STATUS_OK);
+    return count;
+}
 
 static struct segment_merge *make(void)
 {
     struct segment_merge *merge = NULL;
 
-    cr_assert_eq(segment_merge_create(&plain.disk, CLUSTER, &merge), STATUS_OK);
+    cr_assert_eq(segment_merge_create(disk, CLUSTER, &merge), STATUS_OK);
     return merge;
 }
 
@@ -75,8 +91,8 @@ static size_t finish(struct segment_merge *merge, struct record_run *runs)
 
     cr_assert_eq(step_all(merge, &next_number, runs, &nruns, &nsteps), STATUS_OK);
     cr_assert_eq(next_number, 1 + nruns);
-    cr_assert_eq(plain_disk_nfiles(&plain), nruns);
-    cr_assert_eq(plain_disk_nopen(&plain), 0);
+    cr_assert_eq(count_files(), nruns);
+    cr_assert_eq(memory_disk_open_files(memory), 0);
     return nruns;
 }
 
@@ -87,7 +103,7 @@ static void assert_holds(const struct record_run *run, const uint64_t *expected,
     size_t got = 1;
 
     cr_assert_eq(run->count, count);
-    cr_assert_eq(run_reader_create(&plain.disk, CLUSTER, run, &reader), STATUS_OK);
+    cr_assert_eq(run_reader_create(disk, CLUSTER, run, &reader), STATUS_OK);
     while (got > 0) {
         const uint64_t *stretch = NULL;
 
@@ -235,17 +251,16 @@ Test(segment_merge, a_step_that_failed_is_made_good_by_the_next)
 
         cr_assert_lt(n, 100);
         collect_two(merge, all, COUNT);
-        plain.fail_after = n;
-        plain.fail_status = STATUS_NO_SPACE;
+        memory_disk_fail_once(memory, n, STATUS_NO_SPACE);
         status = step_all(merge, &next_number, runs, &nruns, &nsteps);
-        failed = plain.fail_after == PLAIN_DISK_NEVER;
-        plain.fail_after = PLAIN_DISK_NEVER;
-        cr_assert_eq(status, failed ? STATUS_NO_SPACE : STATUS_OK);
-        cr_assert_eq(plain_disk_nfiles(&plain), nruns);
-        cr_assert_eq(plain_disk_nopen(&plain), 0);
+        memory_disk_fail_after(memory, MEMORY_DISK_NEVER);
+        failed = status != STATUS_OK;
+        cr_assert(!failed || status == STATUS_NO_SPACE);
+        cr_assert_eq(count_files(), nruns);
+        cr_assert_eq(memory_disk_open_files(memory), 0);
         cr_assert_eq(step_all(merge, &next_number, runs, &nruns, &nsteps), STATUS_OK);
         cr_assert_eq(nruns, 2);
-        cr_assert_eq(plain_disk_nfiles(&plain), 2);
+        cr_assert_eq(count_files(), 2);
         for (size_t i = 0; i < 2; i++) {
             char name[DISK_NAME_BYTES];
 
@@ -253,7 +268,7 @@ Test(segment_merge, a_step_that_failed_is_made_good_by_the_next)
             cr_assert_lt(runs[i].number, next_number);
             assert_holds(&runs[i], all, COUNT);
             run_name(runs[i].number, name);
-            cr_assert_eq(plain.disk.remove(&plain, name), STATUS_OK);
+            cr_assert_eq(disk->remove(disk->context, name), STATUS_OK);
         }
         segment_merge_destroy(&merge);
         cr_assert_eq(heap_live(), live);
@@ -275,14 +290,14 @@ Test(segment_merge, a_number_in_use_is_passed_over)
     char name[DISK_NAME_BYTES];
 
     run_name(5, name);
-    cr_assert_eq(plain.disk.create(&plain, name, 10, &file), STATUS_OK);
-    plain.disk.close(&plain, file);
+    cr_assert_eq(disk->create(disk->context, name, 10, &file), STATUS_OK);
+    disk->close(disk->context, file);
     collect_two(merge, all, 2);
     cr_assert_eq(step_all(merge, &next_number, runs, &nruns, &nsteps), STATUS_EXISTS);
     cr_assert_eq(step_all(merge, &next_number, runs, &nruns, &nsteps), STATUS_OK);
     cr_assert_eq(runs[0].number, 6);
     cr_assert_eq(runs[1].number, 7);
-    cr_assert_eq(plain_disk_find(&plain, name)->size, 10);
+    cr_assert_eq(memory_disk_bytes(memory, name).size, 10);
     segment_merge_destroy(&merge);
 }
 
@@ -306,10 +321,10 @@ Test(segment_merge, given_up_it_leaves_finished_runs_only)
         cr_assert_eq(segment_merge_step(merge, &next_number, &run, &progress), STATUS_OK);
         cr_assert_eq(progress, MERGE_MORE);
     }
-    cr_assert_eq(plain_disk_nfiles(&plain), 2);
+    cr_assert_eq(count_files(), 2);
     segment_merge_destroy(&merge);
-    cr_assert_eq(plain_disk_nfiles(&plain), 1);
-    cr_assert_not_null(plain_disk_find(&plain, "run-0000000000000001"));
+    cr_assert_eq(count_files(), 1);
+    cr_assert_gt(memory_disk_bytes(memory, "run-0000000000000001").size, 0);
     heap_free(all);
 }
 
@@ -317,7 +332,7 @@ static enum status whole(const uint64_t *all, size_t count)
 {
     struct segment_merge *merge = NULL;
     struct record_batch batch = batch_of(1, 1, 1, all, (uint32_t)count);
-    enum status status = segment_merge_create(&plain.disk, CLUSTER, &merge);
+    enum status status = segment_merge_create(disk, CLUSTER, &merge);
     struct record_run runs[MAX_RUNS];
     uint64_t next_number = 1;
     size_t nruns = 0;
@@ -346,6 +361,6 @@ Test(segment_merge, every_allocation_may_fail)
         heap_fault_clear();
         cr_assert(status == STATUS_OK || status == STATUS_NOMEM);
         cr_assert_eq(heap_live(), live);
-        cr_assert_eq(plain_disk_nfiles(&plain), status == STATUS_OK);
+        cr_assert_eq(count_files(), status == STATUS_OK);
     }
 }

@@ -1,0 +1,556 @@
+#include "tests/support/node_circle.h"
+
+#include "base/heap.h"
+#include "tests/support/random.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEST_PEER = 0, MAX_STEPS = 200000, ARENA_BYTES = 64 << 20 };
+
+/* ---- what a node can do to its world ---- */
+
+static void push(struct circle *self, const struct circle_frame *frame, struct span bytes)
+{
+    struct circle_frame *kept;
+
+    cr_assert_lt(self->last - self->first, CIRCLE_FRAMES, "more frames than a test should cause");
+    kept = &self->frames[self->last++ % CIRCLE_FRAMES];
+    *kept = *frame;
+    kept->bytes = malloc(bytes.size + 1);
+    cr_assert_not_null(kept->bytes);
+    kept->size = bytes.size;
+    memcpy(kept->bytes, bytes.data, bytes.size);
+}
+
+static enum status on_reply(void *context, const struct peer *to, struct span bytes)
+{
+    struct circle_node *node = context;
+    const struct circle_frame frame = {
+        .from = node->id, .to = to->id[0], .link = to->id[1], .answer = true};
+
+    push(node->circle, &frame, bytes);
+    return STATUS_OK;
+}
+
+static enum status on_send(void *context, uint32_t link, struct span bytes)
+{
+    struct circle_node *node = context;
+    struct circle_frame frame = {.from = node->id, .link = link};
+
+    cr_assert(link >= 1 && link <= node->nlinks);
+    frame.to = node->links[link - 1];
+    push(node->circle, &frame, bytes);
+    return STATUS_OK;
+}
+
+static uint32_t on_link_open(void *context, const char *endpoint)
+{
+    struct circle_node *node = context;
+    unsigned to = 0;
+
+    cr_assert_lt(node->nlinks, CIRCLE_LINKS);
+    if (strcmp(endpoint, "tcp://coordinator:7400") != 0) {
+        cr_assert_eq(sscanf(endpoint, "tcp://node-%u:7000", &to), 1, "%s", endpoint);
+    }
+    node->links[node->nlinks] = to;
+    return ++node->nlinks;
+}
+
+static void on_link_close(void *context, uint32_t link)
+{
+    struct circle_node *node = context;
+
+    cr_assert(link >= 1 && link <= node->nlinks);
+    node->nclosed++;
+}
+
+static uint64_t on_random(void *context)
+{
+    struct circle_node *node = context;
+
+    return random_next(&node->circle->random);
+}
+
+static void on_submit(void *context, enum job_lane lane, struct job *job)
+{
+    struct circle_node *node = context;
+    struct job **at = &node->jobs[lane];
+
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    job->next = NULL;
+    *at = job;
+}
+
+/* ---- life and death ---- */
+
+void circle_start(struct circle *self, uint32_t id)
+{
+    struct circle_node *one = &self->nodes[id - 1];
+    struct node_config config = {
+        .coordinators = {"tcp://coordinator:7400"},
+        .ncoordinators = 1,
+        .key = *sample_key(),
+        .memory_limit_bytes = 1 << 30,
+        .retry_memory_bytes = 1 << 20,
+        .retry_memory_us = 60000000,
+        .sync_interval_us = 1000000,
+        .disk = memory_disk_seam(one->disk),
+        .kernel_boot = 7,
+        .segment_bytes = 1 << 20,
+        .retain_bytes = (uint64_t)self->retain_mib << 20,
+        .reserve_bytes = 1 << 16,
+        .gossip_delay_us = 1000000,
+        .gossip_rate = 200 << 20,
+    };
+
+    cr_assert_null(one->node);
+    (void)snprintf(config.name, sizeof config.name, "node-%u", id);
+    (void)snprintf(config.host, sizeof config.host, "host-%u", id);
+    (void)snprintf(config.endpoint, sizeof config.endpoint, "tcp://node-%u:7000", id);
+    one->nlinks = 0;
+    cr_assert_eq(node_create(&config, &one->effects, &one->node), STATUS_OK);
+    one->actor = node_actor(one->node);
+}
+
+void circle_stop(struct circle *self, uint32_t id)
+{
+    struct circle_node *one = &self->nodes[id - 1];
+
+    memset(one->jobs, 0, sizeof one->jobs);
+    node_destroy(&one->node);
+}
+
+void circle_init(struct circle *self, uint32_t count)
+{
+    *self = (struct circle){.count = count, .now_us = 1000000, .random = 42, .retain_mib = 64};
+    cr_assert_eq(codec_arena_create(ARENA_BYTES, &self->arena), STATUS_OK);
+    for (uint32_t id = 1; id <= count; id++) {
+        struct circle_node *one = &self->nodes[id - 1];
+
+        one->circle = self;
+        one->id = id;
+        one->effects = (struct effects){
+            .context = one,
+            .reply = on_reply,
+            .link_open = on_link_open,
+            .link_close = on_link_close,
+            .send = on_send,
+            .random = on_random,
+            .submit = on_submit,
+        };
+        one->disk = memory_disk_create();
+        circle_start(self, id);
+    }
+    circle_run(self, 10000);
+    for (uint32_t id = 1; id <= count; id++) {
+        cr_assert(node_registered(circle_node(self, id)));
+    }
+}
+
+void circle_fini(struct circle *self)
+{
+    for (uint32_t id = 1; id <= self->count; id++) {
+        circle_stop(self, id);
+        memory_disk_destroy(&self->nodes[id - 1].disk);
+    }
+    while (self->first < self->last) {
+        free(self->frames[self->first++ % CIRCLE_FRAMES].bytes);
+    }
+    codec_arena_destroy(&self->arena);
+}
+
+struct node *circle_node(struct circle *self, uint32_t id)
+{
+    return self->nodes[id - 1].node;
+}
+
+/* ---- frames on their way ---- */
+
+static void encode(const struct frame *frame, struct buffer *out)
+{
+    buffer_init(out, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(frame, out), STATUS_OK);
+}
+
+static void coordinate(struct circle *self, const struct circle_frame *asked,
+                       const struct frame *request)
+{
+    struct circle_node *one = &self->nodes[asked->from - 1];
+    struct frame reply = {.correlation = request->correlation, .kind = FRAME_SYNC_REPLY};
+    struct buffer list;
+    struct buffer bytes;
+    struct span document;
+
+    cr_assert_eq(request->kind, FRAME_SYNC_REQUEST);
+    sample_node_list(self->count, 1, sample_key(), &list);
+    document = buffer_span(&list);
+    reply.body.sync_reply = (struct sync_reply){.status = STATUS_OK,
+                                                .message = "",
+                                                .change = 1,
+                                                .node_id = asked->from,
+                                                .documents = &document,
+                                                .ndocuments = 1};
+    encode(&reply, &bytes);
+    one->actor.on_answer(one->actor.self, self->now_us, asked->link, buffer_span(&bytes));
+    buffer_fini(&bytes);
+    buffer_fini(&list);
+}
+
+static void keep_answer(struct circle *self, const struct frame *frame)
+{
+    self->answered = true;
+    self->answer = *frame;
+    if (frame->kind == FRAME_NODE_REPLY) {
+        const struct segment_reply *reply = &frame->body.node_reply.segments[0];
+        size_t size = (reply->count + 63) / 64 * sizeof(uint64_t);
+
+        cr_assert_eq(frame->body.node_reply.nsegments, 1);
+        self->reply = *reply;
+        memcpy(self->present, reply->present, size);
+        memcpy(self->absent, reply->absent, size);
+    }
+}
+
+/* Between nodes: counted, cut, looked at. */
+static bool passes(struct circle *self, struct circle_frame *frame, struct frame *decoded)
+{
+    if (self->nodes[frame->from - 1].cut || self->nodes[frame->to - 1].cut) {
+        return false;
+    }
+    self->bytes += frame->size;
+    if (decoded->kind == FRAME_PULL_REQUEST) {
+        self->requests[decoded->body.pull_request.kind]++;
+    }
+    return self->spy == NULL || self->spy(self, frame, decoded);
+}
+
+static void arrive(struct circle *self, const struct circle_frame *frame)
+{
+    struct circle_node *to = &self->nodes[frame->to - 1];
+    const struct peer from = {.size = 2, .id = {(uint8_t)frame->from, (uint8_t)frame->link}};
+    struct span bytes = span_of(frame->bytes, frame->size);
+
+    if (to->node == NULL) {
+        return;
+    }
+    if (!frame->answer) {
+        to->actor.on_request(to->actor.self, self->now_us, &from, bytes);
+    } else if (frame->link <= to->nlinks) {
+        to->actor.on_answer(to->actor.self, self->now_us, frame->link, bytes);
+    }
+}
+
+static void deliver(struct circle *self)
+{
+    struct circle_frame frame = self->frames[self->first++ % CIRCLE_FRAMES];
+    struct frame decoded;
+
+    cr_assert_eq(codec_decode(self->arena, span_of(frame.bytes, frame.size), &decoded), STATUS_OK);
+    if (frame.to == 0 && frame.answer) {
+        keep_answer(self, &decoded);
+    } else if (frame.to == 0) {
+        coordinate(self, &frame, &decoded);
+    } else if (passes(self, &frame, &decoded)) {
+        arrive(self, &frame);
+    }
+    free(frame.bytes);
+}
+
+/* ---- time ---- */
+
+static bool run_job(struct circle *self, struct circle_node *one)
+{
+    for (unsigned lane = 0; lane < JOB_NLANES; lane++) {
+        struct job *job = one->jobs[lane];
+
+        if (job != NULL) {
+            one->jobs[lane] = job->next;
+            job->run(job);
+            job->done(job, self->now_us);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Everything that happens now, at one node. */
+static bool step(struct circle *self, struct circle_node *one)
+{
+    bool more = false;
+
+    if (one->node == NULL) {
+        return false;
+    }
+    more = run_job(self, one);
+    more = one->actor.work(one->actor.self, self->now_us) || more;
+    one->actor.turn(one->actor.self, self->now_us);
+    if (one->actor.next_us(one->actor.self) <= self->now_us) {
+        one->actor.time(one->actor.self, self->now_us);
+        more = true;
+    }
+    return more || one->jobs[JOB_COMMIT] != NULL || one->jobs[JOB_BACKGROUND] != NULL;
+}
+
+static void settle(struct circle *self)
+{
+    bool more = true;
+
+    for (int steps = 0; more; steps++) {
+        cr_assert_lt(steps, MAX_STEPS, "it never comes to rest");
+        more = false;
+        for (uint32_t i = 0; i < self->count; i++) {
+            more = step(self, &self->nodes[i]) || more;
+        }
+        if (self->first < self->last) {
+            deliver(self);
+            more = true;
+        }
+    }
+}
+
+void circle_run(struct circle *self, uint64_t us)
+{
+    uint64_t until_us = self->now_us + us;
+
+    settle(self);
+    while (self->now_us < until_us) {
+        uint64_t next_us = until_us;
+
+        for (uint32_t i = 0; i < self->count; i++) {
+            const struct circle_node *one = &self->nodes[i];
+            uint64_t due_us = one->node != NULL ? one->actor.next_us(one->actor.self) : until_us;
+
+            next_us = due_us < next_us ? due_us : next_us;
+        }
+        self->now_us = next_us > self->now_us ? next_us : self->now_us + 1;
+        settle(self);
+    }
+}
+
+/* ---- what tests say ---- */
+
+void circle_document(struct circle *self, uint64_t id, const struct quorum_rule *rule,
+                     uint32_t nnodes, struct filter_document *out)
+{
+    char name[DOCUMENT_NAME_BYTES];
+
+    (void)snprintf(name, sizeof name, "filter-%llu", (unsigned long long)id);
+    sample_document(id, name, rule, nnodes, out);
+    out->durability = DURABILITY_SYNC;
+    out->capacity = out->generations[0].capacity = 1000000;
+    out->max_capacity = 64000000;
+    out->generations[0].geometry.lines = 1 << 13;
+    for (uint32_t group = 0; group < out->content.ngroups; group++) {
+        for (uint32_t slot = 0; slot < rule->replicas; slot++) {
+            struct member *member = &out->content.groups[group].slots[slot].current;
+
+            member->incarnation = circle_node(self, member->node)->incarnation;
+        }
+    }
+}
+
+void circle_hand(struct circle *self, struct filter_document *document, uint32_t id)
+{
+    const struct peer peer = {.size = 2, .id = {TEST_PEER, 0}};
+    struct buffer signed_bytes;
+    struct buffer bytes;
+    struct span span;
+    struct frame frame = {.kind = FRAME_DOCUMENTS};
+
+    sample_sign(document, sample_key(), &signed_bytes);
+    span = buffer_span(&signed_bytes);
+    frame.body.documents = (struct documents){.items = &span, .count = 1};
+    encode(&frame, &bytes);
+    for (uint32_t i = 0; i < self->count; i++) {
+        struct circle_node *one = &self->nodes[i];
+
+        if (one->node != NULL && (id == 0 || one->id == id)) {
+            one->actor.on_request(one->actor.self, self->now_us, &peer, buffer_span(&bytes));
+        }
+    }
+    buffer_fini(&bytes);
+    buffer_fini(&signed_bytes);
+    circle_run(self, 1000);
+}
+
+void circle_ask(struct circle *self, uint32_t id, struct frame *frame)
+{
+    const struct peer peer = {.size = 2, .id = {TEST_PEER, 0}};
+    struct circle_node *one = &self->nodes[id - 1];
+    struct buffer bytes;
+
+    self->answered = false;
+    encode(frame, &bytes);
+    one->actor.on_request(one->actor.self, self->now_us, &peer, buffer_span(&bytes));
+    buffer_fini(&bytes);
+    for (int i = 0; i < 1000 && !self->answered; i++) {
+        circle_run(self, 1);
+    }
+    cr_assert(self->answered, "no answer");
+}
+
+static void ask_segment(struct circle *self, uint32_t id, const struct filter_document *document,
+                        enum operation operation, uint64_t batch, const uint64_t *fingerprints,
+                        uint32_t count)
+{
+    uint64_t shard = fingerprints[0] >> (64 - document->content.shard_bits);
+    const struct segment segment = {
+        .filter_id = document->id,
+        .epoch = document->epoch,
+        .epoch_hash = document->epoch_hash,
+        .group = document->content.group_of_shard[shard],
+        .operation = operation,
+        .op = {.session = {1, 2}, .sequence = batch},
+        .batch = {.boot = operation == OPERATION_ADD ? CIRCLE_ROUTER : 0, .number = batch},
+        .count = count,
+    };
+    struct frame frame = {
+        .correlation = 77,
+        .kind = FRAME_NODE_REQUEST,
+        .body.node_request = {.segments = &segment,
+                              .nsegments = 1,
+                              .fingerprints = fingerprints,
+                              .count = count},
+    };
+
+    circle_ask(self, id, &frame);
+}
+
+enum status circle_add(struct circle *self, uint32_t id, const struct filter_document *document,
+                       uint64_t batch, const uint64_t *fingerprints, uint32_t count)
+{
+    ask_segment(self, id, document, OPERATION_ADD, batch, fingerprints, count);
+    return self->reply.status;
+}
+
+int circle_count(struct circle *self, uint32_t id, const struct filter_document *document,
+                 const uint64_t *fingerprints, uint32_t count)
+{
+    int present = 0;
+
+    ask_segment(self, id, document, OPERATION_CHECK, 0, fingerprints, count);
+    if (self->reply.status != STATUS_OK || self->reply.state != REPLICA_FULL) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        present += (self->present[i / 64] >> (i % 64) & 1) != 0;
+    }
+    return present;
+}
+
+/* ---- what is on disk ---- */
+
+struct look {
+    struct storage_read read; /* first */
+    const uint64_t *wanted;
+    bool *met;
+    uint32_t count;
+    bool done;
+    uint64_t next;
+    bool end;
+    uint64_t merged;
+};
+
+static int ascending(const void *a, const void *b)
+{
+    const uint64_t *x = a;
+    const uint64_t *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void looked(struct storage_read *read, uint64_t now_us, enum status status)
+{
+    struct look *look = (struct look *)read;
+
+    (void)now_us;
+    cr_assert_eq(status, STATUS_OK);
+    for (size_t i = 0; i < read->count; i++) {
+        const uint64_t *found = bsearch(&read->fingerprints[i], look->wanted, look->count,
+                                        sizeof *look->wanted, ascending);
+
+        if (found != NULL) {
+            look->met[found - look->wanted] = true;
+        }
+    }
+    look->done = true;
+    look->next = read->next;
+    look->end = read->end;
+    look->merged = read->merged;
+}
+
+static uint64_t look_through(struct circle *self, uint32_t id, struct look *look, uint64_t from)
+{
+    uint64_t merged = UINT64_MAX;
+
+    look->end = false;
+    look->read.from = from;
+    while (!look->end) {
+        look->done = false;
+        cr_assert_eq(storage_read(circle_node(self, id)->storage, &look->read), STATUS_OK);
+        while (!look->done) {
+            cr_assert(run_job(self, &self->nodes[id - 1]));
+        }
+        merged = look->merged < merged ? look->merged : merged;
+        look->read.from = look->next;
+    }
+    return merged;
+}
+
+size_t circle_logged(struct circle *self, uint32_t id, const struct filter_document *document,
+                     const uint64_t *fingerprints, uint32_t count)
+{
+    uint64_t *sorted = malloc((count + 1) * sizeof *sorted);
+    struct look look = {
+        .read = {.set = {.filter_id = document->id, .lineage = document->content.lineages[0].id},
+                 .to = UINT64_MAX,
+                 .room = CIRCLE_MAX_KEYS * 2,
+                 .done = looked},
+        .wanted = sorted,
+        .met = calloc(count + 1, sizeof *look.met),
+        .count = count,
+    };
+    size_t met = 0;
+    uint64_t merged;
+
+    cr_assert(sorted != NULL && look.met != NULL);
+    memcpy(sorted, fingerprints, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, ascending);
+    circle_run(self, 1000);
+    merged = look_through(self, id, &look, 0);
+    look.read.log = true;
+    (void)look_through(self, id, &look, merged);
+    for (uint32_t i = 0; i < count; i++) {
+        met += look.met[i];
+    }
+    free(look.met);
+    free(sorted);
+    return met;
+}
+
+uint64_t circle_counter(const struct circle *self, uint32_t id, enum node_counter counter)
+{
+    return self->nodes[id - 1].node->counters[counter];
+}
+
+void circle_fingerprints(const struct filter_document *document, uint32_t group, uint64_t seed,
+                         uint32_t count, uint64_t *out)
+{
+    uint64_t state = seed * 1000003;
+    uint32_t found = 0;
+
+    while (found < count) {
+        uint64_t fingerprint = random_next(&state);
+        uint64_t shard = fingerprint >> (64 - document->content.shard_bits);
+
+        if (document->content.group_of_shard[shard] == group) {
+            out[found++] = fingerprint;
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/* node_circle.h - several nodes with disks that talk to each other, in one thread and virtual time.
+ *
+ * Nodes are 1 to n at tcp://node-1:7000 and so on. A coordinator that knows only their names gives
+ * them their ids and the node list. Disks are plain: what was written is there when a node starts
+ * again. Frames arrive at once, in order, unless their way is cut.
+ *
+ * Errors:  a failed cr_assert.
+ * Owner:   circle_init()'s caller calls circle_fini().
+ */
+#ifndef ORBLOOM_TESTS_SUPPORT_NODE_CIRCLE_H
+#define ORBLOOM_TESTS_SUPPORT_NODE_CIRCLE_H
+
+#include "node/node_private.h"
+#include "tests/support/memory_disk.h"
+
+enum {
+    CIRCLE_MAX = 5,
+    CIRCLE_LINKS = 16,
+    CIRCLE_FRAMES = 1024,
+    CIRCLE_MAX_KEYS = 65536,
+    CIRCLE_ROUTER = 200, /* the boot of the router that adds */
+};
+
+struct circle;
+
+struct circle_node {
+    struct circle *circle;
+    uint32_t id;
+    struct effects effects;
+    struct memory_disk *disk;
+    struct node *node; /* NULL: it is down */
+    struct actor actor;
+    uint32_t links[CIRCLE_LINKS]; /* the node that it leads to; 0: the coordinator */
+    uint32_t nlinks;
+    uint32_t nclosed;
+    struct job *jobs[JOB_NLANES];
+    bool cut; /* frames from and to other nodes are lost */
+};
+
+struct circle_frame {
+    uint32_t from;
+    uint32_t to; /* 0: the test, or the coordinator */
+    uint32_t link;
+    bool answer;
+    uint8_t *bytes;
+    size_t size;
+};
+
+struct circle {
+    struct circle_node nodes[CIRCLE_MAX];
+    uint32_t count;
+    uint64_t now_us;
+    uint64_t random;
+    struct codec_arena *arena;
+    struct circle_frame frames[CIRCLE_FRAMES];
+    size_t first;
+    size_t last;
+    uint32_t retain_mib;
+
+    /* What went between nodes. */
+    uint64_t requests[5]; /* by enum pull_kind */
+    uint64_t bytes;
+    /* May be set: looks at frames between nodes, and may change them; false: lost. */
+    bool (*spy)(struct circle *circle, struct circle_frame *frame, struct frame *decoded);
+
+    /* The answer to the test's last request. */
+    struct segment_reply reply;
+    uint64_t present[CIRCLE_MAX_KEYS / 64];
+    uint64_t absent[CIRCLE_MAX_KEYS / 64];
+    struct frame answer; /* valid until the next frame is decoded */
+    bool answered;
+};
+
+void circle_init(struct circle *self, uint32_t count);
+void circle_fini(struct circle *self);
+
+struct node *circle_node(struct circle *self, uint32_t id);
+
+/* A node's process ends (kill -9) and another one begins on the same disk. */
+void circle_stop(struct circle *self, uint32_t id);
+void circle_start(struct circle *self, uint32_t id);
+
+/* Everything that happens within so much time. */
+void circle_run(struct circle *self, uint64_t us);
+
+/* A filter of durability sync on the first rule.replicas nodes, as they live now, one slot group
+ * each when `spread`. */
+void circle_document(struct circle *self, uint64_t id, const struct quorum_rule *rule,
+                     uint32_t nnodes, struct filter_document *out);
+
+/* Sign it and hand it to one node, or to all (0). Epoch and revision are what they are. */
+void circle_hand(struct circle *self, struct filter_document *document, uint32_t id);
+
+/* As a router: one batch to one node. Returns its status. */
+enum status circle_add(struct circle *self, uint32_t id, const struct filter_document *document,
+                       uint64_t batch, const uint64_t *fingerprints, uint32_t count);
+
+/* How many are "present" at a FULL node, which answers; -1: it does not answer. */
+int circle_count(struct circle *self, uint32_t id, const struct filter_document *document,
+                 const uint64_t *fingerprints, uint32_t count);
+
+/* How many of them are in the node's log or runs, however it stands. */
+size_t circle_logged(struct circle *self, uint32_t id, const struct filter_document *document,
+                     const uint64_t *fingerprints, uint32_t count);
+
+/* A frame as from another node; its answer is in `answer`. */
+void circle_ask(struct circle *self, uint32_t id, struct frame *frame);
+
+uint64_t circle_counter(const struct circle *self, uint32_t id, enum node_counter counter);
+
+/* `count` fingerprints of a slot group, different for each seed. */
+void circle_fingerprints(const struct filter_document *document, uint32_t group, uint64_t seed,
+                         uint32_t count, uint64_t *out);
+
+#endif

@@ -1,0 +1,216 @@
+#include "tests/torture/churn.h"
+
+#include "client/orbloom.h"
+#include "tests/support/random.h"
+#include "tests/torture/journal.h"
+#include "tests/torture/readback.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ASK_MS = 5000,
+    PAUSE_MS = 50,
+    BRIEF_KEYS = 4 * LEDGER_BATCH,
+    KEEP_SHARE = 2, /* of keys_max */
+    TURN_SHARE = 4,
+};
+
+struct churn {
+    struct torture *torture;
+    struct orbloom *handle;
+    struct checks *checks;
+    struct ledger_filter *turn;
+    uint32_t turns;
+    uint32_t briefs;
+    uint64_t *random;
+};
+
+static uint64_t round_keys(uint64_t keys)
+{
+    return keys / LEDGER_BATCH * LEDGER_BATCH;
+}
+
+static bool must_stop(const struct torture *torture)
+{
+    return atomic_load(&torture->ending) || atomic_load(&torture->tally.failed);
+}
+
+/* With some room, as W replicas may hold what was never acknowledged. */
+static bool create(struct torture *torture, struct orbloom *handle, const char *name, uint64_t keys)
+{
+    struct orbloom_filter filter = {.name = name,
+                                    .capacity = keys + keys / 50 + 1000,
+                                    .rate = TORTURE_RATE,
+                                    .replicas = TORTURE_REPLICAS,
+                                    .write_quorum = TORTURE_WRITE,
+                                    .read_quorum = TORTURE_READ};
+    uint64_t start_ms = journal_now_ms();
+    int code;
+
+    atomic_fetch_add(&torture->creating, 1);
+    do {
+        code = orbloom_create(handle, &filter, NULL);
+        if (code != ORBLOOM_OK) {
+            journal_say("create %s: %s", name, orbloom_error(handle));
+            journal_pause_ms(PAUSE_MS);
+        }
+        if (journal_now_ms() - start_ms > atomic_load(&torture->patience_ms)) {
+            tally_fail(&torture->tally, "STUCK: %s can't be created for %" PRIu64 " s: %s", name,
+                       (journal_now_ms() - start_ms) / 1000, orbloom_error(handle));
+        }
+    } while (code != ORBLOOM_OK && !must_stop(torture));
+    atomic_fetch_sub(&torture->creating, 1);
+    journal_say("create %s of %" PRIu64 " keys: %s", name, keys, orbloom_code_name(code));
+    return code == ORBLOOM_OK;
+}
+
+static void drop(struct churn *self, const char *name)
+{
+    struct torture *torture = self->torture;
+    uint64_t start_ms = journal_now_ms();
+    int code;
+
+    atomic_fetch_add(&torture->dropping, 1);
+    do {
+        code = orbloom_drop(self->handle, name);
+        if (code != ORBLOOM_OK && code != ORBLOOM_NOT_FOUND) {
+            journal_say("drop %s: %s", name, orbloom_error(self->handle));
+            journal_pause_ms(PAUSE_MS);
+        }
+        if (journal_now_ms() - start_ms > atomic_load(&torture->patience_ms)) {
+            tally_fail(&torture->tally, "STUCK: %s can't be dropped for %" PRIu64 " s: %s", name,
+                       (journal_now_ms() - start_ms) / 1000, orbloom_error(self->handle));
+        }
+    } while (code != ORBLOOM_OK && code != ORBLOOM_NOT_FOUND &&
+             !atomic_load(&torture->tally.failed));
+    atomic_fetch_sub(&torture->dropping, 1);
+    journal_say("drop %s: %s", name, orbloom_code_name(code));
+}
+
+/* Read a filter back whole, then drop it. */
+static void retire(struct churn *self, struct ledger_filter *filter)
+{
+    readback_filter(self->checks, filter);
+    while (!ledger_shut(&self->torture->ledger, filter)) {
+        journal_pause_ms(1); /* Others are at work on it. */
+    }
+    if (!atomic_load(&self->torture->tally.failed)) {
+        drop(self, filter->name);
+    }
+    ledger_forget(&self->torture->ledger, filter);
+}
+
+static struct ledger_filter *begin(struct churn *self, const char *name, uint64_t keys, bool adding)
+{
+    struct ledger_filter *filter;
+
+    if (!create(self->torture, self->handle, name, keys)) {
+        return NULL;
+    }
+    filter = ledger_open(&self->torture->ledger, name, keys, adding);
+    if (filter == NULL) {
+        tally_fail(&self->torture->tally, "no room for filter %s in the ledger", name);
+    }
+    return filter;
+}
+
+/* ---- those that live for a moment ---- */
+
+static void add_brief(struct churn *self, struct ledger_filter *filter)
+{
+    char bytes[LEDGER_BATCH * LEDGER_KEY_BYTES];
+    uint32_t lengths[LEDGER_BATCH];
+    uint8_t answers[LEDGER_BATCH];
+    struct orbloom_keys keys = {.bytes = bytes, .lengths = lengths, .count = LEDGER_BATCH};
+
+    for (uint64_t first = 0; first < BRIEF_KEYS && !must_stop(self->torture);
+         first += LEDGER_BATCH) {
+        for (uint32_t i = 0; i < LEDGER_BATCH; i++) {
+            ledger_key(first + i, bytes + (size_t)i * LEDGER_KEY_BYTES);
+            lengths[i] = LEDGER_KEY_BYTES;
+        }
+        (void)orbloom_add(self->handle, filter->name, &keys, answers);
+        atomic_store(&filter->next, first + LEDGER_BATCH);
+        for (uint32_t i = 0; i < LEDGER_BATCH; i++) {
+            if (answers[i] != ORBLOOM_UNKNOWN) {
+                ledger_acknowledge(&self->torture->ledger, filter, (first + i) / 64,
+                                   UINT64_C(1) << i % 64);
+            }
+        }
+    }
+}
+
+static void churn_brief(struct churn *self)
+{
+    struct ledger_filter *filter = begin(self, self->briefs++ % 2 == 0 ? "brief-a" : "brief-b",
+                                         BRIEF_KEYS, false);
+
+    if (filter != NULL) {
+        add_brief(self, filter);
+        retire(self, filter);
+    }
+}
+
+/* ---- those that are filled ---- */
+
+static void churn_turn(struct churn *self)
+{
+    char name[LEDGER_NAME_BYTES];
+
+    if (self->turn != NULL && atomic_load(&self->turn->next) >= self->turn->keys) {
+        retire(self, self->turn);
+        self->turn = NULL;
+    }
+    if (self->turn == NULL && !must_stop(self->torture)) {
+        (void)snprintf(name, sizeof name, "turn-%u", ++self->turns);
+        self->turn = begin(self, name, round_keys(self->torture->options.keys_max / TURN_SHARE),
+                           true);
+    }
+}
+
+static bool connect_churn(struct torture *torture, struct orbloom **handle)
+{
+    struct orbloom_options options = {.routers = torture->routers,
+                                      .coordinators = torture->coordinators,
+                                      .timeout_ms = ASK_MS,
+                                      .attempt_ms = ASK_MS / 10};
+
+    if (orbloom_connect(&options, handle) != ORBLOOM_OK) {
+        tally_fail(&torture->tally, "no handle for filters: %s", orbloom_error(*handle));
+        return false;
+    }
+    return true;
+}
+
+bool churn_begin(struct torture *torture)
+{
+    uint64_t keys = round_keys(torture->options.keys_max / KEEP_SHARE);
+    struct orbloom *handle = NULL;
+    bool good = connect_churn(torture, &handle) && create(torture, handle, "keep", keys) &&
+                ledger_open(&torture->ledger, "keep", keys, true) != NULL;
+
+    orbloom_close(&handle);
+    return good;
+}
+
+void *churn_thread(void *context)
+{
+    struct churn_thread *thread = context;
+    struct churn self = {.torture = thread->torture, .random = &thread->random};
+
+    self.checks = checks_open(thread->torture, thread->torture->routers);
+    if (connect_churn(thread->torture, &self.handle) && self.checks != NULL) {
+        while (!must_stop(thread->torture)) {
+            churn_turn(&self);
+            if (!must_stop(thread->torture)) {
+                churn_brief(&self);
+            }
+            journal_pause_ms(random_below(self.random, PAUSE_MS));
+        }
+    }
+    checks_close(&self.checks);
+    orbloom_close(&self.handle);
+    return NULL;
+}

@@ -1,0 +1,326 @@
+/* torture - real processes under real faults: no acknowledged key may be lost. See docs/torture.md
+ */
+#include "runtime/process.h"
+#include "tests/torture/adds.h"
+#include "tests/torture/churn.h"
+#include "tests/torture/faults.h"
+#include "tests/torture/journal.h"
+#include "tests/torture/readback.h"
+#include "tests/torture/report.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ADDERS = 2,
+    MAX_READERS = 6,
+    TICK_MS = 5,
+    MAX_LAG = 4, /* faults that may end before one more read-back has begun */
+    PATIENCE_MS = 120000,
+    SABOTAGE_PATIENCE_MS = 20000,
+    FINAL_MS = 1800000,
+    PROGRESS_MS = 10000,
+    INTERRUPTED = 130,
+};
+
+const uint32_t torture_sets[TORTURE_SETS] = {3, 5, 6};
+
+struct run {
+    struct torture torture;
+    struct watch_thread watch;
+    struct faults faults;
+    struct adds_thread adds[ADDERS];
+    struct churn_thread churn;
+    struct readback_thread readers[MAX_READERS];
+    struct readback_thread endless;
+    uint32_t nreaders;
+    pthread_t workers[ADDERS + 2];     /* adds, churn, endless checks: until torture.ending */
+    pthread_t others[MAX_READERS + 1]; /* read-backs, watch: until torture.over */
+    uint64_t read_faults;              /* that had ended when the newest read-back began */
+    uint64_t start_ms;
+    uint64_t progress_ms;
+    bool sabotaged;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGHUP, &action, NULL);
+}
+
+/* ---- threads ---- */
+
+static void start(pthread_t *thread, void *(*body)(void *), void *context)
+{
+    if (pthread_create(thread, NULL, body, context) != 0) {
+        (void)fprintf(stderr, "torture: cannot start a thread\n");
+        exit(1); /* The daemons end with this process. */
+    }
+}
+
+static void start_readers(struct run *run)
+{
+    struct torture *torture = &run->torture;
+    const struct daemon *router;
+
+    for (uint32_t i = 0; (router = cluster_next(&torture->cluster, DAEMON_ROUTER, &i)) != NULL;) {
+        struct readback_thread *reader = &run->readers[run->nreaders];
+
+        reader->torture = torture;
+        reader->random = torture->options.seed + 100 + run->nreaders;
+        (void)snprintf(reader->router, sizeof reader->router, "%s", router->endpoint);
+        start(&run->others[run->nreaders++], readback_thread, reader);
+    }
+}
+
+static void start_threads(struct run *run)
+{
+    struct torture *torture = &run->torture;
+    uint64_t seed = torture->options.seed;
+
+    for (uint32_t i = 0; i < ADDERS; i++) {
+        run->adds[i] = (struct adds_thread){
+            .torture = torture, .random = seed + 1 + i, .pace = torture->options.pace / ADDERS};
+        start(&run->workers[i], adds_thread, &run->adds[i]);
+    }
+    run->churn = (struct churn_thread){.torture = torture, .random = seed + 50};
+    start(&run->workers[ADDERS], churn_thread, &run->churn);
+    run->endless.torture = torture;
+    run->endless.random = seed + 60;
+    start(&run->workers[ADDERS + 1], readback_endless, &run->endless);
+    start_readers(run);
+    run->watch.torture = torture;
+    start(&run->others[MAX_READERS], watch_thread, &run->watch);
+}
+
+static void end_workers(struct run *run)
+{
+    atomic_store(&run->torture.ending, true);
+    for (uint32_t i = 0; i < ADDERS + 2; i++) {
+        (void)pthread_join(run->workers[i], NULL);
+    }
+}
+
+static void end_others(struct run *run)
+{
+    atomic_store(&run->torture.over, true);
+    for (uint32_t i = 0; i < run->nreaders; i++) {
+        (void)pthread_join(run->others[i], NULL);
+    }
+    (void)pthread_join(run->others[MAX_READERS], NULL);
+}
+
+/* ---- read-backs ---- */
+
+static bool readers_idle(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->nreaders; i++) {
+        if (atomic_load(&run->readers[i].done) != atomic_load(&run->readers[i].wanted)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void read_back(struct run *run, bool all)
+{
+    run->read_faults = run->faults.ended;
+    for (uint32_t i = 0; i < run->nreaders; i++) {
+        atomic_store(&run->readers[i].all, all);
+        atomic_fetch_add(&run->readers[i].wanted, 1);
+    }
+}
+
+/* ---- the course of it ---- */
+
+static bool must_stop(const struct run *run)
+{
+    return interrupted != 0 || atomic_load(&run->torture.tally.failed);
+}
+
+static void show_progress(struct run *run)
+{
+    uint64_t now_ms = journal_now_ms();
+
+    if (now_ms - run->progress_ms >= PROGRESS_MS) {
+        run->progress_ms = now_ms;
+        journal_tell("%" PRIu64 " faults, %" PRIu64 " adds, %" PRIu64 " read back, %" PRIu64
+                     " healed",
+                     run->faults.coverage.faults, atomic_load(&run->torture.ledger.acked),
+                     atomic_load(&run->torture.tally.read_back), run->faults.heals);
+    }
+}
+
+/* Claim a batch that nobody adds. */
+static void claim_falsely(struct run *run)
+{
+    uint64_t first;
+    struct ledger_filter *filter = ledger_take_batch(&run->torture.ledger, &run->faults.random,
+                                                     &first);
+
+    if (filter != NULL) {
+        journal_tell("keys from %016" PRIx64 " of %s are claimed, on purpose", first, filter->name);
+        for (uint32_t word = 0; word < LEDGER_BATCH / 64; word++) {
+            ledger_acknowledge(&run->torture.ledger, filter, first / 64 + word, UINT64_MAX);
+        }
+        ledger_put(&run->torture.ledger, filter);
+        run->sabotaged = true;
+    }
+}
+
+static void sabotage(struct run *run)
+{
+    uint64_t half_ms = run->torture.options.seconds * 500;
+
+    if (run->sabotaged || journal_now_ms() - run->start_ms < half_ms) {
+        return;
+    }
+    if (run->torture.options.sabotage == SABOTAGE_FALSE_CLAIM) {
+        claim_falsely(run);
+    } else if (run->torture.options.sabotage == SABOTAGE_WIPE_MAJORITY &&
+               faults_count_active(&run->faults) == 0 && !run->faults.unhealed) {
+        faults_wipe_majority(&run->faults);
+        atomic_store(&run->torture.patience_ms, SABOTAGE_PATIENCE_MS);
+        run->sabotaged = true;
+    }
+}
+
+static bool time_is_up(const struct run *run)
+{
+    const struct options *options = &run->torture.options;
+
+    return journal_now_ms() - run->start_ms > options->seconds * 1000 ||
+           (options->faults > 0 && run->faults.coverage.faults >= options->faults);
+}
+
+static void inject(struct run *run)
+{
+    bool wipes = run->torture.options.sabotage == SABOTAGE_WIPE_MAJORITY;
+    bool stopped = false; /* A majority can only be wiped in quiet. */
+
+    while (!must_stop(run) && !time_is_up(run)) {
+        faults_tick(&run->faults);
+        if (readers_idle(run) && run->faults.ended > run->read_faults) {
+            read_back(run, false);
+        }
+        stopped = wipes && journal_now_ms() - run->start_ms > run->torture.options.seconds * 500;
+        if (!stopped && run->faults.ended - run->read_faults < MAX_LAG) {
+            faults_maybe_begin(&run->faults);
+        }
+        if (run->torture.options.sabotage != SABOTAGE_NONE) {
+            sabotage(run);
+        }
+        show_progress(run);
+        journal_pause_ms(TICK_MS);
+    }
+}
+
+/* Until nothing is under way and every replica is FULL. */
+static void settle(struct run *run)
+{
+    while (!must_stop(run) && (faults_count_active(&run->faults) > 0 || run->faults.unhealed)) {
+        faults_tick(&run->faults);
+        show_progress(run);
+        journal_pause_ms(TICK_MS);
+    }
+}
+
+static void read_all_back(struct run *run)
+{
+    uint64_t limit_ms = journal_now_ms() + FINAL_MS;
+
+    while (!must_stop(run) && !readers_idle(run)) {
+        faults_tick(&run->faults);
+        journal_pause_ms(TICK_MS);
+    }
+    journal_tell("read everything back");
+    read_back(run, true);
+    while (!must_stop(run) && !readers_idle(run)) {
+        faults_tick(&run->faults);
+        show_progress(run);
+        if (journal_now_ms() > limit_ms) {
+            tally_fail(&run->torture.tally, "STUCK: reading everything back takes too long");
+        }
+        journal_pause_ms(TICK_MS);
+    }
+}
+
+static void torment(struct run *run)
+{
+    struct torture *torture = &run->torture;
+
+    start_threads(run);
+    run->start_ms = run->progress_ms = journal_now_ms();
+    faults_init(&run->faults, torture, &run->watch);
+    inject(run);
+    settle(run);
+    journal_tell("the faults are over");
+    end_workers(run);
+    read_all_back(run);
+    end_others(run);
+    report_judge_rate(torture);
+    if (torture->tally.nlosses > 0) {
+        report_losses(torture);
+    }
+    if (!must_stop(run) && !cluster_stop(&torture->cluster)) {
+        tally_fail(&torture->tally, "a daemon did not end well on SIGTERM");
+    }
+}
+
+static bool prepare(struct run *run)
+{
+    struct torture *torture = &run->torture;
+
+    tally_init(&torture->tally);
+    ledger_init(&torture->ledger);
+    atomic_store(&torture->patience_ms, PATIENCE_MS);
+    if (!cluster_open(&torture->cluster, &torture->options)) {
+        return false;
+    }
+    journal_tell("seed %" PRIu64 ", %" PRIu64 " nodes, %" PRIu64 " routers, %d coordinators in %s",
+                 torture->options.seed, torture->options.nodes, torture->options.routers,
+                 CLUSTER_COORDINATORS, torture->cluster.dir);
+    if (!cluster_start(&torture->cluster)) {
+        return false;
+    }
+    (void)cluster_list(&torture->cluster, DAEMON_ROUTER, torture->routers);
+    (void)cluster_list(&torture->cluster, DAEMON_COORDINATOR, torture->coordinators);
+    return churn_begin(torture);
+}
+
+int main(int argc, char **argv)
+{
+    struct run *run = calloc(1, sizeof *run);
+    uint64_t start_ms = journal_now_ms();
+    int code = 1;
+
+    process_prepare();
+    if (run == NULL || options_parse(&run->torture.options, argc, argv, &code) != 0) {
+        free(run);
+        return code;
+    }
+    catch_signals();
+    if (prepare(run)) {
+        torment(run);
+        code = report_end(&run->torture, &run->faults, journal_now_ms() - start_ms);
+    }
+    code = interrupted != 0 ? INTERRUPTED : code;
+    cluster_close(&run->torture.cluster, run->torture.options.keep || code == 1);
+    ledger_fini(&run->torture.ledger);
+    free(run);
+    return code;
+}

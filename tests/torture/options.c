@@ -1,0 +1,156 @@
+#include "tests/torture/options.h"
+
+#include "base/number.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage[] =
+    "torture: kill, stop, cut off and wipe the processes of a real cluster; no acknowledged key\n"
+    "may be lost. Exit 0: none was, 1: one was, or the cluster did not recover, 2: wrong usage.\n\n"
+    "  --seconds N        of faults (default 600); reading everything back comes on top\n"
+    "  --faults N         stop after so many\n"
+    "  --seed N           of the choice of faults (default: the time)\n"
+    "  --keys-max N       acknowledged keys held at a time (default 20M)\n"
+    "  --pace N           adds a second (default 300k)\n"
+    "  --verify-keys N    newest keys, and random ones, read back after faults (default 1M)\n"
+    "  --nodes N          (default 3)      --routers N   (default 2)\n"
+    "  --dir DIR          data, logs and the journal (default: a temporary folder)\n"
+    "  --keep             the folder, also when all went well\n"
+    "  --only LIST        faults, such as kill-node,stop; --without LIST leaves some out\n"
+    "  --in-memory        nodes without a disk: leave out kill-node, kill-all and destructions\n"
+    "  --loopback         no network namespaces; what would be cut off is stopped\n"
+    "  --break HOW        a loss on purpose, which must be found: wipe-majority, false-claim\n";
+
+struct number_option {
+    const char *name;
+    size_t offset;
+    uint64_t least;
+    uint64_t most;
+};
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct number_option numbers[] = {
+    {"--seconds", FIELD(seconds), 1, 1000000},
+    {"--faults", FIELD(faults), 1, 1000000},
+    {"--seed", FIELD(seed), 0, UINT64_MAX},
+    {"--keys-max", FIELD(keys_max), 100000, 2000000000},
+    {"--pace", FIELD(pace), 1000, 100000000},
+    {"--verify-keys", FIELD(verify_keys), 1000, 1000000000},
+    {"--nodes", FIELD(nodes), 3, 12},
+    {"--routers", FIELD(routers), 1, 6},
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} switches[] = {
+    {"--keep", FIELD(keep)}, {"--in-memory", FIELD(in_memory)}, {"--loopback", FIELD(loopback)}};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} texts[] = {{"--dir", FIELD(dir)}, {"--only", FIELD(only)}, {"--without", FIELD(without)}};
+
+static int refuse(const char *word, const char *why)
+{
+    (void)fprintf(stderr, "torture: %s: %s; see --help\n", word, why);
+    return -1;
+}
+
+static int set_number(struct options *self, const struct number_option *option, const char *text)
+{
+    uint64_t value;
+
+    if (number_parse_count(text, &value) != STATUS_OK || value < option->least ||
+        value > option->most) {
+        return refuse(option->name, "not a number in its range");
+    }
+    memcpy((char *)self + option->offset, &value, sizeof value);
+    return 2;
+}
+
+static int set_sabotage(struct options *self, const char *text)
+{
+    if (strcmp(text, "wipe-majority") == 0) {
+        self->sabotage = SABOTAGE_WIPE_MAJORITY;
+    } else if (strcmp(text, "false-claim") == 0) {
+        self->sabotage = SABOTAGE_FALSE_CLAIM;
+    } else {
+        return refuse("--break", "wipe-majority or false-claim");
+    }
+    return 2;
+}
+
+/* How many words were used; -1: refused. */
+static int parse_one(struct options *self, const char *word, const char *value)
+{
+    static const bool yes = true;
+
+    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+        if (strcmp(word, switches[i].name) == 0) {
+            memcpy((char *)self + switches[i].offset, &yes, sizeof yes);
+            return 1;
+        }
+    }
+    if (value == NULL) {
+        return refuse(word, "unknown, or its value is missing");
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (strcmp(word, numbers[i].name) == 0) {
+            return set_number(self, &numbers[i], value);
+        }
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strcmp(word, texts[i].name) == 0) {
+            memcpy((char *)self + texts[i].offset, &value, sizeof value);
+            return 2;
+        }
+    }
+    return strcmp(word, "--break") == 0 ? set_sabotage(self, value) : refuse(word, "unknown");
+}
+
+int options_parse(struct options *self, int argc, char **argv, int *code)
+{
+    *self = (struct options){.seconds = 600,
+                             .seed = (uint64_t)time(NULL),
+                             .keys_max = 20000000,
+                             .pace = 300000,
+                             .verify_keys = 1000000,
+                             .nodes = 3,
+                             .routers = 2};
+    for (int i = 1; i < argc;) {
+        int used;
+
+        if (strcmp(argv[i], "--help") == 0) {
+            (void)fputs(usage, stdout);
+            *code = 0;
+            return 1;
+        }
+        used = parse_one(self, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        if (used < 0) {
+            *code = 2;
+            return 1;
+        }
+        i += used;
+    }
+    return 0;
+}
+
+bool options_list_has(const char *list, const char *word)
+{
+    while (list != NULL && *list != '\0') {
+        size_t size = strcspn(list, ",");
+
+        if (size > 0 && strncmp(list, word, size) == 0 &&
+            (word[size] == '\0' || word[size] == '-')) {
+            return true;
+        }
+        list += size + (list[size] == ',');
+    }
+    return false;
+}

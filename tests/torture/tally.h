@@ -1,0 +1,48 @@
+/* tally.h - what has been counted, and what must end the torture: a lost key, a stuck cluster.
+ *
+ * Threads: any.
+ */
+#ifndef ORBLOOM_TESTS_TORTURE_TALLY_H
+#define ORBLOOM_TESTS_TORTURE_TALLY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TALLY_MAX_LOSSES = 32, TALLY_REASON_BYTES = 256, TALLY_FILTER_BYTES = 32 };
+
+/* One answer "absent" about a key that was acknowledged. */
+struct tally_loss {
+    char filter[TALLY_FILTER_BYTES];
+    uint64_t number;
+    uint32_t slots; /* asked; 0: all */
+    char router[64];
+};
+
+struct tally {
+    _Atomic uint64_t unacknowledged; /* keys whose add was not answered */
+    _Atomic uint64_t read_back;      /* answers "present" about acknowledged keys */
+    _Atomic uint64_t unsure;         /* sets of replicas with one that could not answer */
+    _Atomic uint64_t again;          /* keys asked again, as nobody could answer at first */
+    _Atomic uint64_t never_asked;    /* keys that were never added ... */
+    _Atomic uint64_t never_present;  /* ... and are called present */
+    _Atomic uint64_t lost;
+    _Atomic uint64_t passes; /* read-backs completed */
+    _Atomic bool failed;     /* end as soon as possible */
+
+    pthread_mutex_t lock;
+    struct tally_loss losses[TALLY_MAX_LOSSES];
+    uint32_t nlosses;
+    char reason[TALLY_REASON_BYTES]; /* the first one */
+};
+
+void tally_init(struct tally *self);
+
+/* An acknowledged key was called absent. */
+void tally_lose(struct tally *self, const struct tally_loss *loss);
+
+/* Something else must end the torture. */
+void tally_fail(struct tally *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

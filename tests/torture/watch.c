@@ -1,0 +1,205 @@
+#include "tests/torture/watch.h"
+
+#include "client/shell_channel.h"
+#include "tests/torture/journal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { ASK_US = 400000, PAUSE_MS = 60, MAX_FILTERS = 32 };
+
+/* What a node counted when last asked. */
+struct node_view {
+    struct channel *channel;
+    uint64_t replayed;
+    uint64_t runs;
+    uint64_t run_bytes;
+};
+
+struct watch {
+    struct watch_thread *thread;
+    struct torture *torture;
+    struct channel *coordinators;
+    struct node_view nodes[CLUSTER_MAX_DAEMONS];
+
+    /* Of one look. */
+    bool answered;
+    bool joining;
+    bool building;
+    bool replaying;
+    bool merging;
+    uint64_t filters[MAX_FILTERS];  /* ids */
+    uint32_t replicas[MAX_FILTERS]; /* each should have */
+    uint32_t nfilters;
+    uint32_t full; /* of the filter that is asked about */
+    struct node_view *asked;
+};
+
+static struct channel *open_channel(const char *routers, const char *coordinators)
+{
+    struct channel_options options = {.routers = routers, .coordinators = coordinators};
+    struct channel *channel = NULL;
+    char reason[CHANNEL_REASON_BYTES];
+
+    return channel_open(&options, &channel, reason) == STATUS_OK ? channel : NULL;
+}
+
+/* ---- what it is doing ---- */
+
+static void on_status(void *context, const struct session_result *result)
+{
+    struct watch *self = context;
+    const struct admin_reply *reply;
+
+    if (result->status != STATUS_OK) {
+        return;
+    }
+    reply = &result->frame->body.admin_reply;
+    self->answered = true;
+    for (size_t i = 0; i < reply->nreplicas; i++) {
+        self->joining |= reply->replicas[i].state == REPLICA_JOINING;
+        self->building |= reply->replicas[i].state == REPLICA_BUILDING;
+    }
+    for (size_t i = 0; i < reply->nfilters && self->nfilters < MAX_FILTERS; i++) {
+        const struct filter_summary *filter = &reply->filters[i];
+
+        if (filter->state == FILTER_ACTIVE && strncmp(filter->name, "brief", 5) != 0) {
+            self->filters[self->nfilters] = filter->id;
+            self->replicas[self->nfilters++] = filter->ngroups * filter->rule.replicas;
+        }
+    }
+}
+
+static uint64_t value_of(const struct stats_reply *reply, const char *name)
+{
+    for (size_t i = 0; i < reply->nvalues; i++) {
+        if (strcmp(reply->values[i].name, name) == 0) {
+            return reply->values[i].value;
+        }
+    }
+    return 0;
+}
+
+static void on_stats(void *context, const struct session_result *result)
+{
+    struct watch *self = context;
+    struct node_view *view = self->asked;
+    uint64_t replayed;
+    uint64_t runs;
+    uint64_t run_bytes;
+
+    if (result->status != STATUS_OK || result->frame->kind != FRAME_STATS_REPLY) {
+        return;
+    }
+    replayed = value_of(&result->frame->body.stats_reply, "replayed_keys_total");
+    runs = value_of(&result->frame->body.stats_reply, "runs");
+    run_bytes = value_of(&result->frame->body.stats_reply, "run_bytes");
+    self->replaying |= replayed > view->replayed;
+    self->merging |= runs != view->runs || run_bytes != view->run_bytes;
+    view->replayed = replayed;
+    view->runs = runs;
+    view->run_bytes = run_bytes;
+}
+
+/* Daemons that are stopped or dead would only cost time. */
+static struct daemon *next_usable(struct watch *self, uint32_t *index)
+{
+    struct daemon *daemon;
+
+    do {
+        daemon = cluster_next(&self->torture->cluster, DAEMON_NODE, index);
+    } while (daemon != NULL && !atomic_load(&daemon->usable));
+    return daemon;
+}
+
+static void ask_node(struct watch *self, uint32_t index, const struct daemon *daemon,
+                     const struct frame *frame, session_done_fn done)
+{
+    struct node_view *view = &self->nodes[index];
+
+    if (view->channel == NULL) {
+        view->channel = open_channel(daemon->endpoint, daemon->endpoint);
+    }
+    self->asked = view;
+    if (view->channel != NULL) {
+        channel_ask(view->channel, ASK_US, frame, done, self);
+    }
+}
+
+static void look(struct watch *self)
+{
+    struct frame status = {.kind = FRAME_ADMIN_REQUEST};
+    struct frame stats = {.kind = FRAME_STATS_REQUEST};
+    const struct daemon *daemon;
+
+    status.body.admin_request = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
+    self->answered = self->joining = self->building = self->replaying = self->merging = false;
+    self->nfilters = 0;
+    channel_ask(self->coordinators, ASK_US, &status, on_status, self);
+    for (uint32_t i = 0; (daemon = next_usable(self, &i)) != NULL;) {
+        ask_node(self, i, daemon, &stats, on_stats);
+    }
+    if (self->answered) {
+        atomic_store(&self->thread->joining, self->joining);
+    }
+    atomic_store(&self->thread->replaying, self->replaying || self->building);
+    atomic_store(&self->thread->merging, self->merging);
+}
+
+/* ---- whether it is whole ---- */
+
+static void on_info(void *context, const struct session_result *result)
+{
+    struct watch *self = context;
+
+    if (result->status != STATUS_OK || result->frame->kind != FRAME_INFO_REPLY) {
+        return;
+    }
+    for (size_t i = 0; i < result->frame->body.info_reply.nreplicas; i++) {
+        self->full += result->frame->body.info_reply.replicas[i].state == REPLICA_FULL;
+    }
+}
+
+static bool is_whole(struct watch *self)
+{
+    struct frame info = {.kind = FRAME_INFO_REQUEST};
+    const struct daemon *daemon;
+
+    if (!self->answered || self->nfilters == 0) {
+        return false;
+    }
+    for (uint32_t filter = 0; filter < self->nfilters; filter++) {
+        info.body.info_request = (struct info_request){.filter = "",
+                                                       .filter_id = self->filters[filter]};
+        self->full = 0;
+        for (uint32_t i = 0; (daemon = next_usable(self, &i)) != NULL;) {
+            ask_node(self, i, daemon, &info, on_info);
+        }
+        if (self->full != self->replicas[filter]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void *watch_thread(void *context)
+{
+    struct watch self = {.thread = context};
+
+    self.torture = self.thread->torture;
+    self.coordinators = open_channel(self.torture->routers, self.torture->coordinators);
+    while (self.coordinators != NULL && !atomic_load(&self.torture->over)) {
+        uint64_t start_ms = journal_now_ms();
+
+        look(&self);
+        if (atomic_load(&self.thread->wants_whole) && is_whole(&self)) {
+            atomic_store(&self.thread->whole_ms, start_ms);
+        }
+        journal_pause_ms(PAUSE_MS);
+    }
+    channel_close(&self.coordinators);
+    for (uint32_t i = 0; i < CLUSTER_MAX_DAEMONS; i++) {
+        channel_close(&self.nodes[i].channel);
+    }
+    return NULL;
+}

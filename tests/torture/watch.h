@@ -1,0 +1,26 @@
+/* watch.h - a thread that asks the cluster how it is: what it is doing, and whether it is whole.
+ *
+ * What it is doing (a replica JOINING, a log read back, runs being merged) only says under which
+ * phases a fault is counted. Whole: every replica of every filter is FULL, as the nodes themselves
+ * say, not as some coordinator remembers.
+ *
+ * Threads: watch_thread() is the body of one; the rest may be read by any.
+ */
+#ifndef ORBLOOM_TESTS_TORTURE_WATCH_H
+#define ORBLOOM_TESTS_TORTURE_WATCH_H
+
+#include "tests/torture/torture.h"
+
+struct watch_thread {
+    struct torture *torture;
+    _Atomic bool wants_whole;  /* look, as that costs the nodes something */
+    _Atomic uint64_t whole_ms; /* when a look began that found everything FULL; 0: never */
+    _Atomic bool joining;
+    _Atomic bool replaying;
+    _Atomic bool merging;
+};
+
+/* Until torture.over. */
+void *watch_thread(void *context);
+
+#endif
