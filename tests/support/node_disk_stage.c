@@ -88,6 +88,8 @@ void node_stage_settle(struct node_stage *self)
     bool more = true;
 
     for (int step = 0; more && !node_failed(self->node); step++) {
+        uint64_t submitted = self->lanes.submitted;
+
         cr_assert_lt(step, MAX_STEPS, "it never settles");
         node_stage_turn(self);
         more = node_stage_run(self, JOB_COMMIT);
@@ -95,6 +97,7 @@ void node_stage_settle(struct node_stage *self)
         if (!node_failed(self->node)) {
             more = self->actor.work(self->actor.self, self->now_us) || more;
         }
+        more = more || self->lanes.submitted != submitted;
     }
 }
 
@@ -202,8 +205,11 @@ enum status node_stage_add(struct node_stage *self, const struct filter_document
 
     segment.batch.number = ++self->batches;
     segment.op.sequence = self->batches;
-    return node_stage_ask_disk(self, &segment, fingerprints, &answer) ? answer.segment.status
-                                                                      : STATUS_UNAVAILABLE;
+    if (!node_stage_ask_disk(self, &segment, fingerprints, &answer)) {
+        return STATUS_UNAVAILABLE;
+    }
+    cr_assert_not(answer.segment.at_capacity, "the filter is too small for this test");
+    return answer.segment.status;
 }
 
 static uint32_t absent_of(struct node_stage *self, const struct filter_document *document,
@@ -250,6 +256,7 @@ void node_stage_filter(struct node_stage *self, uint64_t id, enum durability dur
     document->capacity = STAGE_CAPACITY;
     document->max_capacity = STAGE_CAPACITY;
     document->generations[0].geometry.lines = STAGE_LINES;
+    document->generations[0].capacity = STAGE_CAPACITY;
     node_stage_hand(self, document);
     node_stage_settle(self);
 }
