@@ -5,9 +5,10 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STEPS = 100000, MAX_CLAIMS = 32, CHECK_KEYS = 2048 };
+enum { MAX_STEPS = 100000, MAX_CLAIMS = 32, CHECK_KEYS = 2048, MAX_NAMES = 512 };
 
 /* ---- the process ---- */
 
@@ -261,23 +262,103 @@ void node_stage_filter(struct node_stage *self, uint64_t id, enum durability dur
     node_stage_settle(self);
 }
 
-struct counting {
+/* ---- the folder ---- */
+
+struct listing {
     const char *prefix;
+    char (*names)[DISK_NAME_BYTES];
     unsigned count;
 };
 
-static void count_name(void *argument, const char *name)
+static void note_name(void *argument, const char *name)
 {
-    struct counting *counting = argument;
+    struct listing *listing = argument;
 
-    counting->count += strncmp(name, counting->prefix, strlen(counting->prefix)) == 0;
+    if (strncmp(name, listing->prefix, strlen(listing->prefix)) == 0) {
+        cr_assert_lt(listing->count, MAX_NAMES);
+        (void)snprintf(listing->names[listing->count++], DISK_NAME_BYTES, "%s", name);
+    }
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static unsigned list(struct node_stage *self, const char *prefix, char (*names)[DISK_NAME_BYTES])
+{
+    struct listing listing = {.prefix = prefix, .names = names};
+    const struct disk *disk = self->config.disk;
+
+    cr_assert_eq(disk->list(disk->context, note_name, &listing), STATUS_OK);
+    qsort(names, listing.count, sizeof names[0], by_name);
+    return listing.count;
 }
 
 unsigned node_stage_files(struct node_stage *self, const char *prefix)
 {
-    struct counting counting = {.prefix = prefix};
-    const struct disk *disk = self->config.disk;
+    static char names[MAX_NAMES][DISK_NAME_BYTES];
 
-    cr_assert_eq(disk->list(disk->context, count_name, &counting), STATUS_OK);
-    return counting.count;
+    return list(self, prefix, names);
+}
+
+bool node_stage_file(struct node_stage *self, const char *prefix, unsigned number,
+                     char name[DISK_NAME_BYTES])
+{
+    static char names[MAX_NAMES][DISK_NAME_BYTES];
+    unsigned count = list(self, prefix, names);
+
+    if (number < count) {
+        memcpy(name, names[number], DISK_NAME_BYTES);
+    }
+    return number < count;
+}
+
+struct memory_disk *node_stage_copy_disk(struct node_stage *self)
+{
+    struct memory_disk *copy = memory_disk_create();
+    char name[DISK_NAME_BYTES];
+
+    cr_assert_null(self->node);
+    for (unsigned i = 0; node_stage_file(self, "", i, name); i++) {
+        memory_disk_put(copy, name, memory_disk_bytes(self->disk, name));
+    }
+    return copy;
+}
+
+void node_stage_use_disk(struct node_stage *self, struct memory_disk *disk)
+{
+    cr_assert_null(self->node);
+    memory_disk_destroy(&self->disk);
+    self->disk = disk;
+    self->config.disk = memory_disk_seam(disk);
+}
+
+enum stage_outcome node_stage_outcome(struct node_stage *self, uint64_t incarnation)
+{
+    (void)node_stage_open(self);
+    if (node_failed(self->node)) {
+        return STAGE_REFUSED;
+    }
+    /* What is found damaged while it is read back comes after the first registration. */
+    for (int i = 0; i < MAX_CLAIMS && !node_registered(self->node); i++) {
+        (void)node_stage_meet(self);
+        node_stage_settle(self);
+    }
+    cr_assert(node_registered(self->node));
+    return self->incarnation == incarnation ? STAGE_SAME : STAGE_ANOTHER;
+}
+
+void node_stage_adopt(struct node_stage *self, struct filter_document *document)
+{
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
+            struct member *member = &document->content.groups[group].slots[slot].current;
+
+            member->incarnation = member->node == 1 ? self->incarnation : member->incarnation;
+        }
+    }
+    document_epoch_advance(document);
+    node_stage_hand(self, document);
+    node_stage_settle(self);
 }

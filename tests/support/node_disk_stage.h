@@ -70,7 +70,29 @@ uint32_t node_stage_absent(struct node_stage *self, const struct filter_document
 void node_stage_filter(struct node_stage *self, uint64_t id, enum durability durability,
                        struct filter_document *document);
 
-/* Is there a file whose name begins so? */
+/* How many files have a name that begins so. */
 unsigned node_stage_files(struct node_stage *self, const char *prefix);
+
+/* The name of the file of that number, counted from 0 in order of names; false: there is none. */
+bool node_stage_file(struct node_stage *self, const char *prefix, unsigned number,
+                     char name[DISK_NAME_BYTES]);
+
+/* A copy of the folder as it is now, and another disk in place of this one, which is destroyed;
+ * while no process runs. */
+struct memory_disk *node_stage_copy_disk(struct node_stage *self);
+void node_stage_use_disk(struct node_stage *self, struct memory_disk *disk);
+
+/* What a start on a damaged or older folder came to. */
+enum stage_outcome {
+    STAGE_SAME,    /* the incarnation goes on */
+    STAGE_ANOTHER, /* a new one */
+    STAGE_REFUSED, /* the process ends */
+};
+
+/* Open, and see: `incarnation` is the one of before. */
+enum stage_outcome node_stage_outcome(struct node_stage *self, uint64_t incarnation);
+
+/* Make what a new incarnation holds count, so that it answers for it: the document names it. */
+void node_stage_adopt(struct node_stage *self, struct filter_document *document);
 
 #endif
