@@ -1,260 +1,12 @@
-/* Reading everything back at start: one job, which touches nothing but the disk and itself. */
+/* Reading everything back at start: is it all that was acknowledged? */
 #include "base/heap.h"
 #include "base/log.h"
-#include "node/storage_private.h"
+#include "node/storage_recovery.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-enum {
-    MAX_STATE_BYTES = 1 << 30, /* of documents, fences and cursors found */
-    MAX_NAMES = 65536,
-};
-
-struct storage_recovery {
-    struct job job; /* first */
-    struct storage *storage;
-    enum status status;
-    struct log_survey survey;
-    struct buffer state; /* records that the node is to be told, in order */
-    size_t checkpoint;   /* where those of a checkpoint begin that has not ended yet */
-    bool in_checkpoint;
-    struct record_identity last;
-    bool has_identity;
-    bool clean;
-    uint64_t merged;
-    struct record_run *runs;
-    size_t nruns;
-    size_t runs_capacity;
-    struct storage_filters filters; /* that have batches in the log */
-    uint64_t highest_run;
-    struct record_run *lost; /* that the manifest names and can't be read */
-    size_t nlost;
-    bool log_gone; /* runs, and no log that names them */
-    char (*names)[DISK_NAME_BYTES];
-    size_t nnames;
-    size_t names_capacity;
-};
-
-/* ---- what the log says ---- */
-
-static enum status note_filter(struct storage_recovery *self, struct span record)
-{
-    struct record_batch batch;
-    enum status status = record_batch_get(record, &batch);
-
-    if (status == STATUS_OK && !storage_filters_add(&self->filters, batch.filter_id)) {
-        status = STATUS_NOMEM;
-    }
-    return status;
-}
-
-/* What a checkpoint repeats, when it is whole, need not be kept from before it: that would be a
- * copy of the state for each segment. */
-static enum status note_identity(struct storage_recovery *self, uint16_t flags, struct span record)
-{
-    struct buffer *state = &self->state;
-
-    if ((flags & RECORD_CHECKPOINT) != 0) {
-        self->checkpoint = state->size;
-        self->in_checkpoint = true;
-    } else if ((flags & RECORD_CHECKPOINTED) != 0 && self->in_checkpoint) {
-        state->size -= self->checkpoint;
-        if (state->size > 0) {
-            memmove(state->data, state->data + self->checkpoint, state->size);
-        }
-        self->in_checkpoint = false;
-    }
-    self->has_identity = true;
-    return record_identity_get(record, &self->last);
-}
-
-static enum status edit_runs(struct storage_recovery *self, struct span record)
-{
-    struct record_manifest manifest;
-    enum status status = record_manifest_get(record, &manifest);
-
-    if (status != STATUS_OK) {
-        return status;
-    }
-    self->merged = manifest.merged > self->merged ? manifest.merged : self->merged;
-    for (uint32_t i = 0; i < manifest.nadded; i++) {
-        uint64_t number = record_manifest_added(&manifest, i).number;
-
-        self->highest_run = number > self->highest_run ? number : self->highest_run;
-    }
-    return storage_runs_apply(&self->runs, &self->nruns, &self->runs_capacity, &manifest)
-               ? STATUS_OK
-               : STATUS_NOMEM;
-}
-
-static enum status visit(void *context, const struct record_header *header, struct span record)
-{
-    struct storage_recovery *self = context;
-
-    self->clean = header->type == RECORD_CLEAN;
-    switch ((enum record_type)header->type) {
-    case RECORD_IDENTITY:
-        return note_identity(self, header->flags, record);
-    case RECORD_BATCH:
-        return note_filter(self, record);
-    case RECORD_MANIFEST:
-        return edit_runs(self, record);
-    case RECORD_FENCE:
-    case RECORD_DOCUMENT:
-    case RECORD_CURSOR:
-        return buffer_append(&self->state, record);
-    case RECORD_CLEAN:
-        break;
-    }
-    return STATUS_OK;
-}
-
-/* ---- what the folder holds ---- */
-
-static void note_name(void *context, const char *name)
-{
-    struct storage_recovery *self = context;
-
-    if (self->nnames == self->names_capacity && self->nnames < MAX_NAMES) {
-        size_t capacity = self->names_capacity * 2 + 32;
-        char(*grown)[DISK_NAME_BYTES] = heap_realloc(self->names, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            self->status = STATUS_NOMEM;
-            return;
-        }
-        self->names = grown;
-        self->names_capacity = capacity;
-    }
-    if (self->nnames < self->names_capacity) {
-        (void)snprintf(self->names[self->nnames++], DISK_NAME_BYTES, "%s", name);
-    }
-}
-
-static bool in_log(const struct log_survey *survey, uint64_t number)
-{
-    for (size_t i = 0; i < survey->count; i++) {
-        if (survey->extents[i].number == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool in_manifest(const struct storage_recovery *self, uint64_t number)
-{
-    for (size_t i = 0; i < self->nruns; i++) {
-        if (self->runs[i].number == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A segment that is none: made ahead and never written, or torn as it began, or bad. */
-static enum status clear_segment(const struct storage_recovery *self, const char *name)
-{
-    const struct disk *disk = self->storage->config.disk;
-    static const uint8_t zeros[SEGMENT_HEADER_BYTES];
-    uint8_t header[SEGMENT_HEADER_BYTES];
-    uint32_t file;
-    uint64_t size;
-    bool empty;
-    bool bad;
-
-    if (disk->open(disk->context, name, &file, &size) != STATUS_OK) {
-        return STATUS_IO;
-    }
-    bad = self->survey.state == LOG_CORRUPT && strcmp(name, self->survey.bad_name) == 0;
-    empty = size < sizeof header ||
-            (disk->read(disk->context, file, 0, header, sizeof header) == STATUS_OK &&
-             memcmp(header, zeros, sizeof header) == 0);
-    disk->close(disk->context, file);
-    return empty && !bad ? disk->remove(disk->context, name)
-                         : storage_set_aside(self->storage, name);
-}
-
-/* Runs that no manifest names were being made when the process ended; their batches are still in
- * the log. Where that can't be known, as the log was lost, they are set aside instead. */
-static enum status clear_run(struct storage_recovery *self, const char *name, uint64_t number)
-{
-    const struct disk *disk = self->storage->config.disk;
-
-    self->highest_run = number > self->highest_run ? number : self->highest_run;
-    if (self->survey.count == 0 || !self->has_identity) {
-        self->log_gone = true;
-    }
-    return self->survey.state == LOG_CORRUPT || self->log_gone
-               ? storage_set_aside(self->storage, name)
-               : disk->remove(disk->context, name);
-}
-
-static enum status clear_folder(struct storage_recovery *self)
-{
-    const struct disk *disk = self->storage->config.disk;
-    enum status status = disk->list(disk->context, note_name, self);
-
-    status = status == STATUS_OK ? self->status : status;
-    for (size_t i = 0; status == STATUS_OK && i < self->nnames; i++) {
-        uint64_t number;
-
-        if (segment_name_parse(self->names[i], &number) && !in_log(&self->survey, number)) {
-            status = clear_segment(self, self->names[i]);
-        } else if (run_name_parse(self->names[i], &number) && !in_manifest(self, number)) {
-            status = clear_run(self, self->names[i], number);
-        }
-    }
-    return status == STATUS_OK ? disk->sync_folder(disk->context) : status;
-}
-
-/* Opening a run checks its size, header and index; its blocks are checked as they are read.
- * Nothing is renamed yet: one of another version may follow. */
-static enum status try_runs(struct storage_recovery *self)
-{
-    const struct storage_config *config = &self->storage->config;
-
-    self->lost = heap_alloc(self->nruns + 1, sizeof *self->lost);
-    if (self->lost == NULL) {
-        return STATUS_NOMEM;
-    }
-    for (size_t i = 0; i < self->nruns;) {
-        struct run_reader *reader = NULL;
-        char name[DISK_NAME_BYTES];
-        enum status status = run_reader_create(config->disk, config->cluster, &self->runs[i],
-                                               &reader);
-
-        run_reader_destroy(&reader);
-        run_name(self->runs[i].number, name);
-        if (status == STATUS_OK) {
-            i++;
-            continue;
-        }
-        log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name,
-                 status_meaning(status));
-        if (status == STATUS_NOMEM || status == STATUS_VERSION) {
-            return status;
-        }
-        self->lost[self->nlost++] = self->runs[i];
-        self->runs[i] = self->runs[--self->nruns];
-    }
-    return STATUS_OK;
-}
-
-static enum status set_lost_aside(const struct storage_recovery *self)
-{
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; i < self->nlost && status == STATUS_OK; i++) {
-        char name[DISK_NAME_BYTES];
-
-        run_name(self->lost[i].number, name);
-        status = storage_set_aside(self->storage, name);
-        status = status == STATUS_NOT_FOUND ? STATUS_OK : status;
-    }
-    return status;
-}
+enum { MAX_STATE_BYTES = 1 << 30 /* of documents, fences and cursors found */ };
 
 /* A damaged segment is not gone on with, not even with what is readable of it: all of it is set
  * aside, and the keys come from the other replicas. */
@@ -271,28 +23,44 @@ static void leave_bad_segment(struct log_survey *survey)
     }
 }
 
+/* What may not be read at all is not changed either. */
+static enum status read_log(struct storage_recovery *self)
+{
+    const struct storage_config *config = &self->storage->config;
+    enum status status = log_survey_make(config->disk, config->cluster, storage_found, self,
+                                         &self->survey);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    switch (self->survey.state) {
+    case LOG_FOREIGN:
+        return STATUS_UNAUTHENTIC;
+    case LOG_VERSION:
+        return STATUS_VERSION;
+    case LOG_CORRUPT:
+        leave_bad_segment(&self->survey);
+        return storage_folder_salvage(self);
+    case LOG_EMPTY:
+    case LOG_OK:
+        break;
+    }
+    return STATUS_OK;
+}
+
 static void run(struct job *job)
 {
     struct storage_recovery *self = (struct storage_recovery *)job;
-    const struct storage_config *config = &self->storage->config;
 
-    self->status = log_survey_make(config->disk, config->cluster, visit, self, &self->survey);
-    if (self->status == STATUS_OK && self->survey.state == LOG_FOREIGN) {
-        self->status = STATUS_UNAUTHENTIC;
-    } else if (self->status == STATUS_OK && self->survey.state == LOG_VERSION) {
-        self->status = STATUS_VERSION;
-    }
-    if (self->status == STATUS_OK && self->survey.state == LOG_CORRUPT) {
-        leave_bad_segment(&self->survey);
+    self->status = storage_folder_list(self);
+    if (self->status == STATUS_OK) {
+        self->status = read_log(self);
     }
     if (self->status == STATUS_OK) {
-        self->status = try_runs(self);
+        self->status = storage_folder_try_runs(self);
     }
     if (self->status == STATUS_OK) {
-        self->status = set_lost_aside(self);
-    }
-    if (self->status == STATUS_OK) {
-        self->status = clear_folder(self);
+        self->status = storage_folder_clear(self);
     }
 }
 

@@ -245,10 +245,11 @@ uint32_t node_stage_absent(struct node_stage *self, const struct filter_document
     return absent;
 }
 
-void node_stage_filter(struct node_stage *self, uint64_t id, enum durability durability,
-                       struct filter_document *document)
+void node_stage_make_filter(const struct node_stage *self, uint64_t id, enum durability durability,
+                            struct filter_document *document)
 {
     static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+    struct buffer bytes;
     char name[16];
 
     (void)snprintf(name, sizeof name, "filter-%u", (unsigned)id);
@@ -258,6 +259,14 @@ void node_stage_filter(struct node_stage *self, uint64_t id, enum durability dur
     document->max_capacity = STAGE_CAPACITY;
     document->generations[0].geometry.lines = STAGE_LINES;
     document->generations[0].capacity = STAGE_CAPACITY;
+    sample_sign(document, sample_key(), &bytes);
+    buffer_fini(&bytes);
+}
+
+void node_stage_filter(struct node_stage *self, uint64_t id, enum durability durability,
+                       struct filter_document *document)
+{
+    node_stage_make_filter(self, id, durability, document);
     node_stage_hand(self, document);
     node_stage_settle(self);
 }

@@ -66,7 +66,11 @@ enum status node_stage_add(struct node_stage *self, const struct filter_document
 uint32_t node_stage_absent(struct node_stage *self, const struct filter_document *document,
                            const uint64_t *fingerprints, uint32_t count);
 
-/* A document of a filter on three nodes, or more, of that durability, handed over, settled. */
+/* The document of a filter on three nodes, of that durability; with its hash. */
+void node_stage_make_filter(const struct node_stage *self, uint64_t id, enum durability durability,
+                            struct filter_document *document);
+
+/* The same, handed over and settled. */
 void node_stage_filter(struct node_stage *self, uint64_t id, enum durability durability,
                        struct filter_document *document);
 
