@@ -113,8 +113,8 @@ void node_stage_settle_long(struct node_stage *self)
 
 /* ---- the coordinator ---- */
 
-static struct frame judge(struct node_stage *self, const struct sync_request *request,
-                          uint64_t correlation)
+struct frame node_stage_judge(struct node_stage *self, const struct sync_request *request,
+                              uint64_t correlation)
 {
     const struct boot_claim claim = {.incarnation = request->incarnation,
                                      .boot = request->boot,
@@ -163,7 +163,7 @@ unsigned node_stage_meet(struct node_stage *self)
             node_stage_settle(self);
             continue;
         }
-        answer = judge(self, &sent.frame.body.sync_request, sent.frame.correlation);
+        answer = node_stage_judge(self, &sent.frame.body.sync_request, sent.frame.correlation);
         self->incarnation = sent.frame.body.sync_request.incarnation;
         refused += answer.body.sync_reply.status == STATUS_STALE;
         fake_answer(&self->actor, self->now_us, STAGE_COORDINATOR, &answer);
@@ -358,16 +358,28 @@ enum stage_outcome node_stage_outcome(struct node_stage *self, uint64_t incarnat
     return self->incarnation == incarnation ? STAGE_SAME : STAGE_ANOTHER;
 }
 
-void node_stage_adopt(struct node_stage *self, struct filter_document *document)
+void node_stage_name(const struct node_stage *self, struct filter_document *document)
 {
+    bool named = true;
+
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
             struct member *member = &document->content.groups[group].slots[slot].current;
 
-            member->incarnation = member->node == 1 ? self->incarnation : member->incarnation;
+            if (member->node == 1 && member->incarnation != self->incarnation) {
+                member->incarnation = self->incarnation;
+                named = false;
+            }
         }
     }
-    document_epoch_advance(document);
+    if (!named) {
+        document_epoch_advance(document);
+    }
+}
+
+void node_stage_adopt(struct node_stage *self, struct filter_document *document)
+{
+    node_stage_name(self, document);
     node_stage_hand(self, document);
     node_stage_settle(self);
 }

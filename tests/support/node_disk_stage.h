@@ -46,6 +46,10 @@ void node_stage_settle(struct node_stage *self);
 /* Settle, and so again when a second has passed, for background work that waits. */
 void node_stage_settle_long(struct node_stage *self);
 
+/* What the coordinator answers to a question, and `record` after it. */
+struct frame node_stage_judge(struct node_stage *self, const struct sync_request *request,
+                              uint64_t correlation);
+
 /* The node asks the coordinator until it is registered, answers judged by `record`. Returns how
  * many STALE it was told; the incarnation it ends with is self->incarnation. */
 unsigned node_stage_meet(struct node_stage *self);
@@ -96,7 +100,11 @@ enum stage_outcome {
 /* Open, and see: `incarnation` is the one of before. */
 enum stage_outcome node_stage_outcome(struct node_stage *self, uint64_t incarnation);
 
-/* Make what a new incarnation holds count, so that it answers for it: the document names it. */
+/* Make what a new incarnation holds count, so that it answers for it: the document names it, under
+ * another epoch if it did not. */
+void node_stage_name(const struct node_stage *self, struct filter_document *document);
+
+/* The same, handed over and settled. */
 void node_stage_adopt(struct node_stage *self, struct filter_document *document);
 
 #endif
