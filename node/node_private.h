@@ -47,6 +47,8 @@
     X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                  \
     X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                             \
     X(runs, "files", "sorted runs (a gauge)")                                                \
+    X(unmerged_bytes, "bytes", "of the log, in no sorted run yet (a gauge)")                 \
+    X(replicas_full, "groups", "slot groups here that count for quorums (a gauge)")          \
     X(pulls_total, "requests", "asked by other nodes for what they lack")                    \
     X(pulls_refused_total, "requests",                                                       \
       "refused to other nodes: another epoch, lineage, incarnation or state, or too many")   \

@@ -85,6 +85,9 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
         end(self); /* Dropped, or begun anew, meanwhile. */
     } else {
         replica_set_fill(hosted->set, &entry->document, read->fingerprints, read->count);
+        for (size_t i = 0; read->log && i < read->nbatches; i++) {
+            node_note_batch(self, entry, &read->batches[i]);
+        }
         self->counters[NODE_replayed_keys_total] += read->count;
         go_on(self, now_us, hosted->set);
     }

@@ -124,6 +124,7 @@ void circle_stop(struct circle *self, uint32_t id)
 
     memset(one->jobs, 0, sizeof one->jobs);
     node_destroy(&one->node);
+    memory_disk_kill(one->disk);
 }
 
 void circle_init(struct circle *self, uint32_t count)
@@ -269,7 +270,7 @@ static bool run_job(struct circle *self, struct circle_node *one)
     for (unsigned lane = 0; lane < JOB_NLANES; lane++) {
         struct job *job = one->jobs[lane];
 
-        if (job != NULL) {
+        if (job != NULL && !(one->frozen && lane == JOB_COMMIT)) {
             one->jobs[lane] = job->next;
             job->run(job);
             job->done(job, self->now_us);
@@ -294,7 +295,8 @@ static bool step(struct circle *self, struct circle_node *one)
         one->actor.time(one->actor.self, self->now_us);
         more = true;
     }
-    return more || one->jobs[JOB_COMMIT] != NULL || one->jobs[JOB_BACKGROUND] != NULL;
+    return more || (one->jobs[JOB_COMMIT] != NULL && !one->frozen) ||
+           one->jobs[JOB_BACKGROUND] != NULL;
 }
 
 static void settle(struct circle *self)

@@ -1,8 +1,8 @@
 /* node_circle.h - several nodes with disks that talk to each other, in one thread and virtual time.
  *
  * Nodes are 1 to n at tcp://node-1:7000 and so on. A coordinator that knows only their names gives
- * them their ids and the node list. Disks are plain: what was written is there when a node starts
- * again. Frames arrive at once, in order, unless their way is cut.
+ * them their ids and the node list. Disks keep what was written when a node is killed.
+ * Frames arrive at once, in order, unless their way is cut.
  *
  * Errors:  a failed cr_assert.
  * Owner:   circle_init()'s caller calls circle_fini().
@@ -34,7 +34,8 @@ struct circle_node {
     uint32_t nlinks;
     uint32_t nclosed;
     struct job *jobs[JOB_NLANES];
-    bool cut; /* frames from and to other nodes are lost */
+    bool cut;    /* frames from and to other nodes are lost */
+    bool frozen; /* nothing gets durable */
 };
 
 struct circle_frame {

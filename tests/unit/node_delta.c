@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BATCH = 1000, NBATCHES = 40, SECOND = 1000000 };
 
@@ -169,13 +170,24 @@ Test(node_delta, a_cursor_does_not_overtake_its_data)
     close_circle();
 }
 
-/* Without cursors, as when they were lost: fetched again, harmlessly. */
-Test(node_delta, unknown_history_is_fetched_again)
+/* What the log holds that was read back is known, cursor or not. */
+Test(node_delta, a_restart_knows_what_its_log_holds)
 {
     open_circle();
     add(0, N1 | N2 | N3);
     circle_stop(circle, 3);
     circle_start(circle, 3);
+    circle_run(circle, 10 * SECOND);
+    cr_assert_eq(missed(3), 0);
+    close_circle();
+}
+
+/* Forgotten, as what has been merged is: fetched again, harmlessly. */
+Test(node_delta, unknown_history_is_fetched_again)
+{
+    open_circle();
+    add(0, N1 | N2 | N3);
+    memset(circle_node(circle, 3)->exchange->have, 0, sizeof(struct batch_set));
     circle_run(circle, 10 * SECOND);
     cr_assert_eq(missed(3), BATCH);
     cr_assert_eq(circle_count(circle, 3, &document, keys[0], BATCH), BATCH);
