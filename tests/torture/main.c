@@ -312,7 +312,7 @@ static bool prepare(struct run *run)
                  " routers, %d coordinators, partitions %s, in %s",
                  torture->options.seed, torture->options.nodes, torture->options.routers,
                  CLUSTER_COORDINATORS,
-                 torture->cluster.network.namespaces ? "by network namespaces" : "by SIGSTOP only",
+                 torture->cluster.network.namespaces ? "by network namespaces" : "none",
                  torture->cluster.dir);
     if (!cluster_start(&torture->cluster)) {
         return false;
