@@ -57,6 +57,7 @@ void storage_destroy(struct storage **storage)
     heap_free(self->runs);
     storage_filters_fini(&self->filters);
     heap_free(self->trash);
+    heap_free(self->evidence);
     heap_free(self);
 }
 
@@ -172,6 +173,9 @@ static void on_moved(void *context, uint64_t now_us)
 {
     struct storage *self = context;
 
+    if (log_writer_synced(self->writer) >= self->begin_end) {
+        storage_damage_put_away(self);
+    }
     self->config.moved(self->config.context, now_us);
     storage_work(self, now_us); /* What waited for a manifest to be durable. */
 }
@@ -203,7 +207,9 @@ enum status storage_begin(struct storage *self, const struct record_identity *id
     assert(self->writer == NULL);
     self->identity = *identity;
     status = log_writer_create(&config, &self->writer);
-    return status == STATUS_OK ? append_identity(self, 0) : status;
+    status = status == STATUS_OK ? append_identity(self, 0) : status;
+    self->begin_end = status == STATUS_OK ? log_writer_end(self->writer) : UINT64_MAX;
+    return status;
 }
 
 enum status storage_identify(struct storage *self, const struct record_identity *identity)

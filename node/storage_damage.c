@@ -9,6 +9,7 @@
 #include "node/storage_private.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 enum status storage_set_aside(const struct storage *self, const char *name)
@@ -93,5 +94,46 @@ void storage_damage_take(struct storage *self, uint64_t now_us, const uint64_t *
     status = self->failed ? STATUS_OK : storage_edit_runs(self, &edit);
     if (status != STATUS_OK) { /* The next start finds them missing. */
         storage_fail(self, status, "the loss of sorted runs can't be logged");
+    }
+}
+
+/* ---- damaged segments ---- */
+
+static struct storage *of_job(struct job *job)
+{
+    return (struct storage *)(void *)((char *)job - offsetof(struct storage, evidence_job));
+}
+
+static void put_away(struct job *job)
+{
+    struct storage *self = of_job(job);
+    const struct disk *disk = self->config.disk;
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < self->nevidence && status == STATUS_OK; i++) {
+        status = storage_set_aside(self, self->evidence[i]);
+    }
+    self->evidence_status = status == STATUS_OK ? disk->sync_folder(disk->context) : status;
+}
+
+static void on_put_away(struct job *job, uint64_t now_us)
+{
+    struct storage *self = of_job(job);
+
+    (void)now_us;
+    self->nevidence = 0;
+    self->setting_aside = false;
+    if (self->evidence_status != STATUS_OK) {
+        storage_fail(self, self->evidence_status, "a damaged segment can't be set aside");
+    }
+}
+
+void storage_damage_put_away(struct storage *self)
+{
+    if (self->nevidence > 0 && !self->setting_aside && !self->failed) {
+        self->setting_aside = true;
+        self->evidence_job = (struct job){.run = put_away, .done = on_put_away};
+        self->config.effects->submit(self->config.effects->context, JOB_BACKGROUND,
+                                     &self->evidence_job);
     }
 }

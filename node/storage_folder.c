@@ -76,18 +76,15 @@ static enum status clear_segment(const struct storage_recovery *self, const char
     uint32_t file;
     uint64_t size;
     bool empty;
-    bool bad;
 
     if (disk->open(disk->context, name, &file, &size) != STATUS_OK) {
         return STATUS_IO;
     }
-    bad = self->survey.state == LOG_CORRUPT && strcmp(name, self->survey.bad_name) == 0;
     empty = size < sizeof header ||
             (disk->read(disk->context, file, 0, header, sizeof header) == STATUS_OK &&
              memcmp(header, zeros, sizeof header) == 0);
     disk->close(disk->context, file);
-    return empty && !bad ? disk->remove(disk->context, name)
-                         : storage_set_aside(self->storage, name);
+    return empty ? disk->remove(disk->context, name) : storage_set_aside(self->storage, name);
 }
 
 static bool is_lost(const struct storage_recovery *self, uint64_t number)
@@ -113,6 +110,29 @@ static enum status clear_run(struct storage_recovery *self, const char *name, ui
     return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
 }
 
+bool storage_folder_lost(const struct storage_recovery *self)
+{
+    const struct log_survey *survey = &self->survey;
+
+    return survey->state == LOG_CORRUPT ||
+           (survey->count > 0 && survey->extents[0].first > self->merged);
+}
+
+/* It shows that something was lost. Until that is written down, by the new incarnation's log, a
+ * start that did not find it would take the rest for everything. */
+static enum status keep_evidence(struct storage_recovery *self, const char *name)
+{
+    char(*grown)[DISK_NAME_BYTES] = heap_realloc(self->evidence, self->nevidence + 1,
+                                                 sizeof *grown);
+
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->evidence = grown;
+    (void)snprintf(self->evidence[self->nevidence++], DISK_NAME_BYTES, "%s", name);
+    return STATUS_OK;
+}
+
 enum status storage_folder_clear(struct storage_recovery *self)
 {
     const struct disk *disk = self->storage->config.disk;
@@ -122,7 +142,8 @@ enum status storage_folder_clear(struct storage_recovery *self)
         uint64_t number;
 
         if (segment_name_parse(self->names[i], &number) && !in_log(&self->survey, number)) {
-            status = clear_segment(self, self->names[i]);
+            status = storage_folder_lost(self) ? keep_evidence(self, self->names[i])
+                                               : clear_segment(self, self->names[i]);
         } else if (run_name_parse(self->names[i], &number) && !in_manifest(self, number)) {
             status = clear_run(self, self->names[i], number);
         }

@@ -14,21 +14,38 @@ static enum status note_filter(struct storage_recovery *self, struct span record
     return status;
 }
 
-/* What a checkpoint repeats, when it is whole, need not be kept from before it: that would be a
- * copy of the state for each segment. */
-static enum status note_identity(struct storage_recovery *self, uint16_t flags, struct span record)
+static void begin_checkpoint(struct storage_recovery *self)
+{
+    self->checkpoint = self->state.size;
+    self->nfresh = 0;
+    self->in_checkpoint = true;
+}
+
+/* It repeats all that counts, being whole: runs that it does not name were lost or merged. */
+static void end_checkpoint(struct storage_recovery *self)
 {
     struct buffer *state = &self->state;
+    struct record_run *runs = self->runs;
+    size_t capacity = self->runs_capacity;
 
+    state->size -= self->checkpoint;
+    if (state->size > 0) {
+        memmove(state->data, state->data + self->checkpoint, state->size);
+    }
+    self->runs = self->fresh;
+    self->nruns = self->nfresh;
+    self->runs_capacity = self->fresh_capacity;
+    self->fresh = runs;
+    self->fresh_capacity = capacity;
+    self->in_checkpoint = false;
+}
+
+static enum status note_identity(struct storage_recovery *self, uint16_t flags, struct span record)
+{
     if ((flags & RECORD_CHECKPOINT) != 0) {
-        self->checkpoint = state->size;
-        self->in_checkpoint = true;
+        begin_checkpoint(self);
     } else if ((flags & RECORD_CHECKPOINTED) != 0 && self->in_checkpoint) {
-        state->size -= self->checkpoint;
-        if (state->size > 0) {
-            memmove(state->data, state->data + self->checkpoint, state->size);
-        }
-        self->in_checkpoint = false;
+        end_checkpoint(self);
     }
     self->has_identity = true;
     return record_identity_get(record, &self->last);
@@ -47,6 +64,10 @@ static enum status edit_runs(struct storage_recovery *self, struct span record)
         uint64_t number = record_manifest_added(&manifest, i).number;
 
         self->highest_run = number > self->highest_run ? number : self->highest_run;
+    }
+    if (self->in_checkpoint &&
+        !storage_runs_apply(&self->fresh, &self->nfresh, &self->fresh_capacity, &manifest)) {
+        return STATUS_NOMEM;
     }
     return storage_runs_apply(&self->runs, &self->nruns, &self->runs_capacity, &manifest)
                ? STATUS_OK

@@ -24,9 +24,15 @@ struct storage {
     struct record_identity identity;
     bool failed;
 
-    struct log_writer *writer; /* NULL until storage_begin() */
-    uint64_t begin_first;      /* where this boot begins */
+    struct log_writer *writer;         /* NULL until storage_begin() */
+    char (*evidence)[DISK_NAME_BYTES]; /* damaged segments: set aside once the loss is logged */
+    size_t nevidence;
+    bool setting_aside;
+    struct job evidence_job;
+    enum status evidence_status;
+    uint64_t begin_first; /* where this boot begins */
     uint64_t begin_number;
+    uint64_t begin_end; /* ... and who it is, is in the log up to here */
 
     struct log_extent *segments; /* in order; the last one is written to */
     size_t nsegments;
@@ -87,6 +93,9 @@ MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t
 MUST_USE bool storage_filters_add(struct storage_filters *self, uint64_t id);
 bool storage_filters_have(const struct storage_filters *self, uint64_t id);
 void storage_filters_fini(struct storage_filters *self);
+
+/* The new incarnation is in the log, synced: damaged segments may go. storage_damage.c */
+void storage_damage_put_away(struct storage *self);
 
 /* Never deleted: somebody may want to look at it. On a lane. storage_damage.c */
 MUST_USE enum status storage_set_aside(const struct storage *self, const char *name);

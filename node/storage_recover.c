@@ -101,15 +101,18 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->runs_changed = true;
     storage->filters = self->filters;
     self->filters = (struct storage_filters){0};
-    storage->begin_number = 1;
+    storage->begin_number = self->survey.next_number;
     if (storage->nsegments > 0) {
-        const struct log_extent *last = &storage->segments[storage->nsegments - 1];
-
-        storage->begin_first = last->end;
-        storage->begin_number = last->number + 1;
+        storage->begin_first = storage->segments[storage->nsegments - 1].end;
+        if (storage->merged < storage->segments[0].first) {
+            storage->merged = storage->segments[0].first; /* What is gone will not be merged. */
+        }
     }
     storage->merged = storage->merged < storage->begin_first ? storage->merged
                                                              : storage->begin_first;
+    storage->evidence = self->evidence;
+    storage->nevidence = self->nevidence;
+    self->evidence = NULL;
 }
 
 static enum status tell(const struct storage *storage, const struct storage_recovery *self)
@@ -207,8 +210,10 @@ void storage_recovery_destroy(struct storage_recovery **recovery)
     log_survey_fini(&self->survey);
     buffer_fini(&self->state);
     heap_free(self->runs);
+    heap_free(self->fresh);
     heap_free(self->lost);
     storage_filters_fini(&self->filters);
     heap_free(self->names);
+    heap_free(self->evidence);
     heap_free(self);
 }

@@ -26,11 +26,16 @@ struct storage_recovery {
     struct record_run *runs;
     size_t nruns;
     size_t runs_capacity;
+    struct record_run *fresh; /* of the checkpoint that has not ended yet */
+    size_t nfresh;
+    size_t fresh_capacity;
     struct storage_filters filters; /* that have batches in the log */
     uint64_t highest_run;
     struct record_run *lost; /* that the manifest names and can't be read */
     size_t nlost;
-    bool log_gone; /* runs, and no log that names them */
+    bool log_gone;                     /* runs, and no log that names them */
+    char (*evidence)[DISK_NAME_BYTES]; /* segments to be set aside once the loss is written down */
+    size_t nevidence;
     char (*names)[DISK_NAME_BYTES];
     size_t nnames;
     size_t names_capacity;
@@ -46,7 +51,11 @@ MUST_USE enum status storage_folder_list(struct storage_recovery *self);
 /* Can the runs that count be read? Changes nothing: STATUS_VERSION, and what can't is in `lost`. */
 MUST_USE enum status storage_folder_try_runs(struct storage_recovery *self);
 
-/* What is not part of the data: leftovers are removed, what was lost is set aside. */
+/* Does the log itself show a loss? */
+bool storage_folder_lost(const struct storage_recovery *self);
+
+/* What is not part of the data: leftovers are removed, what was lost is set aside; but for segments
+ * where storage_folder_lost(). */
 MUST_USE enum status storage_folder_clear(struct storage_recovery *self);
 
 /* Behind a bad place the log is not gone on with, but what later segments say of documents, fences
