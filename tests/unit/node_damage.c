@@ -472,3 +472,74 @@ Test(node_damage, a_version_is_refused_before_anything_is_set_aside)
     }
     drop_folder();
 }
+
+/* ---- a loss that is found, and then another end ---- */
+
+static void damage_log(void)
+{
+    char name[DISK_NAME_BYTES];
+    struct node_stage source = {.disk = folder, .config.disk = memory_disk_seam(folder)};
+
+    cr_assert(node_stage_file(&source, "log-", 1, name));
+    memory_disk_flip(stage.disk, name, 20000 * 8);
+}
+
+/* Killed after so many steps of the first start on damaged data. Returns whether it had come to
+ * its end. */
+static bool kill_after(unsigned steps)
+{
+    bool went_on = true;
+
+    node_stage_start(&stage);
+    for (unsigned i = 0; i < steps && went_on; i++) {
+        node_stage_turn(&stage);
+        went_on = node_stage_run(&stage, JOB_BACKGROUND) || node_stage_run(&stage, JOB_COMMIT);
+    }
+    node_stage_end(&stage, STAGE_END_KILL);
+    return !went_on;
+}
+
+/* The evidence must outlive the process that found it, until the new incarnation is on the disk. */
+Test(node_damage, a_loss_is_not_forgotten_by_a_kill_while_it_is_found)
+{
+    bool ended = false;
+
+    make_folder(STAGE_END_CLEAN);
+    for (unsigned steps = 0; !ended; steps++) {
+        restore();
+        damage_log();
+        ended = kill_after(steps);
+        cr_assert_eq(node_stage_outcome(&stage, incarnation), STAGE_ANOTHER, "%u steps", steps);
+        cr_assert_lt(steps, 1000);
+    }
+    restore();
+    drop_folder();
+}
+
+/* Once told a loss is over: a later start goes on as what the first one began. */
+Test(node_damage, a_loss_is_found_once)
+{
+    char name[DISK_NAME_BYTES];
+
+    make_folder(STAGE_END_CLEAN);
+    for (unsigned kind = 0; kind < 2; kind++) {
+        uint64_t second;
+
+        restore();
+        if (kind == 0) {
+            damage_log();
+        } else {
+            const struct disk *disk = memory_disk_seam(stage.disk);
+
+            cr_assert(node_stage_file(&stage, "run-", 0, name));
+            cr_assert_eq(disk->remove(disk->context, name), STATUS_OK);
+        }
+        cr_assert_eq(expect_honest("lost", "file", kind), STAGE_ANOTHER);
+        node_stage_settle_long(&stage);
+        second = stage.incarnation;
+        node_stage_end(&stage, STAGE_END_KILL);
+        cr_assert_eq(node_stage_outcome(&stage, second), STAGE_SAME, "kind %u", kind);
+    }
+    restore();
+    drop_folder();
+}
