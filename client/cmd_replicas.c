@@ -1,8 +1,5 @@
 #include "client/cmd_replicas.h"
 
-#include "base/number.h"
-
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,18 +103,15 @@ void replicas_text(const struct admin_reply *reply)
     if (reply->nreplicas == 0) {
         return;
     }
-    (void)printf("\n%-24s %-14s %10s  %s\n", "FILTER", "NODE", "DISK", "REPLICA");
+    (void)printf("\n%-24s %-14s %s\n", "FILTER", "NODE", "REPLICA");
     for (size_t i = 0; i < reply->nfilters; i++) {
         for (size_t k = 0; k < reply->nnodes; k++) {
             struct replicas_state state = replicas_state_of(reply, reply->filters[i].id,
                                                             reply->nodes[k].id);
-            char bytes[NUMBER_TEXT_BYTES];
             char text[REPLICAS_TEXT_BYTES];
 
             if (state.groups > 0) {
-                (void)printf("%-24s %-14s %10s  %s\n", reply->filters[i].name, reply->nodes[k].name,
-                             state.disk_bytes > 0 ? number_show_bytes(state.disk_bytes, bytes)
-                                                  : "-",
+                (void)printf("%-24s %-14s %s\n", reply->filters[i].name, reply->nodes[k].name,
                              replicas_state_text(&state, text));
             }
         }
