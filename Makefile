@@ -30,7 +30,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis
-BARE_GOALS := test demo bench deps clean help layers format format-check
+BARE_GOALS := test demo bench deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 REPORT_GOALS := $(TEST_GOALS) bench-programs bench-run
 
@@ -68,7 +68,7 @@ ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
 # Sources by layer. In a program's directory main.c, shell_*.c and store_sqlite*.c are the shell,
 # everything else is the pure core. client/ is the library plus the command: main.c, cmd_*.c
-# and playground*.c. In bench/ three files are programs, everything else is what they share.
+# and playground*.c. In bench/ some files are programs, everything else is what they share.
 
 SRC_base    := $(wildcard lib/base/*.c)
 SRC_filter  := $(wildcard lib/filter/*.c)
@@ -91,7 +91,7 @@ SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_torture := $(wildcard tests/torture/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
-BENCH_MAINS := bench/kernel.c bench/report.c bench/runs.c
+BENCH_MAINS := $(addprefix bench/,disk.c kernel.c report.c runs.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_runtime) $(SRC_proto) \
@@ -274,6 +274,14 @@ sim: $(SIM) ## Do the promises hold for whole clusters under every fault, in vir
 	@$(RUN) --plain $^
 integration: $(INTEGRATION) ## Do real processes keep the promises, killed and restarted?
 	@$(RUN) --jobs 1 $^
+models: ## Do the protocols keep every key in every state that Spin can reach?
+	@tests/models/run.sh
+
+TORTURE_SECONDS ?= 600
+TORTURE_SEED    ?=
+TORTURE_FLAGS   ?=
+torture: $(PROGRAMS) $(TORTURE) ## Kill, stop, cut off and wipe real processes: is any key lost? TORTURE_SECONDS=600
+	@$(TORTURE) --seconds $(TORTURE_SECONDS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) $(TORTURE_FLAGS)
 mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -315,7 +323,9 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
+    $(if $(TORTURE),--check torture "tools/test-torture.sh $(REL)/tests/torture") \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
+    --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
 
 test: ## Install what is missing, build all variants, run every suite
@@ -323,7 +333,7 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@$(MAKE) VARIANT=release all $(SIM) $(TORTURE) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
 test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(FUZZ)
@@ -397,7 +407,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all check unit property sim mutants integration asan tsan fuzz fuzz-run bench bench-run \
+.PHONY: all check unit property sim models torture mutants integration asan tsan fuzz fuzz-run bench bench-run \
     bench-programs coverage coverage-run demo test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 

@@ -50,6 +50,7 @@ static void fill(struct cell *cell, const struct rows *rows, double *values)
     cell->cpu_service_ns = gather(rows, key, offsetof(struct row, cpu_service_ns), values);
     cell->cpu_client_ns = gather(rows, key, offsetof(struct row, cpu_client_ns), values);
     cell->beyond_bytes = gather(rows, key, offsetof(struct row, beyond_bytes), values);
+    cell->value = gather(rows, key, offsetof(struct row, value), values);
 }
 
 static struct cell *find(const struct cells *self, const struct cell_key *key)
@@ -71,6 +72,8 @@ static void count_row(struct cells *self, const struct row *row)
         cell = &self->items[self->count++];
         *cell = (struct cell){.key = key, .not_run = row->not_run};
     }
+    cell->unit = row->unit;
+    cell->note = row->note;
     cell->absent_checked += row->absent_checked;
     cell->false_positives += row->false_positives;
 }

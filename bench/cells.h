@@ -1,7 +1,7 @@
 /* cells.h - rows of the same measurement, over all rounds, as one cell.
  *
  * Errors:  STATUS_NOMEM.
- * Owner:   cells_fini() frees; cells borrow the reason of their row.
+ * Owner:   cells_fini() frees; cells borrow the texts of their rows.
  * Threads: none.
  */
 #ifndef ORBLOOM_BENCH_CELLS_H
@@ -30,8 +30,11 @@ struct cell {
     struct spread cpu_service_ns;
     struct spread cpu_client_ns;
     struct spread beyond_bytes;
+    struct spread value;
     uint64_t absent_checked; /* Sums over the rounds. */
     uint64_t false_positives;
+    const char *unit;    /* Of the value; "" without one. */
+    const char *note;    /* What it is of; of the last round. */
     const char *not_run; /* Why, when no round measured it; else "". */
 };
 

@@ -180,13 +180,22 @@ static bool write_report(const char *folder, const struct rows *rows, const stru
     good = copy_head(folder, out);
     (void)fputs("\n## Figures to reach\n\n", out);
     tables_verdicts(cells, out);
-    (void)fputs("\n![keys a second against the size of a request](chart.svg)\n"
-                "\n## Kernel: one core, one array\n\n",
-                out);
-    tables_kernel(cells, out);
-    tables_rates(rows, out);
-    write_operation(cells, "check", out);
-    write_operation(cells, "add", out);
+    if (tables_measured(cells, "orbloom")) {
+        (void)fputs("\n![keys a second against the size of a request](chart.svg)\n", out);
+    }
+    if (tables_measured(cells, "kernel")) {
+        (void)fputs("\n## Kernel: one core, one array\n\n", out);
+        tables_kernel(cells, out);
+        tables_rates(rows, out);
+    }
+    if (tables_measured(cells, "orbloom")) {
+        write_operation(cells, "check", out);
+        write_operation(cells, "add", out);
+    }
+    if (tables_measured(cells, "figure")) {
+        (void)fputs("\n## On disk\n\n", out);
+        tables_durable(cells, out);
+    }
     (void)fprintf(out,
                   "\n## Proof\n\n%zu measurements, %zu without proof (a command that failed, "
                   "a key lost or not answered, a torn line).\n",

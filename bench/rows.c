@@ -118,6 +118,7 @@ static void read_figures(struct reader *self, struct row *row)
     row->model_rate = number(self, "model_rate");
     row->measured_rate = number(self, "measured_rate");
     row->bits_per_key = number(self, "bits_per_key");
+    row->value = number(self, "value");
     row->lost = count(self, "lost");
     row->unanswered = count(self, "unanswered");
     row->absent_checked = count(self, "absent_checked");
@@ -126,17 +127,20 @@ static void read_figures(struct reader *self, struct row *row)
     read_memory(self, row);
 }
 
-/* A figure that does not say how many keys were lost proves nothing. */
+/* A load that does not say how many keys were lost proves nothing. */
 static void demand_proof(struct reader *self, const struct row *row)
 {
+    bool sends_keys = strcmp(row->target, "kernel") != 0 && strcmp(row->target, "disk") != 0;
+
     if (!row_measured(row) || self->why != NULL || strcmp(row->op, "rate") == 0) {
         return;
     }
-    if (isnan(row->keys_per_s)) {
+    if (strcmp(row->target, "figure") == 0) {
+        self->why = isnan(row->value) ? "no value" : NULL;
+    } else if (isnan(row->keys_per_s)) {
         self->why = "no keys_per_s";
-    } else if (strcmp(row->target, "kernel") != 0 &&
-               (json_object_get(self->object, "lost") == NULL ||
-                json_object_get(self->object, "unanswered") == NULL)) {
+    } else if (sends_keys && (json_object_get(self->object, "lost") == NULL ||
+                              json_object_get(self->object, "unanswered") == NULL)) {
         self->why = "no lost or no unanswered";
     }
 }
@@ -148,6 +152,8 @@ static void read_row(struct reader *self, struct row *row)
     text(self, "op", row->op, sizeof row->op);
     text(self, "failed", row->failed, sizeof row->failed);
     text(self, "not_run", row->not_run, sizeof row->not_run);
+    text(self, "unit", row->unit, sizeof row->unit);
+    text(self, "note", row->note, sizeof row->note);
     row->batch = count(self, "batch");
     row->in_flight = count(self, "in_flight");
     row->size = count(self, "size");

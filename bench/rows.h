@@ -1,12 +1,14 @@
 /* rows.h - what the runner measured: one JSON object a line, one line a row and round.
  *
- * Lines come from `orbloom bench --json` and `kernel --json`; the runner adds "round", and
- * "failed" or "not_run" with a reason. Fields that are not known are passed over, so that
- * the commands may say more than this reads.
+ * Lines come from `orbloom bench --json`, `kernel --json` and `disk`; the runner adds "round", and
+ * "failed" or "not_run" with a reason. What is no load but one value of a `unit` has the target
+ * "figure", its name as op and the `value`; `note` says what it is of. Fields that are not known
+ * are passed over, so that the commands may say more than this reads.
  *
  * Units:   as the fields say; what a row does not tell is NAN.
  * Errors:  STATUS_MALFORMED for a torn line, a wrong type, or a figure without what proves it
- *          (keys_per_s; lost and unanswered, except of the kernel); *why says it in words.
+ *          (keys_per_s; lost and unanswered, except of kernel and disk; value of a "figure");
+ *          *why says it in words.
  * Owner:   rows_fini() frees what rows_read() gathered.
  * Threads: none.
  */
@@ -20,11 +22,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { ROW_WORD_BYTES = 24, ROW_REASON_BYTES = 200, ROWS_MAX = 100000 };
+enum { ROW_WORD_BYTES = 40, ROW_REASON_BYTES = 200, ROWS_MAX = 100000 };
 
 struct row {
-    char target[ROW_WORD_BYTES]; /* "orbloom", "redis", "kernel" */
-    char method[ROW_WORD_BYTES]; /* "" of orbloom */
+    char target[ROW_WORD_BYTES]; /* "orbloom", "redis", "kernel", "durable", "disk", "figure" */
+    char method[ROW_WORD_BYTES]; /* "" of orbloom; how a durable filter is kept: "sync" */
     char op[ROW_WORD_BYTES];
     uint64_t batch;
     uint64_t in_flight;
@@ -42,6 +44,9 @@ struct row {
     double model_rate;
     double measured_rate;
     double bits_per_key;
+    double value; /* Of a figure. */
+    char unit[ROW_WORD_BYTES];
+    char note[ROW_REASON_BYTES];
     uint64_t lost;
     uint64_t unanswered;
     uint64_t absent_checked;

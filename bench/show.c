@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Three figures, never more decimals than they need. */
 static const char *three(double value, const char *unit, char text[SHOW_BYTES])
@@ -52,6 +53,29 @@ const char *show_bytes(double size_bytes, char text[SHOW_BYTES])
         return none(text);
     }
     return three(size_bytes / (1024 * 1024), " MiB", text);
+}
+
+const char *show_value(double value, const char *unit, char text[SHOW_BYTES])
+{
+    char tail[SHOW_BYTES / 2];
+
+    if (isnan(value)) {
+        return none(text);
+    }
+    if (strcmp(unit, "us") == 0) {
+        return show_time(value, text);
+    }
+    if (strcmp(unit, "bytes") == 0) {
+        return show_bytes(value, text);
+    }
+    if (strcmp(unit, "/s") == 0) {
+        return show_rate(value, text);
+    }
+    if (strcmp(unit, "B/s") == 0) {
+        return three(value / 1e6, " MB/s", text);
+    }
+    (void)snprintf(tail, sizeof tail, "%s%s", unit[0] == '\0' ? "" : " ", unit);
+    return three(value, tail, text);
 }
 
 const char *show_ratio(double ratio, char text[SHOW_BYTES])

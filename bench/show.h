@@ -21,6 +21,10 @@ const char *show_cpu(double time_ns, char text[SHOW_BYTES]);
 /* 34000000 -> "32.4 MiB". */
 const char *show_bytes(double size_bytes, char text[SHOW_BYTES]);
 
+/* By the unit that a row names: "s", "us", "B" -> "8.02 B", "bytes" (shown as MiB), "B/s" ->
+ * "117 MB/s", "/s" (a rate), "" (a plain number). */
+const char *show_value(double value, const char *unit, char text[SHOW_BYTES]);
+
 /* 7.43 -> "7.43 x", 118.2 -> "118 x". */
 const char *show_ratio(double ratio, char text[SHOW_BYTES]);
 

@@ -22,6 +22,16 @@ static const char *name_of(const struct peer *peer, const char *op)
     return strcmp(op, "add") == 0 ? peer->add_name : peer->check_name;
 }
 
+static bool is_of_any(const struct cell_key *key)
+{
+    for (size_t p = 0; p < PEERS; p++) {
+        if (strcmp(key->target, tables_peers[p].target) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_of(const struct cell *cell, const struct peer *peer, const char *op)
 {
     return strcmp(cell->key.target, peer->target) == 0 &&
@@ -126,13 +136,19 @@ void tables_verdicts(const struct cells *cells, FILE *out)
                 out);
     for (size_t i = 0; i < verdict_count(); i++) {
         struct verdict verdict = verdict_of(i, cells);
+        bool told = verdict.outcome == VERDICT_NOT_MEASURED && verdict.not_run[0] != '\0';
+        bool missed = verdict.outcome == VERDICT_NOT_MET;
         char ratio[SHOW_BYTES];
 
-        (void)fprintf(out, "| %s | %s | %s | %s | %s %g x | %s%s%s |\n", verdict.claim,
-                      verdict.reference, verdict.measured, show_ratio(verdict.ratio, ratio),
-                      verdict.at_least ? "at least" : "at most", verdict.bound,
-                      verdict.outcome == VERDICT_NOT_MET ? "**" : "", verdict_word(verdict.outcome),
-                      verdict.outcome == VERDICT_NOT_MET ? "**" : "");
+        if (!verdict_asked(i, cells)) {
+            continue;
+        }
+        (void)fprintf(out, "| %s%s%s | %s | %s | %s | %s %g x | %s%s%s%s |\n", verdict.claim,
+                      verdict.note[0] != '\0' ? ": " : "", verdict.note, verdict.reference,
+                      verdict.measured, show_ratio(verdict.ratio, ratio),
+                      verdict.at_least ? "at least" : "at most", verdict.bound, missed ? "**" : "",
+                      told ? "not run: " : verdict_word(verdict.outcome),
+                      told ? verdict.not_run : "", missed ? "**" : "");
     }
 }
 
@@ -304,7 +320,7 @@ static size_t find_sizes(const struct cells *cells, const char *op, uint64_t siz
         for (size_t i = 0; i < cells->count; i++) {
             const struct cell_key *key = &cells->items[i].key;
 
-            if (strcmp(key->op, op) == 0 && key->batch == SIZES_BATCH &&
+            if (is_of_any(key) && strcmp(key->op, op) == 0 && key->batch == SIZES_BATCH &&
                 key->in_flight == VERDICT_IN_FLIGHT && key->size > below && key->size < next) {
                 next = key->size;
             }

@@ -42,6 +42,12 @@ void tables_costs(const struct cells *cells, const char *op, FILE *out);
 
 void tables_sizes(const struct cells *cells, const char *op, FILE *out);
 
+/* Adds on disk and in memory, beside Redis' log and the disk itself; then every single value. */
+void tables_durable(const struct cells *cells, FILE *out);
+
+/* Has this part been measured? */
+bool tables_measured(const struct cells *cells, const char *target);
+
 /* What was not run, why, and what failed; nothing when all ran well. */
 void tables_problems(const struct rows *rows, FILE *out);
 

@@ -10,7 +10,7 @@
 #ifndef ORBLOOM_BENCH_VERDICT_H
 #define ORBLOOM_BENCH_VERDICT_H
 
-#include "bench/cells.h"
+#include "bench/figures.h"
 #include "bench/show.h"
 
 enum { VERDICT_REFERENCE_BYTES = SHOW_BYTES + 40 };
@@ -19,6 +19,8 @@ enum verdict_outcome { VERDICT_MET, VERDICT_NOT_MET, VERDICT_NOT_MEASURED };
 
 struct verdict {
     const char *claim;
+    const char *note;    /* What exactly was measured; "" when the claim says it. */
+    const char *not_run; /* Why; "" when it ran. */
     char reference[VERDICT_REFERENCE_BYTES]; /* What it is compared with, and that value. */
     char measured[SHOW_BYTES];
     double ratio;  /* measured / reference; NAN when not measured. */
@@ -27,10 +29,10 @@ struct verdict {
     enum verdict_outcome outcome;
 };
 
-/* The filter's size and the requests in flight that the figures are about. */
-enum { VERDICT_SIZE = 5000000, VERDICT_IN_FLIGHT = 64 };
-
 size_t verdict_count(void);
+
+/* Was this part measured at all, or meant to be? */
+bool verdict_asked(size_t index, const struct cells *cells);
 
 /* `index` below verdict_count(). */
 struct verdict verdict_of(size_t index, const struct cells *cells);

@@ -25,6 +25,16 @@ static const struct flag flags[] = {
         .help = "keys to send",
     },
     {
+        .name = "for",
+        .kind = FLAG_DURATION,
+        .offset = FIELD(for_us),
+        .min = 1000,
+        .max = UINT64_C(86400000000),
+        .sample = "TIME",
+        .range = "1ms to 24h",
+        .help = "send no more after this; else all --keys",
+    },
+    {
         .name = "batch",
         .kind = FLAG_COUNT,
         .offset = FIELD(batch),

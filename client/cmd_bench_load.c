@@ -127,6 +127,9 @@ bool load_run(const struct load *load, struct load_result *result)
     ready = prepare(&run);
     start_us = hub_now_us();
     while (ready && run.sent < load->keys && result->code == ORBLOOM_OK) {
+        if (load->for_us > 0 && hub_now_us() - start_us >= load->for_us) {
+            break;
+        }
         if (run.nidle > 0) {
             submit(&run); /* Leaves at once; answers are taken when no batch is idle. */
         } else {

@@ -20,7 +20,8 @@ struct load {
     struct bench_target *target;
     enum load_kind kind;
     struct key_choice choice;
-    uint64_t keys; /* to send in all */
+    uint64_t keys;   /* to send in all */
+    uint64_t for_us; /* nothing more is sent after this; 0: all keys are sent */
     uint32_t batch;
     uint32_t in_flight;
 };

@@ -1,6 +1,7 @@
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
 #include "client/cmd_output.h"
+#include "client/cmd_replicas.h"
 #include "client/cmd_summary.h"
 #include "client/report.h"
 
@@ -14,7 +15,8 @@ static const struct flag flags[] = {
         .name = "json",
         .kind = FLAG_SWITCH,
         .offset = offsetof(struct status_settings, json),
-        .help = "print one object with \"nodes\" and \"filters\" instead",
+        .help =
+            "print one object with \"nodes\", \"filters\", \"replicas\" and \"changes\" instead",
     },
 };
 
@@ -22,9 +24,12 @@ static const struct flag_table table = {
     .command = "status",
     .words = "",
     .summary = "Show the nodes and filters of the cluster, as a coordinator sees them.",
-    .notes = "A replica is BUILDING (making its arrays), JOINING (takes adds, counts for nothing)\n"
-             "or FULL (counts for quorums).\n\n"
-             "Exit: 0 answered, 1 not, 2 wrong usage.",
+    .notes =
+        "A replica is BUILDING (making its arrays, perhaps replaying its log), JOINING (takes\n"
+        "adds, does not count yet: syncing, it copies what the others hold) or FULL (counts\n"
+        "for quorums). NOT REPLACED: its node came back without its data, and it can't be\n"
+        "copied; why, is told below.\n\n"
+        "Exit: 0 answered, 1 not, 2 wrong usage.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
     .common = true,
@@ -39,6 +44,8 @@ static int show(void *context, const struct frame *frame)
         summary_nodes_text(reply);
         (void)putchar('\n');
         summary_filters_text(reply);
+        replicas_text(reply);
+        replicas_changes_text(reply);
         if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
             (void)printf("%s", summary_joining_note());
         }
@@ -48,6 +55,8 @@ static int show(void *context, const struct frame *frame)
     json_begin(&json, NULL, '{');
     summary_nodes_json(&json, "nodes", reply);
     summary_filters_json(&json, "filters", reply);
+    replicas_json(&json, reply);
+    replicas_changes_json(&json, reply);
     json_end(&json, '}');
     return CMD_OK;
 }

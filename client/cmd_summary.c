@@ -16,10 +16,15 @@ static double bits_per_key(const struct filter_summary *filter)
 
 const char *summary_joining_note(void)
 {
-    return "\nJOINING: the replica's node was started anew and has lost what it held, as this\n"
-           "version keeps replicas in memory only. It takes adds and counts for nothing, so\n"
-           "its filter stays safe with one replica fewer. With too few FULL replicas left,\n"
-           "`orbloom drop NAME --confirmed-off`, create the filter again and add its keys again.\n";
+    return "\nJOINING: the replica's node was started anew without what it held. It takes adds and "
+           "does\n"
+           "not count, so its filter stays safe with one replica fewer. With a log on disk it is "
+           "copied\n"
+           "from the others and becomes FULL; what is kept in memory only is not. With too few "
+           "FULL\n"
+           "replicas left, `orbloom drop NAME --confirmed-off`, create the filter again and add "
+           "its\n"
+           "keys again.\n";
 }
 
 void summary_filter_text(const struct filter_summary *filter)
@@ -92,20 +97,22 @@ void summary_nodes_text(const struct admin_reply *reply)
         return;
     }
     (void)printf("%-4s %-14s %-14s %-10s %-26s %-16s %-11s %s\n", "ID", "NODE", "HOST", "ZONE",
-                 "ENDPOINT", "INCARNATION", "STATE", "MEMORY / REPLICAS");
+                 "ENDPOINT", "INCARNATION", "STATE", "MEMORY / DISK / REPLICAS");
     for (size_t i = 0; i < reply->nnodes; i++) {
         const struct node_summary *node = &reply->nodes[i];
         char state[NUMBER_TEXT_BYTES];
         char used[NUMBER_TEXT_BYTES];
         char limit[NUMBER_TEXT_BYTES];
+        char disk[NUMBER_TEXT_BYTES];
 
         show_state(node, state, sizeof state);
         (void)printf("%-4u %-14s %-14s %-10s %-26s %016" PRIx64
-                     " %-11s %s of %s / %u FULL %u JOINING %u BUILDING\n",
+                     " %-11s %s of %s / %s / %u FULL %u JOINING %u BUILDING\n",
                      node->id, node->name, node->host, node->zone, node->endpoint,
                      node->incarnation, state, number_show_bytes(node->memory_used_bytes, used),
-                     number_show_bytes(node->memory_limit_bytes, limit), node->replicas_full,
-                     node->replicas_joining, node->replicas_building);
+                     number_show_bytes(node->memory_limit_bytes, limit),
+                     node->durable ? number_show_bytes(node->disk_used_bytes, disk) : "none",
+                     node->replicas_full, node->replicas_joining, node->replicas_building);
     }
 }
 
@@ -153,6 +160,7 @@ void summary_replica_json(struct json *json, const struct replica_report *replic
     json_count(json, "bytes", replica->bytes);
     json_count(json, "keys_estimate", replica->keys);
     json_number(json, "progress", replica->progress);
+    json_count(json, "disk_bytes", replica->disk_bytes);
     json_end(json, '}');
 }
 
@@ -191,6 +199,8 @@ void summary_nodes_json(struct json *json, const char *name, const struct admin_
         json_count(json, "seen_ago_ms", node->seen_ago_ms);
         json_count(json, "memory_limit_bytes", node->memory_limit_bytes);
         json_count(json, "memory_used_bytes", node->memory_used_bytes);
+        json_bool(json, "durable", node->durable);
+        json_count(json, "disk_used_bytes", node->disk_used_bytes);
         json_count(json, "replicas_full", node->replicas_full);
         json_count(json, "replicas_joining", node->replicas_joining);
         json_count(json, "replicas_building", node->replicas_building);

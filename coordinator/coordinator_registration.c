@@ -109,6 +109,24 @@ static enum status check_claim(const struct coordinator *self, const struct sync
     return STATUS_OK;
 }
 
+static void explain_old(const struct node_record *record, const struct sync_request *request,
+                        char *message)
+{
+    if (record->incarnation == request->incarnation) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "this folder is an older copy of node %s's data: it continues boot "
+                       "%016" PRIx64 ", the last one known is %016" PRIx64 "; it starts as a new "
+                       "incarnation",
+                       record->name, request->boot_before, record->boot);
+    } else {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "this folder is an older copy of node %s's data: its incarnation "
+                       "%016" PRIx64 " has been replaced by %016" PRIx64 "; it starts as a new "
+                       "incarnation",
+                       record->name, request->incarnation, record->incarnation);
+    }
+}
+
 /* STATUS_OK: nothing speaks against taking the claim into the record. */
 static enum status check_place(const struct coordinator *self, uint64_t now_us,
                                const struct node_record *record, const struct sync_request *request,
@@ -121,12 +139,7 @@ static enum status check_place(const struct coordinator *self, uint64_t now_us,
         return STATUS_EXISTS;
     }
     if (verdict == BOOT_OLD) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "this folder is an older copy of node %s's data: it continues boot "
-                       "%016" PRIx64 " of incarnation %016" PRIx64 ", the last one known is boot "
-                       "%016" PRIx64 " of %016" PRIx64 "; it starts as a new incarnation",
-                       record->name, request->boot_before, request->incarnation, record->boot,
-                       record->incarnation);
+        explain_old(record, request, message);
         return STATUS_STALE;
     }
     return STATUS_OK;

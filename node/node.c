@@ -210,6 +210,7 @@ static void turn(void *context, uint64_t now_us)
 
     if (self->storage != NULL) {
         node_exchange_turn(self, now_us);
+        node_choose_sync(self);
         storage_turn(self->storage);
         node_release_held(self);
     }

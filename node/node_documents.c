@@ -13,6 +13,16 @@ static void refuse_document(struct node *self, uint64_t now_us, enum status stat
                 status_code(status), status_meaning(status));
 }
 
+/* What nothing waits for: the next checkpoint has it too. */
+static bool keep_document(struct node *self, struct span bytes)
+{
+    uint64_t end;
+    bool kept = storage_put_document(self->storage, bytes, &end) == STATUS_OK;
+
+    self->counters[NODE_no_space_total] += !kept;
+    return kept;
+}
+
 void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
 {
     struct intake intake;
@@ -27,14 +37,11 @@ void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
         refuse_document(self, now_us, status);
     } else if (intake.changed && intake.kind == DOCUMENT_FILTER) {
         node_count(self, NODE_documents_taken_total);
+        self->sync_unchosen = true;
         node_apply(self, intake.entry);
     } else if (intake.changed && self->storage != NULL) {
-        uint64_t end;
-
         /* To know the peers when no coordinator answers; without it they are learned anew. */
-        if (storage_put_document(self->storage, bytes, &end) != STATUS_OK) {
-            node_count(self, NODE_no_space_total);
-        }
+        (void)keep_document(self, bytes);
     }
 }
 
@@ -94,6 +101,7 @@ static void host(struct node *self, struct hosted_filter *hosted,
     }
     hosted->refused = false;
     if (hosted->set != NULL) {
+        hosted->hosting = ++self->hostings;
         hosted->set->loaded = self->storage == NULL || !storage_has(self->storage, document->id);
         self->memory_used_bytes += hosted->set->bytes;
         self->building = true;
@@ -132,6 +140,9 @@ void node_apply(struct node *self, struct document_entry *entry)
     fence_raise(&hosted->fence, document);
     if (self->storage != NULL && (hosted->unlogged || hosted->fence.epoch != fenced)) {
         node_log_document(self, entry);
+    } else if (self->storage != NULL && hosted->logged_revision != document->revision &&
+               keep_document(self, span_of(entry->signed_bytes, entry->signed_size))) {
+        hosted->logged_revision = document->revision;
     }
     if (document->content.state != FILTER_ACTIVE) {
         release(self, hosted);

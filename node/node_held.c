@@ -1,4 +1,5 @@
-/* Answers that wait for the log: first come, first out, as the log only moves on. */
+/* Answers that wait for the log: among them first come, first out, as the log only moves on. What
+ * needs not wait goes past them. */
 #include "base/heap.h"
 #include "node/node_private.h"
 
@@ -32,7 +33,7 @@ static void forget_first(struct node *self)
 
 void node_release_held(struct node *self)
 {
-    while (self->held != NULL && reached(self, self->held)) {
+    while (self->held != NULL && !self->failed && reached(self, self->held)) {
         send(self, self->held);
         forget_first(self);
     }
@@ -52,9 +53,8 @@ static bool is_reached(const struct node *self, struct log_need need)
     (void)need;
     return true;
 #endif
-    return self->storage == NULL ||
-           (self->held == NULL && storage_written(self->storage) >= need.written &&
-            storage_synced(self->storage) >= need.synced);
+    return self->storage == NULL || (storage_written(self->storage) >= need.written &&
+                                     storage_synced(self->storage) >= need.synced);
 }
 
 void node_reply_when(struct node *self, const struct peer *to, const struct frame *frame,

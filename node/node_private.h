@@ -47,6 +47,8 @@
     X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                  \
     X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                             \
     X(runs, "files", "sorted runs (a gauge)")                                                \
+    X(unmerged_bytes, "bytes", "of the log, in no sorted run yet (a gauge)")                 \
+    X(replicas_full, "groups", "slot groups here that count for quorums (a gauge)")          \
     X(pulls_total, "requests", "asked by other nodes for what they lack")                    \
     X(pulls_refused_total, "requests",                                                       \
       "refused to other nodes: another epoch, lineage, incarnation or state, or too many")   \
@@ -74,8 +76,10 @@ enum node_counter {
 struct hosted_filter {
     struct fence fence;
     struct replica_set *set;    /* NULL: nothing hosted here, or no room */
+    uint64_t hosting;           /* tells these arrays from those before */
     bool refused;               /* no room: said once */
     uint64_t fence_end;         /* where the fence's record ends in the log */
+    uint64_t logged_revision;   /* of the document that the log has */
     bool unlogged;              /* the document or fence is not in the log: nothing is answered */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
 };
@@ -100,10 +104,10 @@ struct log_need {
 struct node_replay {
     struct storage_read read;
     bool active;
+    bool waits; /* for the log to be written up to read.to */
     uint64_t filter_id;
+    uint64_t hosting; /* of the arrays that are being filled */
     uint64_t merged;  /* the lowest that a stretch of the runs told */
-    uint64_t through; /* where the log ended when the replay began */
-    bool waiting;     /* ... which is not written yet */
 };
 
 struct node {
@@ -114,7 +118,8 @@ struct node {
 
     struct document_cache documents;
     uint64_t memory_used_bytes;
-    bool building; /* some replica set is not ready */
+    uint64_t hostings; /* arrays made so far */
+    bool building;     /* some replica set is not ready */
 
     struct link_ring coordinators; /* in turn: all of them hear of every node */
     uint64_t since;
@@ -133,6 +138,7 @@ struct node {
     struct record_identity identity;
     uint64_t identity_end; /* where its record ends in the log */
     bool recovering;       /* the log is being read back */
+    bool sync_unchosen;    /* documents have changed: must the log be synced? */
     bool confirmed;        /* the store names this boot: what is held is all there is */
     uint32_t boot_try;     /* which of the boots before the store is thought to name */
     bool failed;
@@ -212,6 +218,9 @@ void node_fail(struct node *self, const char *what, enum status status);
 /* Log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
 void node_log_document(struct node *self, struct document_entry *entry);
 
+/* Sync every group, if some filter asks for it. Before every commit. */
+void node_choose_sync(struct node *self);
+
 /* Log a batch that was accepted, before its answer. */
 MUST_USE enum status node_log_add(struct node *self, const struct document_entry *entry,
                                   const struct segment *segment, const uint64_t *fingerprints,
@@ -224,7 +233,7 @@ void node_drop_held(struct node *self);
 /* node_replay.c: false when nothing is to be read back now. */
 bool node_replay_begin(struct node *self, struct document_entry *entry);
 
-/* More of the log is written. */
+/* The log has been written a little further. */
 void node_replay_moved(struct node *self);
 
 /* node_exchange.c: with other nodes. Needs a storage. */

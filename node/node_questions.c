@@ -77,6 +77,22 @@ void node_on_info_request(struct node *self, const struct peer *from, const stru
     heap_free(reports);
 }
 
+/* Slot groups that are answered for: FULL, and this boot is the one that the store names. */
+static uint64_t count_full(const struct node *self)
+{
+    uint64_t full = 0;
+
+    for (size_t i = 0; self->confirmed && i < self->documents.count; i++) {
+        const struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
+        const struct replica_set *set = hosted != NULL ? hosted->set : NULL;
+
+        for (uint32_t group = 0; set != NULL && group < set->ngroups; group++) {
+            full += replica_set_state(set, group) == REPLICA_FULL;
+        }
+    }
+    return full;
+}
+
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame)
 {
     struct stat_value values[NODE_NCOUNTERS];
@@ -91,7 +107,9 @@ void node_on_stats_request(struct node *self, const struct peer *from, const str
         self->counters[NODE_run_bytes] = usage.run_bytes;
         self->counters[NODE_run_keys] = usage.run_keys;
         self->counters[NODE_runs] = usage.nruns;
+        self->counters[NODE_unmerged_bytes] = usage.unmerged_bytes;
     }
+    self->counters[NODE_replicas_full] = count_full(self);
     answer_stats(frame->correlation, "orbloom-node", self->config.name, node_counters(),
                  self->counters, values, &answer);
     node_reply_frame(self, from, &answer);

@@ -6,47 +6,37 @@ enum { STRETCH_KEYS = 512 << 10 /* 4 MiB, some milliseconds of adding */ };
 
 static void ask(struct node *self);
 
-static struct hosted_filter *target(const struct node *self, struct document_entry **entry)
-{
-    *entry = document_cache_find(&self->documents, self->replay.filter_id);
-    return *entry != NULL ? (*entry)->attachment : NULL;
-}
-
 static void end(struct node *self)
 {
     self->replay.active = false;
+    self->replay.waits = false;
     self->building = true; /* Perhaps the next one. */
 }
 
-static void give_up(struct node *self, uint64_t now_us, enum status status)
+/* Begins again from the first run, unless it is the log itself that can't be read. */
+static void give_up(struct node *self, enum status status)
 {
     end(self);
-    if (status == STATUS_MALFORMED && !self->replay.read.log) {
-        /* Storage has set the bad run aside: what is left counts as extra. */
-        node_begin_incarnation(self, now_us, AMNESIA_CORRUPT);
-    } else if (status != STATUS_STALE && status != STATUS_NOMEM && status != STATUS_OVERLOADED) {
+    if (status != STATUS_STALE && status != STATUS_NOMEM && status != STATUS_OVERLOADED) {
         node_fail(self, "the log can't be read", status);
     }
 }
 
-/* What was appended before the replay must be read, also what is not written yet. */
-static void read_log(struct node *self)
+/* While arrays are filled nothing is accepted for them: what was before is below the log's end. */
+static void begin_log(struct node *self)
 {
-    struct storage_read *read = &self->replay.read;
-
-    read->log = true;
-    read->from = self->replay.merged;
-    read->to = self->replay.through;
-    self->replay.waiting = storage_written(self->storage) < self->replay.through;
-    if (!self->replay.waiting) {
-        ask(self);
-    }
+    self->replay.read.log = true;
+    self->replay.read.from = self->replay.merged;
+    self->replay.read.to = storage_end(self->storage);
+    self->replay.waits = true;
+    node_replay_moved(self);
 }
 
 void node_replay_moved(struct node *self)
 {
-    if (self->replay.active && self->replay.waiting) {
-        read_log(self);
+    if (self->replay.waits && storage_written(self->storage) >= self->replay.read.to) {
+        self->replay.waits = false;
+        ask(self);
     }
 }
 
@@ -61,29 +51,39 @@ static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
     }
     if (!read->end) {
         read->from = read->next;
+        ask(self);
     } else if (!read->log) {
-        read_log(self);
-        return;
+        begin_log(self);
     } else {
         set->loaded = true;
         self->next_sync_us = now_us; /* Tell the coordinator at once. */
         end(self);
-        return;
     }
-    ask(self);
+}
+
+/* The arrays that stand now, and what they are to be filled with, may be others by now. */
+static bool is_target(const struct node *self, const struct document_entry *entry)
+{
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    const struct storage_set *set = &self->replay.read.set;
+
+    return hosted != NULL && hosted->set != NULL && hosted->hosting == self->replay.hosting &&
+           !hosted->set->loaded && entry->document.content.lineages[0].id == set->lineage &&
+           entry->document.content.newest_slice == set->slice;
 }
 
 static void on_stretch(struct storage_read *read, uint64_t now_us, enum status status)
 {
     struct node *self = read->context;
-    struct document_entry *entry;
-    struct hosted_filter *hosted = target(self, &entry);
+    struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
 
     if (status != STATUS_OK) {
-        give_up(self, now_us, status);
-    } else if (hosted == NULL || hosted->set == NULL || hosted->set->loaded) {
-        end(self); /* Dropped, or begun anew, meanwhile. */
+        give_up(self, status);
+    } else if (!is_target(self, entry)) {
+        end(self);
     } else {
+        const struct hosted_filter *hosted = entry->attachment;
+
         replica_set_fill(hosted->set, &entry->document, read->fingerprints, read->count);
         for (size_t i = 0; read->log && i < read->nbatches; i++) {
             node_note_batch(self, entry, &read->batches[i]);
@@ -98,20 +98,23 @@ static void ask(struct node *self)
     enum status status = storage_read(self->storage, &self->replay.read);
 
     if (status != STATUS_OK) {
-        give_up(self, 0, status); /* Begins again from the first run. */
+        give_up(self, status);
     }
 }
 
 bool node_replay_begin(struct node *self, struct document_entry *entry)
 {
-    if (self->replay.active || self->recovering || self->failed) {
+    const struct hosted_filter *hosted = entry->attachment;
+
+    if (self->replay.active || self->recovering || self->failed ||
+        !replica_set_built(hosted->set)) {
         return false;
     }
     self->replay = (struct node_replay){
         .active = true,
         .filter_id = entry->document.id,
+        .hosting = hosted->hosting,
         .merged = UINT64_MAX,
-        .through = storage_end(self->storage),
         .read =
             {
                 .set = {.filter_id = entry->document.id,

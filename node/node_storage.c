@@ -8,53 +8,78 @@
 
 /* ---- what was found ---- */
 
-static void found_document(struct node *self, struct span record)
+/* The newest of each comes last; older ones are ignored, and so is what can't be read: the
+ * cluster has it. */
+static enum status found_document(struct node *self, struct span record)
 {
     struct span bytes;
     struct intake intake;
+    enum status status = record_document_get(record, &bytes);
 
-    /* The newest of each comes last; older ones are ignored, and so is what can't be read: the
-     * cluster has it. */
-    if (record_document_get(record, &bytes) != STATUS_OK ||
-        intake_take(&self->documents, &self->config.key, bytes, &intake) != STATUS_OK) {
-        node_count(self, NODE_documents_refused_total);
+    if (status == STATUS_OK) {
+        status = intake_take(&self->documents, &self->config.key, bytes, &intake);
     }
+    if (status == STATUS_NOMEM) {
+        return status;
+    }
+    self->counters[NODE_documents_refused_total] += status != STATUS_OK;
+    return STATUS_OK;
 }
 
-static struct hosted_filter *hosting(struct node *self, uint64_t filter_id)
-{
-    struct document_entry *entry = document_cache_find(&self->documents, filter_id);
-
-    if (entry != NULL && entry->attachment == NULL) {
-        entry->attachment = heap_zalloc(1, sizeof(struct hosted_filter));
-    }
-    return entry != NULL ? entry->attachment : NULL;
-}
-
-static void found_fence(struct node *self, struct span record)
+/* A fence that is forgotten would go back. */
+static enum status found_fence(struct node *self, struct span record)
 {
     struct record_fence fence;
+    struct document_entry *entry;
     struct hosted_filter *hosted;
 
     if (record_fence_get(record, &fence) != STATUS_OK) {
-        return;
+        return STATUS_OK;
     }
-    hosted = hosting(self, fence.filter_id);
-    if (hosted != NULL && fence.epoch > hosted->fence.epoch) {
+    entry = document_cache_find(&self->documents, fence.filter_id);
+    if (entry == NULL) {
+        return STATUS_OK; /* Without its document nothing is served. */
+    }
+    if (entry->attachment == NULL) {
+        entry->attachment = heap_zalloc(1, sizeof *hosted);
+    }
+    hosted = entry->attachment;
+    if (hosted == NULL) {
+        return STATUS_NOMEM;
+    }
+    if (fence.epoch > hosted->fence.epoch) {
         hosted->fence.epoch = fence.epoch;
     }
+    return STATUS_OK;
 }
 
-static void on_found(void *context, enum record_type type, struct span record)
+static enum status on_found(void *context, enum record_type type, struct span record)
 {
     struct node *self = context;
 
     if (type == RECORD_DOCUMENT) {
-        found_document(self, record);
-    } else if (type == RECORD_FENCE) {
-        found_fence(self, record);
-    } else if (type == RECORD_CURSOR) {
+        return found_document(self, record);
+    }
+    if (type == RECORD_FENCE) {
+        return found_fence(self, record);
+    }
+    if (type == RECORD_CURSOR) {
         node_pull_found(self, record);
+    }
+    return STATUS_OK;
+}
+
+/* What was accepted before lies below where this boot begins. */
+static void place_fences(struct node *self)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct document_entry *entry = self->documents.by_id[i];
+        struct hosted_filter *hosted = entry->attachment;
+
+        if (hosted != NULL) {
+            hosted->fence_end = storage_synced(self->storage);
+            hosted->logged_revision = entry->document.revision;
+        }
     }
 }
 
@@ -126,8 +151,10 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
         node_fail(self, "the log can't be begun", status);
         return;
     }
+    place_fences(self);
     self->identity_end = storage_end(self->storage);
     self->recovering = false;
+    self->sync_unchosen = true;
     self->next_sync_us = now_us;
     node_apply_all(self);
 }
@@ -204,12 +231,15 @@ void node_fail(struct node *self, const char *what, enum status status)
 /* ---- adding to it ---- */
 
 /* Only acknowledgements that nobody waits to be synced: then kill -9 is survived by the kernel's
- * memory, and power loss is noticed by the identity's word. */
-static void choose_sync(struct node *self)
+ * memory, and power loss is noticed by the identity's word, which is in the log first. */
+void node_choose_sync(struct node *self)
 {
     bool sync = false;
     bool unsynced = false;
 
+    if (!self->sync_unchosen || self->recovering || self->failed) {
+        return;
+    }
     for (size_t i = 0; i < self->documents.count; i++) {
         const struct filter_document *document = &self->documents.by_id[i]->document;
         bool active = document->content.state == FILTER_ACTIVE;
@@ -217,14 +247,18 @@ static void choose_sync(struct node *self)
         sync = sync || (active && document->durability == DURABILITY_SYNC);
         unsynced = unsynced || (active && document->durability == DURABILITY_OS);
     }
-    storage_set_sync(self->storage, sync || !unsynced);
     if (unsynced && !self->identity.unsynced) {
-        self->identity.unsynced = true;
-        if (storage_identify(self->storage, &self->identity) != STATUS_OK) {
-            self->identity.unsynced = false;
+        struct record_identity identity = self->identity;
+
+        identity.unsynced = true;
+        if (storage_identify(self->storage, &identity) != STATUS_OK) {
+            return; /* The next turn tries again; until then all is synced. */
         }
+        self->identity = identity;
         self->identity_end = storage_end(self->storage);
     }
+    storage_set_sync(self->storage, sync || !unsynced);
+    self->sync_unchosen = false;
 }
 
 void node_log_document(struct node *self, struct document_entry *entry)
@@ -242,7 +276,6 @@ void node_log_document(struct node *self, struct document_entry *entry)
     }
 #ifdef ORBLOOM_MUTANT_VOLATILE_FENCE
     hosted->unlogged = false;
-    choose_sync(self);
     return;
 #endif
     status = storage_put_document(self->storage, span_of(entry->signed_bytes, entry->signed_size),
@@ -251,7 +284,7 @@ void node_log_document(struct node *self, struct document_entry *entry)
         status = storage_put_fence(self->storage, &fence, &hosted->fence_end);
     }
     hosted->unlogged = status != STATUS_OK;
-    choose_sync(self);
+    hosted->logged_revision = hosted->unlogged ? 0 : entry->document.revision;
 }
 
 /* Whatever was accepted is logged, also what seemed to be there: its bits may have been set by
@@ -288,7 +321,7 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
     return status;
 }
 
-static void checkpoint(void *context)
+static enum status checkpoint(void *context)
 {
     struct node *self = context;
     uint64_t end;
@@ -311,12 +344,7 @@ static void checkpoint(void *context)
             status = storage_put_fence(self->storage, &fence, &end);
         }
     }
-    if (status == STATUS_OK) {
-        status = node_pull_checkpoint(self);
-    }
-    if (status != STATUS_OK) {
-        node_fail(self, "the state can't be written to a new segment of the log", status);
-    }
+    return status == STATUS_OK ? node_pull_checkpoint(self) : status;
 }
 
 /* What is unknown is kept: its document may come. */
@@ -340,6 +368,11 @@ static void on_moved(void *context, uint64_t now_us)
     node_exchange_moved(self);
 }
 
+static void on_damaged(void *context, uint64_t now_us)
+{
+    node_begin_incarnation(context, now_us, AMNESIA_CORRUPT);
+}
+
 static void on_failed(void *context, enum status status, const char *what)
 {
     node_fail(context, what, status);
@@ -361,6 +394,7 @@ enum status node_storage_create(struct node *self)
         .checkpoint = checkpoint,
         .wanted = is_wanted,
         .moved = on_moved,
+        .damaged = on_damaged,
         .failed = on_failed,
     };
 

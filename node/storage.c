@@ -31,6 +31,7 @@ enum status storage_create(const struct storage_config *config, struct storage *
     }
     self->config = *config;
     self->next_run = 1;
+    self->tag = (uint32_t)config->effects->random(config->effects->context);
     status = storage_recover(self);
     if (status != STATUS_OK) {
         storage_destroy(&self);
@@ -54,15 +55,16 @@ void storage_destroy(struct storage **storage)
     log_writer_destroy(&self->writer);
     heap_free(self->segments);
     heap_free(self->runs);
-    heap_free(self->filters.ids);
+    storage_filters_fini(&self->filters);
     heap_free(self->trash);
+    heap_free(self->evidence);
     heap_free(self);
 }
 
 /* ---- appending ---- */
 
-enum status storage_append(struct storage *self, enum record_type type, bool urgent,
-                           size_t body_size, uint8_t **body, uint64_t *end)
+static enum status append_flagged(struct storage *self, enum record_type type, uint16_t flags,
+                                  bool urgent, size_t body_size, uint8_t **body, uint64_t *end)
 {
     enum status status = STATUS_NOT_READY;
 
@@ -72,16 +74,25 @@ enum status storage_append(struct storage *self, enum record_type type, bool urg
     if (self->writer == NULL) {
         return STATUS_NOT_READY;
     }
-    *body = log_writer_append(self->writer, type, 0, body_size, urgent, end, &status);
+    *body = log_writer_append(self->writer, type, flags, body_size, urgent, end, &status);
+    if (self->failed) { /* By a checkpoint that came first. */
+        return STATUS_IO;
+    }
     return *body != NULL ? STATUS_OK : status;
 }
 
-static enum status append_identity(struct storage *self)
+enum status storage_append(struct storage *self, enum record_type type, bool urgent,
+                           size_t body_size, uint8_t **body, uint64_t *end)
+{
+    return append_flagged(self, type, 0, urgent, body_size, body, end);
+}
+
+static enum status append_identity(struct storage *self, uint16_t flags)
 {
     uint8_t *body;
     uint64_t end;
-    enum status status = storage_append(self, RECORD_IDENTITY, true, RECORD_IDENTITY_BYTES, &body,
-                                        &end);
+    enum status status = append_flagged(self, RECORD_IDENTITY, flags, true, RECORD_IDENTITY_BYTES,
+                                        &body, &end);
 
     if (status == STATUS_OK) {
         record_identity_put(body - RECORD_HEADER_BYTES, &self->identity);
@@ -90,26 +101,17 @@ static enum status append_identity(struct storage *self)
     return status;
 }
 
-static enum status append_runs(struct storage *self)
+void storage_fail(struct storage *self, enum status status, const char *what)
 {
-    uint8_t *body;
-    uint64_t end;
-    enum status status = storage_append(
-        self, RECORD_MANIFEST, true, record_manifest_size(0, (uint32_t)self->nruns), &body, &end);
-
-    if (status == STATUS_OK) {
-        record_manifest_put(body - RECORD_HEADER_BYTES, self->merged, NULL, 0, self->runs,
-                            (uint32_t)self->nruns);
-    }
-    return status;
+    self->failed = true;
+    self->config.failed(self->config.context, status, what);
 }
 
 /* ---- the log's own events ---- */
 
 /* A segment begins: the one before has ended here. */
-static void on_checkpoint(void *context)
+static enum status note_segment(struct storage *self)
 {
-    struct storage *self = context;
     uint64_t first = log_writer_end(self->writer);
     struct log_extent extent = {
         .number = log_writer_segment(self->writer), .first = first, .end = UINT64_MAX};
@@ -122,36 +124,65 @@ static void on_checkpoint(void *context)
         struct log_extent *grown = heap_realloc(self->segments, capacity, sizeof *grown);
 
         if (grown == NULL) { /* Readers would miss a segment: as bad as a lost one. */
-            self->failed = true;
-            self->config.failed(self->config.context, STATUS_NOMEM, "the list of log segments");
-            return;
+            return STATUS_NOMEM;
         }
         self->segments = grown;
         self->segments_capacity = capacity;
     }
     self->segments[self->nsegments++] = extent;
-    if (append_identity(self) != STATUS_OK || append_runs(self) != STATUS_OK) {
-        self->failed = true;
-        self->config.failed(self->config.context, STATUS_NOMEM, "a checkpoint of the log");
-        return;
+    return STATUS_OK;
+}
+
+/* The whole state, between two marks: what lies before a whole one says nothing more. */
+static enum status log_state(struct storage *self)
+{
+    enum status status = append_identity(self, RECORD_CHECKPOINT);
+
+    if (status == STATUS_OK) {
+        status = storage_log_runs(self);
     }
-    self->config.checkpoint(self->config.context);
+    if (status == STATUS_OK) {
+        status = self->config.checkpoint(self->config.context);
+    }
+    if (status == STATUS_OK) {
+        status = append_identity(self, RECORD_CHECKPOINTED);
+    }
+    self->manifest_end = log_writer_end(self->writer);
+    return status;
+}
+
+/* What was gathered with a state that is not whole is never written. */
+static void on_checkpoint(void *context)
+{
+    struct storage *self = context;
+    enum status status = note_segment(self);
+
+    if (status == STATUS_OK) {
+        status = log_state(self);
+    }
+    if (status != STATUS_OK) {
+        storage_fail(self, status,
+                     status == STATUS_NO_SPACE || status == STATUS_TOO_LARGE
+                         ? "the documents, fences and runs do not fit a segment of the log; give "
+                           "it larger ones (log_segment)"
+                         : "the state can't be written to a new segment of the log");
+    }
 }
 
 static void on_moved(void *context, uint64_t now_us)
 {
     struct storage *self = context;
 
+    if (log_writer_synced(self->writer) >= self->begin_end) {
+        storage_damage_put_away(self);
+    }
     self->config.moved(self->config.context, now_us);
     storage_work(self, now_us); /* What waited for a manifest to be durable. */
 }
 
 static void on_failed(void *context, enum status status, const char *what)
 {
-    struct storage *self = context;
-
-    self->failed = true;
-    self->config.failed(self->config.context, status, what);
+    storage_fail(context, status, what);
 }
 
 enum status storage_begin(struct storage *self, const struct record_identity *identity)
@@ -176,25 +207,34 @@ enum status storage_begin(struct storage *self, const struct record_identity *id
     assert(self->writer == NULL);
     self->identity = *identity;
     status = log_writer_create(&config, &self->writer);
-    return status == STATUS_OK ? append_identity(self) : status;
+    status = status == STATUS_OK ? append_identity(self, 0) : status;
+    self->begin_end = status == STATUS_OK ? log_writer_end(self->writer) : UINT64_MAX;
+    return status;
 }
 
 enum status storage_identify(struct storage *self, const struct record_identity *identity)
 {
-    self->identity = *identity;
+    const struct record_identity before = self->identity;
+    enum status status;
+
+    self->identity = *identity; /* A checkpoint that comes first repeats it, which is as good. */
     log_writer_set_incarnation(self->writer, identity->incarnation);
-    return append_identity(self);
+    status = append_identity(self, 0);
+    if (status != STATUS_OK) {
+        self->identity = before;
+        log_writer_set_incarnation(self->writer, before.incarnation);
+    }
+    return status;
 }
 
 enum status storage_add(struct storage *self, const struct record_batch *batch, uint64_t *end)
 {
     uint8_t *body;
-    enum status status;
+    enum status status = STATUS_NOMEM;
 
-    if (!storage_filters_note(&self->filters, batch->filter_id)) {
-        return STATUS_NOMEM;
+    if (storage_filters_add(&self->filters, batch->filter_id)) {
+        status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body, end);
     }
-    status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body, end);
     if (status == STATUS_OK) {
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
     }
@@ -297,12 +337,17 @@ enum status storage_finish(struct storage *self)
     uint8_t *body;
     uint64_t end;
     enum status status;
+    enum status finished;
 
     if (self->writer == NULL || self->failed) {
         return STATUS_OK; /* Nothing was accepted, or nothing more may be written. */
     }
     status = storage_append(self, RECORD_CLEAN, true, 0, &body, &end);
-    return status == STATUS_OK ? log_writer_finish(self->writer) : status;
+    if (self->failed) {
+        return STATUS_IO;
+    }
+    finished = log_writer_finish(self->writer);
+    return finished == STATUS_OK ? status : finished;
 }
 
 struct storage_usage storage_usage(const struct storage *self)
@@ -327,5 +372,5 @@ bool storage_has(const struct storage *self, uint64_t filter_id)
             return true;
         }
     }
-    return storage_filters_has(&self->filters, filter_id);
+    return storage_filters_have(&self->filters, filter_id);
 }

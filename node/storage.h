@@ -48,19 +48,23 @@ struct storage_config {
     uint64_t cluster;     /* tag of the cluster key */
     uint64_t kernel_boot; /* which boot of the kernel this is */
     uint64_t segment_bytes;
-    uint64_t retain_bytes;  /* of merged segments kept for peers that catch up */
+    uint64_t retain_bytes;  /* of files of merged segments, kept for peers that catch up */
     uint64_t reserve_bytes; /* of the disk that background work leaves free */
 
     void *context;
     /* Recovery, in order: each document, fence and cursor found (the newest of each last), then
      * `recovered` once. A STATUS_UNAUTHENTIC or _VERSION there: another cluster's folder, another
-     * format; nothing may be written. */
-    void (*found)(void *context, enum record_type type, struct span record);
+     * format; nothing was written. What `found` returns but STATUS_OK is told there too. */
+    enum status (*found)(void *context, enum record_type type, struct span record);
     void (*recovered)(void *context, uint64_t now_us, enum status status, enum amnesia amnesia,
                       const struct record_identity *last);
-    void (*checkpoint)(void *context); /* append documents, fences, cursors: see log_writer.h */
+    /* Append documents, fences, cursors: see log_writer.h. */
+    enum status (*checkpoint)(void *context);
     bool (*wanted)(void *context, uint64_t filter_id); /* false: durably dropped for good */
     void (*moved)(void *context, uint64_t now_us);     /* written or synced has risen */
+    /* A sorted run can't be read any more. Log a new incarnation before returning: what is left is
+     * in the log as all there is after that. */
+    void (*damaged)(void *context, uint64_t now_us);
     void (*failed)(void *context, enum status status, const char *what);
 };
 
@@ -112,11 +116,12 @@ struct storage_read {
     struct storage_set set;
     bool log;      /* batches of the log with the set among their targets; else runs */
     uint64_t from; /* runs: the lowest fingerprint wanted; log: an offset */
-    uint64_t to;   /* log: stop there, at most the written end; runs: highest wanted */
-    size_t room;   /* of fingerprints wanted at most, 8,192 or more */
+    uint64_t to;   /* log: stop there, or at the end of what is written; runs: highest wanted */
+    size_t room;   /* of fingerprints wanted at most; more only of one batch that is larger */
 
     void *context;
-    /* OK; NOT_FOUND never; STALE: `from` is below what the log keeps; IO, MALFORMED: said once. */
+    /* OK. STALE: what was to be read is not there any more, start over; `from` is below what the
+     * log keeps, or a run was damaged. IO, NOMEM, MALFORMED (the log): nothing was read. */
     void (*done)(struct storage_read *self, uint64_t now_us, enum status status);
 
     /* The answer, valid during done(). */
@@ -132,16 +137,16 @@ struct storage_read {
     void *job; /* storage's own */
 };
 
-/* Begin; done() comes later, always, unless storage is destroyed first. */
-/* STATUS_STALE (log: `from` is not kept any more), STATUS_OVERLOADED, STATUS_NOMEM: done() never
+/* Begin; done() comes later, always, unless storage is destroyed first.
+ * STATUS_STALE (log: `from` is not kept any more), STATUS_OVERLOADED, STATUS_NOMEM: done() never
  * comes. */
 MUST_USE enum status storage_read(struct storage *self, struct storage_read *read);
 
-/* Every filter that some run or kept batch belongs to is known; may the filter have any data? */
+/* May some run or kept batch be of that filter? */
 bool storage_has(const struct storage *self, uint64_t filter_id);
 
 struct storage_usage {
-    uint64_t log_bytes;
+    uint64_t log_bytes; /* files */
     uint64_t run_bytes;
     uint64_t run_keys;
     uint64_t unmerged_bytes;

@@ -8,28 +8,31 @@
 #include "storage/log_writer.h"
 #include "storage/run.h"
 
-/* Filters that have, or had, batches in the log; few, and mostly the same one again. */
+struct storage_recovery;
+struct storage_merge;
+
+/* Filters that have had batches in the log; ids ascend. */
 struct storage_filters {
     uint64_t *ids;
     size_t count;
     size_t capacity;
 };
 
-/* storage_runs.c; false: no memory. */
-MUST_USE bool storage_filters_note(struct storage_filters *self, uint64_t filter_id);
-bool storage_filters_has(const struct storage_filters *self, uint64_t filter_id);
-
-struct storage_recovery;
-struct storage_merge;
-
 struct storage {
     struct storage_config config;
+    uint32_t tag; /* in the names of what is set aside */
     struct record_identity identity;
     bool failed;
 
-    struct log_writer *writer; /* NULL until storage_begin() */
-    uint64_t begin_first;      /* where this boot begins */
+    struct log_writer *writer;         /* NULL until storage_begin() */
+    char (*evidence)[DISK_NAME_BYTES]; /* damaged segments: set aside once the loss is logged */
+    size_t nevidence;
+    bool setting_aside;
+    struct job evidence_job;
+    enum status evidence_status;
+    uint64_t begin_first; /* where this boot begins */
     uint64_t begin_number;
+    uint64_t begin_end; /* ... and who it is, is in the log up to here */
 
     struct log_extent *segments; /* in order; the last one is written to */
     size_t nsegments;
@@ -40,34 +43,70 @@ struct storage {
     size_t runs_capacity;
     uint64_t next_run;
     uint64_t merged;       /* batches below are in runs */
-    uint64_t manifest_end; /* the newest edit of the runs is in the log up to here */
+    uint64_t manifest_end; /* the log says what is in runs, and the whole state, up to here */
     uint64_t *trash;       /* numbers of runs that are in no manifest any more */
     size_t ntrash;
     size_t trash_capacity;
     uint64_t next_merge_us;
+    uint64_t next_drop_us; /* when dropped filters are looked for */
+    bool runs_changed;     /* some may be merged now */
 
     struct storage_filters filters;
-
     struct storage_recovery *recovery;
     struct storage_merge *merge;
     void *reads; /* jobs under way, a list */
     uint64_t room_bytes;
 };
 
-/* Append a record of a body that `put` writes; storage.c. */
+/* Room for the body of a record; storage.c. */
 MUST_USE enum status storage_append(struct storage *self, enum record_type type, bool urgent,
                                     size_t body_size, uint8_t **body, uint64_t *end);
+
+/* The process must end. */
+void storage_fail(struct storage *self, enum status status, const char *what);
+
+/* An edit of the set of runs, logged and applied: the new runs, which are durable, count from now
+ * on, the old ones don't, and their files go once that is durable. Nothing was done unless OK.
+ * storage_edit.c. */
+struct storage_edit {
+    uint64_t merged;
+    const struct record_run *added;
+    size_t nadded;
+    const uint64_t *removed;
+    size_t nremoved;
+    bool keep_files; /* of what is removed: they are set aside already */
+};
+
+MUST_USE enum status storage_edit_runs(struct storage *self, const struct storage_edit *edit);
+
+/* Everything that counts, for a checkpoint. */
+MUST_USE enum status storage_log_runs(struct storage *self);
+
+/* No room now, in the log or in memory: may be tried again. */
+bool storage_may_wait(enum status status);
 
 /* The set of runs, edited as a manifest says; false: no memory. storage_runs.c. */
 MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacity,
                                  const struct record_manifest *manifest);
 
-/* The same a run at a time; false: no memory. */
-MUST_USE bool storage_runs_put(struct storage *self, const struct record_run *run);
-void storage_runs_drop(struct storage *self, uint64_t number);
+/* storage_filters.c; false: no memory. */
+MUST_USE bool storage_filters_add(struct storage_filters *self, uint64_t id);
+bool storage_filters_have(const struct storage_filters *self, uint64_t id);
+void storage_filters_fini(struct storage_filters *self);
 
-/* Its file is to be removed once the manifest is durable. */
-MUST_USE bool storage_trash_run(struct storage *self, uint64_t number);
+/* The new incarnation is in the log, synced: damaged segments may go. storage_damage.c */
+void storage_damage_put_away(struct storage *self);
+
+/* Never deleted: somebody may want to look at it. On a lane. storage_damage.c */
+MUST_USE enum status storage_set_aside(const struct storage *self, const char *name);
+
+/* Runs that could not be read: find out which, and set those aside. On a lane. Their numbers come
+ * first in `bad`, which has room for all. */
+MUST_USE enum status storage_damage_find(const struct storage *self, const struct record_run *runs,
+                                         size_t nruns, uint64_t *bad, size_t *nbad);
+
+/* They count no longer, and this is another incarnation. */
+void storage_damage_take(struct storage *self, uint64_t now_us, const uint64_t *bad, size_t nbad);
 
 /* storage_recover.c */
 MUST_USE enum status storage_recover(struct storage *self);

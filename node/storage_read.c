@@ -34,6 +34,8 @@ struct read_job {
     size_t batches_capacity;
     uint64_t next_place;
     bool end;
+    uint64_t *bad; /* runs that can't be read */
+    size_t nbad;
 };
 
 static void job_destroy(struct read_job *self)
@@ -43,6 +45,7 @@ static void job_destroy(struct read_job *self)
     heap_free(self->fingerprints);
     heap_free(self->batches);
     heap_free(self->offsets);
+    heap_free(self->bad);
     heap_free(self);
 }
 
@@ -85,6 +88,19 @@ static enum status merge_runs(struct read_job *self, struct run_reader *const *r
     return status;
 }
 
+/* Which of them is it? The others are to be read again, without it. */
+static enum status find_damage(struct read_job *self)
+{
+    enum status status;
+
+    self->bad = heap_alloc(self->nruns, sizeof *self->bad);
+    if (self->bad == NULL) {
+        return STATUS_NOMEM;
+    }
+    status = storage_damage_find(self->storage, self->runs, self->nruns, self->bad, &self->nbad);
+    return status == STATUS_OK ? STATUS_STALE : status;
+}
+
 static void read_runs(struct job *job)
 {
     struct read_job *self = (struct read_job *)job;
@@ -97,6 +113,9 @@ static void read_runs(struct job *job)
     }
     for (size_t i = 0; i < self->nruns; i++) {
         run_reader_destroy(&readers[i]);
+    }
+    if (self->status == STATUS_MALFORMED || self->status == STATUS_NOT_FOUND) {
+        self->status = find_damage(self);
     }
 }
 
@@ -115,6 +134,15 @@ static bool is_for(const struct record_batch *batch, const struct storage_set *s
 
 static enum status keep(struct read_job *self, struct record_batch *batch, uint64_t offset)
 {
+    if (batch->count > self->room) { /* The first of all: it has to fit, or reading never ends. */
+        uint64_t *grown = heap_realloc(self->fingerprints, batch->count, sizeof *grown);
+
+        if (grown == NULL) {
+            return STATUS_NOMEM;
+        }
+        self->fingerprints = grown;
+        self->room = batch->count;
+    }
     if (self->nbatches == self->batches_capacity) {
         size_t capacity = self->batches_capacity * 2 + 64;
         struct record_batch *batches = heap_realloc(self->batches, capacity, sizeof *batches);
@@ -154,7 +182,7 @@ static enum status read_on(struct read_job *self, struct log_reader *reader)
         if (header.type == RECORD_BATCH) {
             status = record_batch_get(record, &batch);
             if (status == STATUS_OK && is_for(&batch, &self->set)) {
-                if (self->count + batch.count > self->room) {
+                if (self->nbatches > 0 && self->count + batch.count > self->room) {
                     return STATUS_OK; /* This one begins the next answer. */
                 }
                 status = keep(self, &batch, header.offset);
@@ -212,6 +240,9 @@ static void done(struct job *job, uint64_t now_us)
     read->next = self->next_place;
     read->end = self->end;
     read->job = NULL;
+    if (self->nbad > 0) {
+        storage_damage_take(self->storage, now_us, self->bad, self->nbad);
+    }
     read->done(read, now_us, self->status);
     job_destroy(self);
 }

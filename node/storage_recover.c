@@ -1,218 +1,12 @@
-/* Reading everything back at start: one job, which touches nothing but the disk and itself. */
+/* Reading everything back at start: is it all that was acknowledged? */
 #include "base/heap.h"
 #include "base/log.h"
-#include "node/storage_private.h"
+#include "node/storage_recovery.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-enum {
-    MAX_STATE_BYTES = 1 << 30, /* of documents, fences and cursors found */
-    MAX_NAMES = 65536,
-};
-
-struct storage_recovery {
-    struct job job; /* first */
-    struct storage *storage;
-    uint32_t tag; /* in the names of what is set aside */
-    enum status status;
-    struct log_survey survey;
-    struct buffer state; /* records that the node is to be told, in order */
-    struct record_identity last;
-    bool has_identity;
-    bool clean;
-    uint64_t merged;
-    struct record_run *runs;
-    size_t nruns;
-    size_t runs_capacity;
-    struct storage_filters filters;
-    uint64_t highest_run;
-    bool lost_run; /* one that the manifest names can't be read */
-    char (*names)[DISK_NAME_BYTES];
-    size_t nnames;
-    size_t names_capacity;
-};
-
-/* ---- what the log says ---- */
-
-static enum status note_filter(struct storage_recovery *self, struct span record)
-{
-    struct record_batch batch;
-    enum status status = record_batch_get(record, &batch);
-
-    if (status == STATUS_OK && !storage_filters_note(&self->filters, batch.filter_id)) {
-        status = STATUS_NOMEM;
-    }
-    return status;
-}
-
-static enum status edit_runs(struct storage_recovery *self, struct span record)
-{
-    struct record_manifest manifest;
-    enum status status = record_manifest_get(record, &manifest);
-
-    if (status != STATUS_OK) {
-        return status;
-    }
-    self->merged = manifest.merged > self->merged ? manifest.merged : self->merged;
-    for (uint32_t i = 0; i < manifest.nadded; i++) {
-        uint64_t number = record_manifest_added(&manifest, i).number;
-
-        self->highest_run = number > self->highest_run ? number : self->highest_run;
-    }
-    return storage_runs_apply(&self->runs, &self->nruns, &self->runs_capacity, &manifest)
-               ? STATUS_OK
-               : STATUS_NOMEM;
-}
-
-static enum status visit(void *context, const struct record_header *header, struct span record)
-{
-    struct storage_recovery *self = context;
-
-    self->clean = header->type == RECORD_CLEAN;
-    switch ((enum record_type)header->type) {
-    case RECORD_IDENTITY:
-        self->has_identity = true;
-        return record_identity_get(record, &self->last);
-    case RECORD_BATCH:
-        return note_filter(self, record);
-    case RECORD_MANIFEST:
-        return edit_runs(self, record);
-    case RECORD_FENCE:
-    case RECORD_DOCUMENT:
-    case RECORD_CURSOR:
-        return buffer_append(&self->state, record);
-    case RECORD_CLEAN:
-        break;
-    }
-    return STATUS_OK;
-}
-
-/* ---- what the folder holds ---- */
-
-static void note_name(void *context, const char *name)
-{
-    struct storage_recovery *self = context;
-
-    if (self->nnames == self->names_capacity && self->nnames < MAX_NAMES) {
-        size_t capacity = self->names_capacity * 2 + 32;
-        char(*grown)[DISK_NAME_BYTES] = heap_realloc(self->names, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            self->status = STATUS_NOMEM;
-            return;
-        }
-        self->names = grown;
-        self->names_capacity = capacity;
-    }
-    if (self->nnames < self->names_capacity) {
-        (void)snprintf(self->names[self->nnames++], DISK_NAME_BYTES, "%s", name);
-    }
-}
-
-/* Never deleted: somebody may want to look at it. */
-static enum status set_aside(const struct storage_recovery *self, const char *name)
-{
-    const struct disk *disk = self->storage->config.disk;
-    char aside[DISK_NAME_BYTES];
-
-    (void)snprintf(aside, sizeof aside, "aside-%08" PRIx32 "-%s", self->tag, name);
-    log_line(LOG_WARN, "%s can't be used; it is kept as %s", name, aside);
-    return disk->rename(disk->context, name, aside);
-}
-
-static bool in_log(const struct log_survey *survey, uint64_t number)
-{
-    for (size_t i = 0; i < survey->count; i++) {
-        if (survey->extents[i].number == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool in_manifest(const struct storage_recovery *self, uint64_t number)
-{
-    for (size_t i = 0; i < self->nruns; i++) {
-        if (self->runs[i].number == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A segment that is none: made ahead and never written, or torn as it began, or bad. */
-static enum status clear_segment(struct storage_recovery *self, const char *name)
-{
-    const struct disk *disk = self->storage->config.disk;
-    static const uint8_t zeros[SEGMENT_HEADER_BYTES];
-    uint8_t header[SEGMENT_HEADER_BYTES];
-    uint32_t file;
-    uint64_t size;
-    bool empty;
-
-    if (disk->open(disk->context, name, &file, &size) != STATUS_OK) {
-        return STATUS_IO;
-    }
-    empty = size < sizeof header ||
-            (disk->read(disk->context, file, 0, header, sizeof header) == STATUS_OK &&
-             memcmp(header, zeros, sizeof header) == 0);
-    disk->close(disk->context, file);
-    return empty ? disk->remove(disk->context, name) : set_aside(self, name);
-}
-
-/* Runs that no manifest names were being made when the process ended; their batches are still in
- * the log. After a loss everything that can't be read is set aside instead. */
-static enum status clear_folder(struct storage_recovery *self)
-{
-    const struct disk *disk = self->storage->config.disk;
-    bool corrupt = self->survey.state == LOG_CORRUPT;
-    enum status status = disk->list(disk->context, note_name, self);
-
-    status = status == STATUS_OK ? self->status : status;
-    for (size_t i = 0; status == STATUS_OK && i < self->nnames; i++) {
-        uint64_t number;
-
-        if (segment_name_parse(self->names[i], &number) && !in_log(&self->survey, number)) {
-            status = clear_segment(self, self->names[i]);
-        } else if (run_name_parse(self->names[i], &number) && !in_manifest(self, number)) {
-            self->highest_run = number > self->highest_run ? number : self->highest_run;
-            status = corrupt ? set_aside(self, self->names[i])
-                             : disk->remove(disk->context, self->names[i]);
-        }
-    }
-    return status == STATUS_OK ? disk->sync_folder(disk->context) : status;
-}
-
-/* Opening a run checks its size, header and index; its blocks are checked as they are read. */
-static enum status try_runs(struct storage_recovery *self)
-{
-    struct disk *disk = self->storage->config.disk;
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; i < self->nruns && status == STATUS_OK;) {
-        struct run_reader *reader = NULL;
-        char name[DISK_NAME_BYTES];
-
-        status = run_reader_create(disk, self->storage->config.cluster, &self->runs[i], &reader);
-        run_reader_destroy(&reader);
-        if (status == STATUS_OK) {
-            i++;
-            continue;
-        }
-        if (status == STATUS_NOMEM || status == STATUS_VERSION) {
-            return status;
-        }
-        run_name(self->runs[i].number, name);
-        self->lost_run = true;
-        log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name,
-                 status_meaning(status));
-        status = status == STATUS_NOT_FOUND ? STATUS_OK : set_aside(self, name);
-        self->runs[i] = self->runs[--self->nruns];
-    }
-    return status;
-}
+enum { MAX_STATE_BYTES = 1 << 30 /* of documents, fences and cursors found */ };
 
 /* A damaged segment is not gone on with, not even with what is readable of it: all of it is set
  * aside, and the keys come from the other replicas. */
@@ -229,25 +23,44 @@ static void leave_bad_segment(struct log_survey *survey)
     }
 }
 
+/* What may not be read at all is not changed either. */
+static enum status read_log(struct storage_recovery *self)
+{
+    const struct storage_config *config = &self->storage->config;
+    enum status status = log_survey_make(config->disk, config->cluster, storage_found, self,
+                                         &self->survey);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    switch (self->survey.state) {
+    case LOG_FOREIGN:
+        return STATUS_UNAUTHENTIC;
+    case LOG_VERSION:
+        return STATUS_VERSION;
+    case LOG_CORRUPT:
+        leave_bad_segment(&self->survey);
+        return storage_folder_salvage(self);
+    case LOG_EMPTY:
+    case LOG_OK:
+        break;
+    }
+    return STATUS_OK;
+}
+
 static void run(struct job *job)
 {
     struct storage_recovery *self = (struct storage_recovery *)job;
-    const struct storage_config *config = &self->storage->config;
 
-    self->status = log_survey_make(config->disk, config->cluster, visit, self, &self->survey);
-    if (self->status == STATUS_OK && self->survey.state == LOG_FOREIGN) {
-        self->status = STATUS_UNAUTHENTIC;
-    } else if (self->status == STATUS_OK && self->survey.state == LOG_VERSION) {
-        self->status = STATUS_VERSION;
-    }
-    if (self->status == STATUS_OK && self->survey.state == LOG_CORRUPT) {
-        leave_bad_segment(&self->survey);
+    self->status = storage_folder_list(self);
+    if (self->status == STATUS_OK) {
+        self->status = read_log(self);
     }
     if (self->status == STATUS_OK) {
-        self->status = try_runs(self);
+        self->status = storage_folder_try_runs(self);
     }
     if (self->status == STATUS_OK) {
-        self->status = clear_folder(self);
+        self->status = storage_folder_clear(self);
     }
 }
 
@@ -255,7 +68,7 @@ static void run(struct job *job)
 
 static enum amnesia judge(const struct storage_recovery *self)
 {
-    if (self->survey.state == LOG_CORRUPT || self->lost_run) {
+    if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->log_gone) {
         return AMNESIA_CORRUPT;
     }
     if (self->survey.count == 0 || !self->has_identity) {
@@ -285,43 +98,69 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     self->runs = NULL;
     storage->next_run = self->highest_run + 1;
     storage->merged = self->merged;
+    storage->runs_changed = true;
     storage->filters = self->filters;
     self->filters = (struct storage_filters){0};
-    storage->begin_number = 1;
+    storage->begin_number = self->survey.next_number;
     if (storage->nsegments > 0) {
-        const struct log_extent *last = &storage->segments[storage->nsegments - 1];
-
-        storage->begin_first = last->end;
-        storage->begin_number = last->number + 1;
+        storage->begin_first = storage->segments[storage->nsegments - 1].end;
+        if (storage->merged < storage->segments[0].first) {
+            storage->merged = storage->segments[0].first; /* What is gone will not be merged. */
+        }
     }
     storage->merged = storage->merged < storage->begin_first ? storage->merged
                                                              : storage->begin_first;
+    storage->evidence = self->evidence;
+    storage->nevidence = self->nevidence;
+    self->evidence = NULL;
 }
 
-static void tell(const struct storage *storage, const struct storage_recovery *self)
+static enum status tell(const struct storage *storage, const struct storage_recovery *self)
 {
     struct span rest = buffer_span(&self->state);
     struct record_header header;
+    enum status status = STATUS_OK;
 
-    while (rest.size > 0 && record_open(rest, &header) == STATUS_OK) {
-        storage->config.found(storage->config.context, (enum record_type)header.type,
-                              span_of(rest.data, header.size));
+    while (status == STATUS_OK && rest.size > 0 && record_open(rest, &header) == STATUS_OK) {
+        status = storage->config.found(storage->config.context, (enum record_type)header.type,
+                                       span_of(rest.data, header.size));
         rest = span_of(rest.data + header.size, rest.size - header.size);
     }
+    return status;
 }
 
 static void say(const struct storage_recovery *self)
 {
-    if (self->survey.state == LOG_CORRUPT) {
+    const struct log_survey *survey = &self->survey;
+
+    if (survey->state == LOG_CORRUPT) {
         log_line(LOG_ERROR,
                  "%s is damaged at byte %" PRIu64 ": %s; this node begins a new "
                  "incarnation and takes its keys from the other replicas",
-                 self->survey.bad_name, self->survey.bad_at, self->survey.reason);
-    } else if (self->survey.torn_bytes > 0) {
+                 survey->bad_name, survey->bad_at, survey->reason);
+    } else if (survey->count > 0 && survey->extents[0].first > self->merged) {
+        log_line(LOG_ERROR,
+                 "segments of the log before %016" PRIx64 " are gone, and what was in them is not "
+                 "in sorted runs either",
+                 survey->extents[0].number);
+    } else if (survey->torn_bytes > 0) {
         log_line(LOG_INFO,
                  "%" PRIu64 " bytes at the log's end were being written when the process "
                  "ended and were not acknowledged; they are ignored",
-                 self->survey.torn_bytes);
+                 survey->torn_bytes);
+    }
+}
+
+static void say_refused(const struct storage_recovery *self)
+{
+    if (self->survey.state == LOG_FOREIGN) {
+        log_line(LOG_ERROR,
+                 "%s belongs to another cluster: it was written under another cluster key; give "
+                 "this node its own data_dir, or the key of that cluster. Nothing was changed",
+                 self->survey.bad_name);
+    } else if (self->survey.state == LOG_VERSION) {
+        log_line(LOG_ERROR, "%s: %s; run the version of orbloom that wrote it. Nothing was changed",
+                 self->survey.bad_name, self->survey.reason);
     }
 }
 
@@ -337,7 +176,9 @@ static void done(struct job *job, uint64_t now_us)
         say(self);
         amnesia = judge(self);
         take_over(storage, self);
-        tell(storage, self);
+        status = tell(storage, self);
+    } else {
+        say_refused(self);
     }
     storage_recovery_destroy(&storage->recovery);
     storage->config.recovered(storage->config.context, now_us, status, amnesia, &last);
@@ -351,7 +192,6 @@ enum status storage_recover(struct storage *self)
         return STATUS_NOMEM;
     }
     recovery->storage = self;
-    recovery->tag = (uint32_t)self->config.effects->random(self->config.effects->context);
     recovery->job = (struct job){.run = run, .done = done};
     buffer_init(&recovery->state, MAX_STATE_BYTES);
     self->recovery = recovery;
@@ -370,7 +210,10 @@ void storage_recovery_destroy(struct storage_recovery **recovery)
     log_survey_fini(&self->survey);
     buffer_fini(&self->state);
     heap_free(self->runs);
-    heap_free(self->filters.ids);
+    heap_free(self->fresh);
+    heap_free(self->lost);
+    storage_filters_fini(&self->filters);
     heap_free(self->names);
+    heap_free(self->evidence);
     heap_free(self);
 }

@@ -13,7 +13,7 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev
     libhiredis-dev"
 # redis-tools holds the server's binary too; the package redis-server would add a service.
-test_packages="libcriterion-dev libjansson-dev redis-tools"
+test_packages="libcriterion-dev libjansson-dev redis-tools spin"
 bench_packages="libjansson-dev redis-tools"
 
 policy=${POLICY_FILE:-/usr/sbin/policy-rc.d}

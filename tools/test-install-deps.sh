@@ -100,10 +100,14 @@ for goal in build demo bench test; do
     shows output "libhiredis-dev"
 done
 shows output "redis-tools"
+goal=test
+expect 2 1000
+shows output " spin"
 goal=bench
 expect 2 1000
 shows output "redis-tools"
 lacks output "libcriterion-dev"
+lacks output " spin"
 goal=build
 expect 2 1000
 lacks output "redis-tools"

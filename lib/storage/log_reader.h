@@ -16,8 +16,10 @@
  *   LOG_VERSION    a format that is not served
  *
  * A new boot's `first` is the last extent's end (0 without one), also after LOG_CORRUPT: whatever
- * lies above it in older segments is no part of the log from then on. Segments that are in no
- * extent may be removed or stay.
+ * lies above it in older segments is no part of the log from then on. Its number is `next_number`.
+ * Segments that are in no extent may be removed or stay; but after LOG_CORRUPT they must stay,
+ * under their names, until the new boot has synced something: until then they alone tell of the
+ * loss. Then they must go, or one that lies before the first extent tells of it again.
  *
  * What only the owner of the log can tell: that older segments than those found should be there,
  * or younger ones. The first extent must begin at or below where batches are merged into runs; the

@@ -6,7 +6,8 @@
  *    0  u64  checksum   XXH3-64, seed 0, of bytes 8 to size
  *    8  u32  size       header, body and padding; 40 to RECORD_MAX_BYTES
  *   12  u16  type       enum record_type
- *   14  u16  flags      RECORD_CHECKPOINT: repeats what the log said before
+ *   14  u16  flags      of an identity: RECORD_CHECKPOINT: the whole state follows;
+ *                       RECORD_CHECKPOINTED: that was all of it
  *   16  u64  boot       of the process that wrote it
  *   24  u64  offset     where it begins in the log, counted over all segments
  *   32  u64  durable    everything below was synced when this was written
@@ -66,7 +67,7 @@ enum record_type {
     RECORD_CLEAN = 7,    /* the process ended in order; nothing follows in this boot */
 };
 
-enum { RECORD_CHECKPOINT = 1 };
+enum { RECORD_CHECKPOINT = 1, RECORD_CHECKPOINTED = 2 };
 enum { RECORD_BATCH_REPAIRED = 1 };
 
 struct record_header {

@@ -34,10 +34,11 @@ static struct {
     size_t count;
     size_t begin;          /* those before are in segments that were removed */
     uint64_t acknowledged; /* must be read back up to here */
+    uint64_t synced;       /* at the end of the boot before */
     uint64_t next_number;
     bool os;    /* acknowledges what is written */
     bool fails; /* the disk, at some operation of this boot */
-    bool lost;  /* a boot after a loss has not written anything yet */
+    bool lost;  /* no boot after a loss has synced anything yet */
     bool bent;  /* a bit has changed */
     size_t visited;
     uint64_t durable; /* the highest stamp that was read */
@@ -126,6 +127,7 @@ static void end_boot(void)
         DEMAND(self.acknowledged == log_writer_end(self.stage.writer));
         synced = self.acknowledged;
     }
+    self.synced = synced;
     log_stage_end(&self.stage);
     if (how <= 1) {
         memory_disk_kill(self.stage.disk);
@@ -207,7 +209,8 @@ static void look_in_vain(uint64_t synced)
     self.acknowledged = synced < self.acknowledged ? synced : self.acknowledged;
 }
 
-/* As a node does after a loss: what is in no extent is kept under another name. */
+/* As a node does after a loss, once something of the new boot is durable: what is in no extent is
+ * kept under another name. Before that it is what tells of the loss. */
 static void set_aside(const struct log_survey *survey)
 {
     const struct disk *disk = memory_disk_seam(self.stage.disk);
@@ -240,11 +243,7 @@ static struct log_survey recover(uint64_t synced)
     cr_assert(survey.state == LOG_OK || survey.state == LOG_EMPTY ||
                   (self.lost && survey.state == LOG_CORRUPT),
               "seed %" PRIu64 ": %s at %s", self.seed, survey.reason, survey.bad_name);
-    DEMAND(survey.state != LOG_CORRUPT || end_of(&survey) == self.acknowledged);
     self.lost = survey.state == LOG_CORRUPT;
-    if (self.lost) {
-        set_aside(&survey);
-    }
     DEMAND(end_of(&survey) == visited_end());
     DEMAND(end_of(&survey) >= self.acknowledged);
     self.reached[REACHED_TORN] += survey.torn_bytes > 0;
@@ -343,7 +342,6 @@ static void flip(struct log_survey *survey)
     }
     /* A new incarnation, or what a torn end is taken for: it goes on where reading ended. */
     self.lost = survey->state == LOG_CORRUPT;
-    set_aside(survey);
     self.count = self.begin + self.visited;
     self.acknowledged = end_of(survey);
 }
@@ -379,6 +377,10 @@ static void run_history(uint64_t seed)
         }
         synced = end_of(&survey);
         run_boot(synced, survey.next_number);
+        if (self.lost && self.synced > synced) {
+            set_aside(&survey);
+            self.lost = false;
+        }
         log_survey_fini(&survey);
     }
     log_stage_fini(&self.stage);

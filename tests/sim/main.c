@@ -22,9 +22,6 @@ enum {
     EXIT_USAGE = 2,
 };
 
-/* ---- PLACE: nodes use disks. SIM_DISKS_DRAWN once node_config has a disk and node/ uses it. */
-#define SIM_NODES_USE_DISKS SIM_DISKS_NEVER
-
 struct options {
     uint64_t first;
     uint64_t last;
@@ -45,8 +42,7 @@ static struct outcome run_once(uint64_t seed, struct sim_coverage *coverage, boo
                                bool printed)
 {
     size_t live = heap_live();
-    struct sim *sim = sim_create(seed, (struct sim_options){.disks = SIM_NODES_USE_DISKS},
-                                 coverage);
+    struct sim *sim = sim_create(seed, (struct sim_options){.disks = SIM_DISKS_DRAWN}, coverage);
     struct outcome outcome = {0};
 
     sim->trace.detailed = detailed;
@@ -243,6 +239,6 @@ int main(int argc, char **argv)
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     /* The cores complain about what is done to them; only a trace is worth their words. */
-    log_setup("sim", LOG_ERROR);
+    log_setup("sim", options.trace ? LOG_INFO : LOG_ERROR);
     return options.one ? run_one(&options) : run_many(&options);
 }

@@ -43,7 +43,6 @@ enum sim_disks { SIM_DISKS_NEVER, SIM_DISKS_DRAWN, SIM_DISKS_ALWAYS };
 /* What is asked of a run beside its seed. */
 struct sim_options {
     enum sim_disks disks;
-    bool converge; /* in the end replicas must hold the same: for the time when gossip is there */
 };
 
 /* How the processes are configured in this run. */
@@ -66,6 +65,8 @@ struct sim_settings {
     uint64_t segment_bytes;
     uint64_t retain_bytes;
     uint64_t reserve_bytes;
+    uint64_t gossip_delay_us;
+    uint64_t gossip_rate;
 };
 
 struct sim {

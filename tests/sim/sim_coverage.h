@@ -27,7 +27,7 @@ enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 12 };
     X(KILL_ROUTER, "router killed and restarted")           \
     X(KILL_COORDINATOR, "coordinator killed and restarted") \
     X(STORE, "store unreadable")                            \
-    X(MOVE, "epoch changed: a replica moved")               \
+    X(MOVE, "epoch changed")                                \
     X(STOP_NODE, "node ended and restarted")                \
     X(POWER_NODE, "node loses power")                       \
     X(POWER_ALL, "all nodes lose power")                    \

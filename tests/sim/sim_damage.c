@@ -7,8 +7,10 @@
 
 enum {
     OPERATIONS_AHEAD = 25,
+    RENEW_PERMILLE = 100, /* copies that would do already */
     EARLY_PERMILLE = 120, /* lives that begin on a disk which fails soon */
     ROOM_MOST_BYTES = 96 << 10,
+    FAILS_IN_RECOVERY = 0,
 };
 
 static uint64_t draw_down_us(struct sim *sim)
@@ -96,17 +98,23 @@ void sim_damage_all(struct sim *sim, bool power)
 void sim_damage_wipe(struct sim *sim, struct sim_process *node)
 {
     end(sim, node, SIM_FAULT_WIPE, draw_down_us(sim));
+    node->spoiled = false;
     sim_disk_wipe(node->disk);
     sim_losses_note(sim, node, true);
     sim_trace_line(&sim->trace, sim->now_us, "the disk of %s is wiped", node->name);
 }
 
 /* A copy of the very life that served last can't be told from a kill: see docs/simulator.md. */
+static bool has_older_copy(const struct sim_process *node)
+{
+    return node->disk->copy.taken && node->disk->copy.generation < node->served;
+}
+
 bool sim_damage_roll_back(struct sim *sim, struct sim_process *node)
 {
     const struct sim_disk_copy *copy = &node->disk->copy;
 
-    if (!copy->taken || copy->generation >= node->served) {
+    if (!has_older_copy(node)) {
         return false;
     }
     end(sim, node, SIM_FAULT_ROLL_BACK, draw_down_us(sim));
@@ -124,6 +132,7 @@ void sim_damage_flip(struct sim *sim, struct sim_process *node)
 {
     end(sim, node, SIM_FAULT_FLIP, draw_down_us(sim));
     if (sim_disk_flip(node->disk)) {
+        node->spoiled = true;
         sim_losses_note(sim, node, false);
         sim_trace_line(&sim->trace, sim->now_us, "a bit of the disk of %s flips", node->name);
     }
@@ -153,17 +162,37 @@ static void on_crashed(struct sim *sim, void *data, uint64_t generation)
     }
 }
 
-void sim_damage_struck(void *process, enum sim_disk_fault fault)
+/* A node that can't read what it finds may take it for lost.
+ *
+ * PLACE: operations fail in recovery, too. A run that can't be read is set aside, but the log goes
+ * on to name it: every later life begins another incarnation (docs/simulator.md). */
+static bool may_strike(struct sim *sim, struct sim_process *node, enum sim_disk_fault fault)
+{
+    if (fault == SIM_DISK_CRASH || (node->phases >> SIM_PHASE_RECOVERY & 1) == 0) {
+        return true;
+    }
+    if (!FAILS_IN_RECOVERY || !sim_losses_allow(sim, node)) {
+        return false;
+    }
+    sim_losses_note(sim, node, false);
+    return true;
+}
+
+bool sim_damage_struck(void *process, enum sim_disk_fault fault)
 {
     struct sim_process *node = process;
     struct sim *sim = node->sim;
 
+    if (!may_strike(sim, node, fault)) {
+        return false;
+    }
     sim_coverage_fault(sim, fault == SIM_DISK_CRASH ? SIM_FAULT_CRASH : SIM_FAULT_EIO);
     sim_trace_line(&sim->trace, sim->now_us, "a disk operation of %s %s", node->name,
                    fault == SIM_DISK_CRASH ? "is its last" : "fails");
     if (fault == SIM_DISK_CRASH) {
         sim_after(sim, 0, on_crashed, node, node->generation);
     }
+    return true;
 }
 
 void sim_damage_started(struct sim *sim, struct sim_process *process)
@@ -202,7 +231,9 @@ static void on_copy(struct sim *sim, void *data, uint64_t mean_us)
 
     (void)data;
     if (!sim->scenario.calm) {
-        sim_disk_take_copy(node->disk, node->generation);
+        if (!has_older_copy(node) || sim_random_chance(&sim->random, RENEW_PERMILLE)) {
+            sim_disk_take_copy(node->disk, node->generation);
+        }
         sim_after(sim, 1 + sim_random_below(&sim->random, 2 * mean_us), on_copy, NULL, mean_us);
     }
 }
@@ -213,6 +244,20 @@ void sim_damage_begin(struct sim *sim)
         uint64_t mean_us = sim_random_between(&sim->random, 50 * MS, 300 * MS);
 
         sim_after(sim, sim_random_below(&sim->random, mean_us), on_copy, NULL, mean_us);
+    }
+}
+
+/* Of any node that may lose its data and has an older copy. */
+static void draw_roll_back(struct sim *sim)
+{
+    uint32_t first = (uint32_t)sim_random_below(&sim->random, sim->nprocesses);
+    bool done = false;
+
+    for (uint32_t i = 0; i < sim->nprocesses && !done; i++) {
+        struct sim_process *node = sim->processes[(first + i) % sim->nprocesses];
+
+        done = node->kind == SIM_NODE && node->incarnation != 0 && sim_losses_allow(sim, node) &&
+               sim_damage_roll_back(sim, node);
     }
 }
 
@@ -230,7 +275,7 @@ static void draw_destruction(struct sim *sim, struct sim_process *node)
     case 2:
     case 3:
     case 4:
-        (void)sim_damage_roll_back(sim, node);
+        draw_roll_back(sim);
         break;
     default:
         sim_damage_flip(sim, node);
@@ -287,6 +332,7 @@ void sim_damage_calm(struct sim *sim)
         if (disk != NULL) {
             sim_disk_leave_room(disk, UINT64_MAX);
             disk->fault = SIM_DISK_GOOD;
+            disk->pace.slow_permille = 0;
         }
     }
 }

@@ -39,11 +39,11 @@ void sim_damage_begin(struct sim *sim);
 /* One of all these, drawn, within the budget. */
 void sim_damage_draw(struct sim *sim);
 
-/* The disks are good from now on. */
+/* The disks are good and fast from now on. */
 void sim_damage_calm(struct sim *sim);
 
 /* struct sim_disk's on_fault: of a process. */
-void sim_damage_struck(void *process, enum sim_disk_fault fault);
+bool sim_damage_struck(void *process, enum sim_disk_fault fault);
 
 /* The process was started: perhaps its disk fails soon. */
 void sim_damage_started(struct sim *sim, struct sim_process *process);

@@ -100,7 +100,6 @@ void sim_disk_attach(struct sim_disk *self)
 {
     assert(!self->attached);
     self->attached = true;
-    self->written = false;
     self->rolls_until_us = 0;
     self->merges_until_us = 0;
 }

@@ -67,12 +67,11 @@ struct sim_disk {
     enum sim_disk_fault fault;
     uint64_t fault_at; /* at this operation */
     bool crashed;
-    void (*on_fault)(void *context, enum sim_disk_fault fault); /* it strikes; may be NULL */
+    bool (*on_fault)(void *context, enum sim_disk_fault fault); /* it strikes, unless false */
     void *fault_context;
 
     /* What can be seen from outside of what its process does; since it was attached. */
     char kinds[SIM_MAX_HANDLES]; /* of what was opened: 'l' a segment, 'r' a new run, 0 else */
-    bool written;                /* something: whatever it reads first is read */
     uint32_t rolling;            /* the segment whose header was written and not synced; or 0 */
     uint64_t rolls_until_us;
     uint32_t merging; /* runs being written */

@@ -90,10 +90,11 @@ static enum course enter(struct sim_disk *self, uint64_t what, const char *name)
     }
     fault = self->fault;
     self->fault = SIM_DISK_GOOD;
-    self->crashed = fault != SIM_DISK_EIO;
-    if (self->on_fault != NULL && fault != SIM_DISK_CUT) {
-        self->on_fault(self->fault_context, fault);
+    if (self->on_fault != NULL && fault != SIM_DISK_CUT &&
+        !self->on_fault(self->fault_context, fault)) {
+        return GOES_WELL;
     }
+    self->crashed = fault != SIM_DISK_EIO;
     return FAILS_HALFWAY;
 }
 
@@ -144,7 +145,6 @@ static enum status create(void *context, const char *name, uint64_t size, uint32
     }
     *file = take_handle(self, number, begins(name, "run-") ? 'r' : begins(name, "log-") ? 'l' : 0);
     self->merging += self->kinds[*file - 1] == 'r';
-    self->written = true;
     return STATUS_OK;
 }
 
@@ -217,7 +217,6 @@ static enum status write_file(void *context, uint32_t file, uint64_t offset, str
         bytes.size = (size_t)sim_random_below(&self->random, bytes.size + 1);
     }
     sim_file_write(target, offset, bytes);
-    self->written = true;
     self->rolling = offset == 0 && self->kinds[file - 1] == 'l' ? file : self->rolling;
     return course == GOES_WELL ? STATUS_OK : STATUS_IO;
 }
@@ -264,7 +263,6 @@ static enum status rename_file(void *context, const char *from, const char *to)
         return STATUS_NOT_FOUND;
     }
     sim_folder_edit(&self->folder, from, to, number);
-    self->written = true;
     return course == GOES_WELL ? STATUS_OK : STATUS_IO;
 }
 

@@ -9,7 +9,7 @@ enum {
     ALL_SIDES = 3,
     SET_BITS = 32,
     DAMAGE_PERMILLE = 400, /* of the faults where disks are */
-    TEMPT_PERMILLE = 60,
+    TEMPT_PERMILLE = 150,
     TEMPT_WITHIN_US = 900,
 };
 

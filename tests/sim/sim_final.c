@@ -7,6 +7,7 @@
 enum {
     SETTLE_US = 1200000,    /* suspects are probed, syncs find another coordinator */
     PATIENCE_US = 15000000, /* until creates and drops must have come to an end */
+    QUIET_US = 1200000,     /* so long that everybody has heard of everything */
     POLL_US = 20000,
     SURE_TIMEOUT_US = 3000000,
     UNSURE_TIMEOUT_US = 300000, /* these end at their deadline */
@@ -20,10 +21,11 @@ static enum sim_expectation expectation(const struct sim *sim, uint32_t name,
     uint32_t needed = operation == OPERATION_ADD ? document->content.rule.write
                                                  : document->content.rule.read;
 
-    if (sim_view_least_full(sim, name) >= needed) {
+    if (sim_view_least_full(sim, name, operation) >= needed) {
         return SIM_EXPECT_SUCCESS;
     }
-    return sim_view_most_full(sim, name) < needed ? SIM_EXPECT_NO_CERTAINTY : SIM_EXPECT_NOTHING;
+    return sim_view_most_full(sim, name, operation) < needed ? SIM_EXPECT_NO_CERTAINTY
+                                                             : SIM_EXPECT_NOTHING;
 }
 
 static void submit(struct sim *sim, struct sim_process *client, enum operation operation,
@@ -58,34 +60,45 @@ static void ask_name(struct sim *sim, struct sim_process *client, uint32_t name)
     submit(sim, client, OPERATION_ADD, name, keys, count);
 }
 
-static void on_end(struct sim *sim, void *data, uint64_t number)
+/* Gossip needs a log. */
+static bool converged(struct sim *sim, char text[SIM_UNREST_BYTES])
 {
+    return !sim->settings.disks || sim_invariant_converged(sim, text);
+}
+
+static void on_end(struct sim *sim, void *data, uint64_t until_us)
+{
+    char text[SIM_UNREST_BYTES] = "operations never end";
+    bool ended = sim->load.nopen == 0 && sim->operator.status_done;
+
     (void)data;
-    if (sim->load.nopen > 0 || !sim->operator.status_done) {
-        if (sim->now_us > number) {
-            sim_fail(sim, "%u operations never end", sim->load.nopen);
+    if (!ended || !converged(sim, text)) {
+        if (sim->now_us > until_us) {
+            sim_fail(sim, "nothing is wrong any more, yet %s", text);
         }
-        sim_after(sim, POLL_US, on_end, NULL, number);
+        sim_after(sim, POLL_US, on_end, NULL, until_us);
         return;
     }
     if (sim->operator.weak_exists) {
         sim_fail(sim, "a filter of N=3 W=2 R=1 was created, and lost no key by luck alone");
     }
     sim->invariant.due = true;
-    if (sim->options.converge) {
-        sim_invariant_converged(sim);
-    }
     sim->done = true;
 }
 
 static void on_settled(struct sim *sim, void *data, uint64_t until_us)
 {
+    char unrest[SIM_UNREST_BYTES] = "a create, a drop or an operation does not come to its end";
+    bool ended = sim->load.nopen == 0 && sim_operator_settled(sim);
+
     (void)data;
-    if (sim->load.nopen > 0 || !sim_operator_settled(sim)) {
+    if (!ended || sim_view_unrest(sim, unrest)) {
         if (sim->now_us > until_us) {
-            sim_fail(sim, "nothing is wrong any more, yet a create, a drop or an operation does "
-                          "not come to its end");
+            sim_fail(sim, "nothing is wrong any more, yet %s", unrest);
         }
+        sim->scenario.unrest_us = sim->now_us;
+    }
+    if (sim->now_us < sim->scenario.unrest_us + QUIET_US) {
         sim_after(sim, POLL_US, on_settled, NULL, until_us);
         return;
     }

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+enum { SHOW_BYTES = 256 };
+
 /* ---- fingerprints ---- */
 
 static bool read_secret(const struct sim *sim, uint64_t filter_id, struct hash_secret *secret)
@@ -61,7 +63,7 @@ static const struct replica_set *serving(const struct sim_process *process,
 {
     const struct hosted_filter *hosted;
 
-    if (!process->alive || process->node->incarnation != member->incarnation) {
+    if (!sim_view_answers(process) || process->node->incarnation != member->incarnation) {
         return NULL;
     }
     hosted = hosted_of(process->node, filter_id);
@@ -78,48 +80,70 @@ static bool array_has(const struct replica_set *set, uint64_t fingerprint)
     return present != 0;
 }
 
-static bool holds(const struct sim *sim, const struct member *member,
-                  const struct filter_document *document, uint32_t group, uint64_t fingerprint)
+enum holding { LACKS, HOLDS, LOST };
+
+static enum holding look(const struct sim *sim, const struct member *member,
+                         const struct filter_document *document, uint32_t group,
+                         uint64_t fingerprint)
 {
     struct sim_process *process = sim_view_node(sim, member->node);
     const struct replica_set *set;
 
     if (process == NULL) {
-        return false;
+        return LACKS;
     }
     set = serving(process, member, document->id, group);
     if (set == NULL && sim_losses_has(sim, member)) {
-        return true; /* Destroyed: whether it did can't be told any more. */
+        return LOST; /* Whether it held the key can't be told any more. */
     }
     if (set != NULL && !array_has(set, fingerprint)) {
-        return false;
+        return LACKS;
     }
     if (process->disk == NULL) {
-        return set != NULL;
+        return set != NULL ? HOLDS : LACKS;
     }
-    return sim_view_log_has(process, document->id, fingerprint);
+    return sim_view_log_has(process, document->id, fingerprint) ? HOLDS : LACKS;
 }
 
 /* ---- all of them ---- */
+
+static void show(const struct sim *sim, const struct slot_group *group, const enum holding *held,
+                 uint32_t count, char *text, size_t size)
+{
+    static const char *const words[] = {[LACKS] = "lacks", [HOLDS] = "holds", [LOST] = "lost"};
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count && used < size; i++) {
+        const struct sim_process *process = sim_view_node(sim, slot_reader(&group->slots[i])->node);
+
+        used += (size_t)snprintf(text + used, size - used, "%s%s %s%s", i > 0 ? ", " : "",
+                                 process != NULL ? process->name : "nobody", words[held[i]],
+                                 process == NULL || !process->alive ? " (dead)" : "");
+    }
+}
 
 static void check_key(struct sim *sim, uint32_t name, const struct filter_document *document,
                       uint32_t key, uint64_t fingerprint)
 {
     const struct quorum_rule *rule = &document->content.rule;
     uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprint);
-    uint32_t group = document->content.group_of_shard[shard];
+    uint32_t number = document->content.group_of_shard[shard];
+    const struct slot_group *group = &document->content.groups[number];
+    enum holding held[QUORUM_MAX_REPLICAS];
     uint32_t have = 0;
 
     sim->invariant.checks++;
     for (uint32_t i = 0; i < rule->replicas; i++) {
-        have += holds(sim, slot_reader(&document->content.groups[group].slots[i]), document, group,
-                      fingerprint);
+        held[i] = look(sim, slot_reader(&group->slots[i]), document, number, fingerprint);
+        have += held[i] != LACKS;
     }
     if (have < rule->write) {
-        sim_fail(sim,
-                 "lost key: %u of %u replicas hold key %u of %s, lost ones included; its add was "
-                 "acknowledged, which takes %u",
-                 have, rule->replicas, key, sim_name(name), rule->write);
+        char text[SHOW_BYTES];
+
+        show(sim, group, held, rule->replicas, text, sizeof text);
+        sim_fail(sim, "lost key: key %u of %s, acknowledged, which takes %u replicas: %s", key,
+                 sim_name(name), rule->write, text);
     }
 }
 
@@ -176,8 +200,8 @@ static uint64_t digest(const struct replica_set *set, const struct filter_docume
     return sum;
 }
 
-static void compare(struct sim *sim, uint32_t name, const struct filter_document *document,
-                    uint32_t group)
+static bool are_equal(const struct sim *sim, uint32_t name, const struct filter_document *document,
+                      uint32_t group, char text[SIM_UNREST_BYTES])
 {
     const struct sim_process *first = NULL;
     uint64_t expected = 0;
@@ -196,19 +220,24 @@ static void compare(struct sim *sim, uint32_t name, const struct filter_document
             first = process;
             expected = digest(set, document, group);
         } else if (digest(set, document, group) != expected) {
-            sim_fail(sim, "nothing is wrong any more, yet %s and %s differ in slot group %u of %s",
-                     first->name, process->name, group, sim_name(name));
+            (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in slot group %u of %s",
+                           first->name, process->name, group, sim_name(name));
+            return false;
         }
     }
+    return true;
 }
 
-void sim_invariant_converged(struct sim *sim)
+bool sim_invariant_converged(struct sim *sim, char text[SIM_UNREST_BYTES])
 {
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
         const struct filter_document *document = promised(sim, name);
 
         for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
-            compare(sim, name, document, group);
+            if (!are_equal(sim, name, document, group, text)) {
+                return false;
+            }
         }
     }
+    return true;
 }

@@ -10,8 +10,7 @@
  * It is checked for the keys of every acknowledged add at its end, and for all keys after every
  * fault but those of single messages, after every change of a document, and at the end of a run.
  *
- * At that end, with everybody well, FULL replicas of one filter may be compared: see
- * sim_invariant_converged().
+ * In that end, with everybody well, gossip must make the FULL replicas of a slot group equal.
  *
  * Threads: none.
  */
@@ -35,8 +34,7 @@ void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, u
 /* All acknowledged keys, if it is due. */
 void sim_invariant_check_all(struct sim *sim);
 
-/* Arrays of the FULL replicas of each live name are equal; else the run fails. For the time when
- * gossip repairs what replicas have missed. */
-void sim_invariant_converged(struct sim *sim);
+/* Are the arrays of the FULL replicas of each live name equal? Says which are not. */
+bool sim_invariant_converged(struct sim *sim, char text[SIM_UNREST_BYTES]);
 
 #endif

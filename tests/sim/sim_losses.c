@@ -2,28 +2,30 @@
 
 #include "tests/sim/sim.h"
 
-static struct sim_loss *find(struct sim_losses *self, uint32_t process, uint64_t incarnation)
+enum { NONE = -1 };
+
+static int find(const struct sim_losses *self, uint32_t process, uint64_t incarnation)
 {
     uint64_t kept = self->count < SIM_MAX_LOSSES ? self->count : SIM_MAX_LOSSES;
 
     for (uint64_t i = 0; i < kept; i++) {
         if (self->items[i].process == process && self->items[i].incarnation == incarnation) {
-            return &self->items[i];
+            return (int)i;
         }
     }
-    return NULL;
+    return NONE;
 }
 
 void sim_losses_note(struct sim *sim, const struct sim_process *process, bool sure)
 {
     struct sim_losses *self = &sim->losses;
-    struct sim_loss *known = find(self, process->index, process->incarnation);
+    int known = find(self, process->index, process->incarnation);
 
     if (process->incarnation == 0) {
         return; /* It has never run. */
     }
-    if (known != NULL) {
-        known->sure = known->sure || sure;
+    if (known != NONE) {
+        self->items[known].sure = self->items[known].sure || sure;
         return;
     }
     self->items[self->count++ % SIM_MAX_LOSSES] = (struct sim_loss){
@@ -32,19 +34,23 @@ void sim_losses_note(struct sim *sim, const struct sim_process *process, bool su
 
 void sim_losses_serves(struct sim *sim, const struct sim_process *process)
 {
-    struct sim_loss *known = find(&sim->losses, process->index, process->incarnation);
+    int known = find(&sim->losses, process->index, process->incarnation);
 
-    if (known != NULL && !known->sure) {
-        *known = (struct sim_loss){.process = UINT32_MAX};
+    if (known != NONE && !sim->losses.items[known].sure) {
+        sim->losses.items[known] = (struct sim_loss){.process = UINT32_MAX};
     }
+}
+
+bool sim_losses_noted(const struct sim *sim, const struct sim_process *process)
+{
+    return find(&sim->losses, process->index, process->incarnation) != NONE;
 }
 
 bool sim_losses_has(const struct sim *sim, const struct member *member)
 {
     const struct sim_process *process = sim_view_node(sim, member->node);
 
-    return process != NULL &&
-           find((struct sim_losses *)&sim->losses, process->index, member->incarnation) != NULL;
+    return process != NULL && find(&sim->losses, process->index, member->incarnation) != NONE;
 }
 
 static bool is_of(const struct sim *sim, const struct member *member,

@@ -39,6 +39,9 @@ void sim_losses_note(struct sim *sim, const struct sim_process *process, bool su
 /* It serves as FULL member: what was not sure has not happened. */
 void sim_losses_serves(struct sim *sim, const struct sim_process *process);
 
+/* Has it been, of the last life whose incarnation is known? */
+bool sim_losses_noted(const struct sim *sim, const struct sim_process *process);
+
 bool sim_losses_has(const struct sim *sim, const struct member *member);
 
 /* May the node lose its data now? */

@@ -116,7 +116,6 @@ static void apply(struct sim *sim, struct move *move)
     for (uint32_t i = 0; i < move->nsources; i++) {
         give(sim, move->sources[i], move); /* From here on it fences the former epoch. */
     }
-    sim_coverage_fault(sim, SIM_FAULT_MOVE);
     sim->scenario.moves++;
     sim_trace_line(&sim->trace, sim->now_us,
                    "slot %u of filter %" PRIu64 " moves to node %u, epoch %" PRIu64, move->slot,

@@ -196,20 +196,18 @@ bool sim_operator_drop(struct sim *sim, uint32_t name, bool recreate)
 /* FULL and JOINING slot groups that the node must report, by what the simulator knows. */
 static void expect_groups(const struct sim *sim, uint32_t node, uint32_t *full, uint32_t *joining)
 {
+    const struct sim_process *process = sim_view_node(sim, node);
+
     *full = 0;
     *joining = 0;
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
         const struct filter_document *document = sim_view_document(sim, name);
 
         for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
-            int slot = document_slot_of(document, group, node, 0);
+            enum member_role role = member_role(document, group, node, process->incarnation);
 
-            if (slot >= 0 &&
-                sim_view_is_full(sim, &document->content.groups[group].slots[slot].current)) {
-                (*full)++;
-            } else if (slot >= 0) {
-                (*joining)++;
-            }
+            *full += role == MEMBER_FULL;
+            *joining += role == MEMBER_JOINING || role == MEMBER_LEAVING;
         }
     }
 }

@@ -4,35 +4,19 @@
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_faults.h"
 
-enum { NO_COUNTER = -1, UNKNOWN = -2 };
-
 static uint32_t bit(enum sim_phase phase)
 {
     return UINT32_C(1) << phase;
 }
 
-/* Its place in the node's table, looked up once. */
-static int boot_counter(void)
-{
-    static int place = UNKNOWN;
-    struct counter_table table = node_counters();
-
-    if (place == UNKNOWN) {
-        place = NO_COUNTER;
-        for (size_t i = 0; i < table.count; i++) {
-            place = strcmp(table.defs[i].name, "boot_unconfirmed") == 0 ? (int)i : place;
-        }
-    }
-    return place;
-}
-
-static uint32_t phases_of_disk(const struct sim_disk *disk)
+static uint32_t phases_of_disk(const struct node *node, const struct sim_disk *disk)
 {
     bool rolls = disk->rolling != 0 || *disk->clock_us < disk->rolls_until_us;
     bool merges = disk->merging > 0 || *disk->clock_us < disk->merges_until_us;
 
-    return (disk->written ? 0 : bit(SIM_PHASE_RECOVERY)) | (rolls ? bit(SIM_PHASE_ROLL) : 0) |
-           (merges ? bit(SIM_PHASE_MERGE) : 0);
+    return (node->recovering ? bit(SIM_PHASE_RECOVERY) : 0) |
+           (!node->recovering && !node->confirmed ? bit(SIM_PHASE_BOOT) : 0) |
+           (rolls ? bit(SIM_PHASE_ROLL) : 0) | (merges ? bit(SIM_PHASE_MERGE) : 0);
 }
 
 static uint32_t look_at_replicas(struct sim_process *process)
@@ -48,7 +32,9 @@ static uint32_t look_at_replicas(struct sim_process *process)
             enum replica_state state = replica_set_state(hosted->set, group);
 
             phases |= state == REPLICA_JOINING ? bit(SIM_PHASE_SYNC) : 0;
-            if (state == REPLICA_FULL && process->served != process->generation) {
+            phases |= !hosted->set->loaded ? bit(SIM_PHASE_RECOVERY) : 0;
+            if (state == REPLICA_FULL && process->served != process->generation &&
+                sim_view_answers(process)) {
                 process->served = process->generation;
                 sim_losses_serves(process->sim, process);
             }
@@ -57,20 +43,44 @@ static uint32_t look_at_replicas(struct sim_process *process)
     return phases;
 }
 
+/* Not known while the log is being read. A new one is for data that is lost, nothing less; one that
+ * nobody has heard of may be forgotten. */
+static void follow_incarnation(struct sim_process *process)
+{
+    uint64_t incarnation = process->node->incarnation;
+    struct sim *sim = process->sim;
+
+    if (incarnation == 0 || incarnation == process->incarnation) {
+        process->confirmed = process->confirmed || (incarnation != 0 && process->node->confirmed);
+        return;
+    }
+    sim_trace_line(&sim->trace, sim->now_us, "%s is incarnation %04x", process->name,
+                   (unsigned)(incarnation & 0xffff));
+    if (process->spoiled) {
+        /* PLACE: forgive nothing. A log that names runs which are gone goes on to name them in
+         * the next incarnation, too, and each life begins another one (docs/simulator.md). */
+        sim_losses_note(sim, process, true);
+    }
+    if (process->disk != NULL && process->confirmed && !sim_losses_noted(sim, process)) {
+        sim_fail(sim, "%s gives up incarnation %04x, whose data is all there", process->name,
+                 (unsigned)(process->incarnation & 0xffff));
+    }
+    process->incarnation = incarnation;
+    process->confirmed = process->node->confirmed;
+}
+
 void sim_phase_follow(struct sim_process *process)
 {
-    int boot = boot_counter();
     uint32_t before = process->phases;
 
     process->phases = 0;
     if (process->node == NULL || !process->alive) {
         return;
     }
-    process->incarnation = process->node->incarnation;
+    follow_incarnation(process);
     process->phases = look_at_replicas(process);
     if (process->disk != NULL) {
-        process->phases |= phases_of_disk(process->disk);
-        process->phases |= boot >= 0 && process->node->counters[boot] > 0 ? bit(SIM_PHASE_BOOT) : 0;
+        process->phases |= phases_of_disk(process->node, process->disk);
         if ((process->phases & ~before) != 0) {
             sim_fault_tempt(process->sim);
         }

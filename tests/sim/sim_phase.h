@@ -1,13 +1,12 @@
 /* sim_phase.h - what a node is in the midst of: the columns of the coverage table that operations
  * do not tell.
  *
- * Most of it is seen from outside, by what its process does to its disk and holds in memory; what
- * only the node knows is read from its counters by name (a name that is not there stays a gap).
+ * Part of it is seen from outside, by what its process does to its disk.
  *
- *   recovery  it has not written anything yet in this life: it reads what it finds
+ *   recovery  the log is being read, or arrays are filled from it
  *   roll      a segment's header was written and is not yet synced
  *   merge     a run is being written
- *   boot      its boot is not yet confirmed: gauge "boot_unconfirmed"
+ *   boot      the store has not yet taken note of this boot
  *   sync      some replica of it is JOINING
  *
  * Threads: none.

@@ -41,6 +41,7 @@ struct sim_scenario {
     bool stormy;         /* random faults come */
     uint32_t node_kills; /* that storms may still do */
     uint32_t moves;      /* done so far */
+    uint64_t unrest_us;  /* after the calm: when something was last under way */
 };
 
 const char *sim_scenario_words(uint32_t kind);

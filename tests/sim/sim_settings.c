@@ -5,9 +5,10 @@
 #define MS UINT64_C(1000)
 
 enum {
-    FORGETFUL_WINDOW = 120, /* wide: few keys are added by two clients */
-    DISKS_PERMILLE = 700,   /* seeds whose nodes have disks; the others' keep all in memory */
-    SYNC_PERMILLE = 900,    /* filters of those that are acknowledged once synced */
+    FORGETFUL_WINDOW = 120,  /* wide: few keys are added by two clients */
+    DISKS_PERMILLE = 700,    /* seeds whose nodes have disks; the others' keep all in memory */
+    SLOW_GOSSIP = 256 << 10, /* bytes a second */
+    SYNC_PERMILLE = 900,     /* filters of those that are acknowledged once synced */
 };
 
 static struct quorum_rule draw_rule(struct sim *sim)
@@ -172,6 +173,8 @@ static void draw_files(struct sim_settings *settings, struct sim_random *random)
     settings->segment_bytes = segments[sim_random_below(random, 3)];
     settings->retain_bytes = retained[sim_random_below(random, 3)];
     settings->reserve_bytes = reserves[sim_random_below(random, 3)];
+    settings->gossip_delay_us = sim_random_between(random, 20 * MS, 200 * MS);
+    settings->gossip_rate = sim_random_chance(random, 200) ? SLOW_GOSSIP : 0;
 }
 
 /* Of a stream of their own: a seed without disks is what it was before there were any. */

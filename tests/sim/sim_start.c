@@ -37,6 +37,8 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->segment_bytes = settings->segment_bytes;
         config->retain_bytes = settings->retain_bytes;
         config->reserve_bytes = settings->reserve_bytes;
+        config->gossip_delay_us = settings->gossip_delay_us;
+        config->gossip_rate = settings->gossip_rate;
     }
 }
 

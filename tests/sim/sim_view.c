@@ -35,6 +35,7 @@ static void read_document(struct sim *sim, uint32_t name)
 {
     struct filter_document *document = &sim->view.documents[name];
     uint64_t id = bound_id(sim, name);
+    uint64_t former; /* epoch of the same filter; 0: none */
     char key[STORE_KEY_BYTES];
     const struct sim_store_record *record;
 
@@ -47,12 +48,16 @@ static void read_document(struct sim *sim, uint32_t name)
     if (record != NULL && id == document->id && record->version <= sim->view.change) {
         return; /* As it was. */
     }
+    former = id == document->id ? document->epoch : 0;
     document_fini(document);
     sim->view.changed_us[name] = sim->now_us;
     sim->invariant.due = true;
     if (record == NULL || codec_filter_document_open(span_of(record->value, record->size),
                                                      &sim->key, document) != STATUS_OK) {
         sim_fail(sim, "the store's record %s cannot be read", key);
+    } else if (former != 0 && document->epoch != former &&
+               document->content.state == FILTER_ACTIVE) {
+        sim_coverage_fault(sim, SIM_FAULT_MOVE);
     }
 }
 
@@ -103,6 +108,12 @@ bool sim_view_is_full(const struct sim *sim, const struct member *member)
     return process != NULL && process->alive && process->node->incarnation == member->incarnation;
 }
 
+bool sim_view_answers(const struct sim_process *node)
+{
+    return node->alive &&
+           (node->node->storage == NULL || (node->node->confirmed && !node->node->recovering));
+}
+
 /* It ran as that member at `since_us` or later. */
 static bool ran_since(const struct sim *sim, const struct member *member, uint64_t since_us)
 {
@@ -115,37 +126,52 @@ static bool ran_since(const struct sim *sim, const struct member *member, uint64
                                          : process->killed_us >= since_us;
 }
 
+static bool counts(const struct sim *sim, const struct slot *slot, enum operation operation)
+{
+    const struct member *writers[2];
+    uint32_t count = slot_writers(slot, writers);
+    bool live = true;
+
+    if (operation == OPERATION_CHECK) {
+        return sim_view_is_full(sim, slot_reader(slot));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        live = live && sim_view_is_full(sim, writers[i]);
+    }
+    return live;
+}
+
 static uint32_t full_in_group(const struct sim *sim, const struct filter_document *document,
-                              uint32_t group)
+                              uint32_t group, enum operation operation)
 {
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-        count += sim_view_is_full(sim, slot_reader(&document->content.groups[group].slots[slot]));
+        count += counts(sim, &document->content.groups[group].slots[slot], operation);
     }
     return count;
 }
 
-uint32_t sim_view_least_full(const struct sim *sim, uint32_t name)
+uint32_t sim_view_least_full(const struct sim *sim, uint32_t name, enum operation operation)
 {
     const struct filter_document *document = sim_view_document(sim, name);
     uint32_t least = QUORUM_MAX_REPLICAS;
 
     for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
-        uint32_t full = full_in_group(sim, document, group);
+        uint32_t full = full_in_group(sim, document, group, operation);
 
         least = full < least ? full : least;
     }
     return document != NULL ? least : 0;
 }
 
-uint32_t sim_view_most_full(const struct sim *sim, uint32_t name)
+uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation operation)
 {
     const struct filter_document *document = sim_view_document(sim, name);
     uint32_t most = 0;
 
     for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
-        uint32_t full = full_in_group(sim, document, group);
+        uint32_t full = full_in_group(sim, document, group, operation);
 
         most = full > most ? full : most;
     }
@@ -155,6 +181,74 @@ uint32_t sim_view_most_full(const struct sim *sim, uint32_t name)
 bool sim_view_log_has(const struct sim_process *node, uint64_t filter_id, uint64_t fingerprint)
 {
     return sim_log_has(node->disk, !node->sim->settings.unsynced, filter_id, fingerprint);
+}
+
+static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_BYTES])
+{
+    const struct node *node = process->node;
+    const char *what = !process->alive                             ? "is dead"
+                       : node->recovering                          ? "reads its log"
+                       : node->storage != NULL && !node->confirmed ? "is not confirmed"
+                                                                   : NULL;
+
+    for (size_t i = 0; what == NULL && i < node->documents.count; i++) {
+        const struct hosted_filter *hosted = node->documents.by_id[i]->attachment;
+
+        if (hosted != NULL && hosted->set != NULL && !replica_set_ready(hosted->set)) {
+            what = "fills its arrays";
+        }
+    }
+    if (what != NULL) {
+        (void)snprintf(text, SIM_UNREST_BYTES, "%s %s", process->name, what);
+    }
+    return what != NULL;
+}
+
+/* A change takes fences of F current members, and N - W + 1 readers to copy from. */
+static bool group_unrest(const struct sim *sim, const struct filter_document *document,
+                         uint32_t group, char text[SIM_UNREST_BYTES])
+{
+    const struct quorum_rule *rule = &document->content.rule;
+    uint32_t sources = rule->replicas - rule->write + 1;
+    uint32_t fences = quorum_fences(rule);
+    uint32_t full = full_in_group(sim, document, group, OPERATION_CHECK);
+    uint32_t current = 0;
+
+    for (uint32_t i = 0; i < rule->replicas; i++) {
+        current += sim_view_is_full(sim, &document->content.groups[group].slots[i].current);
+    }
+    for (uint32_t i = 0; i < rule->replicas; i++) {
+        const struct slot *slot = &document->content.groups[group].slots[i];
+
+        if (full >= sources && current >= fences &&
+            (slot_is_pair(slot) || !sim_view_is_full(sim, &slot->current))) {
+            (void)snprintf(text, SIM_UNREST_BYTES,
+                           "slot %u of group %u of %s, epoch %" PRIu64 ", %s", i, group,
+                           document->content.name, document->epoch,
+                           slot_is_pair(slot) ? "is a pair" : "names a life that is gone");
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sim_view_unrest(const struct sim *sim, char text[SIM_UNREST_BYTES])
+{
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        if (sim->processes[i]->kind == SIM_NODE && node_unrest(sim->processes[i], text)) {
+            return true;
+        }
+    }
+    for (uint32_t name = 0; sim->settings.disks && name < SIM_MAX_NAMES; name++) {
+        const struct filter_document *document = sim_view_document(sim, name);
+
+        for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+            if (group_unrest(sim, document, group, text)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_us)

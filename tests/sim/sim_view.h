@@ -8,7 +8,7 @@
 #ifndef ORBLOOM_TESTS_SIM_VIEW_H
 #define ORBLOOM_TESTS_SIM_VIEW_H
 
-#include "cluster/document.h"
+#include "proto/codec.h"
 
 enum { SIM_MAX_NAMES = 3 };
 
@@ -36,13 +36,25 @@ struct sim_process *sim_view_node(const struct sim *sim, uint32_t node);
 /* The member's data is still there: its process lives in the incarnation that was named. */
 bool sim_view_is_full(const struct sim *sim, const struct member *member);
 
-/* FULL replicas of the name's slot group that has the fewest, or the most; paused ones count. */
-uint32_t sim_view_least_full(const struct sim *sim, uint32_t name);
-uint32_t sim_view_most_full(const struct sim *sim, uint32_t name);
+/* The node's process lives, and has answers: its boot is confirmed, if it keeps a log. */
+bool sim_view_answers(const struct sim_process *node);
+
+/* Slots that count for an operation, in the name's slot group that has the fewest, or the most: for
+ * a check those whose reader is FULL, for an add those all of whose writers live. Paused ones
+ * count. */
+uint32_t sim_view_least_full(const struct sim *sim, uint32_t name, enum operation operation);
+uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation operation);
 
 /* Does the node's disk hold the fingerprint in a batch or a run of the filter? Where adds are
  * acknowledged unsynced what the process wrote counts, else what a power loss would leave. */
 bool sim_view_log_has(const struct sim_process *node, uint64_t filter_id, uint64_t fingerprint);
+
+enum { SIM_UNREST_BYTES = 160 };
+
+/* Is somebody in the midst of something that ends by itself? A node that reads its log or fills
+ * arrays; a slot under change, or of a life that is gone, unless too few replicas are left to end
+ * that. Says who. */
+bool sim_view_unrest(const struct sim *sim, char text[SIM_UNREST_BYTES]);
 
 /* FULL replicas that ran at some time since then, in the slot group that has the most. */
 uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_us);

@@ -19,8 +19,14 @@ const struct record_batch sample_batch = {
     .fingerprints = fingerprints,
 };
 
-const struct record_identity sample_identity = {
-    .incarnation = 11, .boot = 12, .kernel_boot = 13, .node = 14, .unsynced = true};
+const struct record_identity sample_identity = {.incarnation = 11,
+                                                .boot = 12,
+                                                .kernel_boot = 13,
+                                                .node = 14,
+                                                .unsynced = true,
+                                                .confirmed = true,
+                                                .nbefore = 2,
+                                                .before = {15, 16}};
 
 const struct record_fence sample_fence = {.filter_id = 21, .epoch = 22, .epoch_hash = 23};
 

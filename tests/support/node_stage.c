@@ -9,6 +9,23 @@
 
 enum { ROUTER_PEER = 7 };
 
+struct node_config node_stage_config(void)
+{
+    return (struct node_config){
+        .name = "node-1",
+        .host = "host-1",
+        .zone = "zone-1",
+        .endpoint = "tcp://node-1:7000",
+        .coordinators = {"tcp://coordinator:7400"},
+        .ncoordinators = 1,
+        .key = *sample_key(),
+        .memory_limit_bytes = 1 << 30,
+        .retry_memory_bytes = 1 << 20,
+        .retry_memory_us = 60000000,
+        .sync_interval_us = 1000000,
+    };
+}
+
 void node_stage_init(struct node_stage *self, uint64_t memory_limit_bytes)
 {
     node_stage_init_retries(self, memory_limit_bytes, 1 << 20, 60000000);
@@ -17,24 +34,14 @@ void node_stage_init(struct node_stage *self, uint64_t memory_limit_bytes)
 void node_stage_init_retries(struct node_stage *self, uint64_t memory_limit_bytes,
                              uint64_t retry_memory_bytes, uint64_t retry_memory_us)
 {
-    struct node_config config = {
-        .name = "node-1",
-        .host = "host-1",
-        .zone = "zone-1",
-        .endpoint = "tcp://node-1:7000",
-        .coordinators = {"tcp://coordinator:7400"},
-        .ncoordinators = 1,
-        .key = *sample_key(),
-        .memory_limit_bytes = memory_limit_bytes,
-        .retry_memory_bytes = retry_memory_bytes,
-        .retry_memory_us = retry_memory_us,
-        .sync_interval_us = 1000000,
-    };
     struct fake_sent sent;
 
-    *self = (struct node_stage){.now_us = 1000000};
+    *self = (struct node_stage){.now_us = 1000000, .config = node_stage_config()};
+    self->config.memory_limit_bytes = memory_limit_bytes;
+    self->config.retry_memory_bytes = retry_memory_bytes;
+    self->config.retry_memory_us = retry_memory_us;
     fake_init(&self->fake);
-    cr_assert_eq(node_create(&config, &self->fake.effects, &self->node), STATUS_OK);
+    cr_assert_eq(node_create(&self->config, &self->fake.effects, &self->node), STATUS_OK);
     self->actor = node_actor(self->node);
     self->actor.time(self->actor.self, self->now_us);
     cr_assert(fake_take(&self->fake, &sent));
@@ -128,12 +135,11 @@ static void copy_answer(const struct segment_reply *reply, size_t ndocuments,
     memcpy(out->absent, reply->absent, nbytes);
 }
 
-void node_stage_ask(struct node_stage *self, const struct segment *segments, size_t nsegments,
-                    const uint64_t *fingerprints, struct node_answer *answers)
+void node_stage_send(struct node_stage *self, const struct segment *segments, size_t nsegments,
+                     const uint64_t *fingerprints, uint64_t correlation)
 {
     struct segment tagged[STAGE_MAX_SEGMENTS];
-    struct frame frame = {.kind = FRAME_NODE_REQUEST, .correlation = 77};
-    struct fake_sent sent;
+    struct frame frame = {.kind = FRAME_NODE_REQUEST, .correlation = correlation};
     size_t count = 0;
 
     cr_assert_leq(nsegments, STAGE_MAX_SEGMENTS);
@@ -144,17 +150,38 @@ void node_stage_ask(struct node_stage *self, const struct segment *segments, siz
     }
     frame.body.node_request = (struct node_request){
         .segments = tagged, .nsegments = nsegments, .fingerprints = fingerprints, .count = count};
-    fake_forget(&self->fake);
     fake_request(&self->actor, self->now_us, ROUTER_PEER, &frame);
-    cr_assert(fake_take(&self->fake, &sent), "no answer");
-    cr_assert_eq(sent.frame.kind, FRAME_NODE_REPLY);
-    cr_assert_eq(sent.frame.correlation, 77);
-    cr_assert_eq(sent.frame.body.node_reply.incarnation, self->incarnation);
-    cr_assert_eq(sent.frame.body.node_reply.nsegments, nsegments);
+}
+
+size_t node_stage_take(struct node_stage *self, struct node_answer *answers, uint64_t *correlation)
+{
+    struct fake_sent sent = {0};
+    const struct node_reply *reply = &sent.frame.body.node_reply;
+
+    while (sent.frame.kind != FRAME_NODE_REPLY) {
+        if (!fake_take(&self->fake, &sent)) {
+            return 0;
+        }
+    }
+    cr_assert_eq(reply->incarnation, self->incarnation);
+    *correlation = sent.frame.correlation;
+    for (size_t i = 0; i < reply->nsegments; i++) {
+        copy_answer(&reply->segments[i], reply->ndocuments, &answers[i]);
+    }
+    return reply->nsegments;
+}
+
+void node_stage_ask(struct node_stage *self, const struct segment *segments, size_t nsegments,
+                    const uint64_t *fingerprints, struct node_answer *answers)
+{
+    uint64_t correlation;
+
+    fake_forget(&self->fake);
+    node_stage_send(self, segments, nsegments, fingerprints, 77);
+    cr_assert_eq(node_stage_take(self, answers, &correlation), nsegments, "no answer");
+    cr_assert_eq(correlation, 77);
     for (size_t i = 0; i < nsegments; i++) {
-        cr_assert_eq(sent.frame.body.node_reply.segments[i].tag, 100 + i);
-        copy_answer(&sent.frame.body.node_reply.segments[i], sent.frame.body.node_reply.ndocuments,
-                    &answers[i]);
+        cr_assert_eq(answers[i].segment.tag, 100 + i);
     }
 }
 

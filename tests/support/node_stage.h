@@ -9,15 +9,26 @@
 #include "cluster/document.h"
 #include "node/node.h"
 #include "tests/support/fake_effects.h"
+#include "tests/support/job_lane.h"
+#include "tests/support/memory_disk.h"
 
 enum { STAGE_MAX_KEYS = 4096, STAGE_MAX_SEGMENTS = 8, STAGE_COORDINATOR = 1 /* its link */ };
 
 struct node_stage {
-    struct fake_effects fake;
+    struct fake_effects fake; /* first */
+    struct node_config config;
     struct node *node;
     struct actor actor;
     uint64_t now_us;
     uint64_t incarnation;
+
+    /* Only with a disk: see node_disk_stage.h. */
+    struct memory_disk *disk;
+    struct job_lanes lanes;
+    struct node_record record; /* what the coordinators' store says; name "": nothing */
+    uint64_t starts;
+    uint64_t batches; /* number of the last one added */
+    uint64_t random;  /* for what a power loss keeps */
 };
 
 /* The reply to one segment, and what came with it. */
@@ -27,6 +38,9 @@ struct node_answer {
     uint64_t present[STAGE_MAX_KEYS / 64];
     uint64_t absent[STAGE_MAX_KEYS / 64];
 };
+
+/* Node 1 of the sample cluster, without a disk. */
+struct node_config node_stage_config(void);
 
 void node_stage_init(struct node_stage *self, uint64_t memory_limit_bytes);
 
@@ -57,6 +71,13 @@ struct segment node_stage_segment(const struct filter_document *document, enum o
 /* Send segments in one request; answers[i] is about segments[i]. */
 void node_stage_ask(struct node_stage *self, const struct segment *segments, size_t nsegments,
                     const uint64_t *fingerprints, struct node_answer *answers);
+
+/* The next reply to segments that the node has sent: their answers in order; 0: none. */
+size_t node_stage_take(struct node_stage *self, struct node_answer *answers, uint64_t *correlation);
+
+/* Send segments and don't look at the answer; the tag of segments[i] is 100 + i. */
+void node_stage_send(struct node_stage *self, const struct segment *segments, size_t nsegments,
+                     const uint64_t *fingerprints, uint64_t correlation);
 
 /* Value of one of the node's counters. */
 uint64_t node_stage_counter(struct node_stage *self, const char *name);

@@ -2,6 +2,7 @@
 
 #include "client/orbloom.h"
 #include "tests/support/random.h"
+#include "tests/torture/create.h"
 #include "tests/torture/journal.h"
 #include "tests/torture/readback.h"
 
@@ -19,6 +20,7 @@ enum {
 
 struct churn {
     struct torture *torture;
+    struct creator creator;
     struct orbloom *handle;
     struct checks *checks;
     struct ledger_filter *turn;
@@ -37,33 +39,30 @@ static bool must_stop(const struct torture *torture)
     return atomic_load(&torture->ending) || atomic_load(&torture->tally.failed);
 }
 
-/* With some room, as W replicas may hold what was never acknowledged. */
-static bool create(struct torture *torture, struct orbloom *handle, const char *name, uint64_t keys)
+/* With some room, as W replicas may hold what was never acknowledged. Filters whose log is synced
+ * and those that leave it to the kernel survive kill -9 alike. */
+static bool create(struct creator *creator, const char *name, uint64_t keys, bool sync)
 {
-    struct orbloom_filter filter = {.name = name,
-                                    .capacity = keys + keys / 50 + 1000,
-                                    .rate = TORTURE_RATE,
-                                    .replicas = TORTURE_REPLICAS,
-                                    .write_quorum = TORTURE_WRITE,
-                                    .read_quorum = TORTURE_READ};
+    struct torture *torture = creator->torture;
     uint64_t start_ms = journal_now_ms();
-    int code;
+    enum status status;
 
     atomic_fetch_add(&torture->creating, 1);
     do {
-        code = orbloom_create(handle, &filter, NULL);
-        if (code != ORBLOOM_OK) {
-            journal_say("create %s: %s", name, orbloom_error(handle));
+        status = creator_create(creator, name, keys + keys / 50 + 1000,
+                                sync ? DURABILITY_SYNC : DURABILITY_OS);
+        if (status != STATUS_OK) {
+            journal_say("create %s: %s", name, creator->error);
             journal_pause_ms(PAUSE_MS);
         }
         if (journal_now_ms() - start_ms > atomic_load(&torture->patience_ms)) {
             tally_fail(&torture->tally, "STUCK: %s can't be created for %" PRIu64 " s: %s", name,
-                       (journal_now_ms() - start_ms) / 1000, orbloom_error(handle));
+                       (journal_now_ms() - start_ms) / 1000, creator->error);
         }
-    } while (code != ORBLOOM_OK && !must_stop(torture));
+    } while (status != STATUS_OK && !must_stop(torture));
     atomic_fetch_sub(&torture->creating, 1);
-    journal_say("create %s of %" PRIu64 " keys: %s", name, keys, orbloom_code_name(code));
-    return code == ORBLOOM_OK;
+    journal_say("create %s of %" PRIu64 " keys: %s", name, keys, status_code(status));
+    return status == STATUS_OK;
 }
 
 static void drop(struct churn *self, const char *name)
@@ -106,7 +105,7 @@ static struct ledger_filter *begin(struct churn *self, const char *name, uint64_
 {
     struct ledger_filter *filter;
 
-    if (!create(self->torture, self->handle, name, keys)) {
+    if (!create(&self->creator, name, keys, random_below(self->random, 2) == 0)) {
         return NULL;
     }
     filter = ledger_open(&self->torture->ledger, name, keys, adding);
@@ -187,11 +186,11 @@ static bool connect_churn(struct torture *torture, struct orbloom **handle)
 bool churn_begin(struct torture *torture)
 {
     uint64_t keys = round_keys(torture->options.keys_max / KEEP_SHARE);
-    struct orbloom *handle = NULL;
-    bool good = connect_churn(torture, &handle) && create(torture, handle, "keep", keys) &&
+    struct creator creator;
+    bool good = creator_open(&creator, torture) && create(&creator, "keep", keys, true) &&
                 ledger_open(&torture->ledger, "keep", keys, true) != NULL;
 
-    orbloom_close(&handle);
+    creator_close(&creator);
     return good;
 }
 
@@ -201,7 +200,8 @@ void *churn_thread(void *context)
     struct churn self = {.torture = thread->torture, .random = &thread->random};
 
     self.checks = checks_open(thread->torture, thread->torture->routers);
-    if (connect_churn(thread->torture, &self.handle) && self.checks != NULL) {
+    if (creator_open(&self.creator, thread->torture) &&
+        connect_churn(thread->torture, &self.handle) && self.checks != NULL) {
         while (!must_stop(thread->torture)) {
             churn_turn(&self);
             if (!must_stop(thread->torture)) {
@@ -212,5 +212,6 @@ void *churn_thread(void *context)
     }
     checks_close(&self.checks);
     orbloom_close(&self.handle);
+    creator_close(&self.creator);
     return NULL;
 }

@@ -96,7 +96,7 @@ static void begin_pause(struct faults *self, uint32_t index, bool stop)
 
     self->active[index].end_ms = journal_now_ms() + draw_pause_ms(&self->random);
     atomic_store(&daemon->usable, false);
-    if (stop || !self->torture->cluster.network.namespaces) {
+    if (stop) {
         daemon_signal(daemon, SIGSTOP);
         start_copy(self, index);
     } else {

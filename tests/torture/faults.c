@@ -23,11 +23,15 @@ static bool is_destruction(enum fault fault)
 
 /* ---- what may be injected ---- */
 
-static bool is_allowed(const struct options *options, const struct coverage_row *row)
+static bool is_allowed(const struct torture *torture, const struct coverage_row *row)
 {
+    const struct options *options = &torture->options;
     bool needs_disk = is_destruction(row->fault) || row->fault == FAULT_KILL_ALL ||
                       (row->fault == FAULT_KILL && row->kind == DAEMON_NODE);
 
+    if (row->fault == FAULT_CUT && !torture->cluster.network.namespaces) {
+        return false;
+    }
     return (options->only == NULL || options_list_has(options->only, row->name)) &&
            !options_list_has(options->without, row->name) && !(needs_disk && options->in_memory);
 }
@@ -39,7 +43,7 @@ void faults_init(struct faults *self, struct torture *torture, struct watch_thre
                             .random = torture->options.seed,
                             .planned = COVERAGE_ROWS};
     for (uint32_t row = 0; row < COVERAGE_ROWS; row++) {
-        self->rows |= (uint32_t)is_allowed(&torture->options, &coverage_rows[row]) << row;
+        self->rows |= (uint32_t)is_allowed(torture, &coverage_rows[row]) << row;
     }
 }
 

@@ -20,10 +20,12 @@ enum {
     TICK_MS = 5,
     MAX_LAG = 4, /* faults that may end before one more read-back has begun */
     PATIENCE_MS = 120000,
-    SABOTAGE_PATIENCE_MS = 20000,
+    SABOTAGE_PATIENCE_MS = 6000,
+    EXAMINE_MS = 10000,
     FINAL_MS = 1800000,
     PROGRESS_MS = 10000,
     INTERRUPTED = 130,
+    LEAST_ROOM_BYTES = 1 << 30,
 };
 
 const uint32_t torture_sets[TORTURE_SETS] = {3, 5, 6};
@@ -149,20 +151,31 @@ static void read_back(struct run *run, bool all)
 
 static bool must_stop(const struct run *run)
 {
-    return interrupted != 0 || atomic_load(&run->torture.tally.failed);
+    return atomic_load(&run->torture.tally.failed);
 }
 
-static void show_progress(struct run *run)
+/* Every few milliseconds, whatever the main thread waits for. */
+static void tick(struct run *run)
 {
     uint64_t now_ms = journal_now_ms();
 
+    faults_tick(&run->faults);
+    if (interrupted != 0) {
+        tally_fail(&run->torture.tally, "interrupted");
+    }
+
     if (now_ms - run->progress_ms >= PROGRESS_MS) {
         run->progress_ms = now_ms;
+        if (folder_room(run->torture.cluster.dir) < LEAST_ROOM_BYTES) {
+            tally_fail(&run->torture.tally, "less than 1 GiB left on the disk of %s",
+                       run->torture.cluster.dir);
+        }
         journal_tell("%" PRIu64 " faults, %" PRIu64 " adds, %" PRIu64 " read back, %" PRIu64
                      " healed",
                      run->faults.coverage.faults, atomic_load(&run->torture.ledger.acked),
                      atomic_load(&run->torture.tally.read_back), run->faults.heals);
     }
+    journal_pause_ms(TICK_MS);
 }
 
 /* Claim a batch that nobody adds. */
@@ -213,7 +226,7 @@ static void inject(struct run *run)
     bool stopped = false; /* A majority can only be wiped in quiet. */
 
     while (!must_stop(run) && !time_is_up(run)) {
-        faults_tick(&run->faults);
+        tick(run);
         if (readers_idle(run) && run->faults.ended > run->read_faults) {
             read_back(run, false);
         }
@@ -224,8 +237,19 @@ static void inject(struct run *run)
         if (run->torture.options.sabotage != SABOTAGE_NONE) {
             sabotage(run);
         }
-        show_progress(run);
-        journal_pause_ms(TICK_MS);
+    }
+}
+
+/* Lost keys are asked for once more, and that of processes that answer. */
+static void examine_losses(struct run *run)
+{
+    uint64_t limit_ms = journal_now_ms() + EXAMINE_MS;
+
+    if (run->torture.tally.nlosses > 0) {
+        while (faults_count_active(&run->faults) > 0 && journal_now_ms() < limit_ms) {
+            tick(run);
+        }
+        report_losses(&run->torture);
     }
 }
 
@@ -233,9 +257,7 @@ static void inject(struct run *run)
 static void settle(struct run *run)
 {
     while (!must_stop(run) && (faults_count_active(&run->faults) > 0 || run->faults.unhealed)) {
-        faults_tick(&run->faults);
-        show_progress(run);
-        journal_pause_ms(TICK_MS);
+        tick(run);
     }
 }
 
@@ -244,18 +266,15 @@ static void read_all_back(struct run *run)
     uint64_t limit_ms = journal_now_ms() + FINAL_MS;
 
     while (!must_stop(run) && !readers_idle(run)) {
-        faults_tick(&run->faults);
-        journal_pause_ms(TICK_MS);
+        tick(run);
     }
     journal_tell("read everything back");
     read_back(run, true);
     while (!must_stop(run) && !readers_idle(run)) {
-        faults_tick(&run->faults);
-        show_progress(run);
+        tick(run);
         if (journal_now_ms() > limit_ms) {
             tally_fail(&run->torture.tally, "STUCK: reading everything back takes too long");
         }
-        journal_pause_ms(TICK_MS);
     }
 }
 
@@ -273,9 +292,7 @@ static void torment(struct run *run)
     read_all_back(run);
     end_others(run);
     report_judge_rate(torture);
-    if (torture->tally.nlosses > 0) {
-        report_losses(torture);
-    }
+    examine_losses(run);
     if (!must_stop(run) && !cluster_stop(&torture->cluster)) {
         tally_fail(&torture->tally, "a daemon did not end well on SIGTERM");
     }
@@ -291,9 +308,12 @@ static bool prepare(struct run *run)
     if (!cluster_open(&torture->cluster, &torture->options)) {
         return false;
     }
-    journal_tell("seed %" PRIu64 ", %" PRIu64 " nodes, %" PRIu64 " routers, %d coordinators in %s",
+    journal_tell("seed %" PRIu64 ", %" PRIu64 " nodes, %" PRIu64
+                 " routers, %d coordinators, partitions %s, in %s",
                  torture->options.seed, torture->options.nodes, torture->options.routers,
-                 CLUSTER_COORDINATORS, torture->cluster.dir);
+                 CLUSTER_COORDINATORS,
+                 torture->cluster.network.namespaces ? "by network namespaces" : "none",
+                 torture->cluster.dir);
     if (!cluster_start(&torture->cluster)) {
         return false;
     }

@@ -22,7 +22,7 @@ static const char usage[] =
     "  --keep             the folder, also when all went well\n"
     "  --only LIST        faults, such as kill-node,stop; --without LIST leaves some out\n"
     "  --in-memory        nodes without a disk: leave out kill-node, kill-all and destructions\n"
-    "  --loopback         no network namespaces; what would be cut off is stopped\n"
+    "  --loopback         no network namespaces, and so no partitions\n"
     "  --break HOW        a loss on purpose, which must be found: wipe-majority, false-claim\n";
 
 struct number_option {

@@ -104,9 +104,8 @@ static void print_totals(const struct torture *torture, const struct faults *fau
     (void)printf("false positives    %16.4f %% of %s keys never added; bound %g %%\n",
                  asked > 0 ? 100 * (double)atomic_load(&tally->never_present) / asked : 0,
                  number_show_count((uint64_t)asked, text[7]), 100 * TORTURE_RATE);
-    (void)printf("partitions         %16s\n", torture->cluster.network.namespaces
-                                                  ? "by network namespaces"
-                                                  : "none: stopped instead (SIGSTOP)");
+    (void)printf("partitions         %16s\n",
+                 torture->cluster.network.namespaces ? "by network namespaces" : "none");
 }
 
 static void explain(const struct torture *torture)

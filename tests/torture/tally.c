@@ -17,12 +17,13 @@ void tally_lose(struct tally *self, const struct tally_loss *loss)
     (void)pthread_mutex_lock(&self->lock);
     if (self->nlosses < TALLY_MAX_LOSSES) {
         self->losses[self->nlosses++] = *loss;
-        journal_tell("LOST KEY %016llx of %s: absent, says %s, replica slots %#x",
-                     (unsigned long long)loss->number, loss->filter, loss->router, loss->slots);
+        journal_say("LOST KEY %016llx of %s: absent, says %s, replica slots %#x",
+                    (unsigned long long)loss->number, loss->filter, loss->router, loss->slots);
     }
     (void)pthread_mutex_unlock(&self->lock);
     atomic_fetch_add(&self->lost, 1);
-    tally_fail(self, "LOST: acknowledged keys are called absent");
+    tally_fail(self, "LOST: %016llx of %s was acknowledged and is called absent by %s, slots %#x",
+               (unsigned long long)loss->number, loss->filter, loss->router, loss->slots);
 }
 
 void tally_fail(struct tally *self, const char *format, ...)

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ASK_US = 400000, PAUSE_MS = 60, MAX_FILTERS = 32 };
+enum { ASK_US = 400000, PAUSE_MS = 60, MAX_FILTERS = 32, LOOKS = 3 };
 
 /* What a node counted when last asked. */
 struct node_view {
@@ -24,6 +24,7 @@ struct watch {
 
     /* Of one look. */
     bool answered;
+    bool changing; /* a replacement of replicas is not over */
     bool joining;
     bool building;
     bool replaying;
@@ -56,6 +57,7 @@ static void on_status(void *context, const struct session_result *result)
     }
     reply = &result->frame->body.admin_reply;
     self->answered = true;
+    self->changing = reply->nchanges > 0;
     for (size_t i = 0; i < reply->nreplicas; i++) {
         self->joining |= reply->replicas[i].state == REPLICA_JOINING;
         self->building |= reply->replicas[i].state == REPLICA_BUILDING;
@@ -165,7 +167,7 @@ static bool is_whole(struct watch *self)
     struct frame info = {.kind = FRAME_INFO_REQUEST};
     const struct daemon *daemon;
 
-    if (!self->answered || self->nfilters == 0) {
+    if (!self->answered || self->changing || self->nfilters == 0) {
         return false;
     }
     for (uint32_t filter = 0; filter < self->nfilters; filter++) {
@@ -185,6 +187,7 @@ static bool is_whole(struct watch *self)
 void *watch_thread(void *context)
 {
     struct watch self = {.thread = context};
+    uint32_t looks = 0; /* in a row, at a whole cluster */
 
     self.torture = self.thread->torture;
     self.coordinators = open_channel(self.torture->routers, self.torture->coordinators);
@@ -192,7 +195,9 @@ void *watch_thread(void *context)
         uint64_t start_ms = journal_now_ms();
 
         look(&self);
-        if (atomic_load(&self.thread->wants_whole) && is_whole(&self)) {
+        if (!atomic_load(&self.thread->wants_whole) || !is_whole(&self)) {
+            looks = 0;
+        } else if (++looks >= LOOKS) {
             atomic_store(&self.thread->whole_ms, start_ms);
         }
         journal_pause_ms(PAUSE_MS);

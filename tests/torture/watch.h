@@ -2,7 +2,7 @@
  *
  * What it is doing (a replica JOINING, a log read back, runs being merged) only says under which
  * phases a fault is counted. Whole: every replica of every filter is FULL, as the nodes themselves
- * say, not as some coordinator remembers.
+ * say, not as some coordinator remembers, and no replacement of replicas is under way.
  *
  * Threads: watch_thread() is the body of one; the rest may be read by any.
  */

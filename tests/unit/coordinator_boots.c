@@ -82,6 +82,8 @@ Test(coordinator_boots, an_incarnation_that_was_replaced_does_not_come_back)
     cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_OK);
     cr_assert_eq(sync_at(&stage, 8, 3, 0), STATUS_OK, "a wiped disk");
     cr_assert_eq(sync_at(&stage, 7, 4, 2), STATUS_STALE);
+    cr_assert_not_null(strstr(stage.synced.message, "has been replaced"), "%s",
+                       stage.synced.message);
     cr_assert_eq(sync_at(&other, 7, 2, 1), STATUS_STALE);
     cr_assert_eq(sync_at(&stage, 9, 0, 0), STATUS_OK, "memory only");
     cr_assert_eq(sync_at(&stage, 8, 5, 3), STATUS_STALE);

@@ -273,9 +273,10 @@ Test(sim_disk, after_a_failed_sync_another_one_is_worth_nothing)
     cr_assert_gt(lost, 0);
 }
 
-static void on_fault(void *context, enum sim_disk_fault fault)
+static bool on_fault(void *context, enum sim_disk_fault fault)
 {
     *(int *)context += fault == SIM_DISK_CRASH;
+    return true;
 }
 
 Test(sim_disk, from_a_crash_on_nothing_works)

@@ -140,6 +140,19 @@ Test(record, a_batch_that_does_not_add_up_is_malformed)
     cr_assert_eq(get_bent(44, 2), STATUS_MALFORMED, "an unknown flag");
 }
 
+Test(record, an_identity_of_too_many_boots_is_malformed)
+{
+    struct span bytes = make(RECORD_IDENTITY);
+    struct record_identity identity;
+
+    record[RECORD_HEADER_BYTES + 32] = RECORD_MAX_BOOTS + 1;
+    cr_assert_eq(record_identity_get(bytes, &identity), STATUS_MALFORMED);
+    record[RECORD_HEADER_BYTES + 32] = RECORD_MAX_BOOTS;
+    cr_assert_eq(record_identity_get(bytes, &identity), STATUS_OK);
+    record[RECORD_HEADER_BYTES + 28] = 4;
+    cr_assert_eq(record_identity_get(bytes, &identity), STATUS_MALFORMED, "an unknown flag");
+}
+
 Test(record, an_empty_batch_is_one)
 {
     const struct record_batch empty = {.filter_id = 1};
@@ -163,6 +176,11 @@ Test(record, an_identity_a_fence_and_a_cursor_come_back)
     cr_assert_eq(identity.kernel_boot, 13);
     cr_assert_eq(identity.node, 14);
     cr_assert(identity.unsynced);
+    cr_assert(identity.confirmed);
+    cr_assert_eq(identity.nbefore, 2);
+    cr_assert_eq(identity.before[0], 15);
+    cr_assert_eq(identity.before[1], 16);
+    cr_assert_eq(identity.before[2], 0);
     cr_assert_eq(record_fence_get(make(RECORD_FENCE), &fence), STATUS_OK);
     cr_assert_eq(fence.filter_id, 21);
     cr_assert_eq(fence.epoch, 22);
