@@ -311,7 +311,8 @@ RATE_TESTS := $(patsubst tests/%.c,$(REL)/tests/%,$(foreach k,unit property inte
 SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),tests/integration/smoke)
 
 ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
-    $(if $(SIM),--plain $(ASAN)/tests/sim) --jobs 1 $(call built,$(ASAN),integration)
+    $(if $(SIM),--plain $(ASAN)/tests/sim) --jobs 1 $(call built,$(ASAN),integration) \
+    $(if $(TORTURE),--check torture "tools/test-torture.sh $(ASAN)/tests/torture")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
 RATE_SUITE = --suite release $(RATE_TESTS)
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
@@ -323,7 +324,6 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
-    $(if $(TORTURE),--check torture "tools/test-torture.sh $(REL)/tests/torture") \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
@@ -333,10 +333,10 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(TORTURE) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
-test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(FUZZ)
+test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(FUZZ)
 test-run:
 	@tools/run-tests.sh $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(TSAN_SUITE)
 test-asan-run: test-variant
