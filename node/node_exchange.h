@@ -36,7 +36,7 @@ struct filter_pulls {
     uint64_t serial; /* tells answers to a former plan apart */
     uint64_t epoch;
     uint64_t incarnation;
-    const struct replica_set *set;
+    uint64_t hosting; /* of the replica set that it is for */
     uint32_t count;
     struct pull_item items[];
 };
