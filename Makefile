@@ -30,7 +30,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis
-BARE_GOALS := test demo bench deps clean help layers format format-check models
+BARE_GOALS := test demo bench bench-durability deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 REPORT_GOALS := $(TEST_GOALS) bench-programs bench-run
 
@@ -311,7 +311,8 @@ RATE_TESTS := $(patsubst tests/%.c,$(REL)/tests/%,$(foreach k,unit property inte
 SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),tests/integration/smoke)
 
 ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
-    $(if $(SIM),--plain $(ASAN)/tests/sim) --jobs 1 $(call built,$(ASAN),integration)
+    $(if $(SIM),--plain $(ASAN)/tests/sim) --jobs 1 $(call built,$(ASAN),integration) \
+    $(if $(TORTURE),--check torture "tools/test-torture.sh $(ASAN)/tests/torture")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
 RATE_SUITE = --suite release $(RATE_TESTS)
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
@@ -323,8 +324,8 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
-    $(if $(TORTURE),--check torture "tools/test-torture.sh $(REL)/tests/torture") \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
+    --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
 
@@ -333,10 +334,10 @@ test: ## Install what is missing, build all variants, run every suite
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
-	@$(MAKE) VARIANT=release all $(SIM) $(TORTURE) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
+	@$(MAKE) VARIANT=release all $(SIM) $(RATE_TESTS) $(addprefix $(REL)/,$(SMOKE)) $(BENCHES)
 	@$(MAKE) VARIANT=asan test-variant
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
-test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(FUZZ)
+test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(FUZZ)
 test-run:
 	@tools/run-tests.sh $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(TSAN_SUITE)
 test-asan-run: test-variant
@@ -352,9 +353,13 @@ $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 bench: ## Measure all in one run, beside Redis: build/bench-report/ (BENCH=quick, ROUNDS=5)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release bench-run
-bench-programs: all $(BENCHES)
+bench-durability: ## The part of it about what is kept on disk (BENCH=quick, ROUNDS=3)
+	@tools/install-deps.sh bench
+	@$(MAKE) VARIANT=release PARTS=durability bench-run
+bench-programs: all $(BENCHES) $(SIM)
 bench-run: bench-programs
-	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) bench/run.sh $(REL)
+	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) PARTS=$(call quoted,$(PARTS)) \
+	    bench/run.sh $(REL)
 
 demo: ## Install what is missing, build, and show a whole cluster at work
 	@tools/install-deps.sh demo
@@ -408,7 +413,7 @@ help: ## List the targets
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 .PHONY: all check unit property sim models torture mutants integration asan tsan fuzz fuzz-run bench bench-run \
-    bench-programs coverage coverage-run demo test test-programs test-variant test-run \
+    bench-durability bench-programs coverage coverage-run demo test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))

@@ -28,6 +28,7 @@ struct figure {
     enum quantity reference_quantity;
     struct cell_key of;
     struct cell_key reference; /* Without target: the fixed value. */
+    const char *unit;          /* Of a VALUE; see show.h. */
     double fixed;
     double bound;
     bool at_least;

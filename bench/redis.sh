@@ -1,6 +1,6 @@
 #!/bin/bash
 # Sourced by run.sh: a Redis server of our own, in $work, on a free port of loopback, reached by
-# TCP as the cluster is. Nothing is written to disk. The packaged service is neither used nor
+# TCP as the cluster is. Nothing is written to disk unless redis_start is told so. The packaged service is neither used nor
 # touched; ours is stopped by its process id.
 
 redis_server=
@@ -39,8 +39,8 @@ redis_try() {
     return 1
 }
 
-# redis_start: tries some ports, since any may be taken. Without a server the cluster is measured
-# alone, and the rows say so.
+# redis_start [FLAG...]: tries some ports, since any may be taken. Without a server the cluster is
+# measured alone, and the rows say so. Flags come last, so they win.
 redis_start() {
     export BENCH_METHODS="set bits" BENCH_NO_REDIS=
     if [ -z "$redis_server" ]; then
@@ -54,6 +54,7 @@ redis_start() {
         flags+=(--loadmodule "$REDISBLOOM_SO")
         BENCH_METHODS+=" bloom bloom-one"
     fi
+    flags+=("$@")
     export BENCH_REDIS_SOCKET=$work/redis.sock # for redis-cli, which copies bitmaps
     for _ in 1 2 3 4 5; do
         redis_try $((20000 + RANDOM % 12000)) "${flags[@]}" && return 0

@@ -1,14 +1,15 @@
 #!/bin/bash
 # Measure everything in one run: bench/run.sh [BUILD-DIRECTORY [OUTPUT-DIRECTORY]]
 #
-# The line kernel alone, then a cluster of 1 router and 3 nodes (N=3 W=2 R=2) beside a Redis
-# server of our own, on the same cores, in rounds: each row once a round, what is compared
-# right after each other. docs/benchmark.md says what the columns mean.
+# The line kernel alone, then a cluster of 1 router and 3 nodes (N=3 W=2 R=2) in memory beside a
+# Redis server of our own, on the same cores, in rounds: each row once a round, what is compared
+# right after each other. Then the same on disk, and what a node does that is started again. docs/benchmark.md says what the columns mean.
 #
 #   BENCH=full    all rows (default)
 #   BENCH=quick   one round, fewer rows
 #   BENCH=tiny    fewer still: the runner's own test
 #   ROUNDS=N      instead of 5
+#   PARTS="kernel cluster durability"   all of them, or some
 #   REDISBLOOM_SO=FILE   also Redis' own Bloom filter, from this module
 #   REDIS_SERVER=FILE    instead of the redis-server found in PATH
 #
@@ -32,20 +33,20 @@ choose_rows() {
     case $kind in
     full)
         rounds=${ROUNDS:-5}
-        minutes=$((3 + (rounds * 3 + 1) / 2))
+        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6))
         BENCH_BATCHES="1 16 64 256 1000 4096" BENCH_FLIGHTS="1 16 64"
         BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=120M,1M,1.2G kernel_flags=--rates
         ;;
     quick)
         rounds=${ROUNDS:-1}
-        minutes=$rounds
+        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2))
         BENCH_BATCHES="1 1000 4096" BENCH_FLIGHTS="1 64" BENCH_SIZES=1000000
         kernel_sizes=120M,1M kernel_flags=
         ;;
     tiny)
         rounds=${ROUNDS:-1}
-        minutes=1
+        cluster_minutes=1 durability_minutes=1
         BENCH_BATCHES="1 1000" BENCH_FLIGHTS=64 BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=1M kernel_flags=
         ;;
@@ -55,6 +56,20 @@ choose_rows() {
     '' | *[!0-9]* | 0 | ???*) usage "ROUNDS=$rounds is no number from 1 to 99" ;;
     esac
     export BENCH_BATCHES BENCH_FLIGHTS BENCH_SIZES BENCH_ROUNDS=$rounds
+    minutes=0
+    for part in $parts; do
+        case $part in
+        kernel) ;;
+        cluster) minutes=$((minutes + cluster_minutes)) ;;
+        durability) minutes=$((minutes + durability_minutes)) ;;
+        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability" ;;
+        esac
+    done
+}
+
+# has PART: is it to be measured?
+has() {
+    [[ " $parts " == *" $1 "* ]]
 }
 
 # available_mib: memory that processes may still take, also inside a container.
@@ -81,7 +96,7 @@ check_room() {
     if [ "$mib" -lt 5000 ]; then
         BENCH_NO_BIG="needs 5,000 MiB of memory, $mib are available"
     fi
-    if [ "$mib" -lt 4000 ] && [ "${kernel_sizes##*,}" = 1.2G ]; then
+    if has kernel && [ "$mib" -lt 4000 ] && [ "${kernel_sizes##*,}" = 1.2G ]; then
         kernel_sizes=${kernel_sizes%,*}
         printf '{"target": "kernel", "method": "line", "op": "check", "z": 1, "batch": 1024, "in_flight": 1, "size": 1200000000, "not_run": "%s"}\n' \
             "needs 4,000 MiB of memory, $mib are available" >>"$rows"
@@ -119,7 +134,7 @@ run_kernel() {
 run_cluster() {
     echo "bench: $BENCH_ROUNDS rounds of a cluster beside Redis" >&2
     TMPDIR=$work run "$build/bin/orbloom" playground --base-port 0 --log-level warn \
-        --run "$here/rounds.sh" "$build/bin/orbloom" "$rows" "$work"
+        --in-memory --run "$here/rounds.sh" "$build/bin/orbloom" "$rows" "$work"
 }
 
 # shellcheck disable=SC2317 # called by the trap
@@ -133,9 +148,10 @@ stop() {
 }
 
 kind=${BENCH:-full}
+parts=${PARTS:-kernel cluster durability}
 build=$(cd "${1:-build}" && pwd) || exit 2
 output=${2:-$build/bench-report}
-for program in bin/orbloom bench/kernel bench/report; do
+for program in bin/orbloom bench/kernel bench/report bench/disk bench/watch; do
     [ -x "$build/$program" ] || usage "$build/$program is not built; run make bench-programs"
 done
 choose_rows
@@ -145,27 +161,36 @@ rm -f "$rows" "$output/head.txt" "$output/report.md" "$output/chart.svg"
 work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-bench-XXXXXX") || exit 1
 # shellcheck source=bench/redis.sh
 . "$here/redis.sh"
+# shellcheck source=bench/durability.sh
+. "$here/durability.sh"
 trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 : >"$rows"
 check_room
-echo "bench: $kind, $rounds rounds, about $minutes minutes on a quiet machine; the report goes to $output" >&2
+echo "bench: $kind ($parts), $rounds rounds, about $minutes minutes on a quiet machine; the report goes to $output" >&2
 begin_s=$SECONDS
 begin_ticks=$(cpu_ticks 0)
 begin_stolen=$(cpu_ticks 9)
 redis_find
 {
-    echo "run: $kind, $rounds rounds"
+    echo "run: $kind ($parts), $rounds rounds"
     "$here/head.sh" "$build/bin/orbloom" "$redis_server"
 } >"$output/head.txt"
 grep '^warning: ' "$output/head.txt" >&2
-run_kernel
-redis_start || exit 1
 status=0
-run_cluster || status=1
-redis_stop
+if has kernel; then
+    run_kernel
+fi
+if has cluster; then
+    redis_start || exit 1
+    run_cluster || status=1
+    redis_stop
+fi
+if has durability; then
+    run_durability || status=1
+fi
 {
     echo "duration: $((SECONDS - begin_s)) s"
     awk -v stolen="$(($(cpu_ticks 9) - begin_stolen))" -v all="$(($(cpu_ticks 0) - begin_ticks))" \

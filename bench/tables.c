@@ -351,6 +351,10 @@ void tables_sizes(const struct cells *cells, const char *op, FILE *out)
 
 static void write_name(const struct row *row, FILE *out)
 {
+    if (strcmp(row->target, "figure") == 0) {
+        (void)fputs(row->op, out);
+        return;
+    }
     (void)fprintf(out, "%s%s%s %s, batch %" PRIu64 ", %" PRIu64 " in flight, size %" PRIu64,
                   row->target, row->method[0] == '\0' ? "" : " ", row->method, row->op, row->batch,
                   row->in_flight, row->size);

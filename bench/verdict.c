@@ -108,7 +108,7 @@ struct verdict verdict_of(size_t index, const struct cells *cells)
     bool fixed = figure->reference.target == NULL;
     enum quantity quantity = figure->reference_quantity != SAME ? figure->reference_quantity
                                                                 : figure->quantity;
-    const char *unit = cell != NULL && cell->unit != NULL ? cell->unit : "";
+    const char *unit = figure->unit != NULL ? figure->unit : "";
     double measured = value_of(cells, figure->quantity, &figure->of);
     double reference = fixed ? figure->fixed : value_of(cells, quantity, &figure->reference);
     struct verdict verdict = {.claim = figure->claim,

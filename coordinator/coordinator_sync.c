@@ -1,12 +1,15 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     SYNC_MAX_DOCUMENTS = 512,
-    SYNC_GOAL_BYTES = 1 << 20, /* ask again for what is beyond */
+    SYNC_MAX_ITEMS = SYNC_MAX_DOCUMENTS + STORE_MAX_SWAPS, /* one swap more is not torn apart */
+    SYNC_GOAL_BYTES = 1 << 20,                             /* ask again for what is beyond */
 };
 
 struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
@@ -91,23 +94,22 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
 /* Records for one answer, gathered in one buffer; spans are made when it has stopped moving. */
 struct gathering {
     struct buffer bytes;
-    bool secrets_too;
     enum status status;
     bool more;
     uint64_t last; /* version of the last record that is in */
     struct {
-        uint64_t secret_of; /* filter id, or 0: a document */
+        uint64_t filter; /* whose document or secret it is; 0: the node list */
         size_t at;
         size_t size;
-    } items[SYNC_MAX_DOCUMENTS * 2];
-    size_t nitems;
+    } items[2 * SYNC_MAX_ITEMS];
+    size_t ndocuments; /* they come first ... */
+    size_t nitems;     /* ... then secrets */
 };
 
 static bool gather(void *context, const char *key, uint64_t version, struct span value)
 {
     struct gathering *self = context;
-    bool secret = strncmp(key, "secret/", 7) == 0;
-    bool document = strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0;
+    bool filter = strncmp(key, "filter/", 7) == 0;
 
     /* Records of one swap share a version and must not be torn apart. */
     if (version != self->last &&
@@ -116,22 +118,49 @@ static bool gather(void *context, const char *key, uint64_t version, struct span
         return false;
     }
     self->last = version;
-    if (!document && !(secret && self->secrets_too)) {
+    if (!filter && strcmp(key, "nodes") != 0) {
         return true;
     }
-    self->items[self->nitems].secret_of = secret ? strtoull(key + 7, NULL, 10) : 0;
+    self->items[self->nitems].filter = filter ? strtoull(key + 7, NULL, 10) : 0;
     self->items[self->nitems].at = self->bytes.size;
     self->items[self->nitems].size = value.size;
     self->status = buffer_append(&self->bytes, value);
-    self->nitems += self->status == STATUS_OK;
+    self->ndocuments = self->nitems += self->status == STATUS_OK;
     return self->status == STATUS_OK;
+}
+
+/* A secret is older than its filter's newest document, by so much that it may belong to another
+ * answer; but a router can't take a secret before the document, nor serve one without. So they go
+ * together, whatever changed. */
+static enum status gather_secrets(struct coordinator *self, struct gathering *gathering)
+{
+    for (size_t i = 0; i < gathering->ndocuments; i++) {
+        uint64_t filter = gathering->items[i].filter;
+        size_t at = gathering->bytes.size;
+        char key[STORE_KEY_BYTES];
+        uint64_t version;
+        enum status status;
+
+        if (filter == 0) {
+            continue;
+        }
+        (void)snprintf(key, sizeof key, "secret/%" PRIu64, filter);
+        status = self->store->get(self->store->self, key, &gathering->bytes, &version);
+        if (status != STATUS_OK) {
+            return status;
+        }
+        gathering->items[gathering->nitems].filter = filter;
+        gathering->items[gathering->nitems].at = at;
+        gathering->items[gathering->nitems++].size = gathering->bytes.size - at;
+    }
+    return STATUS_OK;
 }
 
 static void send_gathered(struct coordinator *self, const struct peer *to, uint64_t correlation,
                           uint32_t node, uint64_t change, const struct gathering *gathering)
 {
-    static struct span documents[SYNC_MAX_DOCUMENTS * 2];
-    static struct sealed_secret secrets[SYNC_MAX_DOCUMENTS * 2];
+    static struct span documents[SYNC_MAX_ITEMS];
+    static struct sealed_secret secrets[SYNC_MAX_ITEMS];
     struct frame answer = {.correlation = correlation, .kind = FRAME_SYNC_REPLY};
     struct sync_reply *reply = &answer.body.sync_reply;
 
@@ -148,9 +177,9 @@ static void send_gathered(struct coordinator *self, const struct peer *to, uint6
         struct span bytes = span_of(gathering->bytes.data + gathering->items[i].at,
                                     gathering->items[i].size);
 
-        if (gathering->items[i].secret_of != 0) {
+        if (i >= gathering->ndocuments) {
             secrets[reply->nsecrets++] = (struct sealed_secret){
-                .filter_id = gathering->items[i].secret_of, .sealed = bytes};
+                .filter_id = gathering->items[i].filter, .sealed = bytes};
         } else {
             documents[reply->ndocuments++] = bytes;
         }
@@ -170,12 +199,14 @@ static void answer_since(struct coordinator *self, const struct peer *to, const 
     if (gathering == NULL) {
         return;
     }
-    gathering->secrets_too = request->role == SYNC_ROUTER;
     gathering->last = since;
     buffer_init(&gathering->bytes, CODEC_MAX_FRAME_BYTES / 2);
     status = since == self->change
                  ? STATUS_OK
                  : self->store->since(self->store->self, since, gather, gathering);
+    if (status == STATUS_OK && gathering->status == STATUS_OK && request->role == SYNC_ROUTER) {
+        status = gather_secrets(self, gathering);
+    }
     if (status == STATUS_OK && gathering->status == STATUS_OK) {
         send_gathered(self, to, frame->correlation, node, self->change, gathering);
     }

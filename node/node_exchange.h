@@ -3,7 +3,9 @@
  *
  *   node_exchange.c    when
  *   node_pull_plan.c   whom to ask for what, by each filter's document
- *   node_pull.c        asking, judging answers, absorbing, cursors
+ *   node_pull.c        asking, judging answers
+ *   node_pull_take.c   taking over what was answered
+ *   node_pull_progress.c  cursors, and how complete a joining group is
  *   node_serve.c       answering: judging requests, reading storage at a bounded rate
  *   node_serve_page.c  making one answer out of what storage reads
  *
@@ -34,7 +36,7 @@ struct filter_pulls {
     uint64_t serial; /* tells answers to a former plan apart */
     uint64_t epoch;
     uint64_t incarnation;
-    const struct replica_set *set;
+    uint64_t hosting; /* of the replica set that it is for */
     uint32_t count;
     struct pull_item items[];
 };
@@ -97,6 +99,18 @@ void node_pull_pump(struct node *self, uint64_t now_us);
 void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
                         const struct pull_reply *reply);
 void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation);
+
+/* node_pull_take.c: of a judged answer; OK: its pull has moved on. */
+MUST_USE enum status node_pull_take(struct node *self, uint64_t now_us,
+                                    struct document_entry *entry, struct pull *pull,
+                                    const struct pull_reply *reply);
+
+/* node_pull_progress.c: record a cursor that is due; it stays due when the log takes none now. */
+void node_pull_record(struct node *self, struct pull *pull);
+
+/* Of the group whose items begin there: what the replica's report tells. Returns how many items
+ * the group has. */
+uint32_t node_pull_judge_group(struct hosted_filter *hosted, uint32_t at);
 
 /* node_serve.c */
 void node_serve_pump(struct node *self, uint64_t now_us);

@@ -56,7 +56,7 @@ static void add_group(struct node *self, const struct filter_document *document,
 }
 
 static struct filter_pulls *make(struct node *self, const struct filter_document *document,
-                                 const struct replica_set *set)
+                                 const struct hosted_filter *hosted)
 {
     size_t most = (size_t)document->content.ngroups * QUORUM_MAX_REPLICAS *
                   document->content.nlineages;
@@ -69,9 +69,9 @@ static struct filter_pulls *make(struct node *self, const struct filter_document
     pulls->serial = ++self->exchange->serial;
     pulls->epoch = document->epoch;
     pulls->incarnation = self->incarnation;
-    pulls->set = set;
+    pulls->hosting = hosted->hosting;
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
-        if (set->groups[group].hosted) {
+        if (hosted->set->groups[group].hosted) {
             add_group(self, document, group, pulls);
         }
     }
@@ -102,7 +102,7 @@ static bool is_current(const struct node *self, const struct filter_document *do
 {
     const struct filter_pulls *pulls = hosted->pulls;
 
-    return pulls != NULL && pulls->epoch == document->epoch && pulls->set == hosted->set &&
+    return pulls != NULL && pulls->epoch == document->epoch && pulls->hosting == hosted->hosting &&
            pulls->incarnation == self->incarnation;
 }
 
@@ -122,7 +122,7 @@ void node_pull_follow(struct node *self, struct document_entry *entry)
     } else if (!is_current(self, document, hosted)) {
         node_pull_drop(hosted);
         node_cursors_prune(&self->exchange->cursors, document->id, names_source, document);
-        hosted->pulls = make(self, document, hosted->set);
+        hosted->pulls = make(self, document, hosted);
         for (uint32_t i = 0; i < hosted->set->ngroups; i++) {
             hosted->set->groups[i].complete = 0;
             hosted->set->groups[i].copied = 0;

@@ -83,8 +83,7 @@ static bool any_counts(const struct storage *self, const uint64_t *numbers, size
 
 void storage_damage_take(struct storage *self, uint64_t now_us, const uint64_t *bad, size_t nbad)
 {
-    struct storage_edit edit = {
-        .merged = self->merged, .removed = bad, .nremoved = nbad, .keep_files = true};
+    struct storage_edit edit = {.merged = self->merged, .removed = bad, .nremoved = nbad};
     enum status status;
 
     if (self->failed || !any_counts(self, bad, nbad)) {

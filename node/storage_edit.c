@@ -65,9 +65,7 @@ static void apply(struct storage *self, const struct storage_edit *edit)
                 break;
             }
         }
-        if (!edit->keep_files) {
-            self->trash[self->ntrash++] = edit->removed[i];
-        }
+        self->trash[self->ntrash++] = edit->removed[i];
     }
     self->merged = edit->merged;
     self->runs_changed = true;

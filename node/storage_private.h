@@ -74,7 +74,6 @@ struct storage_edit {
     size_t nadded;
     const uint64_t *removed;
     size_t nremoved;
-    bool keep_files; /* of what is removed: they are set aside already */
 };
 
 MUST_USE enum status storage_edit_runs(struct storage *self, const struct storage_edit *edit);

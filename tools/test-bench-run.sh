@@ -12,8 +12,11 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 wrong=0
 export FAKE=$dir TMPDIR=$dir/tmp
+export PARTS="kernel cluster" # test-bench-durability.sh is about the third.
 mkdir -p "$dir/build/bin" "$dir/build/bench" "$dir/path" "$dir/tmp"
 ln -s "$report" "$dir/build/bench/report"
+ln -s /bin/false "$dir/build/bench/disk"
+ln -s /bin/false "$dir/build/bench/watch"
 
 # fake FILE LINE...
 fake() {
@@ -173,6 +176,7 @@ expect 1 no_cluster
 expect 1 good REDIS_SERVER=/bin/false
 expect 2 good ROUNDS=0
 expect 2 good BENCH=everything
+expect 2 good PARTS="kernel everything"
 expect 1 dead
 [ "$(grep -vc ',fill,' "$dir/calls")" -eq 5 ] || complain "a cluster that is gone was asked on and on"
 

@@ -1,13 +1,9 @@
-#include "cluster/pull.h"
-
 #include "base/heap.h"
-
-#include <assert.h>
+#include "cluster/pull_private.h"
 
 enum {
     RETRY_US = 100000,
     RETRY_DOUBLINGS = 6, /* 6.4 s at most */
-    IDLE_DOUBLINGS = 3,
 };
 
 /* A source's log grows by what concerns other groups too; not every step is worth a record. */
@@ -23,7 +19,7 @@ static void copy_from_start(struct pull *self)
     self->through = 0;
 }
 
-static void follow_from(struct pull *self, uint64_t cursor)
+void pull_follow_from(struct pull *self, uint64_t cursor)
 {
     self->phase = PULL_PHASE_FOLLOW;
     self->met = self->met || self->page_met;
@@ -43,7 +39,7 @@ void pull_init(struct pull *self, enum pull_purpose purpose, const struct pull_s
     };
     if (purpose == PULL_DELTA) {
         self->cursor_written = cursor != NULL ? *cursor : 0;
-        follow_from(self, self->cursor_written);
+        pull_follow_from(self, self->cursor_written);
     } else if (cursor != NULL) {
         self->phase = PULL_PHASE_COMPLETE;
         self->cursor = *cursor;
@@ -52,7 +48,7 @@ void pull_init(struct pull *self, enum pull_purpose purpose, const struct pull_s
     }
 }
 
-static void drop_wanted(struct pull *self)
+void pull_drop_wanted(struct pull *self)
 {
     heap_free(self->wanted);
     self->wanted = NULL;
@@ -61,7 +57,7 @@ static void drop_wanted(struct pull *self)
 
 void pull_fini(struct pull *self)
 {
-    drop_wanted(self);
+    pull_drop_wanted(self);
 }
 
 uint64_t pull_due_us(const struct pull *self)
@@ -176,7 +172,7 @@ enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
     return sensible(reply) ? STATUS_OK : STATUS_MALFORMED;
 }
 
-static void answered(struct pull *self, uint64_t now_us)
+void pull_answered(struct pull *self, uint64_t now_us)
 {
     self->asked = false;
     self->failures = 0;
@@ -190,7 +186,7 @@ static void copied(struct pull *self)
         self->phase = PULL_PHASE_SETTLE;
     } else {
         self->page_met = true; /* The way back to here must not be gone again. */
-        follow_from(self, self->through);
+        pull_follow_from(self, self->through);
     }
 }
 
@@ -230,8 +226,8 @@ static void take_log(struct pull *self, uint64_t now_us, const struct pull_reply
 static void take_bodies(struct pull *self, uint64_t now_us, const struct pull_reply *reply)
 {
     if (reply->end || reply->next >= self->page_next) {
-        drop_wanted(self);
-        follow_from(self, self->page_next);
+        pull_drop_wanted(self);
+        pull_follow_from(self, self->page_next);
         return;
     }
     if (reply->next == self->from) {
@@ -243,7 +239,7 @@ static void take_bodies(struct pull *self, uint64_t now_us, const struct pull_re
 void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *reply,
                uint64_t appended)
 {
-    answered(self, now_us);
+    pull_answered(self, now_us);
     self->appended = appended > self->appended ? appended : self->appended;
     if (self->phase == PULL_PHASE_RUNS) {
         take_runs(self, reply);
@@ -254,128 +250,6 @@ void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *repl
     }
 }
 
-/* Put what `have` lacks of one interval into `out`, which has room for the most there can be;
- * returns how many intervals that makes. */
-static size_t lacking(const struct pull *self, const struct pull_interval *interval,
-                      struct batch_set *have, struct pull_interval *out)
-{
-    struct number_range ranges[BATCH_SET_RANGES + 1];
-    const struct batch_series_key key = {
-        .boot = interval->boot,
-        .filter_id = self->scope.filter_id,
-        .epoch = interval->epoch,
-        .slice = self->scope.slice,
-        .lineage = self->scope.lineage,
-        .group = self->scope.group,
-    };
-    size_t count = batch_set_lacking(have, &key, interval->first,
-                                     interval->first + (interval->count - 1), ranges,
-                                     sizeof ranges / sizeof ranges[0]);
-
-    for (size_t i = 0; i < count; i++) {
-        out[i] = *interval;
-        out[i].first = ranges[i].first;
-        out[i].count = ranges[i].last - ranges[i].first + 1;
-    }
-    return count;
-}
-
-/* False: there is no room for all of it. */
-static bool want(struct pull *self, const struct pull_interval *interval, struct batch_set *have)
-{
-    struct pull_interval parts[BATCH_SET_RANGES + 1];
-    size_t count = lacking(self, interval, have, parts);
-
-    if (count > PULL_MAX_WANTED - self->nwanted) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        self->wanted[self->nwanted++] = parts[i];
-    }
-    return true;
-}
-
-static uint64_t lowest_offset(const struct pull *self)
-{
-    uint64_t lowest = self->page_next;
-
-    for (uint32_t i = 0; i < self->nwanted; i++) {
-        if (self->wanted[i].offset < lowest) {
-            lowest = self->wanted[i].offset;
-        }
-    }
-    return lowest > self->from ? lowest : self->from;
-}
-
-/* Fetch what is lacking; all of the page when that is too scattered to be named. */
-static void fetch(struct pull *self, const struct pull_reply *reply, struct batch_set *have)
-{
-    bool named = true;
-
-    self->page_next = reply->next;
-    for (size_t i = 0; i < reply->nintervals && named; i++) {
-        named = want(self, &reply->intervals[i], have);
-    }
-    if (!named) {
-        drop_wanted(self);
-        self->phase = PULL_PHASE_FETCH;
-    } else if (self->nwanted > 0) {
-        self->phase = PULL_PHASE_FETCH;
-        self->from = lowest_offset(self);
-    } else {
-        drop_wanted(self);
-        follow_from(self, reply->next);
-    }
-}
-
-/* Only intervals that are gone altogether are dropped: others cost little. */
-void pull_trim(struct pull *self, struct batch_set *have)
-{
-    struct pull_interval parts[BATCH_SET_RANGES + 1];
-    uint32_t kept = 0;
-
-    if (self->phase != PULL_PHASE_FETCH || self->wanted == NULL) {
-        return;
-    }
-    for (uint32_t i = 0; i < self->nwanted; i++) {
-        if (lacking(self, &self->wanted[i], have, parts) > 0) {
-            self->wanted[kept++] = self->wanted[i];
-        }
-    }
-    self->nwanted = kept;
-    if (kept == 0) {
-        drop_wanted(self);
-        follow_from(self, self->page_next);
-    } else {
-        self->from = lowest_offset(self);
-    }
-}
-
-static void idle_until(struct pull *self, uint64_t now_us, bool met)
-{
-    self->idle = met ? 0 : self->idle + (self->idle < IDLE_DOUBLINGS);
-    self->due_us = now_us + (self->interval_us << self->idle);
-}
-
-enum status pull_take_headers(struct pull *self, uint64_t now_us, const struct pull_reply *reply,
-                              struct batch_set *have)
-{
-    assert(self->phase == PULL_PHASE_FOLLOW);
-    if (reply->nintervals > 0) {
-        self->wanted = heap_alloc(PULL_MAX_WANTED, sizeof *self->wanted);
-        if (self->wanted == NULL) {
-            return STATUS_NOMEM;
-        }
-    }
-    answered(self, now_us);
-    self->page_met = reply->nintervals > 0;
-    fetch(self, reply, have);
-    if (self->phase == PULL_PHASE_FOLLOW && reply->end) {
-        idle_until(self, now_us, reply->nintervals > 0);
-    }
-    return STATUS_OK;
-}
-
 void pull_failed(struct pull *self, uint64_t now_us, enum status status)
 {
     uint32_t doublings = self->failures < RETRY_DOUBLINGS ? self->failures : RETRY_DOUBLINGS;
@@ -384,7 +258,7 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
     self->due_us = now_us + ((uint64_t)RETRY_US << doublings);
     self->failures += self->failures < UINT32_MAX;
     if (status == STATUS_NOT_FOUND) {
-        drop_wanted(self);
+        pull_drop_wanted(self);
         copy_from_start(self);
         self->repairs++;
     }

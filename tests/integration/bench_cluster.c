@@ -146,6 +146,19 @@ Test(bench_cluster, the_filter_that_it_makes_hashes_as_asked, .timeout = LIMIT_S
     stop();
 }
 
+/* More keys than any machine sends in that time. */
+Test(bench_cluster, a_load_ends_when_its_time_is_up, .timeout = LIMIT_S)
+{
+    start();
+    BENCH("--op", "add", "--keys", "100M", "--size", "10k", "--for", "100ms", "--json");
+    cr_assert_eq(command.exit_status, 0, "exit %d: %s", command.exit_status, command.errors);
+    cr_assert_gt(number_of("keys"), 0);
+    cr_assert_lt(number_of("keys"), 100e6);
+    cr_assert_float_eq(number_of("lost"), 0, 0.1);
+    cr_assert_float_eq(number_of("unanswered"), 0, 0.1);
+    stop();
+}
+
 /* The judge sees what is missing. */
 Test(bench_cluster, a_filter_that_holds_less_than_it_should_is_an_error, .timeout = LIMIT_S)
 {

@@ -12,7 +12,7 @@ enum {
     GAP_MS = 700,
     START_LIMIT_MS = 120000,
     HEAL_MARGIN_MS = 300,
-    CALM_AFTER_MS = 20000, /* what is not healed by then is given peace */
+    CALM_AFTER_MS = 8000, /* what is not healed by then is given peace */
     CROWD_ODDS = 6,
 };
 

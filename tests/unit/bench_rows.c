@@ -75,6 +75,25 @@ Test(bench_rows, unknown_fields_are_passed_over)
     cr_assert_eq(row.keys_per_s, 5);
 }
 
+/* One value, without a load: nothing else is asked of it. */
+Test(bench_rows, a_value_has_a_unit_and_says_what_it_is_of)
+{
+    struct row row;
+    const char *why = "";
+
+    cr_assert_eq(rows_parse("{\"round\":1,\"target\":\"figure\",\"op\":\"restart until FULL\","
+                            "\"value\":4.25,\"unit\":\"s\",\"note\":\"5 keys\"}",
+                            &row, &why),
+                 STATUS_OK, "%s", why);
+    cr_assert_eq(row.value, 4.25);
+    cr_assert_str_eq(row.unit, "s");
+    cr_assert_str_eq(row.note, "5 keys");
+    cr_assert(row_measured(&row));
+    cr_assert_eq(rows_parse("{\"target\":\"disk\",\"op\":\"write\",\"keys_per_s\":5}", &row, &why),
+                 STATUS_OK, "%s", why);
+    cr_assert(isnan(row.value));
+}
+
 struct wrong {
     char line[200];
 };
@@ -101,6 +120,10 @@ ParameterizedTestParameters(bench_rows, what_proves_nothing_is_refused)
         {"{\"target\":\"orbloom\",\"op\":\"check\"," PROVED ",\"cpu_ns_per_key\":3}"},
         {"{\"target\":\"orbloom\",\"op\":\"check\"," PROVED ",\"lost\":1}"},
         {"{\"target\":\"orbloom\",\"op\":\"check\"," PROVED "}{}"},
+        {"{\"target\":\"durable\",\"op\":\"add\",\"keys_per_s\":5}"},
+        {"{\"target\":\"disk\",\"op\":\"write\"}"},
+        {"{\"target\":\"figure\",\"op\":\"restart\"," PROVED "}"},
+        {"{\"target\":\"figure\",\"op\":\"restart\",\"value\":\"4 s\"}"},
     };
 
     return cr_make_param_array(struct wrong, wrongs, sizeof wrongs / sizeof wrongs[0]);

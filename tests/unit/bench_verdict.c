@@ -21,7 +21,21 @@ static struct cell cell_of(struct cell_key key, double keys_per_s)
                          .cpu_service_ns = none,
                          .cpu_client_ns = none,
                          .beyond_bytes = none,
+                         .value = none,
+                         .unit = "",
+                         .note = "",
                          .not_run = ""};
+}
+
+static struct cell value_cell(const char *name, double value, const char *unit, const char *note)
+{
+    struct cell cell = cell_of((struct cell_key){"figure", "", name, 0, 0, 0, 0}, NAN);
+
+    cell.keys_per_s.count = 0;
+    cell.value = (struct spread){value, value / 2, value * 2, 3};
+    cell.unit = unit;
+    cell.note = note;
+    return cell;
 }
 
 static struct verdict find(const struct cells *cells, const char *claim, const char *reference)
@@ -82,6 +96,49 @@ Test(bench_verdict, memory_is_judged_by_its_worst)
     cr_assert_eq(find(&cells, "node memory", "64.0 MiB").outcome, VERDICT_NOT_MET);
 }
 
+Test(bench_verdict, a_value_is_judged_in_its_unit)
+{
+    struct cell items[] = {value_cell("restart until FULL", 4.25, "s", "5 keys")};
+    struct cells cells = {.items = items, .count = 1};
+    struct verdict verdict = find(&cells, "restart", "10.0 s");
+
+    cr_assert_eq(verdict.outcome, VERDICT_MET);
+    cr_assert_str_eq(verdict.measured, "4.25 s");
+    cr_assert_str_eq(verdict.note, "5 keys");
+    items[0].value.median = 10.1;
+    cr_assert_eq(find(&cells, "restart", "10.0 s").outcome, VERDICT_NOT_MET);
+}
+
+/* Microseconds of one row against those of another. */
+Test(bench_verdict, a_small_add_is_judged_beside_the_disk)
+{
+    struct cell items[] = {
+        value_cell("one add: sync less in memory", 700, "us", ""),
+        cell_of((struct cell_key){"disk", "sync", "write", 1, 3, 4096, 0}, 3000)};
+    struct cells cells = {.items = items, .count = 2};
+
+    cr_assert_eq(find(&cells, "one small add", "-").outcome, VERDICT_NOT_MEASURED);
+    items[1].p50_us = (struct spread){250, 200, 300, 3};
+    cr_assert_eq(find(&cells, "one small add", "a sync of 4 KiB: 250 us").outcome, VERDICT_MET);
+    items[0].value.median = 751;
+    cr_assert_eq(find(&cells, "one small add", "250 us").outcome, VERDICT_NOT_MET);
+}
+
+Test(bench_verdict, durable_adds_are_judged_beside_memory_and_a_log)
+{
+    struct cell items[] = {
+        cell_of((struct cell_key){"durable", "sync", "add", 1000, 64, 1000000, 0}, 6e6),
+        cell_of((struct cell_key){"durable", "memory", "add", 1000, 64, 1000000, 0}, 10e6),
+        cell_of((struct cell_key){"aof", "set", "add", 1000, 64, 1000000, 0}, 1.3e6)};
+    struct cells cells = {.items = items, .count = 3};
+
+    cr_assert_eq(find(&cells, "durable adds (sync)", "in memory: 10.0 M").outcome, VERDICT_MET);
+    cr_assert_eq(find(&cells, "durable adds (sync)", "SADD").outcome, VERDICT_NOT_MET);
+    items[0].keys_per_s.median = 5.9e6;
+    cr_assert_eq(find(&cells, "durable adds (sync)", "in memory: 10.0 M").outcome, VERDICT_NOT_MET);
+    cr_assert_eq(find(&cells, "durable adds (os)", "in memory").outcome, VERDICT_NOT_MEASURED);
+}
+
 Test(bench_verdict, nothing_measured_meets_nothing)
 {
     struct cells cells = {0};
@@ -117,6 +174,57 @@ Test(bench_tables, a_grid_names_what_was_not_run_and_what_was)
                            "7.00 x |\n"
                            "| 100,000,000 | 5.00 M (2.50 M..10.0 M) | not run: 10 GB | - |\n"),
               "%s", text);
+}
+
+/* A part that was not asked for is not in the table; what could not run says why. */
+Test(bench_tables, figures_of_parts_that_ran_are_shown)
+{
+    struct cell items[] = {value_cell("restart until FULL", 4, "s", "5 keys"),
+                           value_cell("repair: round trips", NAN, "", "")};
+    struct cells cells = {.items = items, .count = 2};
+    char text[4000] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+
+    items[1].value.count = 0;
+    items[1].not_run = "no digests";
+    tables_verdicts(&cells, out);
+    cr_assert_eq(fclose(out), 0);
+    cr_assert(strstr(text,
+                     "| restart after kill -9 until FULL: 5 keys | 10.0 s | 4.00 s | 0.40 x | "
+                     "at most 1 x | met |\n"),
+              "%s", text);
+    cr_assert(strstr(text, "| - | - | at most 1 x | not run: no digests |\n"), "%s", text);
+    cr_assert(strstr(text, "| at most 1 x | not measured |\n"), "%s", text);
+    cr_assert_null(strstr(text, "SMISMEMBER"), "%s", text);
+}
+
+Test(bench_tables, what_is_on_disk_is_shown_as_loads_and_as_values)
+{
+    struct cell items[] = {
+        value_cell("restart until FULL", 4, "s", "5 keys"),
+        value_cell("copy of a whole replica", 117e6, "B/s", "6 keys"),
+        value_cell("log not merged at the end (sync)", 32 << 20, "bytes", ""),
+        cell_of((struct cell_key){"disk", "sync", "write", 1, 3, 4096, 0}, 3000),
+        cell_of((struct cell_key){"durable", "sync", "add", 1000, 64, 1000000, 0}, 6e6),
+        cell_of((struct cell_key){"durable", "os", "add", 1000, 64, 2000000, 0}, 6e6),
+        cell_of((struct cell_key){"orbloom", "", "add", 1000, 64, 1000000, 0}, 7e6)};
+    struct cells cells = {.items = items, .count = 7};
+    char text[4000] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+
+    tables_durable(&cells, out);
+    tables_sizes(&cells, "add", out);
+    cr_assert_eq(fclose(out), 0);
+    cr_assert(strstr(text, "| on disk, `sync` | 1000 | 64 | 6.00 M (3.00 M..12.0 M) | - | - | - |\n"
+                           "| 4 KiB written and synced | 1 | 3 | 3.00 k (1.50 k..6.00 k) |"),
+              "%s", text);
+    cr_assert(strstr(text,
+                     "| restart until FULL | 4.00 s (2.00 s..8.00 s) | 5 keys |\n"
+                     "| copy of a whole replica | 117 MB/s (58.5 MB/s..234 MB/s) | 6 keys |\n"
+                     "| log not merged at the end (sync) | 32.0 MiB (16.0 MiB..64.0 MiB) |  |\n"),
+              "%s", text);
+    cr_assert(strstr(text, "| 1,000,000 | 7.00 M"), "%s", text);
+    cr_assert_null(strstr(text, "| 2,000,000 |"), "%s", text);
 }
 
 Test(bench_tables, the_best_in_flight_is_named_for_everybody)

@@ -147,6 +147,25 @@ Test(coordinator_nodes, secrets_are_for_routers_only)
     close_stage();
 }
 
+/* A document may have changed long after its secret, and a router that has only now been started,
+ * or has lost its memory of the secret, can't serve the one without the other. */
+Test(coordinator_nodes, a_changed_document_goes_to_routers_with_its_secret)
+{
+    struct sync_request router = {
+        .role = SYNC_ROUTER, .name = "router-1", .endpoint = "", .host = "", .zone = ""};
+    struct admin_request drop = coordinator_stage_drop(false);
+    struct coordinator_synced synced;
+
+    open_stage();
+    coordinator_stage_make_filter(&stage);
+    router.since = coordinator_stage_sync(&stage, ROUTER_PEER, &router).change;
+    coordinator_stage_command(&stage, 1, &drop); /* "dropping": the document alone changes */
+    synced = coordinator_stage_sync(&stage, ROUTER_PEER, &router);
+    cr_assert_eq(synced.ndocuments, 1);
+    cr_assert_eq(synced.nsecrets, 1);
+    close_stage();
+}
+
 Test(coordinator_nodes, status_lists_what_there_is)
 {
     struct admin_request status = {.action = ADMIN_STATUS, .name = "", .timeout_ms = 1000};

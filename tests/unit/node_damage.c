@@ -11,7 +11,14 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { COUNT = 1000, BATCHES = 40, KEYS = BATCHES * COUNT, HEADERS = 200, STRIDE = 3989 };
+enum {
+    COUNT = 1000,
+    BATCHES = 40,
+    KEYS = BATCHES * COUNT,
+    HEADERS = 200,
+    STRIDE = 3989,
+    LIMIT_BYTES = 1 << 30
+};
 
 static struct node_stage stage;
 static struct filter_document document;
@@ -23,9 +30,11 @@ static uint32_t nkeys; /* that must not be lost */
 
 /* Several runs and several segments, one filter, 40,000 keys. After a kill nothing tells that the
  * last batch had been synced, so that a change of it looks like a torn tail: it is left out. */
-static void make_folder(enum stage_end how)
+static void make_folder_with(enum stage_end how, uint64_t background_room)
 {
     node_stage_init_disk(&stage);
+    stage.config.reserve_bytes = LIMIT_BYTES - background_room;
+    memory_disk_limit(stage.disk, LIMIT_BYTES);
     stage.config.retain_bytes = (uint64_t)2 * STAGE_DISK_SEGMENT_BYTES;
     cr_assert_eq(node_stage_open(&stage), 0);
     incarnation = stage.incarnation;
@@ -38,6 +47,11 @@ static void make_folder(enum stage_end how)
     nkeys = how == STAGE_END_KILL ? KEYS - COUNT : KEYS;
     node_stage_end(&stage, how);
     folder = node_stage_copy_disk(&stage);
+}
+
+static void make_folder(enum stage_end how)
+{
+    make_folder_with(how, LIMIT_BYTES);
     cr_assert_geq(node_stage_files(&stage, "run-"), 2);
     cr_assert_geq(node_stage_files(&stage, "log-"), 3);
 }
@@ -325,6 +339,52 @@ Test(node_damage, a_log_that_is_gone_leaves_its_runs_alone)
     drop_folder();
 }
 
+/* Segments in front of the others that were not merged yet. */
+Test(node_damage, a_missing_first_segment_is_missed)
+{
+    char name[DISK_NAME_BYTES];
+
+    make_folder_with(STAGE_END_CLEAN, 0);
+    cr_assert_eq(node_stage_files(&stage, "run-"), 0);
+    restore();
+    cr_assert(node_stage_file(&stage, "log-", 0, name));
+    take_away(name);
+    cr_assert_eq(expect_honest("all of", name, 0), STAGE_ANOTHER);
+    node_stage_hand(&stage, &document);
+    node_stage_settle(&stage);
+    node_stage_adopt(&stage, &document);
+    cr_assert_leq(node_stage_absent(&stage, &document, keys, nkeys), STAGE_DISK_SEGMENT_BYTES / 8);
+    drop_folder();
+}
+
+/* Every copy of a filter's document is lost: its runs are kept, as the document comes again. */
+Test(node_damage, runs_of_an_unknown_filter_are_kept)
+{
+    char name[DISK_NAME_BYTES];
+    uint64_t run_keys;
+
+    make_folder(STAGE_END_CLEAN);
+    restore();
+    for (unsigned i = 0; node_stage_file(&stage, "log-", i, name); i++) {
+        struct span bytes = memory_disk_bytes(stage.disk, name);
+        const uint8_t *found = memmem(bytes.data, bytes.size, document.content.name,
+                                      strlen(document.content.name));
+
+        cr_assert(found != NULL);
+        memory_disk_flip(stage.disk, name, (uint64_t)(found - bytes.data) * 8);
+    }
+    cr_assert_eq(node_stage_outcome(&stage, incarnation), STAGE_ANOTHER);
+    run_keys = node_stage_counter(&stage, "run_keys");
+    cr_assert_gt(run_keys, 0);
+    node_stage_settle_long(&stage);
+    cr_assert_geq(node_stage_counter(&stage, "run_keys"), run_keys);
+    node_stage_hand(&stage, &document);
+    node_stage_settle(&stage);
+    node_stage_adopt(&stage, &document);
+    cr_assert_leq(node_stage_absent(&stage, &document, keys, nkeys), nkeys - run_keys + COUNT);
+    drop_folder();
+}
+
 /* ---- what is said ---- */
 
 static FILE *said;
@@ -470,5 +530,76 @@ Test(node_damage, a_version_is_refused_before_anything_is_set_aside)
         make_version(newer, 2);
         expect_refused(newer);
     }
+    drop_folder();
+}
+
+/* ---- a loss that is found, and then another end ---- */
+
+static void damage_log(void)
+{
+    char name[DISK_NAME_BYTES];
+    struct node_stage source = {.disk = folder, .config.disk = memory_disk_seam(folder)};
+
+    cr_assert(node_stage_file(&source, "log-", 1, name));
+    memory_disk_flip(stage.disk, name, 20000 * 8);
+}
+
+/* Killed after so many steps of the first start on damaged data. Returns whether it had come to
+ * its end. */
+static bool kill_after(unsigned steps)
+{
+    bool went_on = true;
+
+    node_stage_start(&stage);
+    for (unsigned i = 0; i < steps && went_on; i++) {
+        node_stage_turn(&stage);
+        went_on = node_stage_run(&stage, JOB_BACKGROUND) || node_stage_run(&stage, JOB_COMMIT);
+    }
+    node_stage_end(&stage, STAGE_END_KILL);
+    return !went_on;
+}
+
+/* The evidence must outlive the process that found it, until the new incarnation is on the disk. */
+Test(node_damage, a_loss_is_not_forgotten_by_a_kill_while_it_is_found)
+{
+    bool ended = false;
+
+    make_folder(STAGE_END_CLEAN);
+    for (unsigned steps = 0; !ended; steps++) {
+        restore();
+        damage_log();
+        ended = kill_after(steps);
+        cr_assert_eq(node_stage_outcome(&stage, incarnation), STAGE_ANOTHER, "%u steps", steps);
+        cr_assert_lt(steps, 1000);
+    }
+    restore();
+    drop_folder();
+}
+
+/* Once told a loss is over: a later start goes on as what the first one began. */
+Test(node_damage, a_loss_is_found_once)
+{
+    char name[DISK_NAME_BYTES];
+
+    make_folder(STAGE_END_CLEAN);
+    for (unsigned kind = 0; kind < 2; kind++) {
+        uint64_t second;
+
+        restore();
+        if (kind == 0) {
+            damage_log();
+        } else {
+            const struct disk *disk = memory_disk_seam(stage.disk);
+
+            cr_assert(node_stage_file(&stage, "run-", 0, name));
+            cr_assert_eq(disk->remove(disk->context, name), STATUS_OK);
+        }
+        cr_assert_eq(expect_honest("lost", "file", kind), STAGE_ANOTHER);
+        node_stage_settle_long(&stage);
+        second = stage.incarnation;
+        node_stage_end(&stage, STAGE_END_KILL);
+        cr_assert_eq(node_stage_outcome(&stage, second), STAGE_SAME, "kind %u", kind);
+    }
+    restore();
     drop_folder();
 }

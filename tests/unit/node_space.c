@@ -138,6 +138,27 @@ Test(node_space, background_work_leaves_the_reserve)
     close_stage();
 }
 
+/* What a merge takes itself is not missed in the middle of it. */
+Test(node_space, a_merge_with_just_enough_room_ends)
+{
+    enum { SLACK = 1 << 20 };
+
+    open_stage();
+    node_stage_end(&stage, STAGE_END_KILL);
+    stage.config.reserve_bytes = SLACK;
+    cr_assert_eq(node_stage_open(&stage), 0);
+    memory_disk_limit(stage.disk, SLACK); /* Of the slack: adds, and no merge. */
+    for (uint32_t i = 0; i < 15; i++) {
+        cr_assert_eq(add(i), STATUS_OK);
+    }
+    node_stage_settle_long(&stage);
+    cr_assert_eq(node_stage_files(&stage, "run-"), 0);
+    memory_disk_limit(stage.disk, 2 * SLACK + SEGMENT);
+    node_stage_settle_long(&stage);
+    cr_assert_gt(node_stage_files(&stage, "run-"), 0);
+    close_stage();
+}
+
 /* The room goes at any moment of background work: nothing is left of what was under way, the node
  * goes on, and so does the work once there is room. */
 Test(node_space, background_work_stops_anywhere_for_room)
@@ -329,25 +350,4 @@ Test(node_space, a_drop_survives_power_loss_at_any_moment)
         document_fini(&other);
         close_stage();
     }
-}
-
-/* A document that is not known yet may still come. */
-Test(node_space, an_unknown_filters_runs_are_kept)
-{
-    struct filter_document other;
-    uint64_t run_keys;
-
-    open_stage();
-    add_some(&document, 20);
-    node_stage_settle_long(&stage);
-    run_keys = node_stage_counter(&stage, "run_keys");
-    node_stage_end(&stage, STAGE_END_CLEAN);
-    cr_assert_eq(node_stage_open(&stage), 0);
-    node_stage_filter(&stage, 6, DURABILITY_SYNC, &other);
-    add_some(&other, 30);
-    node_stage_settle_long(&stage);
-    cr_assert_gt(node_stage_counter(&stage, "run_keys"), run_keys);
-    cr_assert_eq(node_stage_absent(&stage, &document, keys, 8 * COUNT), 0);
-    document_fini(&other);
-    close_stage();
 }
