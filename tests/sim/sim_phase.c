@@ -65,6 +65,7 @@ static void follow_incarnation(struct sim_process *process)
         sim_fail(sim, "%s gives up incarnation %04x, whose data is all there", process->name,
                  (unsigned)(process->incarnation & 0xffff));
     }
+    process->spoiled = process->spoiled || process->confirmed;
     process->incarnation = incarnation;
     process->confirmed = process->node->confirmed;
 }
