@@ -98,7 +98,7 @@ void node_sync(struct node *self, uint64_t now_us)
         .zone = self->config.zone,
         .incarnation = self->incarnation,
         .boot = self->identity.boot,
-        .boot_before = self->storage != NULL ? self->identity.before[self->boot_try] : 0,
+        .boot_before = self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0,
         .durable = self->storage != NULL,
         .position = log_position(self),
         .disk_used_bytes = disk_used(self),
