@@ -89,7 +89,7 @@ bool sim_step(struct sim *self)
 static void note_least(const struct sim *self)
 {
     struct sim_coverage *coverage = self->coverage;
-    bool first = coverage->runs == 1;
+    bool first = coverage->least_delivered == 0;
 
     if (first || self->network.delivered < coverage->least_delivered) {
         coverage->least_delivered = self->network.delivered;
@@ -112,7 +112,9 @@ void sim_run(struct sim *self)
     sim_trace_hash(&self->trace, self->now_us, self->network.delivered, self->oracle.answers);
     self->coverage->delivered += self->network.delivered;
     self->coverage->answers += self->oracle.answers;
-    note_least(self);
+    if (!self->failed) {
+        note_least(self);
+    }
     self->coverage->events += self->faults;
     self->coverage->held += self->invariant.checks;
     self->coverage->virtual_us += self->now_us - START_US;

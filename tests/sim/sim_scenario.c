@@ -15,6 +15,7 @@ enum {
     LOAD_TAIL_US = 150000,
     ADD_LASTS_US = 350,       /* about, when nothing is wrong */
     LENGTHY_MESSAGES = 20000, /* a lengthy run has as many, or goes on for a while */
+    LENGTHY_FAULTS = 100,
     EXTENSIONS = 40,
     EXTENSION_US = 1000000,
 };
@@ -171,6 +172,7 @@ static void coordinators_die(struct sim *sim)
     for (uint32_t i = 0; i < sim->settings.ncoordinators; i++) {
         sim_fault_restart(sim, sim_process_of(sim, SIM_COORDINATOR, i), at_us + down_us);
     }
+    sim_damage_calm(sim); /* Disks are not to blame. */
     sim_after(sim, at_us, on_data_path, NULL, SIM_EXPECT_SUCCESS);
     sim_after(sim, at_us + down_us / 2, on_data_path, NULL, SIM_EXPECT_NOTHING);
     if (sim->options.lengthy) {
@@ -239,7 +241,8 @@ static void on_load_stop(struct sim *sim, void *data, uint64_t number)
 static void on_calm(struct sim *sim, void *data, uint64_t number)
 {
     (void)data;
-    if (sim->options.lengthy && sim->network.delivered < LENGTHY_MESSAGES && number < EXTENSIONS) {
+    if (sim->options.lengthy && number < EXTENSIONS &&
+        (sim->network.delivered < LENGTHY_MESSAGES || sim->faults < LENGTHY_FAULTS)) {
         sim_after(sim, EXTENSION_US, on_calm, NULL, number + 1);
         return;
     }
