@@ -53,6 +53,7 @@ struct heard {
     uint64_t last_us;
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;
+    uint64_t position; /* how far its log is known to have reached, of that incarnation */
     struct replica_report *reports;
     size_t nreports;
     uint32_t link; /* for questions; 0: none yet */

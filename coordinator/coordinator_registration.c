@@ -127,6 +127,25 @@ static void explain_old(const struct node_record *record, const struct sync_requ
     }
 }
 
+/* Does the log that this boot has found end below what an earlier one said was synced? Then the
+ * folder was put back in the midst of a boot, which its number does not show. Only what this
+ * process has heard counts: a report that came too late, or to another coordinator, does not. */
+static bool fell_back(const struct coordinator *self, const struct node_record *record,
+                      const struct sync_request *request, char *message)
+{
+    const struct heard *heard = record != NULL ? coordinator_heard(self, record->id) : NULL;
+
+    if (heard == NULL || heard->incarnation != request->incarnation ||
+        heard->position <= request->position) {
+        return false;
+    }
+    (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                   "this folder is an older copy of node %s's data: its log ends at %" PRIu64
+                   ", and had reached %" PRIu64 "; it starts as a new incarnation",
+                   record->name, request->position, heard->position);
+    return true;
+}
+
 /* STATUS_OK: nothing speaks against taking the claim into the record. */
 static enum status check_place(const struct coordinator *self, uint64_t now_us,
                                const struct node_record *record, const struct sync_request *request,
@@ -142,6 +161,11 @@ static enum status check_place(const struct coordinator *self, uint64_t now_us,
         explain_old(record, request, message);
         return STATUS_STALE;
     }
+#ifndef ORBLOOM_MUTANT_ANY_POSITION
+    if (verdict == BOOT_NEXT && fell_back(self, record, request, message)) {
+        return STATUS_STALE;
+    }
+#endif
     return STATUS_OK;
 }
 

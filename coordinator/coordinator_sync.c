@@ -83,6 +83,9 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heap_free(heard->reports);
     heard->reports = reports;
     heard->nreports = request->nreplicas;
+    if (heard->incarnation != request->incarnation || heard->position < request->position) {
+        heard->position = request->position;
+    }
     heard->incarnation = request->incarnation;
     heard->last_us = now_us;
     heard->memory_used_bytes = request->memory_used_bytes;

@@ -214,6 +214,11 @@ static void turn(void *context, uint64_t now_us)
         storage_turn(self->storage);
         node_release_held(self);
     }
+    if (self->changed) {
+        self->changed = false;
+        self->reports_due = self->coordinators.count;
+        self->next_sync_us = now_us;
+    }
 }
 
 static uint64_t next_us(void *context)

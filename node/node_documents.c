@@ -138,6 +138,7 @@ void node_apply(struct node *self, struct document_entry *entry)
     }
     fenced = hosted->fence.epoch;
     fence_raise(&hosted->fence, document);
+    self->changed = self->changed || hosted->fence.epoch != fenced;
     if (self->storage != NULL && (hosted->unlogged || hosted->fence.epoch != fenced)) {
         node_log_document(self, entry);
     } else if (self->storage != NULL && hosted->logged_revision != document->revision &&

@@ -110,7 +110,7 @@ void node_pull_record(struct node *self, struct pull *pull);
 
 /* Of the group whose items begin there: what the replica's report tells. Returns how many items
  * the group has. */
-uint32_t node_pull_judge_group(struct hosted_filter *hosted, uint32_t at);
+uint32_t node_pull_judge_group(struct node *self, struct hosted_filter *hosted, uint32_t at);
 
 /* node_serve.c */
 void node_serve_pump(struct node *self, uint64_t now_us);

@@ -124,6 +124,8 @@ struct node {
     struct link_ring coordinators; /* in turn: all of them hear of every node */
     uint64_t since;
     uint64_t next_sync_us;
+    bool changed;         /* something that coordinators should hear of at once */
+    uint32_t reports_due; /* how many of them have not */
 
     struct repeats repeats; /* batches that arrived */
     struct recent_adds *recent;

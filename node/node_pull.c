@@ -227,7 +227,7 @@ static void pump_filter(struct node *self, uint64_t now_us, struct document_entr
         pump_item(self, now_us, entry, pulls, (self->exchange->turn + i) % pulls->count);
     }
     for (uint32_t i = 0; pulls != NULL && i < pulls->count;) {
-        i += node_pull_judge_group(hosted, i);
+        i += node_pull_judge_group(self, hosted, i);
     }
 }
 

@@ -91,7 +91,7 @@ static double best_of(double progress[QUORUM_MAX_REPLICAS], uint32_t needed)
     return sum / needed;
 }
 
-uint32_t node_pull_judge_group(struct hosted_filter *hosted, uint32_t at)
+uint32_t node_pull_judge_group(struct node *self, struct hosted_filter *hosted, uint32_t at)
 {
     const struct pull_item *items = &hosted->pulls->items[at];
     struct replica_group *group = &hosted->set->groups[items[0].pull.scope.group];
@@ -104,6 +104,7 @@ uint32_t node_pull_judge_group(struct hosted_filter *hosted, uint32_t at)
         for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS; i++) {
             sources += complete[i];
         }
+        self->changed = self->changed || (group->complete == 0 && sources >= items[0].needed);
         group->complete = sources >= items[0].needed ? hosted->pulls->epoch : 0;
         group->copied = group->complete != 0 ? 1 : best_of(progress, items[0].needed);
     }

@@ -102,12 +102,13 @@ static void follow_boots(const struct record_identity *last, struct record_ident
     identity->before[identity->nbefore++] = last->boot;
 }
 
-/* None comes before the first boot of an incarnation. */
+/* None comes before the first boot of an incarnation, and only that boot may say so: an
+ * incarnation that had its place once would come back from any copy else. One that was started
+ * again before the store had heard of it is given up for another; it has acknowledged nothing. */
 static void begin_incarnation(struct node *self)
 {
     self->identity.incarnation = draw(self);
-    self->identity.nbefore = 1;
-    self->identity.before[0] = 0;
+    self->identity.nbefore = 0;
 }
 
 static void show_incarnation(struct node *self)

@@ -55,6 +55,14 @@ static uint64_t claim_number(const struct node *self)
     return self->incarnation + self->boot_try;
 }
 
+static uint64_t log_position(const struct node *self)
+{
+    if (self->storage == NULL) {
+        return 0;
+    }
+    return self->confirmed ? storage_synced(self->storage) : storage_found_end(self->storage);
+}
+
 static uint64_t disk_used(const struct node *self)
 {
     struct storage_usage usage = {0};
@@ -90,8 +98,9 @@ void node_sync(struct node *self, uint64_t now_us)
         .zone = self->config.zone,
         .incarnation = self->incarnation,
         .boot = self->identity.boot,
-        .boot_before = self->storage != NULL ? self->identity.before[self->boot_try] : 0,
+        .boot_before = self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0,
         .durable = self->storage != NULL,
+        .position = log_position(self),
         .disk_used_bytes = disk_used(self),
         .memory_limit_bytes = self->config.memory_limit_bytes,
         .memory_used_bytes = self->memory_used_bytes,
@@ -104,6 +113,9 @@ void node_sync(struct node *self, uint64_t now_us)
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
         !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
         self->next_sync_us = now_us + CONNECT_POLL_US;
+    } else if (self->reports_due > 1) { /* They are told in turn. */
+        self->reports_due--;
+        self->next_sync_us = now_us;
     }
     heap_free(reports);
 }

@@ -107,7 +107,8 @@ static const struct option options[] = {
         .unit = "bytes",
         .range = "0 to 16 TiB",
         .value = "64MiB",
-        .help = "how much of the log is kept for nodes that catch up, once it is merged into runs",
+        .help = "files of the log that are kept for nodes that catch up, once they are merged into "
+                "runs",
     },
     {
         .name = "disk_reserve",

@@ -310,6 +310,11 @@ void storage_set_sync(struct storage *self, bool sync)
     }
 }
 
+uint64_t storage_found_end(const struct storage *self)
+{
+    return self->begin_first;
+}
+
 uint64_t storage_end(const struct storage *self)
 {
     return self->writer != NULL ? log_writer_end(self->writer) : self->begin_first;

@@ -97,6 +97,7 @@ void storage_turn(struct storage *self);
 void storage_want_sync(struct storage *self);
 void storage_set_sync(struct storage *self, bool sync);
 
+uint64_t storage_found_end(const struct storage *self); /* of the log as it was found */
 uint64_t storage_end(const struct storage *self);
 uint64_t storage_written(const struct storage *self);
 uint64_t storage_synced(const struct storage *self);

@@ -54,6 +54,7 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     wire->boot_before = request->boot_before;
     wire->durable = request->durable;
     wire->disk_used_bytes = request->disk_used_bytes;
+    wire->position = request->position;
     wire->since = request->since;
     wire->n_replicas = request->nreplicas;
     if (request->role == SYNC_NODE) {
@@ -97,6 +98,7 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
         .boot_before = wire->boot_before,
         .durable = wire->durable != 0,
         .disk_used_bytes = wire->disk_used_bytes,
+        .position = wire->position,
         .since = wire->since,
         .nreplicas = wire->n_replicas,
     };

@@ -54,7 +54,7 @@ enum {
     RECORD_HEADER_BYTES = 40,
     RECORD_MAX_BYTES = 4 << 20,
     RECORD_MAX_TARGETS = 8,
-    RECORD_MAX_BOOTS = 8,
+    RECORD_MAX_BOOTS = 64,
 };
 
 enum record_type {
@@ -171,7 +171,7 @@ size_t record_batch_size(const struct record_batch *batch);
 void record_batch_put(uint8_t *record, const struct record_batch *batch);
 MUST_USE enum status record_batch_get(struct span record, struct record_batch *batch);
 
-enum { RECORD_IDENTITY_BYTES = 104, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
+enum { RECORD_IDENTITY_BYTES = 552, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
 
 void record_identity_put(uint8_t *record, const struct record_identity *identity);
 MUST_USE enum status record_identity_get(struct span record, struct record_identity *identity);

@@ -86,6 +86,19 @@ bool sim_step(struct sim *self)
     return true;
 }
 
+static void note_least(const struct sim *self)
+{
+    struct sim_coverage *coverage = self->coverage;
+    bool first = coverage->least_delivered == 0;
+
+    if (first || self->network.delivered < coverage->least_delivered) {
+        coverage->least_delivered = self->network.delivered;
+    }
+    if (first || self->faults < coverage->least_events) {
+        coverage->least_events = self->faults;
+    }
+}
+
 void sim_run(struct sim *self)
 {
     self->coverage->runs++;
@@ -99,6 +112,10 @@ void sim_run(struct sim *self)
     sim_trace_hash(&self->trace, self->now_us, self->network.delivered, self->oracle.answers);
     self->coverage->delivered += self->network.delivered;
     self->coverage->answers += self->oracle.answers;
+    if (!self->failed) {
+        note_least(self);
+    }
+    self->coverage->events += self->faults;
     self->coverage->held += self->invariant.checks;
     self->coverage->virtual_us += self->now_us - START_US;
 }

@@ -43,6 +43,7 @@ enum sim_disks { SIM_DISKS_NEVER, SIM_DISKS_DRAWN, SIM_DISKS_ALWAYS };
 /* What is asked of a run beside its seed. */
 struct sim_options {
     enum sim_disks disks;
+    bool lengthy; /* ten times as long, under more load, always in a storm */
 };
 
 /* How the processes are configured in this run. */
@@ -52,6 +53,7 @@ struct sim_settings {
     uint32_t nrouters;
     uint32_t ncoordinators;
     uint32_t nclients;
+    uint64_t faults_us; /* how long things go wrong */
     uint64_t sync_us;
     uint64_t hedge_us;
     uint64_t retry_us;
@@ -75,6 +77,7 @@ struct sim {
     uint64_t now_us;
     bool done;
     bool failed;
+    uint64_t faults; /* but those of single messages */
     char failure[SIM_FAILURE_BYTES];
 
     struct sim_random random; /* the scenario's */

@@ -84,7 +84,10 @@ void sim_coverage_fault(struct sim *sim, enum sim_fault fault)
     uint32_t phases = phases_of_nodes(sim);
 
     self->faults[fault]++;
-    sim->invariant.due = sim->invariant.due || fault > SIM_FAULT_DELAY;
+    if (fault > SIM_FAULT_DELAY) {
+        sim->faults++;
+        sim->invariant.due = true;
+    }
     for (uint32_t i = 0; i < SIM_NPHASES; i++) {
         self->hits[fault][i] += self->inflight[i] > 0 || (phases >> i & 1) != 0;
     }

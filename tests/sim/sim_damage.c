@@ -10,7 +10,6 @@ enum {
     RENEW_PERMILLE = 100, /* copies that would do already */
     EARLY_PERMILLE = 120, /* lives that begin on a disk which fails soon */
     ROOM_MOST_BYTES = 96 << 10,
-    FAILS_IN_RECOVERY = 0,
 };
 
 static uint64_t draw_down_us(struct sim *sim)
@@ -47,7 +46,7 @@ static bool power_destroys(const struct sim *sim, const struct sim_process *node
 static void lose_power(struct sim *sim, struct sim_process *node)
 {
     if (power_destroys(sim, node)) {
-        sim_losses_note(sim, node, false);
+        sim_losses_note(sim, node, SIM_LOSS_OPEN);
     }
     sim_disk_lose_power(node->disk);
     sim_trace_line(&sim->trace, sim->now_us, "%s lost power", node->name);
@@ -98,9 +97,8 @@ void sim_damage_all(struct sim *sim, bool power)
 void sim_damage_wipe(struct sim *sim, struct sim_process *node)
 {
     end(sim, node, SIM_FAULT_WIPE, draw_down_us(sim));
-    node->spoiled = false;
     sim_disk_wipe(node->disk);
-    sim_losses_note(sim, node, true);
+    sim_losses_note(sim, node, SIM_LOSS_SURE);
     sim_trace_line(&sim->trace, sim->now_us, "the disk of %s is wiped", node->name);
 }
 
@@ -119,7 +117,7 @@ bool sim_damage_roll_back(struct sim *sim, struct sim_process *node)
     }
     end(sim, node, SIM_FAULT_ROLL_BACK, draw_down_us(sim));
     (void)sim_disk_roll_back(node->disk);
-    sim_losses_note(sim, node, true);
+    sim_losses_note(sim, node, SIM_LOSS_SURE);
     if (sim_random_chance(&sim->random, 500)) {
         lose_power(sim, node);
     }
@@ -132,8 +130,7 @@ void sim_damage_flip(struct sim *sim, struct sim_process *node)
 {
     end(sim, node, SIM_FAULT_FLIP, draw_down_us(sim));
     if (sim_disk_flip(node->disk)) {
-        node->spoiled = true;
-        sim_losses_note(sim, node, false);
+        sim_losses_note(sim, node, SIM_LOSS_LATENT);
         sim_trace_line(&sim->trace, sim->now_us, "a bit of the disk of %s flips", node->name);
     }
 }
@@ -162,19 +159,16 @@ static void on_crashed(struct sim *sim, void *data, uint64_t generation)
     }
 }
 
-/* A node that can't read what it finds may take it for lost.
- *
- * PLACE: operations fail in recovery, too. A run that can't be read is set aside, but the log goes
- * on to name it: every later life begins another incarnation (docs/simulator.md). */
+/* A node that can't read what it finds may take it for lost. */
 static bool may_strike(struct sim *sim, struct sim_process *node, enum sim_disk_fault fault)
 {
     if (fault == SIM_DISK_CRASH || (node->phases >> SIM_PHASE_RECOVERY & 1) == 0) {
         return true;
     }
-    if (!FAILS_IN_RECOVERY || !sim_losses_allow(sim, node)) {
+    if (!sim_losses_allow(sim, node)) {
         return false;
     }
-    sim_losses_note(sim, node, false);
+    sim_losses_note(sim, node, SIM_LOSS_OPEN);
     return true;
 }
 

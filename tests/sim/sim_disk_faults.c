@@ -6,9 +6,7 @@
 
 #include <assert.h>
 
-/* PLACE: runs flip too. A node that finds a bad run when it fills its arrays begins one incarnation
- * after the other, as storage_read() does not set the run aside (docs/simulator.md). */
-enum { BYTE_BITS = 8, FLIP_RUNS = 0 };
+enum { BYTE_BITS = 8 };
 
 void sim_disk_fail(struct sim_disk *self, enum sim_disk_fault fault, uint64_t n)
 {
@@ -124,7 +122,7 @@ static void noticeable(const struct sim_disk *self, const struct sim_name_entry 
     *from = fresh ? SEGMENT_HEADER_BYTES : 0;
     *to = fresh ? file->settled : file->durable.size;
     *to = *to < file->durable.size ? *to : file->durable.size;
-    if (newer || file->npending > 0 || !file->synced || (!FLIP_RUNS && !is_segment(entry->name))) {
+    if (newer || file->npending > 0 || !file->synced) {
         *to = 0;
     }
 }

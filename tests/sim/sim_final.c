@@ -98,6 +98,11 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
         }
         sim->scenario.unrest_us = sim->now_us;
     }
+    for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
+        if (sim->view.changed_us[name] > sim->scenario.unrest_us) {
+            sim->scenario.unrest_us = sim->view.changed_us[name];
+        }
+    }
     if (sim->now_us < sim->scenario.unrest_us + QUIET_US) {
         sim_after(sim, POLL_US, on_settled, NULL, until_us);
         return;

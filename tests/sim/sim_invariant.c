@@ -200,7 +200,34 @@ static uint64_t digest(const struct replica_set *set, const struct filter_docume
     return sum;
 }
 
-static bool are_equal(const struct sim *sim, uint32_t name, const struct filter_document *document,
+/* A key that makes the difference, as far as keys of the load do. */
+static void show_difference(struct sim *sim, uint32_t name, const struct filter_document *document,
+                            const struct sim_process *a, const struct sim_process *b,
+                            char text[SIM_UNREST_BYTES])
+{
+    const uint64_t *fingerprints = fingerprints_of(sim, name, document);
+    const struct replica_set *sets[] = {hosted_of(a->node, document->id)->set,
+                                        hosted_of(b->node, document->id)->set};
+
+    for (uint32_t key = 0; fingerprints != NULL && key < SIM_MAX_KEYS; key++) {
+        uint64_t fingerprint = fingerprints[key];
+        uint32_t shard = (uint32_t)lines_shard_index(document->content.shard_bits, fingerprint);
+        bool here = sets[0]->shards[shard] != NULL && array_has(sets[0], fingerprint);
+        bool there = sets[1]->shards[shard] != NULL && array_has(sets[1], fingerprint);
+
+        if (sets[0]->shards[shard] != NULL && sets[1]->shards[shard] != NULL && here != there) {
+            (void)snprintf(
+                text, SIM_UNREST_BYTES,
+                "%s and %s differ in %s: key %u is in arrays %d and %d, in logs %d and %d", a->name,
+                b->name, sim_name(name), key, here, there,
+                sim_view_log_has(a, document->id, fingerprint),
+                sim_view_log_has(b, document->id, fingerprint));
+            return;
+        }
+    }
+}
+
+static bool are_equal(struct sim *sim, uint32_t name, const struct filter_document *document,
                       uint32_t group, char text[SIM_UNREST_BYTES])
 {
     const struct sim_process *first = NULL;
@@ -222,6 +249,7 @@ static bool are_equal(const struct sim *sim, uint32_t name, const struct filter_
         } else if (digest(set, document, group) != expected) {
             (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in slot group %u of %s",
                            first->name, process->name, group, sim_name(name));
+            show_difference(sim, name, document, first, process, text);
             return false;
         }
     }

@@ -16,7 +16,7 @@ static int find(const struct sim_losses *self, uint32_t process, uint64_t incarn
     return NONE;
 }
 
-void sim_losses_note(struct sim *sim, const struct sim_process *process, bool sure)
+void sim_losses_note(struct sim *sim, const struct sim_process *process, enum sim_loss_kind kind)
 {
     struct sim_losses *self = &sim->losses;
     int known = find(self, process->index, process->incarnation);
@@ -25,18 +25,18 @@ void sim_losses_note(struct sim *sim, const struct sim_process *process, bool su
         return; /* It has never run. */
     }
     if (known != NONE) {
-        self->items[known].sure = self->items[known].sure || sure;
+        self->items[known].kind = kind < self->items[known].kind ? kind : self->items[known].kind;
         return;
     }
     self->items[self->count++ % SIM_MAX_LOSSES] = (struct sim_loss){
-        .process = process->index, .incarnation = process->incarnation, .sure = sure};
+        .process = process->index, .incarnation = process->incarnation, .kind = kind};
 }
 
 void sim_losses_serves(struct sim *sim, const struct sim_process *process)
 {
     int known = find(&sim->losses, process->index, process->incarnation);
 
-    if (known != NONE && !sim->losses.items[known].sure) {
+    if (known != NONE && sim->losses.items[known].kind == SIM_LOSS_OPEN) {
         sim->losses.items[known] = (struct sim_loss){.process = UINT32_MAX};
     }
 }

@@ -2,8 +2,8 @@
  *
  * A member of a document (node, incarnation) is lost once its data was destroyed: memory by a
  * kill, a folder by a wipe, a rollback or a flipped bit. It is healed when documents name
- * another member in its place, or, where it is not sure that anything was destroyed, when it
- * comes back as FULL: then its data is judged as any other's.
+ * another member in its place, or, where it was open whether anything was destroyed, when it
+ * comes back as FULL.
  *
  * Of a shard at most W - 1 replicas may be lost at once: then one is left of any W that
  * acknowledged a key. What goes beyond is drawn only where nothing is promised any more.
@@ -22,10 +22,16 @@ struct sim;
 struct sim_process;
 struct member;
 
+enum sim_loss_kind {
+    SIM_LOSS_SURE,
+    SIM_LOSS_LATENT, /* some of it, perhaps: may be noticed when it is read, whenever that is */
+    SIM_LOSS_OPEN,   /* perhaps: is noticed by the next life, or has not happened */
+};
+
 struct sim_loss {
     uint32_t process;
     uint64_t incarnation;
-    bool sure;
+    enum sim_loss_kind kind;
 };
 
 struct sim_losses {
@@ -34,9 +40,9 @@ struct sim_losses {
 };
 
 /* The data of the node's last life is destroyed, or may be. */
-void sim_losses_note(struct sim *sim, const struct sim_process *process, bool sure);
+void sim_losses_note(struct sim *sim, const struct sim_process *process, enum sim_loss_kind kind);
 
-/* It serves as FULL member: what was not sure has not happened. */
+/* It serves as FULL member: what was open has not happened. */
 void sim_losses_serves(struct sim *sim, const struct sim_process *process);
 
 /* Has it been, of the last life whose incarnation is known? */

@@ -56,11 +56,6 @@ static void follow_incarnation(struct sim_process *process)
     }
     sim_trace_line(&sim->trace, sim->now_us, "%s is incarnation %04x", process->name,
                    (unsigned)(incarnation & 0xffff));
-    if (process->spoiled) {
-        /* PLACE: forgive nothing. A log that names runs which are gone goes on to name them in
-         * the next incarnation, too, and each life begins another one (docs/simulator.md). */
-        sim_losses_note(sim, process, true);
-    }
     if (process->disk != NULL && process->confirmed && !sim_losses_noted(sim, process)) {
         sim_fail(sim, "%s gives up incarnation %04x, whose data is all there", process->name,
                  (unsigned)(process->incarnation & 0xffff));

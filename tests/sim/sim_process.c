@@ -232,7 +232,7 @@ static void end(struct sim_process *self)
     if (self->disk != NULL) {
         sim_disk_detach(self->disk);
     } else if (self->kind == SIM_NODE) {
-        sim_losses_note(self->sim, self, true);
+        sim_losses_note(self->sim, self, SIM_LOSS_SURE);
     }
 }
 

@@ -56,7 +56,6 @@ struct sim_process {
     struct sim_disk *disk; /* of its machine; NULL: none */
     struct sim_jobs jobs;
     uint64_t incarnation; /* a node's, of its last life so far; 0: it has never run */
-    bool spoiled;         /* a bit of its disk was flipped */
     bool confirmed;       /* ... of which the store has taken note */
     uint32_t served;      /* the newest generation that had a FULL replica */
     uint32_t phases;      /* a bit each: see sim_phase.h */

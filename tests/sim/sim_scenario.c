@@ -12,9 +12,12 @@ enum {
     START_SPREAD_US = 5000,
     POLL_US = 10000,
     CREATE_PATIENCE_US = 1500000,
-    FAULTS_US = 1600000, /* how long things go wrong */
     LOAD_TAIL_US = 150000,
-    ADD_LASTS_US = 350, /* about, when nothing is wrong */
+    ADD_LASTS_US = 350,       /* about, when nothing is wrong */
+    LENGTHY_MESSAGES = 20000, /* a lengthy run has as many, or goes on for a while */
+    LENGTHY_FAULTS = 100,
+    EXTENSIONS = 40,
+    EXTENSION_US = 1000000,
 };
 
 static const char *const words[SIM_NSCENARIOS] = {
@@ -65,7 +68,7 @@ static void on_move(struct sim *sim, void *data, uint64_t name)
 static void plan(struct sim *sim, uint32_t times, sim_event_fn run)
 {
     for (uint32_t i = 0; i < times; i++) {
-        sim_after(sim, sim_random_below(&sim->random, FAULTS_US), run, NULL,
+        sim_after(sim, sim_random_below(&sim->random, sim->settings.faults_us), run, NULL,
                   sim_random_below(&sim->random, sim->load.nnames));
     }
 }
@@ -76,7 +79,7 @@ static void stale_router(struct sim *sim)
     struct sim_process *router = sim_process_of(sim, SIM_ROUTER, sim->settings.nrouters - 1);
 
     sim_fault_separate(sim, UINT32_C(1) << router->index, set_of(sim, SIM_COORDINATOR),
-                       FAULTS_US * 3 / 4);
+                       sim->settings.faults_us * 3 / 4);
     plan(sim, 3, on_drop);
 }
 
@@ -90,7 +93,7 @@ static void cut_replicas(struct sim *sim)
     for (uint32_t i = (uint32_t)sim_random_below(&sim->random, 2); i < sim->settings.nnodes; i++) {
         set |= UINT32_C(1) << sim_process_of(sim, SIM_NODE, i)->index;
     }
-    sim_fault_separate(sim, set, set_of(sim, SIM_COORDINATOR), FAULTS_US * 7 / 8);
+    sim_fault_separate(sim, set, set_of(sim, SIM_COORDINATOR), sim->settings.faults_us * 7 / 8);
     for (uint32_t i = 0; i < sim->load.nnames; i++) {
         sim_after(sim, sim_random_between(&sim->random, 0, 2 * sim->settings.node_timeout_us),
                   on_drop, NULL, i);
@@ -135,7 +138,7 @@ static void kill_nodes(struct sim *sim, uint32_t count)
     uint32_t first = (uint32_t)sim_random_below(&sim->random, sim->settings.nnodes);
 
     for (uint32_t i = 0; i < count; i++) {
-        sim_after(sim, sim_random_below(&sim->random, FAULTS_US / 2), on_kill, NULL,
+        sim_after(sim, sim_random_below(&sim->random, sim->settings.faults_us / 2), on_kill, NULL,
                   (first + i) % sim->settings.nnodes);
     }
 }
@@ -144,6 +147,20 @@ static void on_data_path(struct sim *sim, void *data, uint64_t expectation)
 {
     (void)data;
     sim->load.expect = (enum sim_expectation)expectation;
+}
+
+static uint64_t draw_storm_us(struct sim *sim)
+{
+    return sim_random_between(&sim->random, 30 * MS, sim->options.lengthy ? 90 * MS : 250 * MS);
+}
+
+static void on_storm(struct sim *sim, void *data, uint64_t number)
+{
+    (void)data;
+    (void)number;
+    if (!sim->scenario.calm) {
+        sim_fault_storm(sim, draw_storm_us(sim));
+    }
 }
 
 /* "With every coordinator dead, adds and checks go on": what runs meanwhile must succeed. */
@@ -155,8 +172,18 @@ static void coordinators_die(struct sim *sim)
     for (uint32_t i = 0; i < sim->settings.ncoordinators; i++) {
         sim_fault_restart(sim, sim_process_of(sim, SIM_COORDINATOR, i), at_us + down_us);
     }
+    sim_damage_calm(sim); /* Disks are not to blame. */
     sim_after(sim, at_us, on_data_path, NULL, SIM_EXPECT_SUCCESS);
     sim_after(sim, at_us + down_us / 2, on_data_path, NULL, SIM_EXPECT_NOTHING);
+    if (sim->options.lengthy) {
+        sim_after(sim, 2 * at_us + down_us, on_storm, NULL, 0);
+    }
+}
+
+/* As often a second, however long it takes. */
+static uint32_t often(const struct sim *sim, uint32_t times)
+{
+    return sim->options.lengthy ? times * SIM_LENGTHY_TIMES : times;
 }
 
 static void begin_faults(struct sim *sim)
@@ -169,7 +196,7 @@ static void begin_faults(struct sim *sim)
         cut_replicas(sim);
         break;
     case SIM_SCENARIO_PAUSED:
-        plan(sim, 3, on_pause_two);
+        plan(sim, often(sim, 3), on_pause_two);
         break;
     case SIM_SCENARIO_RESTART:
         kill_nodes(sim, 1);
@@ -181,10 +208,10 @@ static void begin_faults(struct sim *sim)
         coordinators_die(sim);
         break;
     case SIM_SCENARIO_MOVE:
-        plan(sim, 12, on_move);
+        plan(sim, often(sim, 12), on_move);
         break;
     case SIM_SCENARIO_MIX:
-        plan(sim, 6, on_move);
+        plan(sim, often(sim, 6), on_move);
         plan(sim, 3, on_drop);
         break;
     case SIM_SCENARIO_REPEATS:
@@ -197,8 +224,8 @@ static void begin_faults(struct sim *sim)
     }
     if (sim->scenario.kind != SIM_SCENARIO_COORDINATORS &&
         (sim->scenario.kind == SIM_SCENARIO_STORM || sim->scenario.kind == SIM_SCENARIO_MIX ||
-         sim_random_chance(&sim->random, 400))) {
-        sim_fault_storm(sim, sim_random_between(&sim->random, 30 * MS, 250 * MS));
+         sim_random_chance(&sim->random, sim->options.lengthy ? 1000 : 400))) {
+        sim_fault_storm(sim, draw_storm_us(sim));
     }
 }
 
@@ -214,7 +241,11 @@ static void on_load_stop(struct sim *sim, void *data, uint64_t number)
 static void on_calm(struct sim *sim, void *data, uint64_t number)
 {
     (void)data;
-    (void)number;
+    if (sim->options.lengthy && number < EXTENSIONS &&
+        (sim->network.delivered < LENGTHY_MESSAGES || sim->faults < LENGTHY_FAULTS)) {
+        sim_after(sim, EXTENSION_US, on_calm, NULL, number + 1);
+        return;
+    }
     sim_faults_calm(sim);
     sim_after(sim, LOAD_TAIL_US, on_load_stop, NULL, 0);
     sim_final_plan(sim);
@@ -241,7 +272,7 @@ static void on_created(struct sim *sim, void *data, uint64_t until_us)
     }
     begin_faults(sim);
     sim_damage_begin(sim);
-    sim_after(sim, FAULTS_US, on_calm, NULL, 0);
+    sim_after(sim, sim->settings.faults_us, on_calm, NULL, 0);
 }
 
 static void on_create(struct sim *sim, void *data, uint64_t name)

@@ -28,6 +28,8 @@ struct sim;
     X(MIX, "moves, drops and random faults")                       \
     X(FORGETFUL, "adds overtaken by their retries and forgotten")
 
+enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
+
 enum sim_scenario_kind {
 #define X(name, words) SIM_SCENARIO_##name,
     SIM_SCENARIOS(X)

@@ -5,6 +5,7 @@
 #define MS UINT64_C(1000)
 
 enum {
+    FAULTS_US = 1600000,
     FORGETFUL_WINDOW = 120,  /* wide: few keys are added by two clients */
     DISKS_PERMILLE = 700,    /* seeds whose nodes have disks; the others' keep all in memory */
     SLOW_GOSSIP = 256 << 10, /* bytes a second */
@@ -63,7 +64,8 @@ static void draw_names(struct sim *sim)
 
 static void draw_load(struct sim *sim)
 {
-    sim->load.pause_us = sim_random_between(&sim->random, 4 * MS, 25 * MS);
+    sim->load.pause_us = sim->options.lengthy ? sim_random_between(&sim->random, 2 * MS, 6 * MS)
+                                              : sim_random_between(&sim->random, 4 * MS, 25 * MS);
     sim->load.timeout_us = sim_random_between(&sim->random, 300 * MS, 1500 * MS);
     sim->load.add_permille = (uint32_t)sim_random_between(&sim->random, 300, 700);
     sim->load.window = (uint32_t)sim_random_between(&sim->random, 4, 40);
@@ -108,6 +110,7 @@ static void draw_times(struct sim *sim)
     struct sim_settings *settings = &sim->settings;
     struct sim_random *random = &sim->random;
 
+    settings->faults_us = sim->options.lengthy ? SIM_LENGTHY_TIMES * FAULTS_US : FAULTS_US;
     settings->sync_us = sim_random_between(random, 40 * MS, 250 * MS);
     settings->hedge_us = sim_random_between(random, 4 * MS, 20 * MS);
     if (sim_random_chance(random, 500)) {
@@ -161,6 +164,9 @@ static void draw_processes(struct sim *sim)
     }
     settings->ncoordinators = (uint32_t)sim_random_between(&sim->random, 1, 2);
     settings->nclients = (uint32_t)sim_random_between(&sim->random, 2, 3);
+    if (sim->options.lengthy) {
+        settings->nclients = 3;
+    }
 }
 
 /* Files so small that runs of seconds fill, merge and remove some. */

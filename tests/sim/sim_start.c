@@ -155,12 +155,13 @@ bool sim_start_actor(struct sim_process *process)
 
 void sim_start_finish(struct sim_process *process)
 {
-    enum status status = process->node != NULL ? node_finish(process->node) : STATUS_OK;
+    bool can = process->node != NULL && !node_failed(process->node);
+    enum status status = can ? node_finish(process->node) : STATUS_OK;
 
     if (process->program != NULL) {
         process->program->finish(process->program->context);
     }
-    if (status != STATUS_OK && status != STATUS_IO) {
+    if (status != STATUS_OK && status != STATUS_IO && status != STATUS_NO_SPACE) {
         abort();
     }
 }

@@ -5,6 +5,7 @@
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,16 @@ static void read_document(struct sim *sim, uint32_t name)
     }
 }
 
+static struct sim_process *process_named(const struct sim *sim, const char *name)
+{
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        if (strcmp(sim->processes[i]->name, name) == 0) {
+            return sim->processes[i];
+        }
+    }
+    return NULL;
+}
+
 static void read_nodes(struct sim *sim)
 {
     const struct sim_store_record *record = sim_store_find(&sim->store, "nodes");
@@ -69,6 +80,10 @@ static void read_nodes(struct sim *sim)
     if (record != NULL && codec_node_list_open(span_of(record->value, record->size), &sim->key,
                                                &sim->view.nodes) != STATUS_OK) {
         sim_fail(sim, "the store's node list cannot be read");
+    }
+    assert(sim->view.nodes.count <= SIM_MAX_NODES);
+    for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
+        sim->view.processes[i] = process_named(sim, sim->view.nodes.nodes[i].name);
     }
 }
 
@@ -91,11 +106,9 @@ const struct filter_document *sim_view_document(const struct sim *sim, uint32_t 
 
 struct sim_process *sim_view_node(const struct sim *sim, uint32_t node)
 {
-    const struct node_record *record = node_list_find(&sim->view.nodes, node);
-
-    for (uint32_t i = 0; record != NULL && i < sim->nprocesses; i++) {
-        if (strcmp(sim->processes[i]->name, record->name) == 0) {
-            return sim->processes[i];
+    for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
+        if (sim->view.nodes.nodes[i].id == node) {
+            return sim->view.processes[i];
         }
     }
     return NULL;

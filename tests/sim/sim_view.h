@@ -10,7 +10,7 @@
 
 #include "proto/codec.h"
 
-enum { SIM_MAX_NAMES = 3 };
+enum { SIM_MAX_NAMES = 3, SIM_MAX_NODES = 24 };
 
 struct sim;
 struct sim_process;
@@ -18,6 +18,7 @@ struct sim_process;
 struct sim_view {
     uint64_t change; /* of the store, when it was read */
     struct node_list nodes;
+    struct sim_process *processes[SIM_MAX_NODES];    /* of each node in the list */
     struct filter_document documents[SIM_MAX_NAMES]; /* id 0: the name is free */
     uint64_t changed_us[SIM_MAX_NAMES];              /* when its document became what it is */
 };

@@ -75,6 +75,29 @@ Test(coordinator_boots, an_older_copy_is_told_to_begin_anew)
     close_stage();
 }
 
+static enum status sync_from(uint64_t boot, uint64_t boot_before, uint64_t position)
+{
+    struct sync_request request = claim(7, boot, boot_before);
+
+    request.position = position;
+    return coordinator_stage_sync(&stage, 1, &request).status;
+}
+
+/* The folder was copied while boot 2 ran, and put back after it was killed. */
+Test(coordinator_boots, a_log_that_fell_back_within_a_boot_is_told_to_begin_anew)
+{
+    open_stage();
+    cr_assert_eq(sync_from(1, 0, 0), STATUS_OK);
+    cr_assert_eq(sync_from(2, 1, 100), STATUS_OK);
+    cr_assert_eq(sync_from(2, 1, 5000), STATUS_OK);
+    cr_assert_eq(sync_from(2, 1, 4000), STATUS_OK, "a report that was overtaken");
+    cr_assert_eq(sync_from(3, 2, 4999), STATUS_STALE);
+    cr_assert_eq(sync_from(3, 2, 5000), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 8, 9, 0), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 8, 10, 9), STATUS_OK, "what another incarnation had is nothing");
+    close_stage();
+}
+
 Test(coordinator_boots, an_incarnation_that_was_replaced_does_not_come_back)
 {
     open_stage();

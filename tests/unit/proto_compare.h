@@ -153,6 +153,7 @@ static inline void compare_sync_request(const struct sync_request *a, const stru
     SAME(memory_used_bytes);
     SAME(boot);
     SAME(boot_before);
+    SAME(position);
     SAME(durable);
     SAME(disk_used_bytes);
     SAME(since);

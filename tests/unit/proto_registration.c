@@ -26,6 +26,7 @@ static struct sync_request claim(void)
         .memory_limit_bytes = 42,
         .boot = 43,
         .boot_before = 44,
+        .position = 45,
         .durable = true,
     };
 
@@ -61,6 +62,7 @@ Test(registration, covers_every_claim)
     FORGED(memory_limit_bytes, 43);
     FORGED(boot, 44);
     FORGED(boot_before, 43);
+    FORGED(position, 46);
     FORGED(durable, false);
 }
 

@@ -1,0 +1,160 @@
+/* What is said of a damaged folder, and folders that are refused: another cluster's, or of another
+ * version. Nothing in them is changed. */
+#include "tests/support/node_folder.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static struct node_folder folder;
+
+/* ---- what is said ---- */
+
+static FILE *said;
+static int stderr_before;
+
+static void listen(void)
+{
+    (void)fflush(stderr);
+    said = tmpfile();
+    stderr_before = dup(STDERR_FILENO);
+    cr_assert(said != NULL && stderr_before >= 0);
+    cr_assert_geq(dup2(fileno(said), STDERR_FILENO), 0);
+}
+
+static bool was_said(const char *text)
+{
+    static char all[1 << 16];
+    size_t size;
+
+    (void)fflush(stderr);
+    (void)dup2(stderr_before, STDERR_FILENO);
+    (void)close(stderr_before);
+    rewind(said);
+    size = fread(all, 1, sizeof all - 1, said);
+    all[size] = '\0';
+    (void)fclose(said);
+    return strstr(all, text) != NULL;
+}
+
+Test(node_refused, what_is_damaged_is_named)
+{
+    static const char *const prefixes[] = {"log-", "run-"};
+
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    for (size_t i = 0; i < 2; i++) {
+        char name[DISK_NAME_BYTES];
+        bool named;
+
+        node_folder_restore(&folder);
+        cr_assert(node_stage_file(&folder.stage, prefixes[i], 0, name));
+        memory_disk_flip(folder.stage.disk, name, 8 * 5000); /* In a record; in a block. */
+        listen();
+        (void)node_stage_outcome(&folder.stage, folder.incarnation);
+        named = was_said(name);
+        cr_assert(named, "%s is not named", name);
+        cr_assert_neq(folder.stage.incarnation, folder.incarnation);
+    }
+    node_folder_drop(&folder);
+}
+
+/* ---- another cluster's, another version's ---- */
+
+static bool same_bytes(struct span a, struct span b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static void expect_unchanged(struct memory_disk *before)
+{
+    char name[DISK_NAME_BYTES];
+
+    cr_assert_eq(node_stage_files(&folder.stage, ""), node_folder_files(&folder, ""));
+    for (unsigned i = 0; node_folder_file(&folder, "", i, name); i++) {
+        cr_assert(
+            same_bytes(memory_disk_bytes(folder.stage.disk, name), memory_disk_bytes(before, name)),
+            "%s was changed", name);
+    }
+}
+
+static void expect_refused(const char *name)
+{
+    struct memory_disk *before = node_stage_copy_disk(&folder.stage);
+    bool named;
+
+    listen();
+    node_stage_start(&folder.stage);
+    node_stage_settle(&folder.stage);
+    named = was_said(name);
+    cr_assert(node_failed(folder.stage.node));
+    cr_assert(folder.stage.actor.failed(folder.stage.actor.self));
+    cr_assert(named, "%s is not named", name);
+    node_stage_end(&folder.stage, STAGE_END_CLEAN);
+    expect_unchanged(before);
+    memory_disk_destroy(&before);
+}
+
+Test(node_refused, a_folder_of_another_cluster_is_refused)
+{
+    char name[DISK_NAME_BYTES];
+
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    node_folder_restore(&folder);
+    folder.stage.config.key = *sample_foreign_key();
+    cr_assert(node_stage_file(&folder.stage, "log-", 0, name));
+    expect_refused(name);
+    node_folder_drop(&folder);
+}
+
+/* Byte 7 is the version, bytes 56 to 64 are the checksum of those before, in both formats. */
+static void make_version(const char *name, uint8_t version)
+{
+    static uint8_t bytes[4 << 20];
+    struct span before = node_folder_bytes(&folder, name);
+    uint64_t checksum;
+
+    cr_assert_leq(before.size, sizeof bytes);
+    memcpy(bytes, before.data, before.size);
+    bytes[7] = version;
+    checksum = XXH3_64bits(bytes, 56);
+    memcpy(bytes + 56, &checksum, sizeof checksum);
+    memory_disk_put(folder.stage.disk, name, span_of(bytes, before.size));
+}
+
+Test(node_refused, a_folder_of_another_version_is_refused)
+{
+    static const char *const prefixes[] = {"log-", "run-"};
+    static const uint8_t versions[] = {0, 2, 255};
+
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    for (size_t i = 0; i < 6; i++) {
+        char name[DISK_NAME_BYTES];
+
+        node_folder_restore(&folder);
+        cr_assert(node_stage_file(&folder.stage, prefixes[i % 2], 1, name));
+        make_version(name, versions[i / 2]);
+        expect_refused(name);
+    }
+    node_folder_drop(&folder);
+}
+
+/* ... also where something else is damaged: whoever can read it all will judge that. */
+Test(node_refused, a_version_is_refused_before_anything_is_set_aside)
+{
+    char bad[DISK_NAME_BYTES];
+    char newer[DISK_NAME_BYTES];
+
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    for (unsigned i = 0; i < 2; i++) {
+        node_folder_restore(&folder);
+        cr_assert(node_stage_file(&folder.stage, "run-", i, bad));
+        cr_assert(node_stage_file(&folder.stage, "run-", 1 - i, newer));
+        memory_disk_flip(folder.stage.disk, bad, 100);
+        make_version(newer, 2);
+        expect_refused(newer);
+    }
+    node_folder_drop(&folder);
+}
