@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { RETAIN_DELAYS = 10 /* gossip delays: a peer that follows is never so far behind */ };
-
 /* ---- what was found ---- */
 
 /* The newest of each comes last; older ones are ignored, and so is what can't be read: the
@@ -390,7 +388,7 @@ enum status node_storage_create(struct node *self)
         .kernel_boot = self->config.kernel_boot,
         .segment_bytes = self->config.segment_bytes,
         .retain_bytes = self->config.retain_bytes,
-        .retain_us = RETAIN_DELAYS * self->config.gossip_delay_us,
+        .retain_us = self->config.retain_us,
         .reserve_bytes = self->config.reserve_bytes,
         .context = self,
         .found = on_found,
