@@ -38,6 +38,8 @@ kinds() {
         if (s ~ /\[k\] .*(tcp|skb|ip_|sock|inet|net_|nf_|dev_|napi|backlog|softirq|kmem|alloc|page)/)
             return "TCP, its memory"
         if (s ~ /\[k\]/) return "system calls, other"
+        if (s ~ /run_|segment_|append_parts|scatter|insertion_sort|log_|record_|read_log|storage_/)
+            return "log and runs"
         if (s ~ /load_|bench|write_key|judge/) return "load generator"
         if (s ~ /quorum|op_|part_|router_|backend|node_|replica|session|operation|on_done|vote|collect|evaluate|spread|recent|place_index/)
             return "deciding"
