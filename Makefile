@@ -327,7 +327,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check models tests/models/run.sh \
-    $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
+    $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
 
 test: ## Install what is missing, build all variants, run every suite
 	@tools/install-deps.sh test
