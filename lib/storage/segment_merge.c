@@ -1,5 +1,6 @@
-/* A set's fingerprints are gathered in pieces of a million. Each is sorted by itself, and the
- * pieces are merged into the run: so no step is long and no second copy of a set is needed. */
+/* A set's fingerprints are gathered in pieces by their leading bits. Each is sorted by itself; one
+ * after the other they are the run: so no step is long, no second copy of a set is needed, and
+ * nothing is merged. */
 #include "storage/segment_merge.h"
 
 #include "base/heap.h"
@@ -9,7 +10,7 @@
 #include <assert.h>
 
 /* Sorted or written by a step, roughly. */
-enum { STEP_KEYS = SEGMENT_PIECE_KEYS };
+enum { STEP_KEYS = 1 << 20 };
 
 struct segment_merge {
     struct disk *disk;
@@ -19,9 +20,8 @@ struct segment_merge {
     bool stepping;
     uint64_t *spare;
     size_t spare_capacity;
-    struct run_merge *merge; /* of the current set, being written; or NULL, and so the writer */
-    struct run_writer *writer;
-    uint64_t buffer[RUN_BLOCK_KEYS];
+    struct run_writer *writer; /* of the current set; or NULL */
+    size_t nwritten;           /* of its pieces */
 };
 
 enum status segment_merge_create(struct disk *disk, uint64_t cluster, struct segment_merge **out)
@@ -39,8 +39,8 @@ enum status segment_merge_create(struct disk *disk, uint64_t cluster, struct seg
 
 static void stop_writing(struct segment_merge *self)
 {
-    run_merge_destroy(&self->merge);
     run_writer_destroy(&self->writer);
+    self->nwritten = 0;
 }
 
 void segment_merge_destroy(struct segment_merge **merge)
@@ -103,36 +103,28 @@ static enum status sort_piece(struct segment_merge *self, struct segment_set *se
 static enum status begin_run(struct segment_merge *self, struct segment_set *set,
                              uint64_t *next_number)
 {
-    struct run_array arrays[RUN_MERGE_MAX];
-    uint64_t least = 0; /* what the run will have at least */
-    enum status status;
+    uint64_t count = 0;
 
     for (size_t i = 0; i < set->npieces; i++) {
-        arrays[i] = (struct run_array){set->pieces[i].fingerprints, set->pieces[i].count};
-        least = set->pieces[i].count > least ? set->pieces[i].count : least;
+        count += set->pieces[i].count;
     }
-    status = run_merge_create(NULL, 0, arrays, set->npieces, &self->merge);
-    if (status == STATUS_OK) {
-        set->run.number = (*next_number)++;
-        status = run_writer_create(self->disk, self->cluster, &set->run, least, &self->writer);
-    }
-    return status;
+    set->run.number = (*next_number)++;
+    return run_writer_create(self->disk, self->cluster, &set->run, count, &self->writer);
 }
 
 /* *written: that was all of it. */
-static enum status write_some(struct segment_merge *self, size_t *work, bool *written)
+static enum status write_some(struct segment_merge *self, const struct segment_set *set,
+                              size_t *work, bool *written)
 {
-    size_t count = 1;
     enum status status = STATUS_OK;
 
-    while (status == STATUS_OK && count > 0 && *work < STEP_KEYS) {
-        status = run_merge_next(self->merge, self->buffer, RUN_BLOCK_KEYS, &count);
-        if (status == STATUS_OK) {
-            status = run_writer_add(self->writer, self->buffer, count);
-            *work += count;
-        }
+    while (status == STATUS_OK && self->nwritten < set->npieces && *work < STEP_KEYS) {
+        const struct segment_piece *piece = &set->pieces[self->nwritten++];
+
+        status = run_writer_add(self->writer, piece->fingerprints, piece->count);
+        *work += piece->count;
     }
-    *written = status == STATUS_OK && count == 0;
+    *written = status == STATUS_OK && self->nwritten == set->npieces;
     return status;
 }
 
@@ -161,7 +153,7 @@ static enum status work_on_set(struct segment_merge *self, uint64_t *next_number
         } else if (self->writer == NULL) {
             status = begin_run(self, set, next_number);
         } else {
-            status = write_some(self, &work, written);
+            status = write_some(self, set, &work, written);
         }
     }
     return status == STATUS_OK && *written ? end_run(self, run) : status;

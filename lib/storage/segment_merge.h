@@ -4,9 +4,10 @@
  *
  * Set:     (filter, lineage, slice), as a batch's targets name them; runs hold what is distinct.
  * Shape:   a step sorts or writes about a million fingerprints, or makes one run durable: some
- *          10 ms and, as steps write as they go, never a sync of much.
+ *          10 ms and, as steps write as they go, never a sync of much. Where nearly all of a large
+ *          set share their leading six bits (one shard of very many) a step may take longer.
  * Memory:  of what was collected, for each target, the arrays take twice as much at most, and
- *          while one is sorted 8 MiB more (from the 17th million of a set on more).
+ *          while a piece of a 64th, as a rule, is sorted that much more.
  * Errors:  those of run.h, STATUS_NOMEM; STATUS_TOO_LARGE: more than SEGMENT_MERGE_KEYS of one set.
  *          A step that fails leaves no file of the run under way; the next one begins that run
  *          anew, under another number.

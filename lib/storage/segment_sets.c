@@ -7,7 +7,6 @@
 enum {
     FIRST_KEYS = 64, /* room of a piece, to begin with */
     FIRST_SETS = 16,
-    PIECES_ALIKE = 16 /* of one length */
 };
 
 static int compare(const struct record_run *a, const struct record_run *b)
@@ -85,56 +84,81 @@ void segment_set_clear(struct segment_set *self)
 {
     for (size_t i = 0; i < self->npieces; i++) {
         heap_free(self->pieces[i].fingerprints);
+        self->pieces[i] = (struct segment_piece){0};
     }
+    self->count = 0;
     self->npieces = 0;
     self->nsorted = 0;
 }
 
-/* The piece with room for one more at least, in `out`. */
-static enum status make_room(struct segment_set *self, struct segment_piece **out)
+static enum status grow(struct segment_piece *self)
 {
-    size_t index = self->npieces > 0 ? self->npieces - 1 : 0;
-    struct segment_piece *piece = &self->pieces[index];
-    size_t capacity;
-    uint64_t *fingerprints;
+    size_t capacity = self->capacity > 0 ? 2 * self->capacity : FIRST_KEYS;
+    uint64_t *fingerprints = heap_realloc(self->fingerprints, capacity, sizeof *fingerprints);
 
-    if (piece->count == (size_t)SEGMENT_PIECE_KEYS << index / PIECES_ALIKE) {
-        index++;
-        piece++;
+    if (fingerprints == NULL) {
+        return STATUS_NOMEM;
     }
-    if (index == RUN_MERGE_MAX) {
-        return STATUS_TOO_LARGE;
-    }
-    if (piece->count == piece->capacity) {
-        capacity = piece->capacity > 0 ? 2 * piece->capacity : FIRST_KEYS;
-        fingerprints = heap_realloc(piece->fingerprints, capacity, sizeof *fingerprints);
-        if (fingerprints == NULL) {
+    self->fingerprints = fingerprints;
+    self->capacity = capacity;
+    return STATUS_OK;
+}
+
+static enum status append_whole(struct segment_piece *self, const uint64_t *fingerprints,
+                                size_t count)
+{
+    while (self->capacity - self->count < count) {
+        if (grow(self) != STATUS_OK) {
             return STATUS_NOMEM;
         }
-        piece->fingerprints = fingerprints;
-        piece->capacity = capacity;
     }
-    self->npieces = index + 1;
-    *out = piece;
+    memcpy(self->fingerprints + self->count, fingerprints, count * sizeof *fingerprints);
+    self->count += count;
     return STATUS_OK;
+}
+
+static enum status append_parts(struct segment_set *self, const uint64_t *fingerprints,
+                                size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct segment_piece *piece = &self->pieces[fingerprints[i] >> (64 - SEGMENT_PART_BITS)];
+
+        if (piece->count == piece->capacity && grow(piece) != STATUS_OK) {
+            return STATUS_NOMEM;
+        }
+        piece->fingerprints[piece->count++] = fingerprints[i];
+    }
+    return STATUS_OK;
+}
+
+/* The one piece becomes many. */
+static enum status part(struct segment_set *self)
+{
+    struct segment_piece whole = self->pieces[0];
+    enum status status;
+
+    self->pieces[0] = (struct segment_piece){0};
+    self->npieces = SEGMENT_PARTS;
+    status = append_parts(self, whole.fingerprints, whole.count);
+    heap_free(whole.fingerprints);
+    return status;
 }
 
 enum status segment_set_append(struct segment_set *self, const uint64_t *fingerprints, size_t count)
 {
-    while (count > 0) {
-        struct segment_piece *piece = NULL;
-        enum status status = make_room(self, &piece);
-        size_t taken;
+    enum status status = STATUS_OK;
 
-        if (status != STATUS_OK) {
-            return status;
-        }
-        taken = piece->capacity - piece->count;
-        taken = taken < count ? taken : count;
-        memcpy(piece->fingerprints + piece->count, fingerprints, taken * sizeof *fingerprints);
-        piece->count += taken;
-        fingerprints += taken;
-        count -= taken;
+    if (count > SEGMENT_MERGE_KEYS - self->count) {
+        return STATUS_TOO_LARGE;
     }
-    return STATUS_OK;
+    self->count += count;
+    self->npieces = self->npieces > 0 ? self->npieces : 1;
+    if (self->npieces == 1 && self->count >= SEGMENT_WHOLE_KEYS) {
+        status = part(self);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    return self->npieces == 1 ? append_whole(&self->pieces[0], fingerprints, count)
+                              : append_parts(self, fingerprints, count);
 }

@@ -1,16 +1,22 @@
 /* segment_sets.h - fingerprints gathered by the set that they belong to, in pieces to be sorted.
  *
- * Shape:   a piece is full at SEGMENT_PIECE_KEYS; from the 17th on they are twice as long, and
- *          so on, so that RUN_MERGE_MAX of them do.
- * Errors:  STATUS_NOMEM; STATUS_TOO_LARGE: too many of one set. What was gathered stays.
- * Threads: none.
+ * Shape:   a set is one piece until it has SEGMENT_WHOLE_KEYS; then it is parted by the leading
+ * bits of its fingerprints, so that its pieces, each sorted, are the sorted set. A piece of a full
+ * segment (64 MiB) has some 130,000 and is sorted within a core's own cache. On a node that holds a
+ * few shards of many only some of the pieces grow. Errors:  STATUS_NOMEM; STATUS_TOO_LARGE: more
+ * than SEGMENT_MERGE_KEYS of one set. Nothing can be gathered after one of them. Threads: none.
  */
 #ifndef ORBLOOM_STORAGE_SEGMENT_SETS_H
 #define ORBLOOM_STORAGE_SEGMENT_SETS_H
 
-#include "storage/run_merge.h"
+#include "storage/record.h"
+#include "storage/segment_merge.h"
 
-enum { SEGMENT_PIECE_KEYS = 1 << 20 };
+enum {
+    SEGMENT_PART_BITS = 6,
+    SEGMENT_PARTS = 1 << SEGMENT_PART_BITS,
+    SEGMENT_WHOLE_KEYS = 1 << 16,
+};
 
 struct segment_piece {
     uint64_t *fingerprints;
@@ -20,9 +26,10 @@ struct segment_piece {
 
 struct segment_set {
     struct record_run run; /* without number and count */
-    size_t npieces;
+    size_t count;          /* gathered so far */
+    size_t npieces;        /* 0, 1 or SEGMENT_PARTS */
     size_t nsorted;
-    struct segment_piece pieces[RUN_MERGE_MAX];
+    struct segment_piece pieces[SEGMENT_PARTS];
 };
 
 struct segment_sets {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 300, MOST = 60000, MOST_SOURCES = 12, CLUSTER = 1 };
+enum { ROUNDS = 300, MOST = 60000, MANY = 600000, MOST_SOURCES = 12, CLUSTER = 1 };
 
 /* How fingerprints come: hashes, of few shards, repeated, clustered, in a row. */
 enum kind { HASHES, ONE_SHARD, TWO_SHARDS, REPEATED, CLUSTERED, SPARSE, IN_A_ROW, KINDS };
@@ -67,28 +67,41 @@ static size_t draw_count(uint64_t *state)
                                 1 + random_below(state, UINT64_C(1) << random_below(state, 16)));
 }
 
-Test(runs, sorting_gives_the_set_in_order)
+static void expect_sorted(enum kind kind, uint64_t seed, size_t count)
 {
-    uint64_t *data = heap_alloc(MOST, sizeof *data);
-    uint64_t *spare = heap_alloc(MOST, sizeof *spare);
-    uint64_t *expected = heap_alloc(MOST, sizeof *expected);
+    uint64_t *data = heap_alloc(count + 1, sizeof *data);
+    uint64_t *spare = heap_alloc(count + 1, sizeof *spare);
+    uint64_t *expected = heap_alloc(count + 1, sizeof *expected);
+    uint64_t state = seed;
+    size_t nexpected;
 
-    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
-        uint64_t state = seed;
-        enum kind kind = (enum kind)(seed % KINDS);
-        size_t count = seed < 4 * KINDS ? MOST : draw_count(&state);
-        size_t nexpected;
-
-        for (size_t i = 0; i < count; i++) {
-            data[i] = expected[i] = draw(kind, &state, i);
-        }
-        nexpected = sort_plainly(expected, count);
-        cr_assert_eq(run_sort(data, spare, count), nexpected, "seed %lu", seed);
-        cr_assert_arr_eq(data, expected, nexpected * sizeof *data, "seed %lu", seed);
+    for (size_t i = 0; i < count; i++) {
+        data[i] = expected[i] = draw(kind, &state, i);
     }
+    nexpected = sort_plainly(expected, count);
+    cr_assert_eq(run_sort(data, spare, count), nexpected, "seed %lu", seed);
+    cr_assert_arr_eq(data, expected, nexpected * sizeof *data, "seed %lu", seed);
     heap_free(data);
     heap_free(spare);
     heap_free(expected);
+}
+
+Test(runs, sorting_gives_the_set_in_order)
+{
+    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+        uint64_t state = seed;
+
+        expect_sorted((enum kind)(seed % KINDS), seed,
+                      seed < 4 * KINDS ? MOST : draw_count(&state));
+    }
+}
+
+/* More than is sorted at once. */
+Test(runs, sorting_many_gives_the_set_in_order)
+{
+    for (uint64_t seed = 0; seed < KINDS; seed++) {
+        expect_sorted((enum kind)seed, seed, MANY);
+    }
 }
 
 /* Some sources are runs, some arrays; their parts of the set overlap. */

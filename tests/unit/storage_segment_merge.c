@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { CLUSTER = 3, BATCH = 1000, MAX_RUNS = 16 };
+enum { CLUSTER = 3, BATCH = 1000, MAX_RUNS = 16, STEP_KEYS = 1 << 20 /* done by a step */ };
 
 static struct memory_disk *memory;
 static struct disk *disk;
@@ -178,7 +178,7 @@ Test(segment_merge, a_batch_with_several_targets_goes_to_each)
 /* More than one piece; every third fingerprint comes twice, far apart. */
 Test(segment_merge, a_large_set_takes_several_short_steps)
 {
-    const size_t count = 2 * SEGMENT_PIECE_KEYS + 12345;
+    const size_t count = 2 * STEP_KEYS + 12345;
     uint64_t *all = heap_alloc(2 * count, sizeof *all);
     struct segment_merge *merge = make();
     struct record_run runs[MAX_RUNS];
@@ -207,17 +207,56 @@ Test(segment_merge, a_large_set_takes_several_short_steps)
 
 Test(segment_merge, a_set_of_too_many_is_refused)
 {
-    struct segment_set set = {.npieces = RUN_MERGE_MAX};
-    struct segment_piece *last = &set.pieces[RUN_MERGE_MAX - 1];
-    uint64_t total = 0;
-    const uint64_t one = 1;
+    struct segment_set set = {.count = SEGMENT_MERGE_KEYS - 1};
+    const uint64_t two[] = {1, 2};
 
-    for (size_t i = 0; i < RUN_MERGE_MAX; i++) {
-        total += (uint64_t)SEGMENT_PIECE_KEYS << i / 16;
+    cr_assert_eq(segment_set_append(&set, two, 2), STATUS_TOO_LARGE);
+    cr_assert_eq(set.count, SEGMENT_MERGE_KEYS - 1);
+    cr_assert_eq(segment_set_append(&set, two, 1), STATUS_OK);
+    segment_set_clear(&set);
+}
+
+static void expect_run_of(uint64_t *all, size_t count)
+{
+    uint64_t *spare = heap_alloc(count, sizeof *spare);
+    struct segment_merge *merge = make();
+    struct record_run runs[MAX_RUNS];
+    char name[DISK_NAME_BYTES];
+
+    for (size_t i = 0; i < count; i += BATCH) {
+        size_t n = count - i < BATCH ? count - i : BATCH;
+        struct record_batch batch = batch_of(1, 1, 1, all + i, (uint32_t)n);
+
+        collect(merge, &batch);
     }
-    cr_assert_eq(total, SEGMENT_MERGE_KEYS);
-    last->count = last->capacity = SEGMENT_PIECE_KEYS << 3;
-    cr_assert_eq(segment_set_append(&set, &one, 1), STATUS_TOO_LARGE);
+    cr_assert_eq(finish(merge, runs), 1);
+    assert_holds(&runs[0], all, run_sort(all, spare, count));
+    run_name(runs[0].number, name);
+    cr_assert_eq(disk->remove(disk->context, name), STATUS_OK);
+    segment_merge_destroy(&merge);
+    heap_free(spare);
+}
+
+/* Just before and after a set is parted; and of one shard alone, so that it falls into one part. */
+Test(segment_merge, a_set_is_whole_however_it_is_parted)
+{
+    static const int spans[] = {0, SEGMENT_PART_BITS, 20};
+    uint64_t *all = heap_alloc(2 * SEGMENT_WHOLE_KEYS, sizeof *all);
+    uint64_t state = 1;
+
+    for (size_t s = 0; s < sizeof spans / sizeof spans[0]; s++) {
+        for (size_t extra = 0; extra <= 2 * BATCH; extra += BATCH / 2) {
+            size_t count = SEGMENT_WHOLE_KEYS - BATCH + extra;
+
+            for (size_t i = 0; i < count; i++) {
+                all[i] = random_next(&state) >> spans[s] | (spans[s] > 0 ? UINT64_C(5) << 61 : 0);
+            }
+            all[0] = 0;
+            all[1] = UINT64_MAX;
+            expect_run_of(all, count);
+        }
+    }
+    heap_free(all);
 }
 
 static void collect_two(struct segment_merge *merge, const uint64_t *all, size_t count)
@@ -304,16 +343,16 @@ Test(segment_merge, a_number_in_use_is_passed_over)
 Test(segment_merge, given_up_it_leaves_finished_runs_only)
 {
     struct segment_merge *merge = make();
-    uint64_t *all = heap_alloc(SEGMENT_PIECE_KEYS + 1, sizeof *all);
+    uint64_t *all = heap_alloc(2 * STEP_KEYS, sizeof *all);
     enum segment_merge_progress progress = MERGE_MORE;
     struct record_run run;
     uint64_t next_number = 1;
     uint64_t state = 1;
 
-    for (size_t i = 0; i <= SEGMENT_PIECE_KEYS; i++) {
+    for (size_t i = 0; i < 2 * STEP_KEYS; i++) {
         all[i] = random_next(&state);
     }
-    collect_two(merge, all, SEGMENT_PIECE_KEYS + 1);
+    collect_two(merge, all, 2 * STEP_KEYS);
     while (progress != MERGE_RUN) {
         cr_assert_eq(segment_merge_step(merge, &next_number, &run, &progress), STATUS_OK);
     }
