@@ -44,6 +44,7 @@ struct node_config {
     uint64_t kernel_boot;        /* which boot of the kernel this is */
     uint64_t segment_bytes;      /* of a file of the log */
     uint64_t retain_bytes;       /* of merged files of the log, for nodes that catch up */
+    uint64_t retain_us;          /* ... and all that is not older; see storage.h */
     uint64_t reserve_bytes;      /* of the disk, that background work leaves free */
     uint64_t gossip_delay_us;    /* how old adds get before peers are told of them; 0: 1 s */
     uint64_t gossip_rate;        /* bytes a second for each peer that asks; 0: 200 MiB */

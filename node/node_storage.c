@@ -388,6 +388,7 @@ enum status node_storage_create(struct node *self)
         .kernel_boot = self->config.kernel_boot,
         .segment_bytes = self->config.segment_bytes,
         .retain_bytes = self->config.retain_bytes,
+        .retain_us = self->config.retain_us,
         .reserve_bytes = self->config.reserve_bytes,
         .context = self,
         .found = on_found,

@@ -13,6 +13,8 @@
 #define TIB          (UINT64_C(1) << 40)
 #define MEMORY_SHARE 0.8 /* of what is available at start, for memory_limit = "auto" */
 
+enum { RETAIN_DELAYS = 10 /* gossip delays: a node that follows is never so far behind */ };
+
 static const struct option options[] = {
     {
         .name = "name",
@@ -108,7 +110,7 @@ static const struct option options[] = {
         .range = "0 to 16 TiB",
         .value = "64MiB",
         .help = "files of the log that are kept for nodes that catch up, once they are merged into "
-                "runs",
+                "runs; while there is room, also all that is younger than 10 gossip_delay",
     },
     {
         .name = "disk_reserve",
@@ -200,6 +202,7 @@ enum status node_settings_finish(void *context)
     if (config->host[0] == '\0') {
         process_host(config->host, sizeof config->host);
     }
+    config->retain_us = RETAIN_DELAYS * config->gossip_delay_us;
     if (config->memory_limit_bytes == 0) {
         config->memory_limit_bytes = (uint64_t)((double)file_memory_available() * MEMORY_SHARE);
     }

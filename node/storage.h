@@ -49,6 +49,7 @@ struct storage_config {
     uint64_t kernel_boot; /* which boot of the kernel this is */
     uint64_t segment_bytes;
     uint64_t retain_bytes;  /* of files of merged segments, kept for peers that catch up */
+    uint64_t retain_us;     /* ... and all of so long, while there is room; 0: none for its age */
     uint64_t reserve_bytes; /* of the disk that background work leaves free */
 
     void *context;

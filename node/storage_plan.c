@@ -8,7 +8,8 @@
 enum {
     SEGMENTS_KEPT = 2,                /* at least: the one written to, and one before it */
     CROWDED_RUNS = RUN_MERGE_MAX / 2, /* of a set: merge these before more are made */
-    LOOK_US = 1000000                 /* for dropped filters */
+    LOOK_US = 1000000,                /* for dropped filters */
+    ROOMY_SEGMENTS = 16               /* free on the disk: then age counts */
 };
 
 /* ---- what nobody needs any more ---- */
@@ -23,6 +24,26 @@ static size_t nmerged(const struct storage *storage)
     return count;
 }
 
+/* After some time what is at the log's end now is old. */
+static void mark_age(struct storage *storage, uint64_t now_us)
+{
+    if (now_us - storage->mark_us >= storage->config.retain_us) {
+        storage->young_from = storage->mark_us > 0 ? storage->mark_end : 0;
+        storage->mark_end = log_writer_end(storage->writer);
+        storage->mark_us = now_us;
+    }
+}
+
+/* A peer that follows is some gossip delays behind. At full speed that is more than is kept
+ * otherwise, and it would have to copy the whole replica, although it missed nothing. */
+static bool is_young(const struct storage *storage, const struct log_extent *segment)
+{
+    uint64_t roomy = ROOMY_SEGMENTS * storage->config.segment_bytes + storage->config.reserve_bytes;
+
+    return storage->config.retain_us > 0 && segment->end > storage->young_from &&
+           storage->room_bytes >= roomy;
+}
+
 /* Merged segments are kept for peers up to a bound; each one that is left begins with the whole
  * state, so any older one may go. Their files count, however little is in them. */
 static bool old_segment(const struct storage *storage)
@@ -30,7 +51,8 @@ static bool old_segment(const struct storage *storage)
     size_t merged = nmerged(storage);
 
     return storage->nsegments > SEGMENTS_KEPT && merged > 0 &&
-           merged * storage->config.segment_bytes > storage->config.retain_bytes;
+           merged * storage->config.segment_bytes > storage->config.retain_bytes &&
+           !is_young(storage, &storage->segments[0]);
 }
 
 static bool begin_remove(struct storage *storage)
@@ -201,6 +223,7 @@ void storage_merge_work(struct storage *self, uint64_t now_us)
     if (self->failed || now_us < self->next_merge_us) {
         return;
     }
+    mark_age(self, now_us);
     drop_unwanted(self, now_us);
     begin_any(self);
 }

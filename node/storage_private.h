@@ -49,7 +49,10 @@ struct storage {
     size_t trash_capacity;
     uint64_t next_merge_us;
     uint64_t next_drop_us; /* when dropped filters are looked for */
-    bool runs_changed;     /* some may be merged now */
+    uint64_t mark_us;      /* then the log ended at mark_end; */
+    uint64_t mark_end;
+    uint64_t young_from; /* what was appended within retain_us is behind this */
+    bool runs_changed;   /* some may be merged now */
 
     struct storage_filters filters;
     struct storage_recovery *recovery;

@@ -229,6 +229,47 @@ Test(node_space, merged_segments_are_kept_up_to_retain_bytes)
     close_stage();
 }
 
+/* Nodes that follow are some seconds behind, however much that is. */
+Test(node_space, what_is_young_is_kept_while_there_is_room)
+{
+    size_t kept;
+
+    open_stage();
+    node_stage_end(&stage, STAGE_END_KILL);
+    stage.config.retain_us = 10000000;
+    cr_assert_eq(node_stage_open(&stage), 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        cr_assert_eq(add(i % 8), STATUS_OK);
+    }
+    node_stage_settle_long(&stage);
+    kept = node_stage_files(&stage, "log-");
+    cr_assert_geq(kept, 100 * COUNT * 8 / SEGMENT);
+    memory_disk_limit(stage.disk, 10 * SEGMENT);
+    for (uint32_t i = 0; i < 20; i++) { /* Merging looks at the room. */
+        cr_assert_eq(add(i % 8), STATUS_OK);
+    }
+    node_stage_settle_long(&stage);
+    cr_assert_lt(node_stage_files(&stage, "log-"), kept, "files went until there was room");
+    close_stage();
+}
+
+Test(node_space, what_was_young_goes_when_it_is_old)
+{
+    open_stage();
+    node_stage_end(&stage, STAGE_END_KILL);
+    stage.config.retain_us = 10000000;
+    cr_assert_eq(node_stage_open(&stage), 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        cr_assert_eq(add(i % 8), STATUS_OK);
+    }
+    for (uint32_t i = 0; i < 8; i++) { /* 24 s: twice the age, and a look at it */
+        node_stage_settle_long(&stage);
+    }
+    cr_assert_leq(node_stage_files(&stage, "log-"), 3);
+    cr_assert_eq(node_stage_absent(&stage, &document, keys, 8 * COUNT), 0);
+    close_stage();
+}
+
 /* Each start begins a file, however little is written to it. */
 Test(node_space, many_starts_do_not_fill_the_disk)
 {
