@@ -311,10 +311,11 @@ RATE_TESTS := $(patsubst tests/%.c,$(REL)/tests/%,$(foreach k,unit property inte
 SMOKE      := $(if $(and $(wildcard tests/integration/smoke.c),$(PROGRAMS)),tests/integration/smoke)
 
 ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(ASAN),property) \
-    $(if $(SIM),--plain $(ASAN)/tests/sim) --jobs 1 $(call built,$(ASAN),integration) \
+    $(if $(SIM),--check "sim 250" "$(ASAN)/tests/sim --seeds 250") \
+    --jobs 1 $(call built,$(ASAN),integration) \
     $(if $(TORTURE),--check torture "tools/test-torture.sh $(ASAN)/tests/torture")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
-RATE_SUITE = --suite release $(RATE_TESTS)
+RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
     --env "TSAN_OPTIONS=suppressions=$(abspath tools/tsan.supp) exitcode=66 halt_on_error=0" \
     $(REL)/$(SMOKE))
@@ -327,7 +328,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check models tests/models/run.sh \
-    $(if $(wildcard tests/sim/mutants.txt),--check mutants tools/run-mutants.sh)
+    $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
 
 test: ## Install what is missing, build all variants, run every suite
 	@tools/install-deps.sh test

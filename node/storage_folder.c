@@ -175,8 +175,8 @@ enum status storage_folder_try_runs(struct storage_recovery *self)
         }
         log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name,
                  status_meaning(status));
-        if (status == STATUS_NOMEM || status == STATUS_VERSION) {
-            return status;
+        if (status != STATUS_MALFORMED && status != STATUS_NOT_FOUND) {
+            return status; /* A disk that can't be read now has not lost anything yet. */
         }
         self->lost[self->nlost++] = self->runs[i];
         self->runs[i] = self->runs[--self->nruns];

@@ -102,6 +102,7 @@ static void note_least(const struct sim *self)
 void sim_run(struct sim *self)
 {
     self->coverage->runs++;
+    self->coverage->lengthy_runs += self->options.lengthy;
     self->coverage->disk_runs += self->settings.disks;
     self->coverage->scenarios[self->scenario.kind]++;
     sim_trace_line(&self->trace, self->now_us, "scenario: %s",

@@ -23,48 +23,49 @@ static const char *const phase_words[SIM_NPHASES] = {
 static const struct {
     enum sim_kind kind;
     const char *name;
+    bool lengthy; /* only by lengthy runs, that is */
 } wanted[] = {
-    {SIM_NODE, "stale_total"},
-    {SIM_NODE, "need_doc_total"},
-    {SIM_NODE, "not_ready_total"},
-    {SIM_NODE, "remembered_total"},
-    {SIM_NODE, "repeated_total"},
-    {SIM_NODE, "fences_total"},
-    {SIM_NODE, "replies_dropped_total"},
-    {SIM_NODE, "held_total"},
-    {SIM_NODE, "no_space_total"},
-    {SIM_NODE, "replayed_keys_total"},
-    {SIM_NODE, "amnesia_total"},
-    {SIM_NODE, "run_keys"},
-    {SIM_NODE, "pulls_total"},
-    {SIM_NODE, "sync_keys_total"},
-    {SIM_NODE, "gossip_keys_missed_total"},
-    {SIM_NODE, "gossip_keys_copied_total"},
-    {SIM_ROUTER, "hedges_total"},
-    {SIM_ROUTER, "disagreements_total"},
-    {SIM_ROUTER, "retries_total"},
-    {SIM_ROUTER, "restarts_total"},
-    {SIM_ROUTER, "stale_total"},
-    {SIM_ROUTER, "need_doc_total"},
-    {SIM_ROUTER, "not_ready_total"},
-    {SIM_ROUTER, "votes_void_total"},
-    {SIM_ROUTER, "late_total"},
-    {SIM_ROUTER, "suspects_total"},
-    {SIM_ROUTER, "deadlines_total"},
-    {SIM_ROUTER, "unknown_filters_total"},
-    {SIM_ROUTER, "keys_maybe_total"},
-    {SIM_ROUTER, "keys_maybe_new_total"},
-    {SIM_ROUTER, "keys_undecided_total"},
-    {SIM_COORDINATOR, "hints_total"},
-    {SIM_COORDINATOR, "swap_conflicts_total"},
-    {SIM_COORDINATOR, "store_errors_total"},
-    {SIM_COORDINATOR, "filters_dropped_total"},
-    {SIM_COORDINATOR, "fences_confirmed_total"},
-    {SIM_COORDINATOR, "fences_void_total"},
-    {SIM_CLIENT, "retries_total"},
-    {SIM_CLIENT, "failovers_total"},
-    {SIM_CLIENT, "deadlines_total"},
-    {SIM_CLIENT, "late_answers_total"},
+    {SIM_NODE, "stale_total", false},
+    {SIM_NODE, "need_doc_total", false},
+    {SIM_NODE, "not_ready_total", false},
+    {SIM_NODE, "remembered_total", false},
+    {SIM_NODE, "repeated_total", false},
+    {SIM_NODE, "fences_total", false},
+    {SIM_NODE, "replies_dropped_total", false},
+    {SIM_NODE, "held_total", false},
+    {SIM_NODE, "no_space_total", true},
+    {SIM_NODE, "replayed_keys_total", false},
+    {SIM_NODE, "amnesia_total", false},
+    {SIM_NODE, "run_keys", false},
+    {SIM_NODE, "pulls_total", false},
+    {SIM_NODE, "sync_keys_total", false},
+    {SIM_NODE, "gossip_keys_missed_total", false},
+    {SIM_NODE, "gossip_keys_copied_total", false},
+    {SIM_ROUTER, "hedges_total", false},
+    {SIM_ROUTER, "disagreements_total", false},
+    {SIM_ROUTER, "retries_total", false},
+    {SIM_ROUTER, "restarts_total", false},
+    {SIM_ROUTER, "stale_total", false},
+    {SIM_ROUTER, "need_doc_total", false},
+    {SIM_ROUTER, "not_ready_total", false},
+    {SIM_ROUTER, "votes_void_total", false},
+    {SIM_ROUTER, "late_total", false},
+    {SIM_ROUTER, "suspects_total", false},
+    {SIM_ROUTER, "deadlines_total", false},
+    {SIM_ROUTER, "unknown_filters_total", false},
+    {SIM_ROUTER, "keys_maybe_total", false},
+    {SIM_ROUTER, "keys_maybe_new_total", false},
+    {SIM_ROUTER, "keys_undecided_total", false},
+    {SIM_COORDINATOR, "hints_total", false},
+    {SIM_COORDINATOR, "swap_conflicts_total", false},
+    {SIM_COORDINATOR, "store_errors_total", false},
+    {SIM_COORDINATOR, "filters_dropped_total", false},
+    {SIM_COORDINATOR, "fences_confirmed_total", false},
+    {SIM_COORDINATOR, "fences_void_total", false},
+    {SIM_CLIENT, "retries_total", false},
+    {SIM_CLIENT, "failovers_total", false},
+    {SIM_CLIENT, "deadlines_total", false},
+    {SIM_CLIENT, "late_answers_total", false},
 };
 
 /* Of memory nodes nothing is told: a restarted one is JOINING for good. */
@@ -159,6 +160,13 @@ static uint32_t gap(const char *what, const char *which)
     return 1;
 }
 
+/* An epoch of nodes with disks changes when it does: no storm can make it meet what takes so
+ * little time. */
+static bool is_aimed(uint32_t fault, uint32_t phase)
+{
+    return fault != SIM_FAULT_MOVE || (phase != SIM_PHASE_MERGE && phase != SIM_PHASE_ROLL);
+}
+
 uint32_t sim_coverage_gaps(const struct sim_coverage *self)
 {
     uint32_t nfaults = self->disk_runs > 0 ? SIM_NFAULTS : SIM_FAULT_STOP_NODE;
@@ -167,14 +175,16 @@ uint32_t sim_coverage_gaps(const struct sim_coverage *self)
 
     for (uint32_t i = 0; i < nfaults; i++) {
         for (uint32_t k = 0; k < nphases; k++) {
-            gaps += self->hits[i][k] == 0 ? gap(fault_words[i], phase_words[k]) : 0;
+            gaps += self->hits[i][k] == 0 && is_aimed(i, k) ? gap(fault_words[i], phase_words[k])
+                                                            : 0;
         }
     }
     for (uint32_t i = 0; i < SIM_NSCENARIOS; i++) {
         gaps += self->scenarios[i] == 0 ? gap("scenario", sim_scenario_words(i)) : 0;
     }
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        gaps += counter(self, wanted[i].kind, wanted[i].name) == 0
+        gaps += counter(self, wanted[i].kind, wanted[i].name) == 0 &&
+                        (self->lengthy_runs > 0 || !wanted[i].lengthy)
                     ? gap(sim_kind_name(wanted[i].kind), wanted[i].name)
                     : 0;
     }

@@ -6,6 +6,7 @@
 #define MS UINT64_C(1000)
 
 enum {
+    OPERATIONS_NEXT = 3,
     OPERATIONS_AHEAD = 25,
     RENEW_PERMILLE = 100, /* copies that would do already */
     EARLY_PERMILLE = 120, /* lives that begin on a disk which fails soon */
@@ -139,8 +140,10 @@ void sim_damage_flip(struct sim *sim, struct sim_process *node)
 
 void sim_damage_operation(struct sim *sim, struct sim_process *node, enum sim_disk_fault fault)
 {
+    uint64_t ahead = sim_random_chance(&sim->random, 500) ? OPERATIONS_NEXT : OPERATIONS_AHEAD;
+
     if (node->alive) {
-        sim_disk_fail(node->disk, fault, sim_random_between(&sim->random, 1, OPERATIONS_AHEAD));
+        sim_disk_fail(node->disk, fault, sim_random_between(&sim->random, 1, ahead));
     }
 }
 

@@ -11,6 +11,9 @@ enum {
     DAMAGE_PERMILLE = 400, /* of the faults where disks are */
     TEMPT_PERMILLE = 150,
     TEMPT_WITHIN_US = 900,
+    TEMPT_BRIEF_PERMILLE = 500,
+    TEMPT_BRIEF_US = 300,
+    DAMAGE_BRIEF_PERMILLE = 750,
 };
 
 static enum sim_fault pause_fault(enum sim_kind kind)
@@ -228,29 +231,31 @@ static void draw_fault(struct sim *sim)
     }
 }
 
-static void draw_any(struct sim *sim)
+static void draw_any(struct sim *sim, uint32_t damage_permille)
 {
-    if (sim->settings.disks && sim_random_chance(&sim->random, DAMAGE_PERMILLE)) {
+    if (sim->settings.disks && sim_random_chance(&sim->random, damage_permille)) {
         sim_damage_draw(sim);
     } else {
         draw_fault(sim);
     }
 }
 
-static void on_tempted(struct sim *sim, void *data, uint64_t number)
+static void on_tempted(struct sim *sim, void *data, uint64_t brief)
 {
     (void)data;
-    (void)number;
     if (!sim->scenario.calm) {
-        draw_any(sim);
+        draw_any(sim, brief != 0 ? DAMAGE_BRIEF_PERMILLE : DAMAGE_PERMILLE);
     }
 }
 
-void sim_fault_tempt(struct sim *sim)
+void sim_fault_tempt(struct sim *sim, bool brief)
 {
-    if (sim->scenario.stormy && !sim->scenario.calm &&
-        sim_random_chance(&sim->random, TEMPT_PERMILLE)) {
-        sim_after(sim, sim_random_below(&sim->random, TEMPT_WITHIN_US), on_tempted, NULL, 0);
+    uint32_t permille = brief ? TEMPT_BRIEF_PERMILLE : TEMPT_PERMILLE;
+
+    if (sim->scenario.stormy && !sim->scenario.calm && sim_random_chance(&sim->random, permille)) {
+        uint64_t within_us = brief ? TEMPT_BRIEF_US : TEMPT_WITHIN_US;
+
+        sim_after(sim, sim_random_below(&sim->random, within_us), on_tempted, NULL, brief);
     }
 }
 
@@ -258,7 +263,7 @@ static void on_storm(struct sim *sim, void *data, uint64_t mean_us)
 {
     (void)data;
     if (!sim->scenario.calm) {
-        draw_any(sim);
+        draw_any(sim, DAMAGE_PERMILLE);
         sim_after(sim, 1 + sim_random_below(&sim->random, 2 * mean_us), on_storm, NULL, mean_us);
     }
 }

@@ -37,9 +37,9 @@ void sim_fault_store(struct sim *sim, uint64_t duration_us);
 /* Random faults from now until the calm, about one every `mean_us`. */
 void sim_fault_storm(struct sim *sim, uint64_t mean_us);
 
-/* A node has just come into a phase (sim_phase.h) that may be over soon: perhaps something goes
- * wrong in its midst. Storms alone would hardly ever meet it. */
-void sim_fault_tempt(struct sim *sim);
+/* A node has just come into a phase (sim_phase.h) that may be over soon, or very soon (`brief`):
+ * perhaps something goes wrong in its midst. Storms alone would hardly ever meet it. */
+void sim_fault_tempt(struct sim *sim, bool brief);
 
 /* Everything works from now on: nothing is lost, cut, paused or dead. */
 void sim_faults_calm(struct sim *sim);

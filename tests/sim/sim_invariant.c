@@ -200,72 +200,77 @@ static uint64_t digest(const struct replica_set *set, const struct filter_docume
     return sum;
 }
 
-/* A key that makes the difference, as far as keys of the load do. */
-static void show_difference(struct sim *sim, uint32_t name, const struct filter_document *document,
-                            const struct sim_process *a, const struct sim_process *b,
-                            char text[SIM_UNREST_BYTES])
+/* Which keys of the load make two arrays differ: acknowledged ones at all? */
+static enum sim_agreement compare(struct sim *sim, uint32_t name,
+                                  const struct filter_document *document,
+                                  const struct sim_process *a, const struct sim_process *b,
+                                  char text[SIM_UNREST_BYTES])
 {
     const uint64_t *fingerprints = fingerprints_of(sim, name, document);
     const struct replica_set *sets[] = {hosted_of(a->node, document->id)->set,
                                         hosted_of(b->node, document->id)->set};
+    enum sim_agreement agreement = SIM_DIFFER; /* In bits of no key that anybody ever added. */
 
+    (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in %s", a->name, b->name,
+                   sim_name(name));
     for (uint32_t key = 0; fingerprints != NULL && key < SIM_MAX_KEYS; key++) {
-        uint64_t fingerprint = fingerprints[key];
-        uint32_t shard = (uint32_t)lines_shard_index(document->content.shard_bits, fingerprint);
-        bool here = sets[0]->shards[shard] != NULL && array_has(sets[0], fingerprint);
-        bool there = sets[1]->shards[shard] != NULL && array_has(sets[1], fingerprint);
+        uint32_t shard = (uint32_t)lines_shard_index(document->content.shard_bits,
+                                                     fingerprints[key]);
+        bool both = sets[0]->shards[shard] != NULL && sets[1]->shards[shard] != NULL;
 
-        if (sets[0]->shards[shard] != NULL && sets[1]->shards[shard] != NULL && here != there) {
-            (void)snprintf(
-                text, SIM_UNREST_BYTES,
-                "%s and %s differ in %s: key %u is in arrays %d and %d, in logs %d and %d", a->name,
-                b->name, sim_name(name), key, here, there,
-                sim_view_log_has(a, document->id, fingerprint),
-                sim_view_log_has(b, document->id, fingerprint));
-            return;
+        if (both &&
+            array_has(sets[0], fingerprints[key]) != array_has(sets[1], fingerprints[key])) {
+            (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in key %u of %s", a->name,
+                           b->name, key, sim_name(name));
+            if (sim_oracle_acked(sim, name, key)) {
+                return SIM_DIFFER;
+            }
+            agreement = SIM_UNREPAIRED;
         }
     }
+    return agreement;
 }
 
-static bool are_equal(struct sim *sim, uint32_t name, const struct filter_document *document,
-                      uint32_t group, char text[SIM_UNREST_BYTES])
+static enum sim_agreement agree(struct sim *sim, uint32_t name,
+                                const struct filter_document *document, uint32_t group,
+                                char text[SIM_UNREST_BYTES])
 {
     const struct sim_process *first = NULL;
+    enum sim_agreement worst = SIM_EQUAL;
     uint64_t expected = 0;
 
-    for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+    for (uint32_t i = 0; i < document->content.rule.replicas && worst != SIM_DIFFER; i++) {
         const struct member *member = slot_reader(&document->content.groups[group].slots[i]);
         const struct sim_process *process = sim_view_node(sim, member->node);
         const struct replica_set *set = process != NULL
                                             ? serving(process, member, document->id, group)
                                             : NULL;
 
-        if (set == NULL) {
-            continue;
-        }
-        if (first == NULL) {
+        if (set != NULL && first == NULL) {
             first = process;
             expected = digest(set, document, group);
-        } else if (digest(set, document, group) != expected) {
-            (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in slot group %u of %s",
-                           first->name, process->name, group, sim_name(name));
-            show_difference(sim, name, document, first, process, text);
-            return false;
+        } else if (set != NULL && digest(set, document, group) != expected) {
+            worst = compare(sim, name, document, first, process, text);
         }
     }
-    return true;
+    return worst;
 }
 
-bool sim_invariant_converged(struct sim *sim, char text[SIM_UNREST_BYTES])
+enum sim_agreement sim_invariant_agreement(struct sim *sim, char text[SIM_UNREST_BYTES])
 {
+    enum sim_agreement worst = SIM_EQUAL;
+
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
         const struct filter_document *document = promised(sim, name);
 
         for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
-            if (!are_equal(sim, name, document, group, text)) {
-                return false;
+            enum sim_agreement agreement = agree(sim, name, document, group, text);
+
+            if (agreement == SIM_DIFFER) {
+                return SIM_DIFFER;
             }
+            worst = agreement > worst ? agreement : worst;
         }
     }
-    return true;
+    return worst;
 }

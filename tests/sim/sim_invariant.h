@@ -34,7 +34,13 @@ void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, u
 /* All acknowledged keys, if it is due. */
 void sim_invariant_check_all(struct sim *sim);
 
-/* Are the arrays of the FULL replicas of each live name equal? Says which are not. */
-bool sim_invariant_converged(struct sim *sim, char text[SIM_UNREST_BYTES]);
+enum sim_agreement {
+    SIM_EQUAL,
+    SIM_UNREPAIRED, /* they differ in keys that were never acknowledged */
+    SIM_DIFFER,
+};
+
+/* Of the arrays of the FULL replicas of each live name. Says which differ in what. */
+enum sim_agreement sim_invariant_agreement(struct sim *sim, char text[SIM_UNREST_BYTES]);
 
 #endif

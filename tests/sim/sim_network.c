@@ -281,6 +281,22 @@ static void reset_links(struct sim *sim, struct sim_process *process, uint32_t t
     }
 }
 
+void sim_network_listen(struct sim_process *process)
+{
+    struct sim *sim = process->sim;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        for (uint32_t k = 0; k < SIM_MAX_LINKS && sim->processes[i]->alive; k++) {
+            struct sim_link *link = &sim->processes[i]->links[k];
+
+            if (link->id != 0 && link->target == process->index &&
+                link->generation != process->generation) {
+                reconnect(sim, link);
+            }
+        }
+    }
+}
+
 void sim_network_reset(struct sim *sim, uint32_t a, uint32_t b)
 {
     sim_coverage_fault(sim, SIM_FAULT_RESET);

@@ -78,6 +78,9 @@ enum status sim_network_reply(struct sim_process *process, const struct peer *to
 void sim_network_deliver(struct sim_process *process, uint32_t message);
 void sim_network_drop(struct sim *sim, uint32_t message);
 
+/* The process has started: whoever was connected to a former life of it connects again. */
+void sim_network_listen(struct sim_process *process);
+
 /* Every connection of the two processes breaks and is made again. */
 void sim_network_reset(struct sim *sim, uint32_t a, uint32_t b);
 

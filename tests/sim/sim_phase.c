@@ -67,6 +67,7 @@ static void follow_incarnation(struct sim_process *process)
 void sim_phase_follow(struct sim_process *process)
 {
     uint32_t before = process->phases;
+    uint32_t fresh;
 
     process->phases = 0;
     if (process->node == NULL || !process->alive) {
@@ -76,8 +77,10 @@ void sim_phase_follow(struct sim_process *process)
     process->phases = look_at_replicas(process);
     if (process->disk != NULL) {
         process->phases |= phases_of_disk(process->node, process->disk);
-        if ((process->phases & ~before) != 0) {
-            sim_fault_tempt(process->sim);
+        fresh = process->phases & ~before;
+        if (fresh != 0) {
+            sim_fault_tempt(process->sim,
+                            (fresh & (bit(SIM_PHASE_MERGE) | bit(SIM_PHASE_ROLL))) != 0);
         }
     }
 }

@@ -266,6 +266,7 @@ void sim_process_start(struct sim_process *self)
         return;
     }
     sim_phase_follow(self);
+    sim_network_listen(self);
     sim_trace_line(&sim->trace, sim->now_us, "%s starts", self->name);
     sim_process_wake(self);
 }

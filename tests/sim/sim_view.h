@@ -50,7 +50,7 @@ uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation
  * acknowledged unsynced what the process wrote counts, else what a power loss would leave. */
 bool sim_view_log_has(const struct sim_process *node, uint64_t filter_id, uint64_t fingerprint);
 
-enum { SIM_UNREST_BYTES = 160 };
+enum { SIM_UNREST_BYTES = 320 };
 
 /* Is somebody in the midst of something that ends by itself? A node that reads its log or fills
  * arrays; a slot under change, or of a life that is gone, unless too few replicas are left to end
