@@ -63,6 +63,9 @@ restart() {
     { failed "restart until FULL" "the filter can't be made"; exit 0; }
 echo "bench: filling a node with $keys_text keys (${SECONDS} s)" >&2
 load durable one-node --op add --filter big --size "$keys" --keys 2 --batch 1 --in-flight 1 || exit 0
+if [ "$keys" -ge "$LEAST_ON_DISK" ]; then
+    wait_for sleep 21 # The log is kept for ten to twenty seconds for its age.
+fi
 settle 120 node-1 || echo "bench: merging has not ended after 120 s" >&2
 on_disk
 for ((round = 1; round <= rounds; round++)); do
