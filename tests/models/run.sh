@@ -22,8 +22,8 @@ done
 # search MODEL FLAGS: look through all states. Prints "holds", "loses" or what went wrong.
 # shellcheck disable=SC2086 # flags are split into words
 search() {
-    rm -rf "${dir:?}/work" && mkdir "$dir/work" && cp "$models/$1" "$dir/work/model.pml"
-    cd "$dir/work" || return
+    rm -rf "${dir:?}/model" && mkdir "$dir/model" && cp "$models/$1" "$dir/model/model.pml"
+    cd "$dir/model" || return
     if ! spin -a $2 model.pml >log 2>&1 || ! gcc -O1 -w -DSAFETY -DMEMLIM=1500 -o pan pan.c >>log 2>&1; then
         echo "cannot be built: $(tail -n 1 log)"
         return
