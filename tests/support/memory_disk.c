@@ -1,69 +1,9 @@
-#include "tests/support/memory_disk.h"
-
-#include "tests/support/random.h"
+#include "tests/support/memory_disk_private.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_FILES = 512, MAX_HANDLES = 64, MAX_FOLDER_OPS = 256 };
-
-struct write {
-    struct write *next;
-    uint64_t offset;
-    size_t size;
-    bool failed; /* it may be found after a crash, not before */
-    uint8_t bytes[];
-};
-
-/* What was written and not synced is in `bytes` and in the list; `synced` lacks it. */
-struct file {
-    uint8_t *bytes;
-    size_t size;
-    uint8_t *synced;
-    size_t synced_size;
-    struct write *writes; /* in order */
-    struct write **tail;
-    unsigned names; /* present and durable ones */
-};
-
-struct name {
-    char text[DISK_NAME_BYTES];
-    int file; /* -1: none of that name */
-};
-
-struct folder {
-    struct name names[MAX_FILES];
-    size_t count;
-};
-
-enum folder_op_kind { OP_CREATE, OP_RENAME, OP_REMOVE };
-
-struct folder_op {
-    enum folder_op_kind kind;
-    char from[DISK_NAME_BYTES];
-    char to[DISK_NAME_BYTES];
-    int file;
-};
-
-struct memory_disk {
-    struct disk seam;
-    struct file *files[4 * MAX_FILES];
-    int nfiles;
-    struct folder now;
-    struct folder durable;
-    struct folder_op ops[MAX_FOLDER_OPS];
-    size_t nops;
-    int handles[MAX_HANDLES]; /* file or -1 */
-    uint64_t room;
-    int64_t left; /* operations before one fails, or MEMORY_DISK_NEVER */
-    bool once;
-    enum status failure;
-    uint64_t operations;
-    uint64_t syncs;
-    uint64_t reads;
-};
 
 static void *must(void *memory)
 {
@@ -108,7 +48,7 @@ static void bind(struct folder *folder, const char *name, int file)
     }
 }
 
-static void apply(struct folder *folder, const struct folder_op *op)
+void memory_disk_apply(struct folder *folder, const struct folder_op *op)
 {
     switch (op->kind) {
     case OP_CREATE:
@@ -135,12 +75,12 @@ static void change_folder(struct memory_disk *self, enum folder_op_kind kind, co
     (void)snprintf(op.to, sizeof op.to, "%s", to);
     assert(self->nops < MAX_FOLDER_OPS);
     self->ops[self->nops++] = op;
-    apply(&self->now, &op);
+    memory_disk_apply(&self->now, &op);
 }
 
 /* ---- files ---- */
 
-static void forget_writes(struct file *file)
+void memory_disk_forget_writes(struct file *file)
 {
     while (file->writes != NULL) {
         struct write *write = file->writes;
@@ -154,14 +94,14 @@ static void forget_writes(struct file *file)
 static void free_file(struct file *file)
 {
     if (file != NULL) {
-        forget_writes(file);
+        memory_disk_forget_writes(file);
         free(file->bytes);
         free(file->synced);
         free(file);
     }
 }
 
-static void resize(uint8_t **bytes, size_t *size, size_t wanted)
+void memory_disk_resize(uint8_t **bytes, size_t *size, size_t wanted)
 {
     *bytes = must(realloc(*bytes, wanted + 1));
     if (wanted > *size) {
@@ -170,10 +110,11 @@ static void resize(uint8_t **bytes, size_t *size, size_t wanted)
     *size = wanted;
 }
 
-static void put(uint8_t **bytes, size_t *size, uint64_t offset, const uint8_t *from, size_t count)
+void memory_disk_put_bytes(uint8_t **bytes, size_t *size, uint64_t offset, const uint8_t *from,
+                           size_t count)
 {
     if (offset + count > *size) {
-        resize(bytes, size, (size_t)(offset + count));
+        memory_disk_resize(bytes, size, (size_t)(offset + count));
     }
     memcpy(*bytes + offset, from, count);
 }
@@ -184,16 +125,16 @@ static int new_file(struct memory_disk *self, size_t size)
 
     assert(self->nfiles < 4 * MAX_FILES);
     file->tail = &file->writes;
-    resize(&file->bytes, &file->size, size);
-    resize(&file->synced, &file->synced_size, 0);
+    memory_disk_resize(&file->bytes, &file->size, size);
+    memory_disk_resize(&file->synced, &file->synced_size, 0);
     self->files[self->nfiles] = file;
     return self->nfiles++;
 }
 
 static void sync_bytes(struct file *file)
 {
-    forget_writes(file);
-    resize(&file->synced, &file->synced_size, file->size);
+    memory_disk_forget_writes(file);
+    memory_disk_resize(&file->synced, &file->synced_size, file->size);
     memcpy(file->synced, file->bytes, file->size);
 }
 
@@ -222,7 +163,7 @@ static bool is_named(struct memory_disk *self, int file)
     return false;
 }
 
-static void collect(struct memory_disk *self)
+void memory_disk_collect(struct memory_disk *self)
 {
     for (int i = 0; i < self->nfiles; i++) {
         if (self->files[i] != NULL && !is_named(self, i)) {
@@ -314,7 +255,7 @@ static void close_file(void *context, uint32_t handle)
 
     (void)of_handle(self, handle);
     self->handles[handle] = -1;
-    collect(self);
+    memory_disk_collect(self);
 }
 
 static enum status read_file(void *context, uint32_t handle, uint64_t offset, void *into,
@@ -343,7 +284,7 @@ static enum status write_file(void *context, uint32_t handle, uint64_t offset, s
     *file->tail = write;
     file->tail = &write->next;
     if (status == STATUS_OK) {
-        put(&file->bytes, &file->size, offset, bytes.data, bytes.size);
+        memory_disk_put_bytes(&file->bytes, &file->size, offset, bytes.data, bytes.size);
     }
     return status;
 }
@@ -400,7 +341,7 @@ static enum status sync_folder(void *context)
     if (status == STATUS_OK) {
         self->durable = self->now;
         self->nops = 0;
-        collect(self);
+        memory_disk_collect(self);
     }
     return status;
 }
@@ -500,87 +441,6 @@ unsigned memory_disk_open_files(const struct memory_disk *self)
     return count;
 }
 
-static void forget_failed(struct file *file)
-{
-    struct write **at = &file->writes;
-
-    while (*at != NULL) {
-        struct write *write = *at;
-
-        if (write->failed) {
-            *at = write->next;
-            free(write);
-        } else {
-            at = &write->next;
-        }
-    }
-    file->tail = at;
-}
-
-void memory_disk_kill(struct memory_disk *self)
-{
-    for (int i = 0; i < self->nfiles; i++) {
-        if (self->files[i] != NULL) {
-            forget_failed(self->files[i]);
-        }
-    }
-    memset(self->handles, -1, sizeof self->handles);
-    collect(self);
-    memory_disk_fail_after(self, MEMORY_DISK_NEVER);
-}
-
-/* Any of its sectors, at most as often as `parts` of 8. */
-static void keep_some(struct file *file, const struct write *write, uint64_t parts,
-                      uint64_t *random)
-{
-    uint64_t at = write->offset;
-    uint64_t end = write->offset + write->size;
-
-    while (at < end) {
-        uint64_t next = (at / MEMORY_DISK_SECTOR_BYTES + 1) * MEMORY_DISK_SECTOR_BYTES;
-
-        next = next < end ? next : end;
-        if (random_below(random, 8) < parts) {
-            put(&file->synced, &file->synced_size, at, write->bytes + (at - write->offset),
-                (size_t)(next - at));
-        }
-        at = next;
-    }
-}
-
-static void crash_file(struct file *file, uint64_t parts, uint64_t *random)
-{
-    if (random_below(random, 4) > 0 && file->size > file->synced_size) {
-        resize(&file->synced, &file->synced_size, file->size); /* Only its length was kept. */
-    }
-    for (const struct write *write = file->writes; write != NULL; write = write->next) {
-        keep_some(file, write, parts, random);
-    }
-    forget_writes(file);
-    resize(&file->bytes, &file->size, file->synced_size);
-    memcpy(file->bytes, file->synced, file->size);
-}
-
-void memory_disk_crash(struct memory_disk *self, uint64_t *random)
-{
-    static const uint64_t parts[] = {0, 1, 4, 4, 7, 8};
-    size_t chosen = (size_t)random_below(random, sizeof parts / sizeof parts[0]);
-
-    for (size_t i = 0; i < self->nops; i++) {
-        if (random_below(random, 2) == 0) {
-            apply(&self->durable, &self->ops[i]);
-        }
-    }
-    self->nops = 0;
-    self->now = self->durable;
-    for (int i = 0; i < self->nfiles; i++) {
-        if (self->files[i] != NULL) {
-            crash_file(self->files[i], parts[chosen], random);
-        }
-    }
-    memory_disk_kill(self);
-}
-
 struct span memory_disk_bytes(struct memory_disk *self, const char *name)
 {
     int file = lookup(&self->now, name);
@@ -609,5 +469,5 @@ void memory_disk_put(struct memory_disk *self, const char *name, struct span byt
     sync_bytes(self->files[file]);
     bind(&self->now, name, file);
     bind(&self->durable, name, file);
-    collect(self);
+    memory_disk_collect(self);
 }
