@@ -267,3 +267,19 @@ Test(node_amnesia, an_os_filter_that_came_later_is_told_in_the_log_first)
         close_stage();
     }
 }
+
+/* A copy of a first boot that nobody had confirmed yet, when its incarnation has long been
+ * replaced: that no boot came before only the first one may say, or it would come back. */
+Test(node_amnesia, a_copy_of_an_unconfirmed_first_boot_does_not_come_back)
+{
+    node_stage_init_disk(&stage);
+    node_stage_start(&stage);
+    node_stage_settle(&stage);
+    incarnation = node_stage_counter(&stage, "incarnation");
+    cr_assert_neq(incarnation, 0);
+    node_stage_end(&stage, STAGE_END_KILL);
+    stage.record = (struct node_record){.name = "node-1", .incarnation = 4242, .boot = 9};
+    cr_assert_gt(node_stage_open(&stage), 0, "another one has its place");
+    cr_assert_neq(stage.incarnation, incarnation);
+    node_stage_fini_disk(&stage);
+}
