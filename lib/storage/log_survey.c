@@ -10,6 +10,7 @@
 struct found {
     uint64_t number;
     uint64_t first;
+    uint64_t incarnation;
     bool readable; /* its header */
 };
 
@@ -95,6 +96,7 @@ static enum status read_headers(struct surveyor *self)
         }
         found->readable = status == STATUS_OK;
         found->first = self->segment.header.first;
+        found->incarnation = self->segment.header.incarnation;
     }
     return STATUS_OK;
 }
@@ -144,6 +146,7 @@ static enum status choose_extents(struct surveyor *self)
     }
     self->out->extents = extents;
     self->out->count = count;
+    self->out->incarnation = last->incarnation;
     return STATUS_OK;
 }
 
