@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "node/storage_recovery.h"
+#include "storage/file_name.h"
 #include "storage/log_segment.h"
 
 #include <stdio.h>
@@ -104,7 +105,9 @@ static enum status clear_run(struct storage_recovery *self, const char *name, ui
     const struct disk *disk = self->storage->config.disk;
     bool keep;
 
-    self->highest_run = number > self->highest_run ? number : self->highest_run;
+    if (number > self->highest_run && number < FILE_NUMBER_MAX) {
+        self->highest_run = number;
+    }
     self->log_gone = self->log_gone || self->survey.count == 0 || !self->has_identity;
     keep = self->survey.state == LOG_CORRUPT || self->log_gone || is_lost(self, number);
     return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
