@@ -59,6 +59,7 @@ struct storage {
     struct storage_merge *merge;
     void *reads; /* jobs under way, a list */
     uint64_t room_bytes;
+    bool lacks_room; /* for the last merge tried */
 };
 
 /* Room for the body of a record; storage.c. */
