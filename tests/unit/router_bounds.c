@@ -258,6 +258,45 @@ Test(router_bounds, a_seat_that_is_not_there_has_no_vote)
     router_stage_fini(&stage);
 }
 
+/* Node 1 lives, and answers what is asked while it does. */
+static void live(uint32_t link, unsigned intervals)
+{
+    const struct frame alive = {.kind = FRAME_INFO_REPLY, .body.info_reply = {.message = ""}};
+
+    for (unsigned i = 0; i < intervals; i++) {
+        router_stage_pass(&stage, ROUTER_STAGE_RETRY_US);
+        fake_answer(&stage.actor, stage.now_us, link, &alive);
+    }
+}
+
+/* It restarts now and then, so quickly that its link stays, and what was under way to it is lost.
+ */
+Test(router_bounds, what_was_lost_is_not_in_flight_for_ever)
+{
+    uint64_t suspects;
+    uint32_t link;
+
+    open_stage();
+    stage.router->config.max_inflight_bytes = 16 << 10;
+    link = backend_of(stage.router, 1)->link;
+    for (uint64_t sequence = 1; sequence <= 100; sequence++) {
+        struct client_request request = router_stage_request(OPERATION_ADD, sequence, 50);
+
+        router_stage_send(&stage, 1, &request);
+        router_stage_vote(&stage, 2, 'a');
+        router_stage_vote(&stage, 3, 'a');
+        cr_assert_eq(router_stage_told(&stage).status, STATUS_OK);
+        live(link, sequence % 10 == 0 ? 30 : 1);
+    }
+    cr_assert_eq(router_stage_counter(&stage, "backend_overloaded_total"), 0);
+    live(link, 60);
+    suspects = router_stage_counter(&stage, "suspects_total");
+    live(link, 60);
+    cr_assert_eq(router_stage_counter(&stage, "suspects_total"), suspects,
+                 "nothing is asked of it");
+    router_stage_fini(&stage);
+}
+
 /* Tags hold the low bits of a counter of operations: it wraps, the router must not. */
 Test(router_bounds, goes_on_after_billions_of_operations)
 {
