@@ -197,6 +197,10 @@ MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us, const struct 
                                const uint64_t *fingerprints, enum replica_state state,
                                uint64_t *present, uint64_t *absent);
 
+/* The add has set bits and was refused after all: when its message comes again, "present" is
+ * doubted. */
+void node_lost_vote(struct node *self, const struct segment *segment);
+
 /* node_questions.c: fences, info, stats */
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame);
