@@ -269,7 +269,8 @@ bool node_batch_named(const struct record_batch *batch);
 
 /* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
  * is durable up to storage_end(). STATUS_NOT_READY, STATUS_INVALID (fingerprints of another slot
- * group), STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+ * group), STATUS_FULL (past the capacity of a replica that counts), STATUS_NO_SPACE,
+ * STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
 MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
                                  struct record_batch *batch);
 
