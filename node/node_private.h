@@ -264,6 +264,9 @@ void node_note_batch(struct node *self, const struct document_entry *entry,
 bool node_has_batch(struct node *self, const struct document_entry *entry,
                     const struct record_batch *batch);
 
+/* Some may not be there any more. */
+void node_forget_batches(struct node *self);
+
 /* Has it a number of its own, by which it is known everywhere? */
 bool node_batch_named(const struct record_batch *batch);
 
