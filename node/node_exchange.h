@@ -124,6 +124,14 @@ struct node_repair {
     uint64_t appended; /* own log's end after that */
 };
 
+/* Which comparison is next, as far as has been looked. */
+struct repair_turn {
+    bool any;
+    bool urgent;
+    uint64_t due_us;
+    struct peer_topic topic;
+};
+
 struct serve_bucket {
     struct peer peer;
     uint64_t used_us;
@@ -147,6 +155,7 @@ struct exchange {
     struct serve_bucket buckets[SERVE_BUCKETS];
     struct serve_cut cuts[SERVE_CUTS];
     struct node_repair repair;
+    struct repair_turn next_repair;
     struct token_bucket reading; /* of all cuts: how fast they are read */
     size_t answer_bytes;         /* of the answer that is being looked at */
 };
@@ -177,7 +186,8 @@ MUST_USE enum status node_pull_absorb(struct node *self, uint64_t now_us,
 struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
                                  struct document_entry **out);
 
-/* node_repair.c: what is due of an item; when that changes, exchange->due_us. */
+/* node_repair.c: is an item's comparison due, and the next one? Later: exchange->due_us. Then the
+ * next one begins, and what is due of the one under way is done. */
 void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item);
 void node_repair_pump(struct node *self, uint64_t now_us);
@@ -188,7 +198,7 @@ void node_repair_on_silence(struct node *self, uint64_t now_us, const struct pee
 void node_repair_fail(struct node *self, uint64_t now_us, enum status status);
 uint64_t node_repair_next_us(const struct node *self);
 
-/* Read on, not faster than gossip_rate; else at *resume_us. */
+/* Read on, not faster than is meant for the background; else at *resume_us. */
 void node_cut_pace(struct node *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
                    uint64_t *resume_us);
 

@@ -263,6 +263,7 @@ void node_pull_pump(struct node *self, uint64_t now_us)
     exchange->stirred = false;
     exchange->awaits_log = false;
     exchange->due_us = ACTOR_NEVER;
+    exchange->next_repair.any = false;
     while (node_peers_expired(&exchange->peers, now_us, &topic)) {
         struct pull_item *item = node_pull_item(self, &topic, &entry);
 

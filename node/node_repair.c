@@ -12,7 +12,9 @@ enum {
     ANSWER_BYTES = (1 << 20) + (1 << 16),
 };
 
-#define READ_KEYS_US 4 /* fingerprints that are read in a microsecond, at least */
+/* Of files, in the background: about half of what a core merges. */
+#define READ_RATE    (UINT64_C(200) << 20)
+#define READ_SLOW_BY 4 /* ... and so much slower where others read too */
 
 /* ---- when ---- */
 
@@ -53,13 +55,17 @@ static bool may_compare(const struct pull_item *item, const struct document_entr
            replica_set_state(hosted->set, item->pull.scope.group) == REPLICA_FULL;
 }
 
-static enum status begin(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
-                         const struct document_entry *entry, struct pull_item *item);
+/* Urgent ones first, then who has waited longest. */
+static bool comes_first(const struct repair_turn *a, const struct repair_turn *b)
+{
+    return !b->any || a->urgent > b->urgent || (a->urgent == b->urgent && a->due_us < b->due_us);
+}
 
 void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item)
 {
     struct exchange *exchange = self->exchange;
+    struct repair_turn turn = {.any = true, .urgent = is_urgent(item)};
 
     if (item->repair_us == 0) {
         schedule(self, now_us, item, pulls->joined);
@@ -67,14 +73,17 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
     if (exchange->repair.active || !may_compare(item, entry)) {
         return; /* The end of the one under way stirs. */
     }
-    if (item->repair_us <= now_us) {
-        enum status status = begin(self, now_us, pulls, entry, item);
-
-        if (status != STATUS_OK) {
-            node_repair_fail(self, now_us, status);
-        }
-    } else if (item->repair_us < exchange->due_us) {
-        exchange->due_us = item->repair_us;
+    if (item->repair_us > now_us) {
+        exchange->due_us = item->repair_us < exchange->due_us ? item->repair_us : exchange->due_us;
+        return;
+    }
+    turn.due_us = item->repair_us;
+    turn.topic = (struct peer_topic){.filter_id = item->pull.scope.filter_id,
+                                     .serial = pulls->serial,
+                                     .item = (uint32_t)(item - pulls->items),
+                                     .repair = true};
+    if (comes_first(&turn, &exchange->next_repair)) {
+        exchange->next_repair = turn;
     }
 }
 
@@ -178,7 +187,7 @@ void node_cut_pace(struct node *self, uint64_t now_us, struct storage_cut *cut, 
 {
     struct token_bucket *bucket = &self->exchange->reading;
 
-    token_bucket_take(bucket, now_us, bytes, self->config.gossip_rate);
+    token_bucket_take(bucket, now_us, bytes, READ_RATE);
     *resume_us = token_bucket_ready_us(bucket, now_us);
     if (*resume_us <= now_us) {
         *resume_us = ACTOR_NEVER;
@@ -230,16 +239,12 @@ static enum status open_cut(struct node *self, const struct document_entry *entr
 /* ---- asking ---- */
 
 /* The first answer comes once the source has read all that it has; about as much as is here. */
-static uint64_t patience_us(const struct node *self, const struct node_repair *repair)
+static uint64_t patience_us(const struct node *self)
 {
     const struct storage_usage usage = storage_usage(self->storage);
     uint64_t bytes = usage.run_keys * sizeof(uint64_t) + usage.unmerged_bytes;
-    uint64_t reading_us = bytes / sizeof(uint64_t) / READ_KEYS_US;
 
-    if (repair->machine.phase == REPAIR_ROOTS) {
-        reading_us += 2 * (bytes >> 10) * 1000000 / (self->config.gossip_rate >> 10);
-    }
-    return PEERS_DEADLINE_US + reading_us;
+    return PEERS_DEADLINE_US + READ_SLOW_BY * (bytes >> 10) * 1000000 / (READ_RATE >> 10);
 }
 
 static void ask(struct node *self, uint64_t now_us)
@@ -257,8 +262,8 @@ static void ask(struct node *self, uint64_t now_us)
     }
     repair_question(&repair->machine, &frame.body.pull_request);
     status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
-                            source, PULL_REPAIR, ANSWER_BYTES, patience_us(self, repair),
-                            &repair->topic, &frame, &self->out, &sent);
+                            source, PULL_REPAIR, ANSWER_BYTES, patience_us(self), &repair->topic,
+                            &frame, &self->out, &sent);
     if (status != STATUS_OK) {
         node_repair_fail(self, now_us, status);
         return;
@@ -269,18 +274,15 @@ static void ask(struct node *self, uint64_t now_us)
     self->counters[NODE_repair_bytes_total] += sent;
 }
 
-static enum status begin(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
-                         const struct document_entry *entry, struct pull_item *item)
+static enum status begin(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                         const struct pull_item *item)
 {
     struct node_repair *repair = &self->exchange->repair;
     enum status status;
 
     *repair = (struct node_repair){
         .active = true,
-        .topic = {.filter_id = item->pull.scope.filter_id,
-                  .serial = pulls->serial,
-                  .item = (uint32_t)(item - pulls->items),
-                  .repair = true},
+        .topic = self->exchange->next_repair.topic,
         .resume_us = ACTOR_NEVER,
         .read_us = ACTOR_NEVER,
     };
@@ -422,12 +424,31 @@ static void go_on(struct node *self, uint64_t now_us, struct document_entry *ent
     }
 }
 
+static void begin_next(struct node *self, uint64_t now_us)
+{
+    struct repair_turn *next = &self->exchange->next_repair;
+    struct document_entry *entry = NULL;
+    struct pull_item *item = next->any ? node_pull_item(self, &next->topic, &entry) : NULL;
+
+    if (item != NULL) {
+        enum status status = begin(self, now_us, entry, item);
+
+        if (status != STATUS_OK) {
+            node_repair_fail(self, now_us, status);
+        }
+    }
+    next->any = false;
+}
+
 void node_repair_pump(struct node *self, uint64_t now_us)
 {
     struct node_repair *repair = &self->exchange->repair;
     struct document_entry *entry = NULL;
     struct pull_item *item;
 
+    if (!repair->active) {
+        begin_next(self, now_us);
+    }
     if (!repair->active) {
         return;
     }

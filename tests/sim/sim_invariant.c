@@ -200,11 +200,11 @@ static uint64_t digest(const struct replica_set *set, const struct filter_docume
     return sum;
 }
 
-/* Which key of the load makes two arrays differ? An acknowledged one is said rather than another. */
-static void compare(struct sim *sim, uint32_t name,
-                                  const struct filter_document *document,
-                                  const struct sim_process *a, const struct sim_process *b,
-                                  char text[SIM_UNREST_BYTES])
+/* Which key of the load makes two arrays differ? An acknowledged one is said rather than another.
+ */
+static void compare(struct sim *sim, uint32_t name, const struct filter_document *document,
+                    const struct sim_process *a, const struct sim_process *b,
+                    char text[SIM_UNREST_BYTES])
 {
     const uint64_t *fingerprints = fingerprints_of(sim, name, document);
     const struct replica_set *sets[] = {hosted_of(a->node, document->id)->set,
