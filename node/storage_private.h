@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "node/storage.h"
+#include "node/storage_recent.h"
 #include "storage/log_reader.h"
 #include "storage/log_writer.h"
 #include "storage/run.h"
@@ -55,6 +56,7 @@ struct storage {
     bool runs_changed;   /* some may be merged now */
 
     struct storage_filters filters;
+    struct storage_recent recent; /* batches of this boot */
     struct storage_recovery *recovery;
     struct storage_merge *merge;
     void *reads; /* jobs under way, a list */
