@@ -165,4 +165,7 @@ struct storage_usage {
 
 struct storage_usage storage_usage(const struct storage *self);
 
+/* What runs of that filter take on the disk. The log is of all filters together. */
+uint64_t storage_filter_bytes(const struct storage *self, uint64_t filter_id);
+
 #endif

@@ -1,6 +1,7 @@
 /* Room on the disk: without it adds are refused before anything is acknowledged, and checks go on;
  * what nobody needs any more goes; and background work leaves what is kept for adds. */
 #include "base/heap.h"
+#include "node/node_private.h"
 #include "tests/support/node_disk_stage.h"
 
 #include <criterion/criterion.h>
@@ -194,6 +195,20 @@ static uint64_t log_files(void)
     return node_stage_files(&stage, "log-") + node_stage_files(&stage, "spare");
 }
 
+/* Of the only filter's runs; fractions of a byte are left out. */
+static void expect_shares(uint64_t run_bytes)
+{
+    const struct document_entry *entry = stage.node->documents.by_id[0];
+    const struct hosted_filter *hosted = entry->attachment;
+    uint64_t sum = 0;
+
+    for (uint32_t group = 0; group < hosted->set->ngroups; group++) {
+        sum += node_disk_bytes(stage.node, entry, group);
+    }
+    cr_assert(run_bytes > 0 && sum <= run_bytes && sum + hosted->set->ngroups >= run_bytes,
+              "%lu of %lu", (unsigned long)sum, (unsigned long)run_bytes);
+}
+
 /* ---- what is not needed any more ---- */
 
 Test(node_space, repeated_keys_take_no_more_room_in_runs)
@@ -218,6 +233,7 @@ Test(node_space, repeated_keys_take_no_more_room_in_runs)
         used += memory_disk_bytes(stage.disk, name).size;
     }
     cr_assert_leq(used, node_stage_counter(&stage, "run_bytes") * 5 / 4, "files are no larger");
+    expect_shares(node_stage_counter(&stage, "run_bytes"));
     close_stage();
 }
 
