@@ -218,6 +218,10 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
 
+/* node_disk.c: what the slot group's share of the filter's sorted runs takes on the disk. */
+uint64_t node_disk_bytes(const struct node *self, const struct document_entry *entry,
+                         uint32_t group);
+
 /* node_storage.c */
 MUST_USE enum status node_storage_create(struct node *self);
 
