@@ -1,7 +1,6 @@
 #include "base/heap.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
-
 #include "router/router_private.h"
 
 enum { CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
