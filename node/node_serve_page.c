@@ -18,6 +18,12 @@ void node_serve_release(struct serve_page *page)
     page->wanted = NULL;
     page->fingerprints = NULL;
     page->batches = NULL;
+    heap_free(page->prefixes);
+    heap_free(page->digests);
+    heap_free(page->counts);
+    page->prefixes = NULL;
+    page->digests = NULL;
+    page->counts = NULL;
     page->used = false;
     page->reading = false;
 }
@@ -264,6 +270,9 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     }
     page->next = page->request.from;
     page->merged = UINT64_MAX;
+    if (pull_kind_cuts(page->request.kind)) {
+        return node_serve_cut_begin(page, now_us, document);
+    }
     if (page->request.kind != PULL_HEADERS) {
         page->fingerprints = heap_alloc(PULL_MAX_KEYS, sizeof *page->fingerprints);
     }

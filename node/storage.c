@@ -53,6 +53,7 @@ void storage_destroy(struct storage **storage)
     storage_recovery_destroy(&self->recovery);
     storage_merge_destroy(&self->merge);
     storage_reads_destroy(self);
+    storage_cuts_destroy(self);
     log_writer_destroy(&self->writer);
     heap_free(self->segments);
     heap_free(self->runs);

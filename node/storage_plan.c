@@ -55,7 +55,23 @@ static bool old_segment(const struct storage *storage)
 
     return storage->nsegments > SEGMENTS_KEPT && merged > 0 &&
            merged * storage->config.segment_bytes > storage->config.retain_bytes &&
-           !is_young(storage, &storage->segments[0]);
+           !is_young(storage, &storage->segments[0]) &&
+           !storage_cut_pins_log(storage, storage->segments[0].end);
+}
+
+/* Of those that are durably in no manifest, one that no cut still reads comes last. */
+static bool choose_trash(struct storage *storage)
+{
+    for (size_t i = storage->ntrash_durably; i > 0; i--) {
+        uint64_t number = storage->trash[i - 1];
+
+        if (!storage_cut_pins_run(storage, number)) {
+            storage->trash[i - 1] = storage->trash[storage->ntrash_durably - 1];
+            storage->trash[storage->ntrash_durably - 1] = number;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The file of a segment that goes is worth keeping while the log grows. */
@@ -115,7 +131,7 @@ static bool begin_drop(struct storage *storage)
 static bool begin_remove_file(struct storage *storage)
 {
     struct storage_merge *self;
-    bool run = storage->ntrash_durably > 0;
+    bool run = choose_trash(storage);
 
     if (!run && (storage->grows || !log_writer_has_spare(storage->writer))) {
         return false;
