@@ -66,15 +66,15 @@ static bool old_segment(const struct storage *storage)
            !storage_cut_pins_log(storage, storage->segments[0].end);
 }
 
-/* The last one that no cut still reads comes to the end of the list. */
+/* Of those that are durably in no manifest, one that no cut still reads comes last. */
 static bool choose_trash(struct storage *storage)
 {
-    for (size_t i = storage->ntrash; i > 0; i--) {
+    for (size_t i = storage->ntrash_durably; i > 0; i--) {
         uint64_t number = storage->trash[i - 1];
 
         if (!storage_cut_pins_run(storage, number)) {
-            storage->trash[i - 1] = storage->trash[storage->ntrash - 1];
-            storage->trash[storage->ntrash - 1] = number;
+            storage->trash[i - 1] = storage->trash[storage->ntrash_durably - 1];
+            storage->trash[storage->ntrash_durably - 1] = number;
             return true;
         }
     }
@@ -106,12 +106,20 @@ static bool may_wait(const struct storage *storage)
            storage->nsegments <= 2 * young;
 }
 
+/* Nothing goes before what takes its place is durable: of a segment, runs that a manifest names,
+ * and the whole state, with which the next one begins. */
+static bool is_replaced(const struct storage *storage)
+{
+    return storage->segments[0].end <= storage->merged_durably &&
+           storage->segments[1].end <= log_writer_synced(storage->writer);
+}
+
 static bool begin_drop(struct storage *storage)
 {
     struct storage_merge *self;
     bool spare = storage->grows && !log_writer_has_spare(storage->writer);
 
-    if (!old_segment(storage) || may_wait(storage)) {
+    if (!old_segment(storage) || !is_replaced(storage) || may_wait(storage)) {
         return false;
     }
     self = storage_merge_begin(storage, TASK_REMOVE);
@@ -140,20 +148,14 @@ static bool begin_remove_file(struct storage *storage)
         return false;
     }
     if (run) {
-        run_name(storage->trash[--storage->ntrash], self->name);
+        run_name(storage->trash[--storage->ntrash_durably], self->name);
+        storage->trash[storage->ntrash_durably] = storage->trash[--storage->ntrash];
     } else {
         (void)log_writer_take_spare(storage->writer);
         (void)snprintf(self->name, sizeof self->name, SEGMENT_SPARE);
     }
     storage_merge_submit(self);
     return true;
-}
-
-/* Nothing goes before what takes its place is durable. */
-static bool begin_remove(struct storage *storage)
-{
-    return storage->manifest_end <= log_writer_synced(storage->writer) &&
-           (begin_remove_file(storage) || begin_drop(storage));
 }
 
 /* Runs of filters that were dropped, their tombstones being durable. */
@@ -285,13 +287,24 @@ static bool begin_runs(struct storage *storage, size_t least)
 
 static void begin_any(struct storage *storage)
 {
-    if (!begin_remove(storage) && !begin_runs(storage, CROWDED_RUNS) && !begin_segment(storage)) {
+    if (!begin_remove_file(storage) && !begin_drop(storage) && !begin_runs(storage, CROWDED_RUNS) &&
+        !begin_segment(storage)) {
         (void)begin_runs(storage, RUN_MERGE_LEAST);
+    }
+}
+
+/* While merging has no pause, there is no other moment at which it is seen. */
+static void note_durable(struct storage *storage)
+{
+    if (storage->manifest_end <= log_writer_synced(storage->writer)) {
+        storage->merged_durably = storage->merged;
+        storage->ntrash_durably = storage->ntrash;
     }
 }
 
 void storage_merge_work(struct storage *self, uint64_t now_us)
 {
+    note_durable(self);
     if (self->merge != NULL && !(self->merge->unlogged && storage_merge_conclude(self))) {
         return;
     }
