@@ -65,6 +65,11 @@ bool replica_set_belongs(const struct replica_set *self, const struct filter_doc
 void replica_set_fill(struct replica_set *self, const struct filter_document *document,
                       const uint64_t *fingerprints, size_t count);
 
+/* Set the bits that a page of a shard had elsewhere; the keys that it had, too, are estimated from
+ * them. Nothing where the shard is not hosted here. `bytes`: 4 KiB, 8-aligned. */
+void replica_set_merge_page(struct replica_set *self, const struct filter_document *document,
+                            uint32_t shard, uint64_t page, const uint8_t *bytes);
+
 /* Build at most `slice_bytes` more; true while more is left. STATUS_NOMEM shows as no progress
  * and is tried again. */
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes);

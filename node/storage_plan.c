@@ -16,9 +16,11 @@ enum {
 
 static size_t nmerged(const struct storage *storage)
 {
+    uint64_t arrays = storage_arrays_from(&storage->arrays);
+    uint64_t needed = arrays < storage->merged ? arrays : storage->merged;
     size_t count = 0;
 
-    while (count < storage->nsegments && storage->segments[count].end <= storage->merged) {
+    while (count < storage->nsegments && storage->segments[count].end <= needed) {
         count++;
     }
     return count;
@@ -44,8 +46,9 @@ static bool is_young(const struct storage *storage, const struct log_extent *seg
            storage->room_bytes >= roomy;
 }
 
-/* Merged segments are kept for peers up to a bound; each one that is left begins with the whole
- * state, so any older one may go. Their files count, however little is in them. */
+/* Segments that are merged, and needed by no array, are kept for peers up to a bound; each one that
+ * is left begins with the whole state, so any older one may go. Their files count, however little
+ * is in them. */
 static bool old_segment(const struct storage *storage)
 {
     size_t merged = nmerged(storage);
@@ -59,10 +62,11 @@ static bool begin_remove(struct storage *storage)
 {
     struct storage_merge *self;
     bool run = storage->ntrash > 0;
+    bool snapshot = storage->nold_snapshots > 0;
 
     /* Neither before what takes their place is durable. */
     if (storage->manifest_end > log_writer_synced(storage->writer) ||
-        (!run && !old_segment(storage))) {
+        (!run && !snapshot && !old_segment(storage))) {
         return false;
     }
     self = storage_merge_begin(storage, TASK_REMOVE);
@@ -71,6 +75,8 @@ static bool begin_remove(struct storage *storage)
     }
     if (run) {
         run_name(storage->trash[--storage->ntrash], self->name);
+    } else if (snapshot) {
+        snapshot_name(storage->old_snapshots[--storage->nold_snapshots], self->name);
     } else {
         segment_name(storage->segments[0].number, self->name);
         storage->nsegments--;
@@ -79,6 +85,26 @@ static bool begin_remove(struct storage *storage)
     }
     storage_merge_submit(self);
     return true;
+}
+
+static void drop_arrays(struct storage *storage)
+{
+    size_t i = 0;
+
+    while (i < storage->arrays.count && !storage->failed) {
+        struct record_snapshot none = storage->arrays.items[i].counts;
+        enum status status = STATUS_NO_SPACE;
+
+        none.number = 0;
+        none.from = UINT64_MAX;
+        if (!storage->config.wanted(storage->config.context, none.filter_id)) {
+            status = storage_edit_array(storage, &none);
+        }
+        i += status != STATUS_OK; /* Else another one has its place now. */
+        if (status != STATUS_OK && !storage_may_wait(status)) {
+            storage_fail(storage, status, "the end of dropped filters' snapshots can't be logged");
+        }
+    }
 }
 
 /* Runs of filters that were dropped, their tombstones being durable. */
@@ -91,6 +117,7 @@ static void drop_unwanted(struct storage *storage, uint64_t now_us)
         return;
     }
     storage->next_drop_us = now_us + LOOK_US;
+    drop_arrays(storage);
     for (size_t i = 0; i < storage->nruns && change.nremoved < RUN_MERGE_MAX; i++) {
         if (!storage->config.wanted(storage->config.context, storage->runs[i].filter_id)) {
             removed[change.nremoved++] = storage->runs[i].number;
