@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "cluster/pull_lines.h"
 #include "cluster/pull_private.h"
 
 enum {
@@ -67,11 +68,16 @@ uint64_t pull_due_us(const struct pull *self)
     return waits || self->asked ? UINT64_MAX : self->due_us;
 }
 
-static enum pull_kind kind_of(enum pull_phase phase)
+static bool of_lines(const struct pull *self)
 {
-    switch (phase) {
+    return self->scope.generation != 0;
+}
+
+static enum pull_kind kind_of(const struct pull *self)
+{
+    switch (self->phase) {
     case PULL_PHASE_RUNS:
-        return PULL_RUNS;
+        return of_lines(self) ? PULL_LINES : PULL_RUNS;
     case PULL_PHASE_LOG:
         return PULL_LOG;
     case PULL_PHASE_FETCH:
@@ -104,7 +110,7 @@ static uint64_t stop_of(const struct pull *self)
 void pull_question(const struct pull *self, struct pull_request *out)
 {
     *out = (struct pull_request){
-        .kind = kind_of(self->phase),
+        .kind = kind_of(self),
         .scope = self->scope,
         .source = self->source,
         .sync = self->purpose == PULL_SYNC,
@@ -126,14 +132,15 @@ void pull_asked(struct pull *self)
 static bool same_scope(const struct pull_scope *a, const struct pull_scope *b)
 {
     return a->filter_id == b->filter_id && a->epoch == b->epoch && a->epoch_hash == b->epoch_hash &&
-           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group;
+           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group &&
+           a->generation == b->generation && a->geometry == b->geometry;
 }
 
 /* Numbers that would make us skip something, or go round for ever. */
 static bool sensible(const struct pull_reply *reply)
 {
-    if (reply->kind == PULL_RUNS) {
-        return reply->end || reply->next > reply->from;
+    if (reply->kind == PULL_RUNS || reply->kind == PULL_LINES) {
+        return (reply->end || reply->next > reply->from) && pull_pages_ascend(reply);
     }
     return reply->next >= reply->from && reply->next <= reply->durable;
 }
@@ -157,7 +164,7 @@ enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
         return reply->status;
     }
 #ifndef ORBLOOM_MUTANT_MERGE_UNCHECKED
-    if (reply->kind != kind_of(self->phase) || reply->from != self->from ||
+    if (reply->kind != kind_of(self) || reply->from != self->from ||
         !same_scope(&self->scope, &reply->scope)) {
         return STATUS_SHAPE;
     }
@@ -313,7 +320,8 @@ double pull_progress(const struct pull *self)
 {
     switch (self->phase) {
     case PULL_PHASE_RUNS:
-        return (1 - log_share) * ((double)self->from / 18446744073709551616.0);
+        return (1 - log_share) * (double)self->from /
+               (of_lines(self) ? (double)self->npages + 1 : 18446744073709551616.0);
     case PULL_PHASE_LOG:
         return 1 - log_share * (double)(self->through - self->from) /
                        (double)(self->through - self->merged);

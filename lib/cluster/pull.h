@@ -5,6 +5,10 @@
  *   DELTA   FOLLOW <-> FETCH, and when the source's log is not kept far enough back:
  *           RUNS -> LOG -> FOLLOW                     to catch up on what was missed
  *
+ * Of a filter without key log (its scope names a generation) a copy reads LINES in place of runs:
+ * what is below the end of the source's log when the first page is read is in all of them, so
+ * nothing of the log is left to read.
+ *
  * A copy reads the runs first and remembers the lowest `merged` that was told; all batches below it
  * were in the runs whichever page was read when. From there it reads the log, up to `through`:
  * for SYNC at least to the source's own fence, below which lies everything that the source has
@@ -42,7 +46,8 @@ struct pull {
     struct member source;
     uint64_t interval_us; /* DELTA: between two looks at an idle source */
 
-    uint64_t from;     /* next to ask for: a fingerprint in RUNS, else an offset */
+    uint64_t npages; /* LINES: of all shards; set after pull_init() */
+    uint64_t from;   /* next to ask for: in RUNS a fingerprint, or a page; else an offset */
     uint64_t merged;   /* lowest told in this copy */
     uint64_t through;  /* where this copy of the log ends; 0: not told yet */
     uint64_t appended; /* own log's end after the latest that was taken over */

@@ -8,8 +8,13 @@
  *   HEADERS  which batches the log holds, without their keys to follow a replica,
  *   BODIES   the batches that headers showed to be lacking   fetching what was missed
  *
+ * Filters without key log have no runs; in their place
+ *
+ *   LINES    pages of the array that are not all zeros, by ascending numbers
+ *
  * Scope:   one slot group of one (filter, lineage, slice), under one epoch.
- * Units:   `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS, else offsets of
+ * Units:   for LINES `from`, `to` and `next` are numbers of pages, all shards one after the other;
+ *          `merged` and `durable` are offsets of the source's log. Else `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS, else offsets of
  *          the source's log.
  * Owner:   arrays are borrowed.
  */
@@ -25,9 +30,17 @@ enum {
     PULL_MAX_BATCHES = 16384,   /* in one reply */
     PULL_MAX_INTERVALS = 16384, /* in one reply */
     PULL_MAX_WANTED = 1024,     /* intervals in one request */
+    PULL_MAX_PAGES = 256,       /* in one reply: 1 MiB */
+    PULL_PAGE_BYTES = 4096,
 };
 
-enum pull_kind { PULL_RUNS = 1, PULL_LOG = 2, PULL_HEADERS = 3, PULL_BODIES = 4 };
+enum pull_kind {
+    PULL_RUNS = 1,
+    PULL_LOG = 2,
+    PULL_HEADERS = 3,
+    PULL_BODIES = 4,
+    PULL_LINES = 7,
+};
 
 struct pull_scope {
     uint64_t filter_id;
@@ -36,6 +49,8 @@ struct pull_scope {
     uint64_t slice;
     uint32_t lineage;
     uint32_t group;
+    uint32_t generation; /* of a filter without key log, else 0: of its array */
+    uint64_t geometry;   /* ... and what fixes its bits, see pull_lines.h */
 };
 
 /* Batches of one router's boot with contiguous numbers. */
@@ -83,7 +98,7 @@ struct pull_reply {
     uint64_t from;    /* the request's */
     uint64_t next;    /* where to go on */
     bool end;         /* nothing is left up to `to` */
-    uint64_t merged;  /* RUNS: all batches below it are in the runs read */
+    uint64_t merged;  /* RUNS, LINES: all batches below it are in what was read */
     uint64_t durable; /* end of the source's log that no crash takes back */
 
     const struct pull_batch *batches; /* LOG, BODIES */
@@ -92,6 +107,9 @@ struct pull_reply {
     size_t nintervals;
     const uint64_t *fingerprints;
     size_t count;
+    const uint64_t *page_ids; /* LINES */
+    const uint8_t *pages;     /* PULL_PAGE_BYTES each */
+    size_t npages;
     struct span document; /* signed, after STALE */
 };
 
@@ -102,7 +120,8 @@ size_t pull_intervals_make(struct pull_batch *batches, size_t count,
 
 /* Over everything that decides what is merged, so that a torn or bent reply is refused before
  * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch, each interval
- * and the fingerprints one after the other, each seeded with the sum of what came before. */
+ * and the fingerprints one after the other (then for LINES generation, geometry and count of
+ * pages, their numbers, their bytes), each seeded with the sum of what came before. */
 uint64_t pull_reply_sum(const struct pull_reply *reply);
 
 #endif

@@ -59,7 +59,7 @@ struct circle {
     uint32_t retain_mib;
 
     /* What went between nodes. */
-    uint64_t requests[5]; /* by enum pull_kind */
+    uint64_t requests[8]; /* by enum pull_kind */
     uint64_t bytes;
     /* May be set: looks at frames between nodes, and may change them; false: lost. */
     bool (*spy)(struct circle *circle, struct circle_frame *frame, struct frame *decoded);
