@@ -42,9 +42,8 @@ static void gather(struct serve_page *page, const struct document_entry *entry)
     uint64_t pages = pull_pages_a_shard(document);
     uint64_t at = next_page(document, page->request.scope.group, page->next);
 
-    for (unsigned looked = 0;
-         looked < LOOK_PAGES && page->npages < PULL_MAX_PAGES && at < pull_pages(document) &&
-         at <= page->request.to;
+    for (unsigned looked = 0; looked < LOOK_PAGES && page->npages < PULL_MAX_PAGES &&
+                              at < pull_pages(document) && at <= page->request.to;
          looked++) {
         const uint8_t *bytes = hosted->set->shards[at / pages] + at % pages * PULL_PAGE_BYTES;
 

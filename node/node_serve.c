@@ -148,8 +148,8 @@ static void refuse(struct node *self, const struct peer *to, uint64_t correlatio
 /* Bytes of the frame: what is counted, and paid for. */
 static uint64_t weight(const struct pull_reply *reply)
 {
-    return 128 + reply->npages * (PULL_PAGE_BYTES + 8) + reply->count * sizeof(uint64_t) + reply->nbatches * 8 +
-           reply->nintervals * sizeof(struct pull_interval);
+    return 128 + reply->npages * (PULL_PAGE_BYTES + 8) + reply->count * sizeof(uint64_t) +
+           reply->nbatches * 8 + reply->nintervals * sizeof(struct pull_interval);
 }
 
 static void send_page(struct serve_page *page, uint64_t now_us, const struct document_entry *entry,

@@ -99,8 +99,7 @@ enum status codec_get_pull_request(const ProtobufCMessage *message, struct codec
     if (wire->n_wanted > PULL_MAX_WANTED) {
         return STATUS_TOO_LARGE;
     }
-    if (!kind_known((int)wire->kind) ||
-        (wire->n_wanted > 0 && (int)wire->kind != PULL_BODIES)) {
+    if (!kind_known((int)wire->kind) || (wire->n_wanted > 0 && (int)wire->kind != PULL_BODIES)) {
         return STATUS_MALFORMED;
     }
     *request = (struct pull_request){
@@ -392,8 +391,7 @@ enum status codec_get_pull_reply(const ProtobufCMessage *message, struct codec_a
     enum status status;
 
     if (wire->n_fingerprints > PULL_MAX_KEYS || wire->n_intervals > PULL_MAX_INTERVALS ||
-        wire->n_page_ids > PULL_MAX_PAGES ||
-        wire->document.len > DOCUMENT_MAX_BYTES) {
+        wire->n_page_ids > PULL_MAX_PAGES || wire->document.len > DOCUMENT_MAX_BYTES) {
         return STATUS_TOO_LARGE;
     }
     if (!kind_known((int)wire->kind) || (unsigned)wire->state > REPLICA_FULL ||

@@ -46,8 +46,8 @@ struct pull {
     struct member source;
     uint64_t interval_us; /* DELTA: between two looks at an idle source */
 
-    uint64_t npages; /* LINES: of all shards; set after pull_init() */
-    uint64_t from;   /* next to ask for: in RUNS a fingerprint, or a page; else an offset */
+    uint64_t npages;   /* LINES: of all shards; set after pull_init() */
+    uint64_t from;     /* next to ask for: in RUNS a fingerprint, or a page; else an offset */
     uint64_t merged;   /* lowest told in this copy */
     uint64_t through;  /* where this copy of the log ends; 0: not told yet */
     uint64_t appended; /* own log's end after the latest that was taken over */

@@ -14,9 +14,9 @@
  *
  * Scope:   one slot group of one (filter, lineage, slice), under one epoch.
  * Units:   for LINES `from`, `to` and `next` are numbers of pages, all shards one after the other;
- *          `merged` and `durable` are offsets of the source's log. Else `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS, else offsets of
- *          the source's log.
- * Owner:   arrays are borrowed.
+ *          `merged` and `durable` are offsets of the source's log. Else `from`, `to`, `next`,
+ * `merged`, `durable` are fingerprints for RUNS, else offsets of the source's log. Owner:   arrays
+ * are borrowed.
  */
 #ifndef ORBLOOM_CLUSTER_PULL_MESSAGE_H
 #define ORBLOOM_CLUSTER_PULL_MESSAGE_H

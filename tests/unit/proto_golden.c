@@ -192,11 +192,23 @@ Test(golden, pull_request)
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REQUEST};
 
     frame.body.pull_request = (struct pull_request){
-        PULL_BODIES, {1, 2, 3, 4, 5, 6}, {7, 8}, true, 9, 10, 11, wanted, 1};
+        PULL_BODIES, {1, 2, 3, 4, 5, 6, 0, 0}, {7, 8}, true, 9, 10, 11, wanted, 1};
     assert_golden(&frame, "0801110100000000000000e2035008041101000000000000001802210300"
                           "000000000000280630053804400749080000000000000050015909000000"
                           "00000000610a00000000000000680b721109150000000000000010161817"
                           "20182819");
+}
+
+Test(golden, pull_request_for_lines)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REQUEST};
+
+    frame.body.pull_request = (struct pull_request){
+        .kind = PULL_LINES, .scope = {1, 2, 3, 4, 5, 6, 7, 8}, .from = 9, .to = 10};
+    assert_golden(&frame, "0801110100000000000000e2033b08071101000000000000001802210300"
+                          "0000000000002806300538045909000000000000006"
+                          "10a00000000000000900107990108000000000000"
+                          "00");
 }
 
 Test(golden, pull_reply)
@@ -207,7 +219,7 @@ Test(golden, pull_reply)
 
     frame.body.pull_reply = (struct pull_reply){
         .kind = PULL_LOG,
-        .scope = {1, 2, 3, 4, 5, 6},
+        .scope = {1, 2, 3, 4, 5, 6, 0, 0},
         .source = {7, 8},
         .boot = 9,
         .state = REPLICA_FULL,
