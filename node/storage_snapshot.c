@@ -15,7 +15,7 @@
 
 enum {
     SLICE_PAGES = 256,     /* 1 MiB copied at once: some 100 us of the actor's time */
-    SNAPSHOT_SEGMENTS = 4, /* of the log kept for a set, at least, before one is taken */
+    SNAPSHOT_SEGMENTS = 2, /* of the log kept for a set, at least, before one is taken */
     PAUSE_US = 1000000,    /* after there was no room or memory */
 };
 
@@ -31,7 +31,8 @@ struct storage_snapshot {
     uint64_t next; /* page to be copied */
     bool last;     /* all have been */
     bool abandoned;
-    bool written;
+    bool written;  /* the lane's word, */
+    bool finished; /* and the actor has it */
     struct snapshot_writer *writer;
     enum status status;
     uint64_t room_bytes;
@@ -157,6 +158,7 @@ static void done(struct job *job, uint64_t now_us)
     } else if (!self->written) {
         go_on(self);
     } else {
+        self->finished = true;
         storage_want_sync(storage); /* Of what was in the array when the last page was copied. */
         storage_snapshot_work(storage, now_us);
     }
@@ -169,7 +171,7 @@ static bool publish(struct storage *storage, uint64_t now_us)
     struct storage_array *array;
     enum status status;
 
-    if (!self->written || storage_synced(storage) < self->id.end) {
+    if (!self->finished || storage_synced(storage) < self->id.end) {
         return false;
     }
     if (storage_arrays_find(&storage->arrays, &self->set) == NULL) {

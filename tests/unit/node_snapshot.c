@@ -160,8 +160,8 @@ Test(node_snapshot, keys_added_while_it_is_taken_are_counted_once)
         node_stage_send(&stage, &segment, 1, keys + n % 8 * COUNT, 5);
         node_stage_turn(&stage);
         (void)node_stage_run(&stage, JOB_COMMIT);
-        (void)stage.actor.work(stage.actor.self, stage.now_us);
         (void)job_lanes_run(&stage.lanes, JOB_BACKGROUND);
+        (void)stage.actor.work(stage.actor.self, stage.now_us); /* While it is with the lane. */
         (void)job_lanes_finish(&stage.lanes, JOB_BACKGROUND, stage.now_us);
     }
     stage.batches = n + 1;
