@@ -1,6 +1,8 @@
 /* Fingerprints that other nodes had and this one did not. */
 #include "node/node_exchange.h"
 
+#include <string.h>
+
 bool node_batch_named(const struct record_batch *batch)
 {
     return batch->batch_boot != 0 && batch->batch_number != 0;
@@ -31,6 +33,13 @@ void node_note_batch(struct node *self, const struct document_entry *entry,
         key.slice = batch->targets[i].slice;
         key.lineage = batch->targets[i].lineage;
         batch_set_add(self->exchange->have, &key, batch->batch_number);
+    }
+}
+
+void node_forget_batches(struct node *self)
+{
+    if (self->exchange != NULL) {
+        memset(self->exchange->have, 0, sizeof *self->exchange->have);
     }
 }
 

@@ -22,6 +22,12 @@ void node_serve_release(struct serve_page *page)
     page->wanted = NULL;
     page->fingerprints = NULL;
     page->batches = NULL;
+    heap_free(page->prefixes);
+    heap_free(page->digests);
+    heap_free(page->counts);
+    page->prefixes = NULL;
+    page->digests = NULL;
+    page->counts = NULL;
     page->used = false;
     page->reading = false;
 }
@@ -258,6 +264,9 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     page->merged = UINT64_MAX;
     if (page->request.kind == PULL_LINES) {
         return node_serve_lines(page, now_us, entry_of(page));
+    }
+    if (pull_kind_cuts(page->request.kind)) {
+        return node_serve_cut_begin(page, now_us, document);
     }
     if (page->request.kind != PULL_HEADERS) {
         page->fingerprints = heap_alloc(PULL_MAX_KEYS, sizeof *page->fingerprints);

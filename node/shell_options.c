@@ -104,6 +104,10 @@ static const struct option options[] = {
         .value = "200MiB",
         .help = "bytes a second for each node that copies from this one or catches up",
     },
+    DAEMON_OPTION_DURATION("scrub_interval", FIELD(config.scrub_interval_us), 0,
+                           30 * 24 * 3600 * DAEMON_SECOND, "0 to 30d", "15m",
+                           "how often each replica here is compared with each other one of its "
+                           "keys, to take over what it lacks; 0: never, unless it was away long"),
     {
         .name = "retry_memory",
         .kind = OPTION_BYTES,

@@ -55,18 +55,37 @@ static bool old_segment(const struct storage *storage)
 
     return storage->nsegments > SEGMENTS_KEPT && merged > 0 &&
            merged * storage->config.segment_bytes > storage->config.retain_bytes &&
-           !is_young(storage, &storage->segments[0]);
+           !is_young(storage, &storage->segments[0]) &&
+           !storage_cut_pins_log(storage, storage->segments[0].end);
+}
+
+/* The last one that no cut still reads comes to the end of the list. */
+static bool choose_trash(struct storage *storage)
+{
+    for (size_t i = storage->ntrash; i > 0; i--) {
+        uint64_t number = storage->trash[i - 1];
+
+        if (!storage_cut_pins_run(storage, number)) {
+            storage->trash[i - 1] = storage->trash[storage->ntrash - 1];
+            storage->trash[storage->ntrash - 1] = number;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool begin_remove(struct storage *storage)
 {
     struct storage_merge *self;
-    bool run = storage->ntrash > 0;
     bool snapshot = storage->nold_snapshots > 0;
+    bool run;
 
     /* Neither before what takes their place is durable. */
-    if (storage->manifest_end > log_writer_synced(storage->writer) ||
-        (!run && !snapshot && !old_segment(storage))) {
+    if (storage->manifest_end > log_writer_synced(storage->writer)) {
+        return false;
+    }
+    run = choose_trash(storage);
+    if (!run && !snapshot && !old_segment(storage)) {
         return false;
     }
     self = storage_merge_begin(storage, TASK_REMOVE);

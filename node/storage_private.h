@@ -12,6 +12,7 @@ struct load_job;
 struct storage_recovery;
 struct storage_snapshot;
 struct storage_merge;
+struct storage_cut;
 
 /* Filters that have had batches in the log; ids ascend. */
 struct storage_filters {
@@ -85,6 +86,7 @@ struct storage {
     struct storage_recovery *recovery;
     struct storage_merge *merge;
     void *reads; /* jobs under way, a list */
+    struct storage_cut *cuts;
     uint64_t room_bytes;
 };
 
@@ -177,5 +179,11 @@ void storage_merge_destroy(struct storage_merge **merge);
 
 /* storage_read.c */
 void storage_reads_destroy(struct storage *self);
+
+/* storage_cut.c: may the file of that run be removed, or segments that end there? Not while a cut
+ * needs them. */
+bool storage_cut_pins_run(const struct storage *storage, uint64_t number);
+bool storage_cut_pins_log(const struct storage *storage, uint64_t below);
+void storage_cuts_destroy(struct storage *self);
 
 #endif

@@ -55,6 +55,9 @@ MUST_USE enum status storage_folder_list(struct storage_recovery *self);
 MUST_USE enum status storage_folder_try_runs(struct storage_recovery *self);
 
 MUST_USE enum status storage_folder_try_snapshots(struct storage_recovery *self);
+/* A new incarnation began its log and went no further: what it cut off was damaged, and nothing of
+ * that is seen any more. */
+bool storage_begun_only(const struct storage_recovery *self);
 
 /* Does the log itself show a loss? */
 bool storage_folder_lost(const struct storage_recovery *self);

@@ -33,6 +33,8 @@ bool pull_kind_fits(enum pull_kind kind, const struct filter_document *document)
     case PULL_LINES:
         return document->keylog == KEYLOG_OFF;
     case PULL_RUNS:
+    case PULL_DIGESTS:
+    case PULL_RANGES:
         return document->keylog == KEYLOG_ON;
     case PULL_LOG:
     case PULL_HEADERS:

@@ -536,3 +536,20 @@ Test(log_survey, a_failed_allocation_leaves_nothing_behind)
     cr_assert_eq(survey.count, 3);
     log_survey_fini(&survey);
 }
+
+/* A header that was made up, with a good checksum: whoever goes on from there must not overflow. */
+Test(log_survey, a_header_with_an_impossible_offset_is_none)
+{
+    static const uint64_t firsts[] = {1, 4, UINT64_MAX - 7, UINT64_C(1) << 63};
+
+    for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
+        struct log_survey survey;
+
+        begin(1, firsts[i]);
+        keep(1);
+        survey = look();
+        cr_assert_eq(survey.count, 0, "offset %llx", (unsigned long long)firsts[i]);
+        cr_assert_eq(survey.state, LOG_EMPTY);
+        log_survey_fini(&survey);
+    }
+}
