@@ -65,6 +65,13 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
                              batch->count)) {
         return STATUS_INVALID;
     }
+    /* Another one, which lagged behind, may have taken keys for which this one was at its capacity.
+     * All of them would pass the rate asked for. A FULL replica can do without what others bring:
+     * whatever is acknowledged, W of them have from its router. */
+    if (replica_set_state(hosted->set, batch->group) == REPLICA_FULL &&
+        !replica_set_fits(hosted->set, batch->group, batch->fingerprints, batch->count)) {
+        return STATUS_FULL;
+    }
     batch->repaired = true;
     batch->bits = entry->document.keylog == KEYLOG_OFF;
 #ifndef ORBLOOM_MUTANT_SYNC_BITS_ONLY

@@ -160,6 +160,7 @@ struct exchange {
     struct serve_cut cuts[SERVE_CUTS];
     struct node_repair repair;
     struct repair_turn next_repair;
+    uint64_t repaired_end;       /* own log's end after the last one that took something over */
     struct token_bucket reading; /* of all cuts: how fast they are read */
     size_t answer_bytes;         /* of the answer that is being looked at */
 };

@@ -100,6 +100,11 @@ static enum status take_page(struct node *self, struct document_entry *entry,
     if (replica_set_has_page(hosted->set, lines.shard, lines.page, bytes)) {
         return STATUS_OK; /* As what is here is in the log, so is this. */
     }
+    /* It can do without what others bring, as batches do: see node_absorb(). */
+    if (replica_set_state(hosted->set, scope->group) == REPLICA_FULL &&
+        hosted->set->groups[scope->group].keys >= hosted->set->groups[scope->group].keys_capacity) {
+        return STATUS_OK;
+    }
     status = storage_put_lines(self->storage, &lines, &end);
     if (status == STATUS_OK) {
         replica_set_merge_page(hosted->set, &entry->document, lines.shard, lines.page, bytes);

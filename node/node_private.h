@@ -224,6 +224,10 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
 
+/* node_disk.c: what the slot group's share of the filter's sorted runs takes on the disk. */
+uint64_t node_disk_bytes(const struct node *self, const struct document_entry *entry,
+                         uint32_t group);
+
 /* node_storage.c */
 MUST_USE enum status node_storage_create(struct node *self);
 
@@ -301,7 +305,8 @@ bool node_batch_named(const struct record_batch *batch);
 
 /* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
  * is durable up to storage_end(). STATUS_NOT_READY, STATUS_INVALID (fingerprints of another slot
- * group), STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+ * group), STATUS_FULL (past the capacity of a replica that counts), STATUS_NO_SPACE,
+ * STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
 MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
                                  struct record_batch *batch);
 

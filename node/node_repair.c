@@ -73,6 +73,10 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
     if (exchange->repair.active || item->pull.asked || !may_compare(item, entry)) {
         return; /* The end of the one under way stirs. */
     }
+    if (storage_written(self->storage) < exchange->repaired_end) {
+        exchange->awaits_log = true; /* What was just taken over would be found lacking again. */
+        return;
+    }
     if (item->repair_us > now_us) {
         exchange->due_us = item->repair_us < exchange->due_us ? item->repair_us : exchange->due_us;
         return;
@@ -101,6 +105,9 @@ static void finish(struct node *self)
     struct node_repair *repair = &self->exchange->repair;
 
     storage_cut_close(&repair->cut);
+    if (repair->appended > self->exchange->repaired_end) {
+        self->exchange->repaired_end = repair->appended;
+    }
     self->counters[NODE_repair_ranges_total] += repair->machine.ranges;
     repair_fini(&repair->machine);
     node_repair_forget(repair);

@@ -75,6 +75,10 @@ void replica_set_merge_page(struct replica_set *self, const struct filter_docume
 bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64_t page,
                           const uint8_t *bytes);
 
+/* Is there room for those of a hosted group's fingerprints that are new here? */
+bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+                      uint32_t count);
+
 /* Build at most `slice_bytes` more; true while more is left. STATUS_NOMEM shows as no progress
  * and is tried again. */
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes);

@@ -4,6 +4,7 @@
 #include "node/storage_recovery.h"
 #include "storage/file_name.h"
 #include "storage/log_segment.h"
+#include "storage/segment_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +199,9 @@ enum status storage_folder_clear(struct storage_recovery *self)
         } else if (snapshot_name_parse(self->names[i], &number) && !is_named(self, number)) {
             status = clear_snapshot(self, self->names[i], number);
         }
+    }
+    if (status == STATUS_OK) {
+        status = segment_file_remove_spare(disk); /* It may be of another size. */
     }
     return status == STATUS_OK ? disk->sync_folder(disk->context) : status;
 }

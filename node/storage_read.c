@@ -182,7 +182,7 @@ static bool is_about(const struct record_lines *lines, const struct storage_set 
 /* Room for them was made at the beginning. */
 static void keep_page(struct read_job *self, struct record_lines *lines, uint64_t offset)
 {
-    memcpy(self->fingerprints + self->count, lines->bytes, RECORD_PAGE_BYTES);
+    record_lines_page(lines, (uint8_t *)(self->fingerprints + self->count));
     lines->bytes = (const uint8_t *)(self->fingerprints + self->count);
     self->count += PAGE_WORDS;
     self->pages[self->npages] = *lines;
@@ -377,6 +377,17 @@ enum status storage_read(struct storage *storage, struct storage_read *read)
     storage->reads = self;
     storage->config.effects->submit(storage->config.effects->context, JOB_BACKGROUND, &self->job);
     return STATUS_OK;
+}
+
+bool storage_recall(struct storage *self, struct storage_read *read)
+{
+    uint64_t written = storage_written(self);
+
+    if (self->nsegments == 0 || read->from < self->segments[0].first) {
+        return false; /* Told, it could not be fetched. */
+    }
+    read->merged = self->merged;
+    return storage_recent_tell(&self->recent, read, read->to < written ? read->to : written);
 }
 
 void storage_reads_destroy(struct storage *storage)

@@ -218,7 +218,7 @@ static enum status search_last(struct surveyor *self, const struct log_extent *e
 {
     uint64_t place = place_of(extent, end);
     struct log_traces traces;
-    enum status status = log_segment_search(&self->segment, place, &traces);
+    enum status status = log_segment_search(&self->segment, place, 0, &traces);
 
     if (status != STATUS_OK) {
         return status;
@@ -272,13 +272,15 @@ static enum status search_headless(struct surveyor *self, const struct found *fo
     struct log_survey *out = self->out;
     uint64_t first = out->count > 0 ? out->extents[0].first : 0;
     uint64_t end = out->count > 0 ? out->extents[out->count - 1].end : 0;
+    bool behind = out->count > 0 && found->number > out->extents[out->count - 1].number;
     struct log_traces traces;
     enum status status = log_segment_open(&self->segment, found->number);
 
     if (status != STATUS_OK && status != STATUS_MALFORMED) {
         return status;
     }
-    status = log_segment_search(&self->segment, SEGMENT_HEADER_BYTES, &traces);
+    /* A file made ahead may have been an older segment, one that was dropped from the front. */
+    status = log_segment_search(&self->segment, SEGMENT_HEADER_BYTES, behind ? first : 0, &traces);
     if (status != STATUS_OK) {
         return status;
     }

@@ -37,7 +37,8 @@
  *   RECORD_SNAPSHOT   u64 number, u64 filter id, u64 slice, u32 lineage, u32 generation, u64 from,
  *                     u64 end
  *   RECORD_LINES      u64 filter id, u64 slice, u32 lineage, u32 generation, u32 shard, u32 0,
- *                     u64 page, 4,096 bytes
+ *                     u64 page, 4,096 bytes, inverted: few bits in words of zeros could look
+ *                     like headers to who searches a torn segment
  *
  * Which types there are is part of the segments' version: another type means a newer orbloom.
  *
@@ -175,7 +176,7 @@ struct record_lines {
     uint32_t generation; /* of this geometry; of another one they mean nothing */
     uint32_t shard;
     uint64_t page;        /* of the shard */
-    const uint8_t *bytes; /* RECORD_PAGE_BYTES; 8-aligned */
+    const uint8_t *bytes; /* RECORD_PAGE_BYTES; as _get gives them: see record_lines_page() */
 };
 
 /* Bytes of a record with such a body, a multiple of 8; more than RECORD_MAX_BYTES: can't be. */
@@ -219,6 +220,9 @@ void record_snapshot_put(uint8_t *record, const struct record_snapshot *snapshot
 MUST_USE enum status record_snapshot_get(struct span record, struct record_snapshot *snapshot);
 void record_lines_put(uint8_t *record, const struct record_lines *lines);
 MUST_USE enum status record_lines_get(struct span record, struct record_lines *lines);
+
+/* The bits of a record that record_lines_get() has read. */
+void record_lines_page(const struct record_lines *read, uint8_t page[RECORD_PAGE_BYTES]);
 
 size_t record_document_size(struct span document);
 void record_document_put(uint8_t *record, struct span document);

@@ -60,6 +60,19 @@ enum status record_snapshot_get(struct span record, struct record_snapshot *snap
     return STATUS_OK;
 }
 
+/* Also in place. */
+static void invert(uint8_t *into, const uint8_t *from)
+{
+    for (size_t i = 0; i < RECORD_PAGE_BYTES; i++) {
+        into[i] = (uint8_t)~from[i];
+    }
+}
+
+void record_lines_page(const struct record_lines *read, uint8_t page[RECORD_PAGE_BYTES])
+{
+    invert(page, read->bytes);
+}
+
 void record_lines_put(uint8_t *record, const struct record_lines *lines)
 {
     uint8_t *at = record + RECORD_HEADER_BYTES;
@@ -71,7 +84,7 @@ void record_lines_put(uint8_t *record, const struct record_lines *lines)
                                        .page = lines->page};
 
     memcpy(at, &fixed, sizeof fixed);
-    memcpy(at + sizeof fixed, lines->bytes, RECORD_PAGE_BYTES);
+    invert(at + sizeof fixed, lines->bytes);
 }
 
 enum status record_lines_get(struct span record, struct record_lines *lines)

@@ -49,10 +49,12 @@ static void read_page(struct sim_file *file, uint64_t filter_id, uint64_t page,
 
 static void read_lines(struct sim_file *file, struct span record)
 {
+    uint8_t page[RECORD_PAGE_BYTES];
     struct record_lines lines;
 
     if (record_lines_get(record, &lines) == STATUS_OK) { /* Shards of the simulator are a page. */
-        read_page(file, lines.filter_id, lines.shard + lines.page, lines.bytes);
+        record_lines_page(&lines, page);
+        read_page(file, lines.filter_id, lines.shard + lines.page, page);
     }
 }
 
@@ -80,21 +82,28 @@ static unsigned bits_of(const struct filter_document *document, uint64_t fingerp
     return count;
 }
 
+/* Of this segment, and not left there by another that the file was before? */
+static bool belongs(const struct segment_header *segment, const struct record_header *header,
+                    uint64_t place)
+{
+    return header->boot == segment->boot &&
+           header->offset == segment->first + (place - SEGMENT_HEADER_BYTES);
+}
+
 /* As far as it is readable; from there on next time. */
 static void read_segment(struct sim_file *file, const struct sim_image *image)
 {
     struct segment_header segment;
     struct record_header header;
 
-    if (file->read_to == 0) {
-        if (image->size < SEGMENT_HEADER_BYTES ||
-            segment_header_get(image->bytes, &segment) != STATUS_OK) {
-            return;
-        }
-        file->read_to = SEGMENT_HEADER_BYTES;
+    if (image->size < SEGMENT_HEADER_BYTES ||
+        segment_header_get(image->bytes, &segment) != STATUS_OK) {
+        return;
     }
+    file->read_to = file->read_to > 0 ? file->read_to : SEGMENT_HEADER_BYTES;
     while (record_open(span_of(image->bytes + file->read_to, image->size - file->read_to),
-                       &header) == STATUS_OK) {
+                       &header) == STATUS_OK &&
+           belongs(&segment, &header, file->read_to)) {
         if (header.type == RECORD_BATCH) {
             read_batch(file, span_of(image->bytes + file->read_to, header.size));
         } else if (header.type == RECORD_LINES) {
@@ -165,6 +174,8 @@ static bool file_has(struct sim_file *file, const char *name, bool durable, uint
         read_run(file, image);
     } else if (strncmp(name, "snap-", 5) == 0) {
         read_snapshot(file, image);
+    } else {
+        return false; /* What it was before counts no more. */
     }
     return sim_keys_has(&file->keys, key);
 }
