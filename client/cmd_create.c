@@ -15,6 +15,7 @@ struct create_settings {
     const char *when_unavailable;
     const char *when_full;
     const char *durability;
+    const char *keylog;
 };
 
 #define FIELD(name) offsetof(struct create_settings, name)
@@ -109,6 +110,15 @@ static const struct flag flags[] = {
                 "or memory",
     },
     {
+        .name = "keylog",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(keylog),
+        .sample = "on|off",
+        .range = "on | off",
+        .value = "on",
+        .help = "whether nodes keep fingerprints on disk, 8 bytes a key, or bits only (below)",
+    },
+    {
         .name = "hash",
         .kind = FLAG_CHOICE,
         .offset = FIELD(hash),
@@ -128,7 +138,11 @@ static const struct flag_table table = {
         "Quorums need W + R > N and 2 W > N: any add then meets any check.\n"
         "Durability: with sync, acknowledged keys survive power loss of all nodes at once; with\n"
         "os, kill -9 of all of them; with memory, the restart of N - W nodes, as each comes back\n"
-        "empty. sync and os take nodes with a disk, memory nodes without one.\n\n"
+        "empty. sync and os take nodes with a disk, memory nodes without one.\n"
+        "Keylog off takes less disk: a copy of the bits and a log that is cut. Such a filter can\n"
+        "never be built anew at another size or rate, growing adds bits beside the old ones, and\n"
+        "replicas copy bits from each other: what one has they all get, exact keys are not "
+        "known.\n\n"
         "Examples:\n"
         "  orbloom create seen --capacity 10M --fpr 1%\n"
         "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n\n"
@@ -197,11 +211,12 @@ static int show(void *context, const struct frame *frame)
     if (reply->nfilters > 0) {
         const struct filter_summary *filter = &reply->filters[0];
 
-        (void)printf(": %s keys at %s, %u x %s in %u shards, durability %s",
+        (void)printf(": %s keys at %s, %u x %s in %u shards, durability %s%s",
                      number_show_count(filter->capacity, keys),
                      number_show_rate(filter->rate, rate), filter->rule.replicas,
                      number_show_bytes(filter->shard_bytes * filter->nshards, bytes),
-                     filter->nshards, durability_name(filter->durability));
+                     filter->nshards, durability_name(filter->durability),
+                     filter->keylog == KEYLOG_OFF ? ", keylog off" : "");
     }
     (void)putchar('\n');
     return CMD_OK;
@@ -252,7 +267,7 @@ static int run(int argc, char **argv)
                                    : WHEN_UNAVAILABLE_ERROR;
     create->when_full = strcmp(settings.when_full, "expand") == 0 ? WHEN_FULL_EXPAND
                                                                   : WHEN_FULL_REFUSE;
-    create->keylog = KEYLOG_ON;
+    create->keylog = strcmp(settings.keylog, keylog_name(KEYLOG_OFF)) == 0 ? KEYLOG_OFF : KEYLOG_ON;
     create->durability = durability_of(settings.durability);
     return cmd_ask(&settings.common, &frame, show, words.items[0]);
 }

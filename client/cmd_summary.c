@@ -41,8 +41,8 @@ void summary_filter_text(const struct filter_summary *filter)
     (void)printf("policies      when unavailable: %s; when full: %s\n",
                  when_unavailable_name(filter->when_unavailable),
                  when_full_name(filter->when_full));
-    (void)printf("kept in       %s; hash %s\n", durability_name(filter->durability),
-                 hash_kind_name(filter->hash));
+    (void)printf("kept in       %s; key log %s; hash %s\n", durability_name(filter->durability),
+                 keylog_name(filter->keylog), hash_kind_name(filter->hash));
     (void)printf("size          %s a copy, %.2f bits a key, %u shards of %s, k = %u\n",
                  number_show_bytes(filter->shard_bytes * filter->nshards, a), bits_per_key(filter),
                  filter->nshards, number_show_bytes(filter->shard_bytes, b), 8 * filter->z);
@@ -140,6 +140,7 @@ void summary_filter_json(struct json *json, const struct filter_summary *filter)
     json_text(json, "hash", hash_kind_name(filter->hash));
     json_text(json, "when_unavailable", when_unavailable_name(filter->when_unavailable));
     json_text(json, "when_full", when_full_name(filter->when_full));
+    json_text(json, "keylog", keylog_name(filter->keylog));
     json_text(json, "durability", durability_name(filter->durability));
     json_count(json, "shards", filter->nshards);
     json_count(json, "slot_groups", filter->ngroups);

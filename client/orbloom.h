@@ -184,6 +184,7 @@ struct orbloom_filter {
     uint32_t read_quorum;       /* replicas - write_quorum + 1: 2 of 3 */
     int maybe_when_unavailable; /* 1: too few replicas answer ORBLOOM_MAYBE, not UNKNOWN */
     enum orbloom_hash hash;     /* ORBLOOM_SIPHASH */
+    int keylog_off;             /* 1: nodes keep bits only, on disk; see docs/cli.md, create */
 };
 
 /* Fine when the filter exists with the same parameters; *created (may be NULL) tells. */

@@ -80,7 +80,7 @@ static void fill_create(const struct orbloom_filter *filter, struct create_param
     create->when_unavailable = filter->maybe_when_unavailable != 0 ? WHEN_UNAVAILABLE_MAYBE
                                                                    : WHEN_UNAVAILABLE_ERROR;
     create->when_full = WHEN_FULL_REFUSE;
-    create->keylog = KEYLOG_ON;
+    create->keylog = filter->keylog_off != 0 ? KEYLOG_OFF : KEYLOG_ON;
 }
 
 static int check_create(struct orbloom *handle, const struct orbloom_filter *filter,

@@ -16,8 +16,10 @@ static enum status check_served(struct create *self)
 
     if (wanted->when_full != WHEN_FULL_REFUSE) {
         reason = "when-full takes only \"refuse\" in this version: filters do not grow yet";
-    } else if (wanted->keylog != KEYLOG_ON) {
-        reason = "keylog takes only \"on\" in this version";
+    } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
+        reason = "keylog off and durability memory exclude each other: what is kept in memory only "
+                 "has no log that could do without keys; leave keylog on, or create with "
+                 "durability sync or os";
     }
     if (reason == NULL) {
         return STATUS_OK;

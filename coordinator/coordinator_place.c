@@ -62,6 +62,7 @@ void create_choose_durability(const struct coordinator *self, uint64_t now_us,
 
     create->durability = create->request->create.durability;
     if (create->durability == 0) {
+        to_disk = to_disk || create->request->create.keylog == KEYLOG_OFF;
         create->durability = to_disk ? DURABILITY_SYNC : DURABILITY_MEMORY;
     }
 }
@@ -128,9 +129,10 @@ static void explain_nodes(const struct coordinator *self, uint64_t now_us, struc
         (void)snprintf(
             create->message, sizeof create->message,
             "durability %s takes %u nodes with a disk and %u are alive; %s keep%s memory "
-            "only: give them a data folder, or create with --durability memory",
+            "only: give them a data folder, or create with --durability memory%s",
             durability_name(create->durability), needed, nusable, others,
-            strchr(others, ' ') == NULL ? "s" : "");
+            strchr(others, ' ') == NULL ? "s" : "",
+            create->request->create.keylog == KEYLOG_OFF ? " and --keylog on" : "");
     } else {
         (void)snprintf(create->message, sizeof create->message,
                        "durability memory takes %u nodes without a disk and %u are alive; %s ha%s "

@@ -73,6 +73,7 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
         return STATUS_FULL;
     }
     batch->repaired = true;
+    batch->bits = entry->document.keylog == KEYLOG_OFF;
 #ifndef ORBLOOM_MUTANT_SYNC_BITS_ONLY
     status = storage_add(self->storage, batch, &end);
 #endif

@@ -9,6 +9,7 @@
  *   node_repair.c      comparing replicas: which one is next, and the way through a comparison
  *   node_repair_take.c its answers: digests compared, what lacks taken over
  *   node_serve.c       answering: judging requests, reading storage at a bounded rate
+ *   node_lines.c       pages of arrays, of filters without key log: both sides
  *   node_serve_page.c  making one answer out of what storage reads
  *   node_serve_cut.c   what a peer compares with: digests and ranges of a cut
  *
@@ -79,6 +80,9 @@ struct serve_page {
     size_t count;
     struct pull_batch *batches;
     size_t nbatches;
+    uint64_t *page_ids; /* LINES */
+    uint8_t *pages;
+    size_t npages;
 
     uint64_t *prefixes; /* the request's, copied */
     uint64_t cut;
@@ -238,6 +242,15 @@ MUST_USE enum status node_serve_judge(const struct node *self, const struct pull
 
 /* node_serve_page.c: STATUS_OK: done() comes. */
 MUST_USE enum status node_serve_begin(struct serve_page *page, uint64_t now_us);
+/* node_lines.c: the answer is sent. */
+MUST_USE enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
+                                      const struct document_entry *entry);
+
+/* Into the log, then into the array, as much as the log takes now; what is left is cut off the
+ * answer, and asked for again. STATUS_SHAPE: pages of another group; nothing was merged. */
+MUST_USE enum status node_pull_take_lines(struct node *self, uint64_t now_us,
+                                          struct document_entry *entry, struct pull_reply *reply);
+
 void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
 void node_serve_release(struct serve_page *page);
 

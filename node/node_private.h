@@ -47,6 +47,8 @@
     X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                  \
     X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                             \
     X(runs, "files", "sorted runs (a gauge)")                                                \
+    X(snapshot_bytes, "bytes", "files of snapshots of arrays (a gauge)")                     \
+    X(snapshots_total, "files", "snapshots of arrays written")                               \
     X(unmerged_bytes, "bytes", "of the log, in no sorted run yet (a gauge)")                 \
     X(replicas_full, "groups", "slot groups here that count for quorums (a gauge)")          \
     X(pulls_total, "requests", "asked by other nodes for what they lack")                    \
@@ -63,6 +65,8 @@
     X(gossip_keys_copied_total, "keys", "taken over in copies of FULL replicas")             \
     X(gossip_copies_total, "copies",                                                         \
       "begun of a whole replica, its node's log not being kept far enough back")             \
+    X(pages_copied_total, "pages",                                                           \
+      "of arrays, 4 KiB each, taken over from other nodes (filters without key log)")        \
     X(sync_keys_total, "keys", "taken over to complete replicas that join")                  \
     X(repairs_total, "repairs", "comparisons with other nodes' replicas begun")              \
     X(repairs_ended_total, "repairs", "of them that came to their end")                      \
@@ -114,6 +118,8 @@ struct log_need {
 /* Filling the arrays of one filter from the log, a stretch after the other. */
 struct node_replay {
     struct storage_read read;
+    struct storage_load load; /* of a filter without key log: a snapshot first */
+    uint64_t counted_from;    /* what the log has below is counted already */
     bool active;
     bool waits; /* for the log to be written up to read.to */
     uint64_t filter_id;
@@ -253,6 +259,18 @@ void node_drop_held(struct node *self);
 
 /* node_replay.c: false when nothing is to be read back now. */
 bool node_replay_begin(struct node *self, struct document_entry *entry);
+
+/* node_image.c: arrays as storage wants them for snapshots. */
+bool node_image(void *context, const struct storage_set *set, struct storage_image *out);
+void node_image_groups(void *context, const struct storage_set *set, struct snapshot_group *out);
+struct snapshot_geometry node_image_geometry(const struct geometry *geometry);
+
+/* node_replay_image.c: of a filter without key log: its snapshot, what the log has. False: it is
+ * another geometry's, and nothing was done. */
+MUST_USE bool node_replay_pages(struct node *self, struct document_entry *entry,
+                                const struct storage_load *load);
+void node_replay_records(struct node *self, struct document_entry *entry,
+                         const struct storage_read *read);
 
 /* The log has been written a little further. */
 void node_replay_moved(struct node *self);

@@ -1,5 +1,6 @@
 /* Whom to ask for what: each hosted slot group by its document. */
 #include "base/heap.h"
+#include "cluster/pull_lines.h"
 #include "node/node_exchange.h"
 
 enum { MAX_ITEMS = 65536 };
@@ -12,7 +13,7 @@ static uint64_t interval_us(const struct node *self)
 static struct pull_scope scope_of(const struct filter_document *document, uint32_t group,
                                   uint32_t lineage)
 {
-    return (struct pull_scope){
+    struct pull_scope scope = {
         .filter_id = document->id,
         .epoch = document->epoch,
         .epoch_hash = document->epoch_hash,
@@ -20,6 +21,9 @@ static struct pull_scope scope_of(const struct filter_document *document, uint32
         .lineage = document->content.lineages[lineage].id,
         .group = group,
     };
+
+    pull_scope_name(&scope, document);
+    return scope;
 }
 
 static void add_item(struct node *self, const struct filter_document *document,
@@ -38,6 +42,7 @@ static void add_item(struct node *self, const struct filter_document *document,
                                .needed = pull_sources_needed(&document->content.rule)};
     pull_init(&item->pull, joins ? PULL_SYNC : PULL_DELTA, &scope, source,
               cursor != NULL ? &cursor->offset : NULL, interval_us(self));
+    item->pull.npages = pull_pages(document);
 }
 
 /* The lineages of one source follow each other: a source is complete when all of them are. */

@@ -133,6 +133,23 @@ static enum status absorb_batches(struct node *self, uint64_t now_us, struct doc
     return STATUS_OK;
 }
 
+static enum status take_lines(struct node *self, uint64_t now_us, struct document_entry *entry,
+                              struct pull *pull, struct pull_reply *reply)
+{
+    uint64_t next = reply->next;
+    enum status status = node_pull_take_lines(self, now_us, entry, reply);
+
+    if (status == STATUS_OK) {
+        pull_take(pull, now_us, reply, storage_end(self->storage));
+        if (reply->next != next) {
+            pull_pause(pull, now_us);
+        }
+    } else {
+        self->counters[NODE_pull_mismatches_total] += status == STATUS_SHAPE;
+    }
+    return status;
+}
+
 enum status node_pull_take(struct node *self, uint64_t now_us, struct document_entry *entry,
                            struct pull *pull, const struct pull_reply *reply)
 {
@@ -141,6 +158,9 @@ enum status node_pull_take(struct node *self, uint64_t now_us, struct document_e
 
     if (reply->kind == PULL_HEADERS) {
         return pull_take_headers(pull, now_us, reply, self->exchange->have);
+    }
+    if (reply->kind == PULL_LINES) {
+        return take_lines(self, now_us, entry, pull, &taken);
     }
     if (!belong(&entry->document, reply)) {
         node_count(self, NODE_pull_mismatches_total);

@@ -70,7 +70,7 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
     if (item->repair_us == 0) {
         schedule(self, now_us, item, pulls->joined);
     }
-    if (exchange->repair.active || !may_compare(item, entry)) {
+    if (exchange->repair.active || item->pull.asked || !may_compare(item, entry)) {
         return; /* The end of the one under way stirs. */
     }
     if (storage_written(self->storage) < exchange->repaired_end) {
@@ -79,6 +79,13 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
     }
     if (item->repair_us > now_us) {
         exchange->due_us = item->repair_us < exchange->due_us ? item->repair_us : exchange->due_us;
+        return;
+    }
+    if (item->pull.scope.generation != 0) {
+        /* Without key log pages are compared as they are taken over. */
+        schedule(self, now_us, item, false);
+        pull_compare(&item->pull, now_us);
+        node_count(self, NODE_repairs_total);
         return;
     }
     turn.due_us = item->repair_us;

@@ -8,6 +8,7 @@ static void ask(struct node *self);
 
 static void end(struct node *self)
 {
+    storage_load_stop(self->storage, &self->replay.load);
     self->replay.active = false;
     self->replay.waits = false;
     self->building = true; /* Perhaps the next one. */
@@ -72,6 +73,15 @@ static bool is_target(const struct node *self, const struct document_entry *entr
            entry->document.content.newest_slice == set->slice;
 }
 
+static void fill(struct node *self, struct document_entry *entry, struct replica_set *set,
+                 const struct storage_read *read)
+{
+    replica_set_fill(set, &entry->document, read->fingerprints, read->count);
+    for (size_t i = 0; read->log && i < read->nbatches; i++) {
+        node_note_batch(self, entry, &read->batches[i]);
+    }
+}
+
 static void on_stretch(struct storage_read *read, uint64_t now_us, enum status status)
 {
     struct node *self = read->context;
@@ -84,9 +94,10 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
     } else {
         const struct hosted_filter *hosted = entry->attachment;
 
-        replica_set_fill(hosted->set, &entry->document, read->fingerprints, read->count);
-        for (size_t i = 0; read->log && i < read->nbatches; i++) {
-            node_note_batch(self, entry, &read->batches[i]);
+        if (read->lines) {
+            node_replay_records(self, entry, read);
+        } else {
+            fill(self, entry, hosted->set, read);
         }
         self->counters[NODE_replayed_keys_total] += read->count;
         go_on(self, now_us, hosted->set);
@@ -99,6 +110,65 @@ static void ask(struct node *self)
 
     if (status != STATUS_OK) {
         give_up(self, status);
+    }
+}
+
+/* ---- filters without key log ---- */
+
+static void load(struct node *self)
+{
+    enum status status = storage_load(self->storage, &self->replay.load);
+
+    if (status != STATUS_OK) {
+        give_up(self, status);
+    }
+}
+
+static void on_pages(struct storage_load *read, uint64_t now_us, enum status status)
+{
+    struct node *self = read->context;
+    struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
+    struct hosted_filter *hosted;
+
+    if (status != STATUS_OK) {
+        give_up(self, status);
+        return;
+    }
+    if (!is_target(self, entry)) {
+        end(self);
+        return;
+    }
+    hosted = entry->attachment;
+    if (!node_replay_pages(self, entry, read)) {
+        node_begin_incarnation(self, now_us, AMNESIA_CORRUPT); /* Its bits are lost to us. */
+        begin_log(self);
+        return;
+    }
+    hosted->set->loaded_part = (double)(read->first + read->npages) /
+                               (double)(snapshot_npages(read->shape) + 1);
+    if (read->end) {
+        begin_log(self);
+    } else {
+        load(self);
+    }
+}
+
+/* Its snapshot, if there is one, then the log from where that began. */
+static void begin_array(struct node *self)
+{
+    struct node_replay *replay = &self->replay;
+    struct record_snapshot snapshot = {.from = storage_end(self->storage)};
+
+    (void)storage_array(self->storage, &replay->read.set, &snapshot);
+    replay->merged = snapshot.from;
+    replay->counted_from = snapshot.number != 0 ? snapshot.end : 0;
+    replay->read.lines = true;
+    replay->load = (struct storage_load){
+        .set = replay->read.set, .context = self, .done = on_pages};
+    if (snapshot.number != 0) {
+        load(self);
+    } else {
+        begin_log(self);
     }
 }
 
@@ -126,6 +196,10 @@ bool node_replay_begin(struct node *self, struct document_entry *entry)
                 .done = on_stretch,
             },
     };
-    ask(self);
+    if (entry->document.keylog == KEYLOG_OFF) {
+        begin_array(self);
+    } else {
+        ask(self);
+    }
     return true;
 }

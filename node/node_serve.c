@@ -1,5 +1,6 @@
 /* Answering other nodes: who may be told what, and how fast. */
 #include "base/heap.h"
+#include "cluster/pull_lines.h"
 #include "node/node_exchange.h"
 #include "proto/answers.h"
 
@@ -67,7 +68,8 @@ enum status node_serve_judge(const struct node *self, const struct pull_request 
         return status == STATUS_CONFLICT ? STATUS_NOT_READY : status;
     }
     if (scope->group >= entry->document.content.ngroups ||
-        !knows_lineage(&entry->document, scope)) {
+        !knows_lineage(&entry->document, scope) || !pull_scope_fits(scope, &entry->document) ||
+        !pull_kind_fits(request->kind, &entry->document)) {
         return STATUS_INVALID;
     }
     return is_meant(self, &request->source) && counts(hosted, request) ? STATUS_OK
@@ -148,8 +150,8 @@ static uint64_t weight(const struct pull_reply *reply)
 {
     size_t words = reply->count + reply->ndigests + reply->ncounts;
 
-    return 128 + words * sizeof(uint64_t) + reply->nbatches * 8 +
-           reply->nintervals * sizeof(struct pull_interval);
+    return 128 + reply->npages * (PULL_PAGE_BYTES + 8) + words * sizeof(uint64_t) +
+           reply->nbatches * 8 + reply->nintervals * sizeof(struct pull_interval);
 }
 
 static void send_page(struct serve_page *page, uint64_t now_us, const struct document_entry *entry,
@@ -169,6 +171,10 @@ static void send_page(struct serve_page *page, uint64_t now_us, const struct doc
     if (page->request.kind == PULL_HEADERS) {
         reply->intervals = intervals;
         reply->nintervals = pull_intervals_make(page->batches, page->nbatches, intervals);
+    } else if (page->request.kind == PULL_LINES) {
+        reply->page_ids = page->page_ids;
+        reply->pages = page->pages;
+        reply->npages = page->npages;
     } else {
         reply->batches = page->batches;
         reply->nbatches = page->nbatches;

@@ -15,6 +15,10 @@ void node_serve_release(struct serve_page *page)
     heap_free(page->wanted);
     heap_free(page->fingerprints);
     heap_free(page->batches);
+    heap_free(page->page_ids);
+    heap_free(page->pages);
+    page->page_ids = NULL;
+    page->pages = NULL;
     page->wanted = NULL;
     page->fingerprints = NULL;
     page->batches = NULL;
@@ -28,10 +32,14 @@ void node_serve_release(struct serve_page *page)
     page->reading = false;
 }
 
+static const struct document_entry *entry_of(const struct serve_page *page)
+{
+    return document_cache_find(&page->node->documents, page->request.scope.filter_id);
+}
+
 static const struct filter_document *document_of(const struct serve_page *page)
 {
-    const struct document_entry *entry = document_cache_find(&page->node->documents,
-                                                             page->request.scope.filter_id);
+    const struct document_entry *entry = entry_of(page);
 
     return entry != NULL ? &entry->document : NULL;
 }
@@ -270,6 +278,9 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     }
     page->next = page->request.from;
     page->merged = UINT64_MAX;
+    if (page->request.kind == PULL_LINES) {
+        return node_serve_lines(page, now_us, entry_of(page));
+    }
     if (pull_kind_cuts(page->request.kind)) {
         return node_serve_cut_begin(page, now_us, document);
     }

@@ -71,7 +71,7 @@ static uint64_t disk_used(const struct node *self)
     if (self->storage != NULL) {
         usage = storage_usage(self->storage);
     }
-    return usage.log_bytes + usage.run_bytes;
+    return usage.log_bytes + usage.run_bytes + usage.snapshot_bytes;
 }
 
 void node_sync(struct node *self, uint64_t now_us)

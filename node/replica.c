@@ -210,6 +210,59 @@ void replica_set_fill(struct replica_set *self, const struct filter_document *do
     }
 }
 
+/* Returns how many bits are set now. */
+static uint64_t merge_words(uint64_t *target, const uint8_t *source, uint64_t *before)
+{
+    uint64_t after = 0;
+
+    *before = 0;
+    for (unsigned i = 0; i < PAGE_BYTES / sizeof *target; i++) {
+        uint64_t word;
+
+        memcpy(&word, source + i * sizeof word, sizeof word);
+        *before += (uint64_t)__builtin_popcountll(target[i]);
+        target[i] |= word;
+        after += (uint64_t)__builtin_popcountll(target[i]);
+    }
+    return after;
+}
+
+void replica_set_merge_page(struct replica_set *self, const struct filter_document *document,
+                            uint32_t shard, uint64_t page, const uint8_t *bytes)
+{
+    uint8_t *array = shard < self->nshards ? self->shards[shard] : NULL;
+    const uint64_t bits = UINT64_C(8) * PAGE_BYTES;
+    uint64_t before;
+    uint64_t after;
+
+    if (array == NULL || page >= self->shard_bytes / PAGE_BYTES) {
+        return;
+    }
+    after = merge_words((uint64_t *)(void *)(array + page * PAGE_BYTES), bytes, &before);
+    if (after > before) {
+        self->groups[document->content.group_of_shard[shard]].keys +=
+            sizing_estimate_keys(after, bits, self->geometry.z) -
+            sizing_estimate_keys(before, bits, self->geometry.z);
+    }
+}
+
+bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64_t page,
+                          const uint8_t *bytes)
+{
+    const uint8_t *array = self->shards[shard] + page * PAGE_BYTES;
+    uint64_t lacking = 0;
+
+    for (unsigned i = 0; i < PAGE_BYTES; i += sizeof lacking) {
+        uint64_t here;
+        uint64_t there;
+
+        memcpy(&here, array + i, sizeof here);
+        memcpy(&there, bytes + i, sizeof there);
+        lacking |= there & ~here;
+    }
+    return lacking == 0 && !self->strays;
+}
+
 bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
                       uint32_t count)
 {

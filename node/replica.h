@@ -41,6 +41,7 @@ struct replica_set {
     uint32_t built_shards; /* shards below this one are ready */
     uint64_t built_bytes;  /* of the shard being built */
     bool loaded;           /* the arrays cover the whole log */
+    bool strays;           /* bits may be set of adds that were refused after all, and not logged */
     double loaded_part;    /* how much of it they cover, 0 to 1 */
 };
 
@@ -64,6 +65,15 @@ bool replica_set_belongs(const struct replica_set *self, const struct filter_doc
  * Not bound by the capacity: what was accepted stays. */
 void replica_set_fill(struct replica_set *self, const struct filter_document *document,
                       const uint64_t *fingerprints, size_t count);
+
+/* Set the bits that a page of a shard had elsewhere; the keys that it had, too, are estimated from
+ * them. Nothing where the shard is not hosted here. `bytes`: 4 KiB. */
+void replica_set_merge_page(struct replica_set *self, const struct filter_document *document,
+                            uint32_t shard, uint64_t page, const uint8_t *bytes);
+
+/* Are all these bits of a page set by what is in the log? */
+bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64_t page,
+                          const uint8_t *bytes);
 
 /* Is there room for those of a hosted group's fingerprints that are new here? */
 bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,

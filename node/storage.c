@@ -31,6 +31,7 @@ enum status storage_create(const struct storage_config *config, struct storage *
     }
     self->config = *config;
     self->next_run = 1;
+    self->next_snapshot = 1;
     storage_recent_init(&self->recent, UINT64_MAX);
     self->tag = (uint32_t)config->effects->random(config->effects->context);
     status = storage_recover(self);
@@ -52,11 +53,15 @@ void storage_destroy(struct storage **storage)
     }
     storage_recovery_destroy(&self->recovery);
     storage_merge_destroy(&self->merge);
+    storage_snapshot_destroy(&self->snapshot);
+    storage_load_destroy(self);
     storage_reads_destroy(self);
     storage_cuts_destroy(self);
     log_writer_destroy(&self->writer);
     heap_free(self->segments);
     heap_free(self->runs);
+    storage_arrays_fini(&self->arrays);
+    heap_free(self->old_snapshots);
     storage_filters_fini(&self->filters);
     storage_recent_fini(&self->recent);
     heap_free(self->trash);
@@ -145,6 +150,9 @@ static enum status log_state(struct storage *self)
         status = storage_log_runs(self);
     }
     if (status == STATUS_OK) {
+        status = storage_log_arrays(self);
+    }
+    if (status == STATUS_OK) {
         status = self->config.checkpoint(self->config.context);
     }
     if (status == STATUS_OK) {
@@ -231,11 +239,36 @@ enum status storage_identify(struct storage *self, const struct record_identity 
     return status;
 }
 
+static enum status add_bits(struct storage *self, const struct record_batch *batch, uint64_t *end)
+{
+    const struct storage_set set = {.filter_id = batch->filter_id,
+                                    .slice = batch->targets[0].slice,
+                                    .lineage = batch->targets[0].lineage};
+    struct storage_array *array = storage_arrays_put(&self->arrays, &set, storage_end(self));
+    size_t size = record_batch_size(batch);
+    uint8_t *body;
+    enum status status = STATUS_NOMEM;
+
+    assert(batch->ntargets == 1);
+    if (array != NULL) {
+        status = storage_append(self, RECORD_BATCH, false, size, &body, end);
+    }
+    if (status == STATUS_OK) {
+        record_batch_put(body - RECORD_HEADER_BYTES, batch);
+        storage_arrays_note(array, *end - record_size(size));
+        storage_recent_add(&self->recent, batch, *end - record_size(size), *end);
+    }
+    return status;
+}
+
 enum status storage_add(struct storage *self, const struct record_batch *batch, uint64_t *end)
 {
     uint8_t *body;
     enum status status = STATUS_NOMEM;
 
+    if (batch->bits) {
+        return add_bits(self, batch, end);
+    }
     if (storage_filters_add(&self->filters, batch->filter_id)) {
         status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body, end);
     }
@@ -243,6 +276,24 @@ enum status storage_add(struct storage *self, const struct record_batch *batch, 
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
         storage_recent_add(&self->recent, batch, *end - record_size(record_batch_size(batch)),
                            *end);
+    }
+    return status;
+}
+
+enum status storage_put_lines(struct storage *self, const struct record_lines *lines, uint64_t *end)
+{
+    const struct storage_set set = {
+        .filter_id = lines->filter_id, .slice = lines->slice, .lineage = lines->lineage};
+    struct storage_array *array = storage_arrays_put(&self->arrays, &set, storage_end(self));
+    uint8_t *body;
+    enum status status = STATUS_NOMEM;
+
+    if (array != NULL) {
+        status = storage_append(self, RECORD_LINES, false, RECORD_LINES_BYTES, &body, end);
+    }
+    if (status == STATUS_OK) {
+        record_lines_put(body - RECORD_HEADER_BYTES, lines);
+        storage_arrays_note(array, *end - record_size(RECORD_LINES_BYTES));
     }
     return status;
 }
@@ -340,6 +391,7 @@ void storage_work(struct storage *self, uint64_t now_us)
 {
     if (self->writer != NULL && !self->failed) {
         storage_merge_work(self, now_us);
+        storage_snapshot_work(self, now_us);
     }
 }
 
@@ -380,6 +432,10 @@ struct storage_usage storage_usage(const struct storage *self)
         usage.run_bytes += run_bytes(self->runs[i].count);
         usage.run_keys += self->runs[i].count;
     }
+    for (size_t i = 0; i < self->arrays.count; i++) {
+        usage.snapshot_bytes += self->arrays.items[i].bytes;
+    }
+    usage.snapshots = self->snapshots_written;
     usage.unmerged_bytes = storage_end(self) - self->merged;
     return usage;
 }
@@ -391,5 +447,6 @@ bool storage_has(const struct storage *self, uint64_t filter_id)
             return true;
         }
     }
-    return storage_filters_have(&self->filters, filter_id);
+    return storage_filters_have(&self->filters, filter_id) ||
+           storage_arrays_have(&self->arrays, filter_id);
 }

@@ -8,7 +8,9 @@
  *        background: sealed segments -> runs (merging), old segments and runs removed
  *
  * Set:     (filter, lineage, slice): what a run belongs to. Fingerprints of a set are in its runs
- *          and in the batches of the log from `merged` on: both together are the replica.
+ *          and in the batches of the log from `merged` on: both together are the replica. Of a
+ *          filter without key log (record_batch.bits) there are no runs: a snapshot of its array
+ *          is taken from time to time, and the log is kept from where that began.
  * Units:   bytes, offsets of the log.
  * Errors:  as said; a failed write of the log calls `failed`: the process must end.
  * Owner:   storage_create()'s caller calls storage_destroy(), the lanes being stopped.
@@ -19,7 +21,7 @@
 
 #include "base/actor.h"
 #include "base/disk.h"
-#include "storage/record.h"
+#include "storage/snapshot.h"
 
 #include <stdbool.h>
 
@@ -29,6 +31,17 @@ struct storage_set {
     uint64_t filter_id;
     uint64_t slice;
     uint32_t lineage;
+};
+
+/* The array of a set as it is now, all bits of the log being in it. */
+struct storage_image {
+    uint64_t hosting; /* tells it from another one of the same set */
+    uint32_t generation;
+    struct snapshot_geometry geometry;
+    uint8_t *const *shards; /* by their numbers; NULL: not here */
+    uint32_t nshards;       /* of the filter */
+    uint32_t nhosted;       /* of them here */
+    uint32_t ngroups;       /* here */
 };
 
 /* Why the data found can't be trusted to be all that was acknowledged. */
@@ -61,6 +74,11 @@ struct storage_config {
                       const struct record_identity *last);
     /* Append documents, fences, cursors: see log_writer.h. */
     enum status (*checkpoint)(void *context);
+    /* For snapshots. False: the set's array is not here now, or does not cover the log yet; else it
+     * may be read until the call returns that asked. */
+    bool (*image)(void *context, const struct storage_set *set, struct storage_image *out);
+    /* image()'s ngroups of them, ascending, with their keys. */
+    void (*image_groups)(void *context, const struct storage_set *set, struct snapshot_group *out);
     bool (*wanted)(void *context, uint64_t filter_id); /* false: durably dropped for good */
     void (*moved)(void *context, uint64_t now_us);     /* written or synced has risen */
     /* A sorted run can't be read any more. Log a new incarnation before returning: what is left is
@@ -83,6 +101,10 @@ MUST_USE enum status storage_identify(struct storage *self, const struct record_
 /* STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was appended. */
 MUST_USE enum status storage_add(struct storage *self, const struct record_batch *batch,
                                  uint64_t *end);
+
+/* The set may have no document yet: what it names is kept. Same statuses. */
+MUST_USE enum status storage_put_lines(struct storage *self, const struct record_lines *lines,
+                                       uint64_t *end);
 
 /* Would a batch of that many fingerprints be accepted now? Same statuses. */
 MUST_USE enum status storage_room(const struct storage *self, size_t count);
@@ -117,6 +139,7 @@ MUST_USE enum status storage_finish(struct storage *self);
 struct storage_read {
     struct storage_set set;
     bool log;      /* batches of the log with the set among their targets; else runs */
+    bool lines;    /* ... and lines of it */
     uint64_t from; /* runs: the lowest fingerprint wanted; log: an offset */
     uint64_t to;   /* log: stop there, or at the end of what is written; runs: highest wanted */
     size_t room;   /* of fingerprints wanted at most; more only of one batch that is larger */
@@ -132,6 +155,9 @@ struct storage_read {
     struct record_batch *batches; /* log: their fingerprints lie one after the other above */
     uint64_t *offsets;            /* log: of each batch's record */
     size_t nbatches;
+    struct record_lines *pages; /* if asked for; their bytes lie among the fingerprints */
+    uint64_t *page_offsets;
+    size_t npages;
     uint64_t next;   /* from where to go on */
     bool end;        /* nothing is left */
     uint64_t merged; /* batches below this offset are in the runs just read */
@@ -143,6 +169,35 @@ struct storage_read {
  * STATUS_STALE (log: `from` is not kept any more), STATUS_OVERLOADED, STATUS_NOMEM: done() never
  * comes. */
 MUST_USE enum status storage_read(struct storage *self, struct storage_read *read);
+
+/* ---- reading back the array of a filter without key log ---- */
+
+/* Its pages, slice by slice, then the log from `from` on. */
+struct storage_load {
+    struct storage_set set;
+    void *context;
+    /* OK. STALE: the snapshot can't be read; it is set aside, and `damaged` was told. IO, NOMEM. */
+    void (*done)(struct storage_load *self, uint64_t now_us, enum status status);
+
+    /* The answer, valid during done(). */
+    struct record_snapshot snapshot;
+    const struct snapshot_shape *shape;
+    const uint8_t *pages;
+    size_t npages;
+    uint64_t first; /* which of all */
+    bool end;       /* nothing is left */
+};
+
+/* What of the log is needed of a set, and its snapshot's number (0: none). False: the log has
+ * nothing of it. */
+bool storage_array(const struct storage *self, const struct storage_set *set,
+                   struct record_snapshot *out);
+
+/* Begin, or go on after done(); one load at a time. done() comes later, unless stopped or storage
+ * is destroyed first. STATUS_NOT_FOUND (no snapshot), STATUS_OVERLOADED, STATUS_NOMEM: done() never
+ * comes. */
+MUST_USE enum status storage_load(struct storage *self, struct storage_load *load);
+void storage_load_stop(struct storage *self, struct storage_load *load);
 
 /* Which batches the log holds, but for their fingerprints: as a read of the log, at once and
  * without a job, where all from `from` on is young enough to be remembered; else false, and
@@ -157,6 +212,8 @@ struct storage_usage {
     uint64_t log_bytes; /* files */
     uint64_t run_bytes;
     uint64_t run_keys;
+    uint64_t snapshot_bytes;
+    uint64_t snapshots; /* written by this process */
     uint64_t unmerged_bytes;
     uint64_t room_bytes; /* left on the disk when last looked */
     uint32_t nruns;

@@ -134,12 +134,38 @@ static enum status clear_run(struct storage_recovery *self, const char *name, ui
     return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
 }
 
+static bool is_named(const struct storage_recovery *self, uint64_t number)
+{
+    for (size_t i = 0; i < self->arrays.count; i++) {
+        if (self->arrays.items[i].counts.number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As with runs; those that were lost are in no record any more, and set aside with the leftovers.
+ */
+static enum status clear_snapshot(struct storage_recovery *self, const char *name, uint64_t number)
+{
+    const struct disk *disk = self->storage->config.disk;
+    bool keep;
+
+    if (number > self->highest_snapshot) {
+        self->highest_snapshot = number;
+    }
+    self->log_gone = self->log_gone || self->survey.count == 0 || !self->has_identity;
+    keep = self->survey.state == LOG_CORRUPT || self->log_gone || self->nlost_snapshots > 0;
+    return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
+}
+
 bool storage_folder_lost(const struct storage_recovery *self)
 {
     const struct log_survey *survey = &self->survey;
 
     return survey->state == LOG_CORRUPT ||
-           (survey->count > 0 && survey->extents[0].first > self->merged);
+           (survey->count > 0 && (survey->extents[0].first > self->merged ||
+                                  survey->extents[0].first > storage_arrays_from(&self->arrays)));
 }
 
 /* It shows that something was lost. Until that is written down, by the new incarnation's log, a
@@ -170,6 +196,8 @@ enum status storage_folder_clear(struct storage_recovery *self)
                                                : clear_segment(self, self->names[i], number);
         } else if (run_name_parse(self->names[i], &number) && !in_manifest(self, number)) {
             status = clear_run(self, self->names[i], number);
+        } else if (snapshot_name_parse(self->names[i], &number) && !is_named(self, number)) {
+            status = clear_snapshot(self, self->names[i], number);
         }
     }
     if (status == STATUS_OK) {
@@ -207,6 +235,50 @@ enum status storage_folder_try_runs(struct storage_recovery *self)
         }
         self->lost[self->nlost++] = self->runs[i];
         self->runs[i] = self->runs[--self->nruns];
+    }
+    return STATUS_OK;
+}
+
+/* A snapshot counts from when the log was durable beyond its end. */
+static enum status try_snapshot(const struct storage_recovery *self, struct storage_array *array)
+{
+    const struct storage_config *config = &self->storage->config;
+    const struct log_survey *survey = &self->survey;
+    uint64_t end = survey->count > 0 ? survey->extents[survey->count - 1].end : 0;
+    struct snapshot_reader *reader = NULL;
+    enum status status;
+
+    if (array->counts.end > end) {
+        return STATUS_MALFORMED;
+    }
+    status = snapshot_reader_create(config->disk, config->cluster, &array->counts, &reader);
+    if (status == STATUS_OK) {
+        array->bytes = snapshot_bytes(snapshot_reader_shape(reader));
+    }
+    snapshot_reader_destroy(&reader);
+    return status;
+}
+
+/* Its pages are checked as they are read. */
+enum status storage_folder_try_snapshots(struct storage_recovery *self)
+{
+    for (size_t i = 0; i < self->arrays.count; i++) {
+        struct storage_array *array = &self->arrays.items[i];
+        char name[DISK_NAME_BYTES];
+        enum status status = array->counts.number != 0 ? try_snapshot(self, array) : STATUS_OK;
+
+        if (status == STATUS_OK) {
+            continue;
+        }
+        snapshot_name(array->counts.number, name);
+        log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name,
+                 status_meaning(status));
+        if (status != STATUS_MALFORMED && status != STATUS_NOT_FOUND) {
+            return status;
+        }
+        self->nlost_snapshots++;
+        array->counts.number = 0;
+        array->counts.end = 0;
     }
     return STATUS_OK;
 }

@@ -3,11 +3,45 @@
 
 #include <string.h>
 
-static enum status note_filter(struct storage_recovery *self, struct span record)
+/* In no run; what of it is in a snapshot, the log says elsewhere. */
+static enum status note_array(struct storage_recovery *self, const struct storage_set *set,
+                              uint64_t offset)
+{
+    struct storage_array *array = storage_arrays_put(&self->arrays, set, offset);
+
+    if (array == NULL) {
+        return STATUS_NOMEM;
+    }
+    array->last = offset;
+    if (offset >= array->counts.from && offset < array->pending) {
+        array->pending = offset;
+    }
+    return STATUS_OK;
+}
+
+static enum status note_lines(struct storage_recovery *self, uint64_t offset, struct span record)
+{
+    struct record_lines lines = {0};
+    struct storage_set set;
+    enum status status = record_lines_get(record, &lines);
+
+    set = (struct storage_set){
+        .filter_id = lines.filter_id, .slice = lines.slice, .lineage = lines.lineage};
+    return status == STATUS_OK ? note_array(self, &set, offset) : status;
+}
+
+static enum status note_filter(struct storage_recovery *self, uint64_t offset, struct span record)
 {
     struct record_batch batch;
     enum status status = record_batch_get(record, &batch);
 
+    if (status == STATUS_OK && batch.bits) {
+        const struct storage_set set = {.filter_id = batch.filter_id,
+                                        .slice = batch.targets[0].slice,
+                                        .lineage = batch.targets[0].lineage};
+
+        return note_array(self, &set, offset);
+    }
     if (status == STATUS_OK && !storage_filters_add(&self->filters, batch.filter_id)) {
         status = STATUS_NOMEM;
     }
@@ -19,6 +53,9 @@ static void begin_checkpoint(struct storage_recovery *self)
     self->checkpoint = self->state.size;
     self->nfresh = 0;
     self->in_checkpoint = true;
+    for (size_t i = 0; i < self->arrays.count; i++) {
+        self->arrays.items[i].fresh = false;
+    }
 }
 
 /* It repeats all that counts, being whole: runs that it does not name were lost or merged. */
@@ -38,6 +75,13 @@ static void end_checkpoint(struct storage_recovery *self)
     self->fresh = runs;
     self->fresh_capacity = capacity;
     self->in_checkpoint = false;
+    for (size_t i = 0; i < self->arrays.count;) {
+        if (self->arrays.items[i].fresh) {
+            i++;
+        } else {
+            storage_arrays_drop(&self->arrays, &self->arrays.items[i]);
+        }
+    }
 }
 
 static enum status note_identity(struct storage_recovery *self, uint16_t flags, struct span record)
@@ -74,6 +118,20 @@ static enum status edit_runs(struct storage_recovery *self, struct span record)
                : STATUS_NOMEM;
 }
 
+static enum status note_snapshot(struct storage_recovery *self, struct span record)
+{
+    struct record_snapshot snapshot;
+    enum status status = record_snapshot_get(record, &snapshot);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (snapshot.number > self->highest_snapshot) {
+        self->highest_snapshot = snapshot.number;
+    }
+    return storage_arrays_apply(&self->arrays, &snapshot) ? STATUS_OK : STATUS_NOMEM;
+}
+
 enum status storage_found(void *context, const struct record_header *header, struct span record)
 {
     struct storage_recovery *self = context;
@@ -83,7 +141,11 @@ enum status storage_found(void *context, const struct record_header *header, str
     case RECORD_IDENTITY:
         return note_identity(self, header->flags, record);
     case RECORD_BATCH:
-        return note_filter(self, record);
+        return note_filter(self, header->offset, record);
+    case RECORD_LINES:
+        return note_lines(self, header->offset, record);
+    case RECORD_SNAPSHOT:
+        return note_snapshot(self, record);
     case RECORD_MANIFEST:
         return edit_runs(self, record);
     case RECORD_FENCE:

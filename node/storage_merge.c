@@ -66,7 +66,9 @@ static enum status collect(struct storage_merge *self)
             struct record_batch batch;
 
             status = record_batch_get(record, &batch);
-            status = status == STATUS_OK ? segment_merge_collect(self->sort, &batch) : status;
+            if (status == STATUS_OK && !batch.bits) {
+                status = segment_merge_collect(self->sort, &batch);
+            }
         }
     }
     if (status == STATUS_NOT_FOUND) {

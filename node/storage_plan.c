@@ -18,11 +18,20 @@ enum {
 
 /* ---- what nobody needs any more ---- */
 
+/* All below is in runs, and in the snapshots of arrays that have no runs. */
+static uint64_t unneeded(const struct storage *storage)
+{
+    uint64_t arrays = storage_arrays_from(&storage->arrays);
+
+    return arrays < storage->merged ? arrays : storage->merged;
+}
+
 static size_t nmerged(const struct storage *storage)
 {
+    uint64_t needed = unneeded(storage);
     size_t count = 0;
 
-    while (count < storage->nsegments && storage->segments[count].end <= storage->merged) {
+    while (count < storage->nsegments && storage->segments[count].end <= needed) {
         count++;
     }
     return count;
@@ -52,9 +61,9 @@ static bool is_young(const struct storage *storage, const struct log_extent *seg
            has_room(storage, ROOMY_SEGMENTS);
 }
 
-/* Merged segments are kept for peers up to a bound, and not where adds will lack their room; each
- * one that is left begins with the whole state, so any older one may go. Their files count, however
- * little is in them. */
+/* Segments that are merged, and needed by no array, are kept for peers up to a bound, and not where
+ * adds will lack their room; each one that is left begins with the whole state, so any older one
+ * may go. Their files count, however little is in them. */
 static bool old_segment(const struct storage *storage)
 {
     size_t merged = nmerged(storage);
@@ -110,7 +119,7 @@ static bool may_wait(const struct storage *storage)
  * and the whole state, with which the next one begins. */
 static bool is_replaced(const struct storage *storage)
 {
-    return storage->segments[0].end <= storage->merged_durably &&
+    return storage->segments[0].end <= storage->unneeded_durably &&
            storage->segments[1].end <= log_writer_synced(storage->writer);
 }
 
@@ -139,8 +148,9 @@ static bool begin_remove_file(struct storage *storage)
 {
     struct storage_merge *self;
     bool run = choose_trash(storage);
+    bool snapshot = storage->nold_durably > 0;
 
-    if (!run && (storage->grows || !log_writer_has_spare(storage->writer))) {
+    if (!run && !snapshot && (storage->grows || !log_writer_has_spare(storage->writer))) {
         return false;
     }
     self = storage_merge_begin(storage, TASK_REMOVE);
@@ -150,12 +160,36 @@ static bool begin_remove_file(struct storage *storage)
     if (run) {
         run_name(storage->trash[--storage->ntrash_durably], self->name);
         storage->trash[storage->ntrash_durably] = storage->trash[--storage->ntrash];
+    } else if (snapshot) {
+        snapshot_name(storage->old_snapshots[--storage->nold_durably], self->name);
+        storage->old_snapshots[storage->nold_durably] =
+            storage->old_snapshots[--storage->nold_snapshots];
     } else {
         (void)log_writer_take_spare(storage->writer);
         (void)snprintf(self->name, sizeof self->name, SEGMENT_SPARE);
     }
     storage_merge_submit(self);
     return true;
+}
+
+static void drop_arrays(struct storage *storage)
+{
+    size_t i = 0;
+
+    while (i < storage->arrays.count && !storage->failed) {
+        struct record_snapshot none = storage->arrays.items[i].counts;
+        enum status status = STATUS_NO_SPACE;
+
+        none.number = 0;
+        none.from = UINT64_MAX;
+        if (!storage->config.wanted(storage->config.context, none.filter_id)) {
+            status = storage_edit_array(storage, &none);
+        }
+        i += status != STATUS_OK; /* Else another one has its place now. */
+        if (status != STATUS_OK && !storage_may_wait(status)) {
+            storage_fail(storage, status, "the end of dropped filters' snapshots can't be logged");
+        }
+    }
 }
 
 /* Runs of filters that were dropped, their tombstones being durable. */
@@ -168,6 +202,7 @@ static void drop_unwanted(struct storage *storage, uint64_t now_us)
         return;
     }
     storage->next_drop_us = now_us + LOOK_US;
+    drop_arrays(storage);
     for (size_t i = 0; i < storage->nruns && change.nremoved < RUN_MERGE_MAX; i++) {
         if (!storage->config.wanted(storage->config.context, storage->runs[i].filter_id)) {
             removed[change.nremoved++] = storage->runs[i].number;
@@ -297,8 +332,9 @@ static void begin_any(struct storage *storage)
 static void note_durable(struct storage *storage)
 {
     if (storage->manifest_end <= log_writer_synced(storage->writer)) {
-        storage->merged_durably = storage->merged;
+        storage->unneeded_durably = unneeded(storage);
         storage->ntrash_durably = storage->ntrash;
+        storage->nold_durably = storage->nold_snapshots;
     }
 }
 

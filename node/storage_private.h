@@ -9,13 +9,31 @@
 #include "storage/log_writer.h"
 #include "storage/run.h"
 
+struct load_job;
 struct storage_recovery;
+struct storage_snapshot;
 struct storage_merge;
 struct storage_cut;
 
 /* Filters that have had batches in the log; ids ascend. */
 struct storage_filters {
     uint64_t *ids;
+    size_t count;
+    size_t capacity;
+};
+
+/* A set of a filter without key log. */
+struct storage_array {
+    struct record_snapshot counts; /* as it was logged, or will be at the next checkpoint */
+    uint64_t pending;              /* what the log has of it at or above this is in no snapshot;
+                                      UINT64_MAX: nothing */
+    uint64_t last;                 /* the last record about it; 0: none */
+    uint64_t bytes;                /* of the file */
+    bool fresh;                    /* named by the checkpoint that is being read */
+};
+
+struct storage_arrays {
+    struct storage_array *items;
     size_t count;
     size_t capacity;
 };
@@ -44,13 +62,23 @@ struct storage {
     size_t nruns;
     size_t runs_capacity;
     uint64_t next_run;
-    uint64_t merged;       /* batches below are in runs */
-    uint64_t manifest_end; /* the log says what is in runs, and the whole state, up to here */
-    uint64_t merged_durably;
-    uint64_t *trash; /* numbers of runs that are in no manifest any more, */
+    uint64_t merged;           /* batches below are in runs */
+    uint64_t manifest_end;     /* the log says what is in runs, and the whole state, up to here */
+    uint64_t unneeded_durably; /* segments below are replaced, durably */
+    uint64_t *trash;           /* numbers of runs that are in no manifest any more, */
     size_t ntrash;
     size_t ntrash_durably; /* ... durably the first of them */
     size_t trash_capacity;
+    struct storage_arrays arrays;
+    uint64_t next_snapshot;
+    uint64_t *old_snapshots; /* that are named no more */
+    size_t nold_snapshots;
+    size_t nold_durably; /* ... durably the first of them */
+    size_t old_snapshots_capacity;
+    uint64_t snapshots_written;
+    uint64_t next_snapshot_us;
+    struct storage_snapshot *snapshot; /* under way */
+    struct load_job *load;
     uint64_t next_merge_us;
     uint64_t next_drop_us; /* when dropped filters are looked for */
     uint64_t mark_us;      /* then the log ended at mark_end; */
@@ -105,6 +133,36 @@ MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t
 MUST_USE bool storage_filters_add(struct storage_filters *self, uint64_t id);
 bool storage_filters_have(const struct storage_filters *self, uint64_t id);
 void storage_filters_fini(struct storage_filters *self);
+
+/* storage_arrays.c */
+struct storage_array *storage_arrays_find(const struct storage_arrays *self,
+                                          const struct storage_set *set);
+MUST_USE struct storage_array *storage_arrays_put(struct storage_arrays *self,
+                                                  const struct storage_set *set, uint64_t from);
+/* What a record says of them; false: no memory. */
+MUST_USE bool storage_arrays_apply(struct storage_arrays *self,
+                                   const struct record_snapshot *snapshot);
+void storage_arrays_drop(struct storage_arrays *self, struct storage_array *array);
+bool storage_arrays_have(const struct storage_arrays *self, uint64_t filter_id);
+void storage_arrays_note(struct storage_array *array, uint64_t offset);
+
+/* Below it no set needs the log. */
+uint64_t storage_arrays_from(const struct storage_arrays *self);
+void storage_arrays_fini(struct storage_arrays *self);
+
+/* What counts, for a checkpoint. */
+MUST_USE enum status storage_log_arrays(struct storage *self);
+
+/* Logged and applied; the file that counted before goes once that is durable. */
+MUST_USE enum status storage_edit_array(struct storage *self,
+                                        const struct record_snapshot *snapshot);
+
+/* storage_snapshot.c */
+void storage_snapshot_work(struct storage *self, uint64_t now_us);
+void storage_snapshot_destroy(struct storage_snapshot **snapshot);
+
+/* storage_load.c */
+void storage_load_destroy(struct storage *self);
 
 /* The new incarnation is in the log, synced: damaged segments may go. storage_damage.c */
 void storage_damage_put_away(struct storage *self);

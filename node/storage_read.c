@@ -20,6 +20,7 @@ struct read_job {
     uint64_t from;
     uint64_t to;
     size_t room;
+    bool lines;
     struct record_run *runs;
     size_t nruns;
     struct log_extent *segments;
@@ -32,6 +33,9 @@ struct read_job {
     uint64_t *offsets;
     size_t nbatches;
     size_t batches_capacity;
+    struct record_lines *pages;
+    uint64_t *page_offsets;
+    size_t npages;
     uint64_t next_place;
     bool end;
     uint64_t *bad; /* runs that can't be read */
@@ -45,6 +49,8 @@ static void job_destroy(struct read_job *self)
     heap_free(self->fingerprints);
     heap_free(self->batches);
     heap_free(self->offsets);
+    heap_free(self->pages);
+    heap_free(self->page_offsets);
     heap_free(self->bad);
     heap_free(self);
 }
@@ -165,12 +171,57 @@ static enum status keep(struct read_job *self, struct record_batch *batch, uint6
     return STATUS_OK;
 }
 
+enum { PAGE_WORDS = RECORD_PAGE_BYTES / sizeof(uint64_t) };
+
+static bool is_about(const struct record_lines *lines, const struct storage_set *set)
+{
+    return lines->filter_id == set->filter_id && lines->lineage == set->lineage &&
+           lines->slice == set->slice;
+}
+
+/* Room for them was made at the beginning. */
+static void keep_page(struct read_job *self, struct record_lines *lines, uint64_t offset)
+{
+    record_lines_page(lines, (uint8_t *)(self->fingerprints + self->count));
+    lines->bytes = (const uint8_t *)(self->fingerprints + self->count);
+    self->count += PAGE_WORDS;
+    self->pages[self->npages] = *lines;
+    self->page_offsets[self->npages++] = offset;
+}
+
+/* *full: this record begins the next answer. */
+static enum status take_record(struct read_job *self, const struct record_header *header,
+                               struct span record, bool *full)
+{
+    bool some = self->nbatches > 0 || self->npages > 0;
+    struct record_batch batch;
+    struct record_lines lines;
+    enum status status = STATUS_OK;
+
+    if (header->type == RECORD_BATCH) {
+        status = record_batch_get(record, &batch);
+        if (status == STATUS_OK && is_for(&batch, &self->set)) {
+            *full = some && self->count + batch.count > self->room;
+            return *full ? STATUS_OK : keep(self, &batch, header->offset);
+        }
+    } else if (header->type == RECORD_LINES && self->lines) {
+        status = record_lines_get(record, &lines);
+        if (status == STATUS_OK && is_about(&lines, &self->set)) {
+            *full = self->count + PAGE_WORDS > self->room;
+            if (!*full) {
+                keep_page(self, &lines, header->offset);
+            }
+        }
+    }
+    return status;
+}
+
 /* Until the room is used up, the slice, or the log. */
 static enum status read_on(struct read_job *self, struct log_reader *reader)
 {
     struct record_header header;
     struct span record;
-    struct record_batch batch;
+    bool full = false;
     enum status status = STATUS_OK;
 
     while (self->next_place - self->from < LOG_SLICE_BYTES) {
@@ -179,17 +230,9 @@ static enum status read_on(struct read_job *self, struct log_reader *reader)
             self->end = status == STATUS_NOT_FOUND;
             return self->end ? STATUS_OK : status;
         }
-        if (header.type == RECORD_BATCH) {
-            status = record_batch_get(record, &batch);
-            if (status == STATUS_OK && is_for(&batch, &self->set)) {
-                if (self->nbatches > 0 && self->count + batch.count > self->room) {
-                    return STATUS_OK; /* This one begins the next answer. */
-                }
-                status = keep(self, &batch, header.offset);
-            }
-            if (status != STATUS_OK) {
-                return status;
-            }
+        status = take_record(self, &header, record, &full);
+        if (status != STATUS_OK || full) {
+            return status;
         }
         self->next_place = log_reader_offset(reader);
     }
@@ -237,6 +280,9 @@ static void done(struct job *job, uint64_t now_us)
     read->batches = self->batches;
     read->offsets = self->offsets;
     read->nbatches = self->nbatches;
+    read->pages = self->pages;
+    read->page_offsets = self->page_offsets;
+    read->npages = self->npages;
     read->next = self->next_place;
     read->end = self->end;
     read->job = NULL;
@@ -286,6 +332,21 @@ static enum status take_segments(struct read_job *self, const struct storage *st
     return STATUS_OK;
 }
 
+static enum status make_room(struct read_job *self)
+{
+    size_t npages = self->lines ? self->room / PAGE_WORDS + 1 : 0;
+
+    self->fingerprints = heap_alloc(self->room, sizeof *self->fingerprints);
+    if (npages > 0) {
+        self->pages = heap_alloc(npages, sizeof *self->pages);
+        self->page_offsets = heap_alloc(npages, sizeof *self->page_offsets);
+        if (self->pages == NULL || self->page_offsets == NULL) {
+            return STATUS_NOMEM;
+        }
+    }
+    return self->fingerprints != NULL ? STATUS_OK : STATUS_NOMEM;
+}
+
 enum status storage_read(struct storage *storage, struct storage_read *read)
 {
     struct read_job *self = heap_zalloc(1, sizeof *self);
@@ -301,10 +362,11 @@ enum status storage_read(struct storage *storage, struct storage_read *read)
     self->to = read->to;
     self->room = read->room;
     self->job = (struct job){.run = read->log ? read_log : read_runs, .done = done};
-    self->fingerprints = heap_alloc(self->room, sizeof *self->fingerprints);
-    status = self->fingerprints == NULL ? STATUS_NOMEM
-             : read->log                ? take_segments(self, storage)
-                                        : take_runs(self, storage);
+    self->lines = read->lines;
+    status = make_room(self);
+    if (status == STATUS_OK) {
+        status = read->log ? take_segments(self, storage) : take_runs(self, storage);
+    }
     if (status != STATUS_OK) {
         job_destroy(self);
         return status;

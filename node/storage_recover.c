@@ -60,6 +60,9 @@ static void run(struct job *job)
         self->status = storage_folder_try_runs(self);
     }
     if (self->status == STATUS_OK) {
+        self->status = storage_folder_try_snapshots(self);
+    }
+    if (self->status == STATUS_OK) {
         self->status = storage_folder_clear(self);
     }
     if (self->status == STATUS_OK) {
@@ -82,14 +85,15 @@ bool storage_begun_only(const struct storage_recovery *self)
 
 static enum amnesia judge(const struct storage_recovery *self)
 {
-    if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->log_gone) {
+    if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->nlost_snapshots > 0 ||
+        self->log_gone) {
         return AMNESIA_CORRUPT;
     }
     if (self->survey.count == 0 || !self->has_identity) {
         return AMNESIA_EMPTY;
     }
-    if (self->survey.extents[0].first > self->merged) {
-        return AMNESIA_CORRUPT; /* Segments that were not merged yet are gone. */
+    if (storage_folder_lost(self)) {
+        return AMNESIA_CORRUPT; /* Segments that were still needed are gone. */
     }
     if (storage_begun_only(self)) {
         return AMNESIA_CORRUPT;
@@ -99,6 +103,29 @@ static enum amnesia judge(const struct storage_recovery *self)
         return AMNESIA_POWER;
     }
     return AMNESIA_NONE;
+}
+
+/* What is gone will not be replayed; what is written from now on must be. */
+static void take_over_arrays(struct storage *storage, struct storage_recovery *self)
+{
+    uint64_t first = storage->nsegments > 0 ? storage->segments[0].first : 0;
+
+    storage->arrays = self->arrays;
+    self->arrays = (struct storage_arrays){0};
+    storage->next_snapshot = self->highest_snapshot + 1;
+    for (size_t i = 0; i < storage->arrays.count; i++) {
+        struct storage_array *array = &storage->arrays.items[i];
+        uint64_t from = array->counts.from > first ? array->counts.from : first;
+
+        array->counts.from = from < storage->begin_first ? from : storage->begin_first;
+        if (array->pending < array->counts.from) {
+            array->pending = array->counts.from;
+        }
+        if (array->last >= storage->begin_first) {
+            array->last = 0;
+            array->pending = array->counts.from;
+        }
+    }
 }
 
 /* The new log goes on where the readable one ends. */
@@ -128,6 +155,7 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     }
     storage->merged = storage->merged < storage->begin_first ? storage->merged
                                                              : storage->begin_first;
+    take_over_arrays(storage, self);
     storage->evidence = self->evidence;
     storage->nevidence = self->nevidence;
     self->evidence = NULL;
@@ -156,10 +184,10 @@ static void say(const struct storage_recovery *self)
                  "%s is damaged at byte %" PRIu64 ": %s; this node begins a new "
                  "incarnation and takes its keys from the other replicas",
                  survey->bad_name, survey->bad_at, survey->reason);
-    } else if (survey->count > 0 && survey->extents[0].first > self->merged) {
+    } else if (storage_folder_lost(self)) {
         log_line(LOG_ERROR,
                  "segments of the log before %016" PRIx64 " are gone, and what was in them is not "
-                 "in sorted runs either",
+                 "in sorted runs or snapshots either",
                  survey->extents[0].number);
     } else if (storage_begun_only(self)) {
         log_line(LOG_ERROR,
@@ -235,6 +263,7 @@ void storage_recovery_destroy(struct storage_recovery **recovery)
     heap_free(self->runs);
     heap_free(self->fresh);
     heap_free(self->lost);
+    storage_arrays_fini(&self->arrays);
     storage_filters_fini(&self->filters);
     heap_free(self->names);
     heap_free(self->evidence);

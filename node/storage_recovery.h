@@ -29,6 +29,9 @@ struct storage_recovery {
     struct record_run *fresh; /* of the checkpoint that has not ended yet */
     size_t nfresh;
     size_t fresh_capacity;
+    struct storage_arrays arrays;
+    uint64_t highest_snapshot;
+    size_t nlost_snapshots; /* that the log names and can't be read; no longer in `arrays` */
     struct storage_filters filters; /* that have batches in the log */
     uint64_t highest_run;
     uint64_t room_bytes;
@@ -52,6 +55,7 @@ MUST_USE enum status storage_folder_list(struct storage_recovery *self);
 /* Can the runs that count be read? Changes nothing: STATUS_VERSION, and what can't is in `lost`. */
 MUST_USE enum status storage_folder_try_runs(struct storage_recovery *self);
 
+MUST_USE enum status storage_folder_try_snapshots(struct storage_recovery *self);
 /* A new incarnation began its log and went no further: what it cut off was damaged, and nothing of
  * that is seen any more. */
 bool storage_begun_only(const struct storage_recovery *self);

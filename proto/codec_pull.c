@@ -124,6 +124,8 @@ enum status codec_put_pull_request(const struct frame *frame, struct codec_scrat
     wire->to = request->to;
     wire->max_bytes = request->max_bytes;
     wire->n_wanted = request->nwanted;
+    wire->generation = request->scope.generation;
+    wire->geometry = request->scope.geometry;
     *out = &wire->base;
     status = put_prefixes(scratch, request, wire);
     return status != STATUS_OK
@@ -141,7 +143,7 @@ enum status codec_get_pull_request(const ProtobufCMessage *message, struct codec
     if (wire->n_wanted > PULL_MAX_WANTED || wire->n_prefixes > PULL_MAX_PREFIXES) {
         return STATUS_TOO_LARGE;
     }
-    if (!codec_enum_known((int)wire->kind, PULL_RANGES) ||
+    if (!codec_enum_known((int)wire->kind, PULL_LINES) ||
         (wire->n_wanted > 0 && (int)wire->kind != PULL_BODIES)) {
         return STATUS_MALFORMED;
     }
@@ -155,6 +157,8 @@ enum status codec_get_pull_request(const ProtobufCMessage *message, struct codec
                 .slice = wire->slice,
                 .lineage = wire->lineage,
                 .group = wire->group,
+                .generation = wire->generation,
+                .geometry = wire->geometry,
             },
         .source = {.node = wire->source, .incarnation = wire->source_incarnation},
         .sync = wire->sync,
@@ -336,6 +340,12 @@ static bool reply_whole(const struct pull_reply *reply)
     for (size_t i = 0; i < reply->nbatches; i++) {
         sum += reply->batches[i].count;
     }
+    if (reply->npages > 0 && (reply->status != STATUS_OK || reply->kind != PULL_LINES)) {
+        return false;
+    }
+    if (reply->kind == PULL_LINES && reply->count > 0) {
+        return false;
+    }
     if (reply->status != STATUS_OK) {
         return reply->count == 0 && reply->nbatches == 0 && reply->nintervals == 0;
     }
@@ -353,6 +363,8 @@ static void put_places(const struct pull_reply *reply, Orbloom__V1__PullReply *w
     wire->group = reply->scope.group;
     wire->lineage = reply->scope.lineage;
     wire->slice = reply->scope.slice;
+    wire->generation = reply->scope.generation;
+    wire->geometry = reply->scope.geometry;
     wire->source = reply->source.node;
     wire->source_incarnation = reply->source.incarnation;
     wire->source_boot = reply->boot;
@@ -384,8 +396,9 @@ enum status codec_put_pull_reply(const struct frame *frame, struct codec_scratch
     }
     assert(reply_whole(reply));
     if (reply->count > PULL_MAX_KEYS || reply->nbatches > PULL_MAX_BATCHES ||
-        reply->nintervals > PULL_MAX_INTERVALS || reply->ndigests > PULL_MAX_DIGESTS ||
-        reply->ncounts > PULL_MAX_DIGESTS || reply->document.size > DOCUMENT_MAX_BYTES) {
+        reply->nintervals > PULL_MAX_INTERVALS || reply->npages > PULL_MAX_PAGES ||
+        reply->ndigests > PULL_MAX_DIGESTS || reply->ncounts > PULL_MAX_DIGESTS ||
+        reply->document.size > DOCUMENT_MAX_BYTES) {
         return STATUS_TOO_LARGE;
     }
     *wire = (Orbloom__V1__PullReply)ORBLOOM__V1__PULL_REPLY__INIT;
@@ -393,6 +406,9 @@ enum status codec_put_pull_reply(const struct frame *frame, struct codec_scratch
     wire->n_fingerprints = reply->count;
     wire->fingerprints = (uint64_t *)reply->fingerprints;
     wire->n_intervals = reply->nintervals;
+    wire->n_page_ids = reply->npages;
+    wire->page_ids = (uint64_t *)reply->page_ids;
+    wire->pages = codec_put_span(span_of(reply->pages, reply->npages * PULL_PAGE_BYTES));
     wire->checksum = pull_reply_sum(reply);
     wire->document = codec_put_span(reply->document);
     *out = &wire->base;
@@ -415,6 +431,8 @@ static void get_places(const Orbloom__V1__PullReply *wire, struct pull_reply *re
                 .slice = wire->slice,
                 .lineage = wire->lineage,
                 .group = wire->group,
+                .generation = wire->generation,
+                .geometry = wire->geometry,
             },
         .source = {.node = wire->source, .incarnation = wire->source_incarnation},
         .boot = wire->source_boot,
@@ -429,6 +447,9 @@ static void get_places(const Orbloom__V1__PullReply *wire, struct pull_reply *re
         .nintervals = wire->n_intervals,
         .fingerprints = wire->fingerprints,
         .count = wire->n_fingerprints,
+        .page_ids = wire->page_ids,
+        .pages = wire->pages.data,
+        .npages = wire->n_page_ids,
         .document = codec_get_span(wire->document),
         .cut = wire->cut,
         .cut_end = wire->cut_end,
@@ -447,11 +468,12 @@ enum status codec_get_pull_reply(const ProtobufCMessage *message, struct codec_a
     enum status status;
 
     if (wire->n_fingerprints > PULL_MAX_KEYS || wire->n_intervals > PULL_MAX_INTERVALS ||
-        wire->n_digests > PULL_MAX_DIGESTS || wire->n_counts > PULL_MAX_DIGESTS ||
-        wire->document.len > DOCUMENT_MAX_BYTES) {
+        wire->n_page_ids > PULL_MAX_PAGES || wire->n_digests > PULL_MAX_DIGESTS ||
+        wire->n_counts > PULL_MAX_DIGESTS || wire->document.len > DOCUMENT_MAX_BYTES) {
         return STATUS_TOO_LARGE;
     }
-    if (!codec_enum_known((int)wire->kind, PULL_RANGES) || (unsigned)wire->state > REPLICA_FULL) {
+    if (!codec_enum_known((int)wire->kind, PULL_LINES) || (unsigned)wire->state > REPLICA_FULL ||
+        wire->pages.len != wire->n_page_ids * PULL_PAGE_BYTES) {
         return STATUS_MALFORMED;
     }
     get_places(wire, reply);

@@ -56,6 +56,9 @@ static const char *rule_wishes(const struct filter_document *self)
     if (self->durability < DURABILITY_MEMORY || self->durability > DURABILITY_SYNC) {
         return "the durability is unknown";
     }
+    if (self->keylog == KEYLOG_OFF && self->durability == DURABILITY_MEMORY) {
+        return "a filter in memory has no log that could do without keys";
+    }
     return NULL;
 }
 
@@ -221,9 +224,6 @@ static const char *rule_served(const struct filter_document *self)
     }
     if (self->content.nlineages > 1) {
         return "rebuilding from a list is not served by this version";
-    }
-    if (self->keylog != KEYLOG_ON) {
-        return "filters without key log are not served by this version";
     }
     return NULL;
 }

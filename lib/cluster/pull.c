@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "cluster/pull_lines.h"
 #include "cluster/pull_private.h"
 
 enum {
@@ -68,11 +69,16 @@ uint64_t pull_due_us(const struct pull *self)
     return waits || self->asked ? UINT64_MAX : self->due_us;
 }
 
-static enum pull_kind kind_of(enum pull_phase phase)
+static bool of_lines(const struct pull *self)
 {
-    switch (phase) {
+    return self->scope.generation != 0;
+}
+
+static enum pull_kind kind_of(const struct pull *self)
+{
+    switch (self->phase) {
     case PULL_PHASE_RUNS:
-        return PULL_RUNS;
+        return of_lines(self) ? PULL_LINES : PULL_RUNS;
     case PULL_PHASE_LOG:
         return PULL_LOG;
     case PULL_PHASE_FETCH:
@@ -107,7 +113,7 @@ static uint64_t stop_of(const struct pull *self)
 void pull_question(const struct pull *self, struct pull_request *out)
 {
     *out = (struct pull_request){
-        .kind = kind_of(self->phase),
+        .kind = kind_of(self),
         .scope = self->scope,
         .source = self->source,
         .sync = self->purpose == PULL_SYNC,
@@ -129,14 +135,15 @@ void pull_asked(struct pull *self)
 static bool same_scope(const struct pull_scope *a, const struct pull_scope *b)
 {
     return a->filter_id == b->filter_id && a->epoch == b->epoch && a->epoch_hash == b->epoch_hash &&
-           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group;
+           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group &&
+           a->generation == b->generation && a->geometry == b->geometry;
 }
 
 /* Numbers that would make us skip something, or go round for ever. */
 static bool sensible(const struct pull_reply *reply)
 {
-    if (reply->kind == PULL_RUNS) {
-        return reply->end || reply->next > reply->from;
+    if (reply->kind == PULL_RUNS || reply->kind == PULL_LINES) {
+        return (reply->end || reply->next > reply->from) && pull_pages_ascend(reply);
     }
     return reply->next >= reply->from && reply->next <= reply->durable;
 }
@@ -160,7 +167,7 @@ enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
         return reply->status;
     }
 #ifndef ORBLOOM_MUTANT_MERGE_UNCHECKED
-    if (reply->kind != kind_of(self->phase) || reply->from != self->from ||
+    if (reply->kind != kind_of(self) || reply->from != self->from ||
         !same_scope(&self->scope, &reply->scope)) {
         return STATUS_SHAPE;
     }
@@ -264,7 +271,7 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
         return;
     }
     pull_drop_wanted(self);
-    if (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_FETCH) {
+    if (!of_lines(self) && (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_FETCH)) {
         self->phase = PULL_PHASE_REPAIR;
     } else {
         copy_from_start(self);
@@ -285,6 +292,13 @@ void pull_copy(struct pull *self, uint64_t now_us)
     pull_answered(self, now_us);
     copy_from_start(self);
     self->copies++;
+}
+
+void pull_compare(struct pull *self, uint64_t now_us)
+{
+    pull_drop_wanted(self);
+    copy_from_start(self);
+    self->due_us = now_us;
 }
 
 bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,
@@ -336,7 +350,8 @@ double pull_progress(const struct pull *self)
 {
     switch (self->phase) {
     case PULL_PHASE_RUNS:
-        return (1 - log_share) * ((double)self->from / 18446744073709551616.0);
+        return (1 - log_share) * (double)self->from /
+               (of_lines(self) ? (double)self->npages + 1 : 18446744073709551616.0);
     case PULL_PHASE_LOG:
         return 1 - log_share * (double)(self->through - self->from) /
                        (double)(self->through - self->merged);

@@ -8,6 +8,10 @@
  * In REPAIR the two replicas are compared (pull_repair.h); where the source can't do that, they
  * are copied: RUNS -> LOG -> FOLLOW.
  *
+ * Of a filter without key log (its scope names a generation) a copy reads LINES in place of runs:
+ * what is below the end of the source's log when the first page is read is in all of them, so
+ * nothing of the log is left to read.
+ *
  * A copy reads the runs first and remembers the lowest `merged` that was told; all batches below it
  * were in the runs whichever page was read when. From there it reads the log, up to `through`:
  * for SYNC at least to the source's own fence, below which lies everything that the source has
@@ -51,7 +55,8 @@ struct pull {
     struct member source;
     uint64_t interval_us; /* DELTA: between two looks at an idle source */
 
-    uint64_t from;     /* next to ask for: a fingerprint in RUNS, else an offset */
+    uint64_t npages;   /* LINES: of all shards; set after pull_init() */
+    uint64_t from;     /* next to ask for: in RUNS a fingerprint, or a page; else an offset */
     uint64_t merged;   /* lowest told in this copy */
     uint64_t through;  /* where this copy of the log ends; 0: not told yet */
     uint64_t appended; /* own log's end after the latest that was taken over */
@@ -114,6 +119,10 @@ void pull_repaired(struct pull *self, uint64_t now_us, uint64_t cut, uint64_t ap
 
 /* In REPAIR: the source does not compare. */
 void pull_copy(struct pull *self, uint64_t now_us);
+
+/* In FOLLOW or FETCH, of a filter without key log, no question being under way: go through all of
+ * the source's pages. */
+void pull_compare(struct pull *self, uint64_t now_us);
 
 /* Is batch `number` of this series among what was asked for? All are when nothing is named. */
 bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,

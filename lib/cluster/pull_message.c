@@ -35,6 +35,18 @@ static uint64_t add_head(const struct pull_reply *reply)
     return add(0, words, sizeof words / sizeof words[0]);
 }
 
+static uint64_t add_lines(uint64_t sum, const struct pull_reply *reply)
+{
+    const uint64_t words[] = {reply->scope.generation, reply->scope.geometry, reply->npages};
+
+    sum = add(sum, words, sizeof words / sizeof words[0]);
+    if (reply->npages > 0) {
+        sum = add(sum, reply->page_ids, reply->npages);
+        sum = XXH3_64bits_withSeed(reply->pages, reply->npages * PULL_PAGE_BYTES, sum);
+    }
+    return sum;
+}
+
 static uint64_t add_cut(uint64_t sum, const struct pull_reply *reply)
 {
     const uint64_t words[] = {reply->cut, reply->cut_end, reply->ndigests, reply->ncounts};
@@ -64,6 +76,9 @@ uint64_t pull_reply_sum(const struct pull_reply *reply)
     }
     if (reply->count > 0) {
         sum = add(sum, reply->fingerprints, reply->count);
+    }
+    if (reply->kind == PULL_LINES) {
+        return add_lines(sum, reply);
     }
     return pull_kind_cuts(reply->kind) ? add_cut(sum, reply) : sum;
 }

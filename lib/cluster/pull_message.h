@@ -13,10 +13,15 @@
  * A range is named by a prefix: the top bits that its fingerprints share. A range of a page of an
  * array is one too, so that arrays without a log can be compared in the same way.
  *
+ * Filters without key log have no runs; in their place
+ *
+ *   LINES    pages of the array that are not all zeros, by ascending numbers
+ *
  * Scope:   one slot group of one (filter, lineage, slice), under one epoch.
  * Units:   `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS and RANGES (but
  *          `merged` and `durable` of RANGES), else offsets of
- *          the source's log.
+ *          the source's log. For LINES `from`, `to` and `next` are numbers of pages, all shards one
+ *          after the other.
  * Owner:   arrays are borrowed.
  */
 #ifndef ORBLOOM_CLUSTER_PULL_MESSAGE_H
@@ -38,6 +43,8 @@ enum {
     PULL_MAX_DIGESTS = 131072, /* in one reply: 1 MiB */
     PULL_MAX_PARENT_BITS = 32,
     PULL_MAX_PREFIX_BITS = 38,
+    PULL_MAX_PAGES = 256, /* in one reply: 1 MiB */
+    PULL_PAGE_BYTES = 4096,
 };
 
 enum pull_kind {
@@ -47,6 +54,7 @@ enum pull_kind {
     PULL_BODIES = 4,
     PULL_DIGESTS = 5,
     PULL_RANGES = 6,
+    PULL_LINES = 7,
 };
 
 struct pull_scope {
@@ -56,6 +64,8 @@ struct pull_scope {
     uint64_t slice;
     uint32_t lineage;
     uint32_t group;
+    uint32_t generation; /* of a filter without key log, else 0: of its array */
+    uint64_t geometry;   /* ... and what fixes its bits, see pull_lines.h */
 };
 
 /* Batches of one router's boot with contiguous numbers. */
@@ -108,7 +118,7 @@ struct pull_reply {
     uint64_t from;    /* the request's */
     uint64_t next;    /* where to go on */
     bool end;         /* nothing is left up to `to` */
-    uint64_t merged;  /* RUNS: all batches below it are in the runs read */
+    uint64_t merged;  /* RUNS, LINES: all batches below it are in what was read */
     uint64_t durable; /* end of the source's log that no crash takes back */
 
     uint64_t cut;            /* DIGESTS, RANGES: names what was fixed; not 0 */
@@ -124,6 +134,9 @@ struct pull_reply {
     size_t nintervals;
     const uint64_t *fingerprints;
     size_t count;
+    const uint64_t *page_ids; /* LINES */
+    const uint8_t *pages;     /* PULL_PAGE_BYTES each */
+    size_t npages;
     struct span document; /* signed, after STALE */
 };
 
@@ -143,7 +156,8 @@ bool pull_prefixes_good(const struct pull_request *request);
 
 /* Over everything that decides what is merged, so that a torn or bent reply is refused before
  * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch, each interval
- * and the fingerprints one after the other, each seeded with the sum of what came before. */
+ * and the fingerprints one after the other (then for LINES generation, geometry and count of
+ * pages, their numbers, their bytes), each seeded with the sum of what came before. */
 uint64_t pull_reply_sum(const struct pull_reply *reply);
 
 #endif

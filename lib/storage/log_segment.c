@@ -129,7 +129,7 @@ static bool worth_reading(const struct log_segment *self, const uint8_t *at, uin
         return false;
     }
     return record_peek(span_of(at, RECORD_HEADER_BYTES), &header) == STATUS_OK &&
-           plausible(self, &header, place);
+           header.type <= UINT8_MAX && header.flags <= UINT8_MAX && plausible(self, &header, place);
 }
 
 /* The next place worth reading within `bytes`, which begin at `place`; their last 32 bytes are

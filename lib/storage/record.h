@@ -18,8 +18,9 @@
  *
  * A batch (RECORD_BATCH), at 40:
  *   u64 filter id, u64 epoch, u64 batch boot, u64 batch number, u32 slot group, u16 origin zone,
- *   u16 number of targets, u32 count, u32 flags (RECORD_BATCH_REPAIRED: not by a router),
- *   targets of 16 bytes (u64 slice, u32 lineage, u32 0), count fingerprints of u64
+ *   u16 number of targets, u32 count, u32 flags (RECORD_BATCH_REPAIRED: not by a router;
+ *   RECORD_BATCH_BITS: of a filter without key log: never in runs), targets of 16 bytes (u64 slice,
+ * u32 lineage, u32 0), count fingerprints of u64
  *
  * The others, at 40, in the order of the fields of their structs; numbers that would not be
  * aligned to their size are preceded by zeros:
@@ -33,6 +34,11 @@
  *   RECORD_CURSOR     u64 filter id, u32 slot group, u32 lineage, u64 slice, u32 source, u32 0,
  *                     u64 source incarnation, u64 offset, u64 epoch
  *   RECORD_CLEAN      nothing
+ *   RECORD_SNAPSHOT   u64 number, u64 filter id, u64 slice, u32 lineage, u32 generation, u64 from,
+ *                     u64 end
+ *   RECORD_LINES      u64 filter id, u64 slice, u32 lineage, u32 generation, u32 shard, u32 0,
+ *                     u64 page, 4,096 bytes, inverted: few bits in words of zeros could look
+ *                     like headers to who searches a torn segment
  *
  * Which types there are is part of the segments' version: another type means a newer orbloom.
  *
@@ -65,10 +71,13 @@ enum record_type {
     RECORD_MANIFEST = 5, /* runs that came and went */
     RECORD_CURSOR = 6,   /* how far a peer's log has been taken over */
     RECORD_CLEAN = 7,    /* the process ended in order; nothing follows in this boot */
+    RECORD_SNAPSHOT = 8, /* which copy of an array counts */
+    RECORD_LINES = 9,    /* bits of a page of an array, taken over from a peer */
+    RECORD_LAST = RECORD_LINES,
 };
 
 enum { RECORD_CHECKPOINT = 1, RECORD_CHECKPOINTED = 2 };
-enum { RECORD_BATCH_REPAIRED = 1 };
+enum { RECORD_BATCH_REPAIRED = 1, RECORD_BATCH_BITS = 2 };
 
 struct record_header {
     uint32_t size;
@@ -104,6 +113,7 @@ struct record_batch {
     uint32_t group;
     uint16_t origin_zone;
     bool repaired;
+    bool bits; /* of a filter without key log: only its array is kept */
     uint32_t ntargets;
     struct record_target targets[RECORD_MAX_TARGETS];
     uint32_t count;
@@ -145,6 +155,30 @@ struct record_manifest {
     struct span body; /* to be read by record_manifest_removed/_added */
 };
 
+/* What a filter without key log has on disk beside the log: the last one of a (filter, lineage,
+ * slice) counts. See snapshot.h. */
+struct record_snapshot {
+    uint64_t number; /* of the file, never reused; 0: there is none */
+    uint64_t filter_id;
+    uint64_t slice;
+    uint32_t lineage;
+    uint32_t generation;
+    uint64_t from; /* what the log has below this offset is in the snapshot; UINT64_MAX: nothing is
+                      needed any more, the filter being dropped */
+    uint64_t end;  /* what it has from there on is in no page and not counted */
+};
+
+/* Bits that a peer had in a page of an array. */
+struct record_lines {
+    uint64_t filter_id;
+    uint64_t slice;
+    uint32_t lineage;
+    uint32_t generation; /* of this geometry; of another one they mean nothing */
+    uint32_t shard;
+    uint64_t page;        /* of the shard */
+    const uint8_t *bytes; /* RECORD_PAGE_BYTES; as _get gives them: see record_lines_page() */
+};
+
 /* Bytes of a record with such a body, a multiple of 8; more than RECORD_MAX_BYTES: can't be. */
 size_t record_size(size_t body_size);
 
@@ -179,6 +213,16 @@ void record_fence_put(uint8_t *record, const struct record_fence *fence);
 MUST_USE enum status record_fence_get(struct span record, struct record_fence *fence);
 void record_cursor_put(uint8_t *record, const struct record_cursor *cursor);
 MUST_USE enum status record_cursor_get(struct span record, struct record_cursor *cursor);
+
+enum { RECORD_PAGE_BYTES = 4096, RECORD_SNAPSHOT_BYTES = 48, RECORD_LINES_BYTES = 40 + 4096 };
+
+void record_snapshot_put(uint8_t *record, const struct record_snapshot *snapshot);
+MUST_USE enum status record_snapshot_get(struct span record, struct record_snapshot *snapshot);
+void record_lines_put(uint8_t *record, const struct record_lines *lines);
+MUST_USE enum status record_lines_get(struct span record, struct record_lines *lines);
+
+/* The bits of a record that record_lines_get() has read. */
+void record_lines_page(const struct record_lines *read, uint8_t page[RECORD_PAGE_BYTES]);
 
 size_t record_document_size(struct span document);
 void record_document_put(uint8_t *record, struct span document);

@@ -1,5 +1,5 @@
 /* What records say: bodies of every type. Fields lie where struct *_layout says. */
-#include "storage/record.h"
+#include "storage/record_private.h"
 
 #include <assert.h>
 #include <string.h>
@@ -75,6 +75,8 @@ enum {
     BATCH_FIXED_BYTES = sizeof(struct batch_layout)
 };
 
+static const uint32_t batch_flags = RECORD_BATCH_REPAIRED | RECORD_BATCH_BITS;
+
 _Static_assert(sizeof(struct batch_layout) == 48, "as record.h says");
 _Static_assert(sizeof(struct target_layout) == TARGET_BYTES, "as record.h says");
 _Static_assert(sizeof(struct identity_layout) == RECORD_IDENTITY_BYTES, "as record.h says");
@@ -83,8 +85,7 @@ _Static_assert(sizeof(struct cursor_layout) == RECORD_CURSOR_BYTES, "as record.h
 _Static_assert(sizeof(struct manifest_layout) == MANIFEST_FIXED_BYTES, "as record.h says");
 _Static_assert(sizeof(struct run_layout) == RUN_BYTES, "as record.h says");
 
-/* The body of a record of that type; its first `size` bytes are put into `fixed`. */
-static enum status body_of(struct span record, enum record_type type, void *fixed, size_t size,
+enum status record_body_of(struct span record, enum record_type type, void *fixed, size_t size,
                            struct span *body)
 {
     struct record_header header;
@@ -122,7 +123,8 @@ void record_batch_put(uint8_t *record, const struct record_batch *batch)
         .origin_zone = batch->origin_zone,
         .ntargets = (uint16_t)batch->ntargets,
         .count = batch->count,
-        .flags = batch->repaired ? RECORD_BATCH_REPAIRED : 0,
+        .flags = (batch->repaired ? (uint32_t)RECORD_BATCH_REPAIRED : 0) |
+                 (batch->bits ? (uint32_t)RECORD_BATCH_BITS : 0),
     };
 
     assert(batch->ntargets <= RECORD_MAX_TARGETS);
@@ -144,13 +146,13 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
 {
     struct batch_layout fixed;
     struct span body;
-    enum status status = body_of(record, RECORD_BATCH, &fixed, sizeof fixed, &body);
+    enum status status = record_body_of(record, RECORD_BATCH, &fixed, sizeof fixed, &body);
     const uint8_t *at;
 
     if (status != STATUS_OK) {
         return status;
     }
-    if (fixed.ntargets > RECORD_MAX_TARGETS || (fixed.flags & ~(uint32_t)RECORD_BATCH_REPAIRED) ||
+    if (fixed.ntargets > RECORD_MAX_TARGETS || (fixed.flags & ~batch_flags) != 0 ||
         body.size != batch_bytes(fixed.ntargets, fixed.count)) {
         return STATUS_MALFORMED;
     }
@@ -161,6 +163,7 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
                                    .group = fixed.group,
                                    .origin_zone = fixed.origin_zone,
                                    .repaired = (fixed.flags & RECORD_BATCH_REPAIRED) != 0,
+                                   .bits = (fixed.flags & RECORD_BATCH_BITS) != 0,
                                    .ntargets = fixed.ntargets,
                                    .count = fixed.count};
     at = body.data + sizeof fixed;
@@ -199,7 +202,7 @@ enum status record_identity_get(struct span record, struct record_identity *iden
 {
     struct identity_layout fixed;
     struct span body;
-    enum status status = body_of(record, RECORD_IDENTITY, &fixed, sizeof fixed, &body);
+    enum status status = record_body_of(record, RECORD_IDENTITY, &fixed, sizeof fixed, &body);
 
     if (status != STATUS_OK || body.size != sizeof fixed || fixed.nbefore > RECORD_MAX_BOOTS ||
         (fixed.flags & ~(uint32_t)(IDENTITY_UNSYNCED | IDENTITY_CONFIRMED)) != 0) {
@@ -228,7 +231,7 @@ enum status record_fence_get(struct span record, struct record_fence *fence)
 {
     struct fence_layout fixed;
     struct span body;
-    enum status status = body_of(record, RECORD_FENCE, &fixed, sizeof fixed, &body);
+    enum status status = record_body_of(record, RECORD_FENCE, &fixed, sizeof fixed, &body);
 
     if (status != STATUS_OK || body.size != sizeof fixed) {
         return STATUS_MALFORMED;
@@ -256,7 +259,7 @@ enum status record_cursor_get(struct span record, struct record_cursor *cursor)
 {
     struct cursor_layout fixed;
     struct span body;
-    enum status status = body_of(record, RECORD_CURSOR, &fixed, sizeof fixed, &body);
+    enum status status = record_body_of(record, RECORD_CURSOR, &fixed, sizeof fixed, &body);
 
     if (status != STATUS_OK || body.size != sizeof fixed) {
         return STATUS_MALFORMED;
@@ -294,7 +297,7 @@ enum status record_document_get(struct span record, struct span *document)
 {
     uint32_t size;
     struct span body;
-    enum status status = body_of(record, RECORD_DOCUMENT, &size, sizeof size, &body);
+    enum status status = record_body_of(record, RECORD_DOCUMENT, &size, sizeof size, &body);
 
     if (status != STATUS_OK ||
         record_size(DOCUMENT_FIXED_BYTES + (size_t)size) != body.size + RECORD_HEADER_BYTES) {
@@ -339,7 +342,7 @@ enum status record_manifest_get(struct span record, struct record_manifest *mani
 {
     struct manifest_layout fixed;
     struct span body;
-    enum status status = body_of(record, RECORD_MANIFEST, &fixed, sizeof fixed, &body);
+    enum status status = record_body_of(record, RECORD_MANIFEST, &fixed, sizeof fixed, &body);
 
     if (status != STATUS_OK || body.size != record_manifest_size(fixed.nremoved, fixed.nadded)) {
         return STATUS_MALFORMED;

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEGMENTS = 4, IMAGE_BYTES = 6 << 10, RECORDS = 12, FIRST = 8000 };
+enum { SEGMENTS = 4, IMAGE_BYTES = 56 << 10, RECORDS = 12, FIRST = 8000 };
 
 struct fuzz {
     uint64_t random;
@@ -61,7 +61,7 @@ static void bend(struct fuzz *self, uint8_t *bytes, size_t size)
 /* Its size stays, so that sealing it stays within it. */
 static void add_record(struct fuzz *self, uint64_t durable)
 {
-    enum record_type type = (enum record_type)(1 + draw(self, RECORD_CLEAN));
+    enum record_type type = (enum record_type)(1 + draw(self, RECORD_LAST));
     uint8_t *record = self->image + self->used;
     uint32_t size = sample_record(record, type, self->offset, self->boot, durable);
     uint64_t boot = self->boot;

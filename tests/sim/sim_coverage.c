@@ -37,6 +37,8 @@ static const struct {
     {SIM_NODE, "replayed_keys_total", false},
     {SIM_NODE, "amnesia_total", false},
     {SIM_NODE, "run_keys", false},
+    {SIM_NODE, "snapshots_total", false},
+    {SIM_NODE, "pages_copied_total", false},
     {SIM_NODE, "pulls_total", false},
     {SIM_NODE, "sync_keys_total", false},
     {SIM_NODE, "gossip_keys_missed_total", false},

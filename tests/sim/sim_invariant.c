@@ -102,7 +102,7 @@ static enum holding look(const struct sim *sim, const struct member *member,
     if (process->disk == NULL) {
         return set != NULL ? HOLDS : LACKS;
     }
-    return sim_view_log_has(process, document->id, fingerprint) ? HOLDS : LACKS;
+    return sim_view_log_has(process, document, fingerprint) ? HOLDS : LACKS;
 }
 
 /* ---- all of them ---- */

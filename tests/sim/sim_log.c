@@ -3,6 +3,7 @@
 #include "storage/record.h"
 #include "storage/run_format.h"
 #include "storage/segment.h"
+#include "storage/snapshot_format.h"
 
 #include <assert.h>
 
@@ -22,6 +23,63 @@ static void read_batch(struct sim_file *file, struct span record)
             sim_keys_add(&file->keys, mix(batch.filter_id, batch.fingerprints[i]));
         }
     }
+}
+
+/* ---- bits ---- */
+
+enum { PAGE_BITS = 8 * SNAPSHOT_PAGE_BYTES, MAX_BITS = 64 /* that a key has */ };
+
+/* `place`: of all shards of the filter, one after the other. */
+static uint64_t mix_bit(uint64_t filter_id, uint64_t place)
+{
+    return mix(filter_id, (place + 1) * UINT64_C(0xd6e8feb86659fd93));
+}
+
+static void read_page(struct sim_file *file, uint64_t filter_id, uint64_t page,
+                      const uint8_t *bytes)
+{
+    for (uint64_t i = 0; i < SNAPSHOT_PAGE_BYTES; i++) {
+        for (unsigned bits = bytes[i]; bits != 0; bits &= bits - 1) {
+            uint64_t place = page * PAGE_BITS + i * 8 + (unsigned)__builtin_ctz(bits);
+
+            sim_keys_add(&file->keys, mix_bit(filter_id, place));
+        }
+    }
+}
+
+static void read_lines(struct sim_file *file, struct span record)
+{
+    uint8_t page[RECORD_PAGE_BYTES];
+    struct record_lines lines;
+
+    if (record_lines_get(record, &lines) == STATUS_OK) { /* Shards of the simulator are a page. */
+        record_lines_page(&lines, page);
+        read_page(file, lines.filter_id, lines.shard + lines.page, page);
+    }
+}
+
+/* Which bits a fingerprint has. */
+static unsigned bits_of(const struct filter_document *document, uint64_t fingerprint,
+                        uint64_t places[MAX_BITS])
+{
+    static _Alignas(64) uint8_t page[SNAPSHOT_PAGE_BYTES];
+    uint8_t *shards[DOCUMENT_MAX_SHARDS] = {0};
+    const struct geometry *geometry = &document_generation(document)->geometry;
+    const struct lines_view view = {.geometry = *geometry, .shards = shards};
+    uint64_t shard = lines_shard_index(geometry->shard_bits, fingerprint);
+    uint64_t present;
+    unsigned count = 0;
+
+    assert(document_shard_bytes(document) == sizeof page);
+    memset(page, 0, sizeof page);
+    shards[shard] = page;
+    lines_add(&view, &fingerprint, 1, &present);
+    for (uint64_t i = 0; i < PAGE_BITS; i++) {
+        if ((page[i / 8] >> i % 8 & 1) != 0) {
+            places[count++] = shard * PAGE_BITS + i;
+        }
+    }
+    return count;
 }
 
 /* Of this segment, and not left there by another that the file was before? */
@@ -48,6 +106,8 @@ static void read_segment(struct sim_file *file, const struct sim_image *image)
            belongs(&segment, &header, file->read_to)) {
         if (header.type == RECORD_BATCH) {
             read_batch(file, span_of(image->bytes + file->read_to, header.size));
+        } else if (header.type == RECORD_LINES) {
+            read_lines(file, span_of(image->bytes + file->read_to, header.size));
         }
         file->read_to += header.size;
     }
@@ -81,6 +141,29 @@ static void read_run(struct sim_file *file, const struct sim_image *image)
     file->read_to = image->size;
 }
 
+/* Once it is whole: its header is written last. Places: see storage/snapshot.h. */
+static void read_snapshot(struct sim_file *file, const struct sim_image *image)
+{
+    uint64_t npages;
+    uint32_t nshards;
+
+    if (file->read_to > 0 || image->size < SNAPSHOT_HEADER_BYTES || number_at(image, 120) == 0) {
+        return;
+    }
+    memcpy(&nshards, image->bytes + 88, sizeof nshards);
+    npages = number_at(image, 56) / 64 * nshards;
+    for (uint64_t i = 0; i < npages; i++) {
+        uint32_t shard;
+        const uint8_t *tables = image->bytes + SNAPSHOT_HEADER_BYTES +
+                                npages * SNAPSHOT_PAGE_BYTES + npages * 8;
+
+        memcpy(&shard, tables + i * sizeof shard, sizeof shard);
+        read_page(file, number_at(image, 24), shard,
+                  image->bytes + SNAPSHOT_HEADER_BYTES + i * SNAPSHOT_PAGE_BYTES);
+    }
+    file->read_to = image->size;
+}
+
 static bool file_has(struct sim_file *file, const char *name, bool durable, uint64_t key)
 {
     const struct sim_image *image = durable ? &file->durable : &file->seen;
@@ -89,21 +172,43 @@ static bool file_has(struct sim_file *file, const char *name, bool durable, uint
         read_segment(file, image);
     } else if (strncmp(name, "run-", 4) == 0) {
         read_run(file, image);
+    } else if (strncmp(name, "snap-", 5) == 0) {
+        read_snapshot(file, image);
     } else {
         return false; /* What it was before counts no more. */
     }
     return sim_keys_has(&file->keys, key);
 }
 
-bool sim_log_has(const struct sim_disk *disk, bool durable, uint64_t filter_id,
-                 uint64_t fingerprint)
+static bool any_has(const struct sim_disk *disk, bool durable, uint64_t key)
 {
     const struct sim_names *names = durable ? &disk->folder.durable : &disk->folder.seen;
     bool found = false;
 
     for (size_t i = 0; i < names->count && !found; i++) {
         found = file_has(sim_disk_file(disk, names->entries[i].file), names->entries[i].name,
-                         durable, mix(filter_id, fingerprint));
+                         durable, key);
     }
     return found;
+}
+
+/* A page is told as a whole, so all of them are in one page, or in a batch. */
+static bool bits_are_set(const struct sim_disk *disk, bool durable,
+                         const struct filter_document *document, uint64_t fingerprint)
+{
+    uint64_t places[MAX_BITS];
+    unsigned count = bits_of(document, fingerprint, places);
+    bool all = true;
+
+    for (unsigned i = 0; i < count && all; i++) {
+        all = any_has(disk, durable, mix_bit(document->id, places[i]));
+    }
+    return all;
+}
+
+bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_document *document,
+                 uint64_t fingerprint)
+{
+    return any_has(disk, durable, mix(document->id, fingerprint)) ||
+           (document->keylog == KEYLOG_OFF && bits_are_set(disk, durable, document, fingerprint));
 }

@@ -10,6 +10,7 @@ enum {
     DISKS_PERMILLE = 700,    /* seeds whose nodes have disks; the others' keep all in memory */
     SLOW_GOSSIP = 256 << 10, /* bytes a second */
     SYNC_PERMILLE = 900,     /* filters of those that are acknowledged once synced */
+    BITS_PERMILLE = 250,     /* ... that keep bits only */
 };
 
 static struct quorum_rule draw_rule(struct sim *sim)
@@ -195,9 +196,11 @@ static void draw_durability(struct sim *sim)
                            sim_random_chance(&random, DISKS_PERMILLE));
     draw_files(&sim->settings, &random);
     for (uint32_t i = 0; sim->settings.disks && i < SIM_MAX_NAMES; i++) {
+        bool bits = sim_random_chance(&random, BITS_PERMILLE);
         bool synced = sim_random_chance(&random, SYNC_PERMILLE);
 
         sim->operator.names[i].parameters.durability = synced ? DURABILITY_SYNC : DURABILITY_OS;
+        sim->operator.names[i].parameters.keylog = bits ? KEYLOG_OFF : KEYLOG_ON;
         sim->settings.unsynced = sim->settings.unsynced || !synced;
     }
 }

@@ -191,9 +191,10 @@ uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation
     return most;
 }
 
-bool sim_view_log_has(const struct sim_process *node, uint64_t filter_id, uint64_t fingerprint)
+bool sim_view_log_has(const struct sim_process *node, const struct filter_document *document,
+                      uint64_t fingerprint)
 {
-    return sim_log_has(node->disk, !node->sim->settings.unsynced, filter_id, fingerprint);
+    return sim_log_has(node->disk, !node->sim->settings.unsynced, document, fingerprint);
 }
 
 static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_BYTES])

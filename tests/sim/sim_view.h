@@ -48,7 +48,8 @@ uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation
 
 /* Does the node's disk hold the fingerprint in a batch or a run of the filter? Where adds are
  * acknowledged unsynced what the process wrote counts, else what a power loss would leave. */
-bool sim_view_log_has(const struct sim_process *node, uint64_t filter_id, uint64_t fingerprint);
+bool sim_view_log_has(const struct sim_process *node, const struct filter_document *document,
+                      uint64_t fingerprint);
 
 enum { SIM_UNREST_BYTES = 320 };
 

@@ -39,6 +39,24 @@ const struct record_cursor sample_cursor = {.filter_id = 31,
                                             .offset = 37,
                                             .epoch = 38};
 
+const struct record_snapshot sample_snapshot = {.number = 71,
+                                                .filter_id = 72,
+                                                .slice = 73,
+                                                .lineage = 74,
+                                                .generation = 75,
+                                                .from = 76,
+                                                .end = 77};
+
+static const _Alignas(8) uint8_t page[RECORD_PAGE_BYTES] = {[0] = 1, [RECORD_PAGE_BYTES - 1] = 2};
+
+const struct record_lines sample_lines = {.filter_id = 81,
+                                          .slice = 82,
+                                          .lineage = 83,
+                                          .generation = 84,
+                                          .shard = 85,
+                                          .page = 86,
+                                          .bytes = page};
+
 const struct record_run sample_runs[2] = {
     {.number = 41, .filter_id = 42, .slice = 43, .lineage = 44, .count = 45},
     {.number = 51, .filter_id = 52, .slice = 53, .lineage = 54, .count = 55}};
@@ -87,6 +105,14 @@ uint32_t sample_record(uint8_t *record, enum record_type type, uint64_t offset, 
         break;
     case RECORD_CLEAN:
         size = sample_begin(record, type, offset, 0);
+        break;
+    case RECORD_SNAPSHOT:
+        size = sample_begin(record, type, offset, RECORD_SNAPSHOT_BYTES);
+        record_snapshot_put(record, &sample_snapshot);
+        break;
+    case RECORD_LINES:
+        size = sample_begin(record, type, offset, RECORD_LINES_BYTES);
+        record_lines_put(record, &sample_lines);
         break;
     }
     record_seal(record, boot, durable);

@@ -7,13 +7,15 @@
 enum {
     SAMPLE_CLUSTER = 0xc105,
     SAMPLE_INCARNATION = 0x1ca,
-    SAMPLE_RECORD_MAX = 4096, /* room for any of these */
+    SAMPLE_RECORD_MAX = 8192, /* room for any of these */
 };
 
 extern const struct record_batch sample_batch; /* 2 targets, 3 fingerprints */
 extern const struct record_identity sample_identity;
 extern const struct record_fence sample_fence;
 extern const struct record_cursor sample_cursor;
+extern const struct record_snapshot sample_snapshot;
+extern const struct record_lines sample_lines;
 extern const struct record_run sample_runs[2];
 extern const uint64_t sample_removed[3];
 

@@ -60,7 +60,7 @@ struct circle {
     uint64_t scrub_us; /* of nodes that are started */
 
     /* What went between nodes. */
-    uint64_t requests[PULL_RANGES + 1]; /* by enum pull_kind */
+    uint64_t requests[PULL_LINES + 1]; /* by enum pull_kind */
     uint64_t bytes;
     /* May be set: looks at frames between nodes, and may change them; false: lost. */
     bool (*spy)(struct circle *circle, struct circle_frame *frame, struct frame *decoded);

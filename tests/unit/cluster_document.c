@@ -70,6 +70,10 @@ Test(document, choices_are_known)
     WRONG(STATUS_MALFORMED, document.when_full, (enum when_full)3);
     WRONG(STATUS_MALFORMED, document.keylog, (enum keylog)0);
     WRONG(STATUS_MALFORMED, document.keylog, (enum keylog)3);
+    document.durability = DURABILITY_OS;
+    WRONG(STATUS_OK, document.keylog, KEYLOG_OFF);
+    document.durability = DURABILITY_MEMORY;
+    WRONG(STATUS_MALFORMED, document.keylog, KEYLOG_OFF);
     WRONG(STATUS_MALFORMED, document.durability, (enum durability)0);
     WRONG(STATUS_MALFORMED, document.durability, (enum durability)4);
     WRONG(STATUS_OK, document.durability, DURABILITY_OS);
@@ -189,7 +193,6 @@ Test(document, what_this_version_does_not_serve_is_told_apart)
     WRONG(STATUS_VERSION, document.window_us, 1);
     WRONG(STATUS_VERSION, document.nslices, 1);
     WRONG(STATUS_VERSION, document.content.newest_slice, 1);
-    WRONG(STATUS_VERSION, document.keylog, KEYLOG_OFF);
     document.content.lineages[1] = (struct lineage){2, false};
     WRONG(STATUS_VERSION, document.content.nlineages, 2);
 }

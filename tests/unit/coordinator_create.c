@@ -165,6 +165,25 @@ Test(coordinator_create, too_little_memory_is_refused_with_what_is_missing)
     close_stage();
 }
 
+Test(coordinator_create, without_key_log_it_takes_nodes_with_a_disk)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+
+    open_stage(3); /* They keep memory only. */
+    create.create.keylog = KEYLOG_OFF;
+    create.create.durability = DURABILITY_MEMORY;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_INVALID);
+    cr_assert_not_null(strstr(told.message, "durability sync or os"), "%s", told.message);
+    create.create.durability = 0;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE, "%s", told.message);
+    cr_assert_not_null(strstr(told.message, "--keylog on"), "%s", told.message);
+    cr_assert_eq(coordinator_stage_counter(&stage, "filters_created_total"), 0);
+    close_stage();
+}
+
 static void create_at_other(void *context)
 {
     const struct admin_request *create = context;

@@ -343,6 +343,8 @@ static inline void compare_scope(const struct pull_scope *a, const struct pull_s
     SAME(slice);
     SAME(lineage);
     SAME(group);
+    SAME(generation);
+    SAME(geometry);
 }
 
 static inline void compare_intervals(const struct pull_interval *a, const struct pull_interval *b,

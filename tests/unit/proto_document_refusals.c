@@ -272,7 +272,7 @@ Test(document_refusals, what_peers_would_refuse_is_not_signed)
     document.content.rule.write = 1;
     cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_MALFORMED);
     document.content.rule.write = 2;
-    document.keylog = KEYLOG_OFF;
+    document.window_us = 1;
     cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_VERSION);
     list.nodes[1].id = 1;
     cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_MALFORMED);

@@ -193,7 +193,7 @@ Test(golden, pull_request)
 
     frame.body.pull_request = (struct pull_request){
         .kind = PULL_BODIES,
-        .scope = {1, 2, 3, 4, 5, 6},
+        .scope = {1, 2, 3, 4, 5, 6, 0, 0},
         .source = {7, 8},
         .sync = true,
         .from = 9,
@@ -208,6 +208,18 @@ Test(golden, pull_request)
                           "20182819");
 }
 
+Test(golden, pull_request_for_lines)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REQUEST};
+
+    frame.body.pull_request = (struct pull_request){
+        .kind = PULL_LINES, .scope = {1, 2, 3, 4, 5, 6, 7, 8}, .from = 9, .to = 10};
+    assert_golden(&frame, "0801110100000000000000e2033b08071101000000000000001802210300"
+                          "0000000000002806300538045909000000000000006"
+                          "10a00000000000000900107990108000000000000"
+                          "00");
+}
+
 Test(golden, pull_reply)
 {
     static const struct pull_batch batches[] = {{21, 23, 22, 24, 0, 1}, {21, 22, 22, 25, 0, 1}};
@@ -216,7 +228,7 @@ Test(golden, pull_reply)
 
     frame.body.pull_reply = (struct pull_reply){
         .kind = PULL_LOG,
-        .scope = {1, 2, 3, 4, 5, 6},
+        .scope = {1, 2, 3, 4, 5, 6, 0, 0},
         .source = {7, 8},
         .boot = 9,
         .state = REPLICA_FULL,

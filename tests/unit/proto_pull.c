@@ -7,6 +7,7 @@
 #include "proto_samples.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 static struct codec_arena *arena;
 static struct buffer bytes;
@@ -181,6 +182,125 @@ Test(proto_pull, batches_must_add_up_to_the_fingerprints)
     cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED, "an offset that wraps");
 }
 
+/* ---- pages of arrays ---- */
+
+static uint8_t pages[2 * PULL_PAGE_BYTES];
+
+static struct pull_reply lines_reply(void)
+{
+    static const uint64_t ids[] = {3, 900};
+
+    pages[0] = 1;
+    pages[sizeof pages - 1] = 2;
+    return (struct pull_reply){.status = STATUS_OK,
+                               .kind = PULL_LINES,
+                               .scope = {.filter_id = 5, .generation = 2, .geometry = 77},
+                               .from = 3,
+                               .next = 901,
+                               .merged = 4000,
+                               .page_ids = ids,
+                               .pages = pages,
+                               .npages = 2};
+}
+
+static Orbloom__V1__Frame *unpack_lines(void)
+{
+    struct frame lines = {.kind = FRAME_PULL_REPLY, .body.pull_reply = lines_reply()};
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_encode(&lines, &bytes), STATUS_OK);
+    return orbloom__v1__frame__unpack(NULL, bytes.size, bytes.data);
+}
+
+Test(proto_pull, pages_come_back)
+{
+    struct frame lines = {.kind = FRAME_PULL_REPLY, .body.pull_reply = lines_reply()};
+    const struct pull_reply *reply = &frame.body.pull_reply;
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_encode(&lines, &bytes), STATUS_OK);
+    cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &frame), STATUS_OK);
+    cr_assert_eq(reply->kind, PULL_LINES);
+    cr_assert_eq(reply->scope.generation, 2);
+    cr_assert_eq(reply->scope.geometry, 77);
+    cr_assert_eq(reply->npages, 2);
+    cr_assert_eq(reply->page_ids[0], 3);
+    cr_assert_eq(reply->page_ids[1], 900);
+    cr_assert_arr_eq(reply->pages, pages, sizeof pages);
+}
+
+Test(proto_pull, a_question_names_the_array)
+{
+    struct frame lines = {.kind = FRAME_PULL_REQUEST,
+                          .body.pull_request = {.kind = PULL_LINES,
+                                                .scope = {.generation = 3, .geometry = 99},
+                                                .from = 17}};
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_encode(&lines, &bytes), STATUS_OK);
+    cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &frame), STATUS_OK);
+    cr_assert_eq(frame.body.pull_request.kind, PULL_LINES);
+    cr_assert_eq(frame.body.pull_request.scope.generation, 3);
+    cr_assert_eq(frame.body.pull_request.scope.geometry, 99);
+}
+
+#define BENT_LINES(field)                                                   \
+    do {                                                                    \
+        Orbloom__V1__Frame *wire = unpack_lines();                          \
+                                                                            \
+        cr_assert_eq(decode(wire), STATUS_OK);                              \
+        wire->pull_reply->field ^= 1;                                       \
+        cr_assert_eq(decode(wire), STATUS_MALFORMED, "%s is free", #field); \
+        orbloom__v1__frame__free_unpacked(wire, NULL);                      \
+    } while (0)
+
+Test(proto_pull, bent_pages_are_refused)
+{
+    BENT_LINES(generation);
+    BENT_LINES(geometry);
+    BENT_LINES(page_ids[0]);
+    BENT_LINES(page_ids[1]);
+    BENT_LINES(pages.data[0]);
+    BENT_LINES(pages.data[PULL_PAGE_BYTES]);
+    BENT_LINES(pages.data[2 * PULL_PAGE_BYTES - 1]);
+    BENT_LINES(merged);
+    BENT_LINES(next);
+    BENT_LINES(checksum);
+    BENT_LINES(pages.len);
+    BENT_LINES(n_page_ids);
+}
+
+Test(proto_pull, pages_come_only_where_they_were_asked_for)
+{
+    const struct pull_reply reply = lines_reply();
+    static const enum pull_kind kinds[] = {PULL_RUNS, PULL_LOG, PULL_HEADERS, PULL_BODIES};
+    static const uint64_t key = 1;
+
+    for (size_t i = 0; i < 4; i++) {
+        Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
+        struct pull_reply other = reply;
+
+        other.kind = kinds[i];
+        wire.kind = (Orbloom__V1__PullKind)kinds[i];
+        wire.n_page_ids = 2;
+        wire.page_ids = (uint64_t *)reply.page_ids;
+        wire.pages = (ProtobufCBinaryData){.len = sizeof pages, .data = pages};
+        wire.checksum = pull_reply_sum(&other);
+        cr_assert_eq(DECODE(PULL_REPLY, pull_reply, &wire), STATUS_MALFORMED);
+    }
+    {
+        Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
+        struct pull_reply keys = {.kind = PULL_LINES, .fingerprints = &key, .count = 1};
+
+        cr_assert_eq(decode_reply(&keys, &wire), STATUS_MALFORMED, "keys among pages");
+        wire.n_fingerprints = 0;
+        wire.n_page_ids = PULL_MAX_PAGES + 1;
+        wire.page_ids = calloc(PULL_MAX_PAGES + 1, sizeof *wire.page_ids);
+        cr_assert_eq(DECODE(PULL_REPLY, pull_reply, &wire), STATUS_TOO_LARGE);
+        free(wire.page_ids);
+    }
+}
+
 Test(proto_pull, a_refusal_carries_nothing_to_merge)
 {
     static const uint64_t fingerprints[] = {1};
@@ -211,7 +331,7 @@ Test(proto_pull, replies_are_bounded)
     for (int kind = -1; kind < 9; kind++) {
         reply.kind = (enum pull_kind)kind;
         cr_assert_eq(decode_reply(&reply, &wire),
-                     kind >= 1 && kind <= 6 ? STATUS_OK : STATUS_MALFORMED, "kind %d", kind);
+                     kind >= 1 && kind <= 7 ? STATUS_OK : STATUS_MALFORMED, "kind %d", kind);
     }
     reply.kind = PULL_RUNS;
     reply.state = (enum replica_state)4;

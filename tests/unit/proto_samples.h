@@ -387,7 +387,7 @@ static inline void sample_stats_reply(enum sample_size size, struct stats_reply 
 static inline void sample_scope(enum sample_size size, struct pull_scope *out)
 {
     *out = size == SAMPLE_EMPTY ? (struct pull_scope){0}
-                                : (struct pull_scope){UINT64_MAX, 2, 0xfedcba98, 4, 5, 6};
+                                : (struct pull_scope){UINT64_MAX, 2, 0xfedcba98, 4, 5, 6, 0, 0};
 }
 
 static inline size_t sample_intervals(size_t count, struct pull_interval *out)

@@ -86,6 +86,26 @@ Test(storage_golden, clean)
                                 "0008000000000000");
 }
 
+Test(storage_golden, snapshot_record)
+{
+    assert_record(RECORD_SNAPSHOT,
+                  "1c45ce3efdcb0a345800000008000000b0000000000000000010000000000000"
+                  "0008000000000000470000000000000048000000000000004900000000000000"
+                  "4a0000004b0000004c000000000000004d00000000000000");
+}
+
+/* Of which the checksum covers the page, too. */
+Test(storage_golden, lines)
+{
+    static _Alignas(8) uint8_t record[SAMPLE_RECORD_MAX];
+
+    cr_assert_eq(sample_record(record, RECORD_LINES, 4096, 0xb0, 2048), 4176);
+    assert_bytes(record, 96,
+                 "3c842f56bcceef5b5010000009000000b0000000000000000010000000000000"
+                 "0008000000000000510000000000000052000000000000005300000054000000"
+                 "55000000000000005600000000000000feffffffffffffffffffffffffffffff");
+}
+
 Test(storage_golden, segment)
 {
     const struct segment_header header = {.cluster = SAMPLE_CLUSTER,

@@ -19,7 +19,7 @@ static struct span make(enum record_type type)
 
 Test(record, a_sealed_one_is_opened_with_its_header)
 {
-    for (int type = RECORD_IDENTITY; type <= RECORD_CLEAN; type++) {
+    for (int type = RECORD_IDENTITY; type <= RECORD_LAST; type++) {
         struct span bytes = make((enum record_type)type);
         struct record_header header;
 
@@ -45,7 +45,7 @@ Test(record, bytes_behind_it_do_not_matter)
 
 Test(record, any_changed_bit_is_seen)
 {
-    for (int type = RECORD_IDENTITY; type <= RECORD_CLEAN; type++) {
+    for (int type = RECORD_IDENTITY; type <= RECORD_LAST; type++) {
         struct span bytes = make((enum record_type)type);
 
         for (size_t bit = 0; bit < 8 * bytes.size; bit++) {
@@ -137,7 +137,7 @@ Test(record, a_batch_that_does_not_add_up_is_malformed)
     cr_assert_eq(get_bent(38, RECORD_MAX_TARGETS + 1), STATUS_MALFORMED);
     cr_assert_eq(get_bent(40, 4), STATUS_MALFORMED, "more fingerprints than there are");
     cr_assert_eq(get_bent(43, 0xff), STATUS_MALFORMED, "very many fingerprints");
-    cr_assert_eq(get_bent(44, 2), STATUS_MALFORMED, "an unknown flag");
+    cr_assert_eq(get_bent(44, 4), STATUS_MALFORMED, "an unknown flag");
 }
 
 Test(record, an_identity_of_too_many_boots_is_malformed)
@@ -240,17 +240,70 @@ Test(record, a_manifest_comes_back)
     cr_assert_eq(record_manifest_get(bytes, &manifest), STATUS_MALFORMED);
 }
 
+Test(record, a_snapshot_says_what_it_was_told)
+{
+    struct record_snapshot snapshot;
+
+    cr_assert_eq(record_snapshot_get(make(RECORD_SNAPSHOT), &snapshot), STATUS_OK);
+    cr_assert_eq(snapshot.number, sample_snapshot.number);
+    cr_assert_eq(snapshot.filter_id, sample_snapshot.filter_id);
+    cr_assert_eq(snapshot.slice, sample_snapshot.slice);
+    cr_assert_eq(snapshot.lineage, sample_snapshot.lineage);
+    cr_assert_eq(snapshot.generation, sample_snapshot.generation);
+    cr_assert_eq(snapshot.from, sample_snapshot.from);
+    cr_assert_eq(snapshot.end, sample_snapshot.end);
+}
+
+Test(record, lines_say_what_they_were_told)
+{
+    uint8_t page[RECORD_PAGE_BYTES];
+    struct record_lines lines;
+    struct span bytes = make(RECORD_LINES);
+
+    cr_assert_eq(record_lines_get(bytes, &lines), STATUS_OK);
+    cr_assert_eq(lines.filter_id, sample_lines.filter_id);
+    cr_assert_eq(lines.slice, sample_lines.slice);
+    cr_assert_eq(lines.lineage, sample_lines.lineage);
+    cr_assert_eq(lines.generation, sample_lines.generation);
+    cr_assert_eq(lines.shard, sample_lines.shard);
+    cr_assert_eq(lines.page, sample_lines.page);
+    record_lines_page(&lines, page);
+    cr_assert_arr_eq(page, sample_lines.bytes, RECORD_PAGE_BYTES);
+    cr_assert_eq((uintptr_t)(lines.bytes - bytes.data) % 8, 0);
+}
+
+Test(record, a_batch_says_whether_only_its_bits_are_kept)
+{
+    struct record_batch batch = sample_batch;
+
+    for (int i = 0; i < 4; i++) {
+        struct record_batch read;
+        uint32_t size = sample_begin(record, RECORD_BATCH, OFFSET, record_batch_size(&batch));
+
+        batch.bits = (i & 1) != 0;
+        batch.repaired = (i & 2) != 0;
+        record_batch_put(record, &batch);
+        cr_assert_eq(record_batch_get(span_of(record, size), &read), STATUS_OK);
+        cr_assert_eq(read.bits, batch.bits);
+        cr_assert_eq(read.repaired, batch.repaired);
+    }
+}
+
 Test(record, one_type_is_not_read_as_another)
 {
-    for (int type = RECORD_IDENTITY; type <= RECORD_CLEAN; type++) {
+    for (int type = RECORD_IDENTITY; type <= RECORD_LAST; type++) {
         struct span bytes = make((enum record_type)type);
         struct record_batch batch;
         struct record_identity identity;
         struct record_fence fence;
         struct record_cursor cursor;
         struct record_manifest manifest;
+        struct record_snapshot snapshot;
+        struct record_lines lines;
         struct span document;
 
+        cr_assert_eq(record_snapshot_get(bytes, &snapshot) == STATUS_OK, type == RECORD_SNAPSHOT);
+        cr_assert_eq(record_lines_get(bytes, &lines) == STATUS_OK, type == RECORD_LINES);
         cr_assert_eq(record_batch_get(bytes, &batch) == STATUS_OK, type == RECORD_BATCH);
         cr_assert_eq(record_identity_get(bytes, &identity) == STATUS_OK, type == RECORD_IDENTITY);
         cr_assert_eq(record_fence_get(bytes, &fence) == STATUS_OK, type == RECORD_FENCE);
@@ -262,7 +315,7 @@ Test(record, one_type_is_not_read_as_another)
 
 Test(record, a_body_that_is_cut_is_malformed)
 {
-    for (int type = RECORD_IDENTITY; type < RECORD_CLEAN; type++) {
+    for (int type = RECORD_IDENTITY; type <= RECORD_LAST; type++) {
         struct span bytes = make((enum record_type)type);
         struct record_batch batch;
         struct record_identity identity;
@@ -270,8 +323,12 @@ Test(record, a_body_that_is_cut_is_malformed)
         struct record_cursor cursor;
         struct record_manifest manifest;
         struct span document;
+        struct record_snapshot snapshot;
+        struct record_lines lines;
         struct span cut = span_of(bytes.data, bytes.size - 8);
 
+        cr_assert_neq(record_snapshot_get(cut, &snapshot), STATUS_OK);
+        cr_assert_neq(record_lines_get(cut, &lines), STATUS_OK);
         cr_assert_neq(record_batch_get(cut, &batch), STATUS_OK);
         cr_assert_neq(record_identity_get(cut, &identity), STATUS_OK);
         cr_assert_neq(record_fence_get(cut, &fence), STATUS_OK);

@@ -1,0 +1,81 @@
+#include "cluster/pull_lines.h"
+
+#include <xxhash.h>
+
+uint64_t pull_geometry(const struct geometry *geometry)
+{
+    const uint64_t words[] = {geometry->seed, geometry->lines, geometry->z, geometry->shard_bits};
+    uint64_t tag = XXH3_64bits(words, sizeof words);
+
+    return tag != 0 ? tag : 1;
+}
+
+void pull_scope_name(struct pull_scope *scope, const struct filter_document *document)
+{
+    const struct generation *generation = document_generation(document);
+    bool bits = document->keylog == KEYLOG_OFF;
+
+    scope->generation = bits ? generation->id : 0;
+    scope->geometry = bits ? pull_geometry(&generation->geometry) : 0;
+}
+
+bool pull_scope_fits(const struct pull_scope *scope, const struct filter_document *document)
+{
+    struct pull_scope own = *scope;
+
+    pull_scope_name(&own, document);
+    return own.generation == scope->generation && own.geometry == scope->geometry;
+}
+
+bool pull_kind_fits(enum pull_kind kind, const struct filter_document *document)
+{
+    switch (kind) {
+    case PULL_LINES:
+        return document->keylog == KEYLOG_OFF;
+    case PULL_RUNS:
+    case PULL_DIGESTS:
+    case PULL_RANGES:
+        return document->keylog == KEYLOG_ON;
+    case PULL_LOG:
+    case PULL_HEADERS:
+    case PULL_BODIES:
+        break;
+    }
+    return true;
+}
+
+uint64_t pull_pages_a_shard(const struct filter_document *document)
+{
+    return document_shard_bytes(document) / PULL_PAGE_BYTES;
+}
+
+uint64_t pull_pages(const struct filter_document *document)
+{
+    return document_nshards(document) * pull_pages_a_shard(document);
+}
+
+bool pull_pages_ascend(const struct pull_reply *reply)
+{
+    uint64_t least = reply->from;
+    bool ascend = true;
+
+    for (size_t i = 0; i < reply->npages; i++) {
+        ascend = ascend && reply->page_ids[i] >= least && reply->page_ids[i] < UINT64_MAX;
+        least = reply->page_ids[i] + 1;
+    }
+    return ascend && (reply->npages == 0 || reply->next >= least);
+}
+
+bool pull_pages_belong(const struct pull_reply *reply, const struct filter_document *document)
+{
+    uint64_t pages = pull_pages_a_shard(document);
+    bool all = true;
+
+    for (size_t i = 0; i < reply->npages; i++) {
+        uint64_t shard = reply->page_ids[i] / pages;
+
+        all = all && shard < document_nshards(document) &&
+              document->content.group_of_shard[shard] == reply->scope.group;
+    }
+    return all;
+}

@@ -1,0 +1,97 @@
+/* What the array of a filter without key log is filled with: pages of its snapshot, then what the
+ * log has since that began. */
+#include "node/node_private.h"
+
+#include <string.h>
+
+static bool suits(const struct document_entry *entry, const struct storage_load *load)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    struct snapshot_geometry geometry = node_image_geometry(&hosted->set->geometry);
+    const struct snapshot_geometry *other = &load->shape->geometry;
+
+    return load->snapshot.generation == document_generation(&entry->document)->id &&
+           geometry.seed == other->seed && geometry.lines == other->lines &&
+           geometry.z == other->z && geometry.shard_bits == other->shard_bits;
+}
+
+static void take_counts(struct replica_set *set, const struct snapshot_shape *shape)
+{
+    for (uint32_t i = 0; i < shape->ngroups; i++) {
+        if (shape->groups[i].group < set->ngroups) {
+            set->groups[shape->groups[i].group].keys = shape->groups[i].keys;
+        }
+    }
+}
+
+bool node_replay_pages(struct node *self, struct document_entry *entry,
+                       const struct storage_load *load)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = hosted->set;
+    const struct snapshot_shape *shape = load->shape;
+    uint64_t pages_a_shard = shape->geometry.lines / LINES_PER_PAGE;
+
+    (void)self;
+    if (!suits(entry, load)) {
+        return false;
+    }
+    for (size_t i = 0; i < load->npages; i++) {
+        uint64_t at = load->first + i;
+
+        replica_set_merge_page(set, &entry->document, shape->shards[at / pages_a_shard],
+                               at % pages_a_shard, load->pages + i * LINES_PAGE_BYTES);
+    }
+    if (load->end) {
+        take_counts(set, shape);
+    }
+    return true;
+}
+
+/* The count of the snapshot covers what came before its end: its bits may have come in a page that
+ * was copied before they were set. */
+static void fill_batch(struct node *self, struct document_entry *entry,
+                       const struct record_batch *batch, uint64_t offset)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = hosted->set;
+    uint64_t *keys = batch->group < set->ngroups ? &set->groups[batch->group].keys : NULL;
+    uint64_t before = keys != NULL ? *keys : 0;
+
+    replica_set_fill(set, &entry->document, batch->fingerprints, batch->count);
+    if (keys != NULL && offset < self->replay.counted_from) {
+        *keys = before;
+    }
+    node_note_batch(self, entry, batch);
+}
+
+static void merge_page(struct node *self, struct document_entry *entry,
+                       const struct record_lines *lines, uint64_t offset)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = hosted->set;
+    uint64_t *keys;
+    uint64_t before;
+
+    if (lines->shard >= set->nshards ||
+        lines->generation != document_generation(&entry->document)->id) {
+        return; /* Of an array that is no more. */
+    }
+    keys = &set->groups[entry->document.content.group_of_shard[lines->shard]].keys;
+    before = *keys;
+    replica_set_merge_page(set, &entry->document, lines->shard, lines->page, lines->bytes);
+    if (offset < self->replay.counted_from) {
+        *keys = before;
+    }
+}
+
+void node_replay_records(struct node *self, struct document_entry *entry,
+                         const struct storage_read *read)
+{
+    for (size_t i = 0; i < read->nbatches; i++) {
+        fill_batch(self, entry, &read->batches[i], read->offsets[i]);
+    }
+    for (size_t i = 0; i < read->npages; i++) {
+        merge_page(self, entry, &read->pages[i], read->page_offsets[i]);
+    }
+}
