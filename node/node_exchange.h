@@ -31,7 +31,7 @@ enum {
     SERVE_PAGES = 8,
     SERVE_BUCKETS = 64,
     SERVE_CUTS = 4,
-    SERVE_CUT_US = 10000000 /* how long a cut is kept for its peer's next question */
+    SERVE_CUT_US = 8000000 /* a cut is kept for its peer's next question, and what reading takes */
 };
 
 /* One source of one slot group, as far as this node has taken it over. */
@@ -192,6 +192,9 @@ struct pull_item *node_pull_item(struct node *self, const struct peer_topic *top
 void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item);
 void node_repair_pump(struct node *self, uint64_t now_us);
+
+/* How long reading all of a set may take, the source having about as much as is here. */
+uint64_t node_repair_patience_us(const struct node *self);
 void node_repair_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
                           const struct pull_reply *reply);
 void node_repair_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic,

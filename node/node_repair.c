@@ -14,7 +14,7 @@ enum {
 
 /* Of files, in the background: about half of what a core merges. */
 #define READ_RATE    (UINT64_C(200) << 20)
-#define READ_SLOW_BY 4 /* ... and so much slower where others read too */
+#define READ_SLOW_BY 16 /* ... and so much slower on a machine that has other work */
 
 /* ---- when ---- */
 
@@ -246,7 +246,7 @@ static enum status open_cut(struct node *self, const struct document_entry *entr
 /* ---- asking ---- */
 
 /* The first answer comes once the source has read all that it has; about as much as is here. */
-static uint64_t patience_us(const struct node *self)
+uint64_t node_repair_patience_us(const struct node *self)
 {
     const struct storage_usage usage = storage_usage(self->storage);
     uint64_t bytes = usage.run_keys * sizeof(uint64_t) + usage.unmerged_bytes;
@@ -269,8 +269,8 @@ static void ask(struct node *self, uint64_t now_us)
     }
     repair_question(&repair->machine, &frame.body.pull_request);
     status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
-                            source, PULL_REPAIR, ANSWER_BYTES, patience_us(self), &repair->topic,
-                            &frame, &self->out, &sent);
+                            source, PULL_REPAIR, ANSWER_BYTES, node_repair_patience_us(self),
+                            &repair->topic, &frame, &self->out, &sent);
     if (status != STATUS_OK) {
         node_repair_fail(self, now_us, status);
         return;
