@@ -6,17 +6,8 @@
 #define BYTES(name) sizeof(((struct coordinator_settings *)NULL)->name)
 
 static const struct option options[] = {
-    {
-        .name = "name",
-        .kind = OPTION_NAME,
-        .offset = FIELD(config.name),
-        .size = BYTES(config.name),
-        .min = 1,
-        .unit = "",
-        .range = "1 to 128 of A-Z a-z 0-9 . _ : -",
-        .value = "coordinator-1",
-        .help = "how this coordinator is called in logs and status",
-    },
+    DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), 1, "coordinator-1",
+                       "how this coordinator is called in logs and status"),
     DAEMON_OPTION_LISTEN("tcp://127.0.0.1:7400",
                          "where this coordinator serves nodes, routers and operators"),
     {

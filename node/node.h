@@ -23,17 +23,16 @@
 #include "base/actor.h"
 #include "base/counter.h"
 #include "base/disk.h"
+#include "base/link_ring.h"
 #include "cluster/document.h"
 #include "cluster/seal.h"
-
-enum { NODE_MAX_COORDINATORS = 8 };
 
 struct node_config {
     char name[DOCUMENT_NAME_BYTES];
     char host[DOCUMENT_NAME_BYTES];
     char zone[DOCUMENT_NAME_BYTES];
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where others reach this node */
-    char coordinators[NODE_MAX_COORDINATORS][DOCUMENT_TEXT_BYTES];
+    char coordinators[LINK_RING_MAX][DOCUMENT_TEXT_BYTES];
     uint32_t ncoordinators;
     struct cluster_key key;
     uint64_t memory_limit_bytes; /* for arrays */

@@ -208,11 +208,19 @@ MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us, const struct 
                                const uint64_t *fingerprints, enum replica_state state,
                                uint64_t *present, uint64_t *absent);
 
+/* The add has set bits and was refused after all: when its message comes again, "present" is
+ * doubted. */
+void node_lost_vote(struct node *self, const struct segment *segment);
+
 /* node_questions.c: fences, info, stats */
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame);
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
+
+/* node_disk.c: what the slot group's share of the filter's sorted runs takes on the disk. */
+uint64_t node_disk_bytes(const struct node *self, const struct document_entry *entry,
+                         uint32_t group);
 
 /* node_storage.c */
 MUST_USE enum status node_storage_create(struct node *self);
@@ -271,12 +279,16 @@ void node_note_batch(struct node *self, const struct document_entry *entry,
 bool node_has_batch(struct node *self, const struct document_entry *entry,
                     const struct record_batch *batch);
 
+/* Some may not be there any more. */
+void node_forget_batches(struct node *self);
+
 /* Has it a number of its own, by which it is known everywhere? */
 bool node_batch_named(const struct record_batch *batch);
 
 /* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
  * is durable up to storage_end(). STATUS_NOT_READY, STATUS_INVALID (fingerprints of another slot
- * group), STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+ * group), STATUS_FULL (past the capacity of a replica that counts), STATUS_NO_SPACE,
+ * STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
 MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
                                  struct record_batch *batch);
 

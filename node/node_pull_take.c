@@ -119,9 +119,9 @@ static enum status absorb_batches(struct node *self, uint64_t now_us, struct doc
             .count = reply->batches[i].count,
             .fingerprints = fingerprints,
         };
-        enum status status = node_has_batch(self, entry, &batch)
-                                 ? STATUS_OK
-                                 : absorb(self, now_us, entry, pull, &batch);
+        /* A SYNC is what acknowledged keys rest on: it goes by keys, not by what numbers say. */
+        bool here = pull->purpose == PULL_DELTA && node_has_batch(self, entry, &batch);
+        enum status status = here ? STATUS_OK : absorb(self, now_us, entry, pull, &batch);
 
         if (status != STATUS_OK) {
             reply->next = reply->batches[i].offset;

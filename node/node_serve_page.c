@@ -181,13 +181,29 @@ static void took_log(struct serve_page *page)
 
 /* ---- both ---- */
 
+/* A peer that follows asks of what has come lately. */
+static bool recall(struct serve_page *page)
+{
+    bool recalled = page->request.kind == PULL_HEADERS &&
+                    storage_recall(page->node->storage, &page->read);
+
+    if (recalled) {
+        page->rounds++;
+        took_log(page);
+    }
+    return recalled;
+}
+
 /* Read on, or send what there is. */
 static void go_on(struct serve_page *page, uint64_t now_us)
 {
     bool runs = page->request.kind == PULL_RUNS;
     bool more = false;
-    enum status status = runs ? read_runs(page, &more) : read_log(page, &more);
+    enum status status;
 
+    do {
+        status = runs ? read_runs(page, &more) : read_log(page, &more);
+    } while (status == STATUS_OK && more && recall(page));
     if (status == STATUS_OK && more) {
         page->rounds++;
         status = storage_read(page->node->storage, &page->read);

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "node/storage.h"
+#include "node/storage_recent.h"
 #include "storage/log_reader.h"
 #include "storage/log_writer.h"
 #include "storage/run.h"
@@ -52,10 +53,14 @@ struct storage {
     uint64_t next_drop_us; /* when dropped filters are looked for */
     uint64_t mark_us;      /* then the log ended at mark_end; */
     uint64_t mark_end;
-    uint64_t young_from; /* what was appended within retain_us is behind this */
-    bool runs_changed;   /* some may be merged now */
+    uint64_t young_from;     /* what was appended within retain_us is behind this */
+    uint64_t growth_segment; /* the newest that was begun, */
+    uint64_t growth_us;      /* ... and about when */
+    bool grows;              /* some time ago at most */
+    bool runs_changed;       /* some may be merged now */
 
     struct storage_filters filters;
+    struct storage_recent recent; /* batches of this boot */
     struct storage_recovery *recovery;
     struct storage_merge *merge;
     void *reads; /* jobs under way, a list */

@@ -15,14 +15,13 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
+#include "base/link_ring.h"
 #include "cluster/document.h"
 #include "cluster/seal.h"
 
-enum { ROUTER_MAX_COORDINATORS = 8 };
-
 struct router_config {
     char name[DOCUMENT_NAME_BYTES];
-    char coordinators[ROUTER_MAX_COORDINATORS][DOCUMENT_TEXT_BYTES];
+    char coordinators[LINK_RING_MAX][DOCUMENT_TEXT_BYTES];
     uint32_t ncoordinators;
     struct cluster_key key;
     uint64_t max_inflight_bytes; /* of requests not yet answered; more is OVERLOADED */

@@ -7,31 +7,12 @@
 #define MIB         (UINT64_C(1) << 20)
 
 static const struct option options[] = {
-    {
-        .name = "name",
-        .kind = OPTION_NAME,
-        .offset = FIELD(config.name),
-        .size = BYTES(config.name),
-        .min = 1,
-        .unit = "",
-        .range = "1 to 128 of A-Z a-z 0-9 . _ : -",
-        .value = "router-1",
-        .help = "how this router is called in logs and status",
-    },
+    DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), 1, "router-1",
+                       "how this router is called in logs and status"),
     DAEMON_OPTION_LISTEN("tcp://127.0.0.1:7401", "where this router serves clients"),
-    {
-        .name = "coordinators",
-        .kind = OPTION_LIST,
-        .offset = FIELD(config.coordinators),
-        .size = BYTES(config.coordinators[0]),
-        .count_offset = FIELD(config.ncoordinators),
-        .max_count = ROUTER_MAX_COORDINATORS,
-        .min = 1,
-        .unit = "endpoints",
-        .range = "1 to 8 of tcp://HOST:PORT",
-        .value = "tcp://127.0.0.1:7400",
-        .help = "the coordinators to ask for documents",
-    },
+    DAEMON_OPTION_COORDINATORS(FIELD(config.coordinators), BYTES(config.coordinators[0]),
+                               FIELD(config.ncoordinators),
+                               "the coordinators to ask for documents"),
     DAEMON_OPTION_CLUSTER_KEY_FILE,
     {
         .name = "max_inflight",

@@ -9,7 +9,7 @@
 
 #include "base/actor.h"
 
-enum { LINK_RING_MAX = 16 };
+enum { LINK_RING_MAX = 8 };
 
 struct link_ring {
     const char *endpoints[LINK_RING_MAX];

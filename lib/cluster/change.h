@@ -3,11 +3,12 @@
  * A slot's old member is A, its new one D; they may be two lives of one node, the former being
  * gone. Each stage is an epoch of its own:
  *
- *   stage          writes count with   reads ask   what the next stage takes
- *   single   v1    A                   A           D is known
- *   pair     v2    A and D             A           F members of the read set have fenced this
- * epoch, and D holds what N - W + 1 of those held by then moved    v3    A and D             D F
- * members of the *old* read set (A's) have fenced single   v4    D                   D           -
+ *   v1 single: writes count with A, reads ask A. D is known.
+ *   v2 pair:   writes count with A and D, reads ask A. Before v3, F members of the read set have
+ *              fenced v2, and D holds what N - W + 1 of those held by then.
+ *   v3 moved:  writes count with A and D, reads ask D. Before v4, F members of the old read set
+ *              (A's) have fenced v3.
+ *   v4 single: D alone.
  *
  * Why so: before D is read, nobody may still be told "acknowledged" by writes that D can't have
  * seen (v1's), hence the first fence, and everything older is copied. Before A is left out of

@@ -13,6 +13,7 @@
 #define ORBLOOM_RUNTIME_DAEMON_H
 
 #include "base/actor.h"
+#include "base/link_ring.h"
 #include "runtime/file.h"
 #include "runtime/hub.h"
 #include "runtime/options.h"
@@ -70,6 +71,22 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
         .offset = offsetof(struct daemon_settings, log_level), .size = DAEMON_LEVEL_BYTES, \
         .unit = "", .range = "error | warn | info | debug", .value = "info",               \
         .help = "how much is written to stderr",                                           \
+    }
+
+/* "name", "host", "zone": a text that others see. `least` 1: it must be given. */
+#define DAEMON_OPTION_NAME(option, at, bytes, least, default_text, text)                        \
+    {                                                                                           \
+        .name = (option), .kind = OPTION_NAME, .offset = (at), .size = (bytes), .min = (least), \
+        .unit = "", .range = "1 to 128 of A-Z a-z 0-9 . _ : -", .value = (default_text),        \
+        .help = (text),                                                                         \
+    }
+
+/* Endpoints at `at`, of `bytes` each, their uint32_t count at `count_at`. */
+#define DAEMON_OPTION_COORDINATORS(at, bytes, count_at, text)                                  \
+    {                                                                                          \
+        .name = "coordinators", .kind = OPTION_LIST, .offset = (at), .size = (bytes),          \
+        .count_offset = (count_at), .max_count = LINK_RING_MAX, .min = 1, .unit = "endpoints", \
+        .range = "1 to 8 of tcp://HOST:PORT", .value = "tcp://127.0.0.1:7400", .help = (text), \
     }
 
 /* A duration in the settings, between two bounds in microseconds. */

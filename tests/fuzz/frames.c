@@ -11,6 +11,7 @@
 #include "proto/codec.h"
 #include "proto/codec_wire.h"
 #include "proto/signed_document.h"
+#include "tests/support/fuzz_loop.h"
 #include "tests/unit/proto_document_samples.h"
 #include "tests/unit/proto_samples.h"
 
@@ -416,8 +417,11 @@ static bool fuzz_document(struct fuzz *self)
                                    : try_node_list(self, &bytes, resigned || same);
 }
 
-static bool fuzz_once(struct fuzz *self)
+static bool fuzz_once(void *context, uint64_t seed)
 {
+    struct fuzz *self = context;
+
+    self->random = seed;
     switch (draw(self, 8)) {
     case 0:
         return fuzz_garbage(self);
@@ -432,32 +436,17 @@ static bool fuzz_once(struct fuzz *self)
 int main(int argc, char **argv)
 {
     static struct fuzz fuzz;
-    unsigned long failed = 0;
-    unsigned long count;
-    uint64_t seed;
+    int code;
 
-    if (argc != 3) {
-        (void)fprintf(stderr, "usage: frames SEED COUNT\n");
-        return 2;
-    }
-    seed = strtoull(argv[1], NULL, 0);
-    count = strtoul(argv[2], NULL, 0);
     fuzz.key = sample_key(1);
     buffer_init(&fuzz.first, 2 * CODEC_MAX_FRAME_BYTES);
     buffer_init(&fuzz.second, 2 * CODEC_MAX_FRAME_BYTES);
     if (codec_arena_create(SAMPLE_ARENA_BYTES, &fuzz.arena) != STATUS_OK) {
         return 2;
     }
-    for (unsigned long i = 0; i < count; i++) {
-        fuzz.random = seed + i; /* any input can be made again alone: frames SEED+I 1 */
-        if (!fuzz_once(&fuzz)) {
-            (void)printf("failed: frames %llu 1\n", (unsigned long long)(seed + i));
-            failed++;
-        }
-    }
+    code = fuzz_loop("frames", argc, argv, fuzz_once, &fuzz);
     codec_arena_destroy(&fuzz.arena);
     buffer_fini(&fuzz.first);
     buffer_fini(&fuzz.second);
-    (void)printf("%lu passed, %lu failed\n", count - failed, failed);
-    return failed == 0 && count > 0 ? 0 : 1;
+    return code;
 }

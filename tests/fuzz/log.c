@@ -9,6 +9,7 @@
  * reader finds in them what the survey has seen. Prints "N passed, N failed".
  */
 #include "storage/log_reader.h"
+#include "tests/support/fuzz_loop.h"
 #include "tests/support/log_samples.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
@@ -277,11 +278,14 @@ static bool try_garbage(struct fuzz *self)
     return pass;
 }
 
-static bool fuzz_once(struct fuzz *self)
+static bool fuzz_once(void *context, uint64_t seed)
 {
-    uint64_t number = draw(self, 4);
+    struct fuzz *self = context;
+    uint64_t number;
     bool pass;
 
+    self->random = seed;
+    number = draw(self, 4);
     if (draw(self, 8) == 0) {
         return try_garbage(self);
     }
@@ -300,23 +304,6 @@ static bool fuzz_once(struct fuzz *self)
 int main(int argc, char **argv)
 {
     static struct fuzz fuzz;
-    unsigned long failed = 0;
-    unsigned long count;
-    uint64_t seed;
 
-    if (argc != 3) {
-        (void)fprintf(stderr, "usage: log SEED COUNT\n");
-        return 2;
-    }
-    seed = strtoull(argv[1], NULL, 0);
-    count = strtoul(argv[2], NULL, 0);
-    for (unsigned long i = 0; i < count; i++) {
-        fuzz.random = seed + i; /* any input can be made again alone: log SEED+I 1 */
-        if (!fuzz_once(&fuzz)) {
-            (void)printf("failed: log %llu 1\n", (unsigned long long)(seed + i));
-            failed++;
-        }
-    }
-    (void)printf("%lu passed, %lu failed\n", count - failed, failed);
-    return failed == 0 && count > 0 ? 0 : 1;
+    return fuzz_loop("log", argc, argv, fuzz_once, &fuzz);
 }

@@ -10,6 +10,7 @@
  */
 #include "storage/run_format.h"
 #include "storage/run_merge.h"
+#include "tests/support/fuzz_loop.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 
@@ -197,8 +198,9 @@ static bool read_some(struct fuzz *self, struct run_reader *reader, size_t nwrit
     return status == STATUS_OK ? count == 0 || stretch[0] >= from : documented(status);
 }
 
-static bool fuzz_once(struct fuzz *self)
+static bool fuzz_once(void *context, uint64_t seed)
 {
+    struct fuzz *self = context;
     struct run_reader *reader = NULL;
     char name[DISK_NAME_BYTES];
     struct span written;
@@ -206,6 +208,7 @@ static bool fuzz_once(struct fuzz *self)
     enum status status;
     bool passed;
 
+    self->random = seed;
     self->memory = memory_disk_create();
     write_run(self);
     run_name(self->run.number, name);
@@ -237,23 +240,6 @@ static bool fuzz_once(struct fuzz *self)
 int main(int argc, char **argv)
 {
     static struct fuzz fuzz;
-    unsigned long failed = 0;
-    unsigned long count;
-    uint64_t seed;
 
-    if (argc != 3) {
-        (void)fprintf(stderr, "usage: run SEED COUNT\n");
-        return 2;
-    }
-    seed = strtoull(argv[1], NULL, 0);
-    count = strtoul(argv[2], NULL, 0);
-    for (unsigned long i = 0; i < count; i++) {
-        fuzz.random = seed + i; /* any input can be made again alone: run SEED+I 1 */
-        if (!fuzz_once(&fuzz)) {
-            (void)printf("failed: run %llu 1\n", (unsigned long long)(seed + i));
-            failed++;
-        }
-    }
-    (void)printf("%lu passed, %lu failed\n", count - failed, failed);
-    return failed == 0 && count > 0 ? 0 : 1;
+    return fuzz_loop("run", argc, argv, fuzz_once, &fuzz);
 }
