@@ -8,7 +8,8 @@
 enum {
     RETRY_US = 100000,
     RETRY_DOUBLINGS = 6, /* 6.4 s */
-    COPY_AFTER = 3,      /* refusals, if it is urgent */
+    FULL_RETRY_US = 60000000,
+    COPY_AFTER = 3, /* refusals, if it is urgent */
     ANSWER_BYTES = (1 << 20) + (1 << 16),
 };
 
@@ -115,12 +116,24 @@ static bool is_refusal(enum status status)
            status == STATUS_VERSION;
 }
 
+/* Each try reads all of both replicas: so they come no closer to each other than that takes. */
+static uint64_t retry_us(const struct node *self, uint32_t doublings, enum status status)
+{
+    uint64_t reading_us = (node_repair_patience_us(self) - PEERS_DEADLINE_US) / READ_SLOW_BY;
+    uint64_t interval_us = self->config.scrub_interval_us;
+
+    if (status == STATUS_FULL) { /* Nobody was told that those keys are in the filter. */
+        return interval_us > 0 ? interval_us : FULL_RETRY_US;
+    }
+    return ((uint64_t)RETRY_US << doublings) + 4 * reading_us;
+}
+
 static void put_off(struct node *self, uint64_t now_us, struct pull_item *item, enum status status)
 {
     uint32_t doublings = item->repair_failures < RETRY_DOUBLINGS ? item->repair_failures
                                                                  : RETRY_DOUBLINGS;
 
-    item->repair_us = now_us + ((uint64_t)RETRY_US << doublings);
+    item->repair_us = now_us + retry_us(self, doublings, status);
     item->repair_failures += item->repair_failures < UINT32_MAX;
     item->repair_refusals = is_refusal(status) ? item->repair_refusals + 1 : 0;
     log_limited(&self->pull_limit, now_us, LOG_DEBUG,
