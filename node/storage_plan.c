@@ -12,7 +12,8 @@ enum {
     CROWDED_RUNS = RUN_MERGE_MAX / 2, /* of a set: merge these before more are made */
     LOOK_US = 1000000,                /* for dropped filters */
     GROWTH_US = 10000000,             /* since a segment began, and the log is not at rest */
-    ROOMY_SEGMENTS = 16               /* free on the disk: then age counts */
+    ROOMY_SEGMENTS = 16,              /* free on the disk: then age counts */
+    SCARCE_SEGMENTS = 3               /* free on the disk: then nothing is kept for peers */
 };
 
 /* ---- what nobody needs any more ---- */
@@ -37,25 +38,31 @@ static void mark_age(struct storage *storage, uint64_t now_us)
     }
 }
 
+static bool has_room(const struct storage *storage, uint64_t segments)
+{
+    return storage->room_bytes >= segments * storage->config.segment_bytes +
+                                      storage->config.reserve_bytes + MERGE_SLACK_BYTES;
+}
+
 /* A peer that follows is some gossip delays behind. At full speed that is more than is kept
  * otherwise, and it would have to copy the whole replica, although it missed nothing. */
 static bool is_young(const struct storage *storage, const struct log_extent *segment)
 {
-    uint64_t roomy = ROOMY_SEGMENTS * storage->config.segment_bytes + storage->config.reserve_bytes;
-
     return storage->config.retain_us > 0 && segment->end > storage->young_from &&
-           storage->room_bytes >= roomy;
+           has_room(storage, ROOMY_SEGMENTS);
 }
 
-/* Merged segments are kept for peers up to a bound; each one that is left begins with the whole
- * state, so any older one may go. Their files count, however little is in them. */
+/* Merged segments are kept for peers up to a bound, and not where adds will lack their room; each
+ * one that is left begins with the whole state, so any older one may go. Their files count, however
+ * little is in them. */
 static bool old_segment(const struct storage *storage)
 {
     size_t merged = nmerged(storage);
+    bool many = merged * storage->config.segment_bytes > storage->config.retain_bytes &&
+                !is_young(storage, &storage->segments[0]);
 
     return storage->nsegments > SEGMENTS_KEPT && merged > 0 &&
-           merged * storage->config.segment_bytes > storage->config.retain_bytes &&
-           !is_young(storage, &storage->segments[0]) &&
+           (many || storage->lacks_room || !has_room(storage, SCARCE_SEGMENTS)) &&
            !storage_cut_pins_log(storage, storage->segments[0].end);
 }
 

@@ -66,6 +66,7 @@ struct storage {
     void *reads; /* jobs under way, a list */
     struct storage_cut *cuts;
     uint64_t room_bytes;
+    bool lacks_room; /* for the last merge tried */
 };
 
 /* Room for the body of a record; storage.c. */

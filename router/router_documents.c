@@ -2,8 +2,9 @@
 #include "proto/intake.h"
 #include "proto/signed_document.h"
 
-enum { CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
 #include "router/router_private.h"
+
+enum { CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
 
 static void refuse_document(struct router *self, uint64_t now_us, enum status status)
 {
