@@ -6,7 +6,8 @@
  *   node_pull.c        asking, judging answers
  *   node_pull_take.c   taking over what was answered
  *   node_pull_progress.c  cursors, and how complete a joining group is
- *   node_repair.c      comparing replicas: which one is next, and the way through a comparison
+ *   node_repair_plan.c comparing replicas: which one is next, and when again
+ *   node_repair.c      ... the way through a comparison
  *   node_repair_take.c its answers: digests compared, what lacks taken over
  *   node_serve.c       answering: judging requests, reading storage at a bounded rate
  *   node_lines.c       pages of arrays, of filters without key log: both sides
@@ -32,7 +33,8 @@ enum {
     SERVE_PAGES = 8,
     SERVE_BUCKETS = 64,
     SERVE_CUTS = 4,
-    SERVE_CUT_US = 10000000 /* how long a cut is kept for its peer's next question */
+    REPAIR_RETRY_US = 100000,
+    SERVE_CUT_US = 8000000 /* a cut is kept for its peer's next question, and what reading takes */
 };
 
 /* One source of one slot group, as far as this node has taken it over. */
@@ -191,16 +193,23 @@ MUST_USE enum status node_pull_absorb(struct node *self, uint64_t now_us,
 struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
                                  struct document_entry **out);
 
-/* node_repair.c: is an item's comparison due, and the next one? Later: exchange->due_us. Then the
- * next one begins, and what is due of the one under way is done. */
+/* node_repair_plan.c: is an item's comparison due, and the next one? Later: exchange->due_us. */
 void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item);
+void node_repair_fail(struct node *self, uint64_t now_us, enum status status);
+void node_repair_succeed(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                         struct pull_item *item);
+void node_repair_end(struct node *self); /* of the one under way, for good or ill */
+
+/* node_repair.c: the next one begins, and what is due of the one under way is done. */
 void node_repair_pump(struct node *self, uint64_t now_us);
+
+/* How long reading all of a set may take, the source having about as much as is here. */
+uint64_t node_repair_patience_us(const struct node *self);
 void node_repair_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
                           const struct pull_reply *reply);
 void node_repair_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic,
                             enum status status);
-void node_repair_fail(struct node *self, uint64_t now_us, enum status status);
 uint64_t node_repair_next_us(const struct node *self);
 
 /* Read on, not faster than is meant for the background; else at *resume_us. */

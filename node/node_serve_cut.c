@@ -109,7 +109,7 @@ static void answer(struct serve_cut *cut, uint64_t now_us, enum status status)
     struct serve_page *page = cut->page;
 
     cut->page = NULL;
-    cut->kept_until_us = now_us + SERVE_CUT_US;
+    cut->kept_until_us = now_us + SERVE_CUT_US + node_repair_patience_us(cut->node);
     if (status == STATUS_OK) {
         status = fill(cut, page);
     }
@@ -180,7 +180,7 @@ static enum status open_cut(struct serve_page *page, uint64_t now_us,
         .scope = page->request.scope,
         .end = config.end,
         .resume_us = ACTOR_NEVER,
-        .kept_until_us = now_us + SERVE_CUT_US,
+        .kept_until_us = now_us + SERVE_CUT_US + node_repair_patience_us(self),
     };
     status = storage_cut_open(self->storage, &config, &cut->cut);
     cut->used = status == STATUS_OK;

@@ -342,7 +342,7 @@ Test(node_repair, questions_that_do_not_fit_are_refused)
     cr_assert_gt(reply->count, 0);
     expect_refused(question(PULL_DIGESTS, cut, document.content.shard_bits - 1, prefixes, 1),
                    STATUS_INVALID);
-    circle_run(circle, SERVE_CUT_US);
+    circle_run(circle, SERVE_CUT_US + 3 * SECOND);
     expect_refused(question(PULL_RANGES, cut, 8, prefixes, 2), STATUS_NOT_FOUND);
     close_circle();
 }
@@ -405,7 +405,7 @@ Test(node_repair, cuts_are_bounded)
     buffer_fini(&bytes);
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 0);
     expect_refused(frame, STATUS_OVERLOADED);
-    circle_run(circle, SERVE_CUT_US + SECOND);
+    circle_run(circle, SERVE_CUT_US + 3 * SECOND);
     cr_assert_eq(ask(frame)->status, STATUS_OK);
     circle_stop(circle, 1); /* With a cut that is kept. */
     close_circle();
