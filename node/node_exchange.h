@@ -6,6 +6,7 @@
  *   node_pull.c        asking, judging answers
  *   node_pull_take.c   taking over what was answered
  *   node_pull_progress.c  cursors, and how complete a joining group is
+ *   node_settle.c      catching up before it counts, after an end that was not in order
  *   node_serve.c       answering: judging requests, reading storage at a bounded rate
  *   node_serve_page.c  making one answer out of what storage reads
  *

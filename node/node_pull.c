@@ -72,6 +72,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     struct peer_topic topic;
     struct pull_item *item;
     enum status status;
+    bool catching_up;
 
     if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
         return;
@@ -81,6 +82,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     if (item == NULL) {
         return;
     }
+    catching_up = item->pull.catching_up;
     status = pull_judge(&item->pull, reply);
     if (status != STATUS_OK && reply->status == STATUS_OK) {
         node_count(self, NODE_pull_mismatches_total);
@@ -89,6 +91,9 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         status = node_pull_take(self, now_us, entry, &item->pull, reply);
     }
     if (status == STATUS_OK) {
+        struct hosted_filter *hosted = entry->attachment;
+
+        hosted->heard_us = catching_up ? now_us : hosted->heard_us;
         return;
     }
     fail(self, now_us, item, status);
@@ -219,6 +224,7 @@ static void pump_filter(struct node *self, uint64_t now_us, struct document_entr
 {
     struct hosted_filter *hosted;
     struct filter_pulls *pulls;
+    uint64_t due_us;
 
     node_pull_follow(self, entry);
     hosted = entry->attachment;
@@ -229,6 +235,8 @@ static void pump_filter(struct node *self, uint64_t now_us, struct document_entr
     for (uint32_t i = 0; pulls != NULL && i < pulls->count;) {
         i += node_pull_judge_group(self, hosted, i);
     }
+    due_us = node_settle(self, now_us, entry);
+    self->exchange->due_us = due_us < self->exchange->due_us ? due_us : self->exchange->due_us;
 }
 
 void node_pull_pump(struct node *self, uint64_t now_us)

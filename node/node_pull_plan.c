@@ -22,7 +22,7 @@ static struct pull_scope scope_of(const struct filter_document *document, uint32
     };
 }
 
-static void add_item(struct node *self, const struct filter_document *document,
+static void add_item(struct node *self, const struct filter_document *document, bool doubted,
                      const struct pull_plan *plan, uint32_t group, uint32_t lineage, uint32_t rank,
                      struct filter_pulls *pulls)
 {
@@ -38,11 +38,15 @@ static void add_item(struct node *self, const struct filter_document *document,
                                .needed = pull_sources_needed(&document->content.rule)};
     pull_init(&item->pull, joins ? PULL_SYNC : PULL_DELTA, &scope, source,
               cursor != NULL ? &cursor->offset : NULL, interval_us(self));
+    /* What joins has lost writes of this epoch, which a SYNC leaves to routers. */
+    if (doubted || (joins && self->torn)) {
+        pull_catch_up(&item->pull);
+    }
 }
 
 /* The lineages of one source follow each other: a source is complete when all of them are. */
-static void add_group(struct node *self, const struct filter_document *document, uint32_t group,
-                      struct filter_pulls *pulls)
+static void add_group(struct node *self, const struct filter_document *document, bool doubted,
+                      uint32_t group, struct filter_pulls *pulls)
 {
     const struct member me = {.node = self->id, .incarnation = self->incarnation};
     struct pull_plan plan;
@@ -50,7 +54,7 @@ static void add_group(struct node *self, const struct filter_document *document,
     pull_plan_make(document, group, &me, &plan);
     for (uint32_t rank = 0; rank < plan.nsources; rank++) {
         for (uint32_t lineage = 0; lineage < document->content.nlineages; lineage++) {
-            add_item(self, document, &plan, group, lineage, rank, pulls);
+            add_item(self, document, doubted, &plan, group, lineage, rank, pulls);
         }
     }
 }
@@ -72,7 +76,7 @@ static struct filter_pulls *make(struct node *self, const struct filter_document
     pulls->hosting = hosted->hosting;
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         if (hosted->set->groups[group].hosted) {
-            add_group(self, document, group, pulls);
+            add_group(self, document, hosted->doubted, group, pulls);
         }
     }
     return pulls;

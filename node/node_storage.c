@@ -153,6 +153,9 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
         return;
     }
     place_fences(self);
+    if (amnesia == AMNESIA_NONE) {
+        node_doubt(self);
+    }
     self->identity_end = storage_end(self->storage);
     self->recovering = false;
     self->sync_unchosen = true;
@@ -170,6 +173,7 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
     self->identity.confirmed = false;
     self->confirmed = false;
     self->boot_try = 0;
+    node_doubt_none(self);
     node_count(self, NODE_amnesia_total);
     show_incarnation(self);
     log_line(LOG_WARN, "begins incarnation %016" PRIx64 ": %s", self->incarnation,

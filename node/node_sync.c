@@ -147,6 +147,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     }
     host_what_waits(self);
     node_exchange_stir(self);
+    self->refetched = self->refetched || (self->confirmed && !reply->more);
     if (reply->more) {
         self->next_sync_us = now_us;
     }

@@ -310,6 +310,11 @@ void storage_set_sync(struct storage *self, bool sync)
     }
 }
 
+bool storage_found_clean(const struct storage *self)
+{
+    return self->found_clean;
+}
+
 uint64_t storage_found_end(const struct storage *self)
 {
     return self->begin_first;

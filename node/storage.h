@@ -98,6 +98,7 @@ void storage_turn(struct storage *self);
 void storage_want_sync(struct storage *self);
 void storage_set_sync(struct storage *self, bool sync);
 
+bool storage_found_clean(const struct storage *self);   /* the process before ended in order */
 uint64_t storage_found_end(const struct storage *self); /* of the log as it was found */
 uint64_t storage_end(const struct storage *self);
 uint64_t storage_written(const struct storage *self);

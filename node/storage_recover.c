@@ -102,6 +102,7 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->filters = self->filters;
     self->filters = (struct storage_filters){0};
     storage->begin_number = self->survey.next_number;
+    storage->found_clean = self->clean;
     if (storage->nsegments > 0) {
         storage->begin_first = storage->segments[storage->nsegments - 1].end;
         if (storage->merged < storage->segments[0].first) {

@@ -106,6 +106,7 @@ void circle_start(struct circle *self, uint32_t id)
         .retain_bytes = (uint64_t)self->retain_mib << 20,
         .reserve_bytes = 1 << 16,
         .gossip_delay_us = 1000000,
+        .catch_up_wait_us = 2000000,
         .gossip_rate = 200 << 20,
     };
 
@@ -186,21 +187,32 @@ static void coordinate(struct circle *self, const struct circle_frame *asked,
     struct frame reply = {.correlation = request->correlation, .kind = FRAME_SYNC_REPLY};
     struct buffer list;
     struct buffer bytes;
-    struct span document;
+    struct buffer stored;
+    struct span documents[2];
 
     cr_assert_eq(request->kind, FRAME_SYNC_REQUEST);
+    if (self->silent) {
+        return;
+    }
     sample_node_list(self->count, 1, sample_key(), &list);
-    document = buffer_span(&list);
+    documents[0] = buffer_span(&list);
+    if (self->stored != NULL) {
+        sample_sign(self->stored, sample_key(), &stored);
+        documents[1] = buffer_span(&stored);
+    }
     reply.body.sync_reply = (struct sync_reply){.status = STATUS_OK,
                                                 .message = "",
                                                 .change = 1,
                                                 .node_id = asked->from,
-                                                .documents = &document,
-                                                .ndocuments = 1};
+                                                .documents = documents,
+                                                .ndocuments = self->stored != NULL ? 2 : 1};
     encode(&reply, &bytes);
     one->actor.on_answer(one->actor.self, self->now_us, asked->link, buffer_span(&bytes));
     buffer_fini(&bytes);
     buffer_fini(&list);
+    if (self->stored != NULL) {
+        buffer_fini(&stored);
+    }
 }
 
 static void keep_answer(struct circle *self, const struct frame *frame)

@@ -57,6 +57,8 @@ struct circle {
     size_t first;
     size_t last;
     uint32_t retain_mib;
+    struct filter_document *stored; /* may be set: the coordinator hands it on to who registers */
+    bool silent;                    /* no coordinator answers */
 
     /* What went between nodes. */
     uint64_t requests[5]; /* by enum pull_kind */
