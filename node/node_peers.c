@@ -121,7 +121,7 @@ enum status node_peers_ask(struct node_peers *self, const struct effects *effect
     }
     peer->calls[purpose] = (struct peer_call){
         .correlation = frame->correlation,
-        .deadline_us = now_us + PEERS_DEADLINE_US,
+        .deadline_us = now_us + (topic->patience_us > 0 ? topic->patience_us : PEERS_DEADLINE_US),
         .bytes = bytes,
         .topic = *topic,
     };

@@ -19,6 +19,7 @@
 enum {
     PEERS_MAX_AWAITED_BYTES = 32 << 20,
     PEERS_DEADLINE_US = 2000000, /* for one answer */
+    PEERS_HASTE_US = 250000,     /* ... to whom something waits for, the first time */
     PEERS_IDLE_US = 60000000,    /* a link unused for so long is closed */
 };
 
@@ -27,6 +28,7 @@ struct peer_topic {
     uint64_t filter_id;
     uint64_t serial;
     uint32_t item;
+    uint64_t patience_us; /* for the answer; 0: PEERS_DEADLINE_US */
 };
 
 struct peer_call {

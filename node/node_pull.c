@@ -96,6 +96,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         hosted->heard_us = catching_up ? now_us : hosted->heard_us;
         return;
     }
+    (void)pull_source_gone(&item->pull, reply);
     fail(self, now_us, item, status);
     if (reply->status == STATUS_CONFLICT) {
         say_shorter(self, now_us, reply);
@@ -167,6 +168,14 @@ static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
     return healthy < item->needed;
 }
 
+/* What catches up is waited for: a question that got lost is soon repeated. */
+static uint64_t patience_us(const struct pull *pull)
+{
+    uint32_t doublings = pull->failures < 3 ? pull->failures : 3;
+
+    return pull->catching_up ? (uint64_t)PEERS_HASTE_US << doublings : 0;
+}
+
 static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                 struct pull_item *item)
 {
@@ -175,7 +184,8 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
     struct frame frame = {.kind = FRAME_PULL_REQUEST};
     const struct peer_topic topic = {.filter_id = pull->scope.filter_id,
                                      .serial = pulls->serial,
-                                     .item = (uint32_t)(item - pulls->items)};
+                                     .item = (uint32_t)(item - pulls->items),
+                                     .patience_us = patience_us(pull)};
     enum status status;
     uint64_t bytes;
     size_t sent = 0;

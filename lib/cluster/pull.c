@@ -60,6 +60,15 @@ void pull_catch_up(struct pull *self)
     }
 }
 
+bool pull_source_gone(struct pull *self, const struct pull_reply *reply)
+{
+    bool gone = reply->source.node == self->source.node && reply->source.incarnation != 0 &&
+                reply->source.incarnation != self->source.incarnation;
+
+    self->catching_up = self->catching_up && !(gone && self->purpose == PULL_DELTA);
+    return gone;
+}
+
 void pull_drop_wanted(struct pull *self)
 {
     heap_free(self->wanted);

@@ -78,6 +78,10 @@ void pull_fini(struct pull *self);
  * has now is here, and in the arrays. */
 void pull_catch_up(struct pull *self);
 
+/* Of an answer that is of no use: has another life of the source's node taken its place? Then
+ * nobody has that log any more, and there is nothing to catch up with. */
+bool pull_source_gone(struct pull *self, const struct pull_reply *reply);
+
 /* Is there anything to ask, and when? UINT64_MAX: there is not. */
 uint64_t pull_due_us(const struct pull *self);
 

@@ -39,7 +39,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->reserve_bytes = settings->reserve_bytes;
         config->gossip_delay_us = settings->gossip_delay_us;
         config->gossip_rate = settings->gossip_rate;
-        config->catch_up_wait_us = 2000000;
+        config->catch_up_wait_us = 600000;
     }
 }
 
