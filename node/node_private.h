@@ -147,7 +147,8 @@ struct node {
     bool sync_unchosen;    /* documents have changed: must the log be synced? */
     bool torn;             /* the process before did not end in order, or the folder was put back */
     bool refetched;        /* all documents of the store have come since the start */
-    bool confirmed;        /* the store names this boot: what is held is all there is */
+    bool store_heard;      /* a coordinator has answered since the start */
+    bool confirmed;        /* the store names this boot, or will: what is held is all there is */
     uint32_t boot_try;     /* which of the boots before the store is thought to name */
     bool failed;
     struct held_reply *held;
@@ -217,6 +218,9 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
 
 /* A coordinator has taken note of this boot. */
 void node_confirm(struct node *self, uint32_t id);
+
+/* No coordinator answers, and all others that share shards have noted this boot. */
+void node_confirm_by_peers(struct node *self, uint32_t count);
 
 /* The store names another boot than the claimed one: try the next that it may name; when it names
  * none, the folder is an older copy. */
@@ -296,6 +300,12 @@ void node_set_doubted(struct hosted_filter *hosted, bool doubted);
 
 /* Has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
 uint64_t node_settle(struct node *self, uint64_t now_us, struct document_entry *entry);
+
+/* node_remember.c: another node starts, and asks what is remembered of it. */
+void node_on_boot_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+void node_remember_found(struct node *self, struct span record);
+MUST_USE enum status node_remember_checkpoint(struct node *self);
 
 /* node_serve.c */
 void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,

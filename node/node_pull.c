@@ -88,6 +88,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         node_count(self, NODE_pull_mismatches_total);
     }
     if (status == STATUS_OK) {
+        node_remember(self, reply); /* Before a cursor says the same without its boot. */
         status = node_pull_take(self, now_us, entry, &item->pull, reply);
     }
     if (status == STATUS_OK) {
@@ -255,6 +256,7 @@ void node_pull_pump(struct node *self, uint64_t now_us)
     struct document_entry *entry = NULL;
     struct peer_topic topic;
     uint64_t peers_us;
+    uint64_t meet_us;
 
     exchange->stirred = false;
     exchange->awaits_log = false;
@@ -274,4 +276,6 @@ void node_pull_pump(struct node *self, uint64_t now_us)
     }
     peers_us = node_peers_next_us(&exchange->peers);
     exchange->due_us = peers_us < exchange->due_us ? peers_us : exchange->due_us;
+    meet_us = node_meet_pump(self, now_us);
+    exchange->due_us = meet_us < exchange->due_us ? meet_us : exchange->due_us;
 }

@@ -88,6 +88,12 @@ static void give_up(struct node *self, struct document_entry *entry, uint32_t ex
     settle(self, entry);
 }
 
+/* All documents, and what others remember. Without a coordinator the others' documents must do. */
+static bool knows_all(const struct node *self)
+{
+    return (self->refetched || !self->identity.confirmed) && node_met(self);
+}
+
 uint64_t node_settle(struct node *self, uint64_t now_us, struct document_entry *entry)
 {
     struct hosted_filter *hosted = entry->attachment;
@@ -100,7 +106,7 @@ uint64_t node_settle(struct node *self, uint64_t now_us, struct document_entry *
     if (hosted->heard_us == 0) {
         hosted->heard_us = now_us;
     }
-    if (lacking(pulls, &example) == 0 && self->refetched) {
+    if (lacking(pulls, &example) == 0 && knows_all(self)) {
         log_line(LOG_INFO, "filter %s: caught up with the other replicas, and counts again",
                  entry->document.content.name);
         settle(self, entry);

@@ -289,6 +289,17 @@ enum status storage_put_cursor(struct storage *self, const struct record_cursor 
     return status;
 }
 
+enum status storage_put_peer(struct storage *self, const struct record_peer *peer, uint64_t *end)
+{
+    uint8_t *body;
+    enum status status = storage_append(self, RECORD_PEER, true, RECORD_PEER_BYTES, &body, end);
+
+    if (status == STATUS_OK) {
+        record_peer_put(body - RECORD_HEADER_BYTES, peer);
+    }
+    return status;
+}
+
 void storage_turn(struct storage *self)
 {
     if (self->writer != NULL && !self->failed) {

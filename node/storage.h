@@ -93,6 +93,9 @@ MUST_USE enum status storage_put_fence(struct storage *self, const struct record
 MUST_USE enum status storage_put_cursor(struct storage *self, const struct record_cursor *cursor,
                                         uint64_t *end);
 
+MUST_USE enum status storage_put_peer(struct storage *self, const struct record_peer *peer,
+                                      uint64_t *end);
+
 /* Every turn. */
 void storage_turn(struct storage *self);
 void storage_want_sync(struct storage *self);

@@ -167,7 +167,7 @@ static enum status make_durable(struct surveyor *self)
 static enum status see(struct surveyor *self, const struct record_header *header,
                        struct span record)
 {
-    if (header->type > RECORD_CLEAN) {
+    if (header->type > RECORD_LAST) {
         judge(self, LOG_VERSION, self->segment.header.number, 0, "a record of a newer format");
         return STATUS_OK;
     }

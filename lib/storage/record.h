@@ -33,6 +33,7 @@
  *   RECORD_CURSOR     u64 filter id, u32 slot group, u32 lineage, u64 slice, u32 source, u32 0,
  *                     u64 source incarnation, u64 offset, u64 epoch
  *   RECORD_CLEAN      nothing
+ *   RECORD_PEER       u64 incarnation, u64 boot, u64 base, u32 node, u32 0
  *
  * Which types there are is part of the segments' version: another type means a newer orbloom.
  *
@@ -65,6 +66,8 @@ enum record_type {
     RECORD_MANIFEST = 5, /* runs that came and went */
     RECORD_CURSOR = 6,   /* how far a peer's log has been taken over */
     RECORD_CLEAN = 7,    /* the process ended in order; nothing follows in this boot */
+    RECORD_PEER = 8,     /* another node's boot, confirmed in the store's place */
+    RECORD_LAST = RECORD_PEER
 };
 
 enum { RECORD_CHECKPOINT = 1, RECORD_CHECKPOINTED = 2 };
@@ -128,6 +131,14 @@ struct record_cursor {
     uint64_t epoch;  /* SYNC: complete for the document of this epoch; 0: a delta's cursor */
 };
 
+/* This node has said yes to a boot of another one. */
+struct record_peer {
+    uint64_t incarnation;
+    uint64_t boot;
+    uint64_t base; /* the boot that the node list named then */
+    uint32_t node;
+};
+
 /* A sorted run; see run.h. */
 struct record_run {
     uint64_t number; /* never reused */
@@ -171,7 +182,12 @@ size_t record_batch_size(const struct record_batch *batch);
 void record_batch_put(uint8_t *record, const struct record_batch *batch);
 MUST_USE enum status record_batch_get(struct span record, struct record_batch *batch);
 
-enum { RECORD_IDENTITY_BYTES = 552, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
+enum {
+    RECORD_IDENTITY_BYTES = 552,
+    RECORD_FENCE_BYTES = 24,
+    RECORD_CURSOR_BYTES = 56,
+    RECORD_PEER_BYTES = 32
+};
 
 void record_identity_put(uint8_t *record, const struct record_identity *identity);
 MUST_USE enum status record_identity_get(struct span record, struct record_identity *identity);
@@ -179,6 +195,8 @@ void record_fence_put(uint8_t *record, const struct record_fence *fence);
 MUST_USE enum status record_fence_get(struct span record, struct record_fence *fence);
 void record_cursor_put(uint8_t *record, const struct record_cursor *cursor);
 MUST_USE enum status record_cursor_get(struct span record, struct record_cursor *cursor);
+void record_peer_put(uint8_t *record, const struct record_peer *peer);
+MUST_USE enum status record_peer_get(struct span record, struct record_peer *peer);
 
 size_t record_document_size(struct span document);
 void record_document_put(uint8_t *record, struct span document);

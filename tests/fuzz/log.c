@@ -61,7 +61,7 @@ static void bend(struct fuzz *self, uint8_t *bytes, size_t size)
 /* Its size stays, so that sealing it stays within it. */
 static void add_record(struct fuzz *self, uint64_t durable)
 {
-    enum record_type type = (enum record_type)(1 + draw(self, RECORD_CLEAN));
+    enum record_type type = (enum record_type)(1 + draw(self, RECORD_LAST));
     uint8_t *record = self->image + self->used;
     uint32_t size = sample_record(record, type, self->offset, self->boot, durable);
     uint64_t boot = self->boot;
@@ -169,6 +169,7 @@ static void decode_rest(struct fuzz *self, struct span record)
     struct record_identity identity;
     struct record_fence fence;
     struct record_cursor cursor;
+    struct record_peer peer;
     struct span document;
 
     if (record_identity_get(record, &identity) == STATUS_OK) {
@@ -176,6 +177,9 @@ static void decode_rest(struct fuzz *self, struct span record)
     }
     if (record_fence_get(record, &fence) == STATUS_OK) {
         self->sum += fence.epoch;
+    }
+    if (record_peer_get(record, &peer) == STATUS_OK) {
+        self->sum += peer.boot;
     }
     if (record_cursor_get(record, &cursor) == STATUS_OK) {
         self->sum += cursor.offset;

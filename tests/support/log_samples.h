@@ -14,6 +14,7 @@ extern const struct record_batch sample_batch; /* 2 targets, 3 fingerprints */
 extern const struct record_identity sample_identity;
 extern const struct record_fence sample_fence;
 extern const struct record_cursor sample_cursor;
+extern const struct record_peer sample_peer;
 extern const struct record_run sample_runs[2];
 extern const uint64_t sample_removed[3];
 

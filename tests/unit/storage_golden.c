@@ -86,6 +86,13 @@ Test(storage_golden, clean)
                                 "0008000000000000");
 }
 
+Test(storage_golden, peer)
+{
+    assert_record(RECORD_PEER, "8f26bb7f6a86716b4800000008000000b0000000000000000010000000000000"
+                               "0008000000000000470000000000000048000000000000004900000000000000"
+                               "4a00000000000000");
+}
+
 Test(storage_golden, segment)
 {
     const struct segment_header header = {.cluster = SAMPLE_CLUSTER,

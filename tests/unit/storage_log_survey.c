@@ -111,7 +111,7 @@ Test(log_survey, a_newer_format_is_not_read)
 
     begin(1, 0);
     sample_begin(image + used, RECORD_CLEAN, 0, 0);
-    image[used + 12] = RECORD_CLEAN + 1;
+    image[used + 12] = RECORD_LAST + 1;
     record_seal(image + used, boot, 0);
     keep(1);
     survey = look();
