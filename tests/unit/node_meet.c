@@ -49,7 +49,9 @@ static void restart(uint32_t id)
 
 static void put_back(struct memory_disk *copy)
 {
-    circle_stop(circle, 1);
+    if (circle_node(circle, 1) != NULL) {
+        circle_stop(circle, 1);
+    }
     memory_disk_destroy(&circle->nodes[0].disk);
     circle->nodes[0].disk = copy;
     circle_start(circle, 1);
@@ -96,6 +98,7 @@ Test(node_meet, cursors_remember_too)
 
     add(1, 1, 1);
     circle_run(circle, 10 * SECOND);
+    circle_stop(circle, 1);
     restart(2);
     restart(3);
     circle_run(circle, SECOND / 100);
@@ -189,7 +192,9 @@ Test(node_meet, a_second_copy_is_not_confirmed)
     restart(1);
     circle_run(circle, 10 * SECOND);
     cr_assert(circle_node(circle, 1)->confirmed);
+    circle_stop(circle, 1);
     restart(2);
+    restart(3);
     circle_run(circle, 10 * SECOND);
     put_back(copy);
     circle_run(circle, 30 * SECOND);
