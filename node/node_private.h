@@ -63,6 +63,8 @@
     X(gossip_keys_copied_total, "keys", "taken over in copies of FULL replicas")             \
     X(gossip_copies_total, "copies",                                                         \
       "begun of a whole replica, its node's log not being kept far enough back")             \
+    X(confirmed_by_peers_total, "starts",                                                    \
+      "that all nodes that share shards confirmed, as no coordinator answered")              \
     X(catch_ups_short_total, "filters",                                                      \
       "that counted again after a kill although other nodes did not answer in time")         \
     X(sync_keys_total, "keys", "taken over to complete replicas that join")

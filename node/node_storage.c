@@ -230,6 +230,7 @@ void node_confirm(struct node *self, uint32_t id)
 void node_confirm_by_peers(struct node *self, uint32_t count)
 {
     self->confirmed = true;
+    node_count(self, NODE_confirmed_by_peers_total);
     log_line(LOG_WARN,
              "no coordinator answers; %u other nodes, all that share shards with this one, have "
              "confirmed that incarnation %016" PRIx64 " goes on here",
