@@ -99,7 +99,7 @@ static void ask(struct node *self, uint64_t now_us, struct meeting *meeting, boo
     struct boot_request *request = &frame.body.boot_request;
     uint32_t doublings = meeting->asked < ASK_DOUBLINGS ? meeting->asked : ASK_DOUBLINGS;
     uint64_t pause_us = (uint64_t)ASK_AGAIN_US << doublings;
-    const struct peer_topic topic = {.item = meeting->node, .patience_us = pause_us};
+    const struct peer_topic topic = {.item = meeting->node};
     enum status status;
     size_t sent = 0;
 
@@ -109,7 +109,7 @@ static void ask(struct node *self, uint64_t now_us, struct meeting *meeting, boo
         .boot = identity->boot,
         .nbefore = identity->nbefore < BOOT_MAX_BEFORE ? identity->nbefore : BOOT_MAX_BEFORE,
         .position = meeting->answered ? UINT64_MAX : storage_found_end(self->storage),
-        .reached = storage_synced(self->storage),
+        .reached = storage_end(self->storage), /* Others may be told of what is written only. */
     };
     memcpy(request->question.before, identity->before,
            request->question.nbefore * sizeof identity->before[0]);
@@ -117,8 +117,8 @@ static void ask(struct node *self, uint64_t now_us, struct meeting *meeting, boo
     request->nodes = span_of(self->documents.nodes_bytes, self->documents.nodes_size);
     boot_request_sign(&self->config.key, request);
     status = node_peers_ask(&self->exchange->peers, &self->effects, now_us, &self->documents.nodes,
-                            meeting->node, PEERS_MEETING, ANSWER_BYTES, &topic, &frame, &self->out,
-                            &sent);
+                            meeting->node, PEERS_MEETING, ANSWER_BYTES, pause_us, &topic, &frame,
+                            &self->out, &sent);
     self->counters[NODE_gossip_bytes_out_total] += sent;
     meeting->asked += status == STATUS_OK;
     meeting->next_us = now_us + pause_us;

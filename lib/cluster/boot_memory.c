@@ -54,7 +54,8 @@ static void change_boot(struct boot_entry *entry, uint64_t boot, uint64_t floor)
 {
     entry->former = entry->told_boot;
     entry->told_boot = boot;
-    entry->floor = higher(higher(entry->floor, entry->position), floor);
+    entry->earlier = higher(entry->earlier, entry->position);
+    entry->floor = higher(entry->floor, floor);
     entry->position = 0;
 }
 
@@ -95,7 +96,7 @@ static uint64_t lost_position(const struct boot_entry *entry, const struct boot_
     uint64_t told = 0;
 
     if (entry != NULL) {
-        told = entry->told_boot != question->boot ? entry->position : 0;
+        told = higher(entry->earlier, entry->told_boot != question->boot ? entry->position : 0);
         floor = higher(entry->floor, entry->told_boot != question->boot ? floor : 0);
     }
     if (told > question->position) {

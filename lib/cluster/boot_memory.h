@@ -39,7 +39,8 @@ struct boot_entry {
     uint64_t base;
     uint64_t told_boot; /* whose positions are told now, ... */
     uint64_t position;  /* ... the highest of them, */
-    uint64_t floor;     /* ... and the highest of boots before */
+    uint64_t earlier;   /* ... and the highest of boots before */
+    uint64_t floor;     /* of an unknown boot, of before it was told */
     uint64_t former;    /* the boot before that one: what is late from it is ignored */
 };
 

@@ -181,6 +181,7 @@ static void draw_files(struct sim_settings *settings, struct sim_random *random)
     settings->reserve_bytes = reserves[sim_random_below(random, 3)];
     settings->gossip_delay_us = sim_random_between(random, 20 * MS, 200 * MS);
     settings->gossip_rate = sim_random_chance(random, 200) ? SLOW_GOSSIP : 0;
+    settings->scrub_interval_us = sim_random_between(random, 300 * MS, 2000 * MS);
 }
 
 /* Of a stream of their own: a seed without disks is what it was before there were any. */

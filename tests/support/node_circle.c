@@ -110,6 +110,7 @@ void circle_start(struct circle *self, uint32_t id)
         .gossip_delay_us = 1000000,
         .catch_up_wait_us = 2000000,
         .gossip_rate = 200 << 20,
+        .scrub_interval_us = self->scrub_us,
     };
 
     cr_assert_null(one->node);

@@ -62,9 +62,10 @@ struct circle {
     struct node_record records[CIRCLE_MAX]; /* what the store says */
     bool registered[CIRCLE_MAX];
     uint64_t revision; /* of the node list */
+    uint64_t scrub_us; /* of nodes that are started */
 
     /* What went between nodes. */
-    uint64_t requests[5]; /* by enum pull_kind */
+    uint64_t requests[PULL_RANGES + 1]; /* by enum pull_kind */
     uint64_t bytes;
     /* May be set: looks at frames between nodes, and may change them; false: lost. */
     bool (*spy)(struct circle *circle, struct circle_frame *frame, struct frame *decoded);

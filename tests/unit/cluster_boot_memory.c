@@ -75,10 +75,14 @@ Test(boot_memory, a_log_that_was_longer_once_is_superseded)
 
 Test(boot_memory, what_a_boot_has_written_itself_is_no_loss)
 {
+    struct boot_question late = start(B2, B1, 0, 79);
+
     cr_assert_eq(boot_memory_note(&memory, &who, B1, 80, 0), STATUS_OK);
     cr_assert_eq(boot_memory_note(&memory, &who, B2, 500, 0), STATUS_OK);
     cr_assert_eq(judge(B1, start(B2, B1, 0, 80), 0), BOOT_FITS);
     cr_assert_eq(judge(B1, start(B2, B1, 0, 79), 0), BOOT_SUPERSEDED, "asked late, and seen still");
+    late.reached = 5000;
+    cr_assert_eq(judge(B1, late, 0), BOOT_SUPERSEDED, "though it has more by now");
     cr_assert_eq(judge(B2, start(B3, B2, 0, 499), 0), BOOT_SUPERSEDED);
     cr_assert_eq(boot_memory_note(&memory, &who, B1, 900, 0), STATUS_OK, "late from the dead one");
     cr_assert_eq(judge(B1, start(B2, B1, 0, 80), 0), BOOT_FITS);
