@@ -98,6 +98,9 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         return;
     }
     if (topic.repair) {
+        if (reply->status == STATUS_OK) {
+            node_remember(self, reply); /* A repair moves cursors too. */
+        }
         node_repair_on_reply(self, now_us, &topic, reply);
         even_out(self, now_us, link, entry, reply);
         return;
