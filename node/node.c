@@ -173,6 +173,8 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         node_on_info_request(self, from, &frame);
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         node_on_stats_request(self, from, &frame);
+    } else if (frame.kind == FRAME_BOOT_REQUEST) {
+        node_on_boot_request(self, now_us, from, &frame);
     } else if (frame.kind == FRAME_PULL_REQUEST) {
         node_on_pull_request(self, now_us, from, &frame);
     } else {

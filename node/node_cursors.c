@@ -98,3 +98,18 @@ void node_cursors_prune(struct node_cursors *self, uint64_t filter_id,
     }
     self->count = kept;
 }
+
+uint64_t node_cursors_highest(const struct node_cursors *self, const struct member *source)
+{
+    uint64_t highest = 0;
+
+    for (size_t i = 0; i < self->count; i++) {
+        const struct record_cursor *cursor = &self->items[i];
+
+        if (cursor->source == source->node && cursor->source_incarnation == source->incarnation &&
+            cursor->offset > highest) {
+            highest = cursor->offset;
+        }
+    }
+    return highest;
+}

@@ -35,6 +35,9 @@ const struct record_cursor *node_cursors_delta(const struct node_cursors *self,
                                                const struct pull_scope *scope,
                                                const struct member *source);
 
+/* The highest offset of a node's log that any of them names. */
+uint64_t node_cursors_highest(const struct node_cursors *self, const struct member *source);
+
 /* Forget those of a filter that `keep` does not want. */
 void node_cursors_prune(struct node_cursors *self, uint64_t filter_id,
                         bool (*keep)(const void *context, const struct record_cursor *cursor),

@@ -103,6 +103,7 @@ static void host(struct node *self, struct hosted_filter *hosted,
     if (hosted->set != NULL) {
         hosted->hosting = ++self->hostings;
         hosted->set->loaded = self->storage == NULL || !storage_has(self->storage, document->id);
+        hosted->set->doubted = hosted->doubted;
         self->memory_used_bytes += hosted->set->bytes;
         self->building = true;
     }
@@ -135,6 +136,7 @@ void node_apply(struct node *self, struct document_entry *entry)
         }
         entry->attachment = hosted;
         hosted->unlogged = self->storage != NULL;
+        node_doubt_hosted(self, hosted);
     }
     fenced = hosted->fence.epoch;
     fence_raise(&hosted->fence, document);

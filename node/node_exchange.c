@@ -46,6 +46,8 @@ void node_exchange_destroy(struct node *self)
     node_repair_forget(&exchange->repair);
     node_peers_fini(&exchange->peers);
     node_cursors_fini(&exchange->cursors);
+    boot_memory_fini(&exchange->memory);
+    heap_free(exchange->meetings);
     heap_free(exchange->have);
     heap_free(exchange);
 }
@@ -124,6 +126,8 @@ bool node_exchange_on_answer(struct node *self, uint64_t now_us, uint32_t link,
     self->exchange->answer_bytes = size;
     if (frame->kind == FRAME_PULL_REPLY) {
         node_pull_on_reply(self, now_us, link, frame->correlation, &frame->body.pull_reply);
+    } else if (frame->kind == FRAME_BOOT_REPLY) {
+        node_meet_on_reply(self, link, now_us, frame->correlation, &frame->body.boot_reply);
     } else {
         node_count(self, NODE_pull_mismatches_total);
         node_pull_on_error(self, now_us, link, frame->correlation);

@@ -8,6 +8,9 @@
  *   node_pull_progress.c  cursors, and how complete a joining group is
  *   node_repair_plan.c comparing replicas: which one is next, and when again
  *   node_repair.c      ... the way through a comparison
+ *   node_meet.c        asking others what they remember of this node
+ *   node_remember.c    answering that
+ *   node_settle.c      catching up before it counts, after an end that was not in order
  *   node_repair_take.c its answers: digests compared, what lacks taken over
  *   node_serve.c       answering: judging requests, reading storage at a bounded rate
  *   node_lines.c       pages of arrays, of filters without key log: both sides
@@ -19,6 +22,7 @@
 #ifndef ORBLOOM_NODE_NODE_EXCHANGE_H
 #define ORBLOOM_NODE_NODE_EXCHANGE_H
 
+#include "cluster/boot_memory.h"
 #include "cluster/log_age.h"
 #include "cluster/pull.h"
 #include "cluster/pull_plan.h"
@@ -144,8 +148,25 @@ struct serve_bucket {
     struct token_bucket bucket;
 };
 
+/* What another node that shares shards has said of this start. */
+struct meeting {
+    uint32_t node;
+    bool answered;
+    bool fits;
+    bool confirmed;
+    uint32_t asked;
+    uint64_t next_us;
+};
+
 struct exchange {
     struct node_peers peers;
+    struct boot_memory memory; /* of the others */
+    uint64_t memory_end;       /* what was confirmed is in the log up to here */
+    struct meeting *meetings;
+    uint32_t nmeetings;
+    uint32_t meetings_capacity;
+    uint64_t meet_us;    /* when there is something to ask */
+    uint64_t started_us; /* when the first could be asked; 0: not yet */
     struct batch_set *have;
     struct node_cursors cursors;
     uint64_t serial;
@@ -239,6 +260,17 @@ void node_pull_record(struct node *self, struct pull *pull);
 /* Of the group whose items begin there: what the replica's report tells. Returns how many items
  * the group has. */
 uint32_t node_pull_judge_group(struct node *self, struct hosted_filter *hosted, uint32_t at);
+
+/* node_meet.c: asks about this start; when to go on. */
+uint64_t node_meet_pump(struct node *self, uint64_t now_us);
+void node_meet_on_reply(struct node *self, uint32_t link, uint64_t now_us, uint64_t correlation,
+                        const struct boot_reply *reply);
+
+/* Have all that are to be asked answered? */
+bool node_met(const struct node *self);
+
+/* node_remember.c: a pull's answer tells how far its source's log is. */
+void node_remember(struct node *self, const struct pull_reply *reply);
 
 /* node_serve.c */
 void node_serve_pump(struct node *self, uint64_t now_us);

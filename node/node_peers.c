@@ -52,8 +52,7 @@ static struct node_peer *add(struct node_peers *self, uint32_t node)
     return &self->items[self->count++];
 }
 
-bool node_peers_idle(const struct node_peers *self, uint32_t node, enum pull_purpose purpose,
-                     uint64_t bytes)
+bool node_peers_idle(const struct node_peers *self, uint32_t node, unsigned purpose, uint64_t bytes)
 {
     const struct node_peer *peer = find(self, node);
 
@@ -96,7 +95,7 @@ static enum status reach(struct node_peers *self, const struct effects *effects,
 }
 
 enum status node_peers_ask(struct node_peers *self, const struct effects *effects, uint64_t now_us,
-                           const struct node_list *nodes, uint32_t node, enum pull_purpose purpose,
+                           const struct node_list *nodes, uint32_t node, unsigned purpose,
                            uint64_t bytes, uint64_t wait_us, const struct peer_topic *topic,
                            struct frame *frame, struct buffer *spare, size_t *sent)
 {
@@ -142,7 +141,7 @@ bool node_peers_answered(struct node_peers *self, uint32_t link, uint64_t correl
 {
     struct node_peer *peer = find_link(self, link);
 
-    for (unsigned i = 0; peer != NULL && i < PULL_NPURPOSES; i++) {
+    for (unsigned i = 0; peer != NULL && i < PEERS_NCALLS; i++) {
         if (correlation != 0 && peer->calls[i].correlation == correlation) {
             end_call(self, &peer->calls[i], topic);
             return true;
@@ -154,7 +153,7 @@ bool node_peers_answered(struct node_peers *self, uint32_t link, uint64_t correl
 bool node_peers_expired(struct node_peers *self, uint64_t now_us, struct peer_topic *topic)
 {
     for (uint32_t i = 0; i < self->count; i++) {
-        for (unsigned k = 0; k < PULL_NPURPOSES; k++) {
+        for (unsigned k = 0; k < PEERS_NCALLS; k++) {
             struct peer_call *call = &self->items[i].calls[k];
 
             if (call->correlation != 0 && now_us >= call->deadline_us) {
@@ -170,7 +169,7 @@ static bool awaits(const struct node_peer *peer)
 {
     bool any = false;
 
-    for (unsigned k = 0; k < PULL_NPURPOSES; k++) {
+    for (unsigned k = 0; k < PEERS_NCALLS; k++) {
         any = any || peer->calls[k].correlation != 0;
     }
     return any;
@@ -199,7 +198,7 @@ uint64_t node_peers_next_us(const struct node_peers *self)
         if (peer->link != 0 && !awaits(peer) && old_us < next_us) {
             next_us = old_us;
         }
-        for (unsigned k = 0; k < PULL_NPURPOSES; k++) {
+        for (unsigned k = 0; k < PEERS_NCALLS; k++) {
             if (peer->calls[k].correlation != 0 && peer->calls[k].deadline_us < next_us) {
                 next_us = peer->calls[k].deadline_us;
             }

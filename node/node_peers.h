@@ -19,8 +19,12 @@
 enum {
     PEERS_MAX_AWAITED_BYTES = 32 << 20,
     PEERS_DEADLINE_US = 2000000, /* for one answer that is read and sent */
+    PEERS_HASTE_US = 250000,     /* ... that something waits for, the first time */
     PEERS_IDLE_US = 60000000,    /* a link unused for so long is closed */
 };
+
+/* Questions to one peer at a time: one for each purpose of pulls, and one about a start. */
+enum { PEERS_MEETING = PULL_NPURPOSES, PEERS_NCALLS };
 
 /* What a question is about; the peers only keep it. */
 struct peer_topic {
@@ -42,7 +46,7 @@ struct node_peer {
     uint32_t link; /* 0: none */
     uint64_t used_us;
     char endpoint[DOCUMENT_TEXT_BYTES];
-    struct peer_call calls[PULL_NPURPOSES];
+    struct peer_call calls[PEERS_NCALLS];
 };
 
 struct node_peers {
@@ -56,14 +60,14 @@ struct node_peers {
 void node_peers_fini(struct node_peers *self);
 
 /* May a question that brings so many bytes be asked now? */
-bool node_peers_idle(const struct node_peers *self, uint32_t node, enum pull_purpose purpose,
+bool node_peers_idle(const struct node_peers *self, uint32_t node, unsigned purpose,
                      uint64_t bytes);
 
 /* Send `frame` (its correlation is set here) to a node; an answer of at most `bytes` comes back
  * within `wait_us`. *sent: how many bytes went out. */
 MUST_USE enum status node_peers_ask(struct node_peers *self, const struct effects *effects,
                                     uint64_t now_us, const struct node_list *nodes, uint32_t node,
-                                    enum pull_purpose purpose, uint64_t bytes, uint64_t wait_us,
+                                    unsigned purpose, uint64_t bytes, uint64_t wait_us,
                                     const struct peer_topic *topic, struct frame *frame,
                                     struct buffer *spare, size_t *sent);
 

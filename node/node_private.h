@@ -67,6 +67,10 @@
       "begun of a whole replica, its node's log not being kept far enough back")             \
     X(pages_copied_total, "pages",                                                           \
       "of arrays, 4 KiB each, taken over from other nodes (filters without key log)")        \
+    X(confirmed_by_peers_total, "starts",                                                    \
+      "that all nodes that share shards confirmed, as no coordinator answered")              \
+    X(catch_ups_short_total, "filters",                                                      \
+      "that counted again after a kill although other nodes did not answer in time")         \
     X(sync_keys_total, "keys", "taken over to complete replicas that join")                  \
     X(repairs_total, "repairs", "comparisons with other nodes' replicas begun")              \
     X(repairs_ended_total, "repairs", "of them that came to their end")                      \
@@ -95,6 +99,8 @@ struct hosted_filter {
     uint64_t fence_end;         /* where the fence's record ends in the log */
     uint64_t logged_revision;   /* of the document that the log has */
     bool unlogged;              /* the document or fence is not in the log: nothing is answered */
+    bool doubted;               /* not all that was accepted may be here: see node_settle.c */
+    uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
     bool joined;                /* its replicas have been completed: compare them soon */
 };
@@ -158,7 +164,10 @@ struct node {
     uint64_t identity_end; /* where its record ends in the log */
     bool recovering;       /* the log is being read back */
     bool sync_unchosen;    /* documents have changed: must the log be synced? */
-    bool confirmed;        /* the store names this boot: what is held is all there is */
+    bool torn;             /* the process before did not end in order, or the folder was put back */
+    bool refetched;        /* all documents of the store have come since the start */
+    bool store_heard;      /* a coordinator has answered since the start */
+    bool confirmed;        /* the store names this boot, or will: what is held is all there is */
     uint32_t boot_try;     /* which of the boots before the store is thought to name */
     bool failed;
     struct held_reply *held;
@@ -236,6 +245,9 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
 
 /* A coordinator has taken note of this boot. */
 void node_confirm(struct node *self, uint32_t id);
+
+/* No coordinator answers, and all others that share shards have noted this boot. */
+void node_confirm_by_peers(struct node *self, uint32_t count);
 
 /* The store names another boot than the claimed one: try the next that it may name; when it names
  * none, the folder is an older copy. */
@@ -320,6 +332,23 @@ void node_pull_drop(struct hosted_filter *hosted);
 
 /* May a key be here that an add still under way has brought? */
 bool node_pull_doubts(const struct node *self, uint64_t now_us);
+
+/* node_settle.c: a node whose log may have lost its end catches up with the others before it
+ * counts. Filters that are found at the start, or come before the store has told all, are in doubt.
+ */
+void node_doubt(struct node *self);
+void node_doubt_none(struct node *self);
+void node_doubt_hosted(const struct node *self, struct hosted_filter *hosted);
+void node_set_doubted(struct hosted_filter *hosted, bool doubted);
+
+/* Has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
+uint64_t node_settle(struct node *self, uint64_t now_us, struct document_entry *entry);
+
+/* node_remember.c: another node starts, and asks what is remembered of it. */
+void node_on_boot_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+void node_remember_found(struct node *self, struct span record);
+MUST_USE enum status node_remember_checkpoint(struct node *self);
 
 /* node_serve.c */
 void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,

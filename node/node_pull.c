@@ -87,6 +87,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     struct peer_topic topic;
     struct pull_item *item;
     enum status status;
+    bool catching_up;
 
     if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
         return;
@@ -97,20 +98,29 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         return;
     }
     if (topic.repair) {
+        if (reply->status == STATUS_OK) {
+            node_remember(self, reply); /* A repair moves cursors too. */
+        }
         node_repair_on_reply(self, now_us, &topic, reply);
         even_out(self, now_us, link, entry, reply);
         return;
     }
+    catching_up = item->pull.catching_up;
     status = pull_judge(&item->pull, reply);
     if (status != STATUS_OK && reply->status == STATUS_OK) {
         node_count(self, NODE_pull_mismatches_total);
     }
     if (status == STATUS_OK) {
+        node_remember(self, reply); /* Before a cursor says the same without its boot. */
         status = node_pull_take(self, now_us, entry, &item->pull, reply);
     }
     if (status == STATUS_OK) {
+        struct hosted_filter *hosted = entry->attachment;
+
+        hosted->heard_us = catching_up ? now_us : hosted->heard_us;
         return;
     }
+    (void)pull_source_gone(&item->pull, reply);
     fail(self, now_us, item, status);
     if (reply->status == STATUS_CONFLICT) {
         say_shorter(self, now_us, reply);
@@ -183,6 +193,14 @@ static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
     return healthy < item->needed;
 }
 
+/* What catches up is waited for: a question that got lost is soon repeated. */
+static uint64_t patience_us(const struct pull *pull)
+{
+    uint32_t doublings = pull->failures < 3 ? pull->failures : 3;
+
+    return pull->catching_up ? (uint64_t)PEERS_HASTE_US << doublings : PEERS_DEADLINE_US;
+}
+
 static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                 struct pull_item *item)
 {
@@ -203,7 +221,7 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
         return; /* The answer that is under way stirs. */
     }
     status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
-                            pull->source.node, pull->purpose, bytes, PEERS_DEADLINE_US, &topic,
+                            pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
                             &frame, &self->out, &sent);
     if (status == STATUS_OK) {
         pull_asked(pull);
@@ -241,6 +259,7 @@ static void pump_filter(struct node *self, uint64_t now_us, struct document_entr
 {
     struct hosted_filter *hosted;
     struct filter_pulls *pulls;
+    uint64_t due_us;
 
     node_pull_follow(self, entry);
     hosted = entry->attachment;
@@ -251,6 +270,8 @@ static void pump_filter(struct node *self, uint64_t now_us, struct document_entr
     for (uint32_t i = 0; pulls != NULL && i < pulls->count;) {
         i += node_pull_judge_group(self, hosted, i);
     }
+    due_us = node_settle(self, now_us, entry);
+    self->exchange->due_us = due_us < self->exchange->due_us ? due_us : self->exchange->due_us;
 }
 
 void node_pull_pump(struct node *self, uint64_t now_us)
@@ -259,6 +280,7 @@ void node_pull_pump(struct node *self, uint64_t now_us)
     struct document_entry *entry = NULL;
     struct peer_topic topic;
     uint64_t peers_us;
+    uint64_t meet_us;
 
     exchange->stirred = false;
     exchange->awaits_log = false;
@@ -282,4 +304,6 @@ void node_pull_pump(struct node *self, uint64_t now_us)
     node_repair_pump(self, now_us);
     peers_us = node_peers_next_us(&exchange->peers);
     exchange->due_us = peers_us < exchange->due_us ? peers_us : exchange->due_us;
+    meet_us = node_meet_pump(self, now_us);
+    exchange->due_us = meet_us < exchange->due_us ? meet_us : exchange->due_us;
 }

@@ -26,7 +26,7 @@ static struct pull_scope scope_of(const struct filter_document *document, uint32
     return scope;
 }
 
-static void add_item(struct node *self, const struct filter_document *document,
+static void add_item(struct node *self, const struct filter_document *document, bool doubted,
                      const struct pull_plan *plan, uint32_t group, uint32_t lineage, uint32_t rank,
                      struct filter_pulls *pulls)
 {
@@ -43,11 +43,15 @@ static void add_item(struct node *self, const struct filter_document *document,
     pull_init(&item->pull, joins ? PULL_SYNC : PULL_DELTA, &scope, source,
               cursor != NULL ? &cursor->offset : NULL, interval_us(self));
     item->pull.npages = pull_pages(document);
+    /* What joins has lost writes of this epoch, which a SYNC leaves to routers. */
+    if (doubted || (joins && self->torn)) {
+        pull_catch_up(&item->pull);
+    }
 }
 
 /* The lineages of one source follow each other: a source is complete when all of them are. */
-static void add_group(struct node *self, const struct filter_document *document, uint32_t group,
-                      struct filter_pulls *pulls)
+static void add_group(struct node *self, const struct filter_document *document, bool doubted,
+                      uint32_t group, struct filter_pulls *pulls)
 {
     const struct member me = {.node = self->id, .incarnation = self->incarnation};
     struct pull_plan plan;
@@ -55,7 +59,7 @@ static void add_group(struct node *self, const struct filter_document *document,
     pull_plan_make(document, group, &me, &plan);
     for (uint32_t rank = 0; rank < plan.nsources; rank++) {
         for (uint32_t lineage = 0; lineage < document->content.nlineages; lineage++) {
-            add_item(self, document, &plan, group, lineage, rank, pulls);
+            add_item(self, document, doubted, &plan, group, lineage, rank, pulls);
         }
     }
 }
@@ -78,7 +82,7 @@ static struct filter_pulls *make(struct node *self, const struct filter_document
     pulls->joined = hosted->joined;
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         if (hosted->set->groups[group].hosted) {
-            add_group(self, document, group, pulls);
+            add_group(self, document, hosted->doubted, group, pulls);
         }
     }
     for (uint32_t i = 0; i < pulls->count; i++) {

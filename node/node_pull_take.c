@@ -20,9 +20,11 @@ static bool belong(const struct filter_document *document, const struct pull_rep
 
 static void count_keys(struct node *self, const struct pull *pull, uint64_t count)
 {
-    enum node_counter counter = pull->purpose == PULL_SYNC        ? NODE_sync_keys_total
-                                : pull->phase == PULL_PHASE_FETCH ? NODE_gossip_keys_missed_total
-                                                                  : NODE_gossip_keys_copied_total;
+    bool missed = pull->phase == PULL_PHASE_FETCH ||
+                  (pull->catching_up && pull->phase == PULL_PHASE_LOG);
+    enum node_counter counter = pull->purpose == PULL_SYNC ? NODE_sync_keys_total
+                                : missed                   ? NODE_gossip_keys_missed_total
+                                                           : NODE_gossip_keys_copied_total;
 
     self->counters[counter] += count;
 }

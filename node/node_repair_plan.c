@@ -63,7 +63,7 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
     if (item->repair_us == 0) {
         schedule(self, now_us, item, pulls->joined);
     }
-    if (exchange->repair.active || !may_compare(item, entry)) {
+    if (exchange->repair.active || item->pull.asked || !may_compare(item, entry)) {
         return; /* The end of the one under way stirs. */
     }
     if (storage_written(self->storage) < exchange->repaired_end) {

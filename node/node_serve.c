@@ -42,7 +42,9 @@ static bool counts(const struct hosted_filter *hosted, const struct pull_request
         return true;
     }
 #endif
-    return state == REPLICA_FULL;
+    /* Two that are in doubt help each other; whoever joins needs one that is not. */
+    return state == REPLICA_FULL ||
+           (!request->sync && replica_set_holds(hosted->set, request->scope.group));
 }
 
 enum status node_serve_judge(const struct node *self, const struct pull_request *request,
@@ -122,7 +124,9 @@ static void fill_reply(const struct node *self, const struct pull_request *reque
         reply->scope.epoch_hash = entry->document.epoch_hash;
     }
     if (hosted != NULL) {
-        reply->state = replica_set_state(hosted->set, request->scope.group);
+        reply->state = !request->sync && replica_set_holds(hosted->set, request->scope.group)
+                           ? REPLICA_FULL
+                           : replica_set_state(hosted->set, request->scope.group);
         reply->fence_epoch = hosted->fence.epoch;
         reply->fence_position = hosted->fence_end;
     }

@@ -65,6 +65,8 @@ static enum status on_found(void *context, enum record_type type, struct span re
     }
     if (type == RECORD_CURSOR) {
         node_pull_found(self, record);
+    } else if (type == RECORD_PEER) {
+        node_remember_found(self, record);
     }
     return STATUS_OK;
 }
@@ -153,6 +155,9 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
         return;
     }
     place_fences(self);
+    if (amnesia == AMNESIA_NONE) {
+        node_doubt(self);
+    }
     self->identity_end = storage_end(self->storage);
     self->recovering = false;
     self->sync_unchosen = true;
@@ -170,6 +175,7 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
     self->identity.confirmed = false;
     self->confirmed = false;
     self->boot_try = 0;
+    node_doubt_none(self);
     node_count(self, NODE_amnesia_total);
     show_incarnation(self);
     log_line(LOG_WARN, "begins incarnation %016" PRIx64 ": %s", self->incarnation,
@@ -185,7 +191,8 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
 
 void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message)
 {
-    if (self->confirmed) {
+    if (self->confirmed &&
+        (self->identity.confirmed || self->boot_try + 1 >= self->identity.nbefore)) {
         /* Somebody else goes on with a copy of this node's data. Two of one identity must not
          * answer; that one has the store's word. */
         log_line(LOG_ERROR, "%s", message);
@@ -201,7 +208,8 @@ void node_on_boot_refused(struct node *self, uint64_t now_us, const char *messag
 
 void node_confirm(struct node *self, uint32_t id)
 {
-    bool known = self->confirmed && self->id == id;
+    bool known = self->confirmed && self->id == id &&
+                 (self->storage == NULL || self->identity.confirmed);
 
     self->confirmed = true;
     self->id = id;
@@ -216,6 +224,19 @@ void node_confirm(struct node *self, uint32_t id)
             node_fail(self, "the node's id can't be logged", STATUS_IO);
         }
     }
+}
+
+/* The store hears of it later: it names one of the boots before this one. */
+void node_confirm_by_peers(struct node *self, uint32_t count)
+{
+    self->confirmed = true;
+    node_count(self, NODE_confirmed_by_peers_total);
+    log_line(LOG_WARN,
+             "no coordinator answers; %u other nodes, all that share shards with this one, have "
+             "confirmed that incarnation %016" PRIx64 " goes on here",
+             count, self->incarnation);
+    node_apply_all(self);
+    node_exchange_stir(self);
 }
 
 void node_fail(struct node *self, const char *what, enum status status)
@@ -345,6 +366,9 @@ static enum status checkpoint(void *context)
             fence.epoch = hosted->fence.epoch;
             status = storage_put_fence(self->storage, &fence, &end);
         }
+    }
+    if (status == STATUS_OK) {
+        status = node_remember_checkpoint(self);
     }
     return status == STATUS_OK ? node_pull_checkpoint(self) : status;
 }

@@ -61,7 +61,8 @@ static uint64_t log_position(const struct node *self)
     if (self->storage == NULL) {
         return 0;
     }
-    return self->confirmed ? storage_synced(self->storage) : storage_found_end(self->storage);
+    return self->identity.confirmed ? storage_synced(self->storage)
+                                    : storage_found_end(self->storage);
 }
 
 static uint64_t disk_used(const struct node *self)
@@ -127,6 +128,8 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     if (self->recovering || self->failed || correlation != claim_number(self)) {
         return; /* To a question of a former incarnation, or about another boot. */
     }
+    self->store_heard = self->store_heard || reply->status == STATUS_OK ||
+                        reply->status == STATUS_STALE;
     if (reply->status == STATUS_STALE) {
         node_on_boot_refused(self, now_us, reply->message);
         return;
@@ -148,6 +151,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     }
     host_what_waits(self);
     node_exchange_stir(self);
+    self->refetched = self->refetched || (self->confirmed && !reply->more);
     if (reply->more) {
         self->next_sync_us = now_us;
     }

@@ -291,8 +291,17 @@ enum replica_state replica_set_state(const struct replica_set *self, uint32_t gr
 #ifdef ORBLOOM_MUTANT_COUNT_JOINING
     return REPLICA_FULL;
 #else
-    return self->groups[group].full ? REPLICA_FULL : REPLICA_JOINING;
+    if (!self->groups[group].full) {
+        return REPLICA_JOINING;
+    }
+    return self->doubted ? REPLICA_BUILDING : REPLICA_FULL;
 #endif
+}
+
+bool replica_set_holds(const struct replica_set *self, uint32_t group)
+{
+    return self != NULL && group < self->ngroups && self->groups[group].hosted &&
+           replica_set_ready(self) && self->groups[group].full;
 }
 
 bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,
@@ -444,6 +453,8 @@ static void show_progress(const struct replica_set *self, const struct replica_g
     } else if (!self->loaded) {
         report->phase = PHASE_REPLAYING;
         report->progress = self->loaded_part;
+    } else if (report->state == REPLICA_BUILDING) {
+        report->phase = PHASE_SYNCING;
     } else if (report->state == REPLICA_JOINING) {
         report->phase = PHASE_SYNCING;
         report->progress = group->copied;

@@ -42,6 +42,8 @@ struct replica_set {
     uint64_t built_bytes;  /* of the shard being built */
     bool loaded;           /* the arrays cover the whole log */
     bool strays;           /* bits may be set of adds that were refused after all, and not logged */
+    bool doubted;          /* the log may lack what was accepted: FULL groups are BUILDING until it
+                              has caught up with the others */
     double loaded_part;    /* how much of it they cover, 0 to 1 */
 };
 
@@ -88,6 +90,10 @@ bool replica_set_ready(const struct replica_set *self); /* and cover the log */
 
 /* State of a slot group; `self` may be NULL: not hosted. */
 enum replica_state replica_set_state(const struct replica_set *self, uint32_t group);
+
+/* Does the slot name this incarnation, and do the arrays cover the log? A group in doubt does, and
+ * does not count yet. */
+bool replica_set_holds(const struct replica_set *self, uint32_t group);
 
 /* Execute one segment's fingerprints. Planes: ceil(count / 64) words each, see quorum.h.
  * OK · NOT_READY · INVALID (a fingerprint of another slot group); nothing is written unless OK.

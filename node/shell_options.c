@@ -93,6 +93,10 @@ static const struct option options[] = {
                            3600 * DAEMON_SECOND, "100ms to 1h", "1s",
                            "how old an add gets before other nodes are told of it, routers having "
                            "brought it to all; also how often other nodes are asked"),
+    DAEMON_OPTION_DURATION("catch_up_wait", FIELD(config.catch_up_wait_us), 0, 60 * DAEMON_SECOND,
+                           "0s to 60s", "2s",
+                           "after a kill or a power loss, how long to wait for other nodes that do "
+                           "not answer before this one counts again; 0s: it does not ask them"),
     {
         .name = "gossip_rate",
         .kind = OPTION_BYTES,

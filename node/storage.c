@@ -346,6 +346,17 @@ enum status storage_put_cursor(struct storage *self, const struct record_cursor 
     return status;
 }
 
+enum status storage_put_peer(struct storage *self, const struct record_peer *peer, uint64_t *end)
+{
+    uint8_t *body;
+    enum status status = storage_append(self, RECORD_PEER, true, RECORD_PEER_BYTES, &body, end);
+
+    if (status == STATUS_OK) {
+        record_peer_put(body - RECORD_HEADER_BYTES, peer);
+    }
+    return status;
+}
+
 void storage_turn(struct storage *self)
 {
     if (self->writer != NULL && !self->failed) {
@@ -365,6 +376,11 @@ void storage_set_sync(struct storage *self, bool sync)
     if (self->writer != NULL) {
         log_writer_set_sync(self->writer, sync);
     }
+}
+
+bool storage_found_clean(const struct storage *self)
+{
+    return self->found_clean;
 }
 
 uint64_t storage_found_end(const struct storage *self)

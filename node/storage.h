@@ -115,11 +115,15 @@ MUST_USE enum status storage_put_fence(struct storage *self, const struct record
 MUST_USE enum status storage_put_cursor(struct storage *self, const struct record_cursor *cursor,
                                         uint64_t *end);
 
+MUST_USE enum status storage_put_peer(struct storage *self, const struct record_peer *peer,
+                                      uint64_t *end);
+
 /* Every turn. */
 void storage_turn(struct storage *self);
 void storage_want_sync(struct storage *self);
 void storage_set_sync(struct storage *self, bool sync);
 
+bool storage_found_clean(const struct storage *self);   /* the process before ended in order */
 uint64_t storage_found_end(const struct storage *self); /* of the log as it was found */
 uint64_t storage_end(const struct storage *self);
 uint64_t storage_written(const struct storage *self);

@@ -151,6 +151,7 @@ enum status storage_found(void *context, const struct record_header *header, str
     case RECORD_FENCE:
     case RECORD_DOCUMENT:
     case RECORD_CURSOR:
+    case RECORD_PEER:
         return buffer_append(&self->state, record);
     case RECORD_CLEAN:
         break;

@@ -50,6 +50,7 @@ struct storage {
     bool setting_aside;
     struct job evidence_job;
     enum status evidence_status;
+    bool found_clean;
     uint64_t begin_first; /* where this boot begins */
     uint64_t begin_number;
     uint64_t begin_end; /* ... and who it is, is in the log up to here */

@@ -10,8 +10,9 @@ enum { MAX_STATE_BYTES = 1 << 30 /* of documents, fences and cursors found */ };
 
 /* A damaged segment is not gone on with, not even with what is readable of it: all of it is set
  * aside, and the keys come from the other replicas. */
-static void leave_bad_segment(struct log_survey *survey)
+static void leave_bad_segment(struct storage_recovery *self)
 {
+    struct log_survey *survey = &self->survey;
     char name[DISK_NAME_BYTES];
 
     while (survey->count > 0) {
@@ -19,7 +20,7 @@ static void leave_bad_segment(struct log_survey *survey)
         if (strcmp(name, survey->bad_name) != 0) {
             return;
         }
-        survey->count--;
+        self->left_end = survey->extents[--survey->count].end;
     }
 }
 
@@ -39,7 +40,7 @@ static enum status read_log(struct storage_recovery *self)
     case LOG_VERSION:
         return STATUS_VERSION;
     case LOG_CORRUPT:
-        leave_bad_segment(&self->survey);
+        leave_bad_segment(self);
         return storage_folder_salvage(self);
     case LOG_EMPTY:
     case LOG_OK:
@@ -108,7 +109,7 @@ static enum amnesia judge(const struct storage_recovery *self)
 /* What is gone will not be replayed; what is written from now on must be. */
 static void take_over_arrays(struct storage *storage, struct storage_recovery *self)
 {
-    uint64_t first = storage->nsegments > 0 ? storage->segments[0].first : 0;
+    uint64_t first = storage->nsegments > 0 ? storage->segments[0].first : storage->begin_first;
 
     storage->arrays = self->arrays;
     self->arrays = (struct storage_arrays){0};
@@ -147,11 +148,17 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->filters = self->filters;
     self->filters = (struct storage_filters){0};
     storage->begin_number = self->survey.next_number;
+    storage->found_clean = self->clean;
     if (storage->nsegments > 0) {
         storage->begin_first = storage->segments[storage->nsegments - 1].end;
         if (storage->merged < storage->segments[0].first) {
             storage->merged = storage->segments[0].first; /* What is gone will not be merged. */
         }
+    } else {
+        /* Behind what was left: else the next start, if the damage is not set aside by then, would
+         * take it for damage of the new log. */
+        storage->begin_first = self->left_end;
+        storage->merged = self->left_end;
     }
     storage->merged = storage->merged < storage->begin_first ? storage->merged
                                                              : storage->begin_first;

@@ -44,6 +44,8 @@ static const struct {
     BODY(HINT, hint, hint),
     BODY(FENCE_REQUEST, fence_request, fence_request),
     BODY(FENCE_REPLY, fence_reply, fence_reply),
+    BODY(BOOT_REQUEST, boot_request, boot_request),
+    BODY(BOOT_REPLY, boot_reply, boot_reply),
     BODY(ADMIN_REQUEST, admin_request, admin_request),
     BODY(ADMIN_REPLY, admin_reply, admin_reply),
     BODY(INFO_REQUEST, info_request, info_request),

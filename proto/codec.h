@@ -7,7 +7,7 @@
  *   router ------ node_request / node_reply, documents, info_request ------------> node
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
  *   coordinator - fence_request / fence_reply -----------------------------------> node
- *   node -------- pull_request / pull_reply ---------------------------------------> node
+ *   node -------- pull_request / pull_reply, boot_request / boot_reply ------------> node
  *   client ------ admin_request / admin_reply -----------------------------------> coordinator
  *   anyone ------ stats_request / stats_reply, error (a refusal) ----------------> anyone
  *
@@ -34,6 +34,7 @@
 #include "base/buffer.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "cluster/boot_memory.h"
 #include "cluster/change.h"
 #include "cluster/document.h"
 #include "cluster/pull_message.h"
@@ -232,6 +233,25 @@ struct fence_reply {
     uint64_t boot;     /* of that log; 0: memory only */
 };
 
+/* ---- node and node, about a start; pulls: cluster/pull_message.h ---- */
+
+struct boot_request {
+    struct boot_question question;
+    bool confirm;                /* in the store's place, durably */
+    struct span nodes;           /* signed; the newest node list that the asker has */
+    uint8_t mac[SEAL_MAC_BYTES]; /* see proto/boot_seal.h */
+};
+
+struct boot_reply {
+    enum status status; /* OK · STALE (more is remembered) · NOT_READY (can't say) */
+    uint32_t node;      /* who answers */
+    uint64_t incarnation;
+    uint64_t boot;
+    bool confirmed;
+    uint64_t position;
+    uint8_t mac[SEAL_MAC_BYTES];
+};
+
 /* ---- client and coordinator ---- */
 
 enum admin_action { ADMIN_CREATE = 1, ADMIN_DROP = 2, ADMIN_STATUS = 3 };
@@ -367,6 +387,8 @@ enum frame_kind {
     FRAME_HINT,
     FRAME_FENCE_REQUEST,
     FRAME_FENCE_REPLY,
+    FRAME_BOOT_REQUEST,
+    FRAME_BOOT_REPLY,
     FRAME_ADMIN_REQUEST,
     FRAME_ADMIN_REPLY,
     FRAME_INFO_REQUEST,
@@ -393,6 +415,8 @@ struct frame {
         struct hint hint;
         struct fence_request fence_request;
         struct fence_reply fence_reply;
+        struct boot_request boot_request;
+        struct boot_reply boot_reply;
         struct admin_request admin_request;
         struct admin_reply admin_reply;
         struct info_request info_request;

@@ -49,6 +49,27 @@ void pull_init(struct pull *self, enum pull_purpose purpose, const struct pull_s
     }
 }
 
+/* From the cursor, or from the log's beginning; where that is not kept any more a copy follows. */
+void pull_catch_up(struct pull *self)
+{
+    self->catching_up = true;
+    if (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_COMPLETE) {
+        self->phase = PULL_PHASE_LOG;
+        self->from = self->cursor;
+        self->merged = self->cursor;
+        self->through = 0;
+    }
+}
+
+bool pull_source_gone(struct pull *self, const struct pull_reply *reply)
+{
+    bool gone = reply->source.node == self->source.node && reply->source.incarnation != 0 &&
+                reply->source.incarnation != self->source.incarnation;
+
+    self->catching_up = self->catching_up && !(gone && self->purpose == PULL_DELTA);
+    return gone;
+}
+
 void pull_drop_wanted(struct pull *self)
 {
     heap_free(self->wanted);
@@ -192,6 +213,7 @@ void pull_answered(struct pull *self, uint64_t now_us)
 static void copied(struct pull *self)
 {
     self->cursor = self->through;
+    self->catching_up = false;
     if (self->purpose == PULL_SYNC) {
         self->phase = PULL_PHASE_SETTLE;
     } else {
@@ -200,12 +222,17 @@ static void copied(struct pull *self)
     }
 }
 
-static void take_runs(struct pull *self, const struct pull_reply *reply)
+static void set_end(struct pull *self, const struct pull_reply *reply)
 {
     if (self->through == 0) {
         self->through = reply->durable > reply->fence_position ? reply->durable
                                                                : reply->fence_position;
     }
+}
+
+static void take_runs(struct pull *self, const struct pull_reply *reply)
+{
+    set_end(self, reply);
     self->merged = reply->merged < self->merged ? reply->merged : self->merged;
     self->from = reply->next;
     if (reply->end) {
@@ -224,6 +251,7 @@ void pull_pause(struct pull *self, uint64_t now_us)
 
 static void take_log(struct pull *self, uint64_t now_us, const struct pull_reply *reply)
 {
+    set_end(self, reply);
     if (reply->next == self->from && reply->next < self->through) {
         pull_pause(self, now_us); /* The rest is not durable there yet. */
     }
@@ -353,8 +381,10 @@ double pull_progress(const struct pull *self)
         return (1 - log_share) * (double)self->from /
                (of_lines(self) ? (double)self->npages + 1 : 18446744073709551616.0);
     case PULL_PHASE_LOG:
-        return 1 - log_share * (double)(self->through - self->from) /
-                       (double)(self->through - self->merged);
+        return self->through <= self->merged
+                   ? 1 - log_share
+                   : 1 - log_share * (double)(self->through - self->from) /
+                             (double)(self->through - self->merged);
     case PULL_PHASE_SETTLE:
     case PULL_PHASE_COMPLETE:
     case PULL_PHASE_FOLLOW:

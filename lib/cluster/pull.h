@@ -17,6 +17,11 @@
  * for SYNC at least to the source's own fence, below which lies everything that the source has
  * accepted under earlier epochs. Adds of this epoch reach the joining replica from routers.
  *
+ * A replica whose log may have lost its end, as after kill -9 on a folder that was put back,
+ * catches up before it counts: from its cursor it reads the source's log, batches without numbers
+ * too, up to where that was durable when it was first asked. What it has accepted and lost is below
+ * that.
+ *
  * A cursor (how far the source's log is here) may be written only when the own log is durable
  * through all that it covers: pull_cursor_due().
  *
@@ -63,6 +68,7 @@ struct pull {
 
     uint64_t cursor;         /* source's offset: all below is in the own log */
     uint64_t cursor_written; /* ... and this is recorded there */
+    bool catching_up;        /* all that the source had when it was first asked is to be here */
     bool met;                /* batches of this group lie between the two */
 
     struct pull_interval *wanted; /* FETCH: what is lacking; NULL: all of the page */
@@ -81,6 +87,14 @@ struct pull {
 void pull_init(struct pull *self, enum pull_purpose purpose, const struct pull_scope *scope,
                const struct member *source, const uint64_t *cursor, uint64_t interval_us);
 void pull_fini(struct pull *self);
+
+/* Just begun: the own log may be shorter than it was. `catching_up` falls once all that the source
+ * has now is here, and in the arrays. */
+void pull_catch_up(struct pull *self);
+
+/* Of an answer that is of no use: has another life of the source's node taken its place? Then
+ * nobody has that log any more, and there is nothing to catch up with. */
+bool pull_source_gone(struct pull *self, const struct pull_reply *reply);
 
 /* Is there anything to ask, and when? UINT64_MAX: there is not. */
 uint64_t pull_due_us(const struct pull *self);

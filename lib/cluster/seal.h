@@ -31,7 +31,8 @@ enum seal_domain {
     SEAL_FILTER_DOCUMENT = 1,
     SEAL_NODE_LIST = 2,
     SEAL_REGISTRATION = 3,
-    SEAL_FOLDER = 4
+    SEAL_FOLDER = 4,
+    SEAL_BOOT = 5
 };
 
 /* Derive the subkeys from the 32 bytes of the key file. */

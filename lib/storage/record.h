@@ -39,6 +39,7 @@
  *   RECORD_LINES      u64 filter id, u64 slice, u32 lineage, u32 generation, u32 shard, u32 0,
  *                     u64 page, 4,096 bytes, inverted: few bits in words of zeros could look
  *                     like headers to who searches a torn segment
+ *   RECORD_PEER       u64 incarnation, u64 boot, u64 base, u32 node, u32 0
  *
  * Which types there are is part of the segments' version: another type means a newer orbloom.
  *
@@ -73,7 +74,8 @@ enum record_type {
     RECORD_CLEAN = 7,    /* the process ended in order; nothing follows in this boot */
     RECORD_SNAPSHOT = 8, /* which copy of an array counts */
     RECORD_LINES = 9,    /* bits of a page of an array, taken over from a peer */
-    RECORD_LAST = RECORD_LINES,
+    RECORD_PEER = 10,    /* another node's boot, confirmed in the store's place */
+    RECORD_LAST = RECORD_PEER
 };
 
 enum { RECORD_CHECKPOINT = 1, RECORD_CHECKPOINTED = 2 };
@@ -136,6 +138,14 @@ struct record_cursor {
     uint64_t source_incarnation;
     uint64_t offset; /* everything below is here */
     uint64_t epoch;  /* SYNC: complete for the document of this epoch; 0: a delta's cursor */
+};
+
+/* This node has said yes to a boot of another one. */
+struct record_peer {
+    uint64_t incarnation;
+    uint64_t boot;
+    uint64_t base; /* the boot that the node list named then */
+    uint32_t node;
 };
 
 /* A sorted run; see run.h. */
@@ -205,7 +215,12 @@ size_t record_batch_size(const struct record_batch *batch);
 void record_batch_put(uint8_t *record, const struct record_batch *batch);
 MUST_USE enum status record_batch_get(struct span record, struct record_batch *batch);
 
-enum { RECORD_IDENTITY_BYTES = 552, RECORD_FENCE_BYTES = 24, RECORD_CURSOR_BYTES = 56 };
+enum {
+    RECORD_IDENTITY_BYTES = 552,
+    RECORD_FENCE_BYTES = 24,
+    RECORD_CURSOR_BYTES = 56,
+    RECORD_PEER_BYTES = 32
+};
 
 void record_identity_put(uint8_t *record, const struct record_identity *identity);
 MUST_USE enum status record_identity_get(struct span record, struct record_identity *identity);
@@ -213,6 +228,8 @@ void record_fence_put(uint8_t *record, const struct record_fence *fence);
 MUST_USE enum status record_fence_get(struct span record, struct record_fence *fence);
 void record_cursor_put(uint8_t *record, const struct record_cursor *cursor);
 MUST_USE enum status record_cursor_get(struct span record, struct record_cursor *cursor);
+void record_peer_put(uint8_t *record, const struct record_peer *peer);
+MUST_USE enum status record_peer_get(struct span record, struct record_peer *peer);
 
 enum { RECORD_PAGE_BYTES = 4096, RECORD_SNAPSHOT_BYTES = 48, RECORD_LINES_BYTES = 40 + 4096 };
 

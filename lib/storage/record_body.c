@@ -54,6 +54,14 @@ struct cursor_layout {
     uint64_t epoch;
 };
 
+struct peer_layout {
+    uint64_t incarnation;
+    uint64_t boot;
+    uint64_t base;
+    uint32_t node;
+    uint32_t zero;
+};
+
 struct manifest_layout {
     uint64_t merged;
     uint32_t nremoved;
@@ -82,6 +90,7 @@ _Static_assert(sizeof(struct target_layout) == TARGET_BYTES, "as record.h says")
 _Static_assert(sizeof(struct identity_layout) == RECORD_IDENTITY_BYTES, "as record.h says");
 _Static_assert(sizeof(struct fence_layout) == RECORD_FENCE_BYTES, "as record.h says");
 _Static_assert(sizeof(struct cursor_layout) == RECORD_CURSOR_BYTES, "as record.h says");
+_Static_assert(sizeof(struct peer_layout) == RECORD_PEER_BYTES, "as record.h says");
 _Static_assert(sizeof(struct manifest_layout) == MANIFEST_FIXED_BYTES, "as record.h says");
 _Static_assert(sizeof(struct run_layout) == RUN_BYTES, "as record.h says");
 
@@ -238,6 +247,32 @@ enum status record_fence_get(struct span record, struct record_fence *fence)
     }
     *fence = (struct record_fence){
         .filter_id = fixed.filter_id, .epoch = fixed.epoch, .epoch_hash = fixed.epoch_hash};
+    return STATUS_OK;
+}
+
+void record_peer_put(uint8_t *record, const struct record_peer *peer)
+{
+    const struct peer_layout fixed = {.incarnation = peer->incarnation,
+                                      .boot = peer->boot,
+                                      .base = peer->base,
+                                      .node = peer->node};
+
+    memcpy(record + RECORD_HEADER_BYTES, &fixed, sizeof fixed);
+}
+
+enum status record_peer_get(struct span record, struct record_peer *peer)
+{
+    struct peer_layout fixed;
+    struct span body;
+    enum status status = record_body_of(record, RECORD_PEER, &fixed, sizeof fixed, &body);
+
+    if (status != STATUS_OK || body.size != sizeof fixed) {
+        return STATUS_MALFORMED;
+    }
+    *peer = (struct record_peer){.incarnation = fixed.incarnation,
+                                 .boot = fixed.boot,
+                                 .base = fixed.base,
+                                 .node = fixed.node};
     return STATUS_OK;
 }
 

@@ -169,6 +169,7 @@ static void decode_rest(struct fuzz *self, struct span record)
     struct record_identity identity;
     struct record_fence fence;
     struct record_cursor cursor;
+    struct record_peer peer;
     struct span document;
 
     if (record_identity_get(record, &identity) == STATUS_OK) {
@@ -176,6 +177,9 @@ static void decode_rest(struct fuzz *self, struct span record)
     }
     if (record_fence_get(record, &fence) == STATUS_OK) {
         self->sum += fence.epoch;
+    }
+    if (record_peer_get(record, &peer) == STATUS_OK) {
+        self->sum += peer.boot;
     }
     if (record_cursor_get(record, &cursor) == STATUS_OK) {
         self->sum += cursor.offset;

@@ -30,6 +30,7 @@ const struct record_identity sample_identity = {.incarnation = 11,
 
 const struct record_fence sample_fence = {.filter_id = 21, .epoch = 22, .epoch_hash = 23};
 
+const struct record_peer sample_peer = {.incarnation = 71, .boot = 72, .base = 73, .node = 74};
 const struct record_cursor sample_cursor = {.filter_id = 31,
                                             .group = 32,
                                             .lineage = 33,
@@ -113,6 +114,10 @@ uint32_t sample_record(uint8_t *record, enum record_type type, uint64_t offset, 
     case RECORD_LINES:
         size = sample_begin(record, type, offset, RECORD_LINES_BYTES);
         record_lines_put(record, &sample_lines);
+        break;
+    case RECORD_PEER:
+        size = sample_begin(record, type, offset, RECORD_PEER_BYTES);
+        record_peer_put(record, &sample_peer);
         break;
     }
     record_seal(record, boot, durable);

@@ -471,3 +471,17 @@ void memory_disk_put(struct memory_disk *self, const char *name, struct span byt
     bind(&self->durable, name, file);
     memory_disk_collect(self);
 }
+
+struct memory_disk *memory_disk_copy(struct memory_disk *self)
+{
+    struct memory_disk *copy = memory_disk_create();
+
+    for (size_t i = 0; i < self->now.count; i++) {
+        if (self->now.names[i].file >= 0) {
+            const char *name = self->now.names[i].text;
+
+            memory_disk_put(copy, name, memory_disk_bytes(self, name));
+        }
+    }
+    return copy;
+}

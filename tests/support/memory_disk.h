@@ -55,4 +55,7 @@ void memory_disk_flip(struct memory_disk *self, const char *name, uint64_t bit);
 /* Put a file there, synced, in place of one that may be there. */
 void memory_disk_put(struct memory_disk *self, const char *name, struct span bytes);
 
+/* Another disk with the same files, as a copy of a folder has them, all synced. */
+struct memory_disk *memory_disk_copy(struct memory_disk *self);
+
 #endif

@@ -1,6 +1,8 @@
 #include "tests/support/node_circle.h"
 
 #include "base/heap.h"
+#include "cluster/boot.h"
+#include "proto/signed_document.h"
 #include "tests/support/random.h"
 #include "tests/support/sample_cluster.h"
 
@@ -106,6 +108,7 @@ void circle_start(struct circle *self, uint32_t id)
         .retain_bytes = (uint64_t)self->retain_mib << 20,
         .reserve_bytes = 1 << 16,
         .gossip_delay_us = 1000000,
+        .catch_up_wait_us = 2000000,
         .gossip_rate = 200 << 20,
         .scrub_interval_us = self->scrub_us,
     };
@@ -128,10 +131,23 @@ void circle_stop(struct circle *self, uint32_t id)
     memory_disk_kill(one->disk);
 }
 
+static void make_records(struct circle *self)
+{
+    for (uint32_t id = 1; id <= self->count; id++) {
+        struct node_record *record = &self->records[id - 1];
+
+        *record = (struct node_record){.id = id, .incarnation = id, .memory_limit_bytes = 1 << 30};
+        (void)snprintf(record->name, sizeof record->name, "node-%u", id);
+        (void)snprintf(record->host, sizeof record->host, "host-%u", id);
+        (void)snprintf(record->endpoint, sizeof record->endpoint, "tcp://node-%u:7000", id);
+    }
+}
+
 void circle_init(struct circle *self, uint32_t count)
 {
     *self = (struct circle){.count = count, .now_us = 1000000, .random = 42, .retain_mib = 64};
     cr_assert_eq(codec_arena_create(ARENA_BYTES, &self->arena), STATUS_OK);
+    make_records(self);
     for (uint32_t id = 1; id <= count; id++) {
         struct circle_node *one = &self->nodes[id - 1];
 
@@ -180,6 +196,37 @@ static void encode(const struct frame *frame, struct buffer *out)
     cr_assert_eq(codec_encode(frame, out), STATUS_OK);
 }
 
+/* The node list as the store has it. */
+static void sign_list(const struct circle *self, struct buffer *out)
+{
+    struct node_list list = {.revision = self->revision, .count = self->count};
+
+    list.nodes = heap_alloc(self->count, sizeof *list.nodes);
+    cr_assert_not_null(list.nodes);
+    memcpy(list.nodes, self->records, self->count * sizeof *list.nodes);
+    buffer_init(out, DOCUMENT_MAX_BYTES);
+    cr_assert_eq(codec_node_list_sign(&list, sample_key(), out), STATUS_OK);
+    node_list_fini(&list);
+}
+
+static enum status enlist(struct circle *self, uint32_t id, const struct sync_request *request)
+{
+    struct node_record *record = &self->records[id - 1];
+    const struct boot_claim claim = {.incarnation = request->incarnation,
+                                     .boot = request->boot,
+                                     .boot_before = request->boot_before};
+    enum boot_verdict verdict = boot_judge(self->registered[id - 1] ? record : NULL, &claim);
+
+    if (verdict == BOOT_NEXT || verdict == BOOT_FRESH) {
+        record->incarnation = claim.incarnation;
+        record->boot = claim.boot;
+        record->durable = true;
+        self->registered[id - 1] = true;
+        self->revision++;
+    }
+    return verdict == BOOT_OLD ? STATUS_STALE : STATUS_OK;
+}
+
 static void coordinate(struct circle *self, const struct circle_frame *asked,
                        const struct frame *request)
 {
@@ -187,21 +234,34 @@ static void coordinate(struct circle *self, const struct circle_frame *asked,
     struct frame reply = {.correlation = request->correlation, .kind = FRAME_SYNC_REPLY};
     struct buffer list;
     struct buffer bytes;
-    struct span document;
+    struct buffer stored;
+    struct span documents[2];
+    enum status status;
 
     cr_assert_eq(request->kind, FRAME_SYNC_REQUEST);
-    sample_node_list(self->count, 1, sample_key(), &list);
-    document = buffer_span(&list);
-    reply.body.sync_reply = (struct sync_reply){.status = STATUS_OK,
+    if (self->silent || one->node == NULL) {
+        return;
+    }
+    status = enlist(self, asked->from, &request->body.sync_request);
+    sign_list(self, &list);
+    documents[0] = buffer_span(&list);
+    if (self->stored != NULL) {
+        sample_sign(self->stored, sample_key(), &stored);
+        documents[1] = buffer_span(&stored);
+    }
+    reply.body.sync_reply = (struct sync_reply){.status = status,
                                                 .message = "",
                                                 .change = 1,
                                                 .node_id = asked->from,
-                                                .documents = &document,
-                                                .ndocuments = 1};
+                                                .documents = documents,
+                                                .ndocuments = self->stored != NULL ? 2 : 1};
     encode(&reply, &bytes);
     one->actor.on_answer(one->actor.self, self->now_us, asked->link, buffer_span(&bytes));
     buffer_fini(&bytes);
     buffer_fini(&list);
+    if (self->stored != NULL) {
+        buffer_fini(&stored);
+    }
 }
 
 static void keep_answer(struct circle *self, const struct frame *frame)

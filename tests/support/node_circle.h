@@ -1,8 +1,8 @@
 /* node_circle.h - several nodes with disks that talk to each other, in one thread and virtual time.
  *
- * Nodes are 1 to n at tcp://node-1:7000 and so on. A coordinator that knows only their names gives
- * them their ids and the node list. Disks keep what was written when a node is killed.
- * Frames arrive at once, in order, unless their way is cut.
+ * Nodes are 1 to n at tcp://node-1:7000 and so on. A coordinator gives them their ids and the node
+ * list, and judges their boots as the real one does. Disks keep what was written when a node is
+ * killed. Frames arrive at once, in order, unless their way is cut.
  *
  * Errors:  a failed cr_assert.
  * Owner:   circle_init()'s caller calls circle_fini().
@@ -57,6 +57,11 @@ struct circle {
     size_t first;
     size_t last;
     uint32_t retain_mib;
+    struct filter_document *stored; /* may be set: the coordinator hands it on to who registers */
+    bool silent;                    /* no coordinator answers */
+    struct node_record records[CIRCLE_MAX]; /* what the store says */
+    bool registered[CIRCLE_MAX];
+    uint64_t revision; /* of the node list */
     uint64_t scrub_us; /* of nodes that are started */
 
     /* What went between nodes. */

@@ -325,14 +325,8 @@ bool node_stage_file(struct node_stage *self, const char *prefix, unsigned numbe
 
 struct memory_disk *node_stage_copy_disk(struct node_stage *self)
 {
-    struct memory_disk *copy = memory_disk_create();
-    char name[DISK_NAME_BYTES];
-
     cr_assert_null(self->node);
-    for (unsigned i = 0; node_stage_file(self, "", i, name); i++) {
-        memory_disk_put(copy, name, memory_disk_bytes(self->disk, name));
-    }
-    return copy;
+    return memory_disk_copy(self->disk);
 }
 
 void node_stage_use_disk(struct node_stage *self, struct memory_disk *disk)

@@ -561,3 +561,56 @@ Test(pull, batches_become_intervals)
     cr_assert_eq(memcmp(made, expected, sizeof expected), 0);
     cr_assert_eq(pull_intervals_make(batches, 0, made), 0);
 }
+
+/* Headers leave out what is young, and what has no number. */
+Test(pull, catching_up_reads_the_log_from_the_cursor_to_its_end)
+{
+    const uint64_t cursor = 100;
+
+    begin(PULL_DELTA, &cursor);
+    pull_catch_up(&pull);
+    cr_assert(pull.catching_up);
+    ask(PULL_LOG, 100, 0);
+    reply.durable = 900;
+    take(700, false, 0, 10);
+    cr_assert(pull.catching_up);
+    ask(PULL_LOG, 700, 900);
+    reply.durable = 5000; /* What came later is left to routers, and to the delta. */
+    take(900, true, 0, 20);
+    cr_assert_not(pull.catching_up);
+    ask(PULL_HEADERS, 900, 0);
+}
+
+Test(pull, catching_up_without_a_cursor_reads_all_and_copies_what_is_not_kept)
+{
+    begin(PULL_DELTA, NULL);
+    pull_catch_up(&pull);
+    ask(PULL_LOG, 0, 0);
+    pull_failed(&pull, NOW, STATUS_NOT_FOUND);
+    cr_assert(pull.catching_up);
+    pull.due_us = NOW;
+    ask(PULL_RUNS, 0, UINT64_MAX);
+    reply.fence_position = 0;
+    take(0, true, 400, 10);
+    cr_assert(pull.catching_up, "the log behind the runs is to be read too");
+    ask(PULL_LOG, 400, 500);
+    take(500, true, 0, 20);
+    cr_assert_not(pull.catching_up);
+}
+
+/* It joins, and may have lost what routers brought it under this epoch. */
+Test(pull, a_completed_source_is_read_on_from_where_it_was_completed)
+{
+    const uint64_t cursor = 300;
+
+    begin(PULL_SYNC, &cursor);
+    cr_assert_eq(pull.phase, PULL_PHASE_COMPLETE);
+    pull_catch_up(&pull);
+    cr_assert_lt(pull_progress(&pull), 1);
+    ask(PULL_LOG, 300, 0);
+    reply.fence_position = 200;
+    take(500, true, 0, 10);
+    cr_assert_eq(pull.phase, PULL_PHASE_SETTLE);
+    cr_assert_not(pull_cursor_due(&pull, 9));
+    cr_assert(pull_cursor_due(&pull, 10));
+}

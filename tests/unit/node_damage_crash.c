@@ -134,6 +134,42 @@ Test(node_damage_crash, a_loss_is_noticed_by_starts_that_lose_power)
     node_folder_drop(&folder);
 }
 
+/* It lives until its new incarnation is registered, and not until the damage is set aside. */
+static void die_registered(enum damage damage)
+{
+    uint64_t another;
+
+    node_folder_restore(&folder);
+    do_damage(damage);
+    node_stage_start(&folder.stage);
+    cr_assert(node_stage_run(&folder.stage, JOB_BACKGROUND), "the log is read back");
+    for (int i = 0; i < 20; i++) {
+        node_stage_turn(&folder.stage);
+        (void)node_stage_run(&folder.stage, JOB_COMMIT);
+    }
+    (void)node_stage_meet(&folder.stage);
+    cr_assert(node_registered(folder.stage.node));
+    another = folder.stage.incarnation;
+    cr_assert_neq(another, folder.incarnation);
+    cr_assert_eq(node_stage_files(&folder.stage, "aside-"), 0);
+    for (int i = 0; i < 3; i++) {
+        node_stage_end(&folder.stage, STAGE_END_KILL);
+        cr_assert_eq(node_stage_outcome(&folder.stage, another), STAGE_SAME, "damage %u", damage);
+        node_stage_settle_long(&folder.stage);
+    }
+    node_stage_end(&folder.stage, STAGE_END_KILL);
+}
+
+Test(node_damage_crash, damage_that_was_answered_for_is_not_found_again)
+{
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    die_registered(MIDDLE_HEADER);
+    die_registered(FIRST_RECORD);
+    die_registered(MIDDLE_RECORD);
+    die_registered(MIDDLE_GONE);
+    node_folder_drop(&folder);
+}
+
 /* What was torn is the log's new beginning, in every way: what was cut off by its header, if that
  * is there, stays cut off, so that the header alone must tell of the loss. */
 Test(node_damage_crash, a_loss_is_noticed_when_the_new_log_is_torn_as_it_begins)

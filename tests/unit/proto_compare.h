@@ -305,6 +305,33 @@ static inline void compare_stats_reply(const struct stats_reply *a, const struct
     }
 }
 
+static inline void compare_boot_request(const struct boot_request *a, const struct boot_request *b)
+{
+    SAME(question.node);
+    SAME(question.incarnation);
+    SAME(question.boot);
+    SAME(question.nbefore);
+    for (uint32_t i = 0; i < a->question.nbefore; i++) {
+        SAME(question.before[i]);
+    }
+    SAME(question.position);
+    SAME(question.reached);
+    SAME(confirm);
+    SAME_SPAN(nodes);
+    cr_assert_arr_eq(a->mac, b->mac, sizeof a->mac);
+}
+
+static inline void compare_boot_reply(const struct boot_reply *a, const struct boot_reply *b)
+{
+    SAME(status);
+    SAME(node);
+    SAME(incarnation);
+    SAME(boot);
+    SAME(confirmed);
+    SAME(position);
+    cr_assert_arr_eq(a->mac, b->mac, sizeof a->mac);
+}
+
 static inline void compare_small(const struct frame *a, const struct frame *b)
 {
     switch ((int)a->kind) {
@@ -455,6 +482,12 @@ static inline void compare_frames(const struct frame *a, const struct frame *b)
         break;
     case FRAME_FENCE_REPLY:
         compare_fence_reply(&a->body.fence_reply, &b->body.fence_reply);
+        break;
+    case FRAME_BOOT_REQUEST:
+        compare_boot_request(&a->body.boot_request, &b->body.boot_request);
+        break;
+    case FRAME_BOOT_REPLY:
+        compare_boot_reply(&a->body.boot_reply, &b->body.boot_reply);
         break;
     case FRAME_ADMIN_REQUEST:
         compare_admin_request(&a->body.admin_request, &b->body.admin_request);

@@ -186,6 +186,38 @@ static void assert_node_list(bool disks, const char *expected)
     node_list_fini(&back);
 }
 
+Test(golden, boot_request)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_BOOT_REQUEST};
+
+    frame.body.boot_request = (struct boot_request){
+        .question = {.node = 1,
+                     .incarnation = 2,
+                     .boot = 3,
+                     .before = {4, 5},
+                     .nbefore = 2,
+                     .position = 6,
+                     .reached = 7},
+        .confirm = true,
+        .nodes = span_of("doc", 3),
+        .mac = {8, 9},
+    };
+    assert_golden(&frame, "0801110100000000000000d20153080111020000000000000019030000000000"
+                          "0000221004000000000000000500000000000000280630013a03646f63422008"
+                          "0900000000000000000000000000000000000000000000000000000000000048"
+                          "07");
+}
+
+Test(golden, boot_reply)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_BOOT_REPLY};
+
+    frame.body.boot_reply = (struct boot_reply){STATUS_STALE, 1, 2, 3, true, 4, {5, 6}};
+    assert_golden(&frame, "0801110100000000000000da013c080a10011902000000000000002103000000"
+                          "00000000280130043a2005060000000000000000000000000000000000000000"
+                          "00000000000000000000");
+}
+
 Test(golden, pull_request)
 {
     static const struct pull_interval wanted[] = {{21, 22, 23, 24, 25}};

@@ -288,7 +288,9 @@ Test(refusals, documents_are_bounded)
     static char blob[DOCUMENT_MAX_BYTES + 1];
     static ProtobufCBinaryData items[CODEC_MAX_DOCUMENTS + 1];
     Orbloom__V1__Documents wire = ORBLOOM__V1__DOCUMENTS__INIT;
+    static uint64_t before[BOOT_MAX_BEFORE + 1];
     Orbloom__V1__FenceRequest fence = ORBLOOM__V1__FENCE_REQUEST__INIT;
+    Orbloom__V1__BootRequest boot = ORBLOOM__V1__BOOT_REQUEST__INIT;
 
     wire.items = items;
     wire.n_items = CODEC_MAX_DOCUMENTS + 1;
@@ -299,6 +301,14 @@ Test(refusals, documents_are_bounded)
     cr_assert_eq(DECODE(DOCUMENTS, documents, &wire), STATUS_TOO_LARGE);
     fence.document = items[5];
     cr_assert_eq(DECODE(FENCE_REQUEST, fence_request, &fence), STATUS_TOO_LARGE);
+    boot.nodes = items[5];
+    cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_TOO_LARGE);
+    boot.nodes = text("", 0);
+    boot.before = before;
+    boot.n_before = BOOT_MAX_BEFORE;
+    cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_OK);
+    boot.n_before++;
+    cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_TOO_LARGE);
 }
 
 Test(refusals, roles_secrets_and_reports_are_checked)

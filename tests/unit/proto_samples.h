@@ -272,6 +272,34 @@ static inline void sample_fence(enum sample_size size, struct frame *out)
     }
 }
 
+static inline void sample_boot(enum sample_size size, struct frame *out)
+{
+    static const uint8_t bytes[DOCUMENT_MAX_BYTES] = {1, 2, 3};
+
+    if (out->kind == FRAME_BOOT_REQUEST) {
+        struct boot_request *request = &out->body.boot_request;
+
+        *request = (struct boot_request){.nodes = span_of(bytes, 0)};
+        if (size != SAMPLE_EMPTY) {
+            request->question = (struct boot_question){
+                .node = 161, .incarnation = 162, .boot = 163, .position = 164, .reached = 165};
+            request->question.nbefore = (uint32_t)sample_count(size, 2, BOOT_MAX_BEFORE);
+            for (uint32_t i = 0; i < request->question.nbefore; i++) {
+                request->question.before[i] = 166 + i;
+            }
+            request->confirm = true;
+            request->nodes = span_of(bytes, sample_count(size, 3, sizeof bytes));
+            memset(request->mac, 7, sizeof request->mac);
+        }
+    } else {
+        out->body.boot_reply = (struct boot_reply){0};
+        if (size != SAMPLE_EMPTY) {
+            out->body.boot_reply = (struct boot_reply){STATUS_STALE, 171, 172,      173,
+                                                       true,         174, {1, 2, 3}};
+        }
+    }
+}
+
 static inline void sample_admin_request(enum sample_size size, struct admin_request *out)
 {
     *out = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
@@ -532,6 +560,10 @@ static inline void sample_frame(enum frame_kind kind, enum sample_size size, str
     case FRAME_FENCE_REQUEST:
     case FRAME_FENCE_REPLY:
         sample_fence(size, out);
+        break;
+    case FRAME_BOOT_REQUEST:
+    case FRAME_BOOT_REPLY:
+        sample_boot(size, out);
         break;
     case FRAME_ADMIN_REQUEST:
         sample_admin_request(size, &out->body.admin_request);

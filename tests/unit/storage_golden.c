@@ -106,6 +106,13 @@ Test(storage_golden, lines)
                  "55000000000000005600000000000000feffffffffffffffffffffffffffffff");
 }
 
+Test(storage_golden, peer)
+{
+    assert_record(RECORD_PEER, "2b68f1c62d4d4892480000000a000000b0000000000000000010000000000000"
+                               "0008000000000000470000000000000048000000000000004900000000000000"
+                               "4a00000000000000");
+}
+
 Test(storage_golden, segment)
 {
     const struct segment_header header = {.cluster = SAMPLE_CLUSTER,

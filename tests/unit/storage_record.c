@@ -164,11 +164,12 @@ Test(record, an_empty_batch_is_one)
     cr_assert_eq(batch.count, 0);
 }
 
-Test(record, an_identity_a_fence_and_a_cursor_come_back)
+Test(record, an_identity_a_fence_a_cursor_and_a_peer_come_back)
 {
     struct record_identity identity;
     struct record_fence fence;
     struct record_cursor cursor;
+    struct record_peer peer;
 
     cr_assert_eq(record_identity_get(make(RECORD_IDENTITY), &identity), STATUS_OK);
     cr_assert_eq(identity.incarnation, 11);
@@ -194,6 +195,11 @@ Test(record, an_identity_a_fence_and_a_cursor_come_back)
     cr_assert_eq(cursor.source_incarnation, 36);
     cr_assert_eq(cursor.offset, 37);
     cr_assert_eq(cursor.epoch, 38);
+    cr_assert_eq(record_peer_get(make(RECORD_PEER), &peer), STATUS_OK);
+    cr_assert_eq(peer.incarnation, 71);
+    cr_assert_eq(peer.boot, 72);
+    cr_assert_eq(peer.base, 73);
+    cr_assert_eq(peer.node, 74);
 }
 
 Test(record, a_document_comes_back_whatever_its_size)
@@ -301,9 +307,11 @@ Test(record, one_type_is_not_read_as_another)
         struct record_snapshot snapshot;
         struct record_lines lines;
         struct span document;
+        struct record_peer peer;
 
         cr_assert_eq(record_snapshot_get(bytes, &snapshot) == STATUS_OK, type == RECORD_SNAPSHOT);
         cr_assert_eq(record_lines_get(bytes, &lines) == STATUS_OK, type == RECORD_LINES);
+        cr_assert_eq(record_peer_get(bytes, &peer) == STATUS_OK, type == RECORD_PEER);
         cr_assert_eq(record_batch_get(bytes, &batch) == STATUS_OK, type == RECORD_BATCH);
         cr_assert_eq(record_identity_get(bytes, &identity) == STATUS_OK, type == RECORD_IDENTITY);
         cr_assert_eq(record_fence_get(bytes, &fence) == STATUS_OK, type == RECORD_FENCE);
@@ -322,6 +330,7 @@ Test(record, a_body_that_is_cut_is_malformed)
         struct record_fence fence;
         struct record_cursor cursor;
         struct record_manifest manifest;
+        struct record_peer peer;
         struct span document;
         struct record_snapshot snapshot;
         struct record_lines lines;
@@ -329,6 +338,10 @@ Test(record, a_body_that_is_cut_is_malformed)
 
         cr_assert_neq(record_snapshot_get(cut, &snapshot), STATUS_OK);
         cr_assert_neq(record_lines_get(cut, &lines), STATUS_OK);
+        if (type == RECORD_CLEAN) {
+            continue;
+        }
+        cr_assert_neq(record_peer_get(cut, &peer), STATUS_OK);
         cr_assert_neq(record_batch_get(cut, &batch), STATUS_OK);
         cr_assert_neq(record_identity_get(cut, &identity), STATUS_OK);
         cr_assert_neq(record_fence_get(cut, &fence), STATUS_OK);

@@ -1,0 +1,161 @@
+#include "cluster/boot_memory.h"
+
+#include "base/heap.h"
+
+#include <stddef.h>
+
+void boot_memory_fini(struct boot_memory *self)
+{
+    heap_free(self->items);
+    *self = (struct boot_memory){0};
+}
+
+static struct boot_entry *find(const struct boot_memory *self, uint32_t node)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (self->items[i].node == node) {
+            return &self->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* Of that very incarnation: what was known of another one is forgotten. */
+static struct boot_entry *open_entry(struct boot_memory *self, const struct member *who)
+{
+    struct boot_entry *entry = find(self, who->node);
+
+    if (entry == NULL && self->count == self->capacity) {
+        uint32_t capacity = self->capacity > 0 ? 2 * self->capacity : 8;
+        struct boot_entry *grown = heap_realloc(self->items, capacity, sizeof *grown);
+
+        if (grown == NULL) {
+            return NULL;
+        }
+        self->items = grown;
+        self->capacity = capacity;
+    }
+    if (entry == NULL) {
+        entry = &self->items[self->count++];
+        *entry = (struct boot_entry){0};
+    }
+    if (entry->node != who->node || entry->incarnation != who->incarnation) {
+        *entry = (struct boot_entry){.node = who->node, .incarnation = who->incarnation};
+    }
+    return entry;
+}
+
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void change_boot(struct boot_entry *entry, uint64_t boot, uint64_t floor)
+{
+    entry->former = entry->told_boot;
+    entry->told_boot = boot;
+    entry->earlier = higher(entry->earlier, entry->position);
+    entry->floor = higher(entry->floor, floor);
+    entry->position = 0;
+}
+
+enum status boot_memory_note(struct boot_memory *self, const struct member *who, uint64_t boot,
+                             uint64_t position, uint64_t floor)
+{
+    struct boot_entry *entry = open_entry(self, who);
+
+    if (entry == NULL) {
+        return STATUS_NOMEM;
+    }
+    if (boot == entry->former && boot != 0 && boot != entry->told_boot) {
+        return STATUS_OK;
+    }
+    if (boot != entry->told_boot) {
+        change_boot(entry, boot, floor);
+    }
+    entry->position = higher(entry->position, position);
+    return STATUS_OK;
+}
+
+/* Is it that boot, or one that goes on from it? */
+static bool follows(const struct boot_question *question, uint64_t boot)
+{
+    bool any = question->boot == boot;
+
+    for (uint32_t i = 0; i < question->nbefore; i++) {
+        any = any || question->before[i] == boot;
+    }
+    return any;
+}
+
+/* Higher than the log that was found, or 0. What a boot has written itself says nothing of that;
+ * and nobody knows which boot a floor is of, once the node that has it was started again. */
+static uint64_t lost_position(const struct boot_entry *entry, const struct boot_question *question,
+                              uint64_t floor)
+{
+    uint64_t told = 0;
+
+    if (entry != NULL) {
+        told = higher(entry->earlier, entry->told_boot != question->boot ? entry->position : 0);
+        floor = higher(entry->floor, entry->told_boot != question->boot ? floor : 0);
+    }
+    if (told > question->position) {
+        return told;
+    }
+    return floor > question->position && floor > question->reached ? floor : 0;
+}
+
+enum boot_answer boot_memory_judge(const struct boot_memory *self, const struct node_record *record,
+                                   const struct boot_question *question, uint64_t floor,
+                                   uint64_t *remembered)
+{
+    const struct boot_entry *entry = find(self, question->node);
+    uint64_t lost;
+
+    entry = entry != NULL && entry->incarnation == question->incarnation ? entry : NULL;
+    lost = lost_position(entry, question, floor);
+    if (lost > 0) {
+        *remembered = lost;
+        return BOOT_SUPERSEDED;
+    }
+    if (record == NULL || record->incarnation != question->incarnation) {
+        return BOOT_UNKNOWN; /* One of the two has not heard the news; the store has. */
+    }
+    if (entry != NULL && entry->boot != 0) {
+        if (follows(question, entry->boot)) {
+            return BOOT_FITS;
+        }
+        if (follows(question, entry->base)) {
+            return BOOT_SUPERSEDED; /* Somebody else has gone on from there, and was confirmed. */
+        }
+    }
+    return follows(question, record->boot) ? BOOT_FITS : BOOT_UNKNOWN;
+}
+
+bool boot_memory_confirms(const struct boot_memory *self, const struct node_record *record,
+                          const struct boot_question *question, struct boot_entry *out)
+{
+    const struct boot_entry *entry = find(self, question->node);
+    bool known = record->boot == question->boot ||
+                 (entry != NULL && entry->incarnation == question->incarnation &&
+                  entry->boot == question->boot);
+
+    *out = (struct boot_entry){.node = question->node,
+                               .incarnation = question->incarnation,
+                               .boot = question->boot,
+                               .base = record->boot};
+    return !known;
+}
+
+enum status boot_memory_keep(struct boot_memory *self, const struct boot_entry *confirmed)
+{
+    const struct member who = {.node = confirmed->node, .incarnation = confirmed->incarnation};
+    struct boot_entry *entry = open_entry(self, &who);
+
+    if (entry == NULL) {
+        return STATUS_NOMEM;
+    }
+    entry->boot = confirmed->boot;
+    entry->base = confirmed->base;
+    return STATUS_OK;
+}
