@@ -66,6 +66,7 @@ struct sim_settings {
     bool unsynced; /* ... and some filter is acknowledged without a sync */
     uint64_t segment_bytes;
     uint64_t retain_bytes;
+    uint64_t retain_us;
     uint64_t reserve_bytes;
     uint64_t gossip_delay_us;
     uint64_t gossip_rate;

@@ -11,13 +11,14 @@
 
 #include "tests/sim/sim_process.h"
 
-enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 12 };
+enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 16 };
 
 /* name, words */
 #define SIM_FAULTS(X)                                       \
     X(LOSS, "message lost")                                 \
     X(REPEAT, "message repeated")                           \
     X(DELAY, "message late or overtaken")                   \
+    X(MIXED_UP, "answer to another question")               \
     X(RESET, "connections broken")                          \
     X(PARTITION, "partition")                               \
     X(PAUSE_NODE, "node paused")                            \
@@ -37,7 +38,8 @@ enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 12 };
     X(FLIP, "bit of node's disk flipped")                   \
     X(EIO, "disk operation fails")                          \
     X(CRASH, "crash in a disk operation")                   \
-    X(NO_SPACE, "disk full")
+    X(NO_SPACE, "disk full")                                \
+    X(STALL, "log of a node stalls")
 
 enum sim_fault {
 #define X(name, words) SIM_FAULT_##name,

@@ -95,9 +95,9 @@ void sim_damage_all(struct sim *sim, bool power)
 
 /* ---- destruction ---- */
 
-void sim_damage_wipe(struct sim *sim, struct sim_process *node)
+void sim_damage_wipe(struct sim *sim, struct sim_process *node, uint64_t down_us)
 {
-    end(sim, node, SIM_FAULT_WIPE, draw_down_us(sim));
+    end(sim, node, SIM_FAULT_WIPE, down_us);
     sim_disk_wipe(node->disk);
     sim_losses_note(sim, node, SIM_LOSS_SURE);
     sim_trace_line(&sim->trace, sim->now_us, "the disk of %s is wiped", node->name);
@@ -220,6 +220,15 @@ void sim_damage_no_space(struct sim *sim, struct sim_process *node, uint64_t dur
     sim_after(sim, duration_us, on_room, node, 0);
 }
 
+void sim_damage_stall(struct sim *sim, struct sim_process *node, uint64_t duration_us)
+{
+    if (node->alive) {
+        sim_coverage_fault(sim, SIM_FAULT_STALL);
+        sim_trace_line(&sim->trace, sim->now_us, "the log of %s stalls", node->name);
+        sim_jobs_stall(node, duration_us);
+    }
+}
+
 /* ---- storms ---- */
 
 static void on_copy(struct sim *sim, void *data, uint64_t mean_us)
@@ -267,7 +276,7 @@ static void draw_destruction(struct sim *sim, struct sim_process *node)
     switch (sim_random_below(&sim->random, 6)) {
     case 0:
     case 1:
-        sim_damage_wipe(sim, node);
+        sim_damage_wipe(sim, node, draw_down_us(sim));
         break;
     case 2:
     case 3:
@@ -285,7 +294,7 @@ void sim_damage_draw(struct sim *sim)
     struct sim_process *node = draw_node(sim);
     uint64_t while_us = sim_random_between(&sim->random, 20 * MS, 400 * MS);
 
-    switch (sim_random_below(&sim->random, 15)) {
+    switch (sim_random_below(&sim->random, 16)) {
     case 0:
         if (power_may_fail_everywhere(sim)) {
             sim_damage_all(sim, true);
@@ -313,6 +322,9 @@ void sim_damage_draw(struct sim *sim)
         }
         break;
     case 10:
+        sim_damage_stall(sim, node, while_us);
+        break;
+    case 11:
         sim_fault_stop(sim, node, while_us);
         break;
     default:
@@ -330,6 +342,7 @@ void sim_damage_calm(struct sim *sim)
             sim_disk_leave_room(disk, UINT64_MAX);
             disk->fault = SIM_DISK_GOOD;
             disk->pace.slow_permille = 0;
+            sim->processes[i]->jobs.stalled_until_us = 0;
         }
     }
 }

@@ -23,7 +23,7 @@ void sim_damage_all(struct sim *sim, bool power);
 
 /* The folder is empty; or as it was when a copy was taken, in an earlier life of the process
  * than one that has served (false: there is none); or has one bit changed. */
-void sim_damage_wipe(struct sim *sim, struct sim_process *node);
+void sim_damage_wipe(struct sim *sim, struct sim_process *node, uint64_t down_us);
 bool sim_damage_roll_back(struct sim *sim, struct sim_process *node);
 void sim_damage_flip(struct sim *sim, struct sim_process *node);
 
@@ -32,6 +32,9 @@ void sim_damage_operation(struct sim *sim, struct sim_process *node, enum sim_di
 
 /* No room for new files for a while. */
 void sim_damage_no_space(struct sim *sim, struct sim_process *node, uint64_t duration_us);
+
+/* Nothing is committed for a while. */
+void sim_damage_stall(struct sim *sim, struct sim_process *node, uint64_t duration_us);
 
 /* Copies are taken from now on, each of a random node's folder. */
 void sim_damage_begin(struct sim *sim);

@@ -36,6 +36,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->kernel_boot = process->disk->kernel_boot;
         config->segment_bytes = settings->segment_bytes;
         config->retain_bytes = settings->retain_bytes;
+        config->retain_us = settings->retain_us;
         config->reserve_bytes = settings->reserve_bytes;
         config->gossip_delay_us = settings->gossip_delay_us;
         config->gossip_rate = settings->gossip_rate;
