@@ -23,6 +23,7 @@
 #include "tests/sim/sim_scenario.h"
 #include "tests/sim/sim_show.h"
 #include "tests/sim/sim_store.h"
+#include "tests/sim/sim_takeover.h"
 #include "tests/sim/sim_trace.h"
 #include "tests/sim/sim_view.h"
 
@@ -50,6 +51,7 @@ struct sim_options {
 struct sim_settings {
     uint32_t nnodes; /* from the start; spares come later */
     uint32_t nspares;
+    uint32_t nstandbys; /* machines that take over from others */
     uint32_t nrouters;
     uint32_t ncoordinators;
     uint32_t nclients;
@@ -100,6 +102,7 @@ struct sim {
     struct sim_oracle oracle;
     struct sim_view view;
     struct sim_losses losses;
+    struct sim_takeover takeover;
     struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */

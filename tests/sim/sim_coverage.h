@@ -39,7 +39,8 @@ enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 16 };
     X(EIO, "disk operation fails")                          \
     X(CRASH, "crash in a disk operation")                   \
     X(NO_SPACE, "disk full")                                \
-    X(STALL, "log of a node stalls")
+    X(STALL, "log of a node stalls")                        \
+    X(TAKE_OVER, "node cut off, another takes its place")
 
 enum sim_fault {
 #define X(name, words) SIM_FAULT_##name,

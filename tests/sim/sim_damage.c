@@ -262,15 +262,15 @@ static void draw_roll_back(struct sim *sim)
     for (uint32_t i = 0; i < sim->nprocesses && !done; i++) {
         struct sim_process *node = sim->processes[(first + i) % sim->nprocesses];
 
-        done = node->kind == SIM_NODE && node->incarnation != 0 && sim_losses_allow(sim, node) &&
-               sim_damage_roll_back(sim, node);
+        done = node->kind == SIM_NODE && node->incarnation != 0 && !node->standby &&
+               sim_losses_allow(sim, node) && sim_damage_roll_back(sim, node);
     }
 }
 
 /* Within the budget: see sim_losses.h. */
 static void draw_destruction(struct sim *sim, struct sim_process *node)
 {
-    if (node->incarnation == 0 || !sim_losses_allow(sim, node)) {
+    if (node->incarnation == 0 || node->standby || !sim_losses_allow(sim, node)) {
         return;
     }
     switch (sim_random_below(&sim->random, 6)) {

@@ -2,6 +2,7 @@
 
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_damage.h"
+#include "tests/sim/sim_takeover.h"
 
 #define MS UINT64_C(1000)
 
@@ -57,6 +58,9 @@ static void on_start(struct sim *sim, void *data, uint64_t number)
 {
     struct sim_process *process = data;
 
+    if (process->standby || sim_takeover_retires(sim, process)) {
+        return;
+    }
     if (!process->alive) {
         sim_process_start(process);
         sim_damage_started(sim, process);
@@ -282,10 +286,11 @@ void sim_faults_calm(struct sim *sim)
     sim->network.weather = (struct sim_weather){0};
     sim_network_heal(sim);
     sim_damage_calm(sim);
+    sim_takeover_calm(sim);
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
         struct sim_process *process = sim->processes[i];
 
-        if (!process->alive) {
+        if (!process->alive && !process->standby) {
             sim_process_start(process);
         } else if (process->paused) {
             sim_process_resume(process);

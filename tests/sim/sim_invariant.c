@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { SHOW_BYTES = 256 };
+enum { SHOW_BYTES = 256, FIRST_EPOCH = 1 };
 
 /* ---- fingerprints ---- */
 
@@ -86,7 +86,7 @@ static enum holding look(const struct sim *sim, const struct member *member,
                          const struct filter_document *document, uint32_t group,
                          uint64_t fingerprint)
 {
-    struct sim_process *process = sim_view_node(sim, member->node);
+    struct sim_process *process = sim_view_member(sim, member);
     const struct replica_set *set;
 
     if (process == NULL) {
@@ -115,7 +115,7 @@ static void show(const struct sim *sim, const struct slot_group *group, const en
 
     text[0] = '\0';
     for (uint32_t i = 0; i < count && used < size; i++) {
-        const struct sim_process *process = sim_view_node(sim, slot_reader(&group->slots[i])->node);
+        const struct sim_process *process = sim_view_member(sim, slot_reader(&group->slots[i]));
 
         used += (size_t)snprintf(text + used, size - used, "%s%s %s%s", i > 0 ? ", " : "",
                                  process != NULL ? process->name : "nobody", words[held[i]],
@@ -222,7 +222,7 @@ static enum sim_agreement compare(struct sim *sim, uint32_t name,
             array_has(sets[0], fingerprints[key]) != array_has(sets[1], fingerprints[key])) {
             (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in key %u of %s", a->name,
                            b->name, key, sim_name(name));
-            if (sim_oracle_acked(sim, name, key)) {
+            if (sim_oracle_acked(sim, name, key) && document->epoch == FIRST_EPOCH) {
                 return SIM_DIFFER;
             }
             agreement = SIM_UNREPAIRED;
@@ -241,7 +241,7 @@ static enum sim_agreement agree(struct sim *sim, uint32_t name,
 
     for (uint32_t i = 0; i < document->content.rule.replicas && worst != SIM_DIFFER; i++) {
         const struct member *member = slot_reader(&document->content.groups[group].slots[i]);
-        const struct sim_process *process = sim_view_node(sim, member->node);
+        const struct sim_process *process = sim_view_member(sim, member);
         const struct replica_set *set = process != NULL
                                             ? serving(process, member, document->id, group)
                                             : NULL;

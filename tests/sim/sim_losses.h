@@ -29,8 +29,7 @@ enum sim_loss_kind {
 };
 
 struct sim_loss {
-    uint32_t process;
-    uint64_t incarnation;
+    uint64_t incarnation; /* no two are equal */
     enum sim_loss_kind kind;
 };
 
@@ -44,6 +43,9 @@ void sim_losses_note(struct sim *sim, const struct sim_process *process, enum si
 
 /* It serves as FULL member: what was open has not happened. */
 void sim_losses_serves(struct sim *sim, const struct sim_process *process);
+
+/* It is not given up after all. */
+void sim_losses_forget(struct sim *sim, const struct sim_process *process);
 
 /* Has it been, of the last life whose incarnation is known? */
 bool sim_losses_noted(const struct sim *sim, const struct sim_process *process);

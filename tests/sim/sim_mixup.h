@@ -7,8 +7,8 @@
  * Owner:   sim_mixup_fini() frees what is kept.
  * Threads: none.
  */
-#ifndef ORBLOOM_TESTS_SIM_SIM_MIXUP_H
-#define ORBLOOM_TESTS_SIM_SIM_MIXUP_H
+#ifndef ORBLOOM_TESTS_SIM_MIXUP_H
+#define ORBLOOM_TESTS_SIM_MIXUP_H
 
 #include "base/buffer.h"
 

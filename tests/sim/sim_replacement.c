@@ -134,8 +134,10 @@ static void on_episode(struct sim *sim, void *data, uint64_t number)
         next_us = sim_random_between(&sim->random, 300 * MS, 700 * MS);
         if (sim->scenario.kind == SIM_SCENARIO_LAG) {
             lag(sim, &cast);
-        } else {
+        } else if (sim->scenario.kind == SIM_SCENARIO_TWO_JOIN) {
             two_join(sim, &cast);
+        } else if (!sim_takeover_begin(sim, cast.members)) {
+            next_us = POLL_US;
         }
     }
     sim_after(sim, next_us, on_episode, NULL, number);

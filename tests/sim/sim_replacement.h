@@ -9,10 +9,12 @@
  *   TWO_JOIN  of five replicas (W=3) two miss some adds, and two that have them are wiped at once,
  *             so that each could take the other for a source.
  *
+ *   OLD_LIFE  see sim_takeover.h.
+ *
  * Threads: none.
  */
-#ifndef ORBLOOM_TESTS_SIM_SIM_REPLACEMENT_H
-#define ORBLOOM_TESTS_SIM_SIM_REPLACEMENT_H
+#ifndef ORBLOOM_TESTS_SIM_REPLACEMENT_H
+#define ORBLOOM_TESTS_SIM_REPLACEMENT_H
 
 struct sim;
 

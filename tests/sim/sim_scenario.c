@@ -221,6 +221,7 @@ static void begin_faults(struct sim *sim)
         break;
     case SIM_SCENARIO_LAG:
     case SIM_SCENARIO_TWO_JOIN:
+    case SIM_SCENARIO_OLD_LIFE:
         sim_replacement_begin(sim);
         break;
     case SIM_SCENARIO_STORM:

@@ -7,7 +7,7 @@
 enum {
     FAULTS_US = 1600000,
     FORGETFUL_WINDOW = 120,  /* wide: few keys are added by two clients */
-    REPLACED_WINDOW = 100,   /* ... or twice, and so brought to who has missed them */
+    REPLACED_WINDOW = 40,    /* moves so fast that there are always keys that nobody has added */
     DISKS_PERMILLE = 700,    /* seeds whose nodes have disks; the others' keep all in memory */
     RETAIN_DELAYS = 10,      /* as in the daemon */
     SLOW_GOSSIP = 256 << 10, /* bytes a second */
@@ -17,7 +17,8 @@ enum {
 /* Directed at replacements, which take a log. */
 static bool replaces(const struct sim *sim)
 {
-    return sim->scenario.kind == SIM_SCENARIO_LAG || sim->scenario.kind == SIM_SCENARIO_TWO_JOIN;
+    return sim->scenario.kind == SIM_SCENARIO_LAG || sim->scenario.kind == SIM_SCENARIO_TWO_JOIN ||
+           sim->scenario.kind == SIM_SCENARIO_OLD_LIFE;
 }
 
 static struct quorum_rule draw_rule(struct sim *sim)
@@ -60,7 +61,8 @@ static void draw_names(struct sim *sim)
     }
     sim->operator.names[SIM_WEAK].parameters.rule = weak;
     if (sim->scenario.kind == SIM_SCENARIO_MOVE || sim->scenario.kind == SIM_SCENARIO_PAUSED ||
-        sim->scenario.kind == SIM_SCENARIO_LOST || sim->scenario.kind == SIM_SCENARIO_LAG) {
+        sim->scenario.kind == SIM_SCENARIO_LOST || sim->scenario.kind == SIM_SCENARIO_LAG ||
+        sim->scenario.kind == SIM_SCENARIO_OLD_LIFE) {
         sim->operator.names[0].parameters.rule =(struct quorum_rule){
             .replicas = 3, .write = 2, .read = 2};
     } else if (sim->scenario.kind == SIM_SCENARIO_TWO_JOIN) {
@@ -79,6 +81,7 @@ static void draw_load(struct sim *sim)
                                               : sim_random_between(&sim->random, 4 * MS, 25 * MS);
     sim->load.timeout_us = sim_random_between(&sim->random, 300 * MS, 1500 * MS);
     sim->load.add_permille = (uint32_t)sim_random_between(&sim->random, 300, 700);
+    sim->load.slide_us = 25 * MS;
     sim->load.window = (uint32_t)sim_random_between(&sim->random, 4, 40);
     if (sim->scenario.kind == SIM_SCENARIO_FORGETFUL) {
         sim->load.window = FORGETFUL_WINDOW;
@@ -86,6 +89,7 @@ static void draw_load(struct sim *sim)
         sim->load.pause_us = sim_random_between(&sim->random, 2 * MS, 6 * MS);
         sim->load.timeout_us = 1500 * MS;
         sim->load.window = REPLACED_WINDOW;
+        sim->load.slide_us = 8 * MS;
     }
 }
 
@@ -186,9 +190,10 @@ static void draw_processes(struct sim *sim)
     }
     settings->nrouters = sim_random_chance(&sim->random, 800) ? 2 : 1;
     if (kind == SIM_SCENARIO_STALE_ROUTER || kind == SIM_SCENARIO_CUT_REPLICAS ||
-        kind == SIM_SCENARIO_FORGETFUL) {
+        kind == SIM_SCENARIO_FORGETFUL || kind == SIM_SCENARIO_OLD_LIFE) {
         settings->nrouters = 2;
     }
+    settings->nstandbys = kind == SIM_SCENARIO_OLD_LIFE;
     settings->ncoordinators = (uint32_t)sim_random_between(&sim->random, 1, 2);
     settings->nclients = (uint32_t)sim_random_between(&sim->random, 2, 3);
     if (sim->options.lengthy) {

@@ -56,7 +56,7 @@ static enum status start_node(struct sim_process *process)
     };
     enum status status;
 
-    (void)snprintf(config.name, sizeof config.name, "%s", process->name);
+    (void)snprintf(config.name, sizeof config.name, "%s", process->alias);
     (void)snprintf(config.host, sizeof config.host, "host-%s", process->name);
     (void)snprintf(config.endpoint, sizeof config.endpoint, "%s", process->endpoint);
     config.ncoordinators = list_endpoints(sim, SIM_COORDINATOR, config.coordinators);
