@@ -62,6 +62,7 @@ static void on_start(struct sim *sim, void *data, uint64_t number)
         return;
     }
     if (!process->alive) {
+        sim_damage_starts(sim, process);
         sim_process_start(process);
         sim_damage_started(sim, process);
     }
@@ -77,7 +78,9 @@ void sim_fault_start_later(struct sim *sim, struct sim_process *process, uint64_
 
 void sim_fault_restart(struct sim *sim, struct sim_process *process, uint64_t down_us)
 {
-    if (process->alive) {
+    bool needed = process->kind == SIM_COORDINATOR && sim->losses.rewound != NULL;
+
+    if (process->alive && !needed) {
         sim_coverage_fault(sim, kill_fault(process->kind));
         sim_process_kill(process);
         sim_fault_start_later(sim, process, down_us);
@@ -291,6 +294,7 @@ void sim_faults_calm(struct sim *sim)
         struct sim_process *process = sim->processes[i];
 
         if (!process->alive && !process->standby) {
+            sim_damage_starts(sim, process);
             sim_process_start(process);
         } else if (process->paused) {
             sim_process_resume(process);

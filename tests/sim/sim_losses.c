@@ -41,15 +41,6 @@ void sim_losses_serves(struct sim *sim, const struct sim_process *process)
     }
 }
 
-void sim_losses_forget(struct sim *sim, const struct sim_process *process)
-{
-    int known = find(&sim->losses, process->incarnation);
-
-    if (known != NONE) {
-        sim->losses.items[known] = (struct sim_loss){0};
-    }
-}
-
 bool sim_losses_noted(const struct sim *sim, const struct sim_process *process)
 {
     return find(&sim->losses, process->incarnation) != NONE;

@@ -36,6 +36,7 @@ struct sim_loss {
 struct sim_losses {
     struct sim_loss items[SIM_MAX_LOSSES]; /* the oldest are forgotten */
     uint64_t count;
+    const struct sim_process *rewound; /* to its own last life; coordinators remember its end */
 };
 
 /* The data of the node's last life is destroyed, or may be. */
@@ -43,9 +44,6 @@ void sim_losses_note(struct sim *sim, const struct sim_process *process, enum si
 
 /* It serves as FULL member: what was open has not happened. */
 void sim_losses_serves(struct sim *sim, const struct sim_process *process);
-
-/* It is not given up after all. */
-void sim_losses_forget(struct sim *sim, const struct sim_process *process);
 
 /* Has it been, of the last life whose incarnation is known? */
 bool sim_losses_noted(const struct sim *sim, const struct sim_process *process);

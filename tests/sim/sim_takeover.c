@@ -69,15 +69,12 @@ static void take_place(struct sim *sim, struct sim_process *next, const struct s
     sim_process_start(next);
 }
 
+/* Whoever has begun to take the place gets it: a registration may be on its way. */
 static void settle(struct sim *sim)
 {
     struct sim_takeover *self = &sim->takeover;
 
-    sim_view_follow(sim);
-    if (!is_registered(sim, self->next)) {
-        sim_losses_forget(sim, self->old);
-        retire(sim, self->next);
-    } else if (!self->old->standby) {
+    if (!self->old->standby) {
         retire(sim, self->old);
     }
     self->old = NULL;

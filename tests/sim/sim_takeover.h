@@ -6,7 +6,7 @@
  *   silent for long enough
  *   while the newcomer copies, its log may stall: adds through that router must not count with A
  *   when it has copied all B may be cut off too: then that router must not find two that are behind
- *   in the end all cuts heal, and whoever is not registered goes; its machine is the next standby
+ *   in the end all cuts heal, and A goes; its machine is the next standby
  *
  * One at a time.
  *
