@@ -2,6 +2,7 @@
 
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_damage.h"
+#include "tests/sim/sim_replacement.h"
 #include "tests/sim/sim_takeover.h"
 
 #define MS UINT64_C(1000)
@@ -250,7 +251,7 @@ static void draw_any(struct sim *sim, uint32_t damage_permille)
 static void on_tempted(struct sim *sim, void *data, uint64_t brief)
 {
     (void)data;
-    if (!sim->scenario.calm) {
+    if (!sim->scenario.calm && !sim_replacement_tempt(sim) && sim->scenario.stormy) {
         draw_any(sim, brief != 0 ? DAMAGE_BRIEF_PERMILLE : DAMAGE_PERMILLE);
     }
 }
@@ -259,7 +260,9 @@ void sim_fault_tempt(struct sim *sim, bool brief)
 {
     uint32_t permille = brief ? TEMPT_BRIEF_PERMILLE : TEMPT_PERMILLE;
 
-    if (sim->scenario.stormy && !sim->scenario.calm && sim_random_chance(&sim->random, permille)) {
+    bool may = sim->scenario.stormy || sim->scenario.kind == SIM_SCENARIO_OLD_LIFE;
+
+    if (may && !sim->scenario.calm && sim_random_chance(&sim->random, permille)) {
         uint64_t within_us = brief ? TEMPT_BRIEF_US : TEMPT_WITHIN_US;
 
         sim_after(sim, sim_random_below(&sim->random, within_us), on_tempted, NULL, brief);

@@ -121,7 +121,9 @@ static bool was_restarted(const struct sim *sim, uint32_t name)
 {
     const struct filter_document *document = sim_view_document(sim, name);
 
-    for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+    for (uint32_t group = 0;
+         document != NULL && !sim_takeover_lives(sim) && group < document->content.ngroups;
+         group++) {
         for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
             if (!sim_view_is_full(sim, &document->content.groups[group].slots[slot].current)) {
                 return true;

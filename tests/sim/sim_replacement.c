@@ -121,26 +121,39 @@ static void two_join(struct sim *sim, const struct cast *cast)
 
 /* ---- all of them ---- */
 
-static void on_episode(struct sim *sim, void *data, uint64_t number)
+/* False: not now. */
+static bool play(struct sim *sim)
 {
     struct cast cast;
-    uint64_t next_us = POLL_US;
 
+    if (!assemble(sim, &cast)) {
+        return false;
+    }
+    if (sim->scenario.kind == SIM_SCENARIO_OLD_LIFE) {
+        return sim_takeover_begin(sim, cast.members);
+    }
+    if (sim->scenario.kind == SIM_SCENARIO_TWO_JOIN) {
+        two_join(sim, &cast);
+    } else {
+        lag(sim, &cast);
+    }
+    return true;
+}
+
+static void on_episode(struct sim *sim, void *data, uint64_t number)
+{
     (void)data;
-    if (sim->scenario.calm) {
-        return;
+    if (!sim->scenario.calm) {
+        uint64_t next_us = play(sim) ? sim_random_between(&sim->random, 300 * MS, 700 * MS)
+                                     : POLL_US;
+
+        sim_after(sim, next_us, on_episode, NULL, number);
     }
-    if (assemble(sim, &cast)) {
-        next_us = sim_random_between(&sim->random, 300 * MS, 700 * MS);
-        if (sim->scenario.kind == SIM_SCENARIO_LAG) {
-            lag(sim, &cast);
-        } else if (sim->scenario.kind == SIM_SCENARIO_TWO_JOIN) {
-            two_join(sim, &cast);
-        } else if (!sim_takeover_begin(sim, cast.members)) {
-            next_us = POLL_US;
-        }
-    }
-    sim_after(sim, next_us, on_episode, NULL, number);
+}
+
+bool sim_replacement_tempt(struct sim *sim)
+{
+    return sim->scenario.kind == SIM_SCENARIO_OLD_LIFE && play(sim);
 }
 
 void sim_replacement_begin(struct sim *sim)

@@ -16,8 +16,13 @@
 #ifndef ORBLOOM_TESTS_SIM_REPLACEMENT_H
 #define ORBLOOM_TESTS_SIM_REPLACEMENT_H
 
+#include <stdbool.h>
+
 struct sim;
 
 void sim_replacement_begin(struct sim *sim);
+
+/* A node is in the midst of something: perhaps an episode begins. False: none does. */
+bool sim_replacement_tempt(struct sim *sim);
 
 #endif

@@ -6,7 +6,14 @@
 
 #define MS UINT64_C(1000)
 
-enum { LOOK_US = 80, NAME = 0 };
+enum {
+    NAME = 0,
+    LOOK_US = 80,
+    DROP_PERMILLE = 250,
+    DROP_LASTS_US = 12000,
+    BOOT_PERMILLE = 150,
+    BOOT_PATIENCE_US = 40000,
+};
 
 static uint32_t bit(const struct sim_process *process)
 {
@@ -56,8 +63,11 @@ static void retire(struct sim *sim, struct sim_process *process)
 }
 
 /* A machine with an empty disk, under the name of the one whose place it takes. */
-static void take_place(struct sim *sim, struct sim_process *next, const struct sim_process *old)
+static void take_place(struct sim *sim)
 {
+    struct sim_process *next = sim->takeover.next;
+    const struct sim_process *old = sim->takeover.old;
+
     sim_coverage_fault(sim, SIM_FAULT_TAKE_OVER);
     sim_trace_line(&sim->trace, sim->now_us, "%s takes the place of %s", next->name, old->name);
     sim_disk_wipe(next->disk);
@@ -183,6 +193,9 @@ static void on_look(struct sim *sim, void *data, uint64_t number)
     }
     sim_view_follow(sim);
     look(sim);
+    if (is_registered(sim, self->next) && self->old->alive && !self->old->node->confirmed) {
+        retire(sim, self->old); /* It was started again, and would come back as somebody new. */
+    }
     if (sim->now_us >= self->until_us) {
         heal(sim);
     } else {
@@ -190,11 +203,64 @@ static void on_look(struct sim *sim, void *data, uint64_t number)
     }
 }
 
+static void start(struct sim *sim)
+{
+    struct sim_takeover *self = &sim->takeover;
+    uint64_t lasts_us = 3 * sim->settings.node_timeout_us + 200 * MS;
+
+    self->started = true;
+    self->until_us = sim->now_us + lasts_us;
+    sim_losses_note(sim, self->old, SIM_LOSS_SURE);
+    sim_fault_separate(sim, bit(self->old), ~(bit(self->old) | bit(self->router)), lasts_us);
+    sim_fault_separate(sim, bit(self->router),
+                       set_of(sim, SIM_COORDINATOR) | bit(self->absent) | bit(self->next),
+                       lasts_us);
+    take_place(sim);
+    sim_after(sim, LOOK_US, on_look, NULL, 0);
+}
+
+static void on_start(struct sim *sim, void *data, uint64_t number)
+{
+    struct sim_takeover *self = &sim->takeover;
+
+    (void)data;
+    (void)number;
+    if (self->old != NULL && sim_losses_allow(sim, self->old)) {
+        start(sim);
+    } else {
+        self->old = NULL;
+    }
+}
+
+/* In the midst of a drop, or of the create that follows. */
+static void start_in_drop(struct sim *sim)
+{
+    uint32_t name = (uint32_t)sim_random_below(&sim->random, sim->load.nnames);
+
+    (void)sim_operator_drop(sim, name, true);
+    sim_after(sim, sim_random_below(&sim->random, DROP_LASTS_US), on_start, NULL, 0);
+}
+
+/* Until C has read its log and no coordinator has heard of that. */
+static void on_boot(struct sim *sim, void *data, uint64_t until_us)
+{
+    struct sim_takeover *self = &sim->takeover;
+
+    (void)data;
+    if (self->old == NULL) {
+        return;
+    }
+    if ((self->absent->phases >> SIM_PHASE_BOOT & 1) == 0 && sim->now_us < until_us) {
+        sim_after(sim, LOOK_US, on_boot, NULL, until_us);
+    } else {
+        on_start(sim, NULL, 0);
+    }
+}
+
 bool sim_takeover_begin(struct sim *sim, struct sim_process *const replicas[3])
 {
     struct sim_takeover *self = &sim->takeover;
     struct sim_process *next = find_standby(sim);
-    uint64_t lasts_us = 3 * sim->settings.node_timeout_us + 200 * MS;
 
     if (self->old != NULL || next == NULL || !sim_losses_allow(sim, replicas[0])) {
         return false;
@@ -203,21 +269,29 @@ bool sim_takeover_begin(struct sim *sim, struct sim_process *const replicas[3])
         .old = replicas[0],
         .next = next,
         .witness = replicas[1],
+        .absent = replicas[2],
         .router = sim_process_of(sim, SIM_ROUTER, sim->settings.nrouters - 1),
-        .until_us = sim->now_us + lasts_us,
     };
-    sim_losses_note(sim, self->old, SIM_LOSS_SURE);
-    sim_fault_separate(sim, bit(self->old), ~(bit(self->old) | bit(self->router)), lasts_us);
-    sim_fault_separate(sim, bit(self->router),
-                       set_of(sim, SIM_COORDINATOR) | bit(replicas[2]) | bit(next), lasts_us);
-    take_place(sim, next, self->old);
-    sim_after(sim, LOOK_US, on_look, NULL, 0);
+    if (sim_random_chance(&sim->random, DROP_PERMILLE)) {
+        start_in_drop(sim);
+    } else if (sim_random_chance(&sim->random, BOOT_PERMILLE)) {
+        sim_fault_restart(sim, self->absent, 1 * MS);
+        sim_after(sim, LOOK_US, on_boot, NULL, sim->now_us + BOOT_PATIENCE_US);
+    } else {
+        start(sim);
+    }
     return true;
+}
+
+bool sim_takeover_lives(const struct sim *sim)
+{
+    return sim->takeover.old != NULL && sim->takeover.old->alive;
 }
 
 void sim_takeover_calm(struct sim *sim)
 {
-    if (sim->takeover.old != NULL) {
+    if (sim->takeover.started && sim->takeover.old != NULL) {
         settle(sim);
     }
+    sim->takeover.old = NULL;
 }

@@ -25,8 +25,10 @@ struct sim_takeover {
     struct sim_process *old; /* NULL: none is under way */
     struct sim_process *next;
     struct sim_process *witness; /* B */
+    struct sim_process *absent;  /* C */
     struct sim_process *router;
     uint64_t until_us;
+    bool started;
     bool paired; /* seen */
     bool completed;
 };
@@ -37,6 +39,9 @@ bool sim_takeover_begin(struct sim *sim, struct sim_process *const replicas[3]);
 
 /* A process that has ended: shall it not be started again, its place being taken? */
 bool sim_takeover_retires(struct sim *sim, struct sim_process *process);
+
+/* Is there an old life? Then nobody may vouch that it is gone. */
+bool sim_takeover_lives(const struct sim *sim);
 
 /* Nothing is cut any more: end what is under way. */
 void sim_takeover_calm(struct sim *sim);
