@@ -10,19 +10,19 @@
 durability_choose() {
     export DURABLE_SECONDS=60 DURABLE_ONE_SECONDS=4 DURABLE_MOST_KEYS=900000000 DURABLE_PAUSE=4 \
         DURABLE_CALM=8
-    durable_rounds=$rounds durable_keys=100000000 durable_copied=92000000 durable_missed=1000000 durable_sim=400
+    durable_rounds=$rounds durable_keys=100000000 durable_copied=92000000 durable_compared=95000000 durable_missed=1000000 durable_sim=400
     durable_disk_mib=24000 durable_memory_mib=8000 durable_memory=2GiB
     [ "$durable_rounds" -le 3 ] || durable_rounds=3 # Five minutes each.
     case $kind in
     quick)
         DURABLE_SECONDS=10 DURABLE_ONE_SECONDS=2 DURABLE_MOST_KEYS=200000000
-        durable_keys=5000000 durable_copied=5000000 durable_sim=100
+        durable_keys=5000000 durable_copied=5000000 durable_compared=5000000 durable_sim=100
         durable_disk_mib=6000 durable_memory_mib=4000 durable_memory=1GiB
         ;;
     tiny)
         DURABLE_SECONDS=1 DURABLE_ONE_SECONDS=1 DURABLE_MOST_KEYS=20000000 DURABLE_PAUSE=1 \
             DURABLE_CALM=2
-        durable_keys=200000 durable_copied=200000 durable_missed=100000 durable_sim=5
+        durable_keys=200000 durable_copied=200000 durable_compared=200000 durable_missed=100000 durable_sim=5
         durable_disk_mib=2000 durable_memory_mib=1000 durable_memory=256MiB
         ;;
     esac
@@ -105,14 +105,6 @@ durable_simulator() {
     fi
 }
 
-# Until there is a digest tree to ask.
-durable_repair() {
-    local name
-    for name in "repair: identical, a shard" "repair: a differing key" "repair: round trips"; do
-        durability_row "\"op\": \"$name\", \"not_run\": \"nodes do not compare digests yet\""
-    done
-}
-
 # run_durability: false when a playground could not start or a script was stopped.
 run_durability() {
     local round reason status=0
@@ -132,7 +124,8 @@ run_durability() {
         "$build/bin/orbloom" "$build" "$rows" "$work" "$durable_rounds" "$durable_keys" || status=1
     in_playground --memory "$durable_memory" -- "$here/durable-copy.sh" \
         "$build/bin/orbloom" "$build" "$rows" "$work" "$durable_rounds" "$durable_copied" || status=1
-    durable_repair
+    in_playground --memory "$durable_memory" -- "$here/durable-repair.sh" \
+        "$build/bin/orbloom" "$build" "$rows" "$work" "$durable_compared" || status=1
     durable_simulator
     return "$status"
 }

@@ -152,7 +152,7 @@ void coordinator_on_fence_reply(struct coordinator *self, const struct fence_rep
     const struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
     bool counted = false;
 
-    if (fencing != NULL && entry != NULL && reply->status == STATUS_OK &&
+    if (fencing != NULL && entry != NULL && reply->status == STATUS_OK && reply->incarnation != 0 &&
         reply->epoch >= fencing->evidence.epoch &&
         evidence_fits(&fencing->evidence, &entry->document)) {
         /* Only the incarnation that the slot names can have acknowledged under it. */

@@ -47,6 +47,7 @@ struct node_config {
     uint64_t reserve_bytes;      /* of the disk, that background work leaves free */
     uint64_t gossip_delay_us;    /* how old adds get before peers are told of them; 0: 1 s */
     uint64_t gossip_rate;        /* bytes a second for each peer that asks; 0: 200 MiB */
+    uint64_t scrub_interval_us;  /* between two comparisons with the same replica; 0: none */
 };
 
 struct node;

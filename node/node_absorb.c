@@ -1,6 +1,8 @@
 /* Fingerprints that other nodes had and this one did not. */
 #include "node/node_exchange.h"
 
+#include <string.h>
+
 bool node_batch_named(const struct record_batch *batch)
 {
     return batch->batch_boot != 0 && batch->batch_number != 0;
@@ -34,6 +36,13 @@ void node_note_batch(struct node *self, const struct document_entry *entry,
     }
 }
 
+void node_forget_batches(struct node *self)
+{
+    if (self->exchange != NULL) {
+        memset(self->exchange->have, 0, sizeof *self->exchange->have);
+    }
+}
+
 bool node_has_batch(struct node *self, const struct document_entry *entry,
                     const struct record_batch *batch)
 {
@@ -55,6 +64,13 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
     if (!replica_set_belongs(hosted->set, &entry->document, batch->group, batch->fingerprints,
                              batch->count)) {
         return STATUS_INVALID;
+    }
+    /* Another one, which lagged behind, may have taken keys for which this one was at its capacity.
+     * All of them would pass the rate asked for. A FULL replica can do without what others bring:
+     * whatever is acknowledged, W of them have from its router. */
+    if (replica_set_state(hosted->set, batch->group) == REPLICA_FULL &&
+        !replica_set_fits(hosted->set, batch->group, batch->fingerprints, batch->count)) {
+        return STATUS_FULL;
     }
     batch->repaired = true;
 #ifndef ORBLOOM_MUTANT_SYNC_BITS_ONLY

@@ -21,6 +21,8 @@ enum status node_exchange_create(struct node *self)
     /* An answer to a question of the process before is told apart by its number. */
     exchange->peers.last_correlation = self->effects.random(self->effects.context) >> 1;
     exchange->stirred = true;
+    exchange->repair.resume_us = ACTOR_NEVER;
+    exchange->repair.read_us = ACTOR_NEVER;
     self->exchange = exchange;
     if (self->config.gossip_delay_us == 0) {
         self->config.gossip_delay_us = DEFAULT_DELAY_US;
@@ -40,6 +42,8 @@ void node_exchange_destroy(struct node *self)
         return;
     }
     node_serve_fini(exchange);
+    repair_fini(&exchange->repair.machine);
+    node_repair_forget(&exchange->repair);
     node_peers_fini(&exchange->peers);
     node_cursors_fini(&exchange->cursors);
     heap_free(exchange->have);
@@ -74,11 +78,15 @@ void node_exchange_turn(struct node *self, uint64_t now_us)
     if (self->exchange->stirred || self->exchange->due_us <= now_us) {
         node_pull_pump(self, now_us);
     }
+    if (node_repair_next_us(self) <= now_us) {
+        node_repair_pump(self, now_us);
+    }
 }
 
 uint64_t node_exchange_next_us(const struct node *self)
 {
     uint64_t serve_us;
+    uint64_t repair_us;
 
     if (is_off(self)) {
         return ACTOR_NEVER;
@@ -87,6 +95,8 @@ uint64_t node_exchange_next_us(const struct node *self)
     if (self->exchange->stirred) {
         return 0;
     }
+    repair_us = node_repair_next_us(self);
+    serve_us = repair_us < serve_us ? repair_us : serve_us;
     return serve_us < self->exchange->due_us ? serve_us : self->exchange->due_us;
 }
 
@@ -111,6 +121,7 @@ bool node_exchange_on_answer(struct node *self, uint64_t now_us, uint32_t link,
         return false;
     }
     self->counters[NODE_gossip_bytes_in_total] += size;
+    self->exchange->answer_bytes = size;
     if (frame->kind == FRAME_PULL_REPLY) {
         node_pull_on_reply(self, now_us, link, frame->correlation, &frame->body.pull_reply);
     } else {

@@ -6,8 +6,11 @@
  *   node_pull.c        asking, judging answers
  *   node_pull_take.c   taking over what was answered
  *   node_pull_progress.c  cursors, and how complete a joining group is
+ *   node_repair.c      comparing replicas: which one is next, and the way through a comparison
+ *   node_repair_take.c its answers: digests compared, what lacks taken over
  *   node_serve.c       answering: judging requests, reading storage at a bounded rate
  *   node_serve_page.c  making one answer out of what storage reads
+ *   node_serve_cut.c   what a peer compares with: digests and ranges of a cut
  *
  * Without a disk a node has none of this: there is no log to take over.
  */
@@ -17,18 +20,30 @@
 #include "cluster/log_age.h"
 #include "cluster/pull.h"
 #include "cluster/pull_plan.h"
+#include "cluster/pull_repair.h"
 #include "cluster/token_bucket.h"
 #include "node/node_cursors.h"
 #include "node/node_peers.h"
 #include "node/node_private.h"
+#include "node/storage_cut.h"
 
-enum { SERVE_PAGES = 8, SERVE_BUCKETS = 64 };
+enum {
+    SERVE_PAGES = 8,
+    SERVE_BUCKETS = 64,
+    SERVE_CUTS = 4,
+    SERVE_CUT_US = 10000000 /* how long a cut is kept for its peer's next question */
+};
 
 /* One source of one slot group, as far as this node has taken it over. */
 struct pull_item {
     struct pull pull;
     uint32_t rank;   /* SYNC: in the order of the plan */
     uint32_t needed; /* SYNC: how many sources complete the group */
+
+    bool compared;            /* since the plan was made */
+    uint64_t repair_us;       /* when it is to be compared next; 0: not chosen yet */
+    uint32_t repair_failures; /* in a row */
+    uint32_t repair_refusals; /* ... because the source can't, or there is too much */
 };
 
 /* What one filter's document makes this node pull. */
@@ -37,6 +52,7 @@ struct filter_pulls {
     uint64_t epoch;
     uint64_t incarnation;
     uint64_t hosting; /* of the replica set that it is for */
+    bool joined;      /* some of its replicas were JOINING before */
     uint32_t count;
     struct pull_item items[];
 };
@@ -63,6 +79,57 @@ struct serve_page {
     size_t count;
     struct pull_batch *batches;
     size_t nbatches;
+
+    uint64_t *prefixes; /* the request's, copied */
+    uint64_t cut;
+    uint64_t cut_end;
+    uint64_t *digests;
+    size_t ndigests;
+    uint64_t *counts;
+    size_t ncounts;
+};
+
+/* What a peer compares with: fixed by its first question, kept for a while. */
+struct serve_cut {
+    struct node *node;
+    bool used;
+    struct peer peer;
+    uint64_t name;
+    struct pull_scope scope;
+    struct storage_cut *cut;
+    uint64_t end;
+    bool surveyed;
+    struct serve_page *page; /* the question under way; NULL: none */
+    uint64_t resume_us;      /* when to go on reading; ACTOR_NEVER: a step is under way, or none */
+    uint64_t kept_until_us;
+};
+
+/* The comparison under way: of all that is compared, one at a time. */
+struct node_repair {
+    bool active;
+    struct peer_topic topic;
+    struct repair machine;
+    struct storage_cut *cut;
+    bool exact;         /* the cut is the second one, for fingerprints */
+    bool own;           /* what the answer is compared with is there */
+    bool asked;         /* the question under way was sent */
+    uint64_t resume_us; /* when to go on asking, comparing, taking over; ACTOR_NEVER: nothing */
+    uint64_t read_us;   /* ... and reading */
+
+    bool answered; /* the answer, kept until `own` */
+    struct pull_reply reply;
+    uint64_t *words;   /* what the reply borrows */
+    size_t absorbed;   /* of what lacks here */
+    uint64_t keys;     /* taken over */
+    uint64_t appended; /* own log's end after that */
+};
+
+/* Which comparison is next, as far as has been looked. */
+struct repair_turn {
+    bool any;
+    bool urgent;
+    uint64_t due_us;
+    struct peer_topic topic;
 };
 
 struct serve_bucket {
@@ -86,6 +153,12 @@ struct exchange {
     struct log_age age;
     struct serve_page pages[SERVE_PAGES];
     struct serve_bucket buckets[SERVE_BUCKETS];
+    struct serve_cut cuts[SERVE_CUTS];
+    struct node_repair repair;
+    struct repair_turn next_repair;
+    uint64_t repaired_end;       /* own log's end after the last one that took something over */
+    struct token_bucket reading; /* of all cuts: how fast they are read */
+    size_t answer_bytes;         /* of the answer that is being looked at */
 };
 
 /* What no crash takes back, as far as this filter's acknowledgements go. */
@@ -104,6 +177,48 @@ void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint6
 MUST_USE enum status node_pull_take(struct node *self, uint64_t now_us,
                                     struct document_entry *entry, struct pull *pull,
                                     const struct pull_reply *reply);
+
+/* Log fingerprints without numbers and set their bits; *done of them, whatever is returned. */
+MUST_USE enum status node_pull_absorb(struct node *self, uint64_t now_us,
+                                      struct document_entry *entry, const struct pull_scope *scope,
+                                      const uint64_t *fingerprints, size_t count, size_t *done);
+
+/* What a question was about; NULL: it is not wanted any more. */
+struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
+                                 struct document_entry **out);
+
+/* node_repair.c: is an item's comparison due, and the next one? Later: exchange->due_us. Then the
+ * next one begins, and what is due of the one under way is done. */
+void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
+                      const struct document_entry *entry, struct pull_item *item);
+void node_repair_pump(struct node *self, uint64_t now_us);
+void node_repair_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+                          const struct pull_reply *reply);
+void node_repair_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+                            enum status status);
+void node_repair_fail(struct node *self, uint64_t now_us, enum status status);
+uint64_t node_repair_next_us(const struct node *self);
+
+/* Read on, not faster than is meant for the background; else at *resume_us. */
+void node_cut_pace(struct node *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
+                   uint64_t *resume_us);
+
+/* node_repair_take.c: keep the answer; compare it once the own side is there. */
+MUST_USE enum status node_repair_keep(struct node_repair *repair, const struct pull_reply *reply);
+MUST_USE enum status node_repair_compare(struct node *self, uint64_t now_us,
+                                         struct document_entry *entry);
+void node_repair_forget(struct node_repair *repair);
+
+/* node_repair.c: the machine has moved on. */
+MUST_USE enum status node_repair_advance(struct node *self, uint64_t now_us,
+                                         struct document_entry *entry);
+
+/* node_serve_cut.c */
+MUST_USE enum status node_serve_cut_begin(struct serve_page *page, uint64_t now_us,
+                                          const struct filter_document *document);
+void node_serve_cut_pump(struct node *self, uint64_t now_us);
+uint64_t node_serve_cut_next_us(const struct node *self);
+void node_serve_cut_fini(struct exchange *exchange);
 
 /* node_pull_progress.c: record a cursor that is due; it stays due when the log takes none now. */
 void node_pull_record(struct node *self, struct pull *pull);

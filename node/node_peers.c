@@ -97,8 +97,8 @@ static enum status reach(struct node_peers *self, const struct effects *effects,
 
 enum status node_peers_ask(struct node_peers *self, const struct effects *effects, uint64_t now_us,
                            const struct node_list *nodes, uint32_t node, enum pull_purpose purpose,
-                           uint64_t bytes, const struct peer_topic *topic, struct frame *frame,
-                           struct buffer *spare, size_t *sent)
+                           uint64_t bytes, uint64_t wait_us, const struct peer_topic *topic,
+                           struct frame *frame, struct buffer *spare, size_t *sent)
 {
     struct node_peer *peer = NULL;
     enum status status;
@@ -121,7 +121,7 @@ enum status node_peers_ask(struct node_peers *self, const struct effects *effect
     }
     peer->calls[purpose] = (struct peer_call){
         .correlation = frame->correlation,
-        .deadline_us = now_us + PEERS_DEADLINE_US,
+        .deadline_us = now_us + wait_us,
         .bytes = bytes,
         .topic = *topic,
     };

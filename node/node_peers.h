@@ -18,7 +18,7 @@
 
 enum {
     PEERS_MAX_AWAITED_BYTES = 32 << 20,
-    PEERS_DEADLINE_US = 2000000, /* for one answer */
+    PEERS_DEADLINE_US = 2000000, /* for one answer that is read and sent */
     PEERS_IDLE_US = 60000000,    /* a link unused for so long is closed */
 };
 
@@ -27,6 +27,7 @@ struct peer_topic {
     uint64_t filter_id;
     uint64_t serial;
     uint32_t item;
+    bool repair; /* the item's comparison, else its pull */
 };
 
 struct peer_call {
@@ -58,11 +59,11 @@ void node_peers_fini(struct node_peers *self);
 bool node_peers_idle(const struct node_peers *self, uint32_t node, enum pull_purpose purpose,
                      uint64_t bytes);
 
-/* Send `frame` (its correlation is set here) to a node; an answer of at most `bytes` comes back.
- * *sent: how many bytes went out. */
+/* Send `frame` (its correlation is set here) to a node; an answer of at most `bytes` comes back
+ * within `wait_us`. *sent: how many bytes went out. */
 MUST_USE enum status node_peers_ask(struct node_peers *self, const struct effects *effects,
                                     uint64_t now_us, const struct node_list *nodes, uint32_t node,
-                                    enum pull_purpose purpose, uint64_t bytes,
+                                    enum pull_purpose purpose, uint64_t bytes, uint64_t wait_us,
                                     const struct peer_topic *topic, struct frame *frame,
                                     struct buffer *spare, size_t *sent);
 

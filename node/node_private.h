@@ -63,7 +63,17 @@
     X(gossip_keys_copied_total, "keys", "taken over in copies of FULL replicas")             \
     X(gossip_copies_total, "copies",                                                         \
       "begun of a whole replica, its node's log not being kept far enough back")             \
-    X(sync_keys_total, "keys", "taken over to complete replicas that join")
+    X(sync_keys_total, "keys", "taken over to complete replicas that join")                  \
+    X(repairs_total, "repairs", "comparisons with other nodes' replicas begun")              \
+    X(repairs_ended_total, "repairs", "of them that came to their end")                      \
+    X(repair_failures_total, "repairs",                                                      \
+      "of them that ended early, and are tried again: no answer of use, or no room")         \
+    X(repair_shards_total, "shards", "whose digests were compared")                          \
+    X(repair_ranges_total, "ranges", "that differed, compared key by key")                   \
+    X(repair_keys_total, "keys", "taken over in repairs")                                    \
+    X(repair_round_trips_total, "questions", "of repairs, with an answer of use")            \
+    X(repair_bytes_total, "bytes", "questions and answers of repairs, part of gossip_bytes") \
+    X(repair_cuts_total, "cuts", "of replicas here, for other nodes to compare with")
 
 enum node_counter {
 #define X(name, unit, help) NODE_##name,
@@ -82,6 +92,7 @@ struct hosted_filter {
     uint64_t logged_revision;   /* of the document that the log has */
     bool unlogged;              /* the document or fence is not in the log: nothing is answered */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
+    bool joined;                /* its replicas have been completed: compare them soon */
 };
 
 /* An answer that waits for the log. */
@@ -197,11 +208,19 @@ MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us, const struct 
                                const uint64_t *fingerprints, enum replica_state state,
                                uint64_t *present, uint64_t *absent);
 
+/* The add has set bits and was refused after all: when its message comes again, "present" is
+ * doubted. */
+void node_lost_vote(struct node *self, const struct segment *segment);
+
 /* node_questions.c: fences, info, stats */
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame);
 void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
 void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
+
+/* node_disk.c: what the slot group's share of the filter's sorted runs takes on the disk. */
+uint64_t node_disk_bytes(const struct node *self, const struct document_entry *entry,
+                         uint32_t group);
 
 /* node_storage.c */
 MUST_USE enum status node_storage_create(struct node *self);
@@ -260,12 +279,16 @@ void node_note_batch(struct node *self, const struct document_entry *entry,
 bool node_has_batch(struct node *self, const struct document_entry *entry,
                     const struct record_batch *batch);
 
+/* Some may not be there any more. */
+void node_forget_batches(struct node *self);
+
 /* Has it a number of its own, by which it is known everywhere? */
 bool node_batch_named(const struct record_batch *batch);
 
 /* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
  * is durable up to storage_end(). STATUS_NOT_READY, STATUS_INVALID (fingerprints of another slot
- * group), STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+ * group), STATUS_FULL (past the capacity of a replica that counts), STATUS_NO_SPACE,
+ * STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
 MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
                                  struct record_batch *batch);
 

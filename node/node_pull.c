@@ -9,7 +9,7 @@ enum { ANSWER_BYTES = (1 << 20) + (1 << 16), HEADERS_BYTES = 1 << 18 };
 
 /* ---- who is meant ---- */
 
-static struct pull_item *item_of(struct node *self, const struct peer_topic *topic,
+struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
                                  struct document_entry **out)
 {
     struct document_entry *entry = document_cache_find(&self->documents, topic->filter_id);
@@ -30,7 +30,7 @@ static struct pull_item *item_of(struct node *self, const struct peer_topic *top
 
 static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enum status status)
 {
-    uint32_t repairs = item->pull.repairs;
+    uint32_t copies = item->pull.copies;
 
     node_count(self, NODE_pull_failures_total);
     log_limited(&self->pull_limit, now_us, LOG_DEBUG,
@@ -38,7 +38,11 @@ static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enu
                 item->pull.source.node, item->pull.scope.filter_id, item->pull.scope.group,
                 status_code(status));
     pull_failed(&item->pull, now_us, status);
-    self->counters[NODE_gossip_copies_total] += item->pull.repairs - repairs;
+    self->counters[NODE_gossip_copies_total] += item->pull.copies - copies;
+    if (item->pull.phase == PULL_PHASE_REPAIR) {
+        item->repair_us = now_us;
+        self->exchange->stirred = true;
+    }
 }
 
 /* ---- answers ---- */
@@ -54,6 +58,17 @@ static void hand_on(struct node *self, uint32_t link, const struct document_entr
     if (codec_encode_out(&frame, &self->effects, &self->out, &bytes) == STATUS_OK &&
         self->effects.send(self->effects.context, link, bytes) == STATUS_OK) {
         self->counters[NODE_gossip_bytes_out_total] += bytes.size;
+    }
+}
+
+/* One of both is behind with the document. */
+static void even_out(struct node *self, uint64_t now_us, uint32_t link,
+                     const struct document_entry *entry, const struct pull_reply *reply)
+{
+    if (reply->status == STATUS_NEED_DOC) {
+        hand_on(self, link, entry);
+    } else if (reply->document.size > 0) {
+        node_take_document(self, now_us, reply->document);
     }
 }
 
@@ -77,8 +92,13 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         return;
     }
     self->exchange->stirred = true;
-    item = item_of(self, &topic, &entry);
+    item = node_pull_item(self, &topic, &entry);
     if (item == NULL) {
+        return;
+    }
+    if (topic.repair) {
+        node_repair_on_reply(self, now_us, &topic, reply);
+        even_out(self, now_us, link, entry, reply);
         return;
     }
     status = pull_judge(&item->pull, reply);
@@ -94,10 +114,8 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     fail(self, now_us, item, status);
     if (reply->status == STATUS_CONFLICT) {
         say_shorter(self, now_us, reply);
-    } else if (reply->status == STATUS_NEED_DOC) {
-        hand_on(self, link, entry);
-    } else if (reply->document.size > 0) {
-        node_take_document(self, now_us, reply->document);
+    } else {
+        even_out(self, now_us, link, entry, reply);
     }
 }
 
@@ -107,11 +125,14 @@ void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint6
     struct peer_topic topic;
     struct pull_item *item;
 
-    if (node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
-        item = item_of(self, &topic, &entry);
-        if (item != NULL) {
-            fail(self, now_us, item, STATUS_INVALID);
-        }
+    if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
+        return;
+    }
+    item = node_pull_item(self, &topic, &entry);
+    if (topic.repair) {
+        node_repair_on_silence(self, now_us, &topic, STATUS_INVALID);
+    } else if (item != NULL) {
+        fail(self, now_us, item, STATUS_INVALID);
     }
 }
 
@@ -182,8 +203,8 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
         return; /* The answer that is under way stirs. */
     }
     status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
-                            pull->source.node, pull->purpose, bytes, &topic, &frame, &self->out,
-                            &sent);
+                            pull->source.node, pull->purpose, bytes, PEERS_DEADLINE_US, &topic,
+                            &frame, &self->out, &sent);
     if (status == STATUS_OK) {
         pull_asked(pull);
         self->counters[NODE_gossip_bytes_out_total] += sent;
@@ -203,6 +224,7 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
     } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
         self->exchange->awaits_log = true;
     }
+    node_repair_look(self, now_us, pulls, entry, item);
     if (!has_turn(pulls, index)) {
         return;
     }
@@ -241,10 +263,13 @@ void node_pull_pump(struct node *self, uint64_t now_us)
     exchange->stirred = false;
     exchange->awaits_log = false;
     exchange->due_us = ACTOR_NEVER;
+    exchange->next_repair.any = false;
     while (node_peers_expired(&exchange->peers, now_us, &topic)) {
-        struct pull_item *item = item_of(self, &topic, &entry);
+        struct pull_item *item = node_pull_item(self, &topic, &entry);
 
-        if (item != NULL) {
+        if (topic.repair) {
+            node_repair_on_silence(self, now_us, &topic, STATUS_DEADLINE);
+        } else if (item != NULL) {
             fail(self, now_us, item, STATUS_DEADLINE);
         }
     }
@@ -254,6 +279,7 @@ void node_pull_pump(struct node *self, uint64_t now_us)
         pump_filter(self, now_us,
                     self->documents.by_id[(exchange->turn + i) % self->documents.count]);
     }
+    node_repair_pump(self, now_us);
     peers_us = node_peers_next_us(&exchange->peers);
     exchange->due_us = peers_us < exchange->due_us ? peers_us : exchange->due_us;
 }

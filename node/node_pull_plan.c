@@ -56,7 +56,7 @@ static void add_group(struct node *self, const struct filter_document *document,
 }
 
 static struct filter_pulls *make(struct node *self, const struct filter_document *document,
-                                 const struct hosted_filter *hosted)
+                                 struct hosted_filter *hosted)
 {
     size_t most = (size_t)document->content.ngroups * QUORUM_MAX_REPLICAS *
                   document->content.nlineages;
@@ -70,10 +70,14 @@ static struct filter_pulls *make(struct node *self, const struct filter_document
     pulls->epoch = document->epoch;
     pulls->incarnation = self->incarnation;
     pulls->hosting = hosted->hosting;
+    pulls->joined = hosted->joined;
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         if (hosted->set->groups[group].hosted) {
             add_group(self, document, group, pulls);
         }
+    }
+    for (uint32_t i = 0; i < pulls->count; i++) {
+        hosted->joined = hosted->joined || pulls->items[i].pull.purpose == PULL_SYNC;
     }
     return pulls;
 }

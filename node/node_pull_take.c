@@ -58,27 +58,43 @@ static enum status absorb(struct node *self, uint64_t now_us, struct document_en
     return status;
 }
 
+enum status node_pull_absorb(struct node *self, uint64_t now_us, struct document_entry *entry,
+                             const struct pull_scope *scope, const uint64_t *fingerprints,
+                             size_t count, size_t *done)
+{
+    enum status status = STATUS_OK;
+
+    *done = 0;
+    while (*done < count && status == STATUS_OK) {
+        size_t left = count - *done;
+        struct record_batch batch = {
+            .filter_id = scope->filter_id,
+            .epoch = scope->epoch,
+            .group = scope->group,
+            .ntargets = 1,
+            .targets = {{.slice = scope->slice, .lineage = scope->lineage}},
+            .count = (uint32_t)(left < RECORD_KEYS ? left : RECORD_KEYS),
+            .fingerprints = fingerprints + *done,
+        };
+
+        status = node_absorb(self, entry, &batch);
+        *done += status == STATUS_OK ? batch.count : 0;
+    }
+    if (*done > 0) {
+        doubt(self, now_us);
+    }
+    return status;
+}
+
 /* Take as much as the log accepts now; what is left is cut off the answer, and asked for again. */
 static enum status absorb_runs(struct node *self, uint64_t now_us, struct document_entry *entry,
                                const struct pull *pull, struct pull_reply *reply)
 {
-    enum status status = STATUS_OK;
-    size_t done = 0;
+    size_t done;
+    enum status status = node_pull_absorb(self, now_us, entry, &pull->scope, reply->fingerprints,
+                                          reply->count, &done);
 
-    while (done < reply->count && status == STATUS_OK) {
-        size_t left = reply->count - done;
-        struct record_batch batch = {
-            .epoch = pull->scope.epoch,
-            .group = pull->scope.group,
-            .ntargets = 1,
-            .targets = {{.slice = pull->scope.slice, .lineage = pull->scope.lineage}},
-            .count = (uint32_t)(left < RECORD_KEYS ? left : RECORD_KEYS),
-            .fingerprints = reply->fingerprints + done,
-        };
-
-        status = absorb(self, now_us, entry, pull, &batch);
-        done += status == STATUS_OK ? batch.count : 0;
-    }
+    count_keys(self, pull, done);
     if (done > 0 && status != STATUS_OK) {
         reply->next = reply->fingerprints[done];
         reply->end = false;
@@ -103,9 +119,9 @@ static enum status absorb_batches(struct node *self, uint64_t now_us, struct doc
             .count = reply->batches[i].count,
             .fingerprints = fingerprints,
         };
-        enum status status = node_has_batch(self, entry, &batch)
-                                 ? STATUS_OK
-                                 : absorb(self, now_us, entry, pull, &batch);
+        /* A SYNC is what acknowledged keys rest on: it goes by keys, not by what numbers say. */
+        bool here = pull->purpose == PULL_DELTA && node_has_batch(self, entry, &batch);
+        enum status status = here ? STATUS_OK : absorb(self, now_us, entry, pull, &batch);
 
         if (status != STATUS_OK) {
             reply->next = reply->batches[i].offset;

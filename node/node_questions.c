@@ -64,6 +64,7 @@ void node_on_info_request(struct node *self, const struct peer *from, const stru
                 report->node_id = self->id;
                 report->incarnation = self->incarnation;
                 report->fence = hosted->fence.epoch;
+                report->disk_bytes = node_disk_bytes(self, entry, group);
             }
         }
     }

@@ -153,7 +153,8 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
         reply->status = log_accepted(self, entry, segment, fingerprints, present, absent,
                                      &answer->need);
         if (reply->status != STATUS_OK) {
-            return; /* Bits without a record: harmless, and not acknowledged. */
+            node_lost_vote(self, segment); /* Bits without a record: harmless, not acknowledged. */
+            return;
         }
     }
     reply->count = segment->count;

@@ -23,6 +23,11 @@ void node_arrived(struct node *self, const struct record_batch *batch)
               batch->group);
 }
 
+void node_lost_vote(struct node *self, const struct segment *segment)
+{
+    (void)arrived_before(self, segment);
+}
+
 /* Keys that the first execution had no room for get the vote of this one, for good. */
 static void repeat_vote(struct recent_vote *first, uint32_t count, uint64_t *present,
                         uint64_t *absent)

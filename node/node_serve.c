@@ -146,7 +146,9 @@ static void refuse(struct node *self, const struct peer *to, uint64_t correlatio
 /* Bytes of the frame: what is counted, and paid for. */
 static uint64_t weight(const struct pull_reply *reply)
 {
-    return 128 + reply->count * sizeof(uint64_t) + reply->nbatches * 8 +
+    size_t words = reply->count + reply->ndigests + reply->ncounts;
+
+    return 128 + words * sizeof(uint64_t) + reply->nbatches * 8 +
            reply->nintervals * sizeof(struct pull_interval);
 }
 
@@ -172,6 +174,12 @@ static void send_page(struct serve_page *page, uint64_t now_us, const struct doc
         reply->nbatches = page->nbatches;
         reply->fingerprints = page->fingerprints;
         reply->count = page->count;
+        reply->cut = page->cut;
+        reply->cut_end = page->cut_end;
+        reply->digests = page->digests;
+        reply->ndigests = page->ndigests;
+        reply->counts = page->counts;
+        reply->ncounts = page->ncounts;
     }
     bytes = weight(reply);
     self->counters[NODE_gossip_bytes_served_total] += bytes;
@@ -221,6 +229,7 @@ static enum status open_page(struct node *self, uint64_t now_us, const struct pe
     const struct pull_request *request = &frame->body.pull_request;
     struct serve_page *page = free_page(self->exchange);
     struct pull_interval *wanted = NULL;
+    uint64_t *prefixes = NULL;
 
     if (page == NULL) {
         return STATUS_OVERLOADED;
@@ -232,6 +241,14 @@ static enum status open_page(struct node *self, uint64_t now_us, const struct pe
         }
         memcpy(wanted, request->wanted, request->nwanted * sizeof *wanted);
     }
+    if (request->nprefixes > 0) {
+        prefixes = heap_alloc(request->nprefixes, sizeof *prefixes);
+        if (prefixes == NULL) {
+            heap_free(wanted);
+            return STATUS_OVERLOADED;
+        }
+        memcpy(prefixes, request->prefixes, request->nprefixes * sizeof *prefixes);
+    }
     *page = (struct serve_page){
         .node = self,
         .used = true,
@@ -240,8 +257,10 @@ static enum status open_page(struct node *self, uint64_t now_us, const struct pe
         .correlation = frame->correlation,
         .request = *request,
         .wanted = wanted,
+        .prefixes = prefixes,
     };
     page->request.wanted = wanted;
+    page->request.prefixes = prefixes;
     self->counters[NODE_pulls_delayed_total] += page->start_us > now_us;
     return STATUS_OK;
 }
@@ -267,6 +286,7 @@ void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer 
 
 void node_serve_pump(struct node *self, uint64_t now_us)
 {
+    node_serve_cut_pump(self, now_us);
     for (unsigned i = 0; i < SERVE_PAGES; i++) {
         struct serve_page *page = &self->exchange->pages[i];
         enum status status;
@@ -283,7 +303,7 @@ void node_serve_pump(struct node *self, uint64_t now_us)
 
 uint64_t node_serve_next_us(const struct node *self)
 {
-    uint64_t next_us = ACTOR_NEVER;
+    uint64_t next_us = node_serve_cut_next_us(self);
 
     for (unsigned i = 0; i < SERVE_PAGES; i++) {
         const struct serve_page *page = &self->exchange->pages[i];
@@ -297,6 +317,7 @@ uint64_t node_serve_next_us(const struct node *self)
 
 void node_serve_fini(struct exchange *exchange)
 {
+    node_serve_cut_fini(exchange);
     for (unsigned i = 0; i < SERVE_PAGES; i++) {
         if (exchange->pages[i].used) {
             node_serve_release(&exchange->pages[i]);

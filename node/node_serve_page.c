@@ -18,6 +18,12 @@ void node_serve_release(struct serve_page *page)
     page->wanted = NULL;
     page->fingerprints = NULL;
     page->batches = NULL;
+    heap_free(page->prefixes);
+    heap_free(page->digests);
+    heap_free(page->counts);
+    page->prefixes = NULL;
+    page->digests = NULL;
+    page->counts = NULL;
     page->used = false;
     page->reading = false;
 }
@@ -175,13 +181,29 @@ static void took_log(struct serve_page *page)
 
 /* ---- both ---- */
 
+/* A peer that follows asks of what has come lately. */
+static bool recall(struct serve_page *page)
+{
+    bool recalled = page->request.kind == PULL_HEADERS &&
+                    storage_recall(page->node->storage, &page->read);
+
+    if (recalled) {
+        page->rounds++;
+        took_log(page);
+    }
+    return recalled;
+}
+
 /* Read on, or send what there is. */
 static void go_on(struct serve_page *page, uint64_t now_us)
 {
     bool runs = page->request.kind == PULL_RUNS;
     bool more = false;
-    enum status status = runs ? read_runs(page, &more) : read_log(page, &more);
+    enum status status;
 
+    do {
+        status = runs ? read_runs(page, &more) : read_log(page, &more);
+    } while (status == STATUS_OK && more && recall(page));
     if (status == STATUS_OK && more) {
         page->rounds++;
         status = storage_read(page->node->storage, &page->read);
@@ -248,6 +270,9 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     }
     page->next = page->request.from;
     page->merged = UINT64_MAX;
+    if (pull_kind_cuts(page->request.kind)) {
+        return node_serve_cut_begin(page, now_us, document);
+    }
     if (page->request.kind != PULL_HEADERS) {
         page->fingerprints = heap_alloc(PULL_MAX_KEYS, sizeof *page->fingerprints);
     }

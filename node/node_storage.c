@@ -372,8 +372,10 @@ static void on_moved(void *context, uint64_t now_us)
     node_exchange_moved(self);
 }
 
+/* Batches that were in what is lost must be fetched again. */
 static void on_damaged(void *context, uint64_t now_us)
 {
+    node_forget_batches(context);
     node_begin_incarnation(context, now_us, AMNESIA_CORRUPT);
 }
 

@@ -29,6 +29,7 @@ static size_t collect_reports(const struct node *self, struct replica_report *re
                     .fence = hosted->fence.epoch,
                 };
                 replica_set_report(hosted->set, &entry->document, group, 0, &reports[count]);
+                reports[count].disk_bytes = node_disk_bytes(self, entry, group);
                 count++;
             }
         }

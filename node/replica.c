@@ -210,6 +210,23 @@ void replica_set_fill(struct replica_set *self, const struct filter_document *do
     }
 }
 
+bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+                      uint32_t count)
+{
+    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    const struct replica_group *one = &self->groups[group];
+    uint64_t fresh = count;
+
+    for (uint32_t i = 0; i < count && one->keys + fresh > one->keys_capacity; i += FILL_KEYS) {
+        uint64_t present[FILL_KEYS / 64] = {0};
+        uint32_t step = count - i < FILL_KEYS ? count - i : FILL_KEYS;
+
+        lines_check(&view, fingerprints + i, step, present);
+        fresh -= count_set(present, (step + 63) / 64);
+    }
+    return one->keys + fresh <= one->keys_capacity;
+}
+
 enum replica_state replica_set_state(const struct replica_set *self, uint32_t group)
 {
     if (self == NULL || group >= self->ngroups || !self->groups[group].hosted) {

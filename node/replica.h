@@ -65,6 +65,10 @@ bool replica_set_belongs(const struct replica_set *self, const struct filter_doc
 void replica_set_fill(struct replica_set *self, const struct filter_document *document,
                       const uint64_t *fingerprints, size_t count);
 
+/* Is there room for those of a hosted group's fingerprints that are new here? */
+bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+                      uint32_t count);
+
 /* Build at most `slice_bytes` more; true while more is left. STATUS_NOMEM shows as no progress
  * and is tried again. */
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes);

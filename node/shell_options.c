@@ -65,7 +65,7 @@ static const struct option options[] = {
         .max = 1024 * MIB,
         .unit = "bytes",
         .range = "1 MiB to 1 GiB",
-        .value = "64MiB",
+        .value = "32MiB",
         .help = "size of a file of the log; two of them are reserved on the disk",
     },
     {
@@ -75,7 +75,7 @@ static const struct option options[] = {
         .max = 16 * TIB,
         .unit = "bytes",
         .range = "0 to 16 TiB",
-        .value = "64MiB",
+        .value = "32MiB",
         .help = "files of the log that are kept for nodes that catch up, once they are merged into "
                 "runs; while there is room, also all that is younger than 10 gossip_delay",
     },
@@ -104,6 +104,10 @@ static const struct option options[] = {
         .value = "200MiB",
         .help = "bytes a second for each node that copies from this one or catches up",
     },
+    DAEMON_OPTION_DURATION("scrub_interval", FIELD(config.scrub_interval_us), 0,
+                           24 * 3600 * DAEMON_SECOND, "0s to 24h", "15m",
+                           "how often each replica here is compared with each other one of its "
+                           "keys, to take over what it lacks; 0s: only after a long absence"),
     {
         .name = "retry_memory",
         .kind = OPTION_BYTES,

@@ -31,6 +31,7 @@ enum status storage_create(const struct storage_config *config, struct storage *
     }
     self->config = *config;
     self->next_run = 1;
+    storage_recent_init(&self->recent, UINT64_MAX);
     self->tag = (uint32_t)config->effects->random(config->effects->context);
     status = storage_recover(self);
     if (status != STATUS_OK) {
@@ -52,10 +53,12 @@ void storage_destroy(struct storage **storage)
     storage_recovery_destroy(&self->recovery);
     storage_merge_destroy(&self->merge);
     storage_reads_destroy(self);
+    storage_cuts_destroy(self);
     log_writer_destroy(&self->writer);
     heap_free(self->segments);
     heap_free(self->runs);
     storage_filters_fini(&self->filters);
+    storage_recent_fini(&self->recent);
     heap_free(self->trash);
     heap_free(self->evidence);
     heap_free(self);
@@ -206,6 +209,7 @@ enum status storage_begin(struct storage *self, const struct record_identity *id
 
     assert(self->writer == NULL);
     self->identity = *identity;
+    storage_recent_init(&self->recent, self->begin_first);
     status = log_writer_create(&config, &self->writer);
     status = status == STATUS_OK ? append_identity(self, 0) : status;
     self->begin_end = status == STATUS_OK ? log_writer_end(self->writer) : UINT64_MAX;
@@ -237,6 +241,8 @@ enum status storage_add(struct storage *self, const struct record_batch *batch, 
     }
     if (status == STATUS_OK) {
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
+        storage_recent_add(&self->recent, batch, *end - record_size(record_batch_size(batch)),
+                           *end);
     }
     return status;
 }
@@ -355,13 +361,21 @@ enum status storage_finish(struct storage *self)
     return finished == STATUS_OK ? status : finished;
 }
 
+/* Files that are to be segments. */
+static size_t ahead(const struct storage *self)
+{
+    return self->writer == NULL ? 0
+                                : (size_t)log_writer_ahead(self->writer) +
+                                      (size_t)log_writer_has_spare(self->writer);
+}
+
 struct storage_usage storage_usage(const struct storage *self)
 {
     struct storage_usage usage = {.room_bytes = self->room_bytes,
                                   .nruns = (uint32_t)self->nruns,
                                   .nsegments = (uint32_t)self->nsegments};
 
-    usage.log_bytes = self->nsegments * self->config.segment_bytes;
+    usage.log_bytes = (self->nsegments + ahead(self)) * self->config.segment_bytes;
     for (size_t i = 0; i < self->nruns; i++) {
         usage.run_bytes += run_bytes(self->runs[i].count);
         usage.run_keys += self->runs[i].count;

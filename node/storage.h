@@ -144,6 +144,12 @@ struct storage_read {
  * comes. */
 MUST_USE enum status storage_read(struct storage *self, struct storage_read *read);
 
+/* Which batches the log holds, but for their fingerprints: as a read of the log, at once and
+ * without a job, where all from `from` on is young enough to be remembered; else false, and
+ * nothing is told. The answer is valid until the next call, a batch having the set as its only
+ * target. */
+bool storage_recall(struct storage *self, struct storage_read *read);
+
 /* May some run or kept batch be of that filter? */
 bool storage_has(const struct storage *self, uint64_t filter_id);
 
@@ -158,5 +164,8 @@ struct storage_usage {
 };
 
 struct storage_usage storage_usage(const struct storage *self);
+
+/* What runs of that filter take on the disk. The log is of all filters together. */
+uint64_t storage_filter_bytes(const struct storage *self, uint64_t filter_id);
 
 #endif

@@ -2,7 +2,9 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "node/storage_recovery.h"
+#include "storage/file_name.h"
 #include "storage/log_segment.h"
+#include "storage/segment_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +69,27 @@ static bool in_manifest(const struct storage_recovery *self, uint64_t number)
     return false;
 }
 
+/* Only its header outlived the crash in which it began. Behind one that shows a loss nothing is
+ * taken for that. */
+static bool was_torn_at_once(const struct storage_recovery *self, uint64_t number)
+{
+    struct log_segment segment;
+    struct record_header header;
+    struct span record;
+    bool torn;
+
+    log_segment_init(&segment, self->storage->config.disk);
+    torn = log_segment_open(&segment, number) == STATUS_OK &&
+           log_segment_read(&segment, segment.header.first, UINT64_MAX, &header, &record) ==
+               STATUS_MALFORMED &&
+           !storage_begun_only(self);
+    log_segment_fini(&segment);
+    return torn;
+}
+
 /* A segment that is none: made ahead and never written, or torn as it began, or bad. */
-static enum status clear_segment(const struct storage_recovery *self, const char *name)
+static enum status clear_segment(const struct storage_recovery *self, const char *name,
+                                 uint64_t number)
 {
     const struct disk *disk = self->storage->config.disk;
     static const uint8_t zeros[SEGMENT_HEADER_BYTES];
@@ -84,7 +105,8 @@ static enum status clear_segment(const struct storage_recovery *self, const char
             (disk->read(disk->context, file, 0, header, sizeof header) == STATUS_OK &&
              memcmp(header, zeros, sizeof header) == 0);
     disk->close(disk->context, file);
-    return empty ? disk->remove(disk->context, name) : storage_set_aside(self->storage, name);
+    return empty || was_torn_at_once(self, number) ? disk->remove(disk->context, name)
+                                                   : storage_set_aside(self->storage, name);
 }
 
 static bool is_lost(const struct storage_recovery *self, uint64_t number)
@@ -104,7 +126,9 @@ static enum status clear_run(struct storage_recovery *self, const char *name, ui
     const struct disk *disk = self->storage->config.disk;
     bool keep;
 
-    self->highest_run = number > self->highest_run ? number : self->highest_run;
+    if (number > self->highest_run && number < FILE_NUMBER_MAX) {
+        self->highest_run = number;
+    }
     self->log_gone = self->log_gone || self->survey.count == 0 || !self->has_identity;
     keep = self->survey.state == LOG_CORRUPT || self->log_gone || is_lost(self, number);
     return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
@@ -143,10 +167,13 @@ enum status storage_folder_clear(struct storage_recovery *self)
 
         if (segment_name_parse(self->names[i], &number) && !in_log(&self->survey, number)) {
             status = storage_folder_lost(self) ? keep_evidence(self, self->names[i])
-                                               : clear_segment(self, self->names[i]);
+                                               : clear_segment(self, self->names[i], number);
         } else if (run_name_parse(self->names[i], &number) && !in_manifest(self, number)) {
             status = clear_run(self, self->names[i], number);
         }
+    }
+    if (status == STATUS_OK) {
+        status = segment_file_remove_spare(disk); /* It may be of another size. */
     }
     return status == STATUS_OK ? disk->sync_folder(disk->context) : status;
 }

@@ -2,6 +2,7 @@
 #include "node/storage_merge.h"
 
 #include "base/heap.h"
+#include "storage/segment_file.h"
 
 enum {
     SLICE_BYTES = 4 << 20,  /* of a segment read */
@@ -166,10 +167,15 @@ static enum status run_runs(struct storage_merge *self)
 static enum status run_remove(struct storage_merge *self)
 {
     const struct disk *disk = self->storage->config.disk;
-    enum status status = disk->remove(disk->context, self->name);
+    enum status status;
 
-    if (status == STATUS_OK || status == STATUS_NOT_FOUND) {
-        status = disk->sync_folder(disk->context);
+    if (self->name[0] == '\0') {
+        status = segment_file_drop(disk, self->segment.number, self->spare);
+    } else {
+        status = disk->remove(disk->context, self->name);
+        if (status == STATUS_OK || status == STATUS_NOT_FOUND) {
+            status = disk->sync_folder(disk->context);
+        }
     }
     self->finished = status == STATUS_OK;
     return status;
@@ -265,6 +271,9 @@ bool storage_merge_conclude(struct storage *storage)
     }
     if (status != STATUS_OK) {
         storage_fail(storage, status, "the set of sorted runs can't be logged");
+    }
+    if (self->task == TASK_REMOVE && self->spare) {
+        log_writer_give_spare(storage->writer);
     }
     storage_merge_destroy(&storage->merge);
     return true;

@@ -51,7 +51,8 @@ struct storage_merge {
     uint64_t removed[RUN_MERGE_MOST];
     size_t nremoved;
 
-    char name[DISK_NAME_BYTES]; /* TASK_REMOVE */
+    char name[DISK_NAME_BYTES]; /* TASK_REMOVE: the file, or "" for `segment` */
+    bool spare;                 /* ... the file of which is kept as the spare */
 };
 
 /* NULL: no memory. To be filled, then submitted. */

@@ -1,7 +1,9 @@
 /* What background work comes next. */
 #include "base/heap.h"
 #include "node/storage_merge.h"
+#include "storage/segment_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@ enum {
     SEGMENTS_KEPT = 2,                /* at least: the one written to, and one before it */
     CROWDED_RUNS = RUN_MERGE_MAX / 2, /* of a set: merge these before more are made */
     LOOK_US = 1000000,                /* for dropped filters */
+    GROWTH_US = 10000000,             /* since a segment began, and the log is not at rest */
     ROOMY_SEGMENTS = 16               /* free on the disk: then age counts */
 };
 
@@ -52,17 +55,77 @@ static bool old_segment(const struct storage *storage)
 
     return storage->nsegments > SEGMENTS_KEPT && merged > 0 &&
            merged * storage->config.segment_bytes > storage->config.retain_bytes &&
-           !is_young(storage, &storage->segments[0]);
+           !is_young(storage, &storage->segments[0]) &&
+           !storage_cut_pins_log(storage, storage->segments[0].end);
 }
 
-static bool begin_remove(struct storage *storage)
+/* The last one that no cut still reads comes to the end of the list. */
+static bool choose_trash(struct storage *storage)
+{
+    for (size_t i = storage->ntrash; i > 0; i--) {
+        uint64_t number = storage->trash[i - 1];
+
+        if (!storage_cut_pins_run(storage, number)) {
+            storage->trash[i - 1] = storage->trash[storage->ntrash - 1];
+            storage->trash[storage->ntrash - 1] = number;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The file of a segment that goes is worth keeping while the log grows. */
+static void mark_growth(struct storage *storage, uint64_t now_us)
+{
+    uint64_t segment = log_writer_segment(storage->writer);
+
+    if (segment != storage->growth_segment) {
+        storage->growth_segment = segment;
+        storage->growth_us = now_us;
+    }
+    storage->grows = now_us - storage->growth_us < GROWTH_US;
+}
+
+/* Age comes in leaps, segments are needed one by one: old ones wait for their turn to be used
+ * again, as long as they are not more than the young ones. */
+static bool may_wait(const struct storage *storage)
+{
+    size_t young = 0;
+
+    for (size_t i = 0; i < storage->nsegments; i++) {
+        young += is_young(storage, &storage->segments[i]);
+    }
+    return storage->grows && log_writer_has_spare(storage->writer) &&
+           storage->nsegments <= 2 * young;
+}
+
+static bool begin_drop(struct storage *storage)
 {
     struct storage_merge *self;
-    bool run = storage->ntrash > 0;
+    bool spare = storage->grows && !log_writer_has_spare(storage->writer);
 
-    /* Neither before what takes their place is durable. */
-    if (storage->manifest_end > log_writer_synced(storage->writer) ||
-        (!run && !old_segment(storage))) {
+    if (!old_segment(storage) || may_wait(storage)) {
+        return false;
+    }
+    self = storage_merge_begin(storage, TASK_REMOVE);
+    if (self == NULL) {
+        return false;
+    }
+    self->segment = storage->segments[0];
+    self->spare = spare;
+    storage->nsegments--;
+    memmove(storage->segments, storage->segments + 1,
+            storage->nsegments * sizeof *storage->segments);
+    storage_merge_submit(self);
+    return true;
+}
+
+static bool begin_remove_file(struct storage *storage)
+{
+    struct storage_merge *self;
+    bool run = choose_trash(storage);
+
+    if (!run && (storage->grows || !log_writer_has_spare(storage->writer))) {
         return false;
     }
     self = storage_merge_begin(storage, TASK_REMOVE);
@@ -72,13 +135,18 @@ static bool begin_remove(struct storage *storage)
     if (run) {
         run_name(storage->trash[--storage->ntrash], self->name);
     } else {
-        segment_name(storage->segments[0].number, self->name);
-        storage->nsegments--;
-        memmove(storage->segments, storage->segments + 1,
-                storage->nsegments * sizeof *storage->segments);
+        (void)log_writer_take_spare(storage->writer);
+        (void)snprintf(self->name, sizeof self->name, SEGMENT_SPARE);
     }
     storage_merge_submit(self);
     return true;
+}
+
+/* Nothing goes before what takes its place is durable. */
+static bool begin_remove(struct storage *storage)
+{
+    return storage->manifest_end <= log_writer_synced(storage->writer) &&
+           (begin_remove_file(storage) || begin_drop(storage));
 }
 
 /* Runs of filters that were dropped, their tombstones being durable. */
@@ -224,6 +292,7 @@ void storage_merge_work(struct storage *self, uint64_t now_us)
         return;
     }
     mark_age(self, now_us);
+    mark_growth(self, now_us);
     drop_unwanted(self, now_us);
     begin_any(self);
 }

@@ -4,12 +4,14 @@
 
 #include "base/buffer.h"
 #include "node/storage.h"
+#include "node/storage_recent.h"
 #include "storage/log_reader.h"
 #include "storage/log_writer.h"
 #include "storage/run.h"
 
 struct storage_recovery;
 struct storage_merge;
+struct storage_cut;
 
 /* Filters that have had batches in the log; ids ascend. */
 struct storage_filters {
@@ -51,13 +53,18 @@ struct storage {
     uint64_t next_drop_us; /* when dropped filters are looked for */
     uint64_t mark_us;      /* then the log ended at mark_end; */
     uint64_t mark_end;
-    uint64_t young_from; /* what was appended within retain_us is behind this */
-    bool runs_changed;   /* some may be merged now */
+    uint64_t young_from;     /* what was appended within retain_us is behind this */
+    uint64_t growth_segment; /* the newest that was begun, */
+    uint64_t growth_us;      /* ... and about when */
+    bool grows;              /* some time ago at most */
+    bool runs_changed;       /* some may be merged now */
 
     struct storage_filters filters;
+    struct storage_recent recent; /* batches of this boot */
     struct storage_recovery *recovery;
     struct storage_merge *merge;
     void *reads; /* jobs under way, a list */
+    struct storage_cut *cuts;
     uint64_t room_bytes;
 };
 
@@ -120,5 +127,11 @@ void storage_merge_destroy(struct storage_merge **merge);
 
 /* storage_read.c */
 void storage_reads_destroy(struct storage *self);
+
+/* storage_cut.c: may the file of that run be removed, or segments that end there? Not while a cut
+ * needs them. */
+bool storage_cut_pins_run(const struct storage *storage, uint64_t number);
+bool storage_cut_pins_log(const struct storage *storage, uint64_t below);
+void storage_cuts_destroy(struct storage *self);
 
 #endif

@@ -317,6 +317,17 @@ enum status storage_read(struct storage *storage, struct storage_read *read)
     return STATUS_OK;
 }
 
+bool storage_recall(struct storage *self, struct storage_read *read)
+{
+    uint64_t written = storage_written(self);
+
+    if (self->nsegments == 0 || read->from < self->segments[0].first) {
+        return false; /* Told, it could not be fetched. */
+    }
+    read->merged = self->merged;
+    return storage_recent_tell(&self->recent, read, read->to < written ? read->to : written);
+}
+
 void storage_reads_destroy(struct storage *storage)
 {
     while (storage->reads != NULL) {

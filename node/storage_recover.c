@@ -66,6 +66,15 @@ static void run(struct job *job)
 
 /* ---- back with the actor ---- */
 
+bool storage_begun_only(const struct storage_recovery *self)
+{
+    const struct log_survey *survey = &self->survey;
+
+    return survey->count > 0 && self->has_identity &&
+           survey->extents[survey->count - 1].first == survey->extents[survey->count - 1].end &&
+           survey->incarnation != self->last.incarnation;
+}
+
 static enum amnesia judge(const struct storage_recovery *self)
 {
     if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->log_gone) {
@@ -76,6 +85,9 @@ static enum amnesia judge(const struct storage_recovery *self)
     }
     if (self->survey.extents[0].first > self->merged) {
         return AMNESIA_CORRUPT; /* Segments that were not merged yet are gone. */
+    }
+    if (storage_begun_only(self)) {
+        return AMNESIA_CORRUPT;
     }
     if (self->last.unsynced && !self->clean &&
         self->last.kernel_boot != self->storage->config.kernel_boot) {
@@ -143,6 +155,11 @@ static void say(const struct storage_recovery *self)
                  "segments of the log before %016" PRIx64 " are gone, and what was in them is not "
                  "in sorted runs either",
                  survey->extents[0].number);
+    } else if (storage_begun_only(self)) {
+        log_line(LOG_ERROR,
+                 "the process before began incarnation %016" PRIx64 " and ended before it could "
+                 "write down why: what was lost then is lost still",
+                 survey->incarnation);
     } else if (survey->torn_bytes > 0) {
         log_line(LOG_INFO,
                  "%" PRIu64 " bytes at the log's end were being written when the process "

@@ -51,6 +51,10 @@ MUST_USE enum status storage_folder_list(struct storage_recovery *self);
 /* Can the runs that count be read? Changes nothing: STATUS_VERSION, and what can't is in `lost`. */
 MUST_USE enum status storage_folder_try_runs(struct storage_recovery *self);
 
+/* A new incarnation began its log and went no further: what it cut off was damaged, and nothing of
+ * that is seen any more. */
+bool storage_begun_only(const struct storage_recovery *self);
+
 /* Does the log itself show a loss? */
 bool storage_folder_lost(const struct storage_recovery *self);
 

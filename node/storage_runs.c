@@ -45,3 +45,13 @@ bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacit
     }
     return true;
 }
+
+uint64_t storage_filter_bytes(const struct storage *self, uint64_t filter_id)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < self->nruns; i++) {
+        bytes += self->runs[i].filter_id == filter_id ? run_bytes(self->runs[i].count) : 0;
+    }
+    return bytes;
+}

@@ -166,9 +166,9 @@ struct replica_report {
     uint64_t bits_seen; /* bits of the sampled lines; all of them when small */
     double progress;    /* of building, or of the phase, 0 to 1 */
     enum replica_phase phase;
-    uint64_t complete; /* JOINING: all that a SYNC under the document of this epoch asks for is
-                          here, durably and in the arrays; 0: of none */
-    uint64_t disk_bytes;
+    uint64_t complete;   /* JOINING: all that a SYNC under the document of this epoch asks for is
+                            here, durably and in the arrays; 0: of none */
+    uint64_t disk_bytes; /* its share of the filter's sorted runs; not of the log */
 };
 
 struct sync_request {

@@ -51,16 +51,61 @@ static enum status get_intervals(struct codec_arena *arena, Orbloom__V1__PullInt
     return STATUS_OK;
 }
 
+/* ---- prefixes of ranges, as differences ---- */
+
+static enum status put_prefixes(struct codec_scratch *scratch, const struct pull_request *request,
+                                Orbloom__V1__PullRequest *wire)
+{
+    uint64_t *differences = codec_scratch_take(scratch, request->nprefixes, sizeof *differences);
+
+    if (differences == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < request->nprefixes; i++) {
+        differences[i] = request->prefixes[i] - (i > 0 ? request->prefixes[i - 1] : 0);
+    }
+    wire->cut = request->cut;
+    wire->prefix_bits = request->prefix_bits;
+    wire->prefixes = differences;
+    wire->n_prefixes = request->nprefixes;
+    return STATUS_OK;
+}
+
+static enum status get_prefixes(struct codec_arena *arena, const Orbloom__V1__PullRequest *wire,
+                                struct pull_request *request)
+{
+    uint64_t *prefixes = arena_take(arena, wire->n_prefixes, sizeof *prefixes);
+    uint64_t last = 0;
+
+    if (prefixes == NULL) {
+        return STATUS_TOO_LARGE;
+    }
+    for (size_t i = 0; i < wire->n_prefixes; i++) {
+        if (wire->prefixes[i] > UINT64_MAX - last) {
+            return STATUS_MALFORMED;
+        }
+        last += wire->prefixes[i];
+        prefixes[i] = last;
+    }
+    request->cut = wire->cut;
+    request->prefix_bits = wire->prefix_bits;
+    request->prefixes = prefixes;
+    request->nprefixes = wire->n_prefixes;
+    return pull_prefixes_good(request) ? STATUS_OK : STATUS_MALFORMED;
+}
+
 enum status codec_put_pull_request(const struct frame *frame, struct codec_scratch *scratch,
                                    ProtobufCMessage **out)
 {
     const struct pull_request *request = &frame->body.pull_request;
     Orbloom__V1__PullRequest *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+    enum status status;
 
     if (wire == NULL) {
         return STATUS_NOMEM;
     }
     assert(request->kind == PULL_BODIES || request->nwanted == 0);
+    assert(pull_prefixes_good(request));
     if (request->nwanted > PULL_MAX_WANTED) {
         return STATUS_TOO_LARGE;
     }
@@ -80,7 +125,10 @@ enum status codec_put_pull_request(const struct frame *frame, struct codec_scrat
     wire->max_bytes = request->max_bytes;
     wire->n_wanted = request->nwanted;
     *out = &wire->base;
-    return put_intervals(scratch, request->wanted, request->nwanted, &wire->wanted);
+    status = put_prefixes(scratch, request, wire);
+    return status != STATUS_OK
+               ? status
+               : put_intervals(scratch, request->wanted, request->nwanted, &wire->wanted);
 }
 
 enum status codec_get_pull_request(const ProtobufCMessage *message, struct codec_arena *arena,
@@ -88,11 +136,12 @@ enum status codec_get_pull_request(const ProtobufCMessage *message, struct codec
 {
     const Orbloom__V1__PullRequest *wire = (const Orbloom__V1__PullRequest *)message;
     struct pull_request *request = &frame->body.pull_request;
+    enum status status;
 
-    if (wire->n_wanted > PULL_MAX_WANTED) {
+    if (wire->n_wanted > PULL_MAX_WANTED || wire->n_prefixes > PULL_MAX_PREFIXES) {
         return STATUS_TOO_LARGE;
     }
-    if (!codec_enum_known((int)wire->kind, PULL_BODIES) ||
+    if (!codec_enum_known((int)wire->kind, PULL_RANGES) ||
         (wire->n_wanted > 0 && (int)wire->kind != PULL_BODIES)) {
         return STATUS_MALFORMED;
     }
@@ -114,7 +163,10 @@ enum status codec_get_pull_request(const ProtobufCMessage *message, struct codec
         .max_bytes = wire->max_bytes,
         .nwanted = wire->n_wanted,
     };
-    return get_intervals(arena, wire->wanted, wire->n_wanted, &request->wanted);
+    status = get_prefixes(arena, wire, request);
+    return status != STATUS_OK
+               ? status
+               : get_intervals(arena, wire->wanted, wire->n_wanted, &request->wanted);
 }
 
 /* ---- batches, in stretches that share what is the same ---- */
@@ -259,12 +311,28 @@ static enum status get_batches(struct codec_arena *arena, const Orbloom__V1__Pul
     return status;
 }
 
+/* Digests, and what they are of, only where they were asked for. */
+static bool cut_whole(const struct pull_reply *reply)
+{
+    if (!pull_kind_cuts(reply->kind) || reply->status != STATUS_OK) {
+        return reply->cut == 0 && reply->cut_end == 0 && reply->ndigests == 0 &&
+               reply->ncounts == 0;
+    }
+    if (reply->kind == PULL_RANGES) {
+        return reply->ndigests == 0 && reply->ncounts == 0;
+    }
+    return reply->count == 0 && (reply->ncounts == 0 || reply->ncounts == reply->ndigests);
+}
+
 /* Each kind carries what it asks for, and keys only where a batch or a run claims them. */
 static bool reply_whole(const struct pull_reply *reply)
 {
     bool batched = reply->kind == PULL_LOG || reply->kind == PULL_BODIES;
     uint64_t sum = 0;
 
+    if (!cut_whole(reply)) {
+        return false;
+    }
     for (size_t i = 0; i < reply->nbatches; i++) {
         sum += reply->batches[i].count;
     }
@@ -296,6 +364,12 @@ static void put_places(const struct pull_reply *reply, Orbloom__V1__PullReply *w
     wire->end = reply->end;
     wire->merged = reply->merged;
     wire->durable = reply->durable;
+    wire->cut = reply->cut;
+    wire->cut_end = reply->cut_end;
+    wire->digests = (uint64_t *)reply->digests;
+    wire->n_digests = reply->ndigests;
+    wire->counts = (uint64_t *)reply->counts;
+    wire->n_counts = reply->ncounts;
 }
 
 enum status codec_put_pull_reply(const struct frame *frame, struct codec_scratch *scratch,
@@ -310,7 +384,8 @@ enum status codec_put_pull_reply(const struct frame *frame, struct codec_scratch
     }
     assert(reply_whole(reply));
     if (reply->count > PULL_MAX_KEYS || reply->nbatches > PULL_MAX_BATCHES ||
-        reply->nintervals > PULL_MAX_INTERVALS || reply->document.size > DOCUMENT_MAX_BYTES) {
+        reply->nintervals > PULL_MAX_INTERVALS || reply->ndigests > PULL_MAX_DIGESTS ||
+        reply->ncounts > PULL_MAX_DIGESTS || reply->document.size > DOCUMENT_MAX_BYTES) {
         return STATUS_TOO_LARGE;
     }
     *wire = (Orbloom__V1__PullReply)ORBLOOM__V1__PULL_REPLY__INIT;
@@ -355,6 +430,12 @@ static void get_places(const Orbloom__V1__PullReply *wire, struct pull_reply *re
         .fingerprints = wire->fingerprints,
         .count = wire->n_fingerprints,
         .document = codec_get_span(wire->document),
+        .cut = wire->cut,
+        .cut_end = wire->cut_end,
+        .digests = wire->digests,
+        .ndigests = wire->n_digests,
+        .counts = wire->counts,
+        .ncounts = wire->n_counts,
     };
 }
 
@@ -366,10 +447,11 @@ enum status codec_get_pull_reply(const ProtobufCMessage *message, struct codec_a
     enum status status;
 
     if (wire->n_fingerprints > PULL_MAX_KEYS || wire->n_intervals > PULL_MAX_INTERVALS ||
+        wire->n_digests > PULL_MAX_DIGESTS || wire->n_counts > PULL_MAX_DIGESTS ||
         wire->document.len > DOCUMENT_MAX_BYTES) {
         return STATUS_TOO_LARGE;
     }
-    if (!codec_enum_known((int)wire->kind, PULL_BODIES) || (unsigned)wire->state > REPLICA_FULL) {
+    if (!codec_enum_known((int)wire->kind, PULL_RANGES) || (unsigned)wire->state > REPLICA_FULL) {
         return STATUS_MALFORMED;
     }
     get_places(wire, reply);

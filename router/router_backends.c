@@ -9,7 +9,8 @@ enum {
      * suspect. */
     SUSPECT_TIMES = 4,
     /* After this many retry intervals of silence the link is made anew, so that what is queued
-     * for a node that does not read is not kept for ever. */
+     * for a node that does not read is not kept for ever; and what a node that answers has not
+     * answered by then was lost. */
     RENEW_RETRIES = 20,
     SEGMENT_BYTES = 128, /* roughly, on the wire */
 
@@ -60,6 +61,7 @@ static void connect_to(struct router *self, struct backend *backend, const char 
     (void)snprintf(backend->endpoint, sizeof backend->endpoint, "%s", endpoint);
     backend->link = self->effects.link_open(self->effects.context, endpoint);
     backend->inflight_bytes = 0;
+    backend->recent_bytes = 0;
     backend->unanswered_us = 0;
 }
 
@@ -122,6 +124,7 @@ static void flush(struct router *self, struct backend *backend, uint64_t now_us)
         router_count(self, ROUTER_node_requests_total);
         self->counters[ROUTER_segments_total] += backend->nsegments;
         backend->inflight_bytes += backend->unsent_bytes;
+        backend->recent_bytes += backend->unsent_bytes;
     }
     /* Not sent counts as unanswered too: the node becomes suspect, retries come. */
     backend->unanswered_us = backend->unanswered_us != 0 ? backend->unanswered_us : now_us;
@@ -206,8 +209,26 @@ static void probe(struct router *self, struct backend *backend)
     (void)backend_send(self, backend, &frame);
 }
 
+/* A node that restarts loses what was under way to it, and no answer ever takes that off the bytes
+ * in flight: more than was sent since the last look, a while ago, they can't be. */
+static void forget_lost(const struct router *self, struct backend *backend, uint64_t now_us)
+{
+    if (now_us - backend->looked_us < RENEW_RETRIES * self->config.retry_us) {
+        return;
+    }
+    if (backend->inflight_bytes > backend->recent_bytes) {
+        backend->inflight_bytes = backend->recent_bytes;
+        if (backend->inflight_bytes == 0 && !backend->suspect) {
+            backend->unanswered_us = 0;
+        }
+    }
+    backend->looked_us = now_us;
+    backend->recent_bytes = 0;
+}
+
 static void tick(struct router *self, struct backend *backend, uint64_t now_us)
 {
+    forget_lost(self, backend, now_us);
     if (backend->unanswered_us == 0 && !backend->suspect) {
         return;
     }

@@ -102,6 +102,8 @@ struct backend {
     uint64_t unanswered_us;   /* since when something is unanswered; 0: nothing is */
     uint64_t next_probe_us;   /* while suspect */
     uint64_t inflight_bytes;  /* sent and not answered */
+    uint64_t recent_bytes;    /* sent since looked_us, answered or not */
+    uint64_t looked_us;       /* when what was lost was last forgotten */
     uint64_t unsent_bytes;    /* gathered in this turn */
     bool unsent_adds;         /* ... and there are adds among it */
     struct latency checks;    /* how fast it answers messages with checks alone */

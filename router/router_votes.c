@@ -283,6 +283,10 @@ static void on_segment(struct router *self, uint64_t now_us, struct backend *bac
         op_restart(self, now_us, op);
         return;
     }
+    if (seat % SEAT_PARTNER >= entry->document.content.rule.replicas) {
+        router_count(self, ROUTER_late_total); /* A tag that was not given out: no planes there. */
+        return;
+    }
     if (segment->status == STATUS_OK) {
         take_vote(self, op, part, seat, &entry->document.content.groups[part->group], reply,
                   segment);

@@ -62,7 +62,8 @@ void pull_fini(struct pull *self)
 
 uint64_t pull_due_us(const struct pull *self)
 {
-    bool waits = self->phase == PULL_PHASE_SETTLE || self->phase == PULL_PHASE_COMPLETE;
+    bool waits = self->phase == PULL_PHASE_SETTLE || self->phase == PULL_PHASE_COMPLETE ||
+                 self->phase == PULL_PHASE_REPAIR;
 
     return waits || self->asked ? UINT64_MAX : self->due_us;
 }
@@ -79,6 +80,7 @@ static enum pull_kind kind_of(enum pull_phase phase)
     case PULL_PHASE_FOLLOW:
     case PULL_PHASE_SETTLE:
     case PULL_PHASE_COMPLETE:
+    case PULL_PHASE_REPAIR:
         break;
     }
     return PULL_HEADERS;
@@ -96,6 +98,7 @@ static uint64_t stop_of(const struct pull *self)
     case PULL_PHASE_FOLLOW:
     case PULL_PHASE_SETTLE:
     case PULL_PHASE_COMPLETE:
+    case PULL_PHASE_REPAIR:
         break;
     }
     return 0;
@@ -261,11 +264,31 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
     self->asked = false;
     self->due_us = now_us + ((uint64_t)RETRY_US << doublings);
     self->failures += self->failures < UINT32_MAX;
-    if (status == STATUS_NOT_FOUND) {
-        pull_drop_wanted(self);
-        copy_from_start(self);
-        self->repairs++;
+    if (status != STATUS_NOT_FOUND) {
+        return;
     }
+    pull_drop_wanted(self);
+    if (self->phase == PULL_PHASE_FOLLOW || self->phase == PULL_PHASE_FETCH) {
+        self->phase = PULL_PHASE_REPAIR;
+    } else {
+        copy_from_start(self);
+        self->copies++;
+    }
+}
+
+void pull_repaired(struct pull *self, uint64_t now_us, uint64_t cut, uint64_t appended)
+{
+    pull_answered(self, now_us);
+    self->appended = appended > self->appended ? appended : self->appended;
+    self->page_met = true; /* The way back to here must not be gone again. */
+    pull_follow_from(self, cut > self->cursor ? cut : self->cursor);
+}
+
+void pull_copy(struct pull *self, uint64_t now_us)
+{
+    pull_answered(self, now_us);
+    copy_from_start(self);
+    self->copies++;
 }
 
 bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,
@@ -325,6 +348,7 @@ double pull_progress(const struct pull *self)
     case PULL_PHASE_COMPLETE:
     case PULL_PHASE_FOLLOW:
     case PULL_PHASE_FETCH:
+    case PULL_PHASE_REPAIR:
         break;
     }
     return 1;

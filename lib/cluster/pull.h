@@ -3,7 +3,10 @@
  *
  *   SYNC    RUNS -> LOG -> SETTLE -> COMPLETE        to complete a replica that joins
  *   DELTA   FOLLOW <-> FETCH, and when the source's log is not kept far enough back:
- *           RUNS -> LOG -> FOLLOW                     to catch up on what was missed
+ *           REPAIR -> FOLLOW                          to catch up on what was missed
+ *
+ * In REPAIR the two replicas are compared (pull_repair.h); where the source can't do that, they
+ * are copied: RUNS -> LOG -> FOLLOW.
  *
  * A copy reads the runs first and remembers the lowest `merged` that was told; all batches below it
  * were in the runs whichever page was read when. From there it reads the log, up to `through`:
@@ -24,7 +27,12 @@
 #include "cluster/batch_set.h"
 #include "cluster/pull_message.h"
 
-enum pull_purpose { PULL_SYNC, PULL_DELTA, PULL_NPURPOSES };
+enum pull_purpose {
+    PULL_SYNC,
+    PULL_DELTA,
+    PULL_REPAIR, /* pull_repair.h */
+    PULL_NPURPOSES
+};
 
 enum pull_phase {
     PULL_PHASE_RUNS,
@@ -33,6 +41,7 @@ enum pull_phase {
     PULL_PHASE_COMPLETE,
     PULL_PHASE_FOLLOW,
     PULL_PHASE_FETCH,
+    PULL_PHASE_REPAIR, /* waits for pull_repaired() or pull_copy() */
 };
 
 struct pull {
@@ -60,7 +69,7 @@ struct pull {
     uint64_t due_us;
     uint32_t failures; /* in a row */
     uint32_t idle;     /* looks in a row that met nothing */
-    uint32_t repairs;  /* copies begun because the log was not kept */
+    uint32_t copies;   /* begun because the log was not kept */
 };
 
 /* `cursor`: what was recorded last. SYNC: any recorded one means that this source is done. */
@@ -95,8 +104,16 @@ void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *repl
 /* The own log takes no more just now: ask a little later. */
 void pull_pause(struct pull *self, uint64_t now_us);
 
-/* No answer, or none of use. STATUS_NOT_FOUND: the source's log is not kept from there: copy. */
+/* No answer, or none of use. STATUS_NOT_FOUND: the source's log is not kept from there: REPAIR, or
+ * in a copy: begin it anew. */
 void pull_failed(struct pull *self, uint64_t now_us, enum status status);
+
+/* In REPAIR: all that the source had below `cut` of its log is in the own one, which ends at
+ * `appended`. */
+void pull_repaired(struct pull *self, uint64_t now_us, uint64_t cut, uint64_t appended);
+
+/* In REPAIR: the source does not compare. */
+void pull_copy(struct pull *self, uint64_t now_us);
 
 /* Is batch `number` of this series among what was asked for? All are when nothing is named. */
 bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,

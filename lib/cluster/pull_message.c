@@ -35,6 +35,15 @@ static uint64_t add_head(const struct pull_reply *reply)
     return add(0, words, sizeof words / sizeof words[0]);
 }
 
+static uint64_t add_cut(uint64_t sum, const struct pull_reply *reply)
+{
+    const uint64_t words[] = {reply->cut, reply->cut_end, reply->ndigests, reply->ncounts};
+
+    sum = add(sum, words, sizeof words / sizeof words[0]);
+    sum = reply->ndigests > 0 ? add(sum, reply->digests, reply->ndigests) : sum;
+    return reply->ncounts > 0 ? add(sum, reply->counts, reply->ncounts) : sum;
+}
+
 uint64_t pull_reply_sum(const struct pull_reply *reply)
 {
     uint64_t sum = add_head(reply);
@@ -53,5 +62,30 @@ uint64_t pull_reply_sum(const struct pull_reply *reply)
 
         sum = add(sum, words, sizeof words / sizeof words[0]);
     }
-    return reply->count > 0 ? add(sum, reply->fingerprints, reply->count) : sum;
+    if (reply->count > 0) {
+        sum = add(sum, reply->fingerprints, reply->count);
+    }
+    return pull_kind_cuts(reply->kind) ? add_cut(sum, reply) : sum;
+}
+
+bool pull_prefixes_good(const struct pull_request *request)
+{
+    bool digests = request->kind == PULL_DIGESTS;
+    size_t most = digests ? PULL_MAX_PARENTS : PULL_MAX_PREFIXES;
+    uint32_t longest = digests ? PULL_MAX_PARENT_BITS : PULL_MAX_PREFIX_BITS;
+
+    if (!pull_kind_cuts(request->kind)) {
+        return request->nprefixes == 0 && request->cut == 0 && request->prefix_bits == 0;
+    }
+    if (request->nprefixes > most || request->prefix_bits > longest ||
+        (request->nprefixes == 0) != (digests && request->cut == 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < request->nprefixes; i++) {
+        if (request->prefixes[i] >> request->prefix_bits != 0 ||
+            (i > 0 && request->prefixes[i] <= request->prefixes[i - 1])) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -1,15 +1,21 @@
 /* pull_message.h - what a node asks of another one, and what that one answers.
  *
  * Everything that replicas take over from each other is pulled: the node that lacks asks. One
- * pair of messages does it, in four kinds:
+ * pair of messages does it, in six kinds:
  *
  *   RUNS     a stretch of the sorted runs, ascending         to copy a replica,
  *   LOG      batches of the log, in its order                 first the runs, then the log
  *   HEADERS  which batches the log holds, without their keys to follow a replica,
  *   BODIES   the batches that headers showed to be lacking   fetching what was missed
+ *   DIGESTS  of ranges of the exact set, at one moment       to find where two replicas differ,
+ *   RANGES   all that the source has in some ranges          and to take over what lacks there
+ *
+ * A range is named by a prefix: the top bits that its fingerprints share. A range of a page of an
+ * array is one too, so that arrays without a log can be compared in the same way.
  *
  * Scope:   one slot group of one (filter, lineage, slice), under one epoch.
- * Units:   `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS, else offsets of
+ * Units:   `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS and RANGES (but
+ *          `merged` and `durable` of RANGES), else offsets of
  *          the source's log.
  * Owner:   arrays are borrowed.
  */
@@ -25,9 +31,23 @@ enum {
     PULL_MAX_BATCHES = 16384,   /* in one reply */
     PULL_MAX_INTERVALS = 16384, /* in one reply */
     PULL_MAX_WANTED = 1024,     /* intervals in one request */
+    PULL_PART_BITS = 6,
+    PULL_PARTS = 64,           /* of a range, whose digests come together */
+    PULL_MAX_PARENTS = 2048,   /* prefixes in one question for digests of their parts */
+    PULL_MAX_PREFIXES = 4096,  /* prefixes in one question for ranges */
+    PULL_MAX_DIGESTS = 131072, /* in one reply: 1 MiB */
+    PULL_MAX_PARENT_BITS = 32,
+    PULL_MAX_PREFIX_BITS = 38,
 };
 
-enum pull_kind { PULL_RUNS = 1, PULL_LOG = 2, PULL_HEADERS = 3, PULL_BODIES = 4 };
+enum pull_kind {
+    PULL_RUNS = 1,
+    PULL_LOG = 2,
+    PULL_HEADERS = 3,
+    PULL_BODIES = 4,
+    PULL_DIGESTS = 5,
+    PULL_RANGES = 6,
+};
 
 struct pull_scope {
     uint64_t filter_id;
@@ -67,6 +87,11 @@ struct pull_request {
     uint32_t max_bytes; /* of fingerprints; a reply holds one batch at least */
     const struct pull_interval *wanted; /* BODIES: these; none: all */
     size_t nwanted;
+
+    uint64_t cut;             /* DIGESTS, RANGES: told by the answer before; 0: fix one */
+    uint32_t prefix_bits;     /* how long prefixes are */
+    const uint64_t *prefixes; /* ascending, each once; DIGESTS: none with `cut` 0 */
+    size_t nprefixes;
 };
 
 struct pull_reply {
@@ -86,6 +111,13 @@ struct pull_reply {
     uint64_t merged;  /* RUNS: all batches below it are in the runs read */
     uint64_t durable; /* end of the source's log that no crash takes back */
 
+    uint64_t cut;            /* DIGESTS, RANGES: names what was fixed; not 0 */
+    uint64_t cut_end;        /* all of the source's log below it is in the cut */
+    const uint64_t *digests; /* DIGESTS: of the group's shards, or PULL_PARTS a prefix */
+    size_t ndigests;
+    const uint64_t *counts; /* with those of shards: how many fingerprints each has */
+    size_t ncounts;
+
     const struct pull_batch *batches; /* LOG, BODIES */
     size_t nbatches;
     const struct pull_interval *intervals; /* HEADERS */
@@ -99,6 +131,15 @@ struct pull_reply {
  * sorted here. Returns how many intervals there are. */
 size_t pull_intervals_make(struct pull_batch *batches, size_t count,
                            struct pull_interval *intervals);
+
+/* Does this kind name ranges by prefixes, in a cut? */
+static inline bool pull_kind_cuts(enum pull_kind kind)
+{
+    return kind == PULL_DIGESTS || kind == PULL_RANGES;
+}
+
+/* Are prefixes of a request what its kind allows: as many, as long, ascending? */
+bool pull_prefixes_good(const struct pull_request *request);
 
 /* Over everything that decides what is merged, so that a torn or bent reply is refused before
  * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch, each interval

@@ -11,6 +11,9 @@
 
 #include <stdbool.h>
 
+/* What is no file of ours and says such a number, or a higher one, is not counted on from. */
+#define FILE_NUMBER_MAX (UINT64_C(1) << 62)
+
 void file_name_put(const char *prefix, uint64_t number, char name[DISK_NAME_BYTES]);
 
 /* Is it such a name? */

@@ -51,6 +51,7 @@ struct log_survey {
     struct log_extent *extents;
     size_t count;
     uint64_t next_number; /* above any number in the folder */
+    uint64_t incarnation; /* as the header of the last extent's segment says; 0 without one */
     uint64_t torn_bytes;
     char bad_name[DISK_NAME_BYTES];
     uint64_t bad_at;    /* in that file */

@@ -119,11 +119,13 @@ static uint64_t word(const uint8_t *at)
 }
 
 /* A cheap look that nearly nothing passes but headers: 40 bytes at `at`. */
-static bool worth_reading(const struct log_segment *self, const uint8_t *at, uint64_t place)
+static bool worth_reading(const struct log_segment *self, const uint8_t *at, uint64_t place,
+                          uint64_t floor)
 {
     struct record_header header;
+    uint64_t first = first_of(word(at + 24), place);
 
-    if (self->has_header && first_of(word(at + 24), place) != self->header.first) {
+    if (self->has_header ? first != self->header.first : first < floor) {
         return false;
     }
     return record_peek(span_of(at, RECORD_HEADER_BYTES), &header) == STATUS_OK &&
@@ -133,17 +135,12 @@ static bool worth_reading(const struct log_segment *self, const uint8_t *at, uin
 /* The next place worth reading within `bytes`, which begin at `place`; their last 32 bytes are
  * left for the next stretch. */
 static uint64_t skip(const struct log_segment *self, struct span bytes, uint64_t place,
-                     struct log_traces *traces)
+                     uint64_t floor)
 {
     size_t at = 0;
 
-    while (at + RECORD_HEADER_BYTES <= bytes.size) {
-        if (word(bytes.data + at) != 0) {
-            traces->written = place + at + WORD_BYTES;
-        }
-        if (worth_reading(self, bytes.data + at, place + at)) {
-            break;
-        }
+    while (at + RECORD_HEADER_BYTES <= bytes.size &&
+           !worth_reading(self, bytes.data + at, place + at, floor)) {
         at += WORD_BYTES;
     }
     return place + at;
@@ -155,7 +152,6 @@ static void note(struct log_traces *traces, const struct record_header *header, 
     traces->durable = header->durable > traces->durable ? header->durable : traces->durable;
     traces->lowest = header->offset < traces->lowest ? header->offset : traces->lowest;
     traces->begun = traces->begun || header->durable > first_of(header->offset, place);
-    traces->written = place + header->size;
 }
 
 /* Headers that are real never overlap, so reading them costs the file once. What has been made
@@ -175,6 +171,8 @@ static enum status try_at(struct log_segment *self, uint64_t *place, uint64_t *b
         return STATUS_OK;
     }
     *budget -= header.size;
+    traces->written = *place + header.size > traces->written ? *place + header.size
+                                                             : traces->written;
     if (status == STATUS_OK) {
         note(traces, &header, *place);
     }
@@ -182,21 +180,8 @@ static enum status try_at(struct log_segment *self, uint64_t *place, uint64_t *b
     return STATUS_OK;
 }
 
-/* The few bytes at the end in which no header fits. */
-static enum status note_rest(struct log_segment *self, uint64_t place, struct log_traces *traces)
-{
-    struct span bytes;
-    enum status status = log_window_at(&self->window, place, RECORD_HEADER_BYTES, &bytes);
-
-    for (size_t i = 0; status == STATUS_OK && i < bytes.size; i++) {
-        if (bytes.data[i] != 0) {
-            traces->written = place + i + 1;
-        }
-    }
-    return status;
-}
-
-enum status log_segment_search(struct log_segment *self, uint64_t place, struct log_traces *traces)
+enum status log_segment_search(struct log_segment *self, uint64_t place, uint64_t floor,
+                               struct log_traces *traces)
 {
     uint64_t budget = 2 * self->window.size;
     struct span bytes;
@@ -207,15 +192,12 @@ enum status log_segment_search(struct log_segment *self, uint64_t place, struct 
            place + RECORD_HEADER_BYTES <= self->window.size) {
         status = log_window_at(&self->window, place, RECORD_HEADER_BYTES, &bytes);
         if (status == STATUS_OK) {
-            uint64_t next = skip(self, bytes, place, traces);
+            uint64_t next = skip(self, bytes, place, floor);
             bool found = next + RECORD_HEADER_BYTES <= place + bytes.size;
 
             place = next;
             status = found ? try_at(self, &place, &budget, traces) : STATUS_OK;
         }
-    }
-    if (status == STATUS_OK && !traces->doubtful) {
-        status = note_rest(self, place, traces);
     }
     return status;
 }

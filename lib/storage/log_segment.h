@@ -36,13 +36,14 @@ struct log_traces {
     uint64_t durable;  /* the highest that they tell */
     uint64_t lowest;   /* offset of any; UINT64_MAX without one */
     bool begun;        /* one was written when the segment's header had been synced */
-    uint64_t written;  /* bytes up to the last that is not zero */
+    uint64_t written;  /* where the last ends that is readable, or looks like a torn one */
     bool doubtful;     /* too much looks like records to be gone through */
 };
 
 /* Look for records from `place` on, through the whole file, in a time that is linear in its size.
- * Without a header any boot will do, and any offset that agrees with the place. */
-MUST_USE enum status log_segment_search(struct log_segment *self, uint64_t place,
+ * Without a header any boot will do, and any offset that agrees with the place, unless the segment
+ * would have begun below `floor`: that is left of a segment that the file was before. */
+MUST_USE enum status log_segment_search(struct log_segment *self, uint64_t place, uint64_t floor,
                                         struct log_traces *traces);
 
 #endif

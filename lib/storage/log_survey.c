@@ -1,6 +1,7 @@
 /* Judging a log: which segments belong to it, how far it can be read, and whether what can't be
  * was ever on disk. docs/storage.md has the table of cases. */
 #include "base/heap.h"
+#include "storage/file_name.h"
 #include "storage/log_reader.h"
 #include "storage/log_segment.h"
 
@@ -10,6 +11,7 @@
 struct found {
     uint64_t number;
     uint64_t first;
+    uint64_t incarnation;
     bool readable; /* its header */
 };
 
@@ -93,8 +95,13 @@ static enum status read_headers(struct surveyor *self)
         } else if (status == STATUS_OK && self->segment.header.cluster != self->cluster) {
             judge(self, LOG_FOREIGN, found->number, 0, "a segment of another cluster");
         }
+        if (status == STATUS_MALFORMED && found->number >= FILE_NUMBER_MAX) {
+            judge(self, LOG_VERSION, found->number, 0,
+                  "not a segment, and there is hardly a number above it; move it elsewhere");
+        }
         found->readable = status == STATUS_OK;
         found->first = self->segment.header.first;
+        found->incarnation = self->segment.header.incarnation;
     }
     return STATUS_OK;
 }
@@ -144,6 +151,7 @@ static enum status choose_extents(struct surveyor *self)
     }
     self->out->extents = extents;
     self->out->count = count;
+    self->out->incarnation = last->incarnation;
     return STATUS_OK;
 }
 
@@ -210,7 +218,7 @@ static enum status search_last(struct surveyor *self, const struct log_extent *e
 {
     uint64_t place = place_of(extent, end);
     struct log_traces traces;
-    enum status status = log_segment_search(&self->segment, place, &traces);
+    enum status status = log_segment_search(&self->segment, place, 0, &traces);
 
     if (status != STATUS_OK) {
         return status;
@@ -264,13 +272,15 @@ static enum status search_headless(struct surveyor *self, const struct found *fo
     struct log_survey *out = self->out;
     uint64_t first = out->count > 0 ? out->extents[0].first : 0;
     uint64_t end = out->count > 0 ? out->extents[out->count - 1].end : 0;
+    bool behind = out->count > 0 && found->number > out->extents[out->count - 1].number;
     struct log_traces traces;
     enum status status = log_segment_open(&self->segment, found->number);
 
     if (status != STATUS_OK && status != STATUS_MALFORMED) {
         return status;
     }
-    status = log_segment_search(&self->segment, SEGMENT_HEADER_BYTES, &traces);
+    /* A file made ahead may have been an older segment, one that was dropped from the front. */
+    status = log_segment_search(&self->segment, SEGMENT_HEADER_BYTES, behind ? first : 0, &traces);
     if (status != STATUS_OK) {
         return status;
     }

@@ -89,6 +89,7 @@ static enum status next_status(const struct log_writer *self)
 static enum status admit(const struct log_writer *self, size_t size, bool urgent, bool *begin)
 {
     *begin = false;
+    urgent = urgent || self->checkpointing; /* Whatever is in it: it must be whole. */
     if (self->broken) {
         return STATUS_IO;
     }

@@ -82,6 +82,12 @@ void log_writer_want_sync(struct log_writer *self);
 /* From now on sync every group, or not. */
 void log_writer_set_sync(struct log_writer *self, bool sync);
 
+/* There is a spare (segment_file.h), made by the background lane: the next segment is made of it.
+ * Take: not any more, the caller removes it, on that lane; false: there was none. */
+void log_writer_give_spare(struct log_writer *self);
+bool log_writer_take_spare(struct log_writer *self);
+bool log_writer_has_spare(const struct log_writer *self);
+
 /* Another incarnation from the next segment on. */
 void log_writer_set_incarnation(struct log_writer *self, uint64_t incarnation);
 
@@ -89,6 +95,7 @@ uint64_t log_writer_end(const struct log_writer *self);     /* appended */
 uint64_t log_writer_written(const struct log_writer *self); /* survives kill -9 */
 uint64_t log_writer_synced(const struct log_writer *self);  /* survives power loss */
 uint64_t log_writer_segment(const struct log_writer *self); /* number of the present segment */
+bool log_writer_ahead(const struct log_writer *self);       /* the next segment's file is there */
 bool log_writer_idle(const struct log_writer *self);        /* all is written and synced */
 
 /* In order, on the caller's thread, the lanes being stopped: write and sync what is left. Calls

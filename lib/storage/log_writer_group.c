@@ -38,7 +38,7 @@ static enum status write_piece(struct log_group *self, const struct log_piece *p
 
     if (!piece->into->made) {
         self->failed = "making a log segment";
-        status = log_file_make(piece->into, config);
+        status = log_file_make(piece->into, config, false);
     }
     if (status == STATUS_OK && piece->size > 0) {
         self->failed = "writing the log";

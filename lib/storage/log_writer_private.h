@@ -77,6 +77,7 @@ struct log_making {
     struct job job;
     struct log_writer *writer;
     struct log_file *into;
+    bool spare; /* of the spare, if that is still there */
     bool ran;
     enum status status;
 };
@@ -92,6 +93,7 @@ struct log_writer {
     uint64_t place;           /* in it, where the next record goes */
     uint64_t fresh;           /* where the first record after its checkpoint went */
     enum log_next next;
+    bool spare;        /* there is one, for the segment after that */
     uint64_t patience; /* turns to wait before there may be room */
     uint64_t waited;
 
@@ -108,7 +110,8 @@ struct log_writer {
 struct log_file *log_writer_file(struct log_writer *self, uint64_t number);
 
 /* Create it; on a lane. */
-MUST_USE enum status log_file_make(struct log_file *self, const struct log_writer_config *config);
+MUST_USE enum status log_file_make(struct log_file *self, const struct log_writer_config *config,
+                                   bool spare);
 
 /* Have the next segment made if it is time. */
 void log_writer_make_next(struct log_writer *self);

@@ -1,5 +1,6 @@
 /* Segments' files: the first is made by the first group, the others ahead. */
 #include "storage/log_writer_private.h"
+#include "storage/segment_file.h"
 
 #include <assert.h>
 
@@ -23,39 +24,31 @@ struct log_file *log_writer_file(struct log_writer *self, uint64_t number)
     return file;
 }
 
-enum status log_file_make(struct log_file *self, const struct log_writer_config *config)
+enum status log_file_make(struct log_file *self, const struct log_writer_config *config, bool spare)
 {
-    const struct disk *disk = config->disk;
-    char name[DISK_NAME_BYTES];
     uint32_t file;
-    enum status status;
+    enum status status = segment_file_make(config->disk, self->number, config->segment_bytes, spare,
+                                           &file);
 
-    segment_name(self->number, name);
-    status = disk->create(disk->context, name, config->segment_bytes, &file);
-    if (status != STATUS_OK) {
-        return status;
+    if (status == STATUS_OK) {
+        self->file = file;
+        self->made = true;
     }
-    status = disk->sync_folder(disk->context);
-    if (status != STATUS_OK) {
-        disk->close(disk->context, file);
-        return STATUS_IO;
-    }
-    self->file = file;
-    self->made = true;
-    return STATUS_OK;
+    return status;
 }
 
 /* Asking for the room first is cheaper than having a file refused. */
 static enum status make(struct log_making *self)
 {
     const struct log_writer_config *config = &self->writer->config;
-    uint64_t room = 0;
-    enum status status = config->disk->room(config->disk->context, &room);
+    uint64_t room = config->segment_bytes;
+    enum status status = self->spare ? STATUS_OK : config->disk->room(config->disk->context, &room);
 
     if (status != STATUS_OK) {
         return status;
     }
-    return room < config->segment_bytes ? STATUS_NO_SPACE : log_file_make(self->into, config);
+    return room < config->segment_bytes ? STATUS_NO_SPACE
+                                        : log_file_make(self->into, config, self->spare);
 }
 
 static void run(struct job *job)
@@ -99,18 +92,47 @@ void log_writer_make_next(struct log_writer *self)
     self->next = LOG_NEXT_BEING_MADE;
     self->making.job = (struct job){.run = run, .done = done};
     self->making.into = log_writer_file(self, self->present->number + 1);
+    self->making.spare = self->spare;
+    self->spare = false;
     self->making.ran = false;
     self->config.effects->submit(self->config.effects->context, JOB_BACKGROUND, &self->making.job);
+}
+
+void log_writer_give_spare(struct log_writer *self)
+{
+    self->spare = true;
+}
+
+bool log_writer_take_spare(struct log_writer *self)
+{
+    bool spare = self->spare;
+
+    self->spare = false;
+    return spare;
+}
+
+bool log_writer_has_spare(const struct log_writer *self)
+{
+    return self->spare;
+}
+
+bool log_writer_ahead(const struct log_writer *self)
+{
+    return self->next == LOG_NEXT_READY;
 }
 
 void log_writer_discard_next(struct log_writer *self)
 {
     const struct disk *disk = self->config.disk;
+    bool spare = log_writer_take_spare(self);
     bool ready = self->next == LOG_NEXT_READY ||
                  (self->next == LOG_NEXT_BEING_MADE && self->making.ran);
     struct log_file *file = self->making.into;
     char name[DISK_NAME_BYTES];
 
+    if (spare) {
+        (void)disk->remove(disk->context, SEGMENT_SPARE);
+    }
     if (!ready || !file->made) {
         return;
     }

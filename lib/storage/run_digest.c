@@ -164,6 +164,13 @@ size_t run_digest_children(const struct run_digest *self, uint32_t level, uint64
     return (size_t)1 << more;
 }
 
+uint64_t run_digest_short(struct run_digest_range range)
+{
+    const uint64_t words[] = {range.count, range.sum};
+
+    return XXH3_64bits_withSeed(words, sizeof words, RUN_DIGEST_SEED);
+}
+
 uint64_t run_digest_differing(const struct run_digest_range *a, const struct run_digest_range *b,
                               size_t count)
 {

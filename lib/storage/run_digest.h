@@ -77,6 +77,9 @@ static inline bool run_digest_equal(struct run_digest_range a, struct run_digest
     return a.count == b.count && a.sum == b.sum;
 }
 
+/* Both in 8 bytes, for messages: unequal ranges have the same one by chance once in 2^64. */
+uint64_t run_digest_short(struct run_digest_range range);
+
 /* Bit i: ranges i differ. `count` is 64 at most. */
 uint64_t run_digest_differing(const struct run_digest_range *a, const struct run_digest_range *b,
                               size_t count);

@@ -36,10 +36,11 @@ MUST_USE enum status run_merge_next(struct run_merge *self, uint64_t *into, size
 
 /* Runs of one set (filter, lineage, slice) are merged when RUN_MERGE_LEAST of a tier have come
  * together, RUN_MERGE_MOST at once. The lowest tier holds runs of less than RUN_TIER_KEYS; each
- * tier above four times as many as the one below. A merge so lifts what it rewrites by a tier
- * (repeats apart): n fingerprints are rewritten about log4(n / RUN_TIER_KEYS) times, and a set
- * has less than RUN_MERGE_LEAST runs a tier when nothing is left to merge. */
-enum { RUN_MERGE_LEAST = 4, RUN_MERGE_MOST = 8, RUN_TIER_KEYS = 4096 };
+ * tier above RUN_MERGE_LEAST times as many as the one below. A merge so lifts what it rewrites by a
+ * tier (repeats apart): n fingerprints are rewritten about log8(n / RUN_TIER_KEYS) times, and a
+ * set has less than RUN_MERGE_LEAST runs a tier when nothing is left to merge. Runs are only ever
+ * read from end to end, so it matters little how many there are. */
+enum { RUN_MERGE_LEAST = 8, RUN_MERGE_MOST = 16, RUN_TIER_KEYS = 4096 };
 
 /* Which runs to merge next, of those of one filter: the smallest of the lowest tier that has
  * enough. Pure. Returns how many indices were put into `chosen`, all of one set; 0: none need

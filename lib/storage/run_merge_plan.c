@@ -4,7 +4,7 @@ static unsigned tier_of(const struct record_run *run)
 {
     unsigned tier = 0;
 
-    for (uint64_t count = run->count / RUN_TIER_KEYS; count > 0; count /= 4) {
+    for (uint64_t count = run->count / RUN_TIER_KEYS; count > 0; count /= RUN_MERGE_LEAST) {
         tier++;
     }
     return tier;

@@ -59,6 +59,9 @@ enum status segment_header_get(const uint8_t bytes[SEGMENT_HEADER_BYTES],
         return STATUS_VERSION;
     }
     memcpy(fields, bytes + sizeof magic, sizeof fields);
+    if (fields[2] % 8 != 0 || fields[2] > INT64_MAX) {
+        return STATUS_MALFORMED; /* No log begins there, nor gets so far. */
+    }
     *header = (struct segment_header){.cluster = fields[0],
                                       .number = fields[1],
                                       .first = fields[2],

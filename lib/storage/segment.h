@@ -12,7 +12,7 @@
  *    0  8    "ORBLOG\0" and the format's version, 1
  *    8  u64  cluster     a tag of the cluster key: a folder of another cluster is refused by it
  *   16  u64  number
- *   24  u64  first       offset in the log of its first record
+ *   24  u64  first       offset in the log of its first record; a multiple of 8, below 2^63
  *   32  u64  boot
  *   40  u64  incarnation
  *   48  u64  0

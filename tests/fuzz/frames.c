@@ -292,6 +292,13 @@ static void make_frame(struct fuzz *self, struct bytes *out)
     struct frame *frame = &self->frame;
 
     sample_frame(kind, draw(self, 5) == 0 ? SAMPLE_EMPTY : SAMPLE_FULL, frame);
+    if (kind == FRAME_PULL_REQUEST && draw(self, 2) == 0) {
+        sample_cut_request(draw(self, 2) == 0 ? PULL_DIGESTS : PULL_RANGES,
+                           &frame->body.pull_request);
+    }
+    if (kind == FRAME_PULL_REPLY && draw(self, 2) == 0) {
+        sample_cut_reply(draw(self, 2) == 0 ? PULL_DIGESTS : PULL_RANGES, &frame->body.pull_reply);
+    }
     if (kind == FRAME_CLIENT_REQUEST && frame->body.client_request.count > 0) {
         frame->body.client_request.count = 1;
         frame->body.client_request.keys.size = frame->body.client_request.lengths[0];

@@ -7,6 +7,7 @@
  *   - a bit that changes below what a later record calls durable is always found, one above never
  *     costs more than the records from there on
  */
+#include "storage/segment_file.h"
 #include "tests/support/log_samples.h"
 #include "tests/support/log_stage.h"
 #include "tests/support/random.h"
@@ -40,12 +41,13 @@ static struct {
     bool fails; /* the disk, at some operation of this boot */
     bool lost;  /* no boot after a loss has synced anything yet */
     bool bent;  /* a bit has changed */
+    bool spare; /* an older segment's file waits to be used again */
     size_t visited;
     uint64_t durable; /* the highest stamp that was read */
-    unsigned long reached[4];
+    unsigned long reached[5];
 } self;
 
-enum { REACHED_TORN, REACHED_CORRUPT, REACHED_HEADLESS, REACHED_REMOVED };
+enum { REACHED_TORN, REACHED_CORRUPT, REACHED_HEADLESS, REACHED_REMOVED, REACHED_REUSED };
 
 #define DEMAND(condition) cr_assert((condition), "seed %" PRIu64 ": %s", self.seed, #condition)
 
@@ -144,10 +146,17 @@ static void run_boot(uint64_t first, uint64_t number)
     self.os = draw(4) == 0;
     self.stage.failed = 0;
     log_stage_begin(&self.stage, first, number, !self.os);
+    if (self.spare) {
+        log_writer_give_spare(self.stage.writer);
+    }
     self.fails = draw(2) == 0;
     memory_disk_fail_after(self.stage.disk, self.fails ? (int64_t)draw(40) : MEMORY_DISK_NEVER);
     for (uint64_t i = 0; i < steps; i++) {
         step();
+    }
+    if (self.spare && !log_writer_has_spare(self.stage.writer)) {
+        self.spare = false;
+        self.reached[REACHED_REUSED]++;
     }
     end_boot();
 }
@@ -209,8 +218,9 @@ static void look_in_vain(uint64_t synced)
     self.acknowledged = synced < self.acknowledged ? synced : self.acknowledged;
 }
 
-/* As a node does after a loss, once something of the new boot is durable: what is in no extent is
- * kept under another name. Before that it is what tells of the loss. */
+/* As a node does before it begins, when nothing was lost, or after a loss, once something of the
+ * new boot is durable: what is in no extent is kept under another name. Before that it is what
+ * tells of the loss. */
 static void set_aside(const struct log_survey *survey)
 {
     const struct disk *disk = memory_disk_seam(self.stage.disk);
@@ -270,6 +280,13 @@ static void remove_below(uint64_t number)
 
 static void remove_oldest(struct log_survey *survey)
 {
+    if (draw(4) != 0) {
+        const struct disk *disk = memory_disk_seam(self.stage.disk);
+
+        remove_below(survey->extents[0].number);
+        DEMAND(segment_file_drop(disk, survey->extents[0].number, true) == STATUS_OK);
+        self.spare = true;
+    }
     remove_below(survey->extents[1].number);
     while (self.records[self.begin].offset < survey->extents[1].first) {
         self.begin++;
@@ -359,6 +376,7 @@ static void run_history(uint64_t seed)
     self.acknowledged = 0;
     self.next_number = 1;
     self.lost = false;
+    self.spare = false;
     log_stage_init(&self.stage);
     self.stage.state = (uint32_t)draw(3);
     self.stage.appended = on_appended;
@@ -376,6 +394,9 @@ static void run_history(uint64_t seed)
             break;
         }
         synced = end_of(&survey);
+        if (survey.state != LOG_CORRUPT && !self.lost) {
+            set_aside(&survey);
+        }
         run_boot(synced, survey.next_number);
         if (self.lost && self.synced > synced) {
             set_aside(&survey);
@@ -389,7 +410,7 @@ static void run_history(uint64_t seed)
 Test(storage_log, keeps_what_was_acknowledged_and_tells_torn_from_lost)
 {
     static const char *const names[] = {"torn ends", "changed bits found", "changed headers",
-                                        "removed segments"};
+                                        "removed segments", "files used again"};
 
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         run_history(seed);

@@ -319,6 +319,6 @@ Test(runs, planning_ends_and_chooses_alike_runs)
                 }
             }
         }
-        cr_assert_leq(nruns, 4 * 3 * 12, "seed %lu", seed);
+        cr_assert_leq(nruns, 4 * (RUN_MERGE_LEAST - 1) * 8, "seed %lu", seed);
     }
 }

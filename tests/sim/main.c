@@ -113,8 +113,6 @@ static void print_speed(const struct sim_coverage *coverage, double took_s)
                  " and %" PRIu64 "\n",
                  coverage->delivered / coverage->runs, coverage->events / coverage->runs,
                  coverage->least_delivered, coverage->least_events);
-    (void)printf("runs after which replicas differ in keys never acknowledged: %" PRIu64 "\n",
-                 coverage->unrepaired);
 }
 
 /* All seeds of a range, and the one to look at. */

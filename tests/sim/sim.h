@@ -72,6 +72,7 @@ struct sim_settings {
     uint64_t reserve_bytes;
     uint64_t gossip_delay_us;
     uint64_t gossip_rate;
+    uint64_t scrub_interval_us;
 };
 
 struct sim {

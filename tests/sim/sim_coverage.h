@@ -77,8 +77,7 @@ struct sim_coverage {
     uint64_t answers;
     uint64_t held; /* times that a key was looked for in the replicas */
     uint64_t virtual_us;
-    uint64_t events;     /* faults but those of single messages */
-    uint64_t unrepaired; /* runs whose replicas differ in the end, in keys never acknowledged */
+    uint64_t events;          /* faults but those of single messages */
     uint64_t least_delivered; /* in a run that passed */
     uint64_t least_events;
     uint64_t faults[SIM_NFAULTS];

@@ -1,6 +1,6 @@
 /* What may happen to a simulated disk besides being used. */
 #include "base/heap.h"
-#include "storage/segment.h"
+#include "storage/segment_file.h"
 #include "tests/sim/sim_disk.h"
 #include "tests/sim/sim_memory.h"
 
@@ -112,6 +112,41 @@ static const char *newest_segment(const struct sim_disk *self)
     return newest;
 }
 
+static bool header_of(const struct sim_disk *self, const struct sim_name_entry *entry,
+                      struct segment_header *header)
+{
+    const struct sim_image *image = &sim_disk_file(self, entry->file)->durable;
+
+    return is_segment(entry->name) && image->size >= SEGMENT_HEADER_BYTES &&
+           segment_header_get(image->bytes, header) == STATUS_OK;
+}
+
+/* Where a segment's records end, as the next one tells; what follows may be what the file held
+ * before. `most` if there is none. */
+static uint64_t segment_end(const struct sim_disk *self, const struct sim_name_entry *entry,
+                            uint64_t most)
+{
+    const struct sim_names *names = &self->folder.seen;
+    const char *next = NULL;
+    struct segment_header header;
+    struct segment_header other;
+    uint64_t end = most;
+
+    if (!header_of(self, entry, &header)) {
+        return most;
+    }
+    for (size_t i = 0; i < names->count; i++) {
+        const struct sim_name_entry *one = &names->entries[i];
+
+        if (strcmp(one->name, entry->name) > 0 && (next == NULL || strcmp(one->name, next) < 0) &&
+            header_of(self, one, &other) && other.first >= header.first) {
+            next = one->name;
+            end = SEGMENT_HEADER_BYTES + (other.first - header.first);
+        }
+    }
+    return end < most ? end : most;
+}
+
 /* From where to where a flip in the file can be noticed. */
 static void noticeable(const struct sim_disk *self, const struct sim_name_entry *entry,
                        const char *newest, uint64_t *from, uint64_t *to)
@@ -123,7 +158,8 @@ static void noticeable(const struct sim_disk *self, const struct sim_name_entry 
     *from = fresh ? SEGMENT_HEADER_BYTES : 0;
     *to = fresh ? file->settled : file->durable.size;
     *to = *to < file->durable.size ? *to : file->durable.size;
-    if (newer || file->npending > 0 || !file->synced) {
+    *to = segment_end(self, entry, *to);
+    if (newer || strcmp(entry->name, SEGMENT_SPARE) == 0 || file->npending > 0 || !file->synced) {
         *to = 0;
     }
 }

@@ -106,6 +106,9 @@ static void forget_keys(struct sim_file *self)
 
 void sim_file_write(struct sim_file *self, uint64_t offset, struct span bytes)
 {
+    if (offset < self->read_to) { /* It becomes another segment. */
+        forget_keys(self);
+    }
     put(&self->seen, offset, bytes.data, bytes.size);
     add_pending(self, offset, bytes, self->seen.size);
 }

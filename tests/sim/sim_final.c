@@ -60,15 +60,10 @@ static void ask_name(struct sim *sim, struct sim_process *client, uint32_t name)
     submit(sim, client, OPERATION_ADD, name, keys, count);
 }
 
-/* Gossip needs a log, and gets time. What it then leaves is counted, see docs/simulator.md. */
-static bool converged(struct sim *sim, uint64_t until_us, char text[SIM_UNREST_BYTES])
+/* Gossip and repair need a log, and get time. */
+static bool converged(struct sim *sim, char text[SIM_UNREST_BYTES])
 {
-    enum sim_agreement agreement = sim->settings.disks ? sim_invariant_agreement(sim, text)
-                                                       : SIM_EQUAL;
-    bool given_up = agreement == SIM_UNREPAIRED && sim->now_us > until_us;
-
-    sim->coverage->unrepaired += given_up;
-    return agreement == SIM_EQUAL || given_up;
+    return !sim->settings.disks || sim_invariant_agreement(sim, text) == SIM_EQUAL;
 }
 
 static void on_end(struct sim *sim, void *data, uint64_t until_us)
@@ -77,7 +72,7 @@ static void on_end(struct sim *sim, void *data, uint64_t until_us)
     bool ended = sim->load.nopen == 0 && sim->operator.status_done;
 
     (void)data;
-    if (!ended || !converged(sim, until_us, text)) {
+    if (!ended || !converged(sim, text)) {
         if (sim->now_us > until_us) {
             sim_fail(sim, "nothing is wrong any more, yet %s", text);
         }

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { SHOW_BYTES = 256, FIRST_EPOCH = 1 };
+enum { SHOW_BYTES = 256 };
 
 /* ---- fingerprints ---- */
 
@@ -200,16 +200,15 @@ static uint64_t digest(const struct replica_set *set, const struct filter_docume
     return sum;
 }
 
-/* Which keys of the load make two arrays differ: acknowledged ones at all? */
-static enum sim_agreement compare(struct sim *sim, uint32_t name,
-                                  const struct filter_document *document,
-                                  const struct sim_process *a, const struct sim_process *b,
-                                  char text[SIM_UNREST_BYTES])
+/* Which key of the load makes two arrays differ? An acknowledged one is said rather than another.
+ */
+static void compare(struct sim *sim, uint32_t name, const struct filter_document *document,
+                    const struct sim_process *a, const struct sim_process *b,
+                    char text[SIM_UNREST_BYTES])
 {
     const uint64_t *fingerprints = fingerprints_of(sim, name, document);
     const struct replica_set *sets[] = {hosted_of(a->node, document->id)->set,
                                         hosted_of(b->node, document->id)->set};
-    enum sim_agreement agreement = SIM_DIFFER; /* In bits of no key that anybody ever added. */
 
     (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in %s", a->name, b->name,
                    sim_name(name));
@@ -222,13 +221,11 @@ static enum sim_agreement compare(struct sim *sim, uint32_t name,
             array_has(sets[0], fingerprints[key]) != array_has(sets[1], fingerprints[key])) {
             (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in key %u of %s", a->name,
                            b->name, key, sim_name(name));
-            if (sim_oracle_acked(sim, name, key) && document->epoch == FIRST_EPOCH) {
-                return SIM_DIFFER;
+            if (sim_oracle_acked(sim, name, key)) {
+                return;
             }
-            agreement = SIM_UNREPAIRED;
         }
     }
-    return agreement;
 }
 
 static enum sim_agreement agree(struct sim *sim, uint32_t name,
@@ -236,10 +233,9 @@ static enum sim_agreement agree(struct sim *sim, uint32_t name,
                                 char text[SIM_UNREST_BYTES])
 {
     const struct sim_process *first = NULL;
-    enum sim_agreement worst = SIM_EQUAL;
     uint64_t expected = 0;
 
-    for (uint32_t i = 0; i < document->content.rule.replicas && worst != SIM_DIFFER; i++) {
+    for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const struct member *member = slot_reader(&document->content.groups[group].slots[i]);
         const struct sim_process *process = sim_view_member(sim, member);
         const struct replica_set *set = process != NULL
@@ -250,27 +246,23 @@ static enum sim_agreement agree(struct sim *sim, uint32_t name,
             first = process;
             expected = digest(set, document, group);
         } else if (set != NULL && digest(set, document, group) != expected) {
-            worst = compare(sim, name, document, first, process, text);
+            compare(sim, name, document, first, process, text);
+            return SIM_DIFFER;
         }
     }
-    return worst;
+    return SIM_EQUAL;
 }
 
 enum sim_agreement sim_invariant_agreement(struct sim *sim, char text[SIM_UNREST_BYTES])
 {
-    enum sim_agreement worst = SIM_EQUAL;
-
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
         const struct filter_document *document = promised(sim, name);
 
         for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
-            enum sim_agreement agreement = agree(sim, name, document, group, text);
-
-            if (agreement == SIM_DIFFER) {
+            if (agree(sim, name, document, group, text) == SIM_DIFFER) {
                 return SIM_DIFFER;
             }
-            worst = agreement > worst ? agreement : worst;
         }
     }
-    return worst;
+    return SIM_EQUAL;
 }

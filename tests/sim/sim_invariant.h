@@ -36,8 +36,6 @@ void sim_invariant_check_all(struct sim *sim);
 
 enum sim_agreement {
     SIM_EQUAL,
-    SIM_UNREPAIRED, /* they differ in keys that were never acknowledged, or whose first source has
-                       been replaced */
     SIM_DIFFER,
 };
 

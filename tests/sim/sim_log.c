@@ -24,21 +24,28 @@ static void read_batch(struct sim_file *file, struct span record)
     }
 }
 
+/* Of this segment, and not left there by another that the file was before? */
+static bool belongs(const struct segment_header *segment, const struct record_header *header,
+                    uint64_t place)
+{
+    return header->boot == segment->boot &&
+           header->offset == segment->first + (place - SEGMENT_HEADER_BYTES);
+}
+
 /* As far as it is readable; from there on next time. */
 static void read_segment(struct sim_file *file, const struct sim_image *image)
 {
     struct segment_header segment;
     struct record_header header;
 
-    if (file->read_to == 0) {
-        if (image->size < SEGMENT_HEADER_BYTES ||
-            segment_header_get(image->bytes, &segment) != STATUS_OK) {
-            return;
-        }
-        file->read_to = SEGMENT_HEADER_BYTES;
+    if (image->size < SEGMENT_HEADER_BYTES ||
+        segment_header_get(image->bytes, &segment) != STATUS_OK) {
+        return;
     }
+    file->read_to = file->read_to > 0 ? file->read_to : SEGMENT_HEADER_BYTES;
     while (record_open(span_of(image->bytes + file->read_to, image->size - file->read_to),
-                       &header) == STATUS_OK) {
+                       &header) == STATUS_OK &&
+           belongs(&segment, &header, file->read_to)) {
         if (header.type == RECORD_BATCH) {
             read_batch(file, span_of(image->bytes + file->read_to, header.size));
         }
@@ -82,6 +89,8 @@ static bool file_has(struct sim_file *file, const char *name, bool durable, uint
         read_segment(file, image);
     } else if (strncmp(name, "run-", 4) == 0) {
         read_run(file, image);
+    } else {
+        return false; /* What it was before counts no more. */
     }
     return sim_keys_has(&file->keys, key);
 }

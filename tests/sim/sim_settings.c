@@ -215,6 +215,7 @@ static void draw_files(struct sim_settings *settings, struct sim_random *random)
     settings->retain_us = sim_random_chance(random, 500) ? RETAIN_DELAYS * settings->gossip_delay_us
                                                          : 0;
     settings->gossip_rate = sim_random_chance(random, 200) ? SLOW_GOSSIP : 0;
+    settings->scrub_interval_us = sim_random_between(random, 300 * MS, 2000 * MS);
 }
 
 /* Of a stream of their own: a seed without disks is what it was before there were any. */

@@ -40,6 +40,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->reserve_bytes = settings->reserve_bytes;
         config->gossip_delay_us = settings->gossip_delay_us;
         config->gossip_rate = settings->gossip_rate;
+        config->scrub_interval_us = settings->scrub_interval_us;
     }
 }
 

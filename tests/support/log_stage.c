@@ -18,6 +18,9 @@ static void on_checkpoint(void *context)
     for (uint32_t i = 0; i < self->state && self->checkpoint_status == STATUS_OK; i++) {
         self->checkpoint_status = log_stage_fence(self, i, &end);
     }
+    for (uint32_t i = 0; i < self->cursors && self->checkpoint_status == STATUS_OK; i++) {
+        self->checkpoint_status = log_stage_add(self, i, 1, &end);
+    }
 }
 
 static void on_moved(void *context, uint64_t now_us)

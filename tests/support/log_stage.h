@@ -18,7 +18,8 @@ struct log_stage {
     struct log_writer *writer;
     uint64_t boot;
     uint64_t segment_bytes;
-    uint32_t state; /* fences in a checkpoint */
+    uint32_t state;   /* fences in a checkpoint */
+    uint32_t cursors; /* ... and then records that are not urgent by themselves */
     unsigned checkpoints;
     enum status checkpoint_status; /* of the last one */
     uint64_t begun;                /* offset of the segment begun last */

@@ -107,6 +107,7 @@ void circle_start(struct circle *self, uint32_t id)
         .reserve_bytes = 1 << 16,
         .gossip_delay_us = 1000000,
         .gossip_rate = 200 << 20,
+        .scrub_interval_us = self->scrub_us,
     };
 
     cr_assert_null(one->node);

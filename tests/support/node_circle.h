@@ -57,9 +57,10 @@ struct circle {
     size_t first;
     size_t last;
     uint32_t retain_mib;
+    uint64_t scrub_us; /* of nodes that are started */
 
     /* What went between nodes. */
-    uint64_t requests[5]; /* by enum pull_kind */
+    uint64_t requests[PULL_RANGES + 1]; /* by enum pull_kind */
     uint64_t bytes;
     /* May be set: looks at frames between nodes, and may change them; false: lost. */
     bool (*spy)(struct circle *circle, struct circle_frame *frame, struct frame *decoded);

@@ -340,15 +340,34 @@ Test(pull, what_came_meanwhile_is_not_fetched)
     cr_assert(pull_cursor_due(&pull, 0));
 }
 
-Test(pull, a_log_that_is_not_kept_is_copied_and_then_followed)
+/* Nothing is asked until the replicas have been compared; then from the cut on. */
+Test(pull, a_log_that_is_not_kept_is_repaired_and_then_followed)
 {
     const uint64_t cursor = 100;
 
     begin(PULL_DELTA, &cursor);
     ask(PULL_HEADERS, 100, 0);
     pull_failed(&pull, NOW, STATUS_NOT_FOUND);
-    cr_assert_eq(pull.repairs, 1);
-    pull.due_us = NOW;
+    cr_assert_eq(pull.phase, PULL_PHASE_REPAIR);
+    cr_assert_eq(pull_due_us(&pull), UINT64_MAX);
+    cr_assert_not(pull_cursor_due(&pull, UINT64_MAX));
+    pull_repaired(&pull, NOW, 800, 20);
+    cr_assert_not(pull_cursor_due(&pull, 19), "not before its data");
+    cr_assert(pull_cursor_due(&pull, 20));
+    cr_assert_eq(pull.cursor, 800);
+    ask(PULL_HEADERS, 800, 0);
+    cr_assert_eq(pull.copies, 0);
+}
+
+Test(pull, who_can_not_compare_is_copied_and_then_followed)
+{
+    const uint64_t cursor = 100;
+
+    begin(PULL_DELTA, &cursor);
+    ask(PULL_HEADERS, 100, 0);
+    pull_failed(&pull, NOW, STATUS_NOT_FOUND);
+    pull_copy(&pull, NOW);
+    cr_assert_eq(pull.copies, 1);
     ask(PULL_RUNS, 0, UINT64_MAX);
     cr_assert_not(question.sync);
     reply.durable = 800;

@@ -133,6 +133,18 @@ Test(coordinator_drop, another_incarnation_does_not_count)
     close_stage();
 }
 
+/* 0 stands for every life of a node, but only an operator may say that. */
+Test(coordinator_drop, no_incarnation_does_not_count)
+{
+    open_stage();
+    drop(false);
+    coordinator_stage_confirm(&stage, 1, 0, STATUS_OK);
+    coordinator_stage_confirm(&stage, 2, 0, STATUS_OK);
+    cr_assert_eq(stage.ntold, 0);
+    cr_assert_eq(coordinator_stage_counter(&stage, "fences_void_total"), 2);
+    close_stage();
+}
+
 Test(coordinator_drop, refusals_and_older_fences_do_not_count)
 {
     open_stage();

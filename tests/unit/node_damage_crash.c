@@ -133,3 +133,45 @@ Test(node_damage_crash, a_loss_is_noticed_by_starts_that_lose_power)
     }
     node_folder_drop(&folder);
 }
+
+/* What was torn is the log's new beginning, in every way: what was cut off by its header, if that
+ * is there, stays cut off, so that the header alone must tell of the loss. */
+Test(node_damage_crash, a_loss_is_noticed_when_the_new_log_is_torn_as_it_begins)
+{
+    enum { TEARS = 48, FIRST = 3, LAST = 8 };
+
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    for (uint64_t tear = 0; tear < TEARS; tear++) {
+        for (int64_t operations = FIRST; operations < LAST; operations++) {
+            node_folder_restore(&folder);
+            do_damage(tear % 2 == 0 ? MIDDLE_RECORD : MIDDLE_HEADER);
+            folder.stage.random = tear + 1;
+            (void)start_and_die(operations, STAGE_END_POWER);
+            cr_assert_eq(node_stage_outcome(&folder.stage, folder.incarnation), STAGE_ANOTHER,
+                         "torn in way %u after %u", (unsigned)tear, (unsigned)operations);
+        }
+    }
+    node_folder_drop(&folder);
+}
+
+/* Without damage: a segment that began and was torn at once was never used. */
+Test(node_damage_crash, a_start_that_is_torn_leaves_nothing_aside)
+{
+    enum { TEARS = 48, FIRST = 3, LAST = 8 };
+
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    for (uint64_t tear = 0; tear < TEARS; tear++) {
+        for (int64_t operations = FIRST; operations < LAST; operations++) {
+            node_folder_restore(&folder);
+            folder.stage.random = tear + 1;
+            (void)start_and_die(operations, STAGE_END_POWER);
+            for (int i = 0; i < 2; i++) {
+                cr_assert_eq(node_stage_outcome(&folder.stage, folder.incarnation), STAGE_SAME);
+                node_stage_end(&folder.stage, STAGE_END_KILL);
+            }
+            cr_assert_eq(node_stage_files(&folder.stage, "aside-"), 0, "torn in way %u after %u",
+                         (unsigned)tear, (unsigned)operations);
+        }
+    }
+    node_folder_drop(&folder);
+}

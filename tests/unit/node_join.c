@@ -99,6 +99,19 @@ static uint64_t joined(enum node_counter counter)
     return circle_counter(circle, JOINER, counter);
 }
 
+/* Its next life begins with an empty disk, and holds the document. */
+static void lose_data(uint32_t id)
+{
+    struct circle_node *one = &circle->nodes[id - 1];
+
+    circle_stop(circle, id);
+    memory_disk_destroy(&one->disk);
+    one->disk = memory_disk_create();
+    circle_start(circle, id);
+    circle_run(circle, SECOND);
+    circle_hand(circle, &document, id);
+}
+
 Test(node_join, the_union_of_enough_logs_is_taken_over)
 {
     open_circle();
@@ -168,12 +181,7 @@ Test(node_join, any_source_will_do)
 Test(node_join, a_replica_that_joins_is_no_source)
 {
     open_circle();
-    circle_stop(circle, 3);
-    memory_disk_destroy(&circle->nodes[2].disk);
-    circle->nodes[2].disk = memory_disk_create();
-    circle_start(circle, 3);
-    circle_run(circle, SECOND);
-    circle_hand(circle, &document, 3);
+    lose_data(3);
     add(0, 1);
     circle->nodes[0].cut = true;
     pair_with(1);
@@ -181,6 +189,28 @@ Test(node_join, a_replica_that_joins_is_no_source)
     circle_run(circle, 20 * SECOND);
     cr_assert_not(is_complete(), "2 alone is not enough, 3 does not count");
     cr_assert_gt(circle_counter(circle, 3, NODE_pulls_refused_total), 0);
+    close_circle();
+}
+
+/* The number of a batch says nothing about what is in it: anybody may have sent node 3 other keys
+ * under the same numbers before. */
+Test(node_join, what_came_under_the_same_numbers_is_taken_over_all_the_same)
+{
+    open_circle();
+    add_some(3);
+    lose_data(3);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(circle_add(circle, 3, &document, i + 1, keys[MANY - 1 - i], BATCH), STATUS_OK);
+    }
+    slot_of(3)->incoming = (struct member){.node = 3,
+                                           .incarnation = circle_node(circle, 3)->incarnation};
+    document_epoch_advance(&document);
+    circle_hand(circle, &document, 0);
+    circle_run(circle, 5 * SECOND);
+    cr_assert_eq(group_of(3)->complete, document.epoch);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(circle_logged(circle, 3, &document, keys[i], BATCH), BATCH, "batch %u", i + 1);
+    }
     close_circle();
 }
 

@@ -109,6 +109,23 @@ Test(node_memory, a_replay_survives_the_failure_of_every_allocation)
     }
 }
 
+/* One add arrives, and memory runs out after `n` allocations until it has been served. */
+static void send_failing(const struct segment *segment, const uint64_t *fingerprints, unsigned n)
+{
+    struct frame frame = {.kind = FRAME_NODE_REQUEST, .correlation = 1};
+    struct peer from = fake_peer(ROUTER);
+    struct buffer bytes;
+
+    frame.body.node_request = (struct node_request){
+        .segments = segment, .nsegments = 1, .fingerprints = fingerprints, .count = segment->count};
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    heap_fault_after(n);
+    stage.actor.on_request(stage.actor.self, stage.now_us, &from, buffer_span(&bytes));
+    heap_fault_clear();
+    buffer_fini(&bytes);
+}
+
 Test(node_memory, an_add_survives_the_failure_of_every_allocation)
 {
     static struct node_answer answer;
@@ -117,9 +134,6 @@ Test(node_memory, an_add_survives_the_failure_of_every_allocation)
 
     for (unsigned n = 0; ran_out || n < 3; n++) {
         struct segment segment;
-        struct frame frame = {.kind = FRAME_NODE_REQUEST, .correlation = 1};
-        struct peer from = fake_peer(ROUTER);
-        struct buffer bytes;
         uint64_t correlation;
         bool acknowledged;
 
@@ -128,16 +142,8 @@ Test(node_memory, an_add_survives_the_failure_of_every_allocation)
         cr_assert_eq(node_stage_open(&stage), 0);
         segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
         segment.batch.number = 500;
-        frame.body.node_request = (struct node_request){.segments = &segment,
-                                                        .nsegments = 1,
-                                                        .fingerprints = keys + BATCHES * COUNT,
-                                                        .count = COUNT};
-        buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-        cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
         fake_forget(&stage.fake);
-        heap_fault_after(n);
-        stage.actor.on_request(stage.actor.self, stage.now_us, &from, buffer_span(&bytes));
-        heap_fault_clear();
+        send_failing(&segment, keys + BATCHES * COUNT, n);
         ran_out = settle_without(n);
         acknowledged = !node_failed(stage.node) &&
                        node_stage_take(&stage, &answer, &correlation) == 1 &&
@@ -147,7 +153,37 @@ Test(node_memory, an_add_survives_the_failure_of_every_allocation)
         if (acknowledged) {
             cr_assert_eq(node_stage_absent(&stage, &document, keys + BATCHES * COUNT, COUNT), 0);
         }
-        buffer_fini(&bytes);
+        close_stage(n);
+    }
+    cr_assert_gt(refused, 0);
+}
+
+/* What the node could not log has set its bits all the same: the router that asks again must not
+ * take them for somebody else's. */
+Test(node_memory, a_refused_add_is_not_its_own_duplicate)
+{
+    static struct node_answer answer;
+    const uint64_t *fresh = keys + BATCHES * COUNT;
+    unsigned refused = 0;
+
+    for (unsigned n = 0; n < 8; n++) {
+        struct segment segment;
+        uint64_t correlation;
+
+        make_folder();
+        cr_assert_eq(node_stage_open(&stage), 0);
+        segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
+        segment.batch.number = 500;
+        fake_forget(&stage.fake);
+        send_failing(&segment, fresh, n);
+        node_stage_settle(&stage);
+        if (node_stage_take(&stage, &answer, &correlation) == 1 &&
+            answer.segment.status != STATUS_OK) {
+            refused++;
+            cr_assert(node_stage_ask_disk(&stage, &segment, fresh, &answer));
+            cr_assert_eq(answer.segment.status, STATUS_OK);
+            cr_assert(answer.segment.repeated || answer.present[0] == 0, "allocation %u", n);
+        }
         close_stage(n);
     }
     cr_assert_gt(refused, 0);

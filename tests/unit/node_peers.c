@@ -49,8 +49,8 @@ static enum status ask(uint64_t now_us, uint32_t node, enum pull_purpose purpose
     struct frame frame = {.kind = FRAME_PULL_REQUEST, .body.pull_request = {.kind = PULL_RUNS}};
     size_t sent;
 
-    return node_peers_ask(&peers, &fake.effects, now_us, &nodes, node, purpose, bytes, &about,
-                          &frame, &spare, &sent);
+    return node_peers_ask(&peers, &fake.effects, now_us, &nodes, node, purpose, bytes,
+                          PEERS_DEADLINE_US, &about, &frame, &spare, &sent);
 }
 
 static uint64_t sent_correlation(uint32_t *link)

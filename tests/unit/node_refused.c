@@ -158,3 +158,40 @@ Test(node_refused, a_version_is_refused_before_anything_is_set_aside)
     }
     node_folder_drop(&folder);
 }
+
+/* ---- a name that leaves no number for what comes after it ---- */
+
+enum { MORE_KEYS = 10000 };
+
+/* Start beside it, add some, be killed: all is there, or nothing was accepted. */
+static void start_beside(const char *name)
+{
+    static uint64_t more[MORE_KEYS];
+
+    node_folder_restore(&folder);
+    memory_disk_put(folder.stage.disk, name, span_of((const uint8_t *)"?", 1));
+    if (node_stage_outcome(&folder.stage, folder.incarnation) == STAGE_REFUSED) {
+        return;
+    }
+    node_stage_fingerprints(&folder.document, 0, 2, MORE_KEYS, more);
+    for (uint32_t i = 0; i < MORE_KEYS; i += FOLDER_COUNT) {
+        cr_assert_eq(node_stage_add(&folder.stage, &folder.document, more + i, FOLDER_COUNT),
+                     STATUS_OK);
+    }
+    node_stage_settle_long(&folder.stage);
+    cr_assert_not(node_failed(folder.stage.node), "%s", name);
+    node_stage_end(&folder.stage, STAGE_END_KILL);
+    cr_assert_eq(node_stage_outcome(&folder.stage, folder.incarnation), STAGE_SAME, "%s", name);
+    cr_assert_eq(node_stage_absent(&folder.stage, &folder.document, more, MORE_KEYS), 0, "%s",
+                 name);
+}
+
+Test(node_refused, no_number_is_left)
+{
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    start_beside("log-ffffffffffffffff");
+    start_beside("log-fffffffffffffffe");
+    start_beside("run-ffffffffffffffff");
+    start_beside("run-fffffffffffffffe");
+    node_folder_drop(&folder);
+}

@@ -369,6 +369,12 @@ static inline void compare_pull_request(const struct pull_request *a, const stru
     SAME(max_bytes);
     SAME(nwanted);
     compare_intervals(a->wanted, b->wanted, a->nwanted);
+    SAME(cut);
+    SAME(prefix_bits);
+    SAME(nprefixes);
+    for (size_t i = 0; i < a->nprefixes; i++) {
+        SAME(prefixes[i]);
+    }
 }
 
 static inline void compare_batches(const struct pull_batch *a, const struct pull_batch *b,
@@ -407,6 +413,16 @@ static inline void compare_pull_reply(const struct pull_reply *a, const struct p
     SAME(count);
     for (size_t i = 0; i < a->count; i++) {
         SAME(fingerprints[i]);
+    }
+    SAME(cut);
+    SAME(cut_end);
+    SAME(ndigests);
+    for (size_t i = 0; i < a->ndigests; i++) {
+        SAME(digests[i]);
+    }
+    SAME(ncounts);
+    for (size_t i = 0; i < a->ncounts; i++) {
+        SAME(counts[i]);
     }
     SAME_SPAN(document);
 }

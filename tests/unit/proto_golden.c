@@ -192,7 +192,16 @@ Test(golden, pull_request)
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REQUEST};
 
     frame.body.pull_request = (struct pull_request){
-        PULL_BODIES, {1, 2, 3, 4, 5, 6}, {7, 8}, true, 9, 10, 11, wanted, 1};
+        .kind = PULL_BODIES,
+        .scope = {1, 2, 3, 4, 5, 6},
+        .source = {7, 8},
+        .sync = true,
+        .from = 9,
+        .to = 10,
+        .max_bytes = 11,
+        .wanted = wanted,
+        .nwanted = 1,
+    };
     assert_golden(&frame, "0801110100000000000000e2035008041101000000000000001802210300"
                           "000000000000280630053804400749080000000000000050015909000000"
                           "00000000610a00000000000000680b721109150000000000000010161817"

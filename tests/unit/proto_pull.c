@@ -3,6 +3,7 @@
  */
 #include "proto/codec.h"
 #include "proto/orbloom.pb-c.h"
+#include "proto_compare.h"
 #include "proto_samples.h"
 
 #include <criterion/criterion.h>
@@ -207,10 +208,10 @@ Test(proto_pull, replies_are_bounded)
     reply.count++;
     cr_assert_eq(decode_reply(&reply, &wire), STATUS_TOO_LARGE);
     reply.count = 0;
-    for (int kind = -1; kind < 7; kind++) {
+    for (int kind = -1; kind < 9; kind++) {
         reply.kind = (enum pull_kind)kind;
         cr_assert_eq(decode_reply(&reply, &wire),
-                     kind >= 1 && kind <= 4 ? STATUS_OK : STATUS_MALFORMED, "kind %d", kind);
+                     kind >= 1 && kind <= 6 ? STATUS_OK : STATUS_MALFORMED, "kind %d", kind);
     }
     reply.kind = PULL_RUNS;
     reply.state = (enum replica_state)4;
@@ -273,4 +274,138 @@ Test(proto_pull, what_is_wanted_is_bounded_and_does_not_wrap)
     cr_assert_eq(decode_wanted(UINT64_MAX, 1, 1, bodies), STATUS_OK);
     cr_assert_eq(decode_wanted(UINT64_MAX, 2, 1, bodies), STATUS_MALFORMED);
     cr_assert_eq(decode_wanted(2, UINT64_MAX, 1, bodies), STATUS_MALFORMED);
+}
+
+/* ---- cuts: digests and ranges ---- */
+
+static void bend_cut(enum pull_kind kind, void (*bend)(Orbloom__V1__PullReply *reply))
+{
+    Orbloom__V1__Frame *wire;
+
+    frame = (struct frame){.version = CODEC_VERSION, .kind = FRAME_PULL_REPLY};
+    sample_cut_reply(kind, &frame.body.pull_reply);
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    wire = orbloom__v1__frame__unpack(NULL, bytes.size, bytes.data);
+    cr_assert_not_null(wire);
+    cr_assert_eq(decode(wire), STATUS_OK);
+    bend(wire->pull_reply);
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    orbloom__v1__frame__free_unpacked(wire, NULL);
+}
+
+static void bend_name(Orbloom__V1__PullReply *reply)
+{
+    reply->cut ^= 1;
+}
+
+static void bend_end(Orbloom__V1__PullReply *reply)
+{
+    reply->cut_end ^= 1;
+}
+
+static void bend_digest(Orbloom__V1__PullReply *reply)
+{
+    reply->digests[1] ^= 1;
+}
+
+static void bend_count(Orbloom__V1__PullReply *reply)
+{
+    reply->counts[1] ^= 1;
+}
+
+static void cut_digests(Orbloom__V1__PullReply *reply)
+{
+    reply->n_digests--;
+    reply->n_counts--;
+}
+
+static void cut_counts(Orbloom__V1__PullReply *reply)
+{
+    reply->n_counts--;
+}
+
+static void bend_key(Orbloom__V1__PullReply *reply)
+{
+    reply->fingerprints[0] ^= 1;
+}
+
+static void call_it_runs(Orbloom__V1__PullReply *reply)
+{
+    reply->kind = ORBLOOM__V1__PULL_KIND__PULL_RUNS;
+}
+
+Test(proto_pull, bent_digests_and_ranges_are_refused)
+{
+    bend_cut(PULL_DIGESTS, bend_name);
+    bend_cut(PULL_DIGESTS, bend_end);
+    bend_cut(PULL_DIGESTS, bend_digest);
+    bend_cut(PULL_DIGESTS, bend_count);
+    bend_cut(PULL_DIGESTS, cut_digests);
+    bend_cut(PULL_DIGESTS, cut_counts);
+    bend_cut(PULL_DIGESTS, call_it_runs);
+    bend_cut(PULL_RANGES, bend_name);
+    bend_cut(PULL_RANGES, bend_key);
+    bend_cut(PULL_RANGES, call_it_runs);
+}
+
+Test(proto_pull, digests_and_ranges_come_back_field_by_field)
+{
+    static struct frame back;
+
+    for (int kind = PULL_DIGESTS; kind <= PULL_RANGES; kind++) {
+        frame = (struct frame){.version = CODEC_VERSION, .kind = FRAME_PULL_REPLY};
+        sample_cut_reply((enum pull_kind)kind, &frame.body.pull_reply);
+        buffer_clear(&bytes);
+        cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+        cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &back), STATUS_OK);
+        compare_frames(&frame, &back);
+        frame = (struct frame){.version = CODEC_VERSION, .kind = FRAME_PULL_REQUEST};
+        sample_cut_request((enum pull_kind)kind, &frame.body.pull_request);
+        buffer_clear(&bytes);
+        cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+        cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &back), STATUS_OK);
+        compare_frames(&frame, &back);
+    }
+}
+
+static enum status decode_prefixes(enum _Orbloom__V1__PullKind kind, uint64_t cut, uint32_t bits,
+                                   size_t count, uint64_t first, uint64_t step)
+{
+    static uint64_t differences[PULL_MAX_PREFIXES + 1];
+    Orbloom__V1__PullRequest wire = ORBLOOM__V1__PULL_REQUEST__INIT;
+
+    for (size_t i = 0; i < count; i++) {
+        differences[i] = i == 0 ? first : step;
+    }
+    wire.kind = kind;
+    wire.cut = cut;
+    wire.prefix_bits = bits;
+    wire.prefixes = differences;
+    wire.n_prefixes = count;
+    return DECODE(PULL_REQUEST, pull_request, &wire);
+}
+
+Test(proto_pull, prefixes_are_bounded_and_ascend)
+{
+    const enum _Orbloom__V1__PullKind digests = ORBLOOM__V1__PULL_KIND__PULL_DIGESTS;
+    const enum _Orbloom__V1__PullKind ranges = ORBLOOM__V1__PULL_KIND__PULL_RANGES;
+    const enum _Orbloom__V1__PullKind runs = ORBLOOM__V1__PULL_KIND__PULL_RUNS;
+
+    cr_assert_eq(decode_prefixes(digests, 0, 0, 0, 0, 0), STATUS_OK, "the roots");
+    cr_assert_eq(decode_prefixes(digests, 1, 0, 0, 0, 0), STATUS_MALFORMED, "of nothing");
+    cr_assert_eq(decode_prefixes(digests, 0, 4, 1, 0, 1), STATUS_MALFORMED, "in no cut");
+    cr_assert_eq(decode_prefixes(ranges, 1, 4, 0, 0, 0), STATUS_MALFORMED);
+    cr_assert_eq(decode_prefixes(digests, 1, 11, PULL_MAX_PARENTS, 0, 1), STATUS_OK);
+    cr_assert_eq(decode_prefixes(digests, 1, 12, PULL_MAX_PARENTS + 1, 0, 1), STATUS_MALFORMED);
+    cr_assert_eq(decode_prefixes(ranges, 1, 12, PULL_MAX_PREFIXES, 0, 1), STATUS_OK);
+    cr_assert_eq(decode_prefixes(ranges, 1, 13, PULL_MAX_PREFIXES + 1, 0, 1), STATUS_TOO_LARGE);
+    cr_assert_eq(decode_prefixes(ranges, 1, 12, PULL_MAX_PREFIXES, 1, 1), STATUS_MALFORMED);
+    cr_assert_eq(decode_prefixes(ranges, 1, 12, 2, 0, 0), STATUS_MALFORMED, "one twice");
+    cr_assert_eq(decode_prefixes(ranges, 1, 12, 3, 5, UINT64_MAX - 2), STATUS_MALFORMED, "wraps");
+    cr_assert_eq(decode_prefixes(digests, 1, 33, 1, 0, 1), STATUS_MALFORMED);
+    cr_assert_eq(decode_prefixes(ranges, 1, 38, 1, 0, 1), STATUS_OK);
+    cr_assert_eq(decode_prefixes(ranges, 1, 39, 1, 0, 1), STATUS_MALFORMED);
+    cr_assert_eq(decode_prefixes(runs, 0, 4, 1, 0, 1), STATUS_MALFORMED);
+    cr_assert_eq(decode_prefixes(runs, 1, 0, 0, 0, 1), STATUS_MALFORMED);
 }

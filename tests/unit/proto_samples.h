@@ -455,6 +455,37 @@ static inline void sample_pull_reply(enum sample_size size, struct pull_reply *o
     }
 }
 
+/* DIGESTS of some ranges, or RANGES. */
+static inline void sample_cut_request(enum pull_kind kind, struct pull_request *out)
+{
+    static const uint64_t prefixes[] = {0, 3, 200, 65535};
+
+    sample_pull_request(SAMPLE_FULL, out);
+    out->kind = kind;
+    out->nwanted = 0;
+    out->cut = UINT64_MAX - 1;
+    out->prefix_bits = 16;
+    out->prefixes = prefixes;
+    out->nprefixes = sizeof prefixes / sizeof prefixes[0];
+}
+
+static inline void sample_cut_reply(enum pull_kind kind, struct pull_reply *out)
+{
+    static const uint64_t words[] = {UINT64_MAX, 0, 2, 0x0102030405060708};
+    size_t count = sizeof words / sizeof words[0];
+
+    sample_pull_reply(SAMPLE_FULL, out);
+    out->kind = kind;
+    out->nbatches = 0;
+    out->count = kind == PULL_RANGES ? out->count : 0;
+    out->cut = 31;
+    out->cut_end = 32;
+    out->digests = words;
+    out->ndigests = kind == PULL_DIGESTS ? count : 0;
+    out->counts = words;
+    out->ncounts = kind == PULL_DIGESTS ? count : 0;
+}
+
 static inline void sample_error(enum sample_size size, struct error_reply *out)
 {
     static char longest[CODEC_MAX_TEXT_BYTES + 1];

@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { KEYS = 3, ALL = (1 << KEYS) - 1, STRANGER = 9 };
+enum { KEYS = 3, ALL = (1 << KEYS) - 1, MANY = 192, STRANGER = 9 };
 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct router_stage stage;
@@ -218,6 +218,82 @@ Test(router_bounds, invented_tags_are_late_and_change_nothing)
     router_stage_vote(&stage, 1, 'a');
     router_stage_vote(&stage, 2, 'a');
     cr_assert_eq(router_stage_told(&stage).status, STATUS_OK);
+    router_stage_fini(&stage);
+}
+
+/* Of a true tag another seat, which the filter's three replicas do not have: nobody sits there. */
+Test(router_bounds, a_seat_that_is_not_there_has_no_vote)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, KEYS);
+    uint32_t lengths[MANY];
+    char keys[MANY];
+    const uint64_t plane[MANY / 64] = {1, 1, 1};
+    const struct router_asked *asked;
+
+    memset(keys, 'k', sizeof keys);
+    for (uint32_t i = 0; i < MANY; i++) {
+        lengths[i] = 1;
+    }
+    request.keys = span_of(keys, MANY);
+    request.lengths = lengths;
+    request.count = MANY;
+    open_stage();
+    router_stage_send(&stage, 1, &request);
+    asked = router_stage_asked(&stage, 1);
+    for (uint64_t seat = rule.replicas; seat < 16; seat++) {
+        struct segment_reply reply = {.tag = (asked->segments[0].tag & ~UINT64_C(15)) | seat,
+                                      .epoch = stage.document.epoch,
+                                      .epoch_hash = stage.document.epoch_hash,
+                                      .state = REPLICA_FULL,
+                                      .count = MANY,
+                                      .present = plane,
+                                      .absent = plane};
+        struct frame frame = {.kind = FRAME_NODE_REPLY};
+
+        frame.body.node_reply = (struct node_reply){.segments = &reply, .nsegments = 1};
+        fake_answer(&stage.actor, stage.now_us, asked->link, &frame);
+    }
+    cr_assert_eq(stage.fake.nframes, stage.fake.ntaken, "and nothing is decided");
+    cr_assert_eq(router_stage_counter(&stage, "late_total"), 16 - rule.replicas);
+    router_stage_fini(&stage);
+}
+
+/* Node 1 lives, and answers what is asked while it does. */
+static void live(uint32_t link, unsigned intervals)
+{
+    const struct frame alive = {.kind = FRAME_INFO_REPLY, .body.info_reply = {.message = ""}};
+
+    for (unsigned i = 0; i < intervals; i++) {
+        router_stage_pass(&stage, ROUTER_STAGE_RETRY_US);
+        fake_answer(&stage.actor, stage.now_us, link, &alive);
+    }
+}
+
+/* It restarts now and then, so quickly that its link stays, and what was under way to it is lost.
+ */
+Test(router_bounds, what_was_lost_is_not_in_flight_for_ever)
+{
+    uint64_t suspects;
+    uint32_t link;
+
+    open_stage();
+    stage.router->config.max_inflight_bytes = 16 << 10;
+    link = backend_of(stage.router, 1)->link;
+    for (uint64_t sequence = 1; sequence <= 100; sequence++) {
+        struct client_request request = router_stage_request(OPERATION_ADD, sequence, 50);
+
+        router_stage_send(&stage, 1, &request);
+        router_stage_vote(&stage, 2, 'a');
+        router_stage_vote(&stage, 3, 'a');
+        cr_assert_eq(router_stage_told(&stage).status, STATUS_OK);
+        live(link, sequence % 10 == 0 ? 30 : 1);
+    }
+    cr_assert_eq(router_stage_counter(&stage, "backend_overloaded_total"), 0);
+    live(link, 60);
+    suspects = router_stage_counter(&stage, "suspects_total");
+    live(link, 60);
+    cr_assert_eq(router_stage_counter(&stage, "suspects_total"), suspects,
+                 "nothing is asked of it");
     router_stage_fini(&stage);
 }
 

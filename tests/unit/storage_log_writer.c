@@ -404,6 +404,42 @@ Test(log_writer, too_much_gathered_is_refused)
     close_stage();
 }
 
+static void add_document(size_t size)
+{
+    enum status status = STATUS_OK;
+    uint64_t end;
+
+    cr_assert_not_null(
+        log_writer_append(stage.writer, RECORD_DOCUMENT, 0, size, true, &end, &status), "%s",
+        status_code(status));
+}
+
+/* The disk hangs, all that may gather has gathered, and what is urgent begins a segment. */
+Test(log_writer, a_checkpoint_is_whole_however_much_has_gathered)
+{
+    enum { HALF_MIB = 1 << 16, MIB = 1 << 20 };
+    uint64_t end;
+
+    stage.segment_bytes = 40 * MIB;
+    stage.cursors = 3;
+    log_stage_begin(&stage, 0, 1, true);
+    for (uint64_t number = 0; number < 45; number++) {
+        add(number, HALF_MIB);
+        log_stage_commit(&stage);
+    }
+    while (log_stage_add(&stage, 45, HALF_MIB, &end) == STATUS_OK) {
+    }
+    cr_assert_eq(log_writer_room(stage.writer, 8), STATUS_OVERLOADED);
+    cr_assert_eq(log_writer_segment(stage.writer), 1);
+    add_document(MIB);
+    add_document(MIB);
+    cr_assert_eq(log_writer_segment(stage.writer), 2);
+    cr_assert_eq(stage.checkpoint_status, STATUS_OK, "%s", status_code(stage.checkpoint_status));
+    log_stage_commit(&stage);
+    cr_assert_eq(log_writer_synced(stage.writer), log_writer_end(stage.writer));
+    close_stage();
+}
+
 Test(log_writer, what_fits_no_segment_is_too_large)
 {
     uint64_t end;

@@ -316,13 +316,15 @@ Test(run_merge_plan, few_runs_are_left_alone)
 Test(run_merge_plan, runs_of_other_sizes_stay)
 {
     const uint64_t tier = RUN_TIER_KEYS;
-    const struct record_run runs[] = {sized(4 * tier), sized(tier), sized(4 * tier - 1),
-                                      sized(tier - 1), sized(tier), sized(2 * tier)};
+    const uint64_t next = RUN_MERGE_LEAST * tier;
+    const struct record_run runs[] = {
+        sized(next),     sized(tier),     sized(next - 1), sized(tier - 1), sized(tier),
+        sized(2 * tier), sized(3 * tier), sized(next / 2), sized(2 * tier), sized(5 * tier)};
     size_t chosen[RUN_MERGE_MOST];
 
-    cr_assert_eq(run_merge_plan(runs, 6, chosen), 4);
-    cr_assert_not(has(chosen, 4, 0));
-    cr_assert_not(has(chosen, 4, 3));
+    cr_assert_eq(run_merge_plan(runs, 10, chosen), 8);
+    cr_assert_not(has(chosen, 8, 0));
+    cr_assert_not(has(chosen, 8, 3));
 }
 
 Test(run_merge_plan, runs_of_other_sets_are_not_mixed)
@@ -410,15 +412,15 @@ static void simulate(uint64_t nsegments, uint64_t keys, double most_rewrites, si
     cr_log_info("%lu segments of %lu: %.2f rewrites, %zu runs", nsegments, keys, rewritten, nruns);
 }
 
-/* A million fingerprints a segment: tiers 4 to 10 hold what comes and what 4,096 of them become. */
+/* A million fingerprints a segment: tiers 3 to 7 hold what comes and what 4,096 of them become. */
 Test(run_merge_plan, rewrites_and_runs_stay_within_the_logarithm)
 {
-    simulate(4096, 1000000, 6, 3 * 7 + 1);
-    simulate(256, 4000000, 4, 3 * 6 + 1);
+    simulate(4096, 1000000, 4.2, 7 * 5 + 1);
+    simulate(256, 4000000, 3, 7 * 4 + 1);
 }
 
 /* Runs of a tier below all bounds are rewritten more often, but cost a file each. */
 Test(run_merge_plan, tiny_runs_stay_few)
 {
-    simulate(10000, 10, 100, 3 * 3 + 1);
+    simulate(10000, 10, 100, 7 * 3 + 1);
 }

@@ -1,0 +1,356 @@
+/* Cuts: opened, pinned, closed; and the log that is in no run, gathered. */
+#include "base/heap.h"
+#include "node/storage_cut_private.h"
+
+#include <string.h>
+
+enum { TAIL_SLICE_BYTES = 4 << 20 };
+
+static void trees_fini(struct cut_trees *trees)
+{
+    for (size_t i = 0; trees->items != NULL && i < trees->count; i++) {
+        run_digest_destroy(&trees->items[i]);
+    }
+    heap_free(trees->items);
+    heap_free(trees->prefixes);
+    *trees = (struct cut_trees){0};
+}
+
+static void destroy(struct storage_cut *self)
+{
+    cut_walk_end(self);
+    log_reader_destroy(&self->log);
+    for (size_t i = 0; i < self->nruns; i++) {
+        run_reader_destroy(&self->readers[i]);
+    }
+    trees_fini(&self->survey);
+    trees_fini(&self->split);
+    heap_free(self->shards);
+    heap_free(self->runs);
+    heap_free(self->segments);
+    heap_free(self->tail);
+    heap_free(self->ranges);
+    heap_free(self->wanted);
+    heap_free(self->keys);
+    heap_free(self->bad);
+    heap_free(self);
+}
+
+/* ---- opening ---- */
+
+static size_t count_cuts(const struct storage *storage)
+{
+    size_t count = 0;
+
+    for (const struct storage_cut *cut = storage->cuts; cut != NULL; cut = cut->next) {
+        count++;
+    }
+    return count;
+}
+
+static bool take_shards(struct storage_cut *self)
+{
+    size_t nshards = (size_t)1 << self->config.shard_bits;
+
+    self->shards = heap_zalloc(nshards, sizeof *self->shards);
+    for (size_t i = 0; self->shards != NULL && i < nshards; i++) {
+        self->shards[i] = self->config.group_of_shard[i] == self->config.group;
+        self->nshards += self->shards[i];
+    }
+    self->config.group_of_shard = NULL;
+    return self->shards != NULL;
+}
+
+static enum status take_runs(struct storage_cut *self)
+{
+    const struct storage *storage = self->storage;
+    const struct storage_set *set = &self->config.set;
+
+    self->runs = heap_alloc(storage->nruns + 1, sizeof *self->runs);
+    if (self->runs == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < storage->nruns; i++) {
+        const struct record_run *run = &storage->runs[i];
+
+        if (run->filter_id == set->filter_id && run->lineage == set->lineage &&
+            run->slice == set->slice) {
+            if (self->nruns == RUN_MERGE_MAX - 1) { /* One source is the log. */
+                return STATUS_OVERLOADED;
+            }
+            self->runs[self->nruns++] = *run;
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status take_log(struct storage_cut *self)
+{
+    const struct storage *storage = self->storage;
+    uint64_t written = storage_written(storage);
+
+    self->log_from = storage->merged;
+    self->log_to = self->config.end < written ? self->config.end : written;
+    self->tailed = self->log_from >= self->log_to;
+    self->segments = heap_alloc(storage->nsegments + 1, sizeof *self->segments);
+    if (self->segments == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < storage->nsegments; i++) {
+        struct log_extent extent = storage->segments[i];
+
+        if (extent.first < self->log_to) {
+            extent.end = extent.end < written ? extent.end : written;
+            self->segments[self->nsegments++] = extent;
+        }
+    }
+    return STATUS_OK;
+}
+
+static void run_step(struct job *job);
+static void done_step(struct job *job, uint64_t now_us);
+
+enum status storage_cut_open(struct storage *storage, const struct storage_cut_config *config,
+                             struct storage_cut **out)
+{
+    struct storage_cut *self;
+    enum status status = STATUS_NOMEM;
+
+    if (count_cuts(storage) == STORAGE_CUTS) {
+        return STATUS_OVERLOADED;
+    }
+    self = heap_zalloc(1, sizeof *self);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->storage = storage;
+    self->config = *config;
+    self->job = (struct job){.run = run_step, .done = done_step};
+    if (take_shards(self)) {
+        status = take_runs(self);
+    }
+    if (status == STATUS_OK) {
+        status = take_log(self);
+    }
+    if (status != STATUS_OK) {
+        self->nruns = 0;
+        destroy(self);
+        return status;
+    }
+    self->next = storage->cuts;
+    storage->cuts = self;
+    *out = self;
+    return STATUS_OK;
+}
+
+static void forget(struct storage_cut *self)
+{
+    struct storage_cut **at = &self->storage->cuts;
+
+    while (*at != self) {
+        at = &(*at)->next;
+    }
+    *at = self->next;
+}
+
+void storage_cut_close(struct storage_cut **cut)
+{
+    struct storage_cut *self = *cut;
+
+    *cut = NULL;
+    if (self == NULL) {
+        return;
+    }
+    self->closed = true;
+    if (!self->busy) {
+        forget(self);
+        destroy(self);
+    }
+}
+
+void storage_cuts_destroy(struct storage *storage)
+{
+    while (storage->cuts != NULL) {
+        struct storage_cut *self = storage->cuts;
+
+        storage->cuts = self->next;
+        destroy(self);
+    }
+}
+
+/* ---- what is pinned ---- */
+
+bool storage_cut_pins_run(const struct storage *storage, uint64_t number)
+{
+    for (const struct storage_cut *cut = storage->cuts; cut != NULL; cut = cut->next) {
+        for (size_t i = 0; i < cut->nruns; i++) {
+            if (cut->runs[i].number == number) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool storage_cut_pins_log(const struct storage *storage, uint64_t below)
+{
+    for (const struct storage_cut *cut = storage->cuts; cut != NULL; cut = cut->next) {
+        if (!cut->tailed && cut->log_from < below) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the log's part, on the lane ---- */
+
+static enum status make_room(struct storage_cut *self, size_t count)
+{
+    size_t capacity = self->tail_capacity;
+    uint64_t *grown;
+
+    if (count > STORAGE_CUT_TAIL - self->ntail) {
+        return STATUS_TOO_LARGE;
+    }
+    if (self->ntail + count <= capacity) {
+        return STATUS_OK;
+    }
+    capacity = capacity * 2 > self->ntail + count ? capacity * 2 : self->ntail + count + 4096;
+    grown = heap_realloc(self->tail, capacity, sizeof *grown);
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->tail = grown;
+    self->tail_capacity = capacity;
+    return STATUS_OK;
+}
+
+static bool is_for(const struct record_batch *batch, const struct storage_set *set)
+{
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        if (batch->filter_id == set->filter_id && batch->targets[i].lineage == set->lineage &&
+            batch->targets[i].slice == set->slice) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status keep(struct storage_cut *self, struct span record)
+{
+    uint32_t bits = self->config.shard_bits;
+    struct record_batch batch;
+    enum status status = record_batch_get(record, &batch);
+
+    if (status != STATUS_OK || !is_for(&batch, &self->config.set)) {
+        return status;
+    }
+    status = make_room(self, batch.count);
+    for (uint32_t i = 0; status == STATUS_OK && i < batch.count; i++) {
+        uint64_t fingerprint = batch.fingerprints[i];
+
+        if (self->shards[(fingerprint >> 1) >> (63 - bits)]) {
+            self->tail[self->ntail++] = fingerprint;
+        }
+    }
+    return status;
+}
+
+static enum status sort_tail(struct storage_cut *self)
+{
+    uint64_t *spare = heap_alloc(self->ntail + 1, sizeof *spare);
+
+    if (spare == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->ntail = run_sort(self->tail, spare, self->ntail);
+    heap_free(spare);
+    return STATUS_OK;
+}
+
+static enum status read_tail(struct storage_cut *self)
+{
+    struct record_header header;
+    struct span record;
+    enum status status = STATUS_OK;
+    uint64_t from;
+
+    if (self->log == NULL) {
+        status = log_reader_create(self->storage->config.disk, self->segments, self->nsegments,
+                                   self->log_from, self->log_to, &self->log);
+    }
+    from = status == STATUS_OK ? log_reader_offset(self->log) : 0;
+    while (status == STATUS_OK && self->bytes < TAIL_SLICE_BYTES) {
+        status = log_reader_next(self->log, &header, &record);
+        if (status == STATUS_OK && header.type == RECORD_BATCH) {
+            status = keep(self, record);
+        }
+        self->bytes = log_reader_offset(self->log) - from;
+    }
+    if (status == STATUS_NOT_FOUND) {
+        log_reader_destroy(&self->log);
+        status = sort_tail(self);
+        self->tailed = status == STATUS_OK;
+    }
+    return status;
+}
+
+/* ---- steps ---- */
+
+static enum status find_damage(struct storage_cut *self)
+{
+    enum status status;
+
+    self->bad = heap_alloc(self->nruns + 1, sizeof *self->bad);
+    if (self->bad == NULL) {
+        return STATUS_NOMEM;
+    }
+    status = storage_damage_find(self->storage, self->runs, self->nruns, self->bad, &self->nbad);
+    return status == STATUS_OK ? STATUS_STALE : status;
+}
+
+static void run_step(struct job *job)
+{
+    struct storage_cut *self = (struct storage_cut *)job;
+
+    self->bytes = 0;
+    self->finished = false;
+    self->status = STATUS_OK;
+    if (!self->tailed) {
+        self->status = read_tail(self);
+    } else {
+        cut_walk(self);
+        if (self->status == STATUS_MALFORMED || self->status == STATUS_NOT_FOUND) {
+            self->status = find_damage(self);
+        }
+    }
+}
+
+static void done_step(struct job *job, uint64_t now_us)
+{
+    struct storage_cut *self = (struct storage_cut *)job;
+
+    self->busy = false;
+    if (self->nbad > 0) {
+        storage_damage_take(self->storage, now_us, self->bad, self->nbad);
+        self->nbad = 0;
+    }
+    if (self->closed) {
+        forget(self);
+        destroy(self);
+        return;
+    }
+    if (self->finished || self->status != STATUS_OK) {
+        cut_walk_end(self);
+        self->work = CUT_NOTHING;
+    }
+    self->config.stepped(self->config.context, now_us, self->status, self->finished, self->bytes);
+}
+
+void storage_cut_step(struct storage_cut *self)
+{
+    const struct effects *effects = self->storage->config.effects;
+
+    self->busy = true;
+    effects->submit(effects->context, JOB_BACKGROUND, &self->job);
+}

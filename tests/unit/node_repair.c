@@ -1,0 +1,433 @@
+/* Keys that no delta brings, as they have no number or the log is not kept, come by comparing
+ * replicas: all of them, in few messages, and nothing else. */
+#include "node/node_exchange.h"
+#include "tests/support/node_circle.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 1000, SECOND = 1000000, FEW = 40, MANY = 300 };
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static struct circle *circle;
+static struct filter_document document;
+static uint64_t keys[MANY][BATCH];
+
+static void open_circle(uint64_t scrub_us)
+{
+    circle = calloc(1, sizeof *circle);
+    circle_init(circle, 3);
+    for (uint32_t id = 1; id <= 3; id++) {
+        circle_stop(circle, id);
+    }
+    circle->scrub_us = scrub_us;
+    for (uint32_t id = 1; id <= 3; id++) {
+        circle_start(circle, id);
+    }
+    circle_run(circle, SECOND / 100);
+    circle_document(circle, 5, &rule, 3, &document);
+    circle_hand(circle, &document, 0);
+}
+
+static void close_circle(void)
+{
+    circle_fini(circle);
+    document_fini(&document);
+    free(circle);
+}
+
+/* Batches first + 1 to `end` to all nodes. */
+static void add(uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+        for (uint32_t id = 1; id <= 3; id++) {
+            cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i], BATCH), STATUS_OK);
+        }
+    }
+}
+
+/* Without a number, as what was copied. */
+static void absorb(uint32_t id, uint64_t seed, uint32_t count, uint64_t *out)
+{
+    struct node *node = circle_node(circle, id);
+    struct record_batch batch = {
+        .filter_id = document.id,
+        .epoch = document.epoch,
+        .ntargets = 1,
+        .targets = {{.lineage = 1}},
+        .count = count,
+        .fingerprints = out,
+    };
+
+    circle_fingerprints(&document, 0, seed, count, out);
+    cr_assert_eq(node_absorb(node, document_cache_find(&node->documents, document.id), &batch),
+                 STATUS_OK);
+    circle_run(circle, 1000);
+}
+
+static void expect_all(uint32_t id, const uint64_t *some, uint32_t count)
+{
+    cr_assert_eq(circle_logged(circle, id, &document, some, count), count, "node %u", id);
+    cr_assert_eq(circle_count(circle, id, &document, some, count), (int)count);
+}
+
+static uint64_t counted(enum node_counter counter)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t id = 1; id <= 3; id++) {
+        sum += circle_counter(circle, id, counter);
+    }
+    return sum;
+}
+
+Test(node_repair, keys_without_numbers_reach_every_replica)
+{
+    static uint64_t ones[10];
+    static uint64_t twos[5000];
+
+    open_circle(30 * SECOND);
+    add(0, FEW);
+    absorb(1, 1000, 10, ones);
+    absorb(2, 1001, 5000, twos);
+    circle_run(circle, 5 * SECOND);
+    cr_assert_eq(circle_logged(circle, 3, &document, ones, 10), 0, "no delta brings them");
+    circle_run(circle, 60 * SECOND);
+    for (uint32_t id = 1; id <= 3; id++) {
+        expect_all(id, ones, 10);
+        expect_all(id, twos, 5000);
+        expect_all(id, keys[FEW - 1], BATCH);
+    }
+    cr_assert_eq(counted(NODE_repair_keys_total), 2 * 10 + 2 * 5000, "each of them once: %llu",
+                 (unsigned long long)counted(NODE_repair_keys_total));
+    cr_assert_eq(counted(NODE_repair_failures_total), 0);
+    close_circle();
+}
+
+Test(node_repair, equal_replicas_cost_a_round_trip)
+{
+    uint64_t bytes;
+    uint64_t shards;
+
+    open_circle(30 * SECOND);
+    add(0, FEW);
+    circle_run(circle, 100 * SECOND);
+    bytes = counted(NODE_repair_bytes_total);
+    shards = counted(NODE_repair_shards_total);
+    cr_assert_geq(shards, 6 << document.content.shard_bits, "each one with each other one");
+    cr_assert_leq(bytes, 128 * shards, "%llu bytes a shard", (unsigned long long)(bytes / shards));
+    cr_assert_eq(counted(NODE_repair_round_trips_total), counted(NODE_repairs_ended_total));
+    cr_assert_eq(counted(NODE_repair_keys_total), 0);
+    cr_assert_eq(circle->requests[PULL_RANGES], 0);
+    close_circle();
+}
+
+/* At 300,000 keys the tree is as deep as at millions, but for a level. */
+Test(node_repair, few_differing_keys_are_found_cheaply)
+{
+    static uint64_t apart[BATCH];
+    uint64_t trips;
+    uint64_t bytes;
+
+    open_circle(300 * SECOND);
+    add(0, MANY);
+    circle_run(circle, 10 * SECOND);
+    absorb(1, 1000, BATCH, apart);
+    circle_stop(circle, 3);
+    trips = circle_counter(circle, 2, NODE_repair_round_trips_total);
+    bytes = circle_counter(circle, 2, NODE_repair_bytes_total);
+    for (int i = 0; i < 500 && circle_counter(circle, 2, NODE_repair_keys_total) == 0; i++) {
+        circle_run(circle, SECOND);
+    }
+    circle_run(circle, SECOND);
+    expect_all(2, apart, BATCH);
+    trips = circle_counter(circle, 2, NODE_repair_round_trips_total) - trips;
+    bytes = circle_counter(circle, 2, NODE_repair_bytes_total) - bytes;
+    cr_assert_leq(trips, 6, "%llu", (unsigned long long)trips);
+    cr_assert_leq(bytes, 1536 * BATCH, "%llu bytes a key", (unsigned long long)bytes / BATCH);
+    cr_assert_eq(circle_counter(circle, 1, NODE_repair_keys_total), 0);
+    close_circle();
+}
+
+/* ---- answers that don't fit, questions that are refused ---- */
+
+static enum pull_kind bent_kind;
+static void (*bend)(struct pull_reply *reply);
+static uint64_t bent_words[PULL_MAX_DIGESTS];
+
+/* As a forger does, who puts the sum right again. */
+static bool bend_answers(struct circle *self, struct circle_frame *frame, struct frame *decoded)
+{
+    struct buffer bytes;
+
+    (void)self;
+    if (decoded->kind != FRAME_PULL_REPLY || decoded->body.pull_reply.kind != bent_kind ||
+        decoded->body.pull_reply.status != STATUS_OK) {
+        return true;
+    }
+    bend(&decoded->body.pull_reply);
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
+    free(frame->bytes);
+    frame->bytes = malloc(bytes.size);
+    memcpy(frame->bytes, bytes.data, bytes.size);
+    frame->size = bytes.size;
+    buffer_fini(&bytes);
+    return true;
+}
+
+static void other_filter(struct pull_reply *reply)
+{
+    reply->scope.filter_id++;
+}
+
+static void other_lineage(struct pull_reply *reply)
+{
+    reply->scope.lineage++;
+}
+
+static void other_slice(struct pull_reply *reply)
+{
+    reply->scope.slice++;
+}
+
+static void other_epoch(struct pull_reply *reply)
+{
+    reply->scope.epoch++;
+}
+
+static void other_life(struct pull_reply *reply)
+{
+    reply->source.incarnation++;
+}
+
+static void other_cut(struct pull_reply *reply)
+{
+    reply->cut++;
+}
+
+static void joining(struct pull_reply *reply)
+{
+    reply->state = REPLICA_JOINING;
+}
+
+static void fewer_digests(struct pull_reply *reply)
+{
+    reply->ndigests--;
+    reply->ncounts -= reply->ncounts > 0;
+}
+
+static void stranger(struct pull_reply *reply)
+{
+    memcpy(bent_words, reply->fingerprints, reply->count * sizeof *bent_words);
+    bent_words[0] ^= UINT64_C(1) << 63;
+    reply->fingerprints = bent_words;
+}
+
+static void cut_short(struct pull_reply *reply)
+{
+    reply->end = false;
+    reply->next = 0;
+}
+
+static void expect_unmerged(enum pull_kind kind, void (*how)(struct pull_reply *reply))
+{
+    static uint64_t ones[10];
+
+    open_circle(5 * SECOND);
+    add(0, 5);
+    absorb(1, 1000, 10, ones);
+    bent_kind = kind;
+    bend = how;
+    circle->spy = bend_answers;
+    circle_run(circle, 20 * SECOND);
+    cr_assert_gt(counted(NODE_pull_mismatches_total), 0);
+    cr_assert_gt(counted(NODE_repair_failures_total), 0);
+    cr_assert_eq(counted(NODE_repair_keys_total), 0);
+    cr_assert_eq(circle_logged(circle, 2, &document, ones, 10), 0);
+    circle->spy = NULL;
+    circle_run(circle, 60 * SECOND);
+    expect_all(2, ones, 10);
+    expect_all(3, ones, 10);
+    close_circle();
+}
+
+Test(node_repair, answers_about_something_else_are_refused_and_counted)
+{
+    expect_unmerged(PULL_DIGESTS, other_filter);
+    expect_unmerged(PULL_DIGESTS, other_lineage);
+    expect_unmerged(PULL_DIGESTS, other_slice);
+    expect_unmerged(PULL_RANGES, other_epoch);
+    expect_unmerged(PULL_RANGES, other_life);
+    expect_unmerged(PULL_RANGES, other_cut);
+    expect_unmerged(PULL_RANGES, joining);
+}
+
+Test(node_repair, forged_and_cut_answers_are_refused_and_counted)
+{
+    expect_unmerged(PULL_DIGESTS, fewer_digests);
+    expect_unmerged(PULL_RANGES, stranger);
+    expect_unmerged(PULL_RANGES, cut_short);
+}
+
+static struct frame question(enum pull_kind kind, uint64_t cut, uint32_t bits,
+                             const uint64_t *prefixes, size_t count)
+{
+    return (struct frame){
+        .correlation = 7,
+        .kind = FRAME_PULL_REQUEST,
+        .body.pull_request =
+            {
+                .kind = kind,
+                .scope = {.filter_id = 5,
+                          .epoch = document.epoch,
+                          .epoch_hash = document.epoch_hash,
+                          .lineage = 1},
+                .source = {.node = 1, .incarnation = circle_node(circle, 1)->incarnation},
+                .max_bytes = 1 << 20,
+                .cut = cut,
+                .prefix_bits = bits,
+                .prefixes = prefixes,
+                .nprefixes = count,
+            },
+    };
+}
+
+static const struct pull_reply *ask(struct frame frame)
+{
+    circle_ask(circle, 1, &frame);
+    cr_assert_eq(circle->answer.kind, FRAME_PULL_REPLY);
+    return &circle->answer.body.pull_reply;
+}
+
+static void expect_refused(struct frame frame, enum status status)
+{
+    uint64_t before = circle_counter(circle, 1, NODE_pulls_refused_total);
+
+    cr_assert_eq(ask(frame)->status, status, "%s",
+                 status_code(circle->answer.body.pull_reply.status));
+    cr_assert_eq(circle->answer.body.pull_reply.ndigests, 0);
+    cr_assert_eq(circle->answer.body.pull_reply.count, 0);
+    cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), before + 1);
+}
+
+Test(node_repair, questions_that_do_not_fit_are_refused)
+{
+    static const uint64_t prefixes[] = {0, 1};
+    const struct pull_reply *reply;
+    struct frame frame;
+    uint64_t cut;
+
+    open_circle(0);
+    add(0, 1);
+    frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
+    frame.body.pull_request.scope.lineage++;
+    expect_refused(frame, STATUS_INVALID);
+    frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
+    frame.body.pull_request.scope.epoch_hash++;
+    expect_refused(frame, STATUS_NOT_READY);
+    frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
+    frame.body.pull_request.source.incarnation++;
+    expect_refused(frame, STATUS_NOT_READY);
+    reply = ask(question(PULL_DIGESTS, 0, 0, NULL, 0));
+    cr_assert_eq(reply->status, STATUS_OK);
+    cr_assert_eq(reply->ndigests, UINT64_C(1) << document.content.shard_bits);
+    cr_assert_leq(reply->cut_end, reply->durable);
+    cut = reply->cut;
+    expect_refused(question(PULL_DIGESTS, cut ^ 2, 8, prefixes, 2), STATUS_NOT_FOUND);
+    reply = ask(question(PULL_RANGES, cut, document.content.shard_bits, prefixes, 2));
+    cr_assert_eq(reply->status, STATUS_OK);
+    cr_assert_gt(reply->count, 0);
+    expect_refused(question(PULL_DIGESTS, cut, document.content.shard_bits - 1, prefixes, 1),
+                   STATUS_INVALID);
+    circle_run(circle, SERVE_CUT_US);
+    expect_refused(question(PULL_RANGES, cut, 8, prefixes, 2), STATUS_NOT_FOUND);
+    close_circle();
+}
+
+/* A cut is what it was, whatever is added, merged and removed since; by pages of any size. */
+Test(node_repair, a_cut_stays_what_it_was)
+{
+    static const uint64_t prefixes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    size_t nshards;
+    const struct pull_reply *reply;
+    struct frame frame;
+    uint64_t met = 0;
+    uint64_t last = 0;
+    uint64_t cut;
+
+    open_circle(0);
+    nshards = (size_t)1 << document.content.shard_bits;
+    cr_assert_leq(nshards, sizeof prefixes / sizeof prefixes[0]);
+    add(0, FEW);
+    cut = ask(question(PULL_DIGESTS, 0, 0, NULL, 0))->cut;
+    add(FEW, MANY); /* Beyond a segment: it is merged. */
+    frame = question(PULL_RANGES, cut, document.content.shard_bits, prefixes, nshards);
+    frame.body.pull_request.max_bytes = 7777;
+    do {
+        reply = ask(frame);
+        cr_assert_eq(reply->status, STATUS_OK);
+        for (size_t i = 0; i < reply->count; i++) {
+            cr_assert(met == 0 || reply->fingerprints[i] > last);
+            last = reply->fingerprints[i];
+            met++;
+        }
+        frame.body.pull_request.from = reply->next;
+    } while (!reply->end);
+    cr_assert_eq(met, FEW * BATCH);
+    cr_assert_gt(storage_usage(circle_node(circle, 1)->storage).run_keys, met);
+    close_circle();
+}
+
+/* One for each peer, some for all: who comes too late asks again. */
+Test(node_repair, cuts_are_bounded)
+{
+    struct frame frame;
+    struct buffer bytes;
+    struct circle_node *one;
+
+    open_circle(0);
+    add(0, 1);
+    one = &circle->nodes[0];
+    frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    for (uint8_t i = 1; i <= SERVE_CUTS; i++) {
+        const struct peer peer = {.size = 2, .id = {0, i}};
+
+        one->actor.on_request(one->actor.self, circle->now_us, &peer, buffer_span(&bytes));
+        circle_run(circle, 1000);
+        one->actor.on_request(one->actor.self, circle->now_us, &peer, buffer_span(&bytes));
+        circle_run(circle, 1000);
+    }
+    buffer_fini(&bytes);
+    cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 0);
+    expect_refused(frame, STATUS_OVERLOADED);
+    circle_run(circle, SERVE_CUT_US + SECOND);
+    cr_assert_eq(ask(frame)->status, STATUS_OK);
+    circle_stop(circle, 1); /* With a cut that is kept. */
+    close_circle();
+}
+
+/* Replicas that differ in a large part: pages, and a log that takes only so much at a time. */
+Test(node_repair, what_is_far_apart_is_sent_whole)
+{
+    enum { APART = 150000 };
+    static uint64_t apart[APART];
+
+    open_circle(20 * SECOND);
+    add(0, FEW);
+    for (uint32_t i = 0; i < APART; i += 10000) {
+        absorb(1, 1000 + i, 10000, apart + i);
+    }
+    circle_run(circle, 100 * SECOND);
+    for (uint32_t id = 2; id <= 3; id++) {
+        for (uint32_t i = 0; i < APART; i += 10000) {
+            expect_all(id, apart + i, 10000);
+        }
+    }
+    cr_assert_eq(counted(NODE_repair_keys_total), 2 * APART);
+    close_circle();
+}

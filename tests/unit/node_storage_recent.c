@@ -1,0 +1,149 @@
+/* What the youngest batches are called is told as a read of the log would tell it. */
+#include "base/heap.h"
+#include "node/storage_recent.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { RECORD = 8, FROM = 1000 };
+
+static const struct storage_set one = {.filter_id = 5, .slice = 1, .lineage = 2};
+static const struct storage_set other = {.filter_id = 6, .slice = 1, .lineage = 2};
+
+static struct storage_recent *made(void)
+{
+    struct storage_recent *self = calloc(1, sizeof *self);
+
+    storage_recent_init(self, FROM);
+    return self;
+}
+
+static void freed(struct storage_recent *self)
+{
+    storage_recent_fini(self);
+    free(self);
+}
+
+static uint64_t offset_of(uint64_t number)
+{
+    return FROM + number * RECORD;
+}
+
+/* Batch `number` begins at offset_of(number). */
+static void add(struct storage_recent *self, const struct storage_set *set, uint64_t number)
+{
+    const struct record_batch batch = {
+        .filter_id = set->filter_id,
+        .epoch = 7,
+        .batch_boot = 8,
+        .batch_number = number,
+        .group = 3,
+        .origin_zone = 4,
+        .ntargets = 1,
+        .targets = {{.slice = set->slice, .lineage = set->lineage}},
+        .count = 9,
+    };
+
+    storage_recent_add(self, &batch, offset_of(number), offset_of(number + 1));
+}
+
+static struct storage_read asked(const struct storage_set *set, uint64_t from)
+{
+    return (struct storage_read){.set = *set, .log = true, .from = from, .room = 1 << 20};
+}
+
+Test(storage_recent, tells_what_a_set_has_between_two_places)
+{
+    struct storage_recent *self = made();
+    struct storage_read read = asked(&one, offset_of(2));
+
+    for (uint64_t i = 0; i < 10; i++) {
+        add(self, i % 2 == 0 ? &one : &other, i);
+    }
+    cr_assert(storage_recent_tell(self, &read, offset_of(7)));
+    cr_assert_eq(read.nbatches, 3);
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(read.offsets[i], offset_of(2 + 2 * i));
+        cr_assert_eq(read.batches[i].batch_number, 2 + 2 * i);
+        cr_assert_eq(read.batches[i].batch_boot, 8);
+        cr_assert_eq(read.batches[i].epoch, 7);
+        cr_assert_eq(read.batches[i].group, 3);
+        cr_assert_eq(read.batches[i].origin_zone, 4);
+        cr_assert_eq(read.batches[i].count, 9);
+    }
+    cr_assert(read.end);
+    cr_assert_eq(read.next, offset_of(7));
+    freed(self);
+}
+
+Test(storage_recent, goes_on_where_it_stopped)
+{
+    struct storage_recent *self = made();
+    struct storage_read read = asked(&one, FROM);
+    const uint64_t count = 3 * STORAGE_RECENT_TOLD / 2;
+
+    for (uint64_t i = 0; i < count; i++) {
+        add(self, &one, i);
+    }
+    cr_assert(storage_recent_tell(self, &read, offset_of(count)));
+    cr_assert_eq(read.nbatches, STORAGE_RECENT_TOLD);
+    cr_assert_not(read.end);
+    cr_assert_eq(read.next, offset_of(STORAGE_RECENT_TOLD));
+    read.from = read.next;
+    cr_assert(storage_recent_tell(self, &read, offset_of(count)));
+    cr_assert_eq(read.nbatches, count - STORAGE_RECENT_TOLD);
+    cr_assert_eq(read.offsets[0], offset_of(STORAGE_RECENT_TOLD));
+    cr_assert(read.end);
+    freed(self);
+}
+
+Test(storage_recent, nothing_is_told_of_what_came_before)
+{
+    struct storage_recent *self = made();
+    struct storage_read read = asked(&one, FROM - 1);
+
+    add(self, &one, 0);
+    cr_assert_not(storage_recent_tell(self, &read, offset_of(1)));
+    read.from = FROM;
+    cr_assert(storage_recent_tell(self, &read, offset_of(1)));
+    cr_assert_eq(read.nbatches, 1);
+    freed(self);
+}
+
+Test(storage_recent, the_oldest_are_forgotten)
+{
+    struct storage_recent *self = made();
+    struct storage_read read = asked(&one, FROM);
+
+    for (uint64_t i = 0; i < STORAGE_RECENT_MOST + 5; i++) {
+        add(self, &one, i);
+    }
+    cr_assert_not(storage_recent_tell(self, &read, UINT64_MAX));
+    read.from = offset_of(4);
+    cr_assert_not(storage_recent_tell(self, &read, UINT64_MAX), "one that was forgotten");
+    read.from = offset_of(5);
+    cr_assert(storage_recent_tell(self, &read, UINT64_MAX));
+    cr_assert_eq(read.offsets[0], offset_of(5));
+    read.from = offset_of(STORAGE_RECENT_MOST + 5);
+    cr_assert(storage_recent_tell(self, &read, offset_of(STORAGE_RECENT_MOST + 6)));
+    cr_assert_eq(read.nbatches, 0);
+    cr_assert(read.end);
+    freed(self);
+}
+
+Test(storage_recent, without_memory_only_what_follows_is_known)
+{
+    struct storage_recent *self = made();
+    struct storage_read read = asked(&one, FROM);
+
+    heap_fault_after(0);
+    add(self, &one, 0);
+    heap_fault_clear();
+    add(self, &one, 1);
+    cr_assert_not(storage_recent_tell(self, &read, offset_of(2)));
+    read.from = offset_of(1);
+    cr_assert(storage_recent_tell(self, &read, offset_of(2)));
+    cr_assert_eq(read.nbatches, 1);
+    cr_assert_eq(read.offsets[0], offset_of(1));
+    freed(self);
+}
