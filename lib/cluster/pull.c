@@ -159,13 +159,13 @@ enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
     if (reply->status != STATUS_OK) {
         return reply->status;
     }
-    if (reply->kind != kind_of(self->phase)) {
+    if (reply->kind != kind_of(self->phase) || reply->from != self->from) {
         return STATUS_SHAPE;
     }
 #ifdef ORBLOOM_MUTANT_MERGE_UNCHECKED
     (void)same_scope;
 #else
-    if (reply->from != self->from || !same_scope(&self->scope, &reply->scope)) {
+    if (!same_scope(&self->scope, &reply->scope)) {
         return STATUS_SHAPE;
     }
     if (reply->source.node != self->source.node ||
