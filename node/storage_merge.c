@@ -177,6 +177,9 @@ static enum status run_remove(struct storage_merge *self)
             status = disk->sync_folder(disk->context);
         }
     }
+    if (status == STATUS_OK) {
+        status = disk->room(disk->context, &self->room_bytes);
+    }
     self->finished = status == STATUS_OK;
     return status;
 }
@@ -299,8 +302,9 @@ static void done(struct job *job, uint64_t now_us)
     struct storage_merge *self = (struct storage_merge *)job;
     struct storage *storage = self->storage;
 
+    storage->room_bytes = self->room_bytes;
     if (self->task != TASK_REMOVE) {
-        storage->room_bytes = self->room_bytes;
+        storage->lacks_room = self->status == STATUS_NO_SPACE;
     }
     storage->next_run = self->next_run; /* No number is used twice. */
     if (storage->failed) {

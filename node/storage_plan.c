@@ -12,7 +12,8 @@ enum {
     CROWDED_RUNS = RUN_MERGE_MAX / 2, /* of a set: merge these before more are made */
     LOOK_US = 1000000,                /* for dropped filters */
     GROWTH_US = 10000000,             /* since a segment began, and the log is not at rest */
-    ROOMY_SEGMENTS = 16               /* free on the disk: then age counts */
+    ROOMY_SEGMENTS = 16,              /* free on the disk: then age counts */
+    SCARCE_SEGMENTS = 3               /* free on the disk: then nothing is kept for peers */
 };
 
 /* ---- what nobody needs any more ---- */
@@ -37,37 +38,43 @@ static void mark_age(struct storage *storage, uint64_t now_us)
     }
 }
 
+static bool has_room(const struct storage *storage, uint64_t segments)
+{
+    return storage->room_bytes >= segments * storage->config.segment_bytes +
+                                      storage->config.reserve_bytes + MERGE_SLACK_BYTES;
+}
+
 /* A peer that follows is some gossip delays behind. At full speed that is more than is kept
  * otherwise, and it would have to copy the whole replica, although it missed nothing. */
 static bool is_young(const struct storage *storage, const struct log_extent *segment)
 {
-    uint64_t roomy = ROOMY_SEGMENTS * storage->config.segment_bytes + storage->config.reserve_bytes;
-
     return storage->config.retain_us > 0 && segment->end > storage->young_from &&
-           storage->room_bytes >= roomy;
+           has_room(storage, ROOMY_SEGMENTS);
 }
 
-/* Merged segments are kept for peers up to a bound; each one that is left begins with the whole
- * state, so any older one may go. Their files count, however little is in them. */
+/* Merged segments are kept for peers up to a bound, and not where adds will lack their room; each
+ * one that is left begins with the whole state, so any older one may go. Their files count, however
+ * little is in them. */
 static bool old_segment(const struct storage *storage)
 {
     size_t merged = nmerged(storage);
+    bool many = merged * storage->config.segment_bytes > storage->config.retain_bytes &&
+                !is_young(storage, &storage->segments[0]);
 
     return storage->nsegments > SEGMENTS_KEPT && merged > 0 &&
-           merged * storage->config.segment_bytes > storage->config.retain_bytes &&
-           !is_young(storage, &storage->segments[0]) &&
+           (many || storage->lacks_room || !has_room(storage, SCARCE_SEGMENTS)) &&
            !storage_cut_pins_log(storage, storage->segments[0].end);
 }
 
-/* The last one that no cut still reads comes to the end of the list. */
+/* Of those that are durably in no manifest, one that no cut still reads comes last. */
 static bool choose_trash(struct storage *storage)
 {
-    for (size_t i = storage->ntrash; i > 0; i--) {
+    for (size_t i = storage->ntrash_durably; i > 0; i--) {
         uint64_t number = storage->trash[i - 1];
 
         if (!storage_cut_pins_run(storage, number)) {
-            storage->trash[i - 1] = storage->trash[storage->ntrash - 1];
-            storage->trash[storage->ntrash - 1] = number;
+            storage->trash[i - 1] = storage->trash[storage->ntrash_durably - 1];
+            storage->trash[storage->ntrash_durably - 1] = number;
             return true;
         }
     }
@@ -99,12 +106,20 @@ static bool may_wait(const struct storage *storage)
            storage->nsegments <= 2 * young;
 }
 
+/* Nothing goes before what takes its place is durable: of a segment, runs that a manifest names,
+ * and the whole state, with which the next one begins. */
+static bool is_replaced(const struct storage *storage)
+{
+    return storage->segments[0].end <= storage->merged_durably &&
+           storage->segments[1].end <= log_writer_synced(storage->writer);
+}
+
 static bool begin_drop(struct storage *storage)
 {
     struct storage_merge *self;
     bool spare = storage->grows && !log_writer_has_spare(storage->writer);
 
-    if (!old_segment(storage) || may_wait(storage)) {
+    if (!old_segment(storage) || !is_replaced(storage) || may_wait(storage)) {
         return false;
     }
     self = storage_merge_begin(storage, TASK_REMOVE);
@@ -133,20 +148,14 @@ static bool begin_remove_file(struct storage *storage)
         return false;
     }
     if (run) {
-        run_name(storage->trash[--storage->ntrash], self->name);
+        run_name(storage->trash[--storage->ntrash_durably], self->name);
+        storage->trash[storage->ntrash_durably] = storage->trash[--storage->ntrash];
     } else {
         (void)log_writer_take_spare(storage->writer);
         (void)snprintf(self->name, sizeof self->name, SEGMENT_SPARE);
     }
     storage_merge_submit(self);
     return true;
-}
-
-/* Nothing goes before what takes its place is durable. */
-static bool begin_remove(struct storage *storage)
-{
-    return storage->manifest_end <= log_writer_synced(storage->writer) &&
-           (begin_remove_file(storage) || begin_drop(storage));
 }
 
 /* Runs of filters that were dropped, their tombstones being durable. */
@@ -278,13 +287,24 @@ static bool begin_runs(struct storage *storage, size_t least)
 
 static void begin_any(struct storage *storage)
 {
-    if (!begin_remove(storage) && !begin_runs(storage, CROWDED_RUNS) && !begin_segment(storage)) {
+    if (!begin_remove_file(storage) && !begin_drop(storage) && !begin_runs(storage, CROWDED_RUNS) &&
+        !begin_segment(storage)) {
         (void)begin_runs(storage, RUN_MERGE_LEAST);
+    }
+}
+
+/* While merging has no pause, there is no other moment at which it is seen. */
+static void note_durable(struct storage *storage)
+{
+    if (storage->manifest_end <= log_writer_synced(storage->writer)) {
+        storage->merged_durably = storage->merged;
+        storage->ntrash_durably = storage->ntrash;
     }
 }
 
 void storage_merge_work(struct storage *self, uint64_t now_us)
 {
+    note_durable(self);
     if (self->merge != NULL && !(self->merge->unlogged && storage_merge_conclude(self))) {
         return;
     }

@@ -46,8 +46,10 @@ struct storage {
     uint64_t next_run;
     uint64_t merged;       /* batches below are in runs */
     uint64_t manifest_end; /* the log says what is in runs, and the whole state, up to here */
-    uint64_t *trash;       /* numbers of runs that are in no manifest any more */
+    uint64_t merged_durably;
+    uint64_t *trash; /* numbers of runs that are in no manifest any more, */
     size_t ntrash;
+    size_t ntrash_durably; /* ... durably the first of them */
     size_t trash_capacity;
     uint64_t next_merge_us;
     uint64_t next_drop_us; /* when dropped filters are looked for */
@@ -66,6 +68,7 @@ struct storage {
     void *reads; /* jobs under way, a list */
     struct storage_cut *cuts;
     uint64_t room_bytes;
+    bool lacks_room; /* for the last merge tried */
 };
 
 /* Room for the body of a record; storage.c. */

@@ -62,6 +62,11 @@ static void run(struct job *job)
     if (self->status == STATUS_OK) {
         self->status = storage_folder_clear(self);
     }
+    if (self->status == STATUS_OK) {
+        const struct disk *disk = self->storage->config.disk;
+
+        self->status = disk->room(disk->context, &self->room_bytes);
+    }
 }
 
 /* ---- back with the actor ---- */
@@ -111,6 +116,7 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->next_run = self->highest_run + 1;
     storage->merged = self->merged;
     storage->runs_changed = true;
+    storage->room_bytes = self->room_bytes;
     storage->filters = self->filters;
     self->filters = (struct storage_filters){0};
     storage->begin_number = self->survey.next_number;

@@ -31,6 +31,7 @@ struct storage_recovery {
     size_t fresh_capacity;
     struct storage_filters filters; /* that have batches in the log */
     uint64_t highest_run;
+    uint64_t room_bytes;
     struct record_run *lost; /* that the manifest names and can't be read */
     size_t nlost;
     bool log_gone;                     /* runs, and no log that names them */

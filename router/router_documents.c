@@ -1,9 +1,9 @@
 #include "base/heap.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
+#include "router/router_private.h"
 
 enum { CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
-#include "router/router_private.h"
 
 static void refuse_document(struct router *self, uint64_t now_us, enum status status)
 {

@@ -1,10 +1,12 @@
 /* segment_sets.h - fingerprints gathered by the set that they belong to, in pieces to be sorted.
  *
  * Shape:   a set is one piece until it has SEGMENT_WHOLE_KEYS; then it is parted by the leading
- * bits of its fingerprints, so that its pieces, each sorted, are the sorted set. A piece of a full
- * segment (64 MiB) has some 130,000 and is sorted within a core's own cache. On a node that holds a
- * few shards of many only some of the pieces grow. Errors:  STATUS_NOMEM; STATUS_TOO_LARGE: more
- * than SEGMENT_MERGE_KEYS of one set. Nothing can be gathered after one of them. Threads: none.
+ *          bits of its fingerprints, so that its pieces, each sorted, are the sorted set. A piece
+ *          of a full segment (32 MiB) has some 65,000 and is sorted within a core's own cache. On a
+ *          node that holds a few shards of many only some of the pieces grow.
+ * Errors:  STATUS_NOMEM; STATUS_TOO_LARGE: more than SEGMENT_MERGE_KEYS of one set. Nothing can be
+ *          gathered after one of them.
+ * Threads: none.
  */
 #ifndef ORBLOOM_STORAGE_SEGMENT_SETS_H
 #define ORBLOOM_STORAGE_SEGMENT_SETS_H

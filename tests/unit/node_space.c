@@ -252,6 +252,30 @@ Test(node_space, merged_segments_are_kept_up_to_retain_bytes)
     close_stage();
 }
 
+static void add_at_ease(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        cr_assert_eq(add(i % 8), STATUS_OK, "batch %u", i);
+        stage.now_us += 100000;
+    }
+}
+
+/* What is kept for peers must not be what adds lack. */
+Test(node_space, merged_segments_go_when_there_is_no_room)
+{
+    open_stage();
+    node_stage_end(&stage, STAGE_END_KILL);
+    stage.config.retain_bytes = (uint64_t)1000 * SEGMENT;
+    memory_disk_limit(stage.disk, 40 * SEGMENT);
+    cr_assert_eq(node_stage_open(&stage), 0);
+    add_at_ease(80);
+    cr_assert_geq(node_stage_files(&stage, "log-"), 10, "they are kept while there is room");
+    add_at_ease(420);
+    node_stage_settle_long(&stage);
+    cr_assert_eq(node_stage_absent(&stage, &document, keys, 8 * COUNT), 0);
+    close_stage();
+}
+
 /* Nodes that follow are some seconds behind, however much that is. */
 Test(node_space, what_is_young_is_kept_while_there_is_room)
 {

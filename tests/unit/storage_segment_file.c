@@ -7,17 +7,22 @@
 
 TestSuite(segment_file, .init = setup, .fini = teardown);
 
-enum { CRASHES = 64 };
+enum { CRASHES = 64, RECORDS = 20 /* in a segment */ };
 
 static const struct disk *seam(void)
 {
     return memory_disk_seam(disk);
 }
 
-/* Segments 1 to 3; nobody needs the first. */
+/* Segments 1 to 3, larger than what is made zero of one; nobody needs the first. */
 static void keep_log(void)
 {
-    keep_three(0);
+    for (uint64_t number = 1; number <= 3; number++) {
+        begin(number, (number - 1) * RECORDS * FENCE_BYTES);
+        put_many(RECORDS / 2, first);
+        put_many(RECORDS / 2, first + RECORDS / 2 * FENCE_BYTES);
+        keep(number);
+    }
     cr_assert_eq(seam()->sync_folder(seam()->context), STATUS_OK);
 }
 
@@ -41,7 +46,7 @@ static void expect_log(uint64_t most_extents)
                  STATUS_OK);
     cr_assert_eq(survey.state, LOG_OK, "%s: %s", survey.bad_name, survey.reason);
     cr_assert(survey.count >= 2 && survey.count <= most_extents);
-    cr_assert_eq(survey.extents[survey.count - 1].end, 9 * FENCE_BYTES);
+    cr_assert_eq(survey.extents[survey.count - 1].end, 3 * RECORDS * FENCE_BYTES);
     cr_assert_eq(survey.torn_bytes, 0);
     log_survey_fini(&survey);
 }
