@@ -161,7 +161,9 @@ static enum status check_place(const struct coordinator *self, uint64_t now_us,
         explain_old(record, request, message);
         return STATUS_STALE;
     }
-#ifndef ORBLOOM_MUTANT_ANY_POSITION
+#ifdef ORBLOOM_MUTANT_ANY_POSITION
+    (void)fell_back;
+#else
     if (verdict == BOOT_NEXT && fell_back(self, record, request, message)) {
         return STATUS_STALE;
     }

@@ -305,6 +305,9 @@ void node_log_document(struct node *self, struct document_entry *entry)
     if (status == STATUS_OK) {
         status = storage_put_fence(self->storage, &fence, &hosted->fence_end);
     }
+#ifdef ORBLOOM_MUTANT_FENCE_BESIDE_LOG
+    hosted->fence_end = storage_synced(self->storage);
+#endif
     hosted->unlogged = status != STATUS_OK;
     hosted->logged_revision = hosted->unlogged ? 0 : entry->document.revision;
 }

@@ -56,6 +56,16 @@ static uint64_t claim_number(const struct node *self)
     return self->incarnation + self->boot_try;
 }
 
+/* Only a boot that has never been confirmed may say that none came before: one that is confirmed
+ * and replaced while it was silent would take its place back else. */
+static uint64_t boot_before(const struct node *self)
+{
+    if (self->confirmed) {
+        return self->identity.boot;
+    }
+    return self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0;
+}
+
 static uint64_t log_position(const struct node *self)
 {
     if (self->storage == NULL) {
@@ -100,7 +110,7 @@ void node_sync(struct node *self, uint64_t now_us)
         .zone = self->config.zone,
         .incarnation = self->incarnation,
         .boot = self->identity.boot,
-        .boot_before = self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0,
+        .boot_before = boot_before(self),
         .durable = self->storage != NULL,
         .position = log_position(self),
         .disk_used_bytes = disk_used(self),

@@ -48,6 +48,10 @@ struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_cov
     add_processes(self, SIM_ROUTER, self->settings.nrouters);
     add_processes(self, SIM_COORDINATOR, self->settings.ncoordinators);
     add_processes(self, SIM_NODE, self->settings.nnodes + self->settings.nspares);
+    for (uint32_t i = 0; i < self->settings.nstandbys; i++) {
+        sim_process_add(self, SIM_NODE, self->settings.nnodes + self->settings.nspares + i)
+            ->standby = true;
+    }
     return self;
 }
 

@@ -23,6 +23,7 @@
 #include "tests/sim/sim_scenario.h"
 #include "tests/sim/sim_show.h"
 #include "tests/sim/sim_store.h"
+#include "tests/sim/sim_takeover.h"
 #include "tests/sim/sim_trace.h"
 #include "tests/sim/sim_view.h"
 
@@ -50,6 +51,7 @@ struct sim_options {
 struct sim_settings {
     uint32_t nnodes; /* from the start; spares come later */
     uint32_t nspares;
+    uint32_t nstandbys; /* machines that take over from others */
     uint32_t nrouters;
     uint32_t ncoordinators;
     uint32_t nclients;
@@ -66,6 +68,7 @@ struct sim_settings {
     bool unsynced; /* ... and some filter is acknowledged without a sync */
     uint64_t segment_bytes;
     uint64_t retain_bytes;
+    uint64_t retain_us;
     uint64_t reserve_bytes;
     uint64_t gossip_delay_us;
     uint64_t gossip_rate;
@@ -100,6 +103,7 @@ struct sim {
     struct sim_oracle oracle;
     struct sim_view view;
     struct sim_losses losses;
+    struct sim_takeover takeover;
     struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */

@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { SLIDE_US = 25000 /* the window moves on by a key in this time */ };
-
 static const char *const names[SIM_MAX_NAMES] = {"f1", "f2", "weak"};
 
 const char *sim_name(uint32_t name)
@@ -124,7 +122,7 @@ static uint32_t draw_name(struct sim *sim)
 /* Distinct keys out of the window. */
 static uint32_t draw_keys(struct sim *sim, uint32_t *keys)
 {
-    uint32_t base = (uint32_t)(sim->now_us / SLIDE_US) % (SIM_MAX_KEYS / 2);
+    uint32_t base = (uint32_t)(sim->now_us / sim->load.slide_us) % (SIM_MAX_KEYS / 2);
     uint32_t count = 1 + (uint32_t)sim_random_below(&sim->load_random, SIM_LOAD_BATCH);
     uint32_t drawn = 0;
 

@@ -19,7 +19,8 @@ struct sim_load {
     uint64_t pause_us;           /* mean time between two operations of a client */
     uint64_t timeout_us;
     uint32_t add_permille;
-    uint32_t window; /* keys in use */
+    uint32_t window;   /* keys in use */
+    uint64_t slide_us; /* after which it moves on by a key */
     uint64_t serial;
     struct sim_op ops[SIM_MAX_OPS];
     uint32_t nopen;

@@ -89,7 +89,7 @@ void sim_coverage_fault(struct sim *sim, enum sim_fault fault)
     uint32_t phases = phases_of_nodes(sim);
 
     self->faults[fault]++;
-    if (fault > SIM_FAULT_DELAY) {
+    if (fault > SIM_FAULT_MIXED_UP) {
         sim->faults++;
         sim->invariant.due = true;
     }

@@ -11,13 +11,14 @@
 
 #include "tests/sim/sim_process.h"
 
-enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 12 };
+enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 16 };
 
 /* name, words */
 #define SIM_FAULTS(X)                                       \
     X(LOSS, "message lost")                                 \
     X(REPEAT, "message repeated")                           \
     X(DELAY, "message late or overtaken")                   \
+    X(MIXED_UP, "answer to another question")               \
     X(RESET, "connections broken")                          \
     X(PARTITION, "partition")                               \
     X(PAUSE_NODE, "node paused")                            \
@@ -34,10 +35,13 @@ enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 12 };
     X(KILL_ALL, "all nodes killed")                         \
     X(WIPE, "node's disk wiped")                            \
     X(ROLL_BACK, "node's disk replaced by a copy")          \
+    X(REWIND, "copy of its last life put back")             \
     X(FLIP, "bit of node's disk flipped")                   \
     X(EIO, "disk operation fails")                          \
     X(CRASH, "crash in a disk operation")                   \
-    X(NO_SPACE, "disk full")
+    X(NO_SPACE, "disk full")                                \
+    X(STALL, "log of a node stalls")                        \
+    X(TAKE_OVER, "node cut off, another takes its place")
 
 enum sim_fault {
 #define X(name, words) SIM_FAULT_##name,

@@ -23,8 +23,12 @@ void sim_damage_all(struct sim *sim, bool power);
 
 /* The folder is empty; or as it was when a copy was taken, in an earlier life of the process
  * than one that has served (false: there is none); or has one bit changed. */
-void sim_damage_wipe(struct sim *sim, struct sim_process *node);
+void sim_damage_wipe(struct sim *sim, struct sim_process *node, uint64_t down_us);
 bool sim_damage_roll_back(struct sim *sim, struct sim_process *node);
+
+/* ... or in the very life that is there now (false: none that coordinators would notice: until the
+ * node is another incarnation they must not be restarted). */
+bool sim_damage_rewind(struct sim *sim, struct sim_process *node);
 void sim_damage_flip(struct sim *sim, struct sim_process *node);
 
 /* Some operation soon fails, or is the process's last. */
@@ -32,6 +36,9 @@ void sim_damage_operation(struct sim *sim, struct sim_process *node, enum sim_di
 
 /* No room for new files for a while. */
 void sim_damage_no_space(struct sim *sim, struct sim_process *node, uint64_t duration_us);
+
+/* Nothing is committed for a while. */
+void sim_damage_stall(struct sim *sim, struct sim_process *node, uint64_t duration_us);
 
 /* Copies are taken from now on, each of a random node's folder. */
 void sim_damage_begin(struct sim *sim);
@@ -44,6 +51,9 @@ void sim_damage_calm(struct sim *sim);
 
 /* struct sim_disk's on_fault: of a process. */
 bool sim_damage_struck(void *process, enum sim_disk_fault fault);
+
+/* The process is about to be started: what its folder was replaced by is there. */
+void sim_damage_starts(struct sim *sim, struct sim_process *process);
 
 /* The process was started: perhaps its disk fails soon. */
 void sim_damage_started(struct sim *sim, struct sim_process *process);

@@ -38,6 +38,7 @@ struct sim_disk_pace {
 struct sim_disk_copy {
     bool taken;
     uint32_t generation;    /* of the process that was using it, as its owner counts */
+    uint64_t log_end;       /* nothing beyond it was appended to that one's log */
     struct sim_names names; /* `file` is an index in files */
     struct sim_file **files;
 };
@@ -100,7 +101,7 @@ void sim_disk_fail(struct sim_disk *self, enum sim_disk_fault fault, uint64_t n)
 void sim_disk_leave_room(struct sim_disk *self, uint64_t bytes);
 
 /* Put a copy of the folder aside, as a backup does: what is seen now. */
-void sim_disk_take_copy(struct sim_disk *self, uint32_t generation);
+void sim_disk_take_copy(struct sim_disk *self, uint32_t generation, uint64_t log_end);
 
 /* ---- faults of a disk that no process uses ---- */
 
@@ -116,6 +117,9 @@ bool sim_disk_roll_back(struct sim_disk *self);
 bool sim_disk_flip(struct sim_disk *self);
 
 /* ---- looking at it ---- */
+
+/* Is a flipped bit left in some file that is in use? */
+bool sim_disk_is_flipped(const struct sim_disk *self);
 
 /* What the process sees of a file; NULL: there is none. */
 const struct sim_image *sim_disk_look(const struct sim_disk *self, const char *name);

@@ -31,7 +31,7 @@ void sim_disk_copy_free(struct sim_disk_copy *copy)
     *copy = (struct sim_disk_copy){0};
 }
 
-void sim_disk_take_copy(struct sim_disk *self, uint32_t generation)
+void sim_disk_take_copy(struct sim_disk *self, uint32_t generation, uint64_t log_end)
 {
     const struct sim_names *seen = &self->folder.seen;
     struct sim_disk_copy *copy = &self->copy;
@@ -39,6 +39,7 @@ void sim_disk_take_copy(struct sim_disk *self, uint32_t generation)
     sim_disk_copy_free(copy);
     copy->taken = true;
     copy->generation = generation;
+    copy->log_end = log_end;
     copy->names.count = seen->count;
     copy->names.entries = sim_memory_alloc(seen->count + 1, sizeof *seen->entries);
     copy->files = sim_memory_alloc(seen->count + 1, sizeof(struct sim_file *));
@@ -202,6 +203,19 @@ bool sim_disk_flip(struct sim_disk *self)
 }
 
 /* ---- looking at it ---- */
+
+bool sim_disk_is_flipped(const struct sim_disk *self)
+{
+    const struct sim_names *names = &self->folder.seen;
+    bool flipped = false;
+
+    for (size_t i = 0; i < names->count; i++) {
+        bool aside = strncmp(names->entries[i].name, "aside-", 6) == 0;
+
+        flipped = flipped || (!aside && sim_disk_file(self, names->entries[i].file)->flipped);
+    }
+    return flipped;
+}
 
 const struct sim_image *sim_disk_look(const struct sim_disk *self, const char *name)
 {

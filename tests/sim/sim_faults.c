@@ -2,6 +2,8 @@
 
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_damage.h"
+#include "tests/sim/sim_replacement.h"
+#include "tests/sim/sim_takeover.h"
 
 #define MS UINT64_C(1000)
 
@@ -57,7 +59,11 @@ static void on_start(struct sim *sim, void *data, uint64_t number)
 {
     struct sim_process *process = data;
 
+    if (process->standby || sim_takeover_retires(sim, process)) {
+        return;
+    }
     if (!process->alive) {
+        sim_damage_starts(sim, process);
         sim_process_start(process);
         sim_damage_started(sim, process);
     }
@@ -73,7 +79,9 @@ void sim_fault_start_later(struct sim *sim, struct sim_process *process, uint64_
 
 void sim_fault_restart(struct sim *sim, struct sim_process *process, uint64_t down_us)
 {
-    if (process->alive) {
+    bool needed = process->kind == SIM_COORDINATOR && sim->losses.rewound != NULL;
+
+    if (process->alive && !needed) {
         sim_coverage_fault(sim, kill_fault(process->kind));
         sim_process_kill(process);
         sim_fault_start_later(sim, process, down_us);
@@ -243,7 +251,7 @@ static void draw_any(struct sim *sim, uint32_t damage_permille)
 static void on_tempted(struct sim *sim, void *data, uint64_t brief)
 {
     (void)data;
-    if (!sim->scenario.calm) {
+    if (!sim->scenario.calm && !sim_replacement_tempt(sim) && sim->scenario.stormy) {
         draw_any(sim, brief != 0 ? DAMAGE_BRIEF_PERMILLE : DAMAGE_PERMILLE);
     }
 }
@@ -252,7 +260,9 @@ void sim_fault_tempt(struct sim *sim, bool brief)
 {
     uint32_t permille = brief ? TEMPT_BRIEF_PERMILLE : TEMPT_PERMILLE;
 
-    if (sim->scenario.stormy && !sim->scenario.calm && sim_random_chance(&sim->random, permille)) {
+    bool may = sim->scenario.stormy || sim->scenario.kind == SIM_SCENARIO_OLD_LIFE;
+
+    if (may && !sim->scenario.calm && sim_random_chance(&sim->random, permille)) {
         uint64_t within_us = brief ? TEMPT_BRIEF_US : TEMPT_WITHIN_US;
 
         sim_after(sim, sim_random_below(&sim->random, within_us), on_tempted, NULL, brief);
@@ -282,10 +292,12 @@ void sim_faults_calm(struct sim *sim)
     sim->network.weather = (struct sim_weather){0};
     sim_network_heal(sim);
     sim_damage_calm(sim);
+    sim_takeover_calm(sim);
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
         struct sim_process *process = sim->processes[i];
 
-        if (!process->alive) {
+        if (!process->alive && !process->standby) {
+            sim_damage_starts(sim, process);
             sim_process_start(process);
         } else if (process->paused) {
             sim_process_resume(process);

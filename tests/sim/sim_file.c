@@ -92,6 +92,7 @@ struct sim_file *sim_file_copy(const struct sim_file *file)
 
     copy(&self->seen, &file->seen);
     copy(&self->durable, &file->seen);
+    self->flipped = file->flipped;
     self->settled = file->settled;
     self->synced = file->synced;
     return self;
@@ -191,6 +192,7 @@ void sim_file_lose(struct sim_file *self, struct sim_random *random)
 
 void sim_file_flip(struct sim_file *self, uint64_t offset, unsigned bit)
 {
+    self->flipped = true;
     assert(self->npending == 0 && offset < self->seen.size && offset < self->durable.size);
     self->seen.bytes[offset] ^= (uint8_t)(1U << bit);
     self->durable.bytes[offset] ^= (uint8_t)(1U << bit);

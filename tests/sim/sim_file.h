@@ -44,6 +44,7 @@ struct sim_file {
     size_t capacity;
     uint64_t settled; /* where what the newest sync made durable begins */
     bool synced;      /* with something to do */
+    bool flipped;     /* some bit */
 
     /* sim_log.c's: what was read of it, up to where; forgotten when it changes elsewhere. */
     struct sim_keys keys;

@@ -86,7 +86,7 @@ static enum holding look(const struct sim *sim, const struct member *member,
                          const struct filter_document *document, uint32_t group,
                          uint64_t fingerprint)
 {
-    struct sim_process *process = sim_view_node(sim, member->node);
+    struct sim_process *process = sim_view_member(sim, member);
     const struct replica_set *set;
 
     if (process == NULL) {
@@ -115,7 +115,7 @@ static void show(const struct sim *sim, const struct slot_group *group, const en
 
     text[0] = '\0';
     for (uint32_t i = 0; i < count && used < size; i++) {
-        const struct sim_process *process = sim_view_node(sim, slot_reader(&group->slots[i])->node);
+        const struct sim_process *process = sim_view_member(sim, slot_reader(&group->slots[i]));
 
         used += (size_t)snprintf(text + used, size - used, "%s%s %s%s", i > 0 ? ", " : "",
                                  process != NULL ? process->name : "nobody", words[held[i]],
@@ -237,7 +237,7 @@ static enum sim_agreement agree(struct sim *sim, uint32_t name,
 
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const struct member *member = slot_reader(&document->content.groups[group].slots[i]);
-        const struct sim_process *process = sim_view_node(sim, member->node);
+        const struct sim_process *process = sim_view_member(sim, member);
         const struct replica_set *set = process != NULL
                                             ? serving(process, member, document->id, group)
                                             : NULL;

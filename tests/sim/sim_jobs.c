@@ -70,6 +70,13 @@ static uint64_t run(struct sim_process *process, struct job *job)
     return took_us;
 }
 
+static uint64_t stalled_us(const struct sim_process *process, enum job_lane lane)
+{
+    uint64_t until_us = lane == JOB_COMMIT ? process->jobs.stalled_until_us : 0;
+
+    return until_us > process->sim->now_us ? until_us - process->sim->now_us : 0;
+}
+
 /* The lane's next step: the end of a job that ran, or the run of one that waits. */
 static void step(struct sim_process *process, enum job_lane number)
 {
@@ -82,6 +89,8 @@ static void step(struct sim_process *process, enum job_lane number)
         if (lane->waiting.first != NULL) {
             plan(process, number, draw_wake_us(process));
         }
+    } else if (lane->waiting.first != NULL && stalled_us(process, number) > 0) {
+        plan(process, number, stalled_us(process, number));
     } else if (lane->waiting.first != NULL) {
         lane->ran = take(&lane->waiting);
         plan(process, number, run(process, lane->ran));
@@ -131,6 +140,11 @@ void sim_jobs_finish(struct sim_process *process)
     while ((job = take(&process->jobs.finished)) != NULL) {
         job->done(job, sim_process_now(process));
     }
+}
+
+void sim_jobs_stall(struct sim_process *process, uint64_t duration_us)
+{
+    process->jobs.stalled_until_us = process->sim->now_us + duration_us;
 }
 
 void sim_jobs_resume(struct sim_process *process)

@@ -36,12 +36,16 @@ struct sim_jobs {
     struct sim_lane lanes[JOB_NLANES];
     struct sim_job_queue finished; /* done() is to be called, in this order */
     uint64_t nran;
+    uint64_t stalled_until_us; /* the disk takes no commit before that */
 };
 
 void sim_jobs_submit(struct sim_process *process, enum job_lane lane, struct job *job);
 
 /* Call done() of what has finished. */
 void sim_jobs_finish(struct sim_process *process);
+
+/* What is to be committed waits that long, whatever else the disk does. */
+void sim_jobs_stall(struct sim_process *process, uint64_t duration_us);
 
 /* The process goes on after a pause. */
 void sim_jobs_resume(struct sim_process *process);

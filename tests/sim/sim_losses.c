@@ -4,12 +4,12 @@
 
 enum { NONE = -1 };
 
-static int find(const struct sim_losses *self, uint32_t process, uint64_t incarnation)
+static int find(const struct sim_losses *self, uint64_t incarnation)
 {
     uint64_t kept = self->count < SIM_MAX_LOSSES ? self->count : SIM_MAX_LOSSES;
 
     for (uint64_t i = 0; i < kept; i++) {
-        if (self->items[i].process == process && self->items[i].incarnation == incarnation) {
+        if (self->items[i].incarnation == incarnation) {
             return (int)i;
         }
     }
@@ -19,7 +19,7 @@ static int find(const struct sim_losses *self, uint32_t process, uint64_t incarn
 void sim_losses_note(struct sim *sim, const struct sim_process *process, enum sim_loss_kind kind)
 {
     struct sim_losses *self = &sim->losses;
-    int known = find(self, process->index, process->incarnation);
+    int known = find(self, process->incarnation);
 
     if (process->incarnation == 0) {
         return; /* It has never run. */
@@ -29,35 +29,33 @@ void sim_losses_note(struct sim *sim, const struct sim_process *process, enum si
         return;
     }
     self->items[self->count++ % SIM_MAX_LOSSES] = (struct sim_loss){
-        .process = process->index, .incarnation = process->incarnation, .kind = kind};
+        .incarnation = process->incarnation, .kind = kind};
 }
 
 void sim_losses_serves(struct sim *sim, const struct sim_process *process)
 {
-    int known = find(&sim->losses, process->index, process->incarnation);
+    int known = find(&sim->losses, process->incarnation);
 
     if (known != NONE && sim->losses.items[known].kind == SIM_LOSS_OPEN) {
-        sim->losses.items[known] = (struct sim_loss){.process = UINT32_MAX};
+        sim->losses.items[known] = (struct sim_loss){0};
     }
 }
 
 bool sim_losses_noted(const struct sim *sim, const struct sim_process *process)
 {
-    return find(&sim->losses, process->index, process->incarnation) != NONE;
+    return find(&sim->losses, process->incarnation) != NONE;
 }
 
 bool sim_losses_has(const struct sim *sim, const struct member *member)
 {
-    const struct sim_process *process = sim_view_node(sim, member->node);
-
-    return process != NULL && find(&sim->losses, process->index, member->incarnation) != NONE;
+    return member->node != 0 && find(&sim->losses, member->incarnation) != NONE;
 }
 
 static bool is_of(const struct sim *sim, const struct member *member,
                   const struct sim_process *process)
 {
     return member->node != 0 && member->incarnation == process->incarnation &&
-           sim_view_node(sim, member->node) == process;
+           sim_view_member(sim, member) == process;
 }
 
 /* Of a slot under change either member's loss counts. */

@@ -29,14 +29,14 @@ enum sim_loss_kind {
 };
 
 struct sim_loss {
-    uint32_t process;
-    uint64_t incarnation;
+    uint64_t incarnation; /* no two are equal */
     enum sim_loss_kind kind;
 };
 
 struct sim_losses {
     struct sim_loss items[SIM_MAX_LOSSES]; /* the oldest are forgotten */
     uint64_t count;
+    const struct sim_process *rewound; /* to its own last life; coordinators remember its end */
 };
 
 /* The data of the node's last life is destroyed, or may be. */

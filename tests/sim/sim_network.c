@@ -38,6 +38,7 @@ void sim_network_fini(struct sim_network *self)
     for (size_t i = 0; i < self->nmessages; i++) {
         heap_free(self->messages[i].bytes);
     }
+    sim_mixup_fini(&self->mixup);
     heap_free(self->messages);
     heap_free(self->free_messages);
     *self = (struct sim_network){0};
@@ -154,6 +155,12 @@ static void put_on_wire(struct sim *sim, const struct sim_message *head, struct 
     sim_after(sim, draw_delay(sim), arrive, NULL, place);
 }
 
+static bool between_nodes(const struct sim *sim, const struct sim_message *head)
+{
+    return sim->processes[head->from]->kind == SIM_NODE &&
+           sim->processes[head->to]->kind == SIM_NODE;
+}
+
 /* The fate of one message between two live processes. */
 static enum status transmit(struct sim *sim, const struct sim_message *head, struct span frame)
 {
@@ -172,6 +179,11 @@ static enum status transmit(struct sim *sim, const struct sim_message *head, str
         sim_coverage_fault(sim, SIM_FAULT_LOSS);
         sim_trace_line(&sim->trace, sim->now_us, "  lost");
         return STATUS_OK;
+    }
+    if (head->answer && between_nodes(sim, head) &&
+        sim_mixup_replace(sim, &frame, sim_random_chance(&sim->network_random, weather->mixed))) {
+        sim_coverage_fault(sim, SIM_FAULT_MIXED_UP);
+        sim_trace_line(&sim->trace, sim->now_us, "  replaced by an answer to another question");
     }
     put_on_wire(sim, head, frame);
     /* No transport repeats a client's frame: a client that sends again says so by its attempt. */

@@ -5,6 +5,7 @@
  * connects again by itself once the process is back, and gives the server a new peer then; what
  * was in flight to the former process or over the former connection is gone.
  *
+ *          Nodes may be answered what was not asked (sim_mixup.h).
  * Faults:  `weather` holds for every message; cuts are directed, so a partition may be one-way.
  *          A silent cut swallows messages; a noticed one refuses to send.
  * Owner:   sim_network_fini() frees what is in flight.
@@ -14,6 +15,7 @@
 #define ORBLOOM_TESTS_SIM_NETWORK_H
 
 #include "base/actor.h"
+#include "tests/sim/sim_mixup.h"
 
 enum { SIM_MAX_PROCESSES = 24, SIM_MAX_LINKS = 32 };
 
@@ -26,7 +28,8 @@ struct sim_process;
 struct sim_weather {
     uint32_t loss;
     uint32_t repeat;
-    uint32_t slow; /* delayed by up to slow_us more, so that others overtake */
+    uint32_t mixed; /* answers of nodes to nodes that are to another question */
+    uint32_t slow;  /* delayed by up to slow_us more, so that others overtake */
     uint64_t slow_us;
 };
 
@@ -63,6 +66,7 @@ struct sim_network {
     size_t nfree;
     size_t free_capacity;
     uint64_t delivered;
+    struct sim_mixup mixup;
 };
 
 void sim_network_fini(struct sim_network *self);

@@ -121,7 +121,9 @@ static bool was_restarted(const struct sim *sim, uint32_t name)
 {
     const struct filter_document *document = sim_view_document(sim, name);
 
-    for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+    for (uint32_t group = 0;
+         document != NULL && !sim_takeover_lives(sim) && group < document->content.ngroups;
+         group++) {
         for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
             if (!sim_view_is_full(sim, &document->content.groups[group].slots[slot].current)) {
                 return true;
@@ -229,6 +231,16 @@ static void judge_node(struct sim *sim, const struct node_summary *node)
     }
 }
 
+static uint32_t count_nodes(const struct sim *sim)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        count += sim->processes[i]->kind == SIM_NODE && !sim->processes[i]->standby;
+    }
+    return count;
+}
+
 static void on_status(void *context, const struct session_result *result)
 {
     struct sim *sim = context;
@@ -242,8 +254,8 @@ static void on_status(void *context, const struct session_result *result)
                  status_code(result->status), result->message);
         return;
     }
-    if (reply->nnodes != sim_count(sim, SIM_NODE)) {
-        sim_fail(sim, "status shows %zu nodes of %u", reply->nnodes, sim_count(sim, SIM_NODE));
+    if (reply->nnodes != count_nodes(sim)) {
+        sim_fail(sim, "status shows %zu nodes of %u", reply->nnodes, count_nodes(sim));
     }
     for (size_t i = 0; i < reply->nnodes; i++) {
         judge_node(sim, &reply->nodes[i]);

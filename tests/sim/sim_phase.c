@@ -62,6 +62,10 @@ static void follow_incarnation(struct sim_process *process)
     }
     process->incarnation = incarnation;
     process->confirmed = process->node->confirmed;
+    sim->losses.rewound = process == sim->losses.rewound ? NULL : sim->losses.rewound;
+    if (process->disk != NULL && sim_disk_is_flipped(process->disk)) {
+        sim_losses_note(sim, process, SIM_LOSS_LATENT); /* The next reader may find it. */
+    }
 }
 
 void sim_phase_follow(struct sim_process *process)

@@ -40,6 +40,7 @@ struct sim_process *sim_process_add(struct sim *sim, enum sim_kind kind, uint32_
     self->index = sim->nprocesses;
     self->kind = kind;
     (void)snprintf(self->name, sizeof self->name, "%.12s%u", kind_names[kind], number + 1);
+    memcpy(self->alias, self->name, sizeof self->alias);
     (void)snprintf(self->endpoint, sizeof self->endpoint, "tcp://%s:1", self->name);
     if (kind == SIM_NODE && sim->settings.disks) {
         self->disk = sim_memory_alloc(1, sizeof *self->disk);

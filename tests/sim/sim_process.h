@@ -38,6 +38,9 @@ struct sim_process {
     char name[16];
     char endpoint[DOCUMENT_TEXT_BYTES];
 
+    char alias[16]; /* a node's name: its own, or that of the one whose place it takes */
+    bool standby;   /* a machine without a process until it takes another one's place */
+
     bool alive;
     bool paused;
     uint64_t paused_us; /* when it was last paused, killed */

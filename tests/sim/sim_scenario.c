@@ -5,6 +5,7 @@
 #include "tests/sim/sim_faults.h"
 #include "tests/sim/sim_final.h"
 #include "tests/sim/sim_move.h"
+#include "tests/sim/sim_replacement.h"
 
 #define MS UINT64_C(1000)
 
@@ -127,7 +128,8 @@ static void on_kill(struct sim *sim, void *data, uint64_t number)
         return;
     }
     if (sim->settings.disks && sim->scenario.kind == SIM_SCENARIO_LOST) {
-        sim_damage_wipe(sim, node); /* Beyond the budget: certainty must end, not keys. */
+        /* Beyond the budget: certainty must end, not keys. */
+        sim_damage_wipe(sim, node, sim_random_between(&sim->random, 1 * MS, 300 * MS));
     } else {
         sim_fault_restart(sim, node, sim_random_between(&sim->random, 1 * MS, 200 * MS));
     }
@@ -216,6 +218,11 @@ static void begin_faults(struct sim *sim)
         break;
     case SIM_SCENARIO_REPEATS:
         plan(sim, 1, on_drop);
+        break;
+    case SIM_SCENARIO_LAG:
+    case SIM_SCENARIO_TWO_JOIN:
+    case SIM_SCENARIO_OLD_LIFE:
+        sim_replacement_begin(sim);
         break;
     case SIM_SCENARIO_STORM:
     case SIM_SCENARIO_FORGETFUL:

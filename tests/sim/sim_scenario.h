@@ -26,7 +26,10 @@ struct sim;
     X(REPEATS, "storm of repeated messages")                       \
     X(MOVE, "replica moves under load")                            \
     X(MIX, "moves, drops and random faults")                       \
-    X(FORGETFUL, "adds overtaken by their retries and forgotten")
+    X(FORGETFUL, "adds overtaken by their retries and forgotten")  \
+    X(LAG, "a log lags while another replica is replaced")         \
+    X(TWO_JOIN, "two replicas are replaced at once")               \
+    X(OLD_LIFE, "a life that was replaced runs on, cut off")
 
 enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
 

@@ -7,11 +7,20 @@
 enum {
     FAULTS_US = 1600000,
     FORGETFUL_WINDOW = 120,  /* wide: few keys are added by two clients */
+    REPLACED_WINDOW = 40,    /* moves so fast that there are always keys that nobody has added */
     DISKS_PERMILLE = 700,    /* seeds whose nodes have disks; the others' keep all in memory */
+    RETAIN_DELAYS = 10,      /* as in the daemon */
     SLOW_GOSSIP = 256 << 10, /* bytes a second */
     SYNC_PERMILLE = 900,     /* filters of those that are acknowledged once synced */
     BITS_PERMILLE = 250,     /* ... that keep bits only */
 };
+
+/* Directed at replacements, which take a log. */
+static bool replaces(const struct sim *sim)
+{
+    return sim->scenario.kind == SIM_SCENARIO_LAG || sim->scenario.kind == SIM_SCENARIO_TWO_JOIN ||
+           sim->scenario.kind == SIM_SCENARIO_OLD_LIFE;
+}
 
 static struct quorum_rule draw_rule(struct sim *sim)
 {
@@ -53,9 +62,13 @@ static void draw_names(struct sim *sim)
     }
     sim->operator.names[SIM_WEAK].parameters.rule = weak;
     if (sim->scenario.kind == SIM_SCENARIO_MOVE || sim->scenario.kind == SIM_SCENARIO_PAUSED ||
-        sim->scenario.kind == SIM_SCENARIO_LOST) {
+        sim->scenario.kind == SIM_SCENARIO_LOST || sim->scenario.kind == SIM_SCENARIO_LAG ||
+        sim->scenario.kind == SIM_SCENARIO_OLD_LIFE) {
         sim->operator.names[0].parameters.rule =(struct quorum_rule){
             .replicas = 3, .write = 2, .read = 2};
+    } else if (sim->scenario.kind == SIM_SCENARIO_TWO_JOIN) {
+        sim->operator.names[0].parameters.rule =(struct quorum_rule){
+            .replicas = 5, .write = 3, .read = 3};
     } else if (sim->scenario.kind == SIM_SCENARIO_FORGETFUL) {
         /* One replica's wrong vote is enough. */
         sim->operator.names[0].parameters.rule =(struct quorum_rule){
@@ -69,9 +82,15 @@ static void draw_load(struct sim *sim)
                                               : sim_random_between(&sim->random, 4 * MS, 25 * MS);
     sim->load.timeout_us = sim_random_between(&sim->random, 300 * MS, 1500 * MS);
     sim->load.add_permille = (uint32_t)sim_random_between(&sim->random, 300, 700);
+    sim->load.slide_us = 25 * MS;
     sim->load.window = (uint32_t)sim_random_between(&sim->random, 4, 40);
     if (sim->scenario.kind == SIM_SCENARIO_FORGETFUL) {
         sim->load.window = FORGETFUL_WINDOW;
+    } else if (replaces(sim)) {
+        sim->load.pause_us = sim_random_between(&sim->random, 2 * MS, 6 * MS);
+        sim->load.timeout_us = 1500 * MS;
+        sim->load.window = REPLACED_WINDOW;
+        sim->load.slide_us = 8 * MS;
     }
 }
 
@@ -80,6 +99,7 @@ static void draw_weather(struct sim *sim)
     static const uint32_t losses[] = {0, 0, 5, 20, 80};
     static const uint32_t repeats[] = {0, 0, 10, 100};
     static const uint32_t slows[] = {0, 20, 20, 100};
+    static const uint32_t mixes[] = {0, 0, 10, 100};
     static const uint64_t longest_us[] = {2000, 20000, 150000, 600000};
     struct sim_weather *weather = &sim->network.weather;
     struct sim_random *random = &sim->random;
@@ -88,6 +108,7 @@ static void draw_weather(struct sim *sim)
         .loss = losses[sim_random_below(random, 5)],
         .repeat = repeats[sim_random_below(random, 4)],
         .slow = slows[sim_random_below(random, 4)],
+        .mixed = mixes[sim_random_below(random, 4)],
         .slow_us = longest_us[sim_random_below(random, 4)],
     };
     if (sim->scenario.kind == SIM_SCENARIO_REPEATS) {
@@ -102,6 +123,8 @@ static void draw_weather(struct sim *sim)
         weather->slow_us = 400 * MS;
     } else if (sim->scenario.kind == SIM_SCENARIO_COORDINATORS) {
         *weather = (struct sim_weather){0};
+    } else if (replaces(sim) && sim_random_chance(random, 700)) {
+        *weather = (struct sim_weather){.mixed = sim_random_chance(random, 500) ? 300 : 0};
     }
 }
 
@@ -121,6 +144,11 @@ static void draw_times(struct sim *sim)
     settings->attempt_us = sim_random_between(random, 60 * MS, 300 * MS);
     settings->node_timeout_us = 3 * settings->sync_us;
     settings->fence_retry_us = sim_random_between(random, 10 * MS, 60 * MS);
+    if (replaces(sim)) {
+        settings->sync_us = sim_random_between(random, 40 * MS, 80 * MS);
+        settings->node_timeout_us = 3 * settings->sync_us;
+        settings->attempt_us = sim_random_between(random, 200 * MS, 500 * MS);
+    }
 }
 
 /* Enough for the whole run, or so little that the first attempt is forgotten while the client
@@ -158,11 +186,15 @@ static void draw_processes(struct sim *sim)
                kind == SIM_SCENARIO_REPEATS) {
         settings->nnodes = (uint32_t)sim_random_between(&sim->random, 3, 5);
     }
+    if (kind == SIM_SCENARIO_TWO_JOIN) {
+        settings->nnodes = 5;
+    }
     settings->nrouters = sim_random_chance(&sim->random, 800) ? 2 : 1;
     if (kind == SIM_SCENARIO_STALE_ROUTER || kind == SIM_SCENARIO_CUT_REPLICAS ||
-        kind == SIM_SCENARIO_FORGETFUL) {
+        kind == SIM_SCENARIO_FORGETFUL || kind == SIM_SCENARIO_OLD_LIFE) {
         settings->nrouters = 2;
     }
+    settings->nstandbys = kind == SIM_SCENARIO_OLD_LIFE;
     settings->ncoordinators = (uint32_t)sim_random_between(&sim->random, 1, 2);
     settings->nclients = (uint32_t)sim_random_between(&sim->random, 2, 3);
     if (sim->options.lengthy) {
@@ -181,6 +213,8 @@ static void draw_files(struct sim_settings *settings, struct sim_random *random)
     settings->retain_bytes = retained[sim_random_below(random, 3)];
     settings->reserve_bytes = reserves[sim_random_below(random, 3)];
     settings->gossip_delay_us = sim_random_between(random, 20 * MS, 200 * MS);
+    settings->retain_us = sim_random_chance(random, 500) ? RETAIN_DELAYS * settings->gossip_delay_us
+                                                         : 0;
     settings->gossip_rate = sim_random_chance(random, 200) ? SLOW_GOSSIP : 0;
     settings->scrub_interval_us = sim_random_between(random, 300 * MS, 2000 * MS);
 }
@@ -191,13 +225,17 @@ static void draw_durability(struct sim *sim)
     struct sim_random random;
 
     sim_random_init(&random, sim->seed, SIM_STREAM_DURABILITY);
-    sim->settings.disks = sim->options.disks == SIM_DISKS_ALWAYS ||
-                          (sim->options.disks == SIM_DISKS_DRAWN &&
-                           sim_random_chance(&random, DISKS_PERMILLE));
+    sim->settings.disks = sim_random_chance(&random, DISKS_PERMILLE) || replaces(sim);
+    sim->settings.disks = sim->options.disks == SIM_DISKS_DRAWN
+                              ? sim->settings.disks
+                              : sim->options.disks == SIM_DISKS_ALWAYS;
     draw_files(&sim->settings, &random);
+    if (sim->scenario.kind == SIM_SCENARIO_TWO_JOIN) {
+        sim->settings.gossip_delay_us = 200 * MS; /* It must not heal what is to be missed. */
+    }
     for (uint32_t i = 0; sim->settings.disks && i < SIM_MAX_NAMES; i++) {
         bool bits = sim_random_chance(&random, BITS_PERMILLE);
-        bool synced = sim_random_chance(&random, SYNC_PERMILLE);
+        bool synced = sim_random_chance(&random, SYNC_PERMILLE) || replaces(sim);
 
         sim->operator.names[i].parameters.durability = synced ? DURABILITY_SYNC : DURABILITY_OS;
         sim->operator.names[i].parameters.keylog = bits ? KEYLOG_OFF : KEYLOG_ON;

@@ -36,6 +36,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->kernel_boot = process->disk->kernel_boot;
         config->segment_bytes = settings->segment_bytes;
         config->retain_bytes = settings->retain_bytes;
+        config->retain_us = settings->retain_us;
         config->reserve_bytes = settings->reserve_bytes;
         config->gossip_delay_us = settings->gossip_delay_us;
         config->gossip_rate = settings->gossip_rate;
@@ -57,7 +58,7 @@ static enum status start_node(struct sim_process *process)
     };
     enum status status;
 
-    (void)snprintf(config.name, sizeof config.name, "%s", process->name);
+    (void)snprintf(config.name, sizeof config.name, "%s", process->alias);
     (void)snprintf(config.host, sizeof config.host, "host-%s", process->name);
     (void)snprintf(config.endpoint, sizeof config.endpoint, "%s", process->endpoint);
     config.ncoordinators = list_endpoints(sim, SIM_COORDINATOR, config.coordinators);

@@ -62,10 +62,10 @@ static void read_document(struct sim *sim, uint32_t name)
     }
 }
 
-static struct sim_process *process_named(const struct sim *sim, const char *name)
+static struct sim_process *process_at(const struct sim *sim, const char *endpoint)
 {
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
-        if (strcmp(sim->processes[i]->name, name) == 0) {
+        if (strcmp(sim->processes[i]->endpoint, endpoint) == 0) {
             return sim->processes[i];
         }
     }
@@ -83,7 +83,7 @@ static void read_nodes(struct sim *sim)
     }
     assert(sim->view.nodes.count <= SIM_MAX_NODES);
     for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
-        sim->view.processes[i] = process_named(sim, sim->view.nodes.nodes[i].name);
+        sim->view.processes[i] = process_at(sim, sim->view.nodes.nodes[i].endpoint);
     }
 }
 
@@ -114,9 +114,26 @@ struct sim_process *sim_view_node(const struct sim *sim, uint32_t node)
     return NULL;
 }
 
+struct sim_process *sim_view_member(const struct sim *sim, const struct member *member)
+{
+    struct sim_process *registered = sim_view_node(sim, member->node);
+
+    if (registered == NULL || registered->incarnation == member->incarnation) {
+        return registered;
+    }
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        struct sim_process *process = sim->processes[i];
+
+        if (process->kind == SIM_NODE && process->incarnation == member->incarnation) {
+            return process;
+        }
+    }
+    return registered;
+}
+
 bool sim_view_is_full(const struct sim *sim, const struct member *member)
 {
-    const struct sim_process *process = sim_view_node(sim, member->node);
+    const struct sim_process *process = sim_view_member(sim, member);
 
     return process != NULL && process->alive && process->node->incarnation == member->incarnation;
 }
@@ -130,7 +147,7 @@ bool sim_view_answers(const struct sim_process *node)
 /* It ran as that member at `since_us` or later. */
 static bool ran_since(const struct sim *sim, const struct member *member, uint64_t since_us)
 {
-    const struct sim_process *process = sim_view_node(sim, member->node);
+    const struct sim_process *process = sim_view_member(sim, member);
 
     if (process == NULL) {
         return false;
@@ -249,7 +266,8 @@ static bool group_unrest(const struct sim *sim, const struct filter_document *do
 bool sim_view_unrest(const struct sim *sim, char text[SIM_UNREST_BYTES])
 {
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
-        if (sim->processes[i]->kind == SIM_NODE && node_unrest(sim->processes[i], text)) {
+        if (sim->processes[i]->kind == SIM_NODE && !sim->processes[i]->standby &&
+            node_unrest(sim->processes[i], text)) {
             return true;
         }
     }
@@ -265,6 +283,12 @@ bool sim_view_unrest(const struct sim *sim, char text[SIM_UNREST_BYTES])
     return false;
 }
 
+/* Who has not heard yet that reads ask the new member may ask the old one. */
+static bool slot_ran(const struct sim *sim, const struct slot *slot, uint64_t since_us)
+{
+    return ran_since(sim, slot_reader(slot), since_us) || ran_since(sim, &slot->current, since_us);
+}
+
 uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_us)
 {
     const struct filter_document *document = sim_view_document(sim, name);
@@ -274,8 +298,7 @@ uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_
         uint32_t count = 0;
 
         for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-            count += ran_since(sim, slot_reader(&document->content.groups[group].slots[slot]),
-                               since_us);
+            count += slot_ran(sim, &document->content.groups[group].slots[slot], since_us);
         }
         most = count > most ? count : most;
     }

@@ -31,8 +31,12 @@ void sim_view_follow(struct sim *sim);
 /* NULL when the name is not bound. */
 const struct filter_document *sim_view_document(const struct sim *sim, uint32_t name);
 
-/* The process of a node id; NULL when it is not registered. */
+/* The process that is registered under a node id; NULL: none is. */
 struct sim_process *sim_view_node(const struct sim *sim, uint32_t node);
+
+/* The one that lives, or was last, in the very incarnation, registered or replaced; else the
+ * registered one. */
+struct sim_process *sim_view_member(const struct sim *sim, const struct member *member);
 
 /* The member's data is still there: its process lives in the incarnation that was named. */
 bool sim_view_is_full(const struct sim *sim, const struct member *member);

@@ -133,6 +133,18 @@ Test(node_amnesia, a_process_that_another_has_replaced_ends)
     close_stage();
 }
 
+/* ... also in the first boot of its data, which nothing comes before: it had its place. */
+Test(node_amnesia, a_first_boot_that_another_life_has_replaced_ends)
+{
+    open_with(DURABILITY_SYNC);
+    stage.record.incarnation ^= 2;
+    stage.record.boot ^= 1;
+    stage.now_us += 1000000;
+    (void)node_stage_meet(&stage);
+    cr_assert(node_failed(stage.node));
+    close_stage();
+}
+
 /* Starts that the store heard of and that died before they heard its answer. */
 static void start_and_lose_the_answer(bool heard)
 {

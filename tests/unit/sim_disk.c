@@ -340,7 +340,7 @@ Test(sim_disk, a_wiped_disk_is_empty_and_a_copy_takes_it_back)
 {
     begin(1);
     (void)create_durable("a", 1);
-    sim_disk_take_copy(&disk, 1);
+    sim_disk_take_copy(&disk, 1, 0);
     (void)create_durable("b", 2);
     sim_disk_detach(&disk);
     sim_disk_wipe(&disk);
