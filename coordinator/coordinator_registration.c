@@ -127,6 +127,15 @@ static void explain_old(const struct node_record *record, const struct sync_requ
     }
 }
 
+/* Told what it replaces it asks again; one that is late, and dead by now, does not. */
+static void explain_blind(const struct node_record *record, char *message)
+{
+    (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                   "node %s is there as incarnation %016" PRIx64
+                   "; a new incarnation has to name the one that it replaces",
+                   record->name, record->incarnation);
+}
+
 /* Does the log that this boot has found end below what an earlier one said was synced? Then the
  * folder was put back in the midst of a boot, which its number does not show. Only what this
  * process has heard counts: a report that came too late, or to another coordinator, does not. */
@@ -161,6 +170,10 @@ static enum status check_place(const struct coordinator *self, uint64_t now_us,
         explain_old(record, request, message);
         return STATUS_STALE;
     }
+    if (verdict == BOOT_BLIND) {
+        explain_blind(record, message);
+        return STATUS_STALE;
+    }
 #ifdef ORBLOOM_MUTANT_ANY_POSITION
     (void)fell_back;
 #else
@@ -171,15 +184,22 @@ static enum status check_place(const struct coordinator *self, uint64_t now_us,
     return STATUS_OK;
 }
 
+static struct boot_life life_of(const struct node_record *record)
+{
+    return (struct boot_life){.incarnation = record != NULL ? record->incarnation : 0,
+                              .boot = record != NULL ? record->boot : 0};
+}
+
 enum status coordinator_register(struct coordinator *self, uint64_t now_us,
-                                 const struct sync_request *request, uint32_t *node, char *message)
+                                 const struct sync_request *request, struct registered *out)
 {
     const struct boot_claim claim = {
         .incarnation = request->incarnation,
         .boot = request->boot,
         .boot_before = request->boot_before,
+        .replaces = request->replaces,
     };
-    enum status status = check_claim(self, request, message);
+    enum status status = check_claim(self, request, out->message);
 
     for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
         const struct node_record *record = node_list_find_name(&self->documents.nodes,
@@ -187,10 +207,11 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
         enum boot_verdict verdict = boot_judge(record, &claim);
 
         if (verdict == BOOT_KNOWN && same_record(record, request)) {
-            *node = record->id;
+            out->node = record->id;
             return STATUS_OK;
         }
-        status = check_place(self, now_us, record, request, verdict, message);
+        out->present = life_of(record);
+        status = check_place(self, now_us, record, request, verdict, out->message);
         if (status != STATUS_OK) {
             return status;
         }

@@ -1,6 +1,6 @@
 #include "proto/registration.h"
 
-enum { CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 5 * 8 + 1 };
+enum { CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 7 * 8 + 1 };
 
 static size_t put_text(uint8_t *claim, size_t at, const char *text)
 {
@@ -29,6 +29,8 @@ static struct span claim_of(const struct sync_request *request, uint8_t claim[CL
     size = put_number(claim, size, request->memory_limit_bytes);
     size = put_number(claim, size, request->boot);
     size = put_number(claim, size, request->boot_before);
+    size = put_number(claim, size, request->replaces.incarnation);
+    size = put_number(claim, size, request->replaces.boot);
     size = put_number(claim, size, request->position);
     claim[size++] = request->durable;
     return span_of(claim, size);

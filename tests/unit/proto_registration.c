@@ -26,6 +26,7 @@ static struct sync_request claim(void)
         .memory_limit_bytes = 42,
         .boot = 43,
         .boot_before = 44,
+        .replaces = {46, 47},
         .position = 45,
         .durable = true,
     };
@@ -62,6 +63,8 @@ Test(registration, covers_every_claim)
     FORGED(memory_limit_bytes, 43);
     FORGED(boot, 44);
     FORGED(boot_before, 43);
+    FORGED(replaces.incarnation, 47);
+    FORGED(replaces.boot, 46);
     FORGED(position, 46);
     FORGED(durable, false);
 }
