@@ -51,6 +51,8 @@ enum coordinator_counter {
 struct heard {
     uint32_t node;
     uint64_t incarnation;
+    uint64_t boot;
+    uint64_t number; /* of the newest request, of that boot */
     uint64_t last_us;
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;

@@ -56,12 +56,23 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us)
 
 /* ---- what a node says ---- */
 
+/* A repeat, or overtaken: it says nothing of the present. */
+static bool is_old(const struct heard *heard, const struct sync_request *request)
+{
+    return heard != NULL && heard->incarnation == request->incarnation &&
+           heard->boot == request->boot && request->number <= heard->number;
+}
+
 static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
                      const struct sync_request *request)
 {
     struct heard *heard = coordinator_heard(self, node);
-    struct replica_report *reports = heap_alloc(request->nreplicas, sizeof *reports);
+    struct replica_report *reports;
 
+    if (is_old(heard, request)) {
+        return;
+    }
+    reports = heap_alloc(request->nreplicas, sizeof *reports);
     if (heard == NULL) {
         struct heard *grown = heap_realloc(self->heard, self->nheard + 1, sizeof *grown);
 
@@ -87,6 +98,8 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
         heard->position = request->position;
     }
     heard->incarnation = request->incarnation;
+    heard->boot = request->boot;
+    heard->number = request->number;
     heard->last_us = now_us;
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;

@@ -149,6 +149,7 @@ struct node {
     uint64_t next_sync_us;
     bool changed;         /* something that coordinators should hear of at once */
     uint32_t reports_due; /* how many of them have not */
+    uint64_t reports_made;
 
     struct repeats repeats; /* batches that arrived */
     struct recent_adds *recent;

@@ -112,6 +112,7 @@ void node_sync(struct node *self, uint64_t now_us)
         .boot = self->identity.boot,
         .boot_before = boot_before(self),
         .replaces = self->replaces,
+        .number = ++self->reports_made,
         .durable = self->storage != NULL,
         .position = log_position(self),
         .disk_used_bytes = disk_used(self),

@@ -187,6 +187,7 @@ struct sync_request {
     struct boot_life replaces; /* an incarnation that begins: see cluster/boot.h */
     bool durable;         /* keeps a log on disk */
     uint64_t disk_used_bytes;
+    uint64_t number;   /* nodes: rises with each request of a boot */
     uint64_t position; /* where the log ends: as this boot found it, until it is confirmed; then
                           what is synced */
     uint8_t mac[SEAL_MAC_BYTES]; /* nodes: see proto/registration.h */

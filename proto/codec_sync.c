@@ -54,6 +54,7 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     wire->boot_before = request->boot_before;
     wire->replaces_incarnation = request->replaces.incarnation;
     wire->replaces_boot = request->replaces.boot;
+    wire->number = request->number;
     wire->durable = request->durable;
     wire->disk_used_bytes = request->disk_used_bytes;
     wire->position = request->position;
@@ -99,6 +100,7 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
         .boot = wire->boot,
         .boot_before = wire->boot_before,
         .replaces = {.incarnation = wire->replaces_incarnation, .boot = wire->replaces_boot},
+        .number = wire->number,
         .durable = wire->durable != 0,
         .disk_used_bytes = wire->disk_used_bytes,
         .position = wire->position,

@@ -148,6 +148,9 @@ struct coordinator_synced coordinator_stage_send(struct coordinator_stage *self,
 {
     struct frame frame = {.kind = FRAME_SYNC_REQUEST, .body.sync_request = *request};
 
+    if (request->number == 0) {
+        frame.body.sync_request.number = ++self->sent;
+    }
     registration_sign(sample_key(), &frame.body.sync_request);
     fake_request(&self->actor, self->now_us, peer, &frame);
     collect(self);

@@ -60,6 +60,7 @@ struct coordinator_stage {
     struct coordinator_fence fences[COORDINATOR_STAGE_MAX];
     size_t nfences;
     struct coordinator_synced synced;
+    uint64_t sent; /* numbers the requests that have no number */
     size_t nhints;
 };
 

@@ -155,6 +155,7 @@ static inline void compare_sync_request(const struct sync_request *a, const stru
     SAME(boot_before);
     SAME(replaces.incarnation);
     SAME(replaces.boot);
+    SAME(number);
     SAME(position);
     SAME(durable);
     SAME(disk_used_bytes);

@@ -222,6 +222,7 @@ static inline void sample_sync_request(enum sample_size size, struct sync_reques
         out->boot = 45;
         out->boot_before = 46;
         out->replaces = (struct boot_life){48, 49};
+        out->number = 50;
         out->position = 47;
         out->durable = true;
         out->disk_used_bytes = 47;
