@@ -28,13 +28,17 @@ static void fill_record(struct node_record *record, const struct sync_request *r
     record->durable = request->durable;
 }
 
-/* Two living processes under one name would take turns; the one heard first keeps it. */
+/* Two living processes under one name would take turns, and one that starts on a copy of a folder
+ * would take the place of the one that serves: the one heard first keeps it. A node that has moved
+ * waits until its former place has not been heard of for the time-out. One that has lost its place
+ * is not to wait, but to be told. */
 static bool name_in_use(const struct coordinator *self, uint64_t now_us,
-                        const struct node_record *record, const struct sync_request *request)
+                        const struct node_record *record, const struct sync_request *request,
+                        enum boot_verdict verdict)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
 
-    return record->incarnation != request->incarnation &&
+    return (record->incarnation != request->incarnation || verdict == BOOT_NEXT) &&
            strcmp(record->endpoint, request->endpoint) != 0 && heard != NULL &&
            heard->incarnation == record->incarnation &&
            now_us - heard->last_us < self->config.node_timeout_us;
@@ -155,15 +159,31 @@ static bool fell_back(const struct coordinator *self, const struct node_record *
     return true;
 }
 
+static void explain_in_use(const struct coordinator *self, const struct node_record *record,
+                           const struct sync_request *request, char *message)
+{
+    uint64_t timeout_ms = self->config.node_timeout_us / 1000;
+
+    if (record->incarnation != request->incarnation) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "another process serves as %s at %s; give each node a name of its own",
+                       record->name, record->endpoint);
+    } else {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "node %s serves at %.128s with this very data, of which this is a copy, or "
+                       "which was moved here; end one of the two. If it was moved, it starts when "
+                       "nothing was heard from there for %" PRIu64 " ms",
+                       record->name, record->endpoint, timeout_ms);
+    }
+}
+
 /* STATUS_OK: nothing speaks against taking the claim into the record. */
 static enum status check_place(const struct coordinator *self, uint64_t now_us,
                                const struct node_record *record, const struct sync_request *request,
                                enum boot_verdict verdict, char *message)
 {
-    if (record != NULL && name_in_use(self, now_us, record, request)) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "another process serves as %s at %s; give each node a name of its own",
-                       record->name, record->endpoint);
+    if (record != NULL && name_in_use(self, now_us, record, request, verdict)) {
+        explain_in_use(self, record, request, message);
         return STATUS_EXISTS;
     }
     if (verdict == BOOT_OLD) {

@@ -252,3 +252,33 @@ Test(coordinator_boots, memory_that_was_replaced_stays_so)
     cr_assert_eq(send_to(&stage, claim(8, 0, 0), 7, 0), STATUS_OK);
     close_stage();
 }
+
+/* The folder was copied while the node ran, and the copy is started on another machine. */
+Test(coordinator_boots, a_copy_of_a_living_node_waits_until_that_is_silent)
+{
+    struct sync_request copy = claim(7, 2, 1);
+
+    open_stage();
+    copy.endpoint = "tcp://node-2:7000";
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    stage.now_us += 9000000;
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    stage.now_us += 9000000;
+    cr_assert_eq(coordinator_stage_sync(&stage, 2, &copy).status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(stage.synced.message, "tcp://node-1:7000"), "%s",
+                       stage.synced.message);
+    cr_assert_not_null(strstr(stage.synced.message, "end one of the two"));
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK, "it goes on");
+    stage.now_us += 10000000;
+    cr_assert_eq(coordinator_stage_sync(&stage, 2, &copy).status, STATUS_OK, "it was moved");
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_STALE, "it is told at once, and ends");
+    close_stage();
+}
+
+Test(coordinator_boots, a_node_that_starts_again_where_it_was_does_not_wait)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_OK);
+    close_stage();
+}
