@@ -94,13 +94,16 @@ static uint64_t draw(struct node *self)
 
 /* The store names one of the boots that came before: the last one that it confirmed, or one that
  * asked it to and did not live to hear the answer. */
-static void follow_boots(const struct record_identity *last, struct record_identity *identity)
+static void follow_boots(const struct record_identity *last, uint64_t end,
+                         struct record_identity *identity)
 {
     identity->nbefore = 0;
     if (!last->confirmed) {
         identity->nbefore = last->nbefore < RECORD_MAX_BOOTS ? last->nbefore : RECORD_MAX_BOOTS - 1;
         memcpy(identity->before, last->before, identity->nbefore * sizeof *last->before);
+        memcpy(identity->ends, last->ends, identity->nbefore * sizeof *last->ends);
     }
+    identity->ends[identity->nbefore] = end;
     identity->before[identity->nbefore++] = last->boot;
 }
 
@@ -138,7 +141,7 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
     amnesia = amnesia == AMNESIA_EMPTY ? amnesia : AMNESIA_NONE;
 #endif
     if (amnesia == AMNESIA_NONE) {
-        follow_boots(last, &self->identity);
+        follow_boots(last, storage_found_end(self->storage), &self->identity);
         log_line(LOG_INFO, "goes on as incarnation %016" PRIx64, last->incarnation);
     } else {
         begin_incarnation(self);

@@ -66,13 +66,20 @@ static uint64_t boot_before(const struct node *self)
     return self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0;
 }
 
+/* Until it is confirmed: where the boot ended that it claims to continue. Starts that nobody heard
+ * of have made the log longer since, which would hide that it was put back. */
 static uint64_t log_position(const struct node *self)
 {
+    const struct record_identity *identity = &self->identity;
+
     if (self->storage == NULL) {
         return 0;
     }
-    return self->identity.confirmed ? storage_synced(self->storage)
-                                    : storage_found_end(self->storage);
+    if (identity->confirmed) {
+        return storage_synced(self->storage);
+    }
+    return identity->nbefore > 0 ? identity->ends[self->boot_try]
+                                 : storage_found_end(self->storage);
 }
 
 static uint64_t disk_used(const struct node *self)

@@ -188,8 +188,8 @@ struct sync_request {
     bool durable;         /* keeps a log on disk */
     uint64_t disk_used_bytes;
     uint64_t number;   /* nodes: rises with each request of a boot */
-    uint64_t position; /* where the log ends: as this boot found it, until it is confirmed; then
-                          what is synced */
+    uint64_t position; /* where the log ends: until this boot is confirmed that of boot_before,
+                          then what is synced */
     uint8_t mac[SEAL_MAC_BYTES]; /* nodes: see proto/registration.h */
     uint64_t since; /* the change number up to which the sender holds everything; 0: nothing */
     const struct replica_report *replicas;

@@ -213,6 +213,30 @@ static void start_and_lose_the_answer(bool heard)
     node_stage_end(&stage, STAGE_END_KILL);
 }
 
+/* They make the log longer; of one that was put back nobody would see that it fell back. */
+Test(node_amnesia, starts_that_nobody_heard_of_do_not_move_the_place_that_is_told)
+{
+    uint64_t place = 0;
+
+    open_with(DURABILITY_SYNC);
+    node_stage_end(&stage, STAGE_END_KILL);
+    for (int i = 0; i < 5; i++) {
+        const struct sync_request *request;
+        struct fake_sent sent;
+
+        node_stage_start(&stage);
+        sent = ask();
+        request = &sent.frame.body.sync_request;
+        cr_assert_eq(request->boot_before, stage.record.boot);
+        cr_assert_gt(request->position, 0);
+        place = i == 0 ? request->position : place;
+        cr_assert_eq(request->position, place, "start %d", i);
+        node_stage_end(&stage, STAGE_END_KILL);
+    }
+    expect_same();
+    close_stage();
+}
+
 /* Whichever of some unanswered starts it was that the store heard of; 6: none of them. */
 Test(node_amnesia, each_boot_that_the_store_may_name_is_tried)
 {

@@ -318,6 +318,7 @@ static inline void compare_boot_request(const struct boot_request *a, const stru
     SAME(question.nbefore);
     for (uint32_t i = 0; i < a->question.nbefore; i++) {
         SAME(question.before[i]);
+        SAME(question.ends[i]);
     }
     SAME(question.position);
     SAME(question.reached);

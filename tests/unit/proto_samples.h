@@ -288,6 +288,7 @@ static inline void sample_boot(enum sample_size size, struct frame *out)
             request->question.nbefore = (uint32_t)sample_count(size, 2, BOOT_MAX_BEFORE);
             for (uint32_t i = 0; i < request->question.nbefore; i++) {
                 request->question.before[i] = 166 + i;
+                request->question.ends[i] = 168 + i;
             }
             request->confirm = true;
             request->nodes = span_of(bytes, sample_count(size, 3, sizeof bytes));
