@@ -330,6 +330,9 @@ void node_arrived(struct node *self, const struct record_batch *batch);
 
 /* node_pull*.c: cursors in the log, found and repeated. */
 void node_pull_found(struct node *self, struct span record);
+
+/* An incarnation begins: how far the former one had come, and what it had, says nothing. */
+void node_pull_forget(struct node *self);
 MUST_USE enum status node_pull_checkpoint(struct node *self);
 void node_pull_drop(struct hosted_filter *hosted);
 

@@ -52,6 +52,12 @@ void node_pull_found(struct node *self, struct span record)
     }
 }
 
+void node_pull_forget(struct node *self)
+{
+    node_cursors_fini(&self->exchange->cursors);
+    node_forget_batches(self);
+}
+
 /* The sources of one group, whose items are next to each other: what the least of each source's
  * lineages has come to. Returns how many items there are. */
 static uint32_t gather(const struct pull_item *items, uint32_t count,

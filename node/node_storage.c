@@ -114,6 +114,7 @@ static void begin_incarnation(struct node *self)
 {
     self->identity.incarnation = draw(self);
     self->identity.nbefore = 0;
+    node_pull_forget(self);
 }
 
 static void show_incarnation(struct node *self)

@@ -84,15 +84,46 @@ static void end_checkpoint(struct storage_recovery *self)
     }
 }
 
+/* Another incarnation lacks something, nobody knows what: how far it had taken over its peers' logs
+ * says nothing any more. */
+static void forget_cursors(struct storage_recovery *self)
+{
+    struct buffer *state = &self->state;
+    size_t kept = 0;
+    struct record_header header;
+
+    for (size_t at = 0; at < state->size; at += header.size) {
+        if (record_open(span_of(state->data + at, state->size - at), &header) != STATUS_OK) {
+            return; /* It was read just now. */
+        }
+        self->checkpoint = at == self->checkpoint ? kept : self->checkpoint;
+        if (header.type != RECORD_CURSOR) {
+            memmove(state->data + kept, state->data + at, header.size);
+            kept += header.size;
+        }
+    }
+    self->checkpoint = self->checkpoint >= state->size ? kept : self->checkpoint;
+    state->size = kept;
+}
+
 static enum status note_identity(struct storage_recovery *self, uint16_t flags, struct span record)
 {
+    uint64_t incarnation = self->last.incarnation;
+    enum status status = record_identity_get(record, &self->last);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (self->has_identity && self->last.incarnation != incarnation) {
+        forget_cursors(self);
+    }
     if ((flags & RECORD_CHECKPOINT) != 0) {
         begin_checkpoint(self);
     } else if ((flags & RECORD_CHECKPOINTED) != 0 && self->in_checkpoint) {
         end_checkpoint(self);
     }
     self->has_identity = true;
-    return record_identity_get(record, &self->last);
+    return STATUS_OK;
 }
 
 static enum status edit_runs(struct storage_recovery *self, struct span record)

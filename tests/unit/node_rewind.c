@@ -158,3 +158,32 @@ Test(node_rewind, an_end_in_order_leaves_no_doubt)
     circle_run(circle, 10 * MS);
     cr_assert_eq(circle_count(circle, 1, &document, keys[0], BATCH), BATCH);
 }
+
+static size_t cursors(void)
+{
+    return circle_node(circle, 1)->exchange->cursors.count;
+}
+
+/* What it lacks from then on may be what it had taken over: no cursor says otherwise, nor does one
+ * of before in the log. */
+Test(node_rewind, another_incarnation_has_taken_over_nothing)
+{
+    circle_hand(circle, &document, 0);
+    add(0, N2 | N3);
+    circle_run(circle, 5 * SECOND);
+    cr_assert_gt(cursors(), 0);
+    circle->silent = true;
+    circle->nodes[1].cut = true;
+    circle->nodes[2].cut = true;
+    circle_stop(circle, 1);
+    circle_start(circle, 1);
+    circle_run(circle, SECOND);
+    cr_assert_gt(cursors(), 0, "the same one goes on from there");
+    node_begin_incarnation(circle_node(circle, 1), circle->now_us, AMNESIA_BOOT);
+    cr_assert_eq(cursors(), 0);
+    circle_run(circle, SECOND);
+    circle_stop(circle, 1);
+    circle_start(circle, 1);
+    circle_run(circle, SECOND);
+    cr_assert_eq(cursors(), 0, "after a restart");
+}
