@@ -277,6 +277,7 @@ void node_remember(struct node *self, const struct pull_reply *reply);
 void node_serve_pump(struct node *self, uint64_t now_us);
 uint64_t node_serve_next_us(const struct node *self);
 void node_serve_fini(struct exchange *exchange);
+bool node_serve_same_peer(const struct peer *a, const struct peer *b);
 
 /* node_serve_judge.c: may this request be answered from what is held, now? */
 MUST_USE enum status node_serve_judge(const struct node *self, const struct pull_request *request,

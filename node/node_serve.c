@@ -14,7 +14,7 @@ uint64_t node_log_durable(const struct node *self, const struct filter_document 
 
 /* ---- how fast ---- */
 
-static bool same_peer(const struct peer *a, const struct peer *b)
+bool node_serve_same_peer(const struct peer *a, const struct peer *b)
 {
     return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
 }
@@ -28,7 +28,7 @@ static struct token_bucket *bucket_of(struct exchange *exchange, uint64_t now_us
     for (unsigned i = 0; i < SERVE_BUCKETS; i++) {
         struct serve_bucket *one = &exchange->buckets[i];
 
-        if (one->used_us != 0 && same_peer(&one->peer, peer)) {
+        if (one->used_us != 0 && node_serve_same_peer(&one->peer, peer)) {
             one->used_us = now_us;
             return &one->bucket;
         }

@@ -5,17 +5,6 @@
 
 #include <string.h>
 
-static bool same_peer(const struct peer *a, const struct peer *b)
-{
-    return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
-}
-
-static bool same_scope(const struct pull_scope *a, const struct pull_scope *b)
-{
-    return a->filter_id == b->filter_id && a->epoch == b->epoch && a->epoch_hash == b->epoch_hash &&
-           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group;
-}
-
 static void release(struct serve_cut *cut)
 {
     storage_cut_close(&cut->cut);
@@ -143,7 +132,7 @@ static struct serve_cut *place_for(struct exchange *exchange, const struct peer 
     for (unsigned i = 0; i < SERVE_CUTS; i++) {
         struct serve_cut *cut = &exchange->cuts[i];
 
-        if (cut->used && same_peer(&cut->peer, peer)) {
+        if (cut->used && node_serve_same_peer(&cut->peer, peer)) {
             return cut->page == NULL ? cut : NULL;
         }
         place = !cut->used ? cut : place;
@@ -194,8 +183,9 @@ static enum status find_cut(struct serve_page *page, struct serve_cut **out)
     for (unsigned i = 0; i < SERVE_CUTS; i++) {
         struct serve_cut *cut = &page->node->exchange->cuts[i];
 
-        if (cut->used && cut->name == page->request.cut && same_peer(&cut->peer, &page->to) &&
-            same_scope(&cut->scope, &page->request.scope)) {
+        if (cut->used && cut->name == page->request.cut &&
+            node_serve_same_peer(&cut->peer, &page->to) &&
+            pull_scope_equal(&cut->scope, &page->request.scope)) {
             *out = cut;
             return cut->page == NULL && cut->surveyed ? STATUS_OK : STATUS_OVERLOADED;
         }
