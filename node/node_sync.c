@@ -56,11 +56,11 @@ static uint64_t claim_number(const struct node *self)
     return self->incarnation + self->boot_try;
 }
 
-/* Only a boot that has never been confirmed may say that none came before: one that is confirmed
- * and replaced while it was silent would take its place back else. */
+/* Only a boot that the store has never confirmed may say that none came before: one that is
+ * confirmed and replaced while it was silent would take its place back else. */
 static uint64_t boot_before(const struct node *self)
 {
-    if (self->confirmed) {
+    if (self->identity.confirmed) {
         return self->identity.boot;
     }
     return self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0;
