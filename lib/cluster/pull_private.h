@@ -12,4 +12,7 @@ void pull_follow_from(struct pull *self, uint64_t cursor);
 
 void pull_drop_wanted(struct pull *self);
 
+/* Pages of an array, not fingerprints. */
+bool pull_of_lines(const struct pull *self);
+
 #endif
