@@ -39,7 +39,8 @@ enum {
     SERVE_BUCKETS = 64,
     SERVE_CUTS = 4,
     REPAIR_RETRY_US = 100000,
-    SERVE_CUT_US = 8000000 /* a cut is kept for its peer's next question, and what reading takes */
+    SERVE_CUT_US = 8000000, /* a cut is kept for its peer's next question, and what reading takes */
+    SERVE_CUT_SILENT_US = 1000000, /* ... unless another peer needs its place */
 };
 
 /* One source of one slot group, as far as this node has taken it over. */

@@ -124,8 +124,20 @@ static void stepped(void *context, uint64_t now_us, enum status status, bool fin
 
 /* ---- questions ---- */
 
-/* The peer's former one, which it has given up; or one that nobody uses. NULL: all are in use. */
-static struct serve_cut *place_for(struct exchange *exchange, const struct peer *peer)
+/* Peers do not say when they have come to an end. Who has been silent for longer than between two
+ * questions, its own reading included, keeps its cut only as long as nobody else needs the place.
+ */
+static bool may_go(const struct serve_cut *cut, uint64_t now_us)
+{
+    uint64_t kept_us = cut->kept_until_us > now_us ? cut->kept_until_us - now_us : 0;
+
+    return cut->page == NULL && kept_us < SERVE_CUT_US - SERVE_CUT_SILENT_US;
+}
+
+/* The peer's former one, which it has given up; or one that nobody uses, or is likely to use again.
+ * NULL: all are in use. */
+static struct serve_cut *place_for(struct exchange *exchange, uint64_t now_us,
+                                   const struct peer *peer)
 {
     struct serve_cut *place = NULL;
 
@@ -135,7 +147,12 @@ static struct serve_cut *place_for(struct exchange *exchange, const struct peer 
         if (cut->used && node_serve_same_peer(&cut->peer, peer)) {
             return cut->page == NULL ? cut : NULL;
         }
-        place = !cut->used ? cut : place;
+        if (!cut->used) {
+            place = cut;
+        } else if (may_go(cut, now_us) &&
+                   (place == NULL || (place->used && cut->kept_until_us < place->kept_until_us))) {
+            place = cut;
+        }
     }
     return place;
 }
@@ -144,7 +161,7 @@ static enum status open_cut(struct serve_page *page, uint64_t now_us,
                             const struct filter_document *document, struct serve_cut **out)
 {
     struct node *self = page->node;
-    struct serve_cut *cut = place_for(self->exchange, &page->to);
+    struct serve_cut *cut = place_for(self->exchange, now_us, &page->to);
     struct storage_cut_config config = {
         .set = {.filter_id = page->request.scope.filter_id,
                 .slice = page->request.scope.slice,

@@ -17,6 +17,7 @@ struct identity_layout {
     uint32_t nbefore;
     uint32_t zero;
     uint64_t before[RECORD_MAX_BOOTS];
+    uint64_t ends[RECORD_MAX_BOOTS];
 };
 
 struct fence_layout {
@@ -78,6 +79,7 @@ void record_identity_put(uint8_t *record, const struct record_identity *identity
 
     assert(identity->nbefore <= RECORD_MAX_BOOTS);
     memcpy(fixed.before, identity->before, identity->nbefore * sizeof fixed.before[0]);
+    memcpy(fixed.ends, identity->ends, identity->nbefore * sizeof fixed.ends[0]);
     memcpy(record + RECORD_HEADER_BYTES, &fixed, sizeof fixed);
 }
 
@@ -99,6 +101,7 @@ enum status record_identity_get(struct span record, struct record_identity *iden
                                          .confirmed = (fixed.flags & IDENTITY_CONFIRMED) != 0,
                                          .nbefore = fixed.nbefore};
     memcpy(identity->before, fixed.before, fixed.nbefore * sizeof fixed.before[0]);
+    memcpy(identity->ends, fixed.ends, fixed.nbefore * sizeof fixed.ends[0]);
     return STATUS_OK;
 }
 
