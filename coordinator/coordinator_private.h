@@ -147,8 +147,8 @@ MUST_USE enum status records_create_filter(struct coordinator *self,
 /* ---- coordinator_registration.c ---- */
 
 struct registered {
-    uint32_t node;            /* STATUS_OK: its id */
-    struct boot_life present; /* STATUS_STALE: what has its place */
+    uint32_t node;                           /* STATUS_OK: its id */
+    struct boot_life present;                /* STATUS_STALE: what has its place */
     char message[COORDINATOR_MESSAGE_BYTES]; /* why not */
 };
 

@@ -225,7 +225,12 @@ void storage_retire_look(struct storage *storage, uint64_t now_us)
 /* While merging has no pause, there is no other moment at which it is seen. */
 void storage_retire_note(struct storage *storage)
 {
-    if (storage->manifest_end <= log_writer_synced(storage->writer)) {
+    bool durable = storage->manifest_end <= log_writer_synced(storage->writer);
+
+#ifdef ORBLOOM_MUTANT_RETIRED_BEFORE_DURABLE
+    durable = true;
+#endif
+    if (durable) {
         storage->unneeded_durably = unneeded(storage);
         storage->ntrash_durably = storage->ntrash;
         storage->nold_durably = storage->nold_snapshots;

@@ -182,10 +182,10 @@ struct sync_request {
     uint64_t incarnation;
     uint64_t memory_limit_bytes;
     uint64_t memory_used_bytes;
-    uint64_t boot;        /* nodes with a disk: random, drawn at each start; 0: memory only */
-    uint64_t boot_before; /* the one before, as the disk tells; 0: the data's first */
+    uint64_t boot;             /* nodes with a disk: random, drawn at each start; 0: memory only */
+    uint64_t boot_before;      /* the one before, as the disk tells; 0: the data's first */
     struct boot_life replaces; /* an incarnation that begins: see cluster/boot.h */
-    bool durable;         /* keeps a log on disk */
+    bool durable;              /* keeps a log on disk */
     uint64_t disk_used_bytes;
     uint64_t number;   /* nodes: rises with each request of a boot */
     uint64_t position; /* where the log ends: until this boot is confirmed that of boot_before,
@@ -204,9 +204,9 @@ struct sealed_secret {
 struct sync_reply {
     enum status status;
     const char *message;
-    uint64_t change;  /* everything up to here is in this reply or was held before */
-    bool more;        /* ask again at once */
-    uint32_t node_id; /* nodes: the id given; 0 else */
+    uint64_t change;          /* everything up to here is in this reply or was held before */
+    bool more;                /* ask again at once */
+    uint32_t node_id;         /* nodes: the id given; 0 else */
     struct boot_life present; /* with STALE: what has the node's place */
     const struct span *documents;
     size_t ndocuments;

@@ -68,10 +68,8 @@ Test(boot, another_incarnation_takes_over_only_when_it_begins)
 Test(boot, one_that_begins_must_name_what_it_replaces)
 {
     const struct node_record record = {.incarnation = X, .boot = 2};
-    const struct boot_claim claims[] = {{Y, 5, 0, {0, 0}},
-                                        {Y, 5, 0, {X, 1}},
-                                        {Y, 5, 0, {103, 2}},
-                                        {Y, 0, 0, {X, 0}}};
+    const struct boot_claim claims[] = {
+        {Y, 5, 0, {0, 0}}, {Y, 5, 0, {X, 1}}, {Y, 5, 0, {103, 2}}, {Y, 0, 0, {X, 0}}};
     const struct boot_claim lost = {Y, 5, 4, {X, 2}};
 
     for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {

@@ -88,12 +88,12 @@ Test(registration, covers_every_report)
     static const size_t places[] = {0, 31, 32, REPORTS - 1};
     struct sync_request request = claim();
 
-#define BENT(field, value)                                                         \
-    do {                                                                           \
-        reports[places[i]].field = (value);                                        \
-        cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC, "%s", #field);          \
-        reports[places[i]].field = 0;                                              \
-        cr_assert_eq(verify(&request), STATUS_OK);                                 \
+#define BENT(field, value)                                                \
+    do {                                                                  \
+        reports[places[i]].field = (value);                               \
+        cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC, "%s", #field); \
+        reports[places[i]].field = 0;                                     \
+        cr_assert_eq(verify(&request), STATUS_OK);                        \
     } while (0)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         BENT(filter_id, 1);
