@@ -5,6 +5,7 @@
 enum {
     RETRY_US = 100000,
     RETRY_DOUBLINGS = 6, /* 6.4 s at most */
+    COPY_AFTER = 8,      /* failures of a comparison: some 25 s */
 };
 
 /* A source's log grows by what concerns other groups too; not every step is worth a record. */
@@ -14,6 +15,7 @@ static const double log_share = 0.1; /* of a copy, for its progress */
 
 static void copy_from_start(struct pull *self)
 {
+    pull_pages_drop(&self->pages);
     self->phase = PULL_PHASE_RUNS;
     self->from = 0;
     self->merged = UINT64_MAX;
@@ -80,12 +82,13 @@ void pull_drop_wanted(struct pull *self)
 void pull_fini(struct pull *self)
 {
     pull_drop_wanted(self);
+    pull_pages_drop(&self->pages);
 }
 
 uint64_t pull_due_us(const struct pull *self)
 {
     bool waits = self->phase == PULL_PHASE_SETTLE || self->phase == PULL_PHASE_COMPLETE ||
-                 self->phase == PULL_PHASE_REPAIR;
+                 self->phase == PULL_PHASE_REPAIR || self->phase == PULL_PHASE_COMPARE;
 
     return waits || self->asked ? UINT64_MAX : self->due_us;
 }
@@ -104,6 +107,12 @@ static enum pull_kind kind_of(const struct pull *self)
         return PULL_LOG;
     case PULL_PHASE_FETCH:
         return PULL_BODIES;
+    case PULL_PHASE_SHARDS:
+    case PULL_PHASE_PAGES:
+        return PULL_DIGESTS;
+    case PULL_PHASE_WANTED:
+        return PULL_LINES;
+    case PULL_PHASE_COMPARE:
     case PULL_PHASE_FOLLOW:
     case PULL_PHASE_SETTLE:
     case PULL_PHASE_COMPLETE:
@@ -117,7 +126,12 @@ static uint64_t stop_of(const struct pull *self)
 {
     switch (self->phase) {
     case PULL_PHASE_RUNS:
+    case PULL_PHASE_SHARDS:
         return UINT64_MAX;
+    case PULL_PHASE_PAGES:
+        return self->pages.shards[self->pages.at] + self->pages_a_shard - 1;
+    case PULL_PHASE_WANTED:
+        return self->pages.wanted[self->pages.had + pull_pages_asked(&self->pages) - 1];
     case PULL_PHASE_LOG:
         return self->through;
     case PULL_PHASE_FETCH:
@@ -126,6 +140,7 @@ static uint64_t stop_of(const struct pull *self)
     case PULL_PHASE_SETTLE:
     case PULL_PHASE_COMPLETE:
     case PULL_PHASE_REPAIR:
+    case PULL_PHASE_COMPARE:
         break;
     }
     return 0;
@@ -144,6 +159,10 @@ void pull_question(const struct pull *self, struct pull_request *out)
         .wanted = self->wanted,
         .nwanted = self->nwanted,
     };
+    if (self->phase == PULL_PHASE_WANTED) {
+        out->prefixes = self->pages.wanted + self->pages.had;
+        out->nprefixes = pull_pages_asked(&self->pages);
+    }
 }
 
 void pull_asked(struct pull *self)
@@ -160,9 +179,25 @@ static bool same_scope(const struct pull_scope *a, const struct pull_scope *b)
            a->generation == b->generation && a->geometry == b->geometry;
 }
 
-/* Numbers that would make us skip something, or go round for ever. */
-static bool sensible(const struct pull_reply *reply)
+/* As many digests as there are shards, or pages from where they were asked to where they end. */
+static bool digests_fit(const struct pull *self, const struct pull_reply *reply)
 {
+    if (self->phase == PULL_PHASE_SHARDS) {
+        return reply->ndigests == self->nshards && reply->ncounts == 0 && reply->end;
+    }
+    return reply->next > reply->from && reply->next - 1 <= stop_of(self) &&
+           reply->ndigests == reply->next - reply->from && reply->ncounts == 0;
+}
+
+/* Numbers that would make us skip something, or go round for ever. */
+static bool sensible(const struct pull *self, const struct pull_reply *reply)
+{
+    if (reply->kind == PULL_DIGESTS) {
+        return digests_fit(self, reply);
+    }
+    if (self->phase == PULL_PHASE_WANTED && !pull_pages_wanted(&self->pages, reply)) {
+        return false;
+    }
     if (reply->kind == PULL_RUNS || reply->kind == PULL_LINES) {
         return (reply->end || reply->next > reply->from) && pull_pages_ascend(reply);
     }
@@ -204,7 +239,7 @@ enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
     if (!source_counts(self, reply)) {
         return STATUS_NOT_READY;
     }
-    return sensible(reply) ? STATUS_OK : STATUS_MALFORMED;
+    return sensible(self, reply) ? STATUS_OK : STATUS_MALFORMED;
 }
 
 void pull_answered(struct pull *self, uint64_t now_us)
@@ -234,17 +269,27 @@ static void set_end(struct pull *self, const struct pull_reply *reply)
     }
 }
 
-static void take_runs(struct pull *self, const struct pull_reply *reply)
+void pull_read_some(struct pull *self, const struct pull_reply *reply)
 {
     set_end(self, reply);
     self->merged = reply->merged < self->merged ? reply->merged : self->merged;
+}
+
+void pull_read_all(struct pull *self)
+{
+    self->phase = PULL_PHASE_LOG;
+    self->from = self->merged;
+    if (self->from >= self->through) {
+        copied(self);
+    }
+}
+
+static void take_runs(struct pull *self, const struct pull_reply *reply)
+{
+    pull_read_some(self, reply);
     self->from = reply->next;
     if (reply->end) {
-        self->phase = PULL_PHASE_LOG;
-        self->from = self->merged;
-        if (self->from >= self->through) {
-            copied(self);
-        }
+        pull_read_all(self);
     }
 }
 
@@ -289,7 +334,15 @@ void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *repl
         take_log(self, now_us, reply);
     } else if (self->phase == PULL_PHASE_FETCH) {
         take_bodies(self, now_us, reply);
+    } else if (self->phase == PULL_PHASE_WANTED) {
+        pull_take_wanted(self, reply);
     }
+}
+
+static bool compares(const struct pull *self)
+{
+    return self->phase == PULL_PHASE_SHARDS || self->phase == PULL_PHASE_PAGES ||
+           self->phase == PULL_PHASE_WANTED;
 }
 
 void pull_failed(struct pull *self, uint64_t now_us, enum status status)
@@ -299,7 +352,7 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
     self->asked = false;
     self->due_us = now_us + ((uint64_t)RETRY_US << doublings);
     self->failures += self->failures < UINT32_MAX;
-    if (status != STATUS_NOT_FOUND) {
+    if (status != STATUS_NOT_FOUND && !(compares(self) && self->failures >= COPY_AFTER)) {
         return;
     }
     pull_drop_wanted(self);
@@ -324,13 +377,6 @@ void pull_copy(struct pull *self, uint64_t now_us)
     pull_answered(self, now_us);
     copy_from_start(self);
     self->copies++;
-}
-
-void pull_compare(struct pull *self, uint64_t now_us)
-{
-    pull_drop_wanted(self);
-    copy_from_start(self);
-    self->due_us = now_us;
 }
 
 bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,
@@ -394,6 +440,10 @@ double pull_progress(const struct pull *self)
     case PULL_PHASE_FOLLOW:
     case PULL_PHASE_FETCH:
     case PULL_PHASE_REPAIR:
+    case PULL_PHASE_SHARDS:
+    case PULL_PHASE_COMPARE:
+    case PULL_PHASE_PAGES:
+    case PULL_PHASE_WANTED:
         break;
     }
     return 1;
