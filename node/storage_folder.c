@@ -98,6 +98,10 @@ static enum status clear_segment(const struct storage_recovery *self, const char
     uint64_t size;
     bool empty;
 
+    if (number < self->unneeded) { /* The oldest first: what is damaged goes behind those before. */
+        return strcmp(name, self->unneeded_bad) < 0 ? disk->remove(disk->context, name)
+                                                    : storage_set_aside(self->storage, name);
+    }
     if (disk->open(disk->context, name, &file, &size) != STATUS_OK) {
         return STATUS_IO;
     }

@@ -75,6 +75,7 @@ static void end_checkpoint(struct storage_recovery *self)
     self->fresh = runs;
     self->fresh_capacity = capacity;
     self->in_checkpoint = false;
+    self->checkpointed = true;
     for (size_t i = 0; i < self->arrays.count;) {
         if (self->arrays.items[i].fresh) {
             i++;

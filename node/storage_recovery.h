@@ -16,10 +16,13 @@ struct storage_recovery {
     struct storage *storage;
     enum status status;
     struct log_survey survey;
+    uint64_t unneeded; /* segments of lower numbers: one of them is damaged, none is needed; or 0 */
+    char unneeded_bad[DISK_NAME_BYTES]; /* ... that one */
     uint64_t left_end;   /* where what is readable of a damaged segment ends that is set aside */
     struct buffer state; /* records that the node is to be told, in order */
     size_t checkpoint;   /* where those of a checkpoint begin that has not ended yet */
     bool in_checkpoint;
+    bool checkpointed; /* one was whole */
     struct record_identity last;
     bool has_identity;
     bool clean;
