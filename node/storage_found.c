@@ -76,6 +76,7 @@ static void end_checkpoint(struct storage_recovery *self)
     self->fresh_capacity = capacity;
     self->in_checkpoint = false;
     self->checkpointed = true;
+    self->whole_at = self->checkpoint_at;
     for (size_t i = 0; i < self->arrays.count;) {
         if (self->arrays.items[i].fresh) {
             i++;
@@ -85,9 +86,13 @@ static void end_checkpoint(struct storage_recovery *self)
     }
 }
 
-static enum status note_identity(struct storage_recovery *self, uint16_t flags, struct span record)
+static enum status note_identity(struct storage_recovery *self, const struct record_header *header,
+                                 struct span record)
 {
+    uint16_t flags = header->flags;
+
     if ((flags & RECORD_CHECKPOINT) != 0) {
+        self->checkpoint_at = header->offset;
         begin_checkpoint(self);
     } else if ((flags & RECORD_CHECKPOINTED) != 0 && self->in_checkpoint) {
         end_checkpoint(self);
@@ -140,7 +145,7 @@ enum status storage_found(void *context, const struct record_header *header, str
     self->clean = header->type == RECORD_CLEAN;
     switch ((enum record_type)header->type) {
     case RECORD_IDENTITY:
-        return note_identity(self, header->flags, record);
+        return note_identity(self, header, record);
     case RECORD_BATCH:
         return note_filter(self, header->offset, record);
     case RECORD_LINES:

@@ -41,6 +41,8 @@ static void forget(struct storage_recovery *self)
     self->checkpoint = 0;
     self->in_checkpoint = false;
     self->checkpointed = false;
+    self->checkpoint_at = 0;
+    self->whole_at = 0;
     self->has_identity = false;
     self->clean = false;
     self->last = (struct record_identity){0};
@@ -124,9 +126,7 @@ static void run(struct job *job)
         self->status = storage_folder_clear(self);
     }
     if (self->status == STATUS_OK) {
-        const struct disk *disk = self->storage->config.disk;
-
-        self->status = disk->room(disk->context, &self->room_bytes);
+        self->status = storage_folder_make_room(self);
     }
 }
 
@@ -282,6 +282,12 @@ static void say_refused(const struct storage_recovery *self)
     } else if (self->survey.state == LOG_VERSION) {
         log_line(LOG_ERROR, "%s: %s; run the version of orbloom that wrote it. Nothing was changed",
                  self->survey.bad_name, self->survey.reason);
+    } else if (self->status == STATUS_NO_SPACE) {
+        log_line(LOG_ERROR,
+                 "the disk of data_dir is full: a start needs %" PRIu64
+                 " bytes there, for a segment "
+                 "of the log (log_segment); make that much room, then start again. Nothing is lost",
+                 self->storage->config.segment_bytes);
     }
 }
 

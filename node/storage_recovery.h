@@ -11,6 +11,8 @@
 
 #include "node/storage_private.h"
 
+enum { STORAGE_MAX_NAMES = 1 << 20 /* of our files in the folder: 64 MiB of names */ };
+
 struct storage_recovery {
     struct job job; /* first */
     struct storage *storage;
@@ -22,7 +24,9 @@ struct storage_recovery {
     struct buffer state; /* records that the node is to be told, in order */
     size_t checkpoint;   /* where those of a checkpoint begin that has not ended yet */
     bool in_checkpoint;
-    bool checkpointed; /* one was whole */
+    bool checkpointed;      /* one was whole */
+    uint64_t checkpoint_at; /* the latest one's offset, whole or not */
+    uint64_t whole_at;      /* ... of those that were whole */
     struct record_identity last;
     bool has_identity;
     bool clean;
@@ -53,7 +57,7 @@ struct storage_recovery {
 MUST_USE enum status storage_found(void *context, const struct record_header *header,
                                    struct span record);
 
-/* The names of all files, in order. */
+/* The names of all our files, in order; STATUS_TOO_LARGE, which is said: too many. */
 MUST_USE enum status storage_folder_list(struct storage_recovery *self);
 
 /* Can the runs that count be read? Changes nothing: STATUS_VERSION, and what can't is in `lost`. */
@@ -70,6 +74,10 @@ bool storage_folder_lost(const struct storage_recovery *self);
 /* What is not part of the data: leftovers are removed, what was lost is set aside; but for segments
  * where storage_folder_lost(). */
 MUST_USE enum status storage_folder_clear(struct storage_recovery *self);
+
+/* Room for the segment that this start begins: where there is none, the oldest segments go that are
+ * kept for other nodes only. STATUS_NO_SPACE: that was not enough. */
+MUST_USE enum status storage_folder_make_room(struct storage_recovery *self);
 
 /* Behind a bad place the log is not gone on with, but what later segments say of documents, fences
  * and sorted runs is better than nothing. */
