@@ -221,6 +221,10 @@ static enum status search_last(struct surveyor *self, const struct log_extent *e
     struct log_traces traces;
     enum status status = log_segment_search(&self->segment, place, 0, &traces);
 
+    if (status == STATUS_MALFORMED) {
+        judge(self, LOG_CORRUPT, extent->number, place, "the disk can't read what is there");
+        return STATUS_OK;
+    }
     if (status != STATUS_OK) {
         return status;
     }
@@ -283,6 +287,11 @@ static enum status search_headless(struct surveyor *self, const struct found *fo
     }
     /* A file made ahead may have been an older segment, one that was dropped from the front. */
     status = log_segment_search(&self->segment, SEGMENT_HEADER_BYTES, behind ? first : 0, &traces);
+    if (status == STATUS_MALFORMED) {
+        judge(self, LOG_CORRUPT, found->number, 0, "the disk can't read what is there");
+        out->behind = out->count > 0 && !behind ? out->extents[0].number : 0;
+        return STATUS_OK;
+    }
     if (status != STATUS_OK) {
         return status;
     }
