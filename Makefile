@@ -256,6 +256,10 @@ $(MUTANT_DIR)/sim: $(call objects,$(SRC_sim)) $(MUTANT_OBJ) \
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source mentions ORBLOOM_MUTANT_$(MUTANT)))
 	$(link)
 $(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)
+$(MUTANT_DIR)/unit/%: $(BUILD)/obj/tests/unit/%.o $(MUTANT_OBJ) $(TEST_ARCHIVES)
+	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source mentions ORBLOOM_MUTANT_$(MUTANT)))
+	$(link)
+$(MUTANT_DIR)/unit/%: LINK_LIBS = $(TEST_LIBS)
 -include $(MUTANT_OBJ:.o=.d)
 endif
 

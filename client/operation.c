@@ -3,18 +3,12 @@
 #include "base/heap.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 /* A correlation is the sequence and the low bits of the attempt: answers of all kinds echo it. */
 enum { ATTEMPT_BITS = 12, FRAME_OVERHEAD_BYTES = 2048, LENGTH_BYTES_MAX = 3 };
 
 /* Of the time left, a part is kept back for the way of the router's own last word. */
 enum { ANSWER_SHARE = 10, ANSWER_MOST_US = 250000 };
-
-static size_t words_of(size_t count)
-{
-    return (count + 63) / 64;
-}
 
 static enum status check_text(const char *text)
 {
@@ -55,7 +49,7 @@ enum status operation_create_keys(const struct session_keys *keys, struct op_id 
                                   struct operation_state **out)
 {
     struct operation_state *self;
-    size_t nwords = words_of(keys->count);
+    size_t nwords = operation_words(keys->count);
     size_t text_size = keys->filter != NULL ? strlen(keys->filter) + 1 : 0;
     size_t bytes;
     uint32_t *lengths;
@@ -201,134 +195,4 @@ bool operation_is_newest(const struct operation_state *self, uint64_t correlatio
     uint64_t mask = (UINT64_C(1) << ATTEMPT_BITS) - 1;
 
     return self->attempts > 0 && (correlation & mask) == ((self->attempts - 1U) & mask);
-}
-
-size_t operation_undecided(const struct operation_state *self)
-{
-    size_t decided = 0;
-
-    for (size_t i = 0; i < words_of(self->count); i++) {
-        decided += (size_t)__builtin_popcountll(self->present[i] | self->absent[i]);
-    }
-    return self->count - decided;
-}
-
-/* What is decided stays. Nodes know a retried add again and repeat its verdict. But an attempt
- * that was given up may have been held up on its way, and what it meets may be the doing of a
- * later one, forgotten since: its PRESENT becomes MAYBE_NEW. */
-static void merge(struct operation_state *self, const struct client_reply *reply)
-{
-#ifdef ORBLOOM_MUTANT_LATE_FIRST_ATTEMPT
-    bool unsure = false;
-#else
-    bool unsure = self->frame.body.client_request.operation == OPERATION_ADD &&
-                  (uint64_t)reply->attempt + 1 < self->executions;
-#endif
-
-    for (size_t i = 0; i < words_of(self->count); i++) {
-        uint64_t open = ~(self->present[i] | self->absent[i]);
-        uint64_t present = reply->present[i] & open;
-        uint64_t absent = reply->absent[i] & open;
-
-        self->present[i] |= present;
-        self->absent[i] |= unsure ? absent | present : absent;
-    }
-}
-
-/* Refusals that another moment or another router may lift. */
-static bool is_passing(enum status status)
-{
-    static const bool passing[] = {
-        [STATUS_NOMEM] = true,     [STATUS_STALE] = true,       [STATUS_NEED_DOC] = true,
-        [STATUS_NOT_READY] = true, [STATUS_UNAVAILABLE] = true, [STATUS_OVERLOADED] = true,
-        [STATUS_DEADLINE] = true,  [STATUS_NAME_BUSY] = true,
-    };
-
-    return (size_t)status < sizeof passing / sizeof passing[0] && passing[status];
-}
-
-static void remember(struct operation_state *self, enum status status, const char *message)
-{
-    self->status = status;
-    (void)snprintf(self->message, sizeof self->message, "%s",
-                   message != NULL && message[0] != '\0' ? message : status_meaning(status));
-}
-
-static enum operation_step judge(struct operation_state *self, enum status status,
-                                 const char *message)
-{
-    remember(self, status, message);
-    return is_passing(status) ? OPERATION_RETRY : OPERATION_FINISHED;
-}
-
-static enum operation_step take_verdict(struct operation_state *self,
-                                        const struct client_reply *reply)
-{
-    const struct op_id *op = &self->frame.body.client_request.op;
-
-    if (reply->op.sequence != op->sequence || reply->op.session[0] != op->session[0] ||
-        reply->op.session[1] != op->session[1]) {
-        return OPERATION_IGNORED;
-    }
-    if (reply->count == self->count && reply->present != NULL && reply->absent != NULL) {
-        merge(self, reply);
-    } else if (reply->status == STATUS_OK) {
-        return OPERATION_IGNORED;
-    }
-    if (operation_undecided(self) == 0) {
-        self->status = STATUS_OK;
-        self->message[0] = '\0';
-        return OPERATION_FINISHED;
-    }
-    if (reply->status == STATUS_OK) {
-        return judge(self, STATUS_UNAVAILABLE, "the router left keys undecided; retry");
-    }
-    return judge(self, reply->status, reply->message);
-}
-
-enum operation_step operation_take(struct operation_state *self, const struct frame *answer)
-{
-    enum frame_kind asked = self->frame.kind;
-
-    if (answer->kind == FRAME_ERROR) {
-        const struct error_reply *error = &answer->body.error;
-
-        return judge(self, error->status != STATUS_OK ? error->status : STATUS_INTERNAL,
-                     error->message);
-    }
-    if (asked == FRAME_CLIENT_REQUEST && answer->kind == FRAME_CLIENT_REPLY) {
-        return take_verdict(self, &answer->body.client_reply);
-    }
-    if (asked == FRAME_ADMIN_REQUEST && answer->kind == FRAME_ADMIN_REPLY) {
-        return judge(self, answer->body.admin_reply.status, answer->body.admin_reply.message);
-    }
-    if (asked == FRAME_INFO_REQUEST && answer->kind == FRAME_INFO_REPLY) {
-        return judge(self, answer->body.info_reply.status, answer->body.info_reply.message);
-    }
-    if (asked == FRAME_STATS_REQUEST && answer->kind == FRAME_STATS_REPLY) {
-        return judge(self, STATUS_OK, "");
-    }
-    return OPERATION_IGNORED;
-}
-
-void operation_end_late(struct operation_state *self)
-{
-    char names[OPERATION_MESSAGE_BYTES / 2];
-
-    if (self->status != STATUS_OK) {
-        return;
-    }
-    self->status = STATUS_DEADLINE;
-    (void)snprintf(self->message, sizeof self->message,
-                   "no answer from %s within %g s; is the %s running, and is this its address?",
-                   endpoints_show(self->targets, names, sizeof names),
-                   (double)self->timeout_us / 1e6, self->targets->role);
-}
-
-void operation_end_foreign(struct operation_state *self, const char *endpoint, uint32_t version)
-{
-    self->status = STATUS_VERSION;
-    (void)snprintf(self->message, sizeof self->message,
-                   "%s speaks protocol version %u, this client %d to %d; upgrade the older one",
-                   endpoint, version, CODEC_VERSION_OLDEST, CODEC_VERSION);
 }

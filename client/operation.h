@@ -76,6 +76,12 @@ void operation_end_late(struct operation_state *self);
 /* `endpoint` answered in a version that this build does not speak. */
 void operation_end_foreign(struct operation_state *self, const char *endpoint, uint32_t version);
 
+/* Of a plane with so many bits. */
+static inline size_t operation_words(size_t count)
+{
+    return (count + 63) / 64;
+}
+
 /* Keys without a verdict. */
 size_t operation_undecided(const struct operation_state *self);
 

@@ -4,6 +4,7 @@
 #define ORBLOOM_COORDINATOR_COORDINATOR_PRIVATE_H
 
 #include "base/log.h"
+#include "cluster/boot.h"
 #include "cluster/change.h"
 #include "cluster/document_cache.h"
 #include "cluster/evidence.h"
@@ -50,6 +51,8 @@ enum coordinator_counter {
 struct heard {
     uint32_t node;
     uint64_t incarnation;
+    uint64_t boot;
+    uint64_t number; /* of the newest request, of that boot */
     uint64_t last_us;
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;
@@ -143,11 +146,17 @@ MUST_USE enum status records_create_filter(struct coordinator *self,
 
 /* ---- coordinator_registration.c ---- */
 
-/* Take a node into the node list, or find it there; *node is its id. STATUS_STALE: its data is an
- * older copy. `message`: COORDINATOR_MESSAGE_BYTES; why not. */
+struct registered {
+    uint32_t node;                           /* STATUS_OK: its id */
+    struct boot_life present;                /* STATUS_STALE: what has its place */
+    char message[COORDINATOR_MESSAGE_BYTES]; /* why not */
+};
+
+/* Take a node into the node list, or find it there. STATUS_STALE: its data is an older copy, or it
+ * is to name the life that it replaces. */
 MUST_USE enum status coordinator_register(struct coordinator *self, uint64_t now_us,
-                                          const struct sync_request *request, uint32_t *node,
-                                          char *message);
+                                          const struct sync_request *request,
+                                          struct registered *out);
 
 /* ---- coordinator_sync.c: nodes and routers asking ---- */
 

@@ -28,13 +28,17 @@ static void fill_record(struct node_record *record, const struct sync_request *r
     record->durable = request->durable;
 }
 
-/* Two living processes under one name would take turns; the one heard first keeps it. */
+/* Two living processes under one name would take turns, and one that starts on a copy of a folder
+ * would take the place of the one that serves: the one heard first keeps it. A node that has moved
+ * waits until its former place has not been heard of for the time-out. One that has lost its place
+ * is not to wait, but to be told. */
 static bool name_in_use(const struct coordinator *self, uint64_t now_us,
-                        const struct node_record *record, const struct sync_request *request)
+                        const struct node_record *record, const struct sync_request *request,
+                        enum boot_verdict verdict)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
 
-    return record->incarnation != request->incarnation &&
+    return (record->incarnation != request->incarnation || verdict == BOOT_NEXT) &&
            strcmp(record->endpoint, request->endpoint) != 0 && heard != NULL &&
            heard->incarnation == record->incarnation &&
            now_us - heard->last_us < self->config.node_timeout_us;
@@ -127,6 +131,15 @@ static void explain_old(const struct node_record *record, const struct sync_requ
     }
 }
 
+/* Told what it replaces it asks again; one that is late, and dead by now, does not. */
+static void explain_blind(const struct node_record *record, char *message)
+{
+    (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                   "node %s is there as incarnation %016" PRIx64
+                   "; a new incarnation has to name the one that it replaces",
+                   record->name, record->incarnation);
+}
+
 /* Does the log that this boot has found end below what an earlier one said was synced? Then the
  * folder was put back in the midst of a boot, which its number does not show. Only what this
  * process has heard counts: a report that came too late, or to another coordinator, does not. */
@@ -146,19 +159,39 @@ static bool fell_back(const struct coordinator *self, const struct node_record *
     return true;
 }
 
+static void explain_in_use(const struct coordinator *self, const struct node_record *record,
+                           const struct sync_request *request, char *message)
+{
+    uint64_t timeout_ms = self->config.node_timeout_us / 1000;
+
+    if (record->incarnation != request->incarnation) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "another process serves as %s at %s; give each node a name of its own",
+                       record->name, record->endpoint);
+    } else {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "node %s serves at %.128s with this very data, of which this is a copy, or "
+                       "which was moved here; end one of the two. If it was moved, it starts when "
+                       "nothing was heard from there for %" PRIu64 " ms",
+                       record->name, record->endpoint, timeout_ms);
+    }
+}
+
 /* STATUS_OK: nothing speaks against taking the claim into the record. */
 static enum status check_place(const struct coordinator *self, uint64_t now_us,
                                const struct node_record *record, const struct sync_request *request,
                                enum boot_verdict verdict, char *message)
 {
-    if (record != NULL && name_in_use(self, now_us, record, request)) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "another process serves as %s at %s; give each node a name of its own",
-                       record->name, record->endpoint);
+    if (record != NULL && name_in_use(self, now_us, record, request, verdict)) {
+        explain_in_use(self, record, request, message);
         return STATUS_EXISTS;
     }
     if (verdict == BOOT_OLD) {
         explain_old(record, request, message);
+        return STATUS_STALE;
+    }
+    if (verdict == BOOT_BLIND) {
+        explain_blind(record, message);
         return STATUS_STALE;
     }
 #ifdef ORBLOOM_MUTANT_ANY_POSITION
@@ -171,15 +204,22 @@ static enum status check_place(const struct coordinator *self, uint64_t now_us,
     return STATUS_OK;
 }
 
+static struct boot_life life_of(const struct node_record *record)
+{
+    return (struct boot_life){.incarnation = record != NULL ? record->incarnation : 0,
+                              .boot = record != NULL ? record->boot : 0};
+}
+
 enum status coordinator_register(struct coordinator *self, uint64_t now_us,
-                                 const struct sync_request *request, uint32_t *node, char *message)
+                                 const struct sync_request *request, struct registered *out)
 {
     const struct boot_claim claim = {
         .incarnation = request->incarnation,
         .boot = request->boot,
         .boot_before = request->boot_before,
+        .replaces = request->replaces,
     };
-    enum status status = check_claim(self, request, message);
+    enum status status = check_claim(self, request, out->message);
 
     for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
         const struct node_record *record = node_list_find_name(&self->documents.nodes,
@@ -187,10 +227,11 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
         enum boot_verdict verdict = boot_judge(record, &claim);
 
         if (verdict == BOOT_KNOWN && same_record(record, request)) {
-            *node = record->id;
+            out->node = record->id;
             return STATUS_OK;
         }
-        status = check_place(self, now_us, record, request, verdict, message);
+        out->present = life_of(record);
+        status = check_place(self, now_us, record, request, verdict, out->message);
         if (status != STATUS_OK) {
             return status;
         }

@@ -56,12 +56,23 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us)
 
 /* ---- what a node says ---- */
 
+/* A repeat, or overtaken: it says nothing of the present. */
+static bool is_old(const struct heard *heard, const struct sync_request *request)
+{
+    return heard != NULL && heard->incarnation == request->incarnation &&
+           heard->boot == request->boot && request->number <= heard->number;
+}
+
 static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
                      const struct sync_request *request)
 {
     struct heard *heard = coordinator_heard(self, node);
-    struct replica_report *reports = heap_alloc(request->nreplicas, sizeof *reports);
+    struct replica_report *reports;
 
+    if (is_old(heard, request)) {
+        return;
+    }
+    reports = heap_alloc(request->nreplicas, sizeof *reports);
     if (heard == NULL) {
         struct heard *grown = heap_realloc(self->heard, self->nheard + 1, sizeof *grown);
 
@@ -87,6 +98,8 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
         heard->position = request->position;
     }
     heard->incarnation = request->incarnation;
+    heard->boot = request->boot;
+    heard->number = request->number;
     heard->last_us = now_us;
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;
@@ -218,14 +231,17 @@ static void answer_since(struct coordinator *self, const struct peer *to, const 
 }
 
 static void refuse(struct coordinator *self, const struct peer *to, const struct frame *frame,
-                   enum status status, const char *message)
+                   enum status status, const struct registered *why)
 {
     struct frame answer = {
         .correlation = frame->correlation,
         .kind = FRAME_SYNC_REPLY,
-        .body.sync_reply = {.status = status, .message = message},
+        .body.sync_reply = {.status = status, .message = why->message},
     };
 
+    if (status == STATUS_STALE) {
+        answer.body.sync_reply.present = why->present;
+    }
     coordinator_count(self, COORDINATOR_registrations_refused_total);
     coordinator_reply(self, to, &answer);
 }
@@ -234,21 +250,20 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
                          const struct frame *frame)
 {
     const struct sync_request *request = &frame->body.sync_request;
-    char message[COORDINATOR_MESSAGE_BYTES] = "the store cannot be read or written now";
-    uint32_t node = 0;
+    struct registered registered = {.message = "the store cannot be read or written now"};
     enum status status = records_refresh(self);
 
     coordinator_count(self, COORDINATOR_syncs_total);
     if (status == STATUS_OK && request->role == SYNC_NODE) {
-        status = coordinator_register(self, now_us, request, &node, message);
+        status = coordinator_register(self, now_us, request, &registered);
         if (status == STATUS_OK) {
-            remember(self, now_us, node, request);
+            remember(self, now_us, registered.node, request);
         }
     }
     if (status != STATUS_OK) {
-        refuse(self, from, frame, status, message);
+        refuse(self, from, frame, status, &registered);
         return;
     }
     follow(self, now_us, from);
-    answer_since(self, from, frame, node);
+    answer_since(self, from, frame, registered.node);
 }

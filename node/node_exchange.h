@@ -12,7 +12,8 @@
  *   node_remember.c    answering that
  *   node_settle.c      catching up before it counts, after an end that was not in order
  *   node_repair_take.c its answers: digests compared, what lacks taken over
- *   node_serve.c       answering: judging requests, reading storage at a bounded rate
+ *   node_serve.c       answering: reading storage at a bounded rate
+ *   node_serve_judge.c ... which requests
  *   node_lines.c       pages of arrays, of filters without key log: both sides
  *   node_page_digests.c  ... and their digests: which pages differ
  *   node_serve_page.c  making one answer out of what storage reads
@@ -39,7 +40,8 @@ enum {
     SERVE_BUCKETS = 64,
     SERVE_CUTS = 4,
     REPAIR_RETRY_US = 100000,
-    SERVE_CUT_US = 8000000 /* a cut is kept for its peer's next question, and what reading takes */
+    SERVE_CUT_US = 8000000, /* a cut is kept for its peer's next question, and what reading takes */
+    SERVE_CUT_SILENT_US = 1000000, /* ... unless another peer needs its place */
 };
 
 /* Through the pages of all shards of a group. */
@@ -287,8 +289,9 @@ void node_remember(struct node *self, const struct pull_reply *reply);
 void node_serve_pump(struct node *self, uint64_t now_us);
 uint64_t node_serve_next_us(const struct node *self);
 void node_serve_fini(struct exchange *exchange);
+bool node_serve_same_peer(const struct peer *a, const struct peer *b);
 
-/* May this request be answered from what is held, now? */
+/* node_serve_judge.c: may this request be answered from what is held, now? */
 MUST_USE enum status node_serve_judge(const struct node *self, const struct pull_request *request,
                                       const struct document_entry **out);
 

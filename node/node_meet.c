@@ -113,6 +113,8 @@ static void ask(struct node *self, uint64_t now_us, struct meeting *meeting, boo
     };
     memcpy(request->question.before, identity->before,
            request->question.nbefore * sizeof identity->before[0]);
+    memcpy(request->question.ends, identity->ends,
+           request->question.nbefore * sizeof identity->ends[0]);
     request->confirm = confirm;
     request->nodes = span_of(self->documents.nodes_bytes, self->documents.nodes_size);
     boot_request_sign(&self->config.key, request);

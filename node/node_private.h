@@ -149,6 +149,7 @@ struct node {
     uint64_t next_sync_us;
     bool changed;         /* something that coordinators should hear of at once */
     uint32_t reports_due; /* how many of them have not */
+    uint64_t reports_made;
 
     struct repeats repeats; /* batches that arrived */
     struct recent_adds *recent;
@@ -169,6 +170,8 @@ struct node {
     bool store_heard;      /* a coordinator has answered since the start */
     bool confirmed;        /* the store names this boot, or will: what is held is all there is */
     uint32_t boot_try;     /* which of the boots before the store is thought to name */
+    struct boot_life replaces; /* an incarnation that begins: whose place the store told it has */
+    uint64_t claims;           /* how often what is claimed of this incarnation has changed */
     bool failed;
     struct held_reply *held;
     struct held_reply **held_tail;
@@ -250,8 +253,8 @@ void node_confirm(struct node *self, uint32_t id);
 void node_confirm_by_peers(struct node *self, uint32_t count);
 
 /* The store names another boot than the claimed one: try the next that it may name; when it names
- * none, the folder is an older copy. */
-void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message);
+ * none, the folder is an older copy. An incarnation that begins is told what it replaces. */
+void node_on_boot_refused(struct node *self, uint64_t now_us, const struct sync_reply *reply);
 void node_fail(struct node *self, const char *what, enum status status);
 
 /* Log a document as held and fenced; sets hosted->fence_end or ->unlogged. */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 enum {
-    RETRY_DOUBLINGS = 6, /* 6.4 s */
+    RETRY_DOUBLINGS = 4, /* 1.6 s, and as much again by chance */
     FULL_RETRY_US = 60000000,
     COPY_AFTER = 3, /* refusals, if it is urgent */
 };

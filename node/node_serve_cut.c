@@ -5,17 +5,6 @@
 
 #include <string.h>
 
-static bool same_peer(const struct peer *a, const struct peer *b)
-{
-    return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
-}
-
-static bool same_scope(const struct pull_scope *a, const struct pull_scope *b)
-{
-    return a->filter_id == b->filter_id && a->epoch == b->epoch && a->epoch_hash == b->epoch_hash &&
-           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group;
-}
-
 static void release(struct serve_cut *cut)
 {
     storage_cut_close(&cut->cut);
@@ -135,18 +124,35 @@ static void stepped(void *context, uint64_t now_us, enum status status, bool fin
 
 /* ---- questions ---- */
 
-/* The peer's former one, which it has given up; or one that nobody uses. NULL: all are in use. */
-static struct serve_cut *place_for(struct exchange *exchange, const struct peer *peer)
+/* Peers do not say when they have come to an end. Who has been silent for longer than between two
+ * questions, its own reading included, keeps its cut only as long as nobody else needs the place.
+ */
+static bool may_go(const struct serve_cut *cut, uint64_t now_us)
+{
+    uint64_t kept_us = cut->kept_until_us > now_us ? cut->kept_until_us - now_us : 0;
+
+    return cut->page == NULL && kept_us < SERVE_CUT_US - SERVE_CUT_SILENT_US;
+}
+
+/* The peer's former one, which it has given up; or one that nobody uses, or is likely to use again.
+ * NULL: all are in use. */
+static struct serve_cut *place_for(struct exchange *exchange, uint64_t now_us,
+                                   const struct peer *peer)
 {
     struct serve_cut *place = NULL;
 
     for (unsigned i = 0; i < SERVE_CUTS; i++) {
         struct serve_cut *cut = &exchange->cuts[i];
 
-        if (cut->used && same_peer(&cut->peer, peer)) {
+        if (cut->used && node_serve_same_peer(&cut->peer, peer)) {
             return cut->page == NULL ? cut : NULL;
         }
-        place = !cut->used ? cut : place;
+        if (!cut->used) {
+            place = cut;
+        } else if (may_go(cut, now_us) &&
+                   (place == NULL || (place->used && cut->kept_until_us < place->kept_until_us))) {
+            place = cut;
+        }
     }
     return place;
 }
@@ -155,7 +161,7 @@ static enum status open_cut(struct serve_page *page, uint64_t now_us,
                             const struct filter_document *document, struct serve_cut **out)
 {
     struct node *self = page->node;
-    struct serve_cut *cut = place_for(self->exchange, &page->to);
+    struct serve_cut *cut = place_for(self->exchange, now_us, &page->to);
     struct storage_cut_config config = {
         .set = {.filter_id = page->request.scope.filter_id,
                 .slice = page->request.scope.slice,
@@ -194,8 +200,9 @@ static enum status find_cut(struct serve_page *page, struct serve_cut **out)
     for (unsigned i = 0; i < SERVE_CUTS; i++) {
         struct serve_cut *cut = &page->node->exchange->cuts[i];
 
-        if (cut->used && cut->name == page->request.cut && same_peer(&cut->peer, &page->to) &&
-            same_scope(&cut->scope, &page->request.scope)) {
+        if (cut->used && cut->name == page->request.cut &&
+            node_serve_same_peer(&cut->peer, &page->to) &&
+            pull_scope_equal(&cut->scope, &page->request.scope)) {
             *out = cut;
             return cut->page == NULL && cut->surveyed ? STATUS_OK : STATUS_OVERLOADED;
         }

@@ -94,13 +94,16 @@ static uint64_t draw(struct node *self)
 
 /* The store names one of the boots that came before: the last one that it confirmed, or one that
  * asked it to and did not live to hear the answer. */
-static void follow_boots(const struct record_identity *last, struct record_identity *identity)
+static void follow_boots(const struct record_identity *last, uint64_t end,
+                         struct record_identity *identity)
 {
     identity->nbefore = 0;
     if (!last->confirmed) {
         identity->nbefore = last->nbefore < RECORD_MAX_BOOTS ? last->nbefore : RECORD_MAX_BOOTS - 1;
         memcpy(identity->before, last->before, identity->nbefore * sizeof *last->before);
+        memcpy(identity->ends, last->ends, identity->nbefore * sizeof *last->ends);
     }
+    identity->ends[identity->nbefore] = end;
     identity->before[identity->nbefore++] = last->boot;
 }
 
@@ -138,7 +141,7 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
     amnesia = amnesia == AMNESIA_EMPTY ? amnesia : AMNESIA_NONE;
 #endif
     if (amnesia == AMNESIA_NONE) {
-        follow_boots(last, &self->identity);
+        follow_boots(last, storage_found_end(self->storage), &self->identity);
         log_line(LOG_INFO, "goes on as incarnation %016" PRIx64, last->incarnation);
     } else {
         begin_incarnation(self);
@@ -175,6 +178,8 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
     self->identity.confirmed = false;
     self->confirmed = false;
     self->boot_try = 0;
+    self->replaces = (struct boot_life){0};
+    self->claims = 0;
     node_doubt_none(self);
     node_count(self, NODE_amnesia_total);
     show_incarnation(self);
@@ -189,20 +194,45 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
     node_apply_all(self);
 }
 
-void node_on_boot_refused(struct node *self, uint64_t now_us, const char *message)
+static void claim_again(struct node *self, uint64_t now_us)
 {
-    if (self->confirmed &&
-        (self->identity.confirmed || self->boot_try + 1 >= self->identity.nbefore)) {
+    self->claims++; /* Answers to the claim before say nothing of this one. */
+    self->next_sync_us = now_us;
+}
+
+/* A first boot was not told yet which life it replaces, or that has changed. Not if its own
+ * incarnation is there already: then a copy of this folder went on. */
+static bool learns_what_it_replaces(struct node *self, const struct boot_life *present)
+{
+    bool begins = !self->confirmed && self->identity.nbefore == 0;
+    bool known = self->replaces.incarnation == present->incarnation &&
+                 self->replaces.boot == present->boot;
+
+    if (!begins || known || present->incarnation == 0 ||
+        present->incarnation == self->incarnation) {
+        return false;
+    }
+    self->replaces = *present;
+    return true;
+}
+
+void node_on_boot_refused(struct node *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    if (learns_what_it_replaces(self, &reply->present)) {
+        claim_again(self, now_us);
+    } else if (self->confirmed &&
+               (self->identity.confirmed || self->boot_try + 1 >= self->identity.nbefore)) {
         /* Somebody else goes on with a copy of this node's data. Two of one identity must not
          * answer; that one has the store's word. */
-        log_line(LOG_ERROR, "%s", message);
+        log_line(LOG_ERROR, "%s", reply->message);
         node_fail(self, "another process goes on with this node's data", STATUS_CONFLICT);
     } else if (self->boot_try + 1 < self->identity.nbefore) {
         self->boot_try++;
-        self->next_sync_us = now_us;
+        claim_again(self, now_us);
     } else {
-        log_line(LOG_WARN, "%s", message);
+        log_line(LOG_WARN, "%s", reply->message);
         node_begin_incarnation(self, now_us, AMNESIA_BOOT);
+        self->replaces = reply->present;
     }
 }
 

@@ -53,26 +53,33 @@ static void host_what_waits(struct node *self)
 /* Names what a question claims: an answer to another claim is not for us. */
 static uint64_t claim_number(const struct node *self)
 {
-    return self->incarnation + self->boot_try;
+    return self->incarnation + self->claims;
 }
 
-/* Only a boot that has never been confirmed may say that none came before: one that is confirmed
- * and replaced while it was silent would take its place back else. */
+/* Only a boot that the store has never confirmed may say that none came before: one that is
+ * confirmed and replaced while it was silent would take its place back else. */
 static uint64_t boot_before(const struct node *self)
 {
-    if (self->confirmed) {
+    if (self->identity.confirmed) {
         return self->identity.boot;
     }
     return self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0;
 }
 
+/* Until it is confirmed: where the boot ended that it claims to continue. Starts that nobody heard
+ * of have made the log longer since, which would hide that it was put back. */
 static uint64_t log_position(const struct node *self)
 {
+    const struct record_identity *identity = &self->identity;
+
     if (self->storage == NULL) {
         return 0;
     }
-    return self->identity.confirmed ? storage_synced(self->storage)
-                                    : storage_found_end(self->storage);
+    if (identity->confirmed) {
+        return storage_synced(self->storage);
+    }
+    return identity->nbefore > 0 ? identity->ends[self->boot_try]
+                                 : storage_found_end(self->storage);
 }
 
 static uint64_t disk_used(const struct node *self)
@@ -111,6 +118,8 @@ void node_sync(struct node *self, uint64_t now_us)
         .incarnation = self->incarnation,
         .boot = self->identity.boot,
         .boot_before = boot_before(self),
+        .replaces = self->replaces,
+        .number = ++self->reports_made,
         .durable = self->storage != NULL,
         .position = log_position(self),
         .disk_used_bytes = disk_used(self),
@@ -141,7 +150,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     self->store_heard = self->store_heard || reply->status == STATUS_OK ||
                         reply->status == STATUS_STALE;
     if (reply->status == STATUS_STALE) {
-        node_on_boot_refused(self, now_us, reply->message);
+        node_on_boot_refused(self, now_us, reply);
         return;
     }
     if (reply->status != STATUS_OK) {

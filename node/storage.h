@@ -26,6 +26,7 @@
 #include <stdbool.h>
 
 struct storage;
+struct read_job;
 
 struct storage_set {
     uint64_t filter_id;
@@ -166,7 +167,7 @@ struct storage_read {
     bool end;        /* nothing is left */
     uint64_t merged; /* batches below this offset are in the runs just read */
 
-    void *job; /* storage's own */
+    struct read_job *job; /* storage's own */
 };
 
 /* Begin; done() comes later, always, unless storage is destroyed first.

@@ -1,10 +1,6 @@
-/* Cuts: opened, pinned, closed; and the log that is in no run, gathered. */
+/* Cuts: opened, pinned, closed, gone on with. */
 #include "base/heap.h"
 #include "node/storage_cut_private.h"
-
-#include <string.h>
-
-enum { TAIL_SLICE_BYTES = 4 << 20 };
 
 static void trees_fini(struct cut_trees *trees)
 {
@@ -73,8 +69,7 @@ static enum status take_runs(struct storage_cut *self)
     for (size_t i = 0; i < storage->nruns; i++) {
         const struct record_run *run = &storage->runs[i];
 
-        if (run->filter_id == set->filter_id && run->lineage == set->lineage &&
-            run->slice == set->slice) {
+        if (storage_set_has(set, run)) {
             if (self->nruns == RUN_MERGE_MAX - 1) { /* One source is the log. */
                 return STATUS_OVERLOADED;
             }
@@ -182,6 +177,9 @@ void storage_cuts_destroy(struct storage *storage)
 
 bool storage_cut_pins_run(const struct storage *storage, uint64_t number)
 {
+#ifdef ORBLOOM_MUTANT_CUT_RUNS_UNPINNED
+    return false;
+#endif
     for (const struct storage_cut *cut = storage->cuts; cut != NULL; cut = cut->next) {
         for (size_t i = 0; i < cut->nruns; i++) {
             if (cut->runs[i].number == number) {
@@ -194,105 +192,15 @@ bool storage_cut_pins_run(const struct storage *storage, uint64_t number)
 
 bool storage_cut_pins_log(const struct storage *storage, uint64_t below)
 {
+#ifdef ORBLOOM_MUTANT_CUT_LOG_UNPINNED
+    return false;
+#endif
     for (const struct storage_cut *cut = storage->cuts; cut != NULL; cut = cut->next) {
         if (!cut->tailed && cut->log_from < below) {
             return true;
         }
     }
     return false;
-}
-
-/* ---- the log's part, on the lane ---- */
-
-static enum status make_room(struct storage_cut *self, size_t count)
-{
-    size_t capacity = self->tail_capacity;
-    uint64_t *grown;
-
-    if (count > STORAGE_CUT_TAIL - self->ntail) {
-        return STATUS_TOO_LARGE;
-    }
-    if (self->ntail + count <= capacity) {
-        return STATUS_OK;
-    }
-    capacity = capacity * 2 > self->ntail + count ? capacity * 2 : self->ntail + count + 4096;
-    grown = heap_realloc(self->tail, capacity, sizeof *grown);
-    if (grown == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->tail = grown;
-    self->tail_capacity = capacity;
-    return STATUS_OK;
-}
-
-static bool is_for(const struct record_batch *batch, const struct storage_set *set)
-{
-    for (uint32_t i = 0; i < batch->ntargets; i++) {
-        if (batch->filter_id == set->filter_id && batch->targets[i].lineage == set->lineage &&
-            batch->targets[i].slice == set->slice) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum status keep(struct storage_cut *self, struct span record)
-{
-    uint32_t bits = self->config.shard_bits;
-    struct record_batch batch;
-    enum status status = record_batch_get(record, &batch);
-
-    if (status != STATUS_OK || !is_for(&batch, &self->config.set)) {
-        return status;
-    }
-    status = make_room(self, batch.count);
-    for (uint32_t i = 0; status == STATUS_OK && i < batch.count; i++) {
-        uint64_t fingerprint = batch.fingerprints[i];
-
-        if (self->shards[(fingerprint >> 1) >> (63 - bits)]) {
-            self->tail[self->ntail++] = fingerprint;
-        }
-    }
-    return status;
-}
-
-static enum status sort_tail(struct storage_cut *self)
-{
-    uint64_t *spare = heap_alloc(self->ntail + 1, sizeof *spare);
-
-    if (spare == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->ntail = run_sort(self->tail, spare, self->ntail);
-    heap_free(spare);
-    return STATUS_OK;
-}
-
-static enum status read_tail(struct storage_cut *self)
-{
-    struct record_header header;
-    struct span record;
-    enum status status = STATUS_OK;
-    uint64_t from;
-
-    if (self->log == NULL) {
-        status = log_reader_create(self->storage->config.disk, self->segments, self->nsegments,
-                                   self->log_from, self->log_to, &self->log);
-    }
-    from = status == STATUS_OK ? log_reader_offset(self->log) : 0;
-    while (status == STATUS_OK && self->bytes < TAIL_SLICE_BYTES) {
-        status = log_reader_next(self->log, &header, &record);
-        if (status == STATUS_OK && header.type == RECORD_BATCH) {
-            status = keep(self, record);
-        }
-        self->bytes = log_reader_offset(self->log) - from;
-    }
-    if (status == STATUS_NOT_FOUND) {
-        log_reader_destroy(&self->log);
-        status = sort_tail(self);
-        self->tailed = status == STATUS_OK;
-    }
-    return status;
 }
 
 /* ---- steps ---- */
@@ -317,7 +225,7 @@ static void run_step(struct job *job)
     self->finished = false;
     self->status = STATUS_OK;
     if (!self->tailed) {
-        self->status = read_tail(self);
+        self->status = cut_tail_read(self);
     } else {
         cut_walk(self);
         if (self->status == STATUS_MALFORMED || self->status == STATUS_NOT_FOUND) {

@@ -1,6 +1,7 @@
 /* storage_merge.h - background work: one task at a time, in slices on the background lane.
  *
- *   storage_plan.c decides what is next and begins it; storage_merge.c does it.
+ *   storage_plan.c decides what is next and begins it, of removals storage_retire.c;
+ *   storage_merge.c does it.
  *
  *   slice, slice, ... -> the new runs are synced -> an edit in the log -> synced -> old files go
  *
@@ -61,5 +62,14 @@ void storage_merge_submit(struct storage_merge *self);
 
 /* Log the edit of a finished one; false: not yet. */
 bool storage_merge_conclude(struct storage *storage);
+
+/* storage_retire.c: what has been replaced durably, ... */
+void storage_retire_note(struct storage *storage);
+
+/* ... what has grown old, or belongs to dropped filters, ... */
+void storage_retire_look(struct storage *storage, uint64_t now_us);
+
+/* ... and removed, one file at a time; false: there is none. */
+bool storage_retire_begin(struct storage *storage);
 
 #endif

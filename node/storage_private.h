@@ -10,6 +10,7 @@
 #include "storage/run.h"
 
 struct load_job;
+struct read_job;
 struct storage_recovery;
 struct storage_snapshot;
 struct storage_merge;
@@ -94,13 +95,13 @@ struct storage {
     struct storage_recent recent; /* batches of this boot */
     struct storage_recovery *recovery;
     struct storage_merge *merge;
-    void *reads; /* jobs under way, a list */
+    struct read_job *reads; /* under way, a list */
     struct storage_cut *cuts;
     uint64_t room_bytes;
     bool lacks_room; /* for the last merge tried */
 };
 
-/* Room for the body of a record; storage.c. */
+/* Room for the body of a record; storage_log.c. */
 MUST_USE enum status storage_append(struct storage *self, enum record_type type, bool urgent,
                                     size_t body_size, uint8_t **body, uint64_t *end);
 
@@ -129,6 +130,10 @@ bool storage_may_wait(enum status status);
 /* The set of runs, edited as a manifest says; false: no memory. storage_runs.c. */
 MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacity,
                                  const struct record_manifest *manifest);
+
+/* Is a run of the set, is a batch, among others, for it? storage_set.c. */
+bool storage_set_has(const struct storage_set *set, const struct record_run *run);
+bool storage_set_gets(const struct storage_set *set, const struct record_batch *batch);
 
 /* storage_filters.c; false: no memory. */
 MUST_USE bool storage_filters_add(struct storage_filters *self, uint64_t id);

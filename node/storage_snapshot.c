@@ -171,9 +171,15 @@ static bool publish(struct storage *storage, uint64_t now_us)
     struct storage_array *array;
     enum status status;
 
+#ifndef ORBLOOM_MUTANT_SNAPSHOT_BEFORE_LOG
     if (!self->finished || storage_synced(storage) < self->id.end) {
         return false;
     }
+#else
+    if (!self->finished) {
+        return false;
+    }
+#endif
     if (storage_arrays_find(&storage->arrays, &self->set) == NULL) {
         give_up(storage, now_us, STATUS_STALE); /* Dropped; the next start removes the file. */
         return true;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* A question can't pass for an answer: their lengths differ, as their first words do. */
-enum { WORDS = BOOT_MAX_BEFORE + 9, TAG_REQUEST = 1, TAG_REPLY = 2 };
+enum { WORDS = 2 * BOOT_MAX_BEFORE + 9, TAG_REQUEST = 1, TAG_REPLY = 2 };
 
 struct claim {
     uint8_t bytes[WORDS * 8];
@@ -32,6 +32,7 @@ static struct span request_claim(const struct boot_request *request, struct clai
     put(out, question->nbefore);
     for (uint32_t i = 0; i < question->nbefore; i++) {
         put(out, question->before[i]);
+        put(out, question->ends[i]);
     }
     return span_of(out->bytes, out->size);
 }

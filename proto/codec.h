@@ -34,6 +34,7 @@
 #include "base/buffer.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "cluster/boot.h"
 #include "cluster/boot_memory.h"
 #include "cluster/change.h"
 #include "cluster/document.h"
@@ -181,12 +182,14 @@ struct sync_request {
     uint64_t incarnation;
     uint64_t memory_limit_bytes;
     uint64_t memory_used_bytes;
-    uint64_t boot;        /* nodes with a disk: random, drawn at each start; 0: memory only */
-    uint64_t boot_before; /* the one before, as the disk tells; 0: the data's first */
-    bool durable;         /* keeps a log on disk */
+    uint64_t boot;             /* nodes with a disk: random, drawn at each start; 0: memory only */
+    uint64_t boot_before;      /* the one before, as the disk tells; 0: the data's first */
+    struct boot_life replaces; /* an incarnation that begins: see cluster/boot.h */
+    bool durable;              /* keeps a log on disk */
     uint64_t disk_used_bytes;
-    uint64_t position; /* where the log ends: as this boot found it, until it is confirmed; then
-                          what is synced */
+    uint64_t number;   /* nodes: rises with each request of a boot */
+    uint64_t position; /* where the log ends: until this boot is confirmed that of boot_before,
+                          then what is synced */
     uint8_t mac[SEAL_MAC_BYTES]; /* nodes: see proto/registration.h */
     uint64_t since; /* the change number up to which the sender holds everything; 0: nothing */
     const struct replica_report *replicas;
@@ -201,9 +204,10 @@ struct sealed_secret {
 struct sync_reply {
     enum status status;
     const char *message;
-    uint64_t change;  /* everything up to here is in this reply or was held before */
-    bool more;        /* ask again at once */
-    uint32_t node_id; /* nodes: the id given; 0 else */
+    uint64_t change;          /* everything up to here is in this reply or was held before */
+    bool more;                /* ask again at once */
+    uint32_t node_id;         /* nodes: the id given; 0 else */
+    struct boot_life present; /* with STALE: what has the node's place */
     const struct span *documents;
     size_t ndocuments;
     const struct sealed_secret *secrets; /* routers only */

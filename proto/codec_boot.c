@@ -19,6 +19,8 @@ enum status codec_put_boot_request(const struct frame *frame, struct codec_scrat
     wire->boot = request->question.boot;
     wire->before = (uint64_t *)request->question.before;
     wire->n_before = request->question.nbefore;
+    wire->ends = (uint64_t *)request->question.ends;
+    wire->n_ends = request->question.nbefore;
     wire->position = request->question.position;
     wire->reached = request->question.reached;
     wire->confirm = request->confirm;
@@ -38,6 +40,9 @@ enum status codec_get_boot_request(const ProtobufCMessage *message, struct codec
     if (wire->nodes.len > DOCUMENT_MAX_BYTES || wire->n_before > BOOT_MAX_BEFORE) {
         return STATUS_TOO_LARGE;
     }
+    if (wire->n_ends != wire->n_before) {
+        return STATUS_MALFORMED;
+    }
     *request = (struct boot_request){
         .question = {.node = wire->node,
                      .incarnation = wire->incarnation,
@@ -50,6 +55,7 @@ enum status codec_get_boot_request(const ProtobufCMessage *message, struct codec
     };
     for (size_t i = 0; i < wire->n_before; i++) {
         request->question.before[i] = wire->before[i];
+        request->question.ends[i] = wire->ends[i];
     }
     if (wire->mac.len == sizeof request->mac) {
         memcpy(request->mac, wire->mac.data, sizeof request->mac);

@@ -52,6 +52,9 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     wire->memory_used_bytes = request->memory_used_bytes;
     wire->boot = request->boot;
     wire->boot_before = request->boot_before;
+    wire->replaces_incarnation = request->replaces.incarnation;
+    wire->replaces_boot = request->replaces.boot;
+    wire->number = request->number;
     wire->durable = request->durable;
     wire->disk_used_bytes = request->disk_used_bytes;
     wire->position = request->position;
@@ -96,6 +99,8 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
         .memory_used_bytes = wire->memory_used_bytes,
         .boot = wire->boot,
         .boot_before = wire->boot_before,
+        .replaces = {.incarnation = wire->replaces_incarnation, .boot = wire->replaces_boot},
+        .number = wire->number,
         .durable = wire->durable != 0,
         .disk_used_bytes = wire->disk_used_bytes,
         .position = wire->position,
@@ -147,6 +152,8 @@ enum status codec_put_sync_reply(const struct frame *frame, struct codec_scratch
     wire->change = reply->change;
     wire->more = reply->more;
     wire->node_id = reply->node_id;
+    wire->present_incarnation = reply->present.incarnation;
+    wire->present_boot = reply->present.boot;
     wire->n_documents = reply->ndocuments;
     wire->n_secrets = reply->nsecrets;
     *out = &wire->base;
@@ -190,6 +197,7 @@ enum status codec_get_sync_reply(const ProtobufCMessage *message, struct codec_a
         .change = wire->change,
         .more = wire->more,
         .node_id = wire->node_id,
+        .present = {.incarnation = wire->present_incarnation, .boot = wire->present_boot},
         .ndocuments = wire->n_documents,
         .nsecrets = wire->n_secrets,
     };

@@ -1,6 +1,10 @@
 #include "proto/registration.h"
 
-enum { CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 5 * 8 + 1 };
+enum {
+    CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 11 * 8 + 1 + SEAL_MAC_BYTES,
+    REPORT_BYTES = 12 * 8,
+    CHUNK_REPORTS = 32,
+};
 
 static size_t put_text(uint8_t *claim, size_t at, const char *text)
 {
@@ -18,7 +22,46 @@ static size_t put_number(uint8_t *claim, size_t at, uint64_t number)
     return at + 8;
 }
 
-static struct span claim_of(const struct sync_request *request, uint8_t claim[CLAIM_BYTES])
+/* Whose report it is the claim says. */
+static size_t put_report(uint8_t *out, size_t at, const struct replica_report *report)
+{
+    uint64_t progress;
+
+    _Static_assert(sizeof progress == sizeof report->progress, "a double has 8 bytes");
+    memcpy(&progress, &report->progress, sizeof progress);
+    at = put_number(out, at, report->filter_id);
+    at = put_number(out, at, report->group);
+    at = put_number(out, at, report->fence);
+    at = put_number(out, at, (uint64_t)report->state);
+    at = put_number(out, at, report->bytes);
+    at = put_number(out, at, report->keys);
+    at = put_number(out, at, report->bits_set);
+    at = put_number(out, at, report->bits_seen);
+    at = put_number(out, at, progress);
+    at = put_number(out, at, (uint64_t)report->phase);
+    at = put_number(out, at, report->complete);
+    return put_number(out, at, report->disk_bytes);
+}
+
+/* A chain of MACs, each over the one before and some reports more: no memory for all of them. */
+static void mac_reports(const struct cluster_key *key, const struct sync_request *request,
+                        uint8_t mac[SEAL_MAC_BYTES])
+{
+    uint8_t chunk[SEAL_MAC_BYTES + CHUNK_REPORTS * REPORT_BYTES];
+
+    memset(mac, 0, SEAL_MAC_BYTES);
+    for (size_t i = 0; i < request->nreplicas;) {
+        size_t size = SEAL_MAC_BYTES;
+
+        memcpy(chunk, mac, SEAL_MAC_BYTES);
+        for (size_t n = 0; n < CHUNK_REPORTS && i < request->nreplicas; n++, i++) {
+            size = put_report(chunk, size, &request->replicas[i]);
+        }
+        seal_mac(key, SEAL_REPORTS, span_of(chunk, size), mac);
+    }
+}
+
+static size_t put_identity(uint8_t *claim, const struct sync_request *request)
 {
     size_t size = put_text(claim, 0, request->name);
 
@@ -26,25 +69,39 @@ static struct span claim_of(const struct sync_request *request, uint8_t claim[CL
     size = put_text(claim, size, request->zone);
     size = put_text(claim, size, request->endpoint);
     size = put_number(claim, size, request->incarnation);
-    size = put_number(claim, size, request->memory_limit_bytes);
     size = put_number(claim, size, request->boot);
     size = put_number(claim, size, request->boot_before);
+    size = put_number(claim, size, request->replaces.incarnation);
+    return put_number(claim, size, request->replaces.boot);
+}
+
+static struct span claim_of(const struct cluster_key *key, const struct sync_request *request,
+                            uint8_t claim[CLAIM_BYTES])
+{
+    size_t size = put_identity(claim, request);
+
+    size = put_number(claim, size, request->number);
+    size = put_number(claim, size, request->memory_limit_bytes);
+    size = put_number(claim, size, request->memory_used_bytes);
+    size = put_number(claim, size, request->disk_used_bytes);
     size = put_number(claim, size, request->position);
+    size = put_number(claim, size, request->nreplicas);
     claim[size++] = request->durable;
-    return span_of(claim, size);
+    mac_reports(key, request, claim + size);
+    return span_of(claim, size + SEAL_MAC_BYTES);
 }
 
 void registration_sign(const struct cluster_key *key, struct sync_request *request)
 {
     uint8_t claim[CLAIM_BYTES];
 
-    seal_mac(key, SEAL_REGISTRATION, claim_of(request, claim), request->mac);
+    seal_mac(key, SEAL_REGISTRATION, claim_of(key, request, claim), request->mac);
 }
 
 enum status registration_verify(const struct cluster_key *key, const struct sync_request *request)
 {
     uint8_t claim[CLAIM_BYTES];
 
-    return seal_mac_verify(key, SEAL_REGISTRATION, claim_of(request, claim),
+    return seal_mac_verify(key, SEAL_REGISTRATION, claim_of(key, request, claim),
                            span_of(request->mac, sizeof request->mac));
 }

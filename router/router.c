@@ -1,9 +1,7 @@
 #include "base/heap.h"
-#include "proto/answers.h"
 #include "router/router_private.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 enum { ROUTER_ARENA_BYTES = 64 << 20, SPIN_MOST_OPS = 2 };
 
@@ -85,114 +83,6 @@ bool router_synced(const struct router *router)
     return router->synced;
 }
 
-void router_reply(struct router *self, const struct peer *to, const struct frame *frame)
-{
-    struct span bytes;
-
-    if (codec_encode_out(frame, &self->effects, &self->out, &bytes) != STATUS_OK ||
-        self->effects.reply(self->effects.context, to, bytes) != STATUS_OK) {
-        router_count(self, ROUTER_replies_dropped_total);
-    }
-}
-
-void router_refuse_client(struct router *self, const struct peer *to, uint64_t correlation,
-                          const struct client_request *request, enum status status,
-                          const char *message)
-{
-    struct frame answer = {
-        .correlation = correlation,
-        .kind = FRAME_CLIENT_REPLY,
-        .body.client_reply =
-            {
-                .op = request->op,
-                .attempt = request->attempt,
-                .status = status,
-                .message = message,
-            },
-    };
-
-    router_reply(self, to, &answer);
-}
-
-static void refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame, enum status status)
-{
-    struct frame answer;
-
-    router_count(self, status == STATUS_VERSION ? ROUTER_version_total : ROUTER_malformed_total);
-    log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
-                status_meaning(status), frame->version);
-    if (from != NULL) {
-        answer_refusal(frame->correlation, status, &answer);
-        router_reply(self, from, &answer);
-    }
-}
-
-static void refuse_info(struct router *self, const struct peer *to, uint64_t correlation,
-                        enum status status, const char *message)
-{
-    struct frame answer = {
-        .correlation = correlation,
-        .kind = FRAME_INFO_REPLY,
-        .body.info_reply = {.status = status, .message = message},
-    };
-
-    router_reply(self, to, &answer);
-}
-
-/* The store was read after the request came and has no such filter. */
-static void refuse_unknown(struct router *self, const struct peer *from, const struct frame *frame)
-{
-    bool asks = frame->kind == FRAME_INFO_REQUEST;
-    const char *name = asks ? frame->body.info_request.filter : frame->body.client_request.filter;
-    enum status status = STATUS_NOT_FOUND;
-    char message[ROUTER_MESSAGE_BYTES];
-
-    if (self->doubtful || document_cache_find_name(&self->documents, name) != NULL) {
-        status = STATUS_UNAVAILABLE;
-        (void)snprintf(message, sizeof message,
-                       "this router could not verify all that the coordinator holds; see its log, "
-                       "and whether both use the same cluster_key_file");
-    } else {
-        router_count(self, ROUTER_unknown_filters_total);
-        (void)snprintf(message, sizeof message,
-                       "there is no filter %.128s; create it, or see `orbloom info` for those "
-                       "that exist",
-                       name);
-    }
-    if (asks) {
-        refuse_info(self, from, frame->correlation, status, message);
-    } else {
-        router_refuse_client(self, from, frame->correlation, &frame->body.client_request, status,
-                             message);
-    }
-}
-
-void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
-                  const struct frame *frame, bool settled)
-{
-    bool asks = frame->kind == FRAME_INFO_REQUEST;
-    const char *name = asks ? frame->body.info_request.filter : frame->body.client_request.filter;
-    struct document_entry *entry = router_find(self, name);
-
-    if (entry == NULL && settled) {
-        refuse_unknown(self, from, frame);
-    } else if (entry == NULL) {
-        waiting_add(self, now_us, from, bytes, frame);
-    } else if (asks) {
-        info_begin(self, now_us, from, frame, entry);
-    } else if (frame->body.client_request.filter_id != 0 &&
-               frame->body.client_request.filter_id != entry->document.id) {
-        router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
-                             STATUS_NOT_FOUND, "the name is bound to another filter by now");
-    } else if (entry->conflict) {
-        router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
-                             STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);
-    } else {
-        op_begin(self, now_us, from, frame->correlation, &frame->body.client_request, entry);
-    }
-}
-
 static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
 {
     struct router *self = context;
@@ -200,7 +90,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     enum status status = codec_decode(self->arena, bytes, &frame);
 
     if (status != STATUS_OK) {
-        refuse_frame(self, now_us, from, &frame, status);
+        router_refuse_frame(self, now_us, from, &frame, status);
     } else if (frame.kind == FRAME_CLIENT_REQUEST) {
         router_count(self, ROUTER_requests_total);
         router_serve(self, now_us, from, bytes, &frame, false);
@@ -209,7 +99,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         router_on_stats(self, from, &frame);
     } else {
-        refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
+        router_refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
     }
 }
 
@@ -223,7 +113,7 @@ static void on_coordinator(struct router *self, uint64_t now_us, const struct fr
         log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "the coordinator refused a frame: %s",
                     frame->body.error.message);
     } else {
-        refuse_frame(self, now_us, NULL, frame, STATUS_INVALID);
+        router_refuse_frame(self, now_us, NULL, frame, STATUS_INVALID);
     }
 }
 
@@ -234,7 +124,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     enum status status = codec_decode(self->arena, bytes, &frame);
 
     if (status != STATUS_OK) {
-        refuse_frame(self, now_us, NULL, &frame, status);
+        router_refuse_frame(self, now_us, NULL, &frame, status);
     } else if (link_ring_has(&self->coordinators, link)) {
         on_coordinator(self, now_us, &frame);
     } else if (frame.kind == FRAME_NODE_REPLY) {
@@ -243,7 +133,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
         (void)backend_heard(self, now_us, link, 0);
         info_on_reply(self, &frame);
     } else {
-        refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
+        router_refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }
 }
 

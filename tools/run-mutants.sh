@@ -1,9 +1,10 @@
 #!/bin/sh
-# Does the simulator find each planted defect? tools/run-mutants.sh [NAME...]
+# Is each planted defect found? tools/run-mutants.sh [NAME...]
 #
 # tests/sim/mutants.txt lists them, a line each: NAME description... SEEDS. A mutant is the
 # simulator built with -DORBLOOM_MUTANT_<NAME>; run with --seeds SEEDS it must exit 1 and
-# report a lost key. Last line: "N passed, N failed"; exit 1 if any was not found.
+# report a lost key. Where a unit test stands in place of SEEDS, unit/<name>, that one is built so
+# and must fail. Last line: "N passed, N failed"; exit 1 if any was not found.
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
@@ -29,8 +30,28 @@ wanted() {
     return 1
 }
 
+# unit_verdict NAME unit/TEST LOG: the same for one that a unit test finds.
+unit_verdict() {
+    if ! make --no-print-directory VARIANT=release MUTANT="$1" "$build/mutants/$1/$2" >"$3" 2>&1; then
+        echo "does not build"
+        return
+    fi
+    timeout -k 5 "$timeout_s" "$build/mutants/$1/$2" >"$3" 2>&1 </dev/null
+    if grep -q 'Failing: [1-9]' "$3" && grep -q 'Crashing: 0' "$3"; then
+        echo "found"
+    else
+        echo "NOT FOUND"
+    fi
+}
+
 # verdict NAME SEEDS LOG: build and run one; prints "found" or why it was not.
 verdict() {
+    case $2 in
+    unit/*)
+        unit_verdict "$@"
+        return
+        ;;
+    esac
     if ! make --no-print-directory VARIANT=release MUTANT="$1" "$build/mutants/$1/sim" >"$3" 2>&1; then
         echo "does not build"
         return

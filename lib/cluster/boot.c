@@ -25,5 +25,14 @@ enum boot_verdict boot_judge(const struct node_record *record, const struct boot
         return judge_same(record, claim);
     }
     /* What was ever started twice has a boot before: it had its place once and has lost it. */
-    return claim->boot_before == 0 ? BOOT_FRESH : BOOT_OLD;
+    if (claim->boot_before != 0) {
+        return BOOT_OLD;
+    }
+#ifdef ORBLOOM_MUTANT_REPLACES_ANY
+    return BOOT_FRESH;
+#endif
+    return claim->replaces.incarnation == record->incarnation &&
+                   claim->replaces.boot == record->boot
+               ? BOOT_FRESH
+               : BOOT_BLIND;
 }

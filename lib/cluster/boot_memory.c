@@ -88,19 +88,43 @@ static bool follows(const struct boot_question *question, uint64_t boot)
     return any;
 }
 
+/* Where a boot ended. One that the question does not name is older than those that it does, or has
+ * gone on in another copy. */
+static uint64_t end_of(const struct boot_question *question, uint64_t boot)
+{
+    for (uint32_t i = 0; i < question->nbefore; i++) {
+        if (question->before[i] == boot) {
+            return question->ends[i];
+        }
+    }
+    return question->nbefore > 0 ? question->ends[0] : question->position;
+}
+
+/* What boots before this one were known to have, and the log does not; 0: nothing. */
+static uint64_t lost_told(const struct boot_entry *entry, const struct boot_question *question)
+{
+    if (question->position == UINT64_MAX) {
+        return 0;
+    }
+    if (entry->told_boot != question->boot &&
+        entry->position > end_of(question, entry->told_boot)) {
+        return entry->position;
+    }
+    return entry->earlier > end_of(question, entry->former) ? entry->earlier : 0;
+}
+
 /* Higher than the log that was found, or 0. What a boot has written itself says nothing of that;
  * and nobody knows which boot a floor is of, once the node that has it was started again. */
 static uint64_t lost_position(const struct boot_entry *entry, const struct boot_question *question,
                               uint64_t floor)
 {
-    uint64_t told = 0;
+    uint64_t told = entry != NULL ? lost_told(entry, question) : 0;
 
-    if (entry != NULL) {
-        told = higher(entry->earlier, entry->told_boot != question->boot ? entry->position : 0);
-        floor = higher(entry->floor, entry->told_boot != question->boot ? floor : 0);
-    }
-    if (told > question->position) {
+    if (told > 0) {
         return told;
+    }
+    if (entry != NULL) {
+        floor = higher(entry->floor, entry->told_boot != question->boot ? floor : 0);
     }
     return floor > question->position && floor > question->reached ? floor : 0;
 }

@@ -6,7 +6,10 @@
  * asks all nodes that share shards whether they remember more.
  *
  * Positions are kept apart by boot: what a boot has written itself says nothing about what it
- * found. The boot that counts as a node's newest is the one in the node list, unless this node has
+ * found, nor does what starts have written that nobody heard of. So what a boot was known to have
+ * is compared with where that boot ended in the log that was found.
+ *
+ * The boot that counts as a node's newest is the one in the node list, unless this node has
  * confirmed a later one while the list still names the one before, its base.
  *
  * Units:   bytes of a node's log.
@@ -27,6 +30,7 @@ struct boot_question {
     uint64_t incarnation;
     uint64_t boot;
     uint64_t before[BOOT_MAX_BEFORE]; /* it continues one of these: the store knows which */
+    uint64_t ends[BOOT_MAX_BEFORE];   /* where each of them ended, in the log that was found */
     uint32_t nbefore;
     uint64_t position; /* where the log ended that it found; UINT64_MAX: was asked before */
     uint64_t reached;  /* where it ends now: what is known of unknown boots may be of this one */

@@ -2,6 +2,13 @@
 
 #include <xxhash.h>
 
+bool pull_scope_equal(const struct pull_scope *a, const struct pull_scope *b)
+{
+    return a->filter_id == b->filter_id && a->epoch == b->epoch && a->epoch_hash == b->epoch_hash &&
+           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group &&
+           a->generation == b->generation && a->geometry == b->geometry;
+}
+
 /* One stretch after the other, each seeded with the sum of those before. */
 static uint64_t add(uint64_t sum, const uint64_t *words, size_t count)
 {

@@ -71,6 +71,8 @@ struct pull_scope {
     uint64_t geometry;   /* ... and what fixes its bits, see pull_lines.h */
 };
 
+bool pull_scope_equal(const struct pull_scope *a, const struct pull_scope *b);
+
 /* Batches of one router's boot with contiguous numbers. */
 struct pull_interval {
     uint64_t boot;

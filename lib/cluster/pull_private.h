@@ -19,4 +19,7 @@ void pull_take_wanted(struct pull *self, const struct pull_reply *reply);
 
 void pull_drop_wanted(struct pull *self);
 
+/* Pages of an array, not fingerprints. */
+bool pull_of_lines(const struct pull *self);
+
 #endif

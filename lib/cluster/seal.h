@@ -32,7 +32,8 @@ enum seal_domain {
     SEAL_NODE_LIST = 2,
     SEAL_REGISTRATION = 3,
     SEAL_FOLDER = 4,
-    SEAL_BOOT = 5
+    SEAL_BOOT = 5,
+    SEAL_REPORTS = 6
 };
 
 /* Derive the subkeys from the 32 bytes of the key file. */

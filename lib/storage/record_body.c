@@ -1,30 +1,13 @@
-/* What records say: bodies of every type. Fields lie where struct *_layout says. */
+/* What records say, those of one thing: an identity, a fence, a peer, a cursor, a document. Fields
+ * lie where struct *_layout says. */
 #include "storage/record_private.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { TARGET_BYTES = 16, RUN_BYTES = 40, MANIFEST_FIXED_BYTES = 16, DOCUMENT_FIXED_BYTES = 4 };
+enum { IDENTITY_UNSYNCED = 1, IDENTITY_CONFIRMED = 2, DOCUMENT_FIXED_BYTES = 4 };
 
 /* None of these has padding of the compiler's: copied as they are. */
-struct batch_layout {
-    uint64_t filter_id;
-    uint64_t epoch;
-    uint64_t batch_boot;
-    uint64_t batch_number;
-    uint32_t group;
-    uint16_t origin_zone;
-    uint16_t ntargets;
-    uint32_t count;
-    uint32_t flags;
-};
-
-struct target_layout {
-    uint64_t slice;
-    uint32_t lineage;
-    uint32_t zero;
-};
-
 struct identity_layout {
     uint64_t incarnation;
     uint64_t boot;
@@ -34,6 +17,7 @@ struct identity_layout {
     uint32_t nbefore;
     uint32_t zero;
     uint64_t before[RECORD_MAX_BOOTS];
+    uint64_t ends[RECORD_MAX_BOOTS];
 };
 
 struct fence_layout {
@@ -62,37 +46,10 @@ struct peer_layout {
     uint32_t zero;
 };
 
-struct manifest_layout {
-    uint64_t merged;
-    uint32_t nremoved;
-    uint32_t nadded;
-};
-
-struct run_layout {
-    uint64_t number;
-    uint64_t filter_id;
-    uint64_t slice;
-    uint32_t lineage;
-    uint32_t zero;
-    uint64_t count;
-};
-
-enum {
-    IDENTITY_UNSYNCED = 1,
-    IDENTITY_CONFIRMED = 2,
-    BATCH_FIXED_BYTES = sizeof(struct batch_layout)
-};
-
-static const uint32_t batch_flags = RECORD_BATCH_REPAIRED | RECORD_BATCH_BITS;
-
-_Static_assert(sizeof(struct batch_layout) == 48, "as record.h says");
-_Static_assert(sizeof(struct target_layout) == TARGET_BYTES, "as record.h says");
 _Static_assert(sizeof(struct identity_layout) == RECORD_IDENTITY_BYTES, "as record.h says");
 _Static_assert(sizeof(struct fence_layout) == RECORD_FENCE_BYTES, "as record.h says");
 _Static_assert(sizeof(struct cursor_layout) == RECORD_CURSOR_BYTES, "as record.h says");
 _Static_assert(sizeof(struct peer_layout) == RECORD_PEER_BYTES, "as record.h says");
-_Static_assert(sizeof(struct manifest_layout) == MANIFEST_FIXED_BYTES, "as record.h says");
-_Static_assert(sizeof(struct run_layout) == RUN_BYTES, "as record.h says");
 
 enum status record_body_of(struct span record, enum record_type type, void *fixed, size_t size,
                            struct span *body)
@@ -108,88 +65,6 @@ enum status record_body_of(struct span record, enum record_type type, void *fixe
     return STATUS_OK;
 }
 
-/* ---- batches ---- */
-
-static size_t batch_bytes(uint32_t ntargets, uint32_t count)
-{
-    return BATCH_FIXED_BYTES + (size_t)ntargets * TARGET_BYTES + (size_t)count * sizeof(uint64_t);
-}
-
-size_t record_batch_size(const struct record_batch *batch)
-{
-    return batch_bytes(batch->ntargets, batch->count);
-}
-
-void record_batch_put(uint8_t *record, const struct record_batch *batch)
-{
-    uint8_t *at = record + RECORD_HEADER_BYTES;
-    const struct batch_layout fixed = {
-        .filter_id = batch->filter_id,
-        .epoch = batch->epoch,
-        .batch_boot = batch->batch_boot,
-        .batch_number = batch->batch_number,
-        .group = batch->group,
-        .origin_zone = batch->origin_zone,
-        .ntargets = (uint16_t)batch->ntargets,
-        .count = batch->count,
-        .flags = (batch->repaired ? (uint32_t)RECORD_BATCH_REPAIRED : 0) |
-                 (batch->bits ? (uint32_t)RECORD_BATCH_BITS : 0),
-    };
-
-    assert(batch->ntargets <= RECORD_MAX_TARGETS);
-    memcpy(at, &fixed, sizeof fixed);
-    at += sizeof fixed;
-    for (uint32_t i = 0; i < batch->ntargets; i++) {
-        const struct target_layout target = {.slice = batch->targets[i].slice,
-                                             .lineage = batch->targets[i].lineage};
-
-        memcpy(at, &target, sizeof target);
-        at += sizeof target;
-    }
-    if (batch->count > 0) {
-        memcpy(at, batch->fingerprints, batch->count * sizeof *batch->fingerprints);
-    }
-}
-
-enum status record_batch_get(struct span record, struct record_batch *batch)
-{
-    struct batch_layout fixed;
-    struct span body;
-    enum status status = record_body_of(record, RECORD_BATCH, &fixed, sizeof fixed, &body);
-    const uint8_t *at;
-
-    if (status != STATUS_OK) {
-        return status;
-    }
-    if (fixed.ntargets > RECORD_MAX_TARGETS || (fixed.flags & ~batch_flags) != 0 ||
-        body.size != batch_bytes(fixed.ntargets, fixed.count)) {
-        return STATUS_MALFORMED;
-    }
-    *batch = (struct record_batch){.filter_id = fixed.filter_id,
-                                   .epoch = fixed.epoch,
-                                   .batch_boot = fixed.batch_boot,
-                                   .batch_number = fixed.batch_number,
-                                   .group = fixed.group,
-                                   .origin_zone = fixed.origin_zone,
-                                   .repaired = (fixed.flags & RECORD_BATCH_REPAIRED) != 0,
-                                   .bits = (fixed.flags & RECORD_BATCH_BITS) != 0,
-                                   .ntargets = fixed.ntargets,
-                                   .count = fixed.count};
-    at = body.data + sizeof fixed;
-    for (uint32_t i = 0; i < fixed.ntargets; i++) {
-        struct target_layout target;
-
-        memcpy(&target, at, sizeof target);
-        batch->targets[i] = (struct record_target){.slice = target.slice,
-                                                   .lineage = target.lineage};
-        at += sizeof target;
-    }
-    batch->fingerprints = (const uint64_t *)(const void *)at;
-    return STATUS_OK;
-}
-
-/* ---- records of a fixed size ---- */
-
 void record_identity_put(uint8_t *record, const struct record_identity *identity)
 {
     struct identity_layout fixed = {
@@ -204,6 +79,7 @@ void record_identity_put(uint8_t *record, const struct record_identity *identity
 
     assert(identity->nbefore <= RECORD_MAX_BOOTS);
     memcpy(fixed.before, identity->before, identity->nbefore * sizeof fixed.before[0]);
+    memcpy(fixed.ends, identity->ends, identity->nbefore * sizeof fixed.ends[0]);
     memcpy(record + RECORD_HEADER_BYTES, &fixed, sizeof fixed);
 }
 
@@ -225,6 +101,7 @@ enum status record_identity_get(struct span record, struct record_identity *iden
                                          .confirmed = (fixed.flags & IDENTITY_CONFIRMED) != 0,
                                          .nbefore = fixed.nbefore};
     memcpy(identity->before, fixed.before, fixed.nbefore * sizeof fixed.before[0]);
+    memcpy(identity->ends, fixed.ends, fixed.nbefore * sizeof fixed.ends[0]);
     return STATUS_OK;
 }
 
@@ -340,75 +217,4 @@ enum status record_document_get(struct span record, struct span *document)
     }
     *document = span_of(body.data + sizeof size, size);
     return STATUS_OK;
-}
-
-/* ---- manifests ---- */
-
-size_t record_manifest_size(uint32_t nremoved, uint32_t nadded)
-{
-    return MANIFEST_FIXED_BYTES + (size_t)nremoved * sizeof(uint64_t) + (size_t)nadded * RUN_BYTES;
-}
-
-void record_manifest_put(uint8_t *record, uint64_t merged, const uint64_t *removed,
-                         uint32_t nremoved, const struct record_run *added, uint32_t nadded)
-{
-    uint8_t *at = record + RECORD_HEADER_BYTES;
-    const struct manifest_layout fixed = {.merged = merged, .nremoved = nremoved, .nadded = nadded};
-
-    memcpy(at, &fixed, sizeof fixed);
-    at += sizeof fixed;
-    if (nremoved > 0) {
-        memcpy(at, removed, nremoved * sizeof *removed);
-        at += nremoved * sizeof *removed;
-    }
-    for (uint32_t i = 0; i < nadded; i++) {
-        const struct run_layout run = {.number = added[i].number,
-                                       .filter_id = added[i].filter_id,
-                                       .slice = added[i].slice,
-                                       .lineage = added[i].lineage,
-                                       .count = added[i].count};
-
-        memcpy(at, &run, sizeof run);
-        at += sizeof run;
-    }
-}
-
-enum status record_manifest_get(struct span record, struct record_manifest *manifest)
-{
-    struct manifest_layout fixed;
-    struct span body;
-    enum status status = record_body_of(record, RECORD_MANIFEST, &fixed, sizeof fixed, &body);
-
-    if (status != STATUS_OK || body.size != record_manifest_size(fixed.nremoved, fixed.nadded)) {
-        return STATUS_MALFORMED;
-    }
-    *manifest = (struct record_manifest){
-        .merged = fixed.merged, .nremoved = fixed.nremoved, .nadded = fixed.nadded, .body = body};
-    return STATUS_OK;
-}
-
-uint64_t record_manifest_removed(const struct record_manifest *manifest, uint32_t index)
-{
-    uint64_t number;
-
-    assert(index < manifest->nremoved);
-    memcpy(&number, manifest->body.data + MANIFEST_FIXED_BYTES + (size_t)index * sizeof number,
-           sizeof number);
-    return number;
-}
-
-struct record_run record_manifest_added(const struct record_manifest *manifest, uint32_t index)
-{
-    struct run_layout run;
-
-    assert(index < manifest->nadded);
-    memcpy(&run,
-           manifest->body.data + record_manifest_size(manifest->nremoved, 0) +
-               (size_t)index * RUN_BYTES,
-           sizeof run);
-    return (struct record_run){.number = run.number,
-                               .filter_id = run.filter_id,
-                               .slice = run.slice,
-                               .lineage = run.lineage,
-                               .count = run.count};
 }

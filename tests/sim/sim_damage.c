@@ -227,15 +227,6 @@ bool sim_damage_struck(void *process, enum sim_disk_fault fault)
     return true;
 }
 
-/* Starts that end before a coordinator has heard of them make the log longer than the copy's: see
- * the gaps in docs/simulator.md. So the copy is put back for each of them. */
-void sim_damage_starts(struct sim *sim, struct sim_process *process)
-{
-    if (process == sim->losses.rewound) {
-        (void)sim_disk_roll_back(process->disk);
-    }
-}
-
 void sim_damage_started(struct sim *sim, struct sim_process *process)
 {
     if (process->disk != NULL && !sim->scenario.calm &&

@@ -52,9 +52,6 @@ void sim_damage_calm(struct sim *sim);
 /* struct sim_disk's on_fault: of a process. */
 bool sim_damage_struck(void *process, enum sim_disk_fault fault);
 
-/* The process is about to be started: what its folder was replaced by is there. */
-void sim_damage_starts(struct sim *sim, struct sim_process *process);
-
 /* The process was started: perhaps its disk fails soon. */
 void sim_damage_started(struct sim *sim, struct sim_process *process);
 

@@ -63,7 +63,6 @@ static void on_start(struct sim *sim, void *data, uint64_t number)
         return;
     }
     if (!process->alive) {
-        sim_damage_starts(sim, process);
         sim_process_start(process);
         sim_damage_started(sim, process);
     }
@@ -297,7 +296,6 @@ void sim_faults_calm(struct sim *sim)
         struct sim_process *process = sim->processes[i];
 
         if (!process->alive && !process->standby) {
-            sim_damage_starts(sim, process);
             sim_process_start(process);
         } else if (process->paused) {
             sim_process_resume(process);

@@ -40,6 +40,7 @@ static void note_synced(struct coordinator_stage *self, const struct sync_reply 
 {
     self->synced = (struct coordinator_synced){
         .status = reply->status,
+        .present = reply->present,
         .node_id = reply->node_id,
         .change = reply->change,
         .ndocuments = reply->ndocuments,
@@ -131,8 +132,25 @@ struct sync_request coordinator_stage_node(uint32_t n)
 struct coordinator_synced coordinator_stage_sync(struct coordinator_stage *self, uint32_t peer,
                                                  const struct sync_request *request)
 {
+    struct sync_request again = *request;
+    struct coordinator_synced synced = coordinator_stage_send(self, peer, request);
+
+    if (synced.status == STATUS_STALE && request->boot_before == 0 &&
+        synced.present.incarnation != request->incarnation) {
+        again.replaces = synced.present;
+        synced = coordinator_stage_send(self, peer, &again);
+    }
+    return synced;
+}
+
+struct coordinator_synced coordinator_stage_send(struct coordinator_stage *self, uint32_t peer,
+                                                 const struct sync_request *request)
+{
     struct frame frame = {.kind = FRAME_SYNC_REQUEST, .body.sync_request = *request};
 
+    if (request->number == 0) {
+        frame.body.sync_request.number = ++self->sent;
+    }
     registration_sign(sample_key(), &frame.body.sync_request);
     fake_request(&self->actor, self->now_us, peer, &frame);
     collect(self);

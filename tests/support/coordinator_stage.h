@@ -33,6 +33,7 @@ struct coordinator_told {
 struct coordinator_synced {
     enum status status;
     uint32_t node_id;
+    struct boot_life present;
     uint64_t change;
     size_t ndocuments;
     size_t nsecrets;
@@ -59,6 +60,7 @@ struct coordinator_stage {
     struct coordinator_fence fences[COORDINATOR_STAGE_MAX];
     size_t nfences;
     struct coordinator_synced synced;
+    uint64_t sent; /* numbers the requests that have no number */
     size_t nhints;
 };
 
@@ -67,7 +69,12 @@ void coordinator_stage_fini(struct coordinator_stage *self);
 
 /* A request of node n as it would make it; change what matters before sending. */
 struct sync_request coordinator_stage_node(uint32_t n);
+/* As a node does it: one that begins, and is told what it replaces, asks again with that. */
 struct coordinator_synced coordinator_stage_sync(struct coordinator_stage *self, uint32_t peer,
+                                                 const struct sync_request *request);
+
+/* This one request. */
+struct coordinator_synced coordinator_stage_send(struct coordinator_stage *self, uint32_t peer,
                                                  const struct sync_request *request);
 
 /* Nodes 1 to n report; with a filter, that its `ngroups` groups are in this state there. */

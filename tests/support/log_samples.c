@@ -26,7 +26,8 @@ const struct record_identity sample_identity = {.incarnation = 11,
                                                 .unsynced = true,
                                                 .confirmed = true,
                                                 .nbefore = 2,
-                                                .before = {15, 16}};
+                                                .before = {15, 16},
+                                                .ends = {17, 18}};
 
 const struct record_fence sample_fence = {.filter_id = 21, .epoch = 22, .epoch_hash = 23};
 

@@ -214,7 +214,8 @@ static enum status enlist(struct circle *self, uint32_t id, const struct sync_re
     struct node_record *record = &self->records[id - 1];
     const struct boot_claim claim = {.incarnation = request->incarnation,
                                      .boot = request->boot,
-                                     .boot_before = request->boot_before};
+                                     .boot_before = request->boot_before,
+                                     .replaces = request->replaces};
     enum boot_verdict verdict = boot_judge(self->registered[id - 1] ? record : NULL, &claim);
 
     if (verdict == BOOT_NEXT || verdict == BOOT_FRESH) {
@@ -224,13 +225,14 @@ static enum status enlist(struct circle *self, uint32_t id, const struct sync_re
         self->registered[id - 1] = true;
         self->revision++;
     }
-    return verdict == BOOT_OLD ? STATUS_STALE : STATUS_OK;
+    return verdict == BOOT_OLD || verdict == BOOT_BLIND ? STATUS_STALE : STATUS_OK;
 }
 
 static void coordinate(struct circle *self, const struct circle_frame *asked,
                        const struct frame *request)
 {
     struct circle_node *one = &self->nodes[asked->from - 1];
+    const struct node_record *present;
     struct frame reply = {.correlation = request->correlation, .kind = FRAME_SYNC_REPLY};
     struct buffer list;
     struct buffer bytes;
@@ -242,6 +244,7 @@ static void coordinate(struct circle *self, const struct circle_frame *asked,
     if (self->silent || one->node == NULL) {
         return;
     }
+    present = &self->records[asked->from - 1];
     status = enlist(self, asked->from, &request->body.sync_request);
     sign_list(self, &list);
     documents[0] = buffer_span(&list);
@@ -253,6 +256,7 @@ static void coordinate(struct circle *self, const struct circle_frame *asked,
                                                 .message = "",
                                                 .change = 1,
                                                 .node_id = asked->from,
+                                                .present = {present->incarnation, present->boot},
                                                 .documents = documents,
                                                 .ndocuments = self->stored != NULL ? 2 : 1};
     encode(&reply, &bytes);

@@ -118,15 +118,18 @@ struct frame node_stage_judge(struct node_stage *self, const struct sync_request
 {
     const struct boot_claim claim = {.incarnation = request->incarnation,
                                      .boot = request->boot,
-                                     .boot_before = request->boot_before};
+                                     .boot_before = request->boot_before,
+                                     .replaces = request->replaces};
     enum boot_verdict verdict = boot_judge(self->record.name[0] != '\0' ? &self->record : NULL,
                                            &claim);
     struct frame answer = {.kind = FRAME_SYNC_REPLY, .correlation = correlation};
 
     answer.body.sync_reply = (struct sync_reply){
         .status = STATUS_OK, .message = "", .change = 1, .node_id = 1};
-    if (verdict == BOOT_OLD) {
+    if (verdict == BOOT_OLD || verdict == BOOT_BLIND) {
         answer.body.sync_reply.status = STATUS_STALE;
+        answer.body.sync_reply.present = (struct boot_life){.incarnation = self->record.incarnation,
+                                                            .boot = self->record.boot};
         answer.body.sync_reply.message = "an older copy";
         answer.body.sync_reply.node_id = 0;
     } else {

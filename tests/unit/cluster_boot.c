@@ -11,14 +11,16 @@ static enum boot_verdict judge(uint64_t incarnation, uint64_t boot, uint64_t boo
                                uint64_t record_incarnation, uint64_t record_boot)
 {
     const struct node_record record = {.incarnation = record_incarnation, .boot = record_boot};
-    const struct boot_claim claim = {incarnation, boot, boot_before};
+    const struct boot_claim claim = {
+        incarnation, boot, boot_before, {record_incarnation, record_boot}};
 
     return boot_judge(&record, &claim);
 }
 
 Test(boot, a_node_without_a_record_is_fresh)
 {
-    const struct boot_claim claims[] = {{X, 1, 0}, {X, 2, 1}, {X, 0, 0}};
+    const struct boot_claim claims[] = {
+        {X, 1, 0, {0, 0}}, {X, 2, 1, {0, 0}}, {X, 0, 0, {0, 0}}, {X, 1, 0, {Y, 5}}};
 
     for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
         cr_assert_eq(boot_judge(NULL, &claims[i]), BOOT_FRESH);
@@ -60,4 +62,18 @@ Test(boot, another_incarnation_takes_over_only_when_it_begins)
     cr_assert_eq(judge(Y, 0, 0, X, 0), BOOT_FRESH, "memory only");
     cr_assert_eq(judge(X, 3, 2, Y, 5), BOOT_OLD, "it was replaced");
     cr_assert_eq(judge(X, 3, 2, Y, 0), BOOT_OLD, "it was replaced by memory");
+}
+
+/* What the network delays or repeats names what is no longer there. */
+Test(boot, one_that_begins_must_name_what_it_replaces)
+{
+    const struct node_record record = {.incarnation = X, .boot = 2};
+    const struct boot_claim claims[] = {
+        {Y, 5, 0, {0, 0}}, {Y, 5, 0, {X, 1}}, {Y, 5, 0, {103, 2}}, {Y, 0, 0, {X, 0}}};
+    const struct boot_claim lost = {Y, 5, 4, {X, 2}};
+
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        cr_assert_eq(boot_judge(&record, &claims[i]), BOOT_BLIND, "claim %zu", i);
+    }
+    cr_assert_eq(boot_judge(&record, &lost), BOOT_OLD, "naming does not help what lost its place");
 }

@@ -23,6 +23,7 @@ static struct boot_question start(uint64_t boot, uint64_t a, uint64_t b, uint64_
                                   .incarnation = LIFE,
                                   .boot = boot,
                                   .before = {a, b},
+                                  .ends = {position, position},
                                   .nbefore = b != 0 ? 2 : 1,
                                   .position = position,
                                   .reached = position};
@@ -133,4 +134,38 @@ Test(boot_memory, once_the_store_has_been_told_its_word_counts)
 Test(boot_memory, what_the_store_has_need_not_be_kept)
 {
     cr_assert_not(confirm(B2, start(B2, B1, 0, 50)));
+}
+
+/* It was put back; then starts that ended before anybody heard of them made it longer again. */
+Test(boot_memory, what_unheard_starts_wrote_hides_nothing)
+{
+    struct boot_question question = start(B3, B1, B2, 500);
+
+    cr_assert_eq(boot_memory_note(&memory, &who, B1, 80, 0), STATUS_OK);
+    question.ends[0] = 80;
+    cr_assert_eq(judge(B1, question, 0), BOOT_FITS);
+    question.ends[0] = 79;
+    cr_assert_eq(judge(B1, question, 0), BOOT_SUPERSEDED);
+    cr_assert_eq(remembered, 80);
+    cr_assert_eq(boot_memory_note(&memory, &who, B3, 900, 0), STATUS_OK);
+    cr_assert_eq(judge(B1, question, 0), BOOT_SUPERSEDED, "asked late");
+    question.position = UINT64_MAX;
+    cr_assert_eq(judge(B1, question, 0), BOOT_FITS, "that was answered before");
+}
+
+/* One in between was heard of, but did not live to know. */
+Test(boot_memory, each_boot_is_compared_with_its_own_end)
+{
+    struct boot_question question = start(B3, B1, B2, 500);
+
+    question.ends[0] = 80;
+    question.ends[1] = 300;
+    cr_assert_eq(boot_memory_note(&memory, &who, B1, 80, 0), STATUS_OK);
+    cr_assert_eq(boot_memory_note(&memory, &who, B2, 300, 0), STATUS_OK);
+    cr_assert_eq(judge(B2, question, 0), BOOT_FITS);
+    question.ends[1] = 299;
+    cr_assert_eq(judge(B2, question, 0), BOOT_SUPERSEDED);
+    question.ends[1] = 300;
+    cr_assert_eq(boot_memory_note(&memory, &who, COPY, 90, 0), STATUS_OK);
+    cr_assert_eq(judge(B2, question, 0), BOOT_SUPERSEDED, "another copy has gone on");
 }

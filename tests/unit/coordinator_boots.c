@@ -191,3 +191,94 @@ Test(coordinator_boots, a_store_that_fails_lets_nobody_in)
     cr_assert_eq(sync_at(&stage, 7, 3, 1), STATUS_OK, "boot 2 never had its place");
     close_stage();
 }
+
+static enum status send_to(struct coordinator_stage *at, struct sync_request request,
+                           uint64_t incarnation, uint64_t boot)
+{
+    request.replaces = (struct boot_life){.incarnation = incarnation, .boot = boot};
+    return coordinator_stage_send(at, 1, &request).status;
+}
+
+/* Incarnation 8 asked, and was wiped before it heard the answer. */
+Test(coordinator_boots, a_first_registration_that_is_late_replaces_nothing)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 9, 3, 0), STATUS_OK);
+    cr_assert_eq(send_to(&stage, claim(8, 2, 0), 7, 1), STATUS_STALE);
+    cr_assert_eq(send_to(&other, claim(8, 2, 0), 0, 0), STATUS_STALE);
+    cr_assert_eq(sync_at(&stage, 9, 4, 3), STATUS_OK);
+    cr_assert_eq(send_to(&other, claim(7, 1, 0), 0, 0), STATUS_STALE, "repeated by the network");
+    cr_assert_eq(sync_at(&other, 9, 5, 4), STATUS_OK);
+    close_stage();
+}
+
+/* It came in time: then the present one is told, and names it. */
+Test(coordinator_boots, what_is_to_be_named_is_told)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    cr_assert_eq(send_to(&other, claim(8, 2, 0), 7, 1), STATUS_OK);
+    cr_assert_eq(send_to(&stage, claim(9, 3, 0), 7, 1), STATUS_STALE);
+    cr_assert_eq(stage.synced.present.incarnation, 8);
+    cr_assert_eq(stage.synced.present.boot, 2);
+    cr_assert_not_null(strstr(stage.synced.message, "has to name"), "%s", stage.synced.message);
+    cr_assert_eq(send_to(&stage, claim(9, 3, 0), 8, 2), STATUS_OK);
+    cr_assert_eq(send_to(&other, claim(9, 3, 0), 8, 2), STATUS_OK, "its answer was lost");
+    cr_assert_eq(coordinator_stage_counter(&other, "registrations_total"), 1);
+    close_stage();
+}
+
+/* Both were told the same; the store takes one. */
+Test(coordinator_boots, of_two_that_name_one_life_one_replaces_it)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    rival = claim(8, 2, 0);
+    rival.replaces = (struct boot_life){.incarnation = 7, .boot = 1};
+    store.before_swap = let_rival_in;
+    cr_assert_eq(send_to(&stage, claim(9, 3, 0), 7, 1), STATUS_STALE);
+    cr_assert_eq(stage.synced.present.incarnation, 8);
+    close_stage();
+}
+
+/* Without a disk each start begins; the former one does not take its place back. */
+Test(coordinator_boots, memory_that_was_replaced_stays_so)
+{
+    open_stage();
+    cr_assert_eq(send_to(&stage, claim(7, 0, 0), 0, 0), STATUS_OK);
+    cr_assert_eq(send_to(&stage, claim(8, 0, 0), 7, 0), STATUS_OK);
+    cr_assert_eq(send_to(&stage, claim(7, 0, 0), 0, 0), STATUS_STALE);
+    cr_assert_eq(send_to(&stage, claim(8, 0, 0), 7, 0), STATUS_OK);
+    close_stage();
+}
+
+/* The folder was copied while the node ran, and the copy is started on another machine. */
+Test(coordinator_boots, a_copy_of_a_living_node_waits_until_that_is_silent)
+{
+    struct sync_request copy = claim(7, 2, 1);
+
+    open_stage();
+    copy.endpoint = "tcp://node-2:7000";
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    stage.now_us += 9000000;
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    stage.now_us += 9000000;
+    cr_assert_eq(coordinator_stage_sync(&stage, 2, &copy).status, STATUS_EXISTS);
+    cr_assert_not_null(strstr(stage.synced.message, "tcp://node-1:7000"), "%s",
+                       stage.synced.message);
+    cr_assert_not_null(strstr(stage.synced.message, "end one of the two"));
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK, "it goes on");
+    stage.now_us += 10000000;
+    cr_assert_eq(coordinator_stage_sync(&stage, 2, &copy).status, STATUS_OK, "it was moved");
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_STALE, "it is told at once, and ends");
+    close_stage();
+}
+
+Test(coordinator_boots, a_node_that_starts_again_where_it_was_does_not_wait)
+{
+    open_stage();
+    cr_assert_eq(sync_at(&stage, 7, 1, 0), STATUS_OK);
+    cr_assert_eq(sync_at(&stage, 7, 2, 1), STATUS_OK);
+    close_stage();
+}

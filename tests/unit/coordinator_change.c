@@ -86,6 +86,21 @@ static void report(struct coordinator_stage *at, uint64_t life, uint64_t complet
     cr_assert_eq(coordinator_stage_sync(at, LOST, &request).status, STATUS_OK);
 }
 
+/* The same, of the number that it was sent as. */
+static void send_report(uint64_t number, uint64_t complete)
+{
+    struct sync_request request = coordinator_stage_node(LOST);
+    const struct replica_report reports[1] = {
+        {.filter_id = FILTER, .state = REPLICA_JOINING, .complete = complete}};
+
+    request.incarnation = NEW_LIFE;
+    request.boot = NEW_LIFE;
+    request.number = number;
+    request.replicas = reports;
+    request.nreplicas = 1;
+    cr_assert_eq(coordinator_stage_send(&stage, LOST, &request).status, STATUS_OK);
+}
+
 static void confirm(struct coordinator_stage *at, uint32_t node)
 {
     coordinator_stage_confirm(at, node, SAMPLE_INCARNATION + node, STATUS_OK);
@@ -360,6 +375,22 @@ Test(coordinator_change, filters_in_memory_are_left_alone)
     cr_assert_eq(coordinator_stage_sync(&stage, LOST, &request).status, STATUS_OK);
     expect(&stage, 1, SLOT_SINGLE, old_life, 0);
     cr_assert_eq(stage.nfences, 0);
+    close_stage();
+}
+
+/* What was overtaken, or is repeated, is signed as well. */
+Test(coordinator_change, a_report_that_is_not_the_newest_says_nothing)
+{
+    begin();
+    send_report(1000, 0);
+    confirm(&stage, 1);
+    confirm(&stage, 3);
+    send_report(999, 2);
+    expect(&stage, 2, SLOT_PAIR, old_life, NEW_LIFE);
+    send_report(1000, 2);
+    expect(&stage, 2, SLOT_PAIR, old_life, NEW_LIFE);
+    send_report(1001, 2);
+    expect(&stage, 3, SLOT_MOVED, old_life, NEW_LIFE);
     close_stage();
 }
 

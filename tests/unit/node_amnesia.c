@@ -145,6 +145,53 @@ Test(node_amnesia, a_first_boot_that_another_life_has_replaced_ends)
     close_stage();
 }
 
+static struct fake_sent ask(void)
+{
+    struct fake_sent sent;
+
+    node_stage_settle(&stage);
+    stage.actor.time(stage.actor.self, stage.now_us);
+    cr_assert(fake_take(&stage.fake, &sent));
+    cr_assert_eq(sent.frame.kind, FRAME_SYNC_REQUEST);
+    return sent;
+}
+
+/* A wiped disk knows nothing: it is told, and what was told first may have changed by then. What
+ * answers the claim before comes late, and says nothing of the present one. */
+Test(node_amnesia, what_begins_names_what_it_was_told_last)
+{
+    struct frame late;
+    struct frame told;
+    struct fake_sent sent;
+
+    open_with(DURABILITY_SYNC);
+    node_stage_end(&stage, STAGE_END_KILL);
+    memory_disk_destroy(&stage.disk);
+    stage.disk = memory_disk_create();
+    stage.config.disk = memory_disk_seam(stage.disk);
+    node_stage_start(&stage);
+    sent = ask();
+    cr_assert_eq(sent.frame.body.sync_request.replaces.incarnation, 0);
+    late = node_stage_judge(&stage, &sent.frame.body.sync_request, sent.frame.correlation);
+    cr_assert_eq(late.body.sync_reply.status, STATUS_STALE);
+    for (int round = 0; round < 2; round++) {
+        fake_answer(&stage.actor, stage.now_us, STAGE_COORDINATOR, &late);
+        sent = ask();
+        cr_assert_eq(sent.frame.body.sync_request.replaces.incarnation, stage.record.incarnation);
+        cr_assert_eq(sent.frame.body.sync_request.replaces.boot, stage.record.boot);
+        stage.record.boot += round == 0; /* Somebody else was faster. */
+        told = node_stage_judge(&stage, &sent.frame.body.sync_request, sent.frame.correlation);
+        cr_assert_eq(told.body.sync_reply.status, round == 0 ? STATUS_STALE : STATUS_OK);
+        late = round == 0 ? told : late;
+    }
+    late.correlation = told.correlation - 1;
+    fake_answer(&stage.actor, stage.now_us, STAGE_COORDINATOR, &late);
+    fake_answer(&stage.actor, stage.now_us, STAGE_COORDINATOR, &told);
+    cr_assert(node_registered(stage.node));
+    cr_assert_eq(stage.record.incarnation, sent.frame.body.sync_request.incarnation);
+    close_stage();
+}
+
 /* Starts that the store heard of and that died before they heard its answer. */
 static void start_and_lose_the_answer(bool heard)
 {
@@ -164,6 +211,30 @@ static void start_and_lose_the_answer(bool heard)
         stage.record.boot = request->boot;
     }
     node_stage_end(&stage, STAGE_END_KILL);
+}
+
+/* They make the log longer; of one that was put back nobody would see that it fell back. */
+Test(node_amnesia, starts_that_nobody_heard_of_do_not_move_the_place_that_is_told)
+{
+    uint64_t place = 0;
+
+    open_with(DURABILITY_SYNC);
+    node_stage_end(&stage, STAGE_END_KILL);
+    for (int i = 0; i < 5; i++) {
+        const struct sync_request *request;
+        struct fake_sent sent;
+
+        node_stage_start(&stage);
+        sent = ask();
+        request = &sent.frame.body.sync_request;
+        cr_assert_eq(request->boot_before, stage.record.boot);
+        cr_assert_gt(request->position, 0);
+        place = i == 0 ? request->position : place;
+        cr_assert_eq(request->position, place, "start %d", i);
+        node_stage_end(&stage, STAGE_END_KILL);
+    }
+    expect_same();
+    close_stage();
 }
 
 /* Whichever of some unanswered starts it was that the store heard of; 6: none of them. */

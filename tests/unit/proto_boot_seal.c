@@ -21,6 +21,7 @@ Test(boot_seal, a_question)
                                                 .incarnation = 2,
                                                 .boot = 3,
                                                 .before = {4, 5},
+                                                .ends = {8, 9},
                                                 .nbefore = 2,
                                                 .position = 6,
                                                 .reached = 7}};
@@ -38,6 +39,8 @@ Test(boot_seal, a_question)
     BENT(question.boot);
     BENT(question.before[0]);
     BENT(question.before[1]);
+    BENT(question.ends[0]);
+    BENT(question.ends[1]);
     BENT(question.nbefore);
     BENT(question.position);
     BENT(question.reached);

@@ -153,6 +153,9 @@ static inline void compare_sync_request(const struct sync_request *a, const stru
     SAME(memory_used_bytes);
     SAME(boot);
     SAME(boot_before);
+    SAME(replaces.incarnation);
+    SAME(replaces.boot);
+    SAME(number);
     SAME(position);
     SAME(durable);
     SAME(disk_used_bytes);
@@ -168,6 +171,8 @@ static inline void compare_sync_reply(const struct sync_reply *a, const struct s
     SAME(change);
     SAME(more);
     SAME(node_id);
+    SAME(present.incarnation);
+    SAME(present.boot);
     SAME(ndocuments);
     compare_spans(a->documents, b->documents, a->ndocuments);
     SAME(nsecrets);
@@ -313,6 +318,7 @@ static inline void compare_boot_request(const struct boot_request *a, const stru
     SAME(question.nbefore);
     for (uint32_t i = 0; i < a->question.nbefore; i++) {
         SAME(question.before[i]);
+        SAME(question.ends[i]);
     }
     SAME(question.position);
     SAME(question.reached);

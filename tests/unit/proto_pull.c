@@ -283,15 +283,18 @@ Test(proto_pull, digests_of_an_array_are_of_that_array)
     cr_assert_neq(pull_reply_sum(&reply), sum);
 }
 
-#define BENT_LINES(field)                                                   \
+/* Lengths get shorter: there is nothing behind what they count. */
+#define CHANGED_LINES(field, change)                                        \
     do {                                                                    \
         Orbloom__V1__Frame *wire = unpack_lines();                          \
                                                                             \
         cr_assert_eq(decode(wire), STATUS_OK);                              \
-        wire->pull_reply->field ^= 1;                                       \
+        wire->pull_reply->field change 1;                                   \
         cr_assert_eq(decode(wire), STATUS_MALFORMED, "%s is free", #field); \
         orbloom__v1__frame__free_unpacked(wire, NULL);                      \
     } while (0)
+
+#define BENT_LINES(field) CHANGED_LINES(field, ^=)
 
 Test(proto_pull, bent_pages_are_refused)
 {
@@ -305,8 +308,8 @@ Test(proto_pull, bent_pages_are_refused)
     BENT_LINES(merged);
     BENT_LINES(next);
     BENT_LINES(checksum);
-    BENT_LINES(pages.len);
-    BENT_LINES(n_page_ids);
+    CHANGED_LINES(pages.len, -=);
+    CHANGED_LINES(n_page_ids, -=);
 }
 
 Test(proto_pull, pages_come_only_where_they_were_asked_for)

@@ -306,6 +306,9 @@ Test(refusals, documents_are_bounded)
     boot.nodes = text("", 0);
     boot.before = before;
     boot.n_before = BOOT_MAX_BEFORE;
+    cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_MALFORMED, "no ends");
+    boot.ends = before;
+    boot.n_ends = BOOT_MAX_BEFORE;
     cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_OK);
     boot.n_before++;
     cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_TOO_LARGE);

@@ -13,6 +13,10 @@ static struct cluster_key key(void)
     return derived;
 }
 
+enum { REPORTS = 70 }; /* More than are covered at once. */
+
+static struct replica_report reports[REPORTS];
+
 static struct sync_request claim(void)
 {
     struct cluster_key signer = key();
@@ -26,8 +30,14 @@ static struct sync_request claim(void)
         .memory_limit_bytes = 42,
         .boot = 43,
         .boot_before = 44,
+        .replaces = {46, 47},
+        .number = 48,
         .position = 45,
+        .memory_used_bytes = 49,
+        .disk_used_bytes = 50,
         .durable = true,
+        .replicas = reports,
+        .nreplicas = REPORTS,
     };
 
     registration_sign(&signer, &request);
@@ -62,8 +72,44 @@ Test(registration, covers_every_claim)
     FORGED(memory_limit_bytes, 43);
     FORGED(boot, 44);
     FORGED(boot_before, 43);
+    FORGED(replaces.incarnation, 47);
+    FORGED(replaces.boot, 46);
     FORGED(position, 46);
     FORGED(durable, false);
+    FORGED(number, 49);
+    FORGED(memory_used_bytes, 48);
+    FORGED(disk_used_bytes, 51);
+    FORGED(nreplicas, REPORTS - 1);
+}
+
+/* A copy would be taken for done. */
+Test(registration, covers_every_report)
+{
+    static const size_t places[] = {0, 31, 32, REPORTS - 1};
+    struct sync_request request = claim();
+
+#define BENT(field, value)                                                \
+    do {                                                                  \
+        reports[places[i]].field = (value);                               \
+        cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC, "%s", #field); \
+        reports[places[i]].field = 0;                                     \
+        cr_assert_eq(verify(&request), STATUS_OK);                        \
+    } while (0)
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        BENT(filter_id, 1);
+        BENT(group, 1);
+        BENT(fence, 1);
+        BENT(state, REPLICA_FULL);
+        BENT(bytes, 1);
+        BENT(keys, 1);
+        BENT(bits_set, 1);
+        BENT(bits_seen, 1);
+        BENT(progress, 0.5);
+        BENT(phase, PHASE_SYNCING);
+        BENT(complete, 1);
+        BENT(disk_bytes, 1);
+    }
+#undef BENT
 }
 
 /* Two numbers that change places would let an old boot pass for a new one. */

@@ -221,6 +221,8 @@ static inline void sample_sync_request(enum sample_size size, struct sync_reques
         out->since = 44;
         out->boot = 45;
         out->boot_before = 46;
+        out->replaces = (struct boot_life){48, 49};
+        out->number = 50;
         out->position = 47;
         out->durable = true;
         out->disk_used_bytes = 47;
@@ -286,6 +288,7 @@ static inline void sample_boot(enum sample_size size, struct frame *out)
             request->question.nbefore = (uint32_t)sample_count(size, 2, BOOT_MAX_BEFORE);
             for (uint32_t i = 0; i < request->question.nbefore; i++) {
                 request->question.before[i] = 166 + i;
+                request->question.ends[i] = 168 + i;
             }
             request->confirm = true;
             request->nodes = span_of(bytes, sample_count(size, 3, sizeof bytes));

@@ -181,6 +181,8 @@ Test(record, an_identity_a_fence_a_cursor_and_a_peer_come_back)
     cr_assert_eq(identity.nbefore, 2);
     cr_assert_eq(identity.before[0], 15);
     cr_assert_eq(identity.before[1], 16);
+    cr_assert_eq(identity.ends[0], 17);
+    cr_assert_eq(identity.ends[1], 18);
     cr_assert_eq(identity.before[2], 0);
     cr_assert_eq(record_fence_get(make(RECORD_FENCE), &fence), STATUS_OK);
     cr_assert_eq(fence.filter_id, 21);

@@ -1,0 +1,202 @@
+/* A hub's sockets, loop and signals: opened, and closed. */
+#include "base/heap.h"
+#include "base/log.h"
+#include "runtime/hub_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <zmq.h>
+
+enum { HUB_SPARE_SOCKETS = 16, HUB_LEAST_FILES = 32 };
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    (void)number;
+    hub_stop(signal->data);
+}
+
+static bool watch_signals(struct hub *hub)
+{
+    static const int numbers[HUB_NSIGNALS] = {SIGTERM, SIGINT};
+
+    for (size_t i = 0; i < HUB_NSIGNALS; i++) {
+        hub->signals[i].data = hub;
+        if (uv_signal_init(&hub->loop, &hub->signals[i]) != 0 ||
+            uv_signal_start(&hub->signals[i], on_signal, numbers[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *listen_remedy(int error)
+{
+    switch (error) {
+    case EADDRINUSE:
+        return "another process listens there: stop it, or choose another port";
+    case EADDRNOTAVAIL:
+    case ENODEV:
+        return "this machine has no such address: choose one of its own, 127.0.0.1, or * for all";
+    case EACCES:
+        return "ports below 1024 need a privilege: choose a higher one";
+    case EMFILE:
+    case ENFILE:
+        return "raise the limit of open files (ulimit -n)";
+    case ENOMEM:
+        return "make memory available";
+    default:
+        return "write it as tcp://HOST:PORT, with an address of this machine";
+    }
+}
+
+static enum status open_server(struct hub *hub, const char *listen)
+{
+    size_t size = sizeof hub->endpoint;
+    enum status status = hub_socket_open(hub, listen, 0, &hub->server);
+
+    if (status == STATUS_OK) {
+        /* Too long for its buffer: can't be, as what was asked for has been looked up. */
+        if (zmq_getsockopt(hub->server->zmq, ZMQ_LAST_ENDPOINT, hub->endpoint, &size) != 0) {
+            status = STATUS_IO;
+        }
+    }
+    if (status == STATUS_OK) {
+        status = hub_socket_monitor(hub, &hub->monitor);
+    }
+    if (status != STATUS_OK) {
+        log_line(LOG_ERROR, "cannot listen on %s: %s; %s", listen, zmq_strerror(errno),
+                 listen_remedy(errno));
+    }
+    return status;
+}
+
+/* Sockets come from here; so many that link_open() alone sets the limit. */
+static bool open_context(struct hub *hub)
+{
+    hub->zmq_context = zmq_ctx_new();
+    return hub->zmq_context != NULL &&
+           zmq_ctx_set(hub->zmq_context, ZMQ_MAX_SOCKETS, HUB_MAX_LINKS + HUB_SPARE_SOCKETS) == 0;
+}
+
+/* libuv and libzmq abort where they can't have a descriptor of their own. */
+static bool has_descriptors(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= HUB_LEAST_FILES;
+}
+
+/* It only ends the sleep, as the timer does: serve() looks itself. */
+static void on_finished(uv_async_t *finished)
+{
+    (void)finished;
+}
+
+/* On a lane's thread. */
+static void wake(void *context)
+{
+    struct hub *hub = context;
+
+    (void)uv_async_send(&hub->finished);
+}
+
+static bool open_loop(struct hub *hub)
+{
+    hub->loop_ready = uv_loop_init(&hub->loop) == 0;
+    return hub->loop_ready && uv_timer_init(&hub->loop, &hub->timer) == 0 &&
+           uv_async_init(&hub->loop, &hub->finished, on_finished) == 0;
+}
+
+enum status hub_create(const struct hub_options *options, struct hub **out)
+{
+    enum status status = STATUS_NOMEM;
+    struct hub *self = heap_zalloc(1, sizeof *self);
+
+    assert(*out == NULL && options->max_frame_bytes > 0);
+    if (self == NULL) {
+        goto fail;
+    }
+    TAILQ_INIT(&self->dirty);
+    self->max_frame_bytes = options->max_frame_bytes;
+    hub_effects_init(self);
+    hub_lanes_init(&self->lanes, wake, self);
+    status = STATUS_IO;
+    if (!has_descriptors()) {
+        log_line(LOG_ERROR, "fewer than %d files may be open; raise the limit (ulimit -n)",
+                 HUB_LEAST_FILES);
+        goto fail;
+    }
+    if (!open_loop(self) || !open_context(self)) {
+        log_line(LOG_ERROR,
+                 "cannot open an event loop: %s; raise the limit of open files "
+                 "(ulimit -n)",
+                 strerror(errno));
+        goto fail;
+    }
+    if (options->stop_on_signals && !watch_signals(self)) {
+        log_line(LOG_ERROR, "cannot watch for signals: %s", strerror(errno));
+        goto fail;
+    }
+    if (options->listen != NULL) {
+        status = open_server(self, options->listen);
+        if (status != STATUS_OK) {
+            goto fail;
+        }
+    }
+    *out = self;
+    return STATUS_OK;
+
+fail:
+    hub_destroy(&self);
+    return status;
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+    (void)unused;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+static void close_loop(struct hub *hub)
+{
+    int rc;
+
+    uv_walk(&hub->loop, close_handle, NULL);
+    (void)uv_run(&hub->loop, UV_RUN_DEFAULT);
+    rc = uv_loop_close(&hub->loop);
+    assert(rc == 0); /* Every handle is closed, and libuv has let go of them. */
+    (void)rc;
+}
+
+void hub_destroy(struct hub **hub)
+{
+    struct hub *self = *hub;
+
+    *hub = NULL;
+    if (self == NULL) {
+        return;
+    }
+    hub_lanes_stop(&self->lanes);
+    if (self->server != NULL) {
+        (void)zmq_socket_monitor(self->server->zmq, NULL, 0);
+    }
+    hub_socket_close(&self->monitor);
+    hub_socket_close(&self->server);
+    for (size_t i = 0; i < HUB_MAX_LINKS; i++) {
+        hub_socket_close(&self->links[i]);
+    }
+    if (self->loop_ready) {
+        close_loop(self);
+    }
+    if (self->zmq_context != NULL) {
+        (void)zmq_ctx_term(self->zmq_context);
+    }
+    hub_inbox_fini(&self->inbox);
+    hub_effects_fini(self);
+    heap_free(self);
+}

@@ -1,0 +1,225 @@
+/* Bits of a replica set: filled from the log, taken over by the page, checked and added to. */
+#include "filter/sizing.h"
+#include "node/replica.h"
+
+#include <string.h>
+
+enum { PAGE_BYTES = 4096, FILL_KEYS = 4096 /* at once, from the log */ };
+
+static uint64_t count_set(const uint64_t *words, uint32_t nwords)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < nwords; i++) {
+        sum += (uint64_t)__builtin_popcountll(words[i]);
+    }
+    return sum;
+}
+
+/* Fingerprints of one hosted group. */
+static void fill_group(struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+                       uint32_t count)
+{
+    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    uint64_t present[FILL_KEYS / 64] = {0};
+
+    lines_add(&view, fingerprints, count, present);
+    self->groups[group].keys += count - count_set(present, (count + 63) / 64);
+}
+
+void replica_set_fill(struct replica_set *self, const struct filter_document *document,
+                      const uint64_t *fingerprints, size_t count)
+{
+    const uint16_t *group_of_shard = document->content.group_of_shard;
+    size_t done = 0;
+
+    while (done < count) {
+        uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[done]);
+        uint32_t group = group_of_shard[shard];
+        uint32_t same = 1;
+
+        while (done + same < count && same < FILL_KEYS &&
+               group_of_shard[lines_shard_index(self->geometry.shard_bits,
+                                                fingerprints[done + same])] == group) {
+            same++;
+        }
+        if (self->groups[group].hosted) {
+            fill_group(self, group, fingerprints + done, same);
+        }
+        done += same;
+    }
+}
+
+/* Returns how many bits are set now. */
+static uint64_t merge_words(uint64_t *target, const uint8_t *source, uint64_t *before)
+{
+    uint64_t after = 0;
+
+    *before = 0;
+    for (unsigned i = 0; i < PAGE_BYTES / sizeof *target; i++) {
+        uint64_t word;
+
+        memcpy(&word, source + i * sizeof word, sizeof word);
+        *before += (uint64_t)__builtin_popcountll(target[i]);
+        target[i] |= word;
+        after += (uint64_t)__builtin_popcountll(target[i]);
+    }
+    return after;
+}
+
+void replica_set_merge_page(struct replica_set *self, const struct filter_document *document,
+                            uint32_t shard, uint64_t page, const uint8_t *bytes)
+{
+    uint8_t *array = shard < self->nshards ? self->shards[shard] : NULL;
+    const uint64_t bits = UINT64_C(8) * PAGE_BYTES;
+    uint64_t before;
+    uint64_t after;
+
+    if (array == NULL || page >= self->shard_bytes / PAGE_BYTES) {
+        return;
+    }
+    after = merge_words((uint64_t *)(void *)(array + page * PAGE_BYTES), bytes, &before);
+    if (after > before) {
+        self->groups[document->content.group_of_shard[shard]].keys +=
+            sizing_estimate_keys(after, bits, self->geometry.z) -
+            sizing_estimate_keys(before, bits, self->geometry.z);
+    }
+}
+
+bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64_t page,
+                          const uint8_t *bytes)
+{
+    const uint8_t *array = self->shards[shard] + page * PAGE_BYTES;
+    uint64_t lacking = 0;
+
+    for (unsigned i = 0; i < PAGE_BYTES; i += sizeof lacking) {
+        uint64_t here;
+        uint64_t there;
+
+        memcpy(&here, array + i, sizeof here);
+        memcpy(&there, bytes + i, sizeof there);
+        lacking |= there & ~here;
+    }
+    return lacking == 0 && !self->strays;
+}
+
+bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+                      uint32_t count)
+{
+    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    const struct replica_group *one = &self->groups[group];
+    uint64_t fresh = count;
+
+    for (uint32_t i = 0; i < count && one->keys + fresh > one->keys_capacity; i += FILL_KEYS) {
+        uint64_t present[FILL_KEYS / 64] = {0};
+        uint32_t step = count - i < FILL_KEYS ? count - i : FILL_KEYS;
+
+        lines_check(&view, fingerprints + i, step, present);
+        fresh -= count_set(present, (step + 63) / 64);
+    }
+    return one->keys + fresh <= one->keys_capacity;
+}
+
+static uint64_t word_mask(uint32_t count, uint32_t word)
+{
+    uint32_t left = count - word * 64;
+
+    return left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
+}
+
+static void fill(uint64_t *words, uint32_t nwords)
+{
+    for (uint32_t i = 0; i < nwords; i++) {
+        words[i] = UINT64_MAX;
+    }
+}
+
+/* Turn "bits were set" and "was accepted" into the planes of a vote, in place. */
+static void vote(uint32_t count, bool full, uint64_t *present, uint64_t *accepted)
+{
+    for (uint32_t i = 0; i * 64 < count; i++) {
+        uint64_t taken = accepted[i] & word_mask(count, i);
+
+        accepted[i] = full ? taken & ~present[i] : taken;
+        present[i] = full ? taken & present[i] : taken;
+    }
+}
+
+/* One word of a batch, key by key: a key whose bits are all set changes nothing and is always
+ * taken, a new one while there is room. */
+static void add_singly(struct replica_group *group, const struct lines_view *view,
+                       const uint64_t *fingerprints, uint32_t count, uint64_t *present,
+                       uint64_t *accepted)
+{
+    *present = 0;
+    *accepted = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t known;
+        bool room = group->keys < group->keys_capacity;
+
+        lines_check(view, &fingerprints[i], 1, &known);
+        if (known == 0 && room) {
+            lines_add(view, &fingerprints[i], 1, &known);
+            group->keys++;
+        }
+        *present |= known << i;
+        *accepted |= (uint64_t)(known != 0 || room) << i;
+    }
+}
+
+/* Near its capacity a replica looks before it adds, so that no batch takes it past that. */
+static bool add_within(struct replica_group *group, const struct lines_view *view,
+                       const uint64_t *fingerprints, uint32_t count, uint64_t *present,
+                       uint64_t *accepted)
+{
+    bool at_capacity = false;
+
+    for (uint32_t i = 0; i * 64 < count; i++) {
+        uint32_t step = count - i * 64 < 64 ? count - i * 64 : 64;
+
+        add_singly(group, view, fingerprints + (size_t)i * 64, step, &present[i], &accepted[i]);
+        at_capacity |= accepted[i] != word_mask(count, i);
+    }
+    return at_capacity;
+}
+
+static bool add(struct replica_group *group, const struct lines_view *view,
+                const uint64_t *fingerprints, uint32_t count, uint64_t *present, uint64_t *accepted)
+{
+    uint32_t nwords = (count + 63) / 64;
+
+    if (group->keys + count > group->keys_capacity) {
+        return add_within(group, view, fingerprints, count, present, accepted);
+    }
+    lines_add(view, fingerprints, count, present);
+    group->keys += count - count_set(present, nwords);
+    fill(accepted, nwords);
+    return false;
+}
+
+enum status replica_set_execute(struct replica_set *self, const struct filter_document *document,
+                                const struct segment *segment, const uint64_t *fingerprints,
+                                uint64_t *present, uint64_t *absent, bool *at_capacity)
+{
+    enum replica_state state = replica_set_state(self, segment->group);
+    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    uint32_t count = segment->count;
+
+    *at_capacity = false;
+    if (state == REPLICA_NONE || state == REPLICA_BUILDING ||
+        (state == REPLICA_JOINING && segment->operation == OPERATION_CHECK)) {
+        return STATUS_NOT_READY;
+    }
+    if (!replica_set_belongs(self, document, segment->group, fingerprints, segment->count)) {
+        return STATUS_INVALID;
+    }
+    if (segment->operation == OPERATION_CHECK) {
+        lines_check(&view, fingerprints, count, present);
+        fill(absent, (count + 63) / 64);
+    } else {
+        *at_capacity = add(&self->groups[segment->group], &view, fingerprints, count, present,
+                           absent);
+    }
+    vote(count, state == REPLICA_FULL, present, absent);
+    return STATUS_OK;
+}

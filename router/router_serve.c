@@ -1,0 +1,113 @@
+/* Requests of clients: to the operation or answer that they ask for, or refused. */
+#include "proto/answers.h"
+#include "router/router_private.h"
+
+#include <stdio.h>
+
+void router_reply(struct router *self, const struct peer *to, const struct frame *frame)
+{
+    struct span bytes;
+
+    if (codec_encode_out(frame, &self->effects, &self->out, &bytes) != STATUS_OK ||
+        self->effects.reply(self->effects.context, to, bytes) != STATUS_OK) {
+        router_count(self, ROUTER_replies_dropped_total);
+    }
+}
+
+void router_refuse_client(struct router *self, const struct peer *to, uint64_t correlation,
+                          const struct client_request *request, enum status status,
+                          const char *message)
+{
+    struct frame answer = {
+        .correlation = correlation,
+        .kind = FRAME_CLIENT_REPLY,
+        .body.client_reply =
+            {
+                .op = request->op,
+                .attempt = request->attempt,
+                .status = status,
+                .message = message,
+            },
+    };
+
+    router_reply(self, to, &answer);
+}
+
+void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame, enum status status)
+{
+    struct frame answer;
+
+    router_count(self, status == STATUS_VERSION ? ROUTER_version_total : ROUTER_malformed_total);
+    log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
+                status_meaning(status), frame->version);
+    if (from != NULL) {
+        answer_refusal(frame->correlation, status, &answer);
+        router_reply(self, from, &answer);
+    }
+}
+
+static void refuse_info(struct router *self, const struct peer *to, uint64_t correlation,
+                        enum status status, const char *message)
+{
+    struct frame answer = {
+        .correlation = correlation,
+        .kind = FRAME_INFO_REPLY,
+        .body.info_reply = {.status = status, .message = message},
+    };
+
+    router_reply(self, to, &answer);
+}
+
+/* The store was read after the request came and has no such filter. */
+static void refuse_unknown(struct router *self, const struct peer *from, const struct frame *frame)
+{
+    bool asks = frame->kind == FRAME_INFO_REQUEST;
+    const char *name = asks ? frame->body.info_request.filter : frame->body.client_request.filter;
+    enum status status = STATUS_NOT_FOUND;
+    char message[ROUTER_MESSAGE_BYTES];
+
+    if (self->doubtful || document_cache_find_name(&self->documents, name) != NULL) {
+        status = STATUS_UNAVAILABLE;
+        (void)snprintf(message, sizeof message,
+                       "this router could not verify all that the coordinator holds; see its log, "
+                       "and whether both use the same cluster_key_file");
+    } else {
+        router_count(self, ROUTER_unknown_filters_total);
+        (void)snprintf(message, sizeof message,
+                       "there is no filter %.128s; create it, or see `orbloom info` for those "
+                       "that exist",
+                       name);
+    }
+    if (asks) {
+        refuse_info(self, from, frame->correlation, status, message);
+    } else {
+        router_refuse_client(self, from, frame->correlation, &frame->body.client_request, status,
+                             message);
+    }
+}
+
+void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                  const struct frame *frame, bool settled)
+{
+    bool asks = frame->kind == FRAME_INFO_REQUEST;
+    const char *name = asks ? frame->body.info_request.filter : frame->body.client_request.filter;
+    struct document_entry *entry = router_find(self, name);
+
+    if (entry == NULL && settled) {
+        refuse_unknown(self, from, frame);
+    } else if (entry == NULL) {
+        waiting_add(self, now_us, from, bytes, frame);
+    } else if (asks) {
+        info_begin(self, now_us, from, frame, entry);
+    } else if (frame->body.client_request.filter_id != 0 &&
+               frame->body.client_request.filter_id != entry->document.id) {
+        router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
+                             STATUS_NOT_FOUND, "the name is bound to another filter by now");
+    } else if (entry->conflict) {
+        router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
+                             STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);
+    } else {
+        op_begin(self, now_us, from, frame->correlation, &frame->body.client_request, entry);
+    }
+}
