@@ -15,6 +15,7 @@
  *   node_serve.c       answering: reading storage at a bounded rate
  *   node_serve_judge.c ... which requests
  *   node_lines.c       pages of arrays, of filters without key log: both sides
+ *   node_page_digests.c  ... and their digests: which pages differ
  *   node_serve_page.c  making one answer out of what storage reads
  *   node_serve_cut.c   what a peer compares with: digests and ranges of a cut
  *
@@ -43,12 +44,20 @@ enum {
     SERVE_CUT_SILENT_US = 1000000, /* ... unless another peer needs its place */
 };
 
+/* Through the pages of all shards of a group. */
+struct page_walk {
+    uint32_t shard;
+    uint64_t page; /* of the shard: the next one */
+    uint64_t sum;  /* of the digests of those before it */
+};
+
 /* One source of one slot group, as far as this node has taken it over. */
 struct pull_item {
     struct pull pull;
     uint32_t rank;   /* SYNC: in the order of the plan */
     uint32_t needed; /* SYNC: how many sources complete the group */
 
+    struct page_walk walk;    /* in PULL_PHASE_COMPARE */
     bool compared;            /* since the plan was made */
     uint64_t repair_us;       /* when it is to be compared next; 0: not chosen yet */
     uint32_t repair_failures; /* in a row */
@@ -91,6 +100,7 @@ struct serve_page {
     uint64_t *page_ids; /* LINES */
     uint8_t *pages;
     size_t npages;
+    struct page_walk walk; /* DIGESTS of an array's shards */
 
     uint64_t *prefixes; /* the request's, copied */
     uint64_t cut;
@@ -187,6 +197,7 @@ struct exchange {
     struct repair_turn next_repair;
     uint64_t repaired_end;       /* own log's end after the last one that took something over */
     struct token_bucket reading; /* of all cuts: how fast they are read */
+    uint64_t hash_us;            /* when pages may be hashed again */
     size_t answer_bytes;         /* of the answer that is being looked at */
 };
 
@@ -289,6 +300,18 @@ MUST_USE enum status node_serve_begin(struct serve_page *page, uint64_t now_us);
 /* node_lines.c: the answer is sent. */
 MUST_USE enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
                                       const struct document_entry *entry);
+
+/* node_page_digests.c: the answer is sent, or it goes on at page->start_us. */
+MUST_USE enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us);
+
+/* Compare on, if that is under way; exchange->due_us: when again. */
+void node_compare_pump(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                       struct pull_item *item);
+
+/* Of a judged answer of digests. */
+MUST_USE enum status node_pull_take_digests(struct node *self, uint64_t now_us,
+                                            const struct document_entry *entry, struct pull *pull,
+                                            const struct pull_reply *reply);
 
 /* Into the log, then into the array, as much as the log takes now; what is left is cut off the
  * answer, and asked for again. STATUS_SHAPE: pages of another group; nothing was merged. */

@@ -57,6 +57,31 @@ static void gather(struct serve_page *page, const struct document_entry *entry)
     page->end = at >= pull_pages(document) || at > page->request.to;
 }
 
+static enum status gather_wanted(struct serve_page *page, const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    const struct hosted_filter *hosted = entry->attachment;
+    uint64_t pages = pull_pages_a_shard(document);
+
+    for (size_t i = 0; i < page->request.nprefixes; i++) {
+        uint64_t id = page->request.prefixes[i];
+        const uint8_t *bytes;
+
+        if (id < page->request.from || id > page->request.to || id >= pull_pages(document) ||
+            document->content.group_of_shard[id / pages] != page->request.scope.group) {
+            return STATUS_INVALID;
+        }
+        bytes = hosted->set->shards[id / pages] + id % pages * PULL_PAGE_BYTES;
+        if (!is_empty(bytes)) {
+            memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
+            page->page_ids[page->npages++] = id;
+        }
+        page->next = id + 1;
+    }
+    page->end = true;
+    return STATUS_OK;
+}
+
 /* What the log has by now is in the array. That some of it is not durable yet does no harm to who
  * takes over its bits: it is as if its router had sent it there, too. */
 enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
@@ -72,7 +97,11 @@ enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
     if (page->page_ids == NULL || page->pages == NULL) {
         return STATUS_OVERLOADED;
     }
-    gather(page, entry);
+    if (page->request.nprefixes == 0) {
+        gather(page, entry);
+    } else if (gather_wanted(page, entry) != STATUS_OK) {
+        return STATUS_INVALID;
+    }
     page->merged = storage_end(page->node->storage);
     node_serve_send(page, now_us, STATUS_OK);
     return STATUS_OK;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ANSWER_BYTES = (1 << 20) + (1 << 16), HEADERS_BYTES = 1 << 18 };
+enum { ANSWER_BYTES = (1 << 20) + (1 << 16), HEADERS_BYTES = 1 << 18, HASH_SLOW_BY = 16 };
 
 /* ---- who is meant ---- */
 
@@ -198,6 +198,9 @@ static uint64_t patience_us(const struct pull *pull)
 {
     uint32_t doublings = pull->failures < 3 ? pull->failures : 3;
 
+    if (pull->phase == PULL_PHASE_SHARDS) { /* All of them are hashed first, at 1 GB/s. */
+        return PEERS_DEADLINE_US + HASH_SLOW_BY * pull->npages * PULL_PAGE_BYTES / 1000;
+    }
     return pull->catching_up ? (uint64_t)PEERS_HASTE_US << doublings : PEERS_DEADLINE_US;
 }
 
@@ -243,6 +246,7 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
         self->exchange->awaits_log = true;
     }
     node_repair_look(self, now_us, pulls, entry, item);
+    node_compare_pump(self, now_us, entry, item);
     if (!has_turn(pulls, index)) {
         return;
     }

@@ -161,6 +161,9 @@ enum status node_pull_take(struct node *self, uint64_t now_us, struct document_e
     if (reply->kind == PULL_HEADERS) {
         return pull_take_headers(pull, now_us, reply, self->exchange->have);
     }
+    if (reply->kind == PULL_DIGESTS) {
+        return node_pull_take_digests(self, now_us, entry, pull, reply);
+    }
     if (reply->kind == PULL_LINES) {
         return take_lines(self, now_us, entry, pull, &taken);
     }

@@ -75,7 +75,7 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
         return;
     }
     if (item->pull.scope.generation != 0) {
-        /* Without key log pages are compared as they are taken over. */
+        /* Without key log: pages of arrays, by their digests. */
         schedule(self, now_us, item, false);
         pull_compare(&item->pull, now_us);
         node_count(self, NODE_repairs_total);

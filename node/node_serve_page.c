@@ -276,6 +276,9 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     if (document == NULL) {
         return STATUS_NEED_DOC;
     }
+    if (page->request.kind == PULL_DIGESTS && document->keylog == KEYLOG_OFF) {
+        return node_serve_page_digests(page, now_us);
+    }
     page->next = page->request.from;
     page->merged = UINT64_MAX;
     if (page->request.kind == PULL_LINES) {

@@ -10,13 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAMES = 65536 };
+static bool is_ours(const char *name)
+{
+    uint64_t number;
 
+    return segment_name_parse(name, &number) || run_name_parse(name, &number) ||
+           snapshot_name_parse(name, &number);
+}
+
+/* What was left out would be taken for lost, or never be removed. */
 static void note_name(void *context, const char *name)
 {
     struct storage_recovery *self = context;
 
-    if (self->nnames == self->names_capacity && self->nnames < MAX_NAMES) {
+    if (self->status != STATUS_OK || !is_ours(name)) {
+        return;
+    }
+    if (self->nnames == STORAGE_MAX_NAMES) {
+        log_line(LOG_ERROR,
+                 "the data folder has more than %d segments, sorted runs and snapshots: this node "
+                 "never makes so many; move those elsewhere that are not its own. Nothing was "
+                 "changed",
+                 STORAGE_MAX_NAMES);
+        self->status = STATUS_TOO_LARGE;
+        return;
+    }
+    if (self->nnames == self->names_capacity) {
         size_t capacity = self->names_capacity * 2 + 32;
         char(*grown)[DISK_NAME_BYTES] = heap_realloc(self->names, capacity, sizeof *grown);
 
@@ -27,9 +46,7 @@ static void note_name(void *context, const char *name)
         self->names = grown;
         self->names_capacity = capacity;
     }
-    if (self->nnames < self->names_capacity) {
-        (void)snprintf(self->names[self->nnames++], DISK_NAME_BYTES, "%s", name);
-    }
+    (void)snprintf(self->names[self->nnames++], DISK_NAME_BYTES, "%s", name);
 }
 
 static int by_name(const void *a, const void *b)
@@ -98,6 +115,10 @@ static enum status clear_segment(const struct storage_recovery *self, const char
     uint64_t size;
     bool empty;
 
+    if (number < self->unneeded) { /* The oldest first: what is damaged goes behind those before. */
+        return strcmp(name, self->unneeded_bad) < 0 ? disk->remove(disk->context, name)
+                                                    : storage_set_aside(self->storage, name);
+    }
     if (disk->open(disk->context, name, &file, &size) != STATUS_OK) {
         return STATUS_IO;
     }
@@ -281,6 +302,44 @@ enum status storage_folder_try_snapshots(struct storage_recovery *self)
         array->counts.end = 0;
     }
     return STATUS_OK;
+}
+
+/* ---- room ---- */
+
+static bool is_unneeded(const struct storage_recovery *self, const struct log_extent *extent)
+{
+    return self->survey.state == LOG_OK && self->checkpointed && !storage_folder_lost(self) &&
+           !storage_begun_only(self) && extent->end <= self->whole_at &&
+           extent->end <= self->merged && extent->end <= storage_arrays_from(&self->arrays);
+}
+
+static enum status drop_first(struct storage_recovery *self)
+{
+    const struct disk *disk = self->storage->config.disk;
+    struct log_survey *survey = &self->survey;
+    enum status status = segment_file_drop(disk, survey->extents[0].number, false);
+
+    if (status == STATUS_OK) {
+        memmove(survey->extents, survey->extents + 1, --survey->count * sizeof *survey->extents);
+    }
+    return status;
+}
+
+enum status storage_folder_make_room(struct storage_recovery *self)
+{
+    const struct storage_config *config = &self->storage->config;
+    const struct disk *disk = config->disk;
+    enum status status = disk->room(disk->context, &self->room_bytes);
+
+    while (status == STATUS_OK && self->room_bytes < config->segment_bytes &&
+           self->survey.count > 1 && is_unneeded(self, &self->survey.extents[0])) {
+        status = drop_first(self);
+        if (status == STATUS_OK) {
+            status = disk->room(disk->context, &self->room_bytes);
+        }
+    }
+    return status == STATUS_OK && self->room_bytes < config->segment_bytes ? STATUS_NO_SPACE
+                                                                           : status;
 }
 
 /* ---- behind a bad place ---- */

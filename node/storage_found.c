@@ -75,6 +75,8 @@ static void end_checkpoint(struct storage_recovery *self)
     self->fresh = runs;
     self->fresh_capacity = capacity;
     self->in_checkpoint = false;
+    self->checkpointed = true;
+    self->whole_at = self->checkpoint_at;
     for (size_t i = 0; i < self->arrays.count;) {
         if (self->arrays.items[i].fresh) {
             i++;
@@ -106,9 +108,11 @@ static void forget_cursors(struct storage_recovery *self)
     state->size = kept;
 }
 
-static enum status note_identity(struct storage_recovery *self, uint16_t flags, struct span record)
+static enum status note_identity(struct storage_recovery *self, const struct record_header *header,
+                                 struct span record)
 {
     uint64_t incarnation = self->last.incarnation;
+    uint16_t flags = header->flags;
     enum status status = record_identity_get(record, &self->last);
 
     if (status != STATUS_OK) {
@@ -118,6 +122,7 @@ static enum status note_identity(struct storage_recovery *self, uint16_t flags, 
         forget_cursors(self);
     }
     if ((flags & RECORD_CHECKPOINT) != 0) {
+        self->checkpoint_at = header->offset;
         begin_checkpoint(self);
     } else if ((flags & RECORD_CHECKPOINTED) != 0 && self->in_checkpoint) {
         end_checkpoint(self);
@@ -170,7 +175,7 @@ enum status storage_found(void *context, const struct record_header *header, str
     self->clean = header->type == RECORD_CLEAN;
     switch ((enum record_type)header->type) {
     case RECORD_IDENTITY:
-        return note_identity(self, header->flags, record);
+        return note_identity(self, header, record);
     case RECORD_BATCH:
         return note_filter(self, header->offset, record);
     case RECORD_LINES:

@@ -120,7 +120,11 @@ static void on_moved(void *context, uint64_t now_us)
 
 static void on_failed(void *context, enum status status, const char *what)
 {
-    storage_fail(context, status, what);
+    storage_fail(context, status,
+                 status == STATUS_NO_SPACE
+                     ? "the disk of data_dir has no room for the segment of the log (log_segment) "
+                       "that each start begins; make room there, then start again"
+                     : what);
 }
 
 enum status storage_begin(struct storage *self, const struct record_identity *identity)

@@ -4,6 +4,7 @@
 #include "node/storage_recovery.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_STATE_BYTES = 1 << 30 /* of documents, fences and cursors found */ };
@@ -24,13 +25,71 @@ static void leave_bad_segment(struct storage_recovery *self)
     }
 }
 
+/* What records have said so far. */
+static void forget(struct storage_recovery *self)
+{
+    log_survey_fini(&self->survey);
+    heap_free(self->runs);
+    heap_free(self->fresh);
+    storage_arrays_fini(&self->arrays);
+    storage_filters_fini(&self->filters);
+    buffer_clear(&self->state);
+    self->runs = NULL;
+    self->fresh = NULL;
+    self->nruns = self->runs_capacity = 0;
+    self->nfresh = self->fresh_capacity = 0;
+    self->checkpoint = 0;
+    self->in_checkpoint = false;
+    self->checkpointed = false;
+    self->checkpoint_at = 0;
+    self->whole_at = 0;
+    self->has_identity = false;
+    self->clean = false;
+    self->last = (struct record_identity){0};
+    self->merged = 0;
+    self->highest_snapshot = 0;
+    self->highest_run = 0;
+}
+
+static enum status survey_from(struct storage_recovery *self, uint64_t begin)
+{
+    const struct storage_config *config = &self->storage->config;
+
+    return log_survey_make_behind(config->disk, config->cluster, begin, storage_found, self,
+                                  &self->survey);
+}
+
+/* Nothing that was acknowledged needs a segment whose batches are in sorted runs or snapshots,
+ * once a later one begins with a whole checkpoint: it is kept for other nodes only. So if what lies
+ * behind the damage is a log that could have begun there, that is the log. */
+static enum status try_behind(struct storage_recovery *self)
+{
+    uint64_t begin = self->survey.behind;
+    enum status status;
+
+    (void)snprintf(self->unneeded_bad, sizeof self->unneeded_bad, "%s", self->survey.bad_name);
+    forget(self);
+    status = survey_from(self, begin);
+    if (status == STATUS_OK && self->survey.state == LOG_OK && self->checkpointed &&
+        !storage_begun_only(self) && !storage_folder_lost(self)) {
+        self->unneeded = begin;
+        return STATUS_OK;
+    }
+    if (status == STATUS_OK) {
+        forget(self);
+        status = survey_from(self, 0); /* As it was. */
+    }
+    return status;
+}
+
 /* What may not be read at all is not changed either. */
 static enum status read_log(struct storage_recovery *self)
 {
-    const struct storage_config *config = &self->storage->config;
-    enum status status = log_survey_make(config->disk, config->cluster, storage_found, self,
-                                         &self->survey);
+    enum status status = survey_from(self, 0);
 
+    if (status == STATUS_OK && self->survey.state == LOG_CORRUPT && self->survey.behind != 0) {
+        status = try_behind(self);
+    }
     if (status != STATUS_OK) {
         return status;
     }
@@ -67,9 +126,7 @@ static void run(struct job *job)
         self->status = storage_folder_clear(self);
     }
     if (self->status == STATUS_OK) {
-        const struct disk *disk = self->storage->config.disk;
-
-        self->status = disk->room(disk->context, &self->room_bytes);
+        self->status = storage_folder_make_room(self);
     }
 }
 
@@ -186,7 +243,13 @@ static void say(const struct storage_recovery *self)
 {
     const struct log_survey *survey = &self->survey;
 
-    if (survey->state == LOG_CORRUPT) {
+    if (self->unneeded != 0) {
+        log_line(LOG_WARN,
+                 "%s is damaged, or what follows it; all batches up to there are in sorted runs or "
+                 "snapshots, so nothing is lost. What is damaged is set aside; other nodes that "
+                 "would read it here compare replicas instead. The disk may be failing",
+                 self->unneeded_bad);
+    } else if (survey->state == LOG_CORRUPT) {
         log_line(LOG_ERROR,
                  "%s is damaged at byte %" PRIu64 ": %s; this node begins a new "
                  "incarnation and takes its keys from the other replicas",
@@ -219,6 +282,12 @@ static void say_refused(const struct storage_recovery *self)
     } else if (self->survey.state == LOG_VERSION) {
         log_line(LOG_ERROR, "%s: %s; run the version of orbloom that wrote it. Nothing was changed",
                  self->survey.bad_name, self->survey.reason);
+    } else if (self->status == STATUS_NO_SPACE) {
+        log_line(LOG_ERROR,
+                 "the disk of data_dir is full: a start needs %" PRIu64
+                 " bytes there, for a segment "
+                 "of the log (log_segment); make that much room, then start again. Nothing is lost",
+                 self->storage->config.segment_bytes);
     }
 }
 

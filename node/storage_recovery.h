@@ -11,15 +11,22 @@
 
 #include "node/storage_private.h"
 
+enum { STORAGE_MAX_NAMES = 1 << 20 /* of our files in the folder: 64 MiB of names */ };
+
 struct storage_recovery {
     struct job job; /* first */
     struct storage *storage;
     enum status status;
     struct log_survey survey;
+    uint64_t unneeded; /* segments of lower numbers: one of them is damaged, none is needed; or 0 */
+    char unneeded_bad[DISK_NAME_BYTES]; /* ... that one */
     uint64_t left_end;   /* where what is readable of a damaged segment ends that is set aside */
     struct buffer state; /* records that the node is to be told, in order */
     size_t checkpoint;   /* where those of a checkpoint begin that has not ended yet */
     bool in_checkpoint;
+    bool checkpointed;      /* one was whole */
+    uint64_t checkpoint_at; /* the latest one's offset, whole or not */
+    uint64_t whole_at;      /* ... of those that were whole */
     struct record_identity last;
     bool has_identity;
     bool clean;
@@ -50,7 +57,7 @@ struct storage_recovery {
 MUST_USE enum status storage_found(void *context, const struct record_header *header,
                                    struct span record);
 
-/* The names of all files, in order. */
+/* The names of all our files, in order; STATUS_TOO_LARGE, which is said: too many. */
 MUST_USE enum status storage_folder_list(struct storage_recovery *self);
 
 /* Can the runs that count be read? Changes nothing: STATUS_VERSION, and what can't is in `lost`. */
@@ -67,6 +74,10 @@ bool storage_folder_lost(const struct storage_recovery *self);
 /* What is not part of the data: leftovers are removed, what was lost is set aside; but for segments
  * where storage_folder_lost(). */
 MUST_USE enum status storage_folder_clear(struct storage_recovery *self);
+
+/* Room for the segment that this start begins: where there is none, the oldest segments go that are
+ * kept for other nodes only. STATUS_NO_SPACE: that was not enough. */
+MUST_USE enum status storage_folder_make_room(struct storage_recovery *self);
 
 /* Behind a bad place the log is not gone on with, but what later segments say of documents, fences
  * and sorted runs is better than nothing. */

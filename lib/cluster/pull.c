@@ -5,6 +5,8 @@
 enum {
     RETRY_US = 100000,
     RETRY_DOUBLINGS = 6, /* 6.4 s at most */
+    HASTE_DOUBLINGS = 1, /* 0.2 s, while a replica does not count before it has the answer */
+    COPY_AFTER = 8,      /* failures of a comparison: some 25 s */
 };
 
 /* A source's log grows by what concerns other groups too; not every step is worth a record. */
@@ -14,6 +16,7 @@ static const double log_share = 0.1; /* of a copy, for its progress */
 
 static void copy_from_start(struct pull *self)
 {
+    pull_pages_drop(&self->pages);
     self->phase = PULL_PHASE_RUNS;
     self->from = 0;
     self->merged = UINT64_MAX;
@@ -80,12 +83,13 @@ void pull_drop_wanted(struct pull *self)
 void pull_fini(struct pull *self)
 {
     pull_drop_wanted(self);
+    pull_pages_drop(&self->pages);
 }
 
 uint64_t pull_due_us(const struct pull *self)
 {
     bool waits = self->phase == PULL_PHASE_SETTLE || self->phase == PULL_PHASE_COMPLETE ||
-                 self->phase == PULL_PHASE_REPAIR;
+                 self->phase == PULL_PHASE_REPAIR || self->phase == PULL_PHASE_COMPARE;
 
     return waits || self->asked ? UINT64_MAX : self->due_us;
 }
@@ -117,17 +121,27 @@ static void set_end(struct pull *self, const struct pull_reply *reply)
     }
 }
 
-static void take_runs(struct pull *self, const struct pull_reply *reply)
+void pull_read_some(struct pull *self, const struct pull_reply *reply)
 {
     set_end(self, reply);
     self->merged = reply->merged < self->merged ? reply->merged : self->merged;
+}
+
+void pull_read_all(struct pull *self)
+{
+    self->phase = PULL_PHASE_LOG;
+    self->from = self->merged;
+    if (self->from >= self->through) {
+        copied(self);
+    }
+}
+
+static void take_runs(struct pull *self, const struct pull_reply *reply)
+{
+    pull_read_some(self, reply);
     self->from = reply->next;
     if (reply->end) {
-        self->phase = PULL_PHASE_LOG;
-        self->from = self->merged;
-        if (self->from >= self->through) {
-            copied(self);
-        }
+        pull_read_all(self);
     }
 }
 
@@ -172,17 +186,26 @@ void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *repl
         take_log(self, now_us, reply);
     } else if (self->phase == PULL_PHASE_FETCH) {
         take_bodies(self, now_us, reply);
+    } else if (self->phase == PULL_PHASE_WANTED) {
+        pull_take_wanted(self, reply);
     }
+}
+
+static bool compares(const struct pull *self)
+{
+    return self->phase == PULL_PHASE_SHARDS || self->phase == PULL_PHASE_PAGES ||
+           self->phase == PULL_PHASE_WANTED;
 }
 
 void pull_failed(struct pull *self, uint64_t now_us, enum status status)
 {
-    uint32_t doublings = self->failures < RETRY_DOUBLINGS ? self->failures : RETRY_DOUBLINGS;
+    uint32_t most = self->catching_up ? HASTE_DOUBLINGS : RETRY_DOUBLINGS;
+    uint32_t doublings = self->failures < most ? self->failures : most;
 
     self->asked = false;
     self->due_us = now_us + ((uint64_t)RETRY_US << doublings);
     self->failures += self->failures < UINT32_MAX;
-    if (status != STATUS_NOT_FOUND) {
+    if (status != STATUS_NOT_FOUND && !(compares(self) && self->failures >= COPY_AFTER)) {
         return;
     }
     pull_drop_wanted(self);
@@ -208,13 +231,6 @@ void pull_copy(struct pull *self, uint64_t now_us)
     pull_answered(self, now_us);
     copy_from_start(self);
     self->copies++;
-}
-
-void pull_compare(struct pull *self, uint64_t now_us)
-{
-    pull_drop_wanted(self);
-    copy_from_start(self);
-    self->due_us = now_us;
 }
 
 bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,
@@ -278,6 +294,10 @@ double pull_progress(const struct pull *self)
     case PULL_PHASE_FOLLOW:
     case PULL_PHASE_FETCH:
     case PULL_PHASE_REPAIR:
+    case PULL_PHASE_SHARDS:
+    case PULL_PHASE_COMPARE:
+    case PULL_PHASE_PAGES:
+    case PULL_PHASE_WANTED:
         break;
     }
     return 1;

@@ -10,7 +10,10 @@
  *
  * Of a filter without key log (its scope names a generation) a copy reads LINES in place of runs:
  * what is below the end of the source's log when the first page is read is in all of them, so
- * nothing of the log is left to read.
+ * nothing of the log is left to read. Compared are the digests of SHARDS (the own ones are found
+ * meanwhile, in COMPARE), those of the PAGES of shards that differ, and of them those that differ
+ * are WANTED. As bits are only gained, a page that is the same here, whenever, holds all that the
+ * source had in it when it was asked.
  *
  * A copy reads the runs first and remembers the lowest `merged` that was told; all batches below it
  * were in the runs whichever page was read when. From there it reads the log, up to `through`:
@@ -35,6 +38,7 @@
 
 #include "cluster/batch_set.h"
 #include "cluster/pull_message.h"
+#include "cluster/pull_pages.h"
 
 enum pull_purpose {
     PULL_SYNC,
@@ -51,6 +55,10 @@ enum pull_phase {
     PULL_PHASE_FOLLOW,
     PULL_PHASE_FETCH,
     PULL_PHASE_REPAIR, /* waits for pull_repaired() or pull_copy() */
+    PULL_PHASE_SHARDS,
+    PULL_PHASE_COMPARE, /* waits for pull_shard_compared() */
+    PULL_PHASE_PAGES,
+    PULL_PHASE_WANTED,
 };
 
 struct pull {
@@ -60,7 +68,10 @@ struct pull {
     struct member source;
     uint64_t interval_us; /* DELTA: between two looks at an idle source */
 
-    uint64_t npages;   /* LINES: of all shards; set after pull_init() */
+    uint64_t npages;        /* LINES: of all shards; set after pull_init() */
+    uint64_t pages_a_shard; /* ... of one */
+    uint32_t nshards;       /* ... of the group */
+    struct pull_pages pages;
     uint64_t from;     /* next to ask for: in RUNS a fingerprint, or a page; else an offset */
     uint64_t merged;   /* lowest told in this copy */
     uint64_t through;  /* where this copy of the log ends; 0: not told yet */
@@ -134,9 +145,21 @@ void pull_repaired(struct pull *self, uint64_t now_us, uint64_t cut, uint64_t ap
 /* In REPAIR: the source does not compare. */
 void pull_copy(struct pull *self, uint64_t now_us);
 
-/* In FOLLOW or FETCH, of a filter without key log, no question being under way: go through all of
- * the source's pages. */
+/* In FOLLOW or FETCH, of a filter without key log, no question being under way: compare all of the
+ * source's pages. */
 void pull_compare(struct pull *self, uint64_t now_us);
+
+/* Of a judged answer in SHARDS. STATUS_NOMEM: nothing changed. */
+MUST_USE enum status pull_take_shards(struct pull *self, uint64_t now_us,
+                                      const struct pull_reply *reply);
+
+/* In COMPARE: the digest here of the next shard of the group, which begins with that page. */
+void pull_shard_compared(struct pull *self, uint64_t now_us, uint64_t first_page, uint64_t digest);
+
+/* Of a judged answer in PAGES; `own`: as many digests, of the same pages here. STATUS_NOMEM:
+ * nothing changed. */
+MUST_USE enum status pull_take_pages(struct pull *self, uint64_t now_us,
+                                     const struct pull_reply *reply, const uint64_t *own);
 
 /* Is batch `number` of this series among what was asked for? All are when nothing is named. */
 bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boot, uint64_t epoch,

@@ -36,9 +36,9 @@ bool pull_kind_fits(enum pull_kind kind, const struct filter_document *document)
     case PULL_LINES:
         return document->keylog == KEYLOG_OFF;
     case PULL_RUNS:
-    case PULL_DIGESTS:
     case PULL_RANGES:
         return document->keylog == KEYLOG_ON;
+    case PULL_DIGESTS:
     case PULL_LOG:
     case PULL_HEADERS:
     case PULL_BODIES:
@@ -55,6 +55,21 @@ uint64_t pull_pages_a_shard(const struct filter_document *document)
 uint64_t pull_pages(const struct filter_document *document)
 {
     return document_nshards(document) * pull_pages_a_shard(document);
+}
+
+uint32_t pull_group_shards(const struct filter_document *document, uint32_t group)
+{
+    uint32_t count = 0;
+
+    for (uint64_t i = 0; i < document_nshards(document); i++) {
+        count += document->content.group_of_shard[i] == group;
+    }
+    return count;
+}
+
+uint64_t pull_page_digest(const uint8_t *page, uint64_t number)
+{
+    return XXH3_64bits_withSeed(page, PULL_PAGE_BYTES, number);
 }
 
 bool pull_pages_ascend(const struct pull_reply *reply)

@@ -29,6 +29,13 @@ bool pull_kind_fits(enum pull_kind kind, const struct filter_document *document)
 uint64_t pull_pages_a_shard(const struct filter_document *document);
 uint64_t pull_pages(const struct filter_document *document);
 
+/* Of a group: how many shards it has. */
+uint32_t pull_group_shards(const struct filter_document *document, uint32_t group);
+
+/* XXH3-64 of a page, its number being the seed. The digest of a shard is the sum (modulo 2^64) of
+ * those of its pages. */
+uint64_t pull_page_digest(const uint8_t *page, uint64_t number);
+
 /* Do the numbers of a LINES reply ascend within `from` and `next`? */
 bool pull_pages_ascend(const struct pull_reply *reply);
 

@@ -87,7 +87,20 @@ uint64_t pull_reply_sum(const struct pull_reply *reply)
     if (reply->kind == PULL_LINES) {
         return add_lines(sum, reply);
     }
+    if (reply->kind == PULL_DIGESTS && reply->scope.generation != 0) {
+        sum = add_lines(sum, reply);
+    }
     return pull_kind_cuts(reply->kind) ? add_cut(sum, reply) : sum;
+}
+
+static bool ascend(const uint64_t *numbers, size_t count)
+{
+    bool all = true;
+
+    for (size_t i = 1; i < count; i++) {
+        all = all && numbers[i] > numbers[i - 1];
+    }
+    return all;
 }
 
 bool pull_prefixes_good(const struct pull_request *request)
@@ -96,6 +109,10 @@ bool pull_prefixes_good(const struct pull_request *request)
     size_t most = digests ? PULL_MAX_PARENTS : PULL_MAX_PREFIXES;
     uint32_t longest = digests ? PULL_MAX_PARENT_BITS : PULL_MAX_PREFIX_BITS;
 
+    if (request->kind == PULL_LINES) {
+        return request->nprefixes <= PULL_MAX_PAGES && request->cut == 0 &&
+               request->prefix_bits == 0 && ascend(request->prefixes, request->nprefixes);
+    }
     if (!pull_kind_cuts(request->kind)) {
         return request->nprefixes == 0 && request->cut == 0 && request->prefix_bits == 0;
     }
@@ -104,10 +121,9 @@ bool pull_prefixes_good(const struct pull_request *request)
         return false;
     }
     for (size_t i = 0; i < request->nprefixes; i++) {
-        if (request->prefixes[i] >> request->prefix_bits != 0 ||
-            (i > 0 && request->prefixes[i] <= request->prefixes[i - 1])) {
+        if (request->prefixes[i] >> request->prefix_bits != 0) {
             return false;
         }
     }
-    return true;
+    return ascend(request->prefixes, request->nprefixes);
 }

@@ -15,13 +15,15 @@
  *
  * Filters without key log have no runs; in their place
  *
- *   LINES    pages of the array that are not all zeros, by ascending numbers
+ *   LINES    pages of the array that are not all zeros, by ascending numbers: all, or those named
+ *   DIGESTS  of all shards of the group (`to` is the highest number), or of pages of one shard,
+ * from `from` to `to`: to find which differ
  *
  * Scope:   one slot group of one (filter, lineage, slice), under one epoch.
  * Units:   `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS and RANGES (but
  *          `merged` and `durable` of RANGES), else offsets of
- *          the source's log. For LINES `from`, `to` and `next` are numbers of pages, all shards one
- *          after the other.
+ *          the source's log. For LINES, and DIGESTS of pages, `from`, `to` and `next` are numbers
+ *          of pages, all shards one after the other.
  * Owner:   arrays are borrowed.
  */
 #ifndef ORBLOOM_CLUSTER_PULL_MESSAGE_H
@@ -45,6 +47,7 @@ enum {
     PULL_MAX_PREFIX_BITS = 38,
     PULL_MAX_PAGES = 256, /* in one reply: 1 MiB */
     PULL_PAGE_BYTES = 4096,
+    PULL_MAX_PAGE_DIGESTS = 1024, /* in one reply: of 4 MiB */
 };
 
 enum pull_kind {
@@ -102,7 +105,8 @@ struct pull_request {
 
     uint64_t cut;             /* DIGESTS, RANGES: told by the answer before; 0: fix one */
     uint32_t prefix_bits;     /* how long prefixes are */
-    const uint64_t *prefixes; /* ascending, each once; DIGESTS: none with `cut` 0 */
+    const uint64_t *prefixes; /* ascending, each once; DIGESTS: none with `cut` 0; LINES: numbers of
+                                 the pages that are wanted, PULL_MAX_PAGES at most; none: all */
     size_t nprefixes;
 };
 
@@ -158,8 +162,9 @@ bool pull_prefixes_good(const struct pull_request *request);
 
 /* Over everything that decides what is merged, so that a torn or bent reply is refused before
  * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch, each interval
- * and the fingerprints one after the other (then for LINES generation, geometry and count of
- * pages, their numbers, their bytes), each seeded with the sum of what came before. */
+ * and the fingerprints one after the other (then for LINES, and DIGESTS of an array, generation,
+ * geometry and count of pages, their numbers, their bytes), each seeded with the sum of what came
+ * before. */
 uint64_t pull_reply_sum(const struct pull_reply *reply);
 
 #endif

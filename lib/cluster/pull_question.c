@@ -16,6 +16,12 @@ static enum pull_kind kind_of(const struct pull *self)
         return PULL_LOG;
     case PULL_PHASE_FETCH:
         return PULL_BODIES;
+    case PULL_PHASE_SHARDS:
+    case PULL_PHASE_PAGES:
+        return PULL_DIGESTS;
+    case PULL_PHASE_WANTED:
+        return PULL_LINES;
+    case PULL_PHASE_COMPARE:
     case PULL_PHASE_FOLLOW:
     case PULL_PHASE_SETTLE:
     case PULL_PHASE_COMPLETE:
@@ -29,7 +35,12 @@ static uint64_t stop_of(const struct pull *self)
 {
     switch (self->phase) {
     case PULL_PHASE_RUNS:
+    case PULL_PHASE_SHARDS:
         return UINT64_MAX;
+    case PULL_PHASE_PAGES:
+        return self->pages.shards[self->pages.at] + self->pages_a_shard - 1;
+    case PULL_PHASE_WANTED:
+        return self->pages.wanted[self->pages.had + pull_pages_asked(&self->pages) - 1];
     case PULL_PHASE_LOG:
         return self->through;
     case PULL_PHASE_FETCH:
@@ -38,6 +49,7 @@ static uint64_t stop_of(const struct pull *self)
     case PULL_PHASE_SETTLE:
     case PULL_PHASE_COMPLETE:
     case PULL_PHASE_REPAIR:
+    case PULL_PHASE_COMPARE:
         break;
     }
     return 0;
@@ -56,6 +68,10 @@ void pull_question(const struct pull *self, struct pull_request *out)
         .wanted = self->wanted,
         .nwanted = self->nwanted,
     };
+    if (self->phase == PULL_PHASE_WANTED) {
+        out->prefixes = self->pages.wanted + self->pages.had;
+        out->nprefixes = pull_pages_asked(&self->pages);
+    }
 }
 
 void pull_asked(struct pull *self)
@@ -63,9 +79,25 @@ void pull_asked(struct pull *self)
     self->asked = true;
 }
 
-/* Numbers that would make us skip something, or go round for ever. */
-static bool sensible(const struct pull_reply *reply)
+/* As many digests as there are shards, or pages from where they were asked to where they end. */
+static bool digests_fit(const struct pull *self, const struct pull_reply *reply)
 {
+    if (self->phase == PULL_PHASE_SHARDS) {
+        return reply->ndigests == self->nshards && reply->ncounts == 0 && reply->end;
+    }
+    return reply->next > reply->from && reply->next - 1 <= stop_of(self) &&
+           reply->ndigests == reply->next - reply->from && reply->ncounts == 0;
+}
+
+/* Numbers that would make us skip something, or go round for ever. */
+static bool sensible(const struct pull *self, const struct pull_reply *reply)
+{
+    if (reply->kind == PULL_DIGESTS) {
+        return digests_fit(self, reply);
+    }
+    if (self->phase == PULL_PHASE_WANTED && !pull_pages_wanted(&self->pages, reply)) {
+        return false;
+    }
     if (reply->kind == PULL_RUNS || reply->kind == PULL_LINES) {
         return (reply->end || reply->next > reply->from) && pull_pages_ascend(reply);
     }
@@ -105,5 +137,5 @@ enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
     if (!source_counts(self, reply)) {
         return STATUS_NOT_READY;
     }
-    return sensible(reply) ? STATUS_OK : STATUS_MALFORMED;
+    return sensible(self, reply) ? STATUS_OK : STATUS_MALFORMED;
 }

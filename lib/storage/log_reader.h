@@ -55,6 +55,8 @@ struct log_survey {
     uint64_t torn_bytes;
     char bad_name[DISK_NAME_BYTES];
     uint64_t bad_at;    /* in that file */
+    uint64_t behind;    /* LOG_CORRUPT: the number of the segment that the log goes on with behind
+                           the bad place; 0: none */
     const char *reason; /* a constant text; "" when OK */
 };
 
@@ -67,6 +69,13 @@ MUST_USE enum status log_survey_make(struct disk *disk, uint64_t cluster,
                                                           const struct record_header *header,
                                                           struct span record),
                                      void *context, struct log_survey *out);
+
+/* The same as if no segment had a number below `begin`: what lies behind a bad place. */
+MUST_USE enum status log_survey_make_behind(struct disk *disk, uint64_t cluster, uint64_t begin,
+                                            enum status (*visit)(void *context,
+                                                                 const struct record_header *header,
+                                                                 struct span record),
+                                            void *context, struct log_survey *out);
 void log_survey_fini(struct log_survey *self);
 
 struct log_reader;

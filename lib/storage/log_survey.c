@@ -18,6 +18,7 @@ struct found {
 struct surveyor {
     struct disk *disk;
     uint64_t cluster;
+    uint64_t begin; /* segments of lower numbers are passed by */
     enum status (*visit)(void *context, const struct record_header *header, struct span record);
     void *context;
     struct log_survey *out;
@@ -44,7 +45,7 @@ static void note_name(void *argument, const char *name)
     struct surveyor *self = argument;
     uint64_t number;
 
-    if (self->listing != STATUS_OK || !segment_name_parse(name, &number)) {
+    if (self->listing != STATUS_OK || !segment_name_parse(name, &number) || number < self->begin) {
         return;
     }
     if (self->nfound == self->capacity) {
@@ -220,6 +221,10 @@ static enum status search_last(struct surveyor *self, const struct log_extent *e
     struct log_traces traces;
     enum status status = log_segment_search(&self->segment, place, 0, &traces);
 
+    if (status == STATUS_MALFORMED) {
+        judge(self, LOG_CORRUPT, extent->number, place, "the disk can't read what is there");
+        return STATUS_OK;
+    }
     if (status != STATUS_OK) {
         return status;
     }
@@ -246,6 +251,7 @@ static enum status read_log(struct surveyor *self)
             } else {
                 judge(self, LOG_CORRUPT, extent->number, place_of(extent, end),
                       "no readable record, but the log goes on in a later segment");
+                self->out->behind = self->out->extents[i + 1].number;
                 self->out->count = i + 1; /* The readable part is what is told. */
             }
         }
@@ -281,6 +287,11 @@ static enum status search_headless(struct surveyor *self, const struct found *fo
     }
     /* A file made ahead may have been an older segment, one that was dropped from the front. */
     status = log_segment_search(&self->segment, SEGMENT_HEADER_BYTES, behind ? first : 0, &traces);
+    if (status == STATUS_MALFORMED) {
+        judge(self, LOG_CORRUPT, found->number, 0, "the disk can't read what is there");
+        out->behind = out->count > 0 && !behind ? out->extents[0].number : 0;
+        return STATUS_OK;
+    }
     if (status != STATUS_OK) {
         return status;
     }
@@ -290,6 +301,7 @@ static enum status search_headless(struct surveyor *self, const struct found *fo
     } else if (contradicts(&traces, first, end)) {
         judge(self, LOG_CORRUPT, found->number, 0,
               "no readable header, but records in it say that there was one");
+        out->behind = out->count > 0 && !behind ? out->extents[0].number : 0;
     }
     return STATUS_OK;
 }
@@ -346,9 +358,22 @@ enum status log_survey_make(struct disk *disk, uint64_t cluster,
                                                  struct span record),
                             void *context, struct log_survey *out)
 {
+    return log_survey_make_behind(disk, cluster, 0, visit, context, out);
+}
+
+enum status log_survey_make_behind(struct disk *disk, uint64_t cluster, uint64_t begin,
+                                   enum status (*visit)(void *context,
+                                                        const struct record_header *header,
+                                                        struct span record),
+                                   void *context, struct log_survey *out)
+{
     struct log_survey made = {.state = LOG_OK, .next_number = 1, .reason = ""};
-    struct surveyor self = {
-        .disk = disk, .cluster = cluster, .visit = visit, .context = context, .out = &made};
+    struct surveyor self = {.disk = disk,
+                            .cluster = cluster,
+                            .begin = begin,
+                            .visit = visit,
+                            .context = context,
+                            .out = &made};
     enum status status;
 
     log_segment_init(&self.segment, disk);

@@ -1,6 +1,7 @@
 #include "storage/log_window.h"
 
 #include "base/heap.h"
+#include "storage/read_again.h"
 
 /* Small enough to stay in a core's own cache between reading and hashing. */
 enum { WINDOW_BYTES = 256 << 10 };
@@ -65,7 +66,7 @@ static enum status fill(struct log_window *self, uint64_t place, size_t wanted)
     }
     size = self->size - place < size ? (size_t)(self->size - place) : size;
     self->filled = 0;
-    status = self->disk->read(self->disk->context, self->file, place, self->bytes, size);
+    status = read_again(self->disk, self->file, place, self->bytes, size);
     if (status == STATUS_OK) {
         self->start = place;
         self->filled = size;

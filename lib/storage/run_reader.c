@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "storage/read_again.h"
 #include "storage/run_format.h"
 
 #include <xxhash.h>
@@ -16,7 +17,7 @@ struct run_reader {
 
 static enum status read_at(struct run_reader *self, uint64_t offset, void *into, size_t size)
 {
-    return self->disk->read(self->disk->context, self->file, offset, into, size);
+    return read_again(self->disk, self->file, offset, into, size);
 }
 
 static enum status read_header(struct run_reader *self, uint64_t cluster,

@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "storage/read_again.h"
 #include "storage/snapshot_format.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ struct snapshot_reader {
 
 static enum status read_at(struct snapshot_reader *self, uint64_t offset, void *into, size_t size)
 {
-    return self->disk->read(self->disk->context, self->file, offset, into, size);
+    return read_again(self->disk, self->file, offset, into, size);
 }
 
 /* Ascending, and none that the geometry has not. */

@@ -116,22 +116,29 @@ static void survive(enum damage damage, enum stage_end how)
     }
 }
 
-Test(node_damage_crash, a_loss_is_noticed_by_starts_that_are_killed)
+/* Of segments only those that were not merged are a loss. */
+static void survive_all(enum stage_end how)
 {
+    node_folder_make_unmerged(&folder, STAGE_END_CLEAN);
+    for (enum damage damage = FIRST_HEADER; damage < RUN_HEADER; damage++) {
+        survive(damage, how);
+    }
+    node_folder_drop(&folder);
     node_folder_make(&folder, STAGE_END_CLEAN);
-    for (enum damage damage = 0; damage < NDAMAGES; damage++) {
-        survive(damage, STAGE_END_KILL);
+    for (enum damage damage = RUN_HEADER; damage < NDAMAGES; damage++) {
+        survive(damage, how);
     }
     node_folder_drop(&folder);
 }
 
+Test(node_damage_crash, a_loss_is_noticed_by_starts_that_are_killed)
+{
+    survive_all(STAGE_END_KILL);
+}
+
 Test(node_damage_crash, a_loss_is_noticed_by_starts_that_lose_power)
 {
-    node_folder_make(&folder, STAGE_END_CLEAN);
-    for (enum damage damage = 0; damage < NDAMAGES; damage++) {
-        survive(damage, STAGE_END_POWER);
-    }
-    node_folder_drop(&folder);
+    survive_all(STAGE_END_POWER);
 }
 
 /* It lives until its new incarnation is registered, and not until the damage is set aside. */
@@ -162,7 +169,7 @@ static void die_registered(enum damage damage)
 
 Test(node_damage_crash, damage_that_was_answered_for_is_not_found_again)
 {
-    node_folder_make(&folder, STAGE_END_CLEAN);
+    node_folder_make_unmerged(&folder, STAGE_END_CLEAN);
     die_registered(MIDDLE_HEADER);
     die_registered(FIRST_RECORD);
     die_registered(MIDDLE_RECORD);
@@ -176,7 +183,7 @@ Test(node_damage_crash, a_loss_is_noticed_when_the_new_log_is_torn_as_it_begins)
 {
     enum { TEARS = 48, FIRST = 3, LAST = 8 };
 
-    node_folder_make(&folder, STAGE_END_CLEAN);
+    node_folder_make_unmerged(&folder, STAGE_END_CLEAN);
     for (uint64_t tear = 0; tear < TEARS; tear++) {
         for (int64_t operations = FIRST; operations < LAST; operations++) {
             node_folder_restore(&folder);
@@ -186,6 +193,37 @@ Test(node_damage_crash, a_loss_is_noticed_when_the_new_log_is_torn_as_it_begins)
             cr_assert_eq(node_stage_outcome(&folder.stage, folder.incarnation), STAGE_ANOTHER,
                          "torn in way %u after %u", (unsigned)tear, (unsigned)operations);
         }
+    }
+    node_folder_drop(&folder);
+}
+
+/* What is damaged was merged: nothing is lost, wherever the starts die that set it aside. */
+static void survive_unneeded(enum damage damage, enum stage_end how)
+{
+    bool died = true;
+
+    for (int64_t operations = 0; died; operations++) {
+        cr_assert_lt(operations, 1000);
+        node_folder_restore(&folder);
+        do_damage(damage);
+        folder.stage.random = (uint64_t)operations + 1;
+        died = start_and_die(operations, how);
+        (void)start_and_die(operations / 2, how);
+        for (int i = 0; i < 2; i++) {
+            cr_assert_eq(node_folder_start(&folder, "damage", "", damage), STAGE_SAME,
+                         "damage %u, dead after %u", damage, (unsigned)operations);
+            node_stage_settle_long(&folder.stage);
+            node_stage_end(&folder.stage, how);
+        }
+    }
+}
+
+Test(node_damage_crash, a_segment_that_was_merged_is_no_loss)
+{
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    for (enum damage damage = FIRST_HEADER; damage < RUN_HEADER; damage++) {
+        survive_unneeded(damage, STAGE_END_KILL);
+        survive_unneeded(damage, STAGE_END_POWER);
     }
     node_folder_drop(&folder);
 }

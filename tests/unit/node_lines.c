@@ -252,7 +252,7 @@ Test(node_lines, what_has_left_the_log_comes_as_pages)
     close_circle();
 }
 
-/* ---- what is not merged ---- */
+/* ---- comparing ---- */
 
 static void put_back(struct circle_frame *frame, const struct frame *decoded)
 {
@@ -267,10 +267,177 @@ static void put_back(struct circle_frame *frame, const struct frame *decoded)
     buffer_fini(&bytes);
 }
 
+static uint64_t ids[PULL_MAX_PAGES];
+static size_t digest_bytes;
+static unsigned pages_sent;
+
+static bool weigh(struct circle *self, struct circle_frame *frame, struct frame *decoded)
+{
+    bool question = decoded->kind == FRAME_PULL_REQUEST;
+    enum pull_kind kind = question ? decoded->body.pull_request.kind
+                                   : decoded->body.pull_reply.kind;
+
+    (void)self;
+    if ((question || decoded->kind == FRAME_PULL_REPLY) && kind == PULL_DIGESTS) {
+        digest_bytes += frame->size;
+    }
+    if (decoded->kind == FRAME_PULL_REPLY) {
+        pages_sent += (unsigned)decoded->body.pull_reply.npages;
+    }
+    return true;
+}
+
+/* All have all of them, and compare what they have. */
+static void open_equals(void)
+{
+    open_circle();
+    for (uint32_t i = 0; i < 5; i++) {
+        for (uint32_t id = 1; id <= 3; id++) {
+            add(i, id);
+        }
+    }
+    circle->scrub_us = 10 * SECOND;
+    circle->retain_mib = 8;
+    for (uint32_t id = 1; id <= 3; id++) {
+        circle_stop(circle, id);
+        circle_start(circle, id);
+    }
+    circle_run(circle, 12 * SECOND);
+    digest_bytes = 0;
+    pages_sent = 0;
+    circle->requests[PULL_LINES] = 0;
+    circle->requests[PULL_DIGESTS] = 0;
+}
+
+static uint8_t *page_of(uint32_t id, uint32_t shard)
+{
+    return set_of(id)->shards[shard] + (size_t)5 * PULL_PAGE_BYTES;
+}
+
+Test(node_lines, equal_replicas_cost_little)
+{
+    uint64_t shards;
+
+    open_equals();
+    shards = document_nshards(&document);
+    circle->spy = weigh;
+    circle_run(circle, 60 * SECOND);
+    cr_assert_gt(circle->requests[PULL_DIGESTS], 6, "each of the three, each other one");
+    cr_assert_eq(circle->requests[PULL_LINES], 0);
+    cr_assert_leq(digest_bytes, 128 * shards * circle->requests[PULL_DIGESTS],
+                  "one question for all shards");
+    close_circle();
+}
+
+/* As if an add had come to one only, and had no number to follow it by. */
+Test(node_lines, only_pages_that_differ_are_sent)
+{
+    uint32_t last;
+
+    open_equals();
+    last = (uint32_t)document_nshards(&document) - 1;
+    page_of(1, 0)[77] |= 0x5a;
+    page_of(1, last)[99] |= 0xa5;
+    circle->spy = weigh;
+    circle_run(circle, 60 * SECOND);
+    for (uint32_t id = 2; id <= 3; id++) {
+        cr_assert_eq(page_of(id, 0)[77] & 0x5a, 0x5a);
+        cr_assert_eq(page_of(id, last)[99] & 0xa5, 0xa5);
+        cr_assert_eq(circle_counter(circle, id, NODE_pages_copied_total), 2);
+    }
+    cr_assert_geq(pages_sent, 4);
+    cr_assert_leq(pages_sent, 8, "two of each to each, at most");
+    expect_all(3, 5);
+    close_circle();
+}
+
+enum digest_forgery {
+    FEWER,
+    WRONG_DIGESTS,
+    OTHER_ARRAY,
+    PAGES_BEYOND,
+    UNWANTED,
+    NDIGEST_FORGERIES
+};
+
+static enum digest_forgery digest_forgery;
+static uint64_t forged_digests[PULL_MAX_PAGE_DIGESTS];
+static unsigned nforged;
+
+static bool forge_digests(struct circle *self, struct circle_frame *frame, struct frame *decoded)
+{
+    struct pull_reply *reply = &decoded->body.pull_reply;
+
+    (void)self;
+    if (decoded->kind != FRAME_PULL_REPLY || reply->status != STATUS_OK ||
+        reply->ndigests + reply->npages == 0) {
+        return true;
+    }
+    if (reply->ndigests > 0) {
+        memcpy(forged_digests, reply->digests, reply->ndigests * sizeof *forged_digests);
+        reply->digests = forged_digests;
+    }
+    switch (digest_forgery) {
+    case FEWER:
+        reply->ndigests -= reply->ndigests > 1 && reply->next == 0; /* Of shards. */
+        break;
+    case OTHER_ARRAY:
+        reply->scope.geometry++;
+        break;
+    case PAGES_BEYOND:
+        reply->next += reply->ndigests > 0 && reply->next > 0;
+        forged_digests[0]++;
+        break;
+    case WRONG_DIGESTS:
+        for (size_t i = 0; i < reply->ndigests; i++) {
+            forged_digests[i]++;
+        }
+        break;
+    case UNWANTED:
+        if (reply->npages > 0) {
+            ids[0] = reply->page_ids[0] + 1;
+            reply->next = ids[0] + 1;
+            reply->page_ids = ids;
+            reply->npages = 1;
+        }
+        break;
+    case NDIGEST_FORGERIES:
+        break;
+    }
+    nforged++;
+    put_back(frame, decoded);
+    return true;
+}
+
+Test(node_lines, forged_digests_bring_nothing_that_is_not_there)
+{
+    for (int i = 0; i < NDIGEST_FORGERIES; i++) {
+        digest_forgery = (enum digest_forgery)i;
+        nforged = 0;
+        open_equals();
+        page_of(1, 0)[77] |= 0x5a;
+        circle->spy = forge_digests;
+        circle_run(circle, 14 * SECOND); /* Eight failures later all pages are copied. */
+        cr_assert_gt(nforged, 0);
+        if (digest_forgery == WRONG_DIGESTS) { /* All pages are sent, no more than that. */
+            cr_assert_eq(page_of(3, 0)[77] & 0x5a, 0x5a);
+        } else {
+            cr_assert_eq(circle_counter(circle, 3, NODE_pages_copied_total), 0, "forgery %d", i);
+            cr_assert_gt(circle_counter(circle, 3, NODE_pull_mismatches_total), 0, "forgery %d", i);
+        }
+        circle->spy = NULL;
+        circle_run(circle, 60 * SECOND);
+        cr_assert_eq(page_of(3, 0)[77] & 0x5a, 0x5a, "forgery %d", i);
+        expect_all(3, 5);
+        close_circle();
+    }
+}
+
+/* ---- what is not merged ---- */
+
 enum forgery { GENERATION, GEOMETRY, LINEAGE, GROUP, BEYOND, BACK, NFORGERIES };
 
 static enum forgery forgery;
-static uint64_t ids[PULL_MAX_PAGES];
 
 /* Intact as a frame: whoever sent it is wrong, or lies. */
 static bool forge(struct circle *self, struct circle_frame *frame, struct frame *decoded)
@@ -377,6 +544,56 @@ Test(node_lines, questions_about_another_array_are_refused)
     other.epoch++;
     cr_assert_eq(asked(PULL_LINES, &other), STATUS_NEED_DOC);
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), refused + 6);
+    close_circle();
+}
+
+static enum status asked_pages(const struct pull_scope *scope, enum pull_kind kind, uint64_t from,
+                               uint64_t to, const uint64_t *wanted, size_t count)
+{
+    struct frame frame = {.kind = FRAME_PULL_REQUEST};
+
+    frame.body.pull_request = (struct pull_request){.kind = kind,
+                                                    .scope = *scope,
+                                                    .source = {.node = 1},
+                                                    .from = from,
+                                                    .to = to,
+                                                    .prefixes = wanted,
+                                                    .nprefixes = count};
+    circle_ask(circle, 1, &frame);
+    cr_assert(circle->answered);
+    return circle->answer.body.pull_reply.status;
+}
+
+Test(node_lines, questions_beyond_the_array_are_refused)
+{
+    struct pull_scope scope;
+    uint64_t pages;
+    uint64_t wanted[1];
+
+    open_circle();
+    add_apart(1);
+    scope = (struct pull_scope){
+        .filter_id = 5, .epoch = document.epoch, .epoch_hash = document.epoch_hash, .lineage = 1};
+    pull_scope_name(&scope, &document);
+    pages = pull_pages_a_shard(&document);
+    cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 0, UINT64_MAX, NULL, 0), STATUS_OK);
+    cr_assert_eq(circle->answer.body.pull_reply.ndigests, document_nshards(&document));
+    cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 1, pages - 1, NULL, 0), STATUS_OK);
+    cr_assert_eq(circle->answer.body.pull_reply.ndigests, pages - 1);
+    cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 1, 0, NULL, 0), STATUS_INVALID);
+    cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 0, pages, NULL, 0), STATUS_INVALID,
+                 "two shards");
+    cr_assert_eq(
+        asked_pages(&scope, PULL_DIGESTS, pull_pages(&document), pull_pages(&document), NULL, 0),
+        STATUS_INVALID);
+    wanted[0] = pull_pages(&document);
+    cr_assert_eq(asked_pages(&scope, PULL_LINES, 0, UINT64_MAX, wanted, 1), STATUS_INVALID);
+    wanted[0] = 3;
+    cr_assert_eq(asked_pages(&scope, PULL_LINES, 0, 2, wanted, 1), STATUS_INVALID);
+    cr_assert_eq(asked_pages(&scope, PULL_LINES, 0, 3, wanted, 1), STATUS_OK);
+    cr_assert_leq(circle->answer.body.pull_reply.npages, 1);
+    scope.geometry++;
+    cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 0, UINT64_MAX, NULL, 0), STATUS_INVALID);
     close_circle();
 }
 

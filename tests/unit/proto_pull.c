@@ -244,6 +244,45 @@ Test(proto_pull, a_question_names_the_array)
     cr_assert_eq(frame.body.pull_request.scope.geometry, 99);
 }
 
+Test(proto_pull, a_question_names_the_pages_that_are_wanted)
+{
+    static const uint64_t wanted[] = {17, 18, UINT64_C(1) << 40};
+    static const uint64_t back[] = {17, 17};
+    struct frame lines = {
+        .kind = FRAME_PULL_REQUEST,
+        .body.pull_request = {.kind = PULL_LINES, .prefixes = wanted, .nprefixes = 3}};
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_encode(&lines, &bytes), STATUS_OK);
+    cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &frame), STATUS_OK);
+    cr_assert_eq(frame.body.pull_request.nprefixes, 3);
+    cr_assert_arr_eq(frame.body.pull_request.prefixes, wanted, sizeof wanted);
+    lines.body.pull_request.prefixes = back;
+    lines.body.pull_request.nprefixes = 2;
+    cr_assert_not(pull_prefixes_good(&lines.body.pull_request), "twice");
+    lines.body.pull_request.nprefixes = PULL_MAX_PAGES + 1;
+    cr_assert_not(pull_prefixes_good(&lines.body.pull_request), "too many");
+    lines.body.pull_request.nprefixes = 1;
+    lines.body.pull_request.cut = 1;
+    cr_assert_not(pull_prefixes_good(&lines.body.pull_request), "pages have no cut");
+}
+
+Test(proto_pull, digests_of_an_array_are_of_that_array)
+{
+    static const uint64_t digest = 7;
+    struct pull_reply reply = {.kind = PULL_DIGESTS,
+                               .scope = {.generation = 2, .geometry = 77},
+                               .digests = &digest,
+                               .ndigests = 1};
+    uint64_t sum = pull_reply_sum(&reply);
+
+    reply.scope.geometry ^= 1;
+    cr_assert_neq(pull_reply_sum(&reply), sum);
+    reply.scope.geometry ^= 1;
+    reply.scope.generation ^= 1;
+    cr_assert_neq(pull_reply_sum(&reply), sum);
+}
+
 /* Lengths get shorter: there is nothing behind what they count. */
 #define CHANGED_LINES(field, change)                                        \
     do {                                                                    \

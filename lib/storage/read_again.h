@@ -1,0 +1,17 @@
+/* read_again.h - reading what a disk may not be able to give any more.
+ *
+ * A sector that can't be read, however often, is as lost as one whose checksum is wrong: who reads
+ * does the same about both.
+ *
+ * Errors:  as disk.read, but STATUS_MALFORMED in place of STATUS_IO after a few tries.
+ * Threads: as the disk's.
+ */
+#ifndef ORBLOOM_STORAGE_READ_AGAIN_H
+#define ORBLOOM_STORAGE_READ_AGAIN_H
+
+#include "base/disk.h"
+
+MUST_USE enum status read_again(const struct disk *disk, uint32_t file, uint64_t offset, void *into,
+                                size_t size);
+
+#endif
