@@ -3,6 +3,7 @@
 #include "base/heap.h"
 
 #include <stddef.h>
+#include <string.h>
 
 void boot_memory_fini(struct boot_memory *self)
 {
@@ -50,30 +51,44 @@ static uint64_t higher(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void change_boot(struct boot_entry *entry, uint64_t boot, uint64_t floor)
+static const struct boot_told *told_of(const struct boot_entry *entry, uint64_t boot)
 {
-    entry->former = entry->told_boot;
-    entry->told_boot = boot;
-    entry->earlier = higher(entry->earlier, entry->position);
-    entry->floor = higher(entry->floor, floor);
-    entry->position = 0;
+    for (uint32_t i = 0; i < entry->ntold; i++) {
+        if (entry->told[i].boot == boot) {
+            return &entry->told[i];
+        }
+    }
+    return NULL;
+}
+
+/* Returns its index. */
+static uint32_t add_told(struct boot_entry *entry, uint64_t boot)
+{
+    if (entry->ntold == BOOT_MAX_TOLD) {
+        entry->ntold--;
+        memmove(entry->told, entry->told + 1, entry->ntold * sizeof entry->told[0]);
+    }
+    entry->told[entry->ntold] = (struct boot_told){.boot = boot};
+    return entry->ntold++;
 }
 
 enum status boot_memory_note(struct boot_memory *self, const struct member *who, uint64_t boot,
                              uint64_t position, uint64_t floor)
 {
     struct boot_entry *entry = open_entry(self, who);
+    uint32_t at = 0;
 
     if (entry == NULL) {
         return STATUS_NOMEM;
     }
-    if (boot == entry->former && boot != 0 && boot != entry->told_boot) {
-        return STATUS_OK;
+    while (at < entry->ntold && entry->told[at].boot != boot) {
+        at++;
     }
-    if (boot != entry->told_boot) {
-        change_boot(entry, boot, floor);
+    if (at == entry->ntold) {
+        at = add_told(entry, boot);
+        entry->floor = higher(entry->floor, floor);
     }
-    entry->position = higher(entry->position, position);
+    entry->told[at].position = higher(entry->told[at].position, position);
     return STATUS_OK;
 }
 
@@ -100,17 +115,19 @@ static uint64_t end_of(const struct boot_question *question, uint64_t boot)
     return question->nbefore > 0 ? question->ends[0] : question->position;
 }
 
-/* What boots before this one were known to have, and the log does not; 0: nothing. */
+/* What other boots than this one were known to have, and the log does not; 0: nothing. */
 static uint64_t lost_told(const struct boot_entry *entry, const struct boot_question *question)
 {
-    if (question->position == UINT64_MAX) {
-        return 0;
+    uint64_t lost = 0;
+
+    for (uint32_t i = 0; i < entry->ntold && question->position != UINT64_MAX; i++) {
+        const struct boot_told *told = &entry->told[i];
+
+        if (told->boot != question->boot && told->position > end_of(question, told->boot)) {
+            lost = higher(lost, told->position);
+        }
     }
-    if (entry->told_boot != question->boot &&
-        entry->position > end_of(question, entry->told_boot)) {
-        return entry->position;
-    }
-    return entry->earlier > end_of(question, entry->former) ? entry->earlier : 0;
+    return lost;
 }
 
 /* Higher than the log that was found, or 0. What a boot has written itself says nothing of that;
@@ -124,7 +141,7 @@ static uint64_t lost_position(const struct boot_entry *entry, const struct boot_
         return told;
     }
     if (entry != NULL) {
-        floor = higher(entry->floor, entry->told_boot != question->boot ? floor : 0);
+        floor = higher(entry->floor, told_of(entry, question->boot) != NULL ? 0 : floor);
     }
     return floor > question->position && floor > question->reached ? floor : 0;
 }

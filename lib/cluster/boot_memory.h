@@ -22,7 +22,10 @@
 
 #include "cluster/document.h"
 
-enum { BOOT_MAX_BEFORE = 64 };
+enum {
+    BOOT_MAX_BEFORE = 64,
+    BOOT_MAX_TOLD = 4, /* boots of one node that are kept apart; answers of older ones are rare */
+};
 
 /* A start, as the node that starts tells it. */
 struct boot_question {
@@ -36,16 +39,20 @@ struct boot_question {
     uint64_t reached;  /* where it ends now: what is known of unknown boots may be of this one */
 };
 
+/* How far a boot's log was durable. */
+struct boot_told {
+    uint64_t boot;
+    uint64_t position;
+};
+
 struct boot_entry {
     uint32_t node;
     uint64_t incarnation;
     uint64_t boot; /* confirmed here; 0: none */
     uint64_t base;
-    uint64_t told_boot; /* whose positions are told now, ... */
-    uint64_t position;  /* ... the highest of them, */
-    uint64_t earlier;   /* ... and the highest of boots before */
-    uint64_t floor;     /* of an unknown boot, of before it was told */
-    uint64_t former;    /* the boot before that one: what is late from it is ignored */
+    struct boot_told told[BOOT_MAX_TOLD]; /* in the order in which they were first heard of */
+    uint32_t ntold;
+    uint64_t floor; /* of an unknown boot, of before it was told */
 };
 
 struct boot_memory {

@@ -85,8 +85,31 @@ Test(boot_memory, what_a_boot_has_written_itself_is_no_loss)
     late.reached = 5000;
     cr_assert_eq(judge(B1, late, 0), BOOT_SUPERSEDED, "though it has more by now");
     cr_assert_eq(judge(B2, start(B3, B2, 0, 499), 0), BOOT_SUPERSEDED);
-    cr_assert_eq(boot_memory_note(&memory, &who, B1, 900, 0), STATUS_OK, "late from the dead one");
+    cr_assert_eq(boot_memory_note(&memory, &who, B1, 70, 0), STATUS_OK, "late from the dead one");
     cr_assert_eq(judge(B1, start(B2, B1, 0, 80), 0), BOOT_FITS);
+    cr_assert_eq(boot_memory_note(&memory, &who, B1, 900, 0), STATUS_OK, "late, and news");
+    cr_assert_eq(judge(B1, start(B2, B1, 0, 80), 0), BOOT_SUPERSEDED);
+}
+
+/* Answers of several dead boots may come late, in any order. */
+Test(boot_memory, boots_are_kept_apart)
+{
+    const struct boot_question question = {.node = NODE,
+                                           .incarnation = LIFE,
+                                           .boot = B3,
+                                           .before = {B2, B1},
+                                           .ends = {200, 100},
+                                           .nbefore = 2,
+                                           .position = 200,
+                                           .reached = 5000};
+
+    cr_assert_eq(boot_memory_note(&memory, &who, B2, 190, 0), STATUS_OK);
+    cr_assert_eq(boot_memory_note(&memory, &who, B3, 5000, 0), STATUS_OK);
+    cr_assert_eq(boot_memory_note(&memory, &who, B1, 100, 0), STATUS_OK);
+    cr_assert_eq(boot_memory_note(&memory, &who, B3, 5000, 0), STATUS_OK);
+    cr_assert_eq(judge(B2, question, 0), BOOT_FITS);
+    cr_assert_eq(boot_memory_note(&memory, &who, B1, 101, 0), STATUS_OK);
+    cr_assert_eq(judge(B2, question, 0), BOOT_SUPERSEDED);
 }
 
 /* A cursor tells an offset and not its boot. */
