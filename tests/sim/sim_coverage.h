@@ -35,7 +35,6 @@ enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 16 };
     X(KILL_ALL, "all nodes killed")                         \
     X(WIPE, "node's disk wiped")                            \
     X(ROLL_BACK, "node's disk replaced by a copy")          \
-    X(REWIND, "copy of its last life put back")             \
     X(FLIP, "bit of node's disk flipped")                   \
     X(EIO, "disk operation fails")                          \
     X(CRASH, "crash in a disk operation")                   \

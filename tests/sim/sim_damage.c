@@ -153,7 +153,7 @@ bool sim_damage_rewind(struct sim *sim, struct sim_process *node)
     if (sim->losses.rewound != NULL || !is_remembered(sim, node)) {
         return false;
     }
-    end(sim, node, SIM_FAULT_REWIND, draw_down_us(sim));
+    end(sim, node, SIM_FAULT_ROLL_BACK, draw_down_us(sim));
     (void)sim_disk_roll_back(node->disk);
     sim_losses_note(sim, node, SIM_LOSS_SURE);
     sim->losses.rewound = node;
@@ -274,16 +274,21 @@ static uint64_t log_end(const struct sim_process *node)
     return known ? storage_end(node->node->storage) : UINT64_MAX;
 }
 
+void sim_damage_copy(struct sim *sim, struct sim_process *node)
+{
+    if (node->disk != NULL && node != sim->losses.rewound &&
+        (!has_older_copy(node) || sim_random_chance(&sim->random, RENEW_PERMILLE))) {
+        sim_disk_take_copy(node->disk, node->generation, log_end(node));
+    }
+}
+
 static void on_copy(struct sim *sim, void *data, uint64_t mean_us)
 {
     struct sim_process *node = draw_node(sim);
 
     (void)data;
     if (!sim->scenario.calm) {
-        if (node != sim->losses.rewound &&
-            (!has_older_copy(node) || sim_random_chance(&sim->random, RENEW_PERMILLE))) {
-            sim_disk_take_copy(node->disk, node->generation, log_end(node));
-        }
+        sim_damage_copy(sim, node);
         sim_after(sim, 1 + sim_random_below(&sim->random, 2 * mean_us), on_copy, NULL, mean_us);
     }
 }
@@ -297,8 +302,8 @@ void sim_damage_begin(struct sim *sim)
     }
 }
 
-/* Of any node that may lose its data and has such a copy. */
-static void draw_roll_back(struct sim *sim,
+/* Of any node that may lose its data and has such a copy. False: there is none. */
+static bool draw_roll_back(struct sim *sim,
                            bool (*roll_back)(struct sim *sim, struct sim_process *node))
 {
     uint32_t first = (uint32_t)sim_random_below(&sim->random, sim->nprocesses);
@@ -310,6 +315,7 @@ static void draw_roll_back(struct sim *sim,
         done = node->kind == SIM_NODE && node->incarnation != 0 && !node->standby &&
                sim_losses_allow(sim, node) && roll_back(sim, node);
     }
+    return done;
 }
 
 /* Within the budget: see sim_losses.h. */
@@ -321,16 +327,19 @@ static void draw_destruction(struct sim *sim, struct sim_process *node)
     switch (sim_random_below(&sim->random, 8)) {
     case 0:
     case 1:
-        sim_damage_wipe(sim, node, draw_down_us(sim));
+        /* Copies that are old enough are rare in a short run. */
+        if (!draw_roll_back(sim, sim_damage_roll_back)) {
+            sim_damage_wipe(sim, node, draw_down_us(sim));
+        }
         break;
     case 2:
     case 3:
     case 4:
-        draw_roll_back(sim, sim_damage_roll_back);
+        (void)draw_roll_back(sim, sim_damage_roll_back);
         break;
     case 5:
     case 6:
-        draw_roll_back(sim, sim_damage_rewind);
+        (void)draw_roll_back(sim, sim_damage_rewind);
         break;
     default:
         sim_damage_flip(sim, node);

@@ -24,6 +24,8 @@ void sim_damage_all(struct sim *sim, bool power);
 /* The folder is empty; or as it was when a copy was taken, in an earlier life of the process
  * than one that has served (false: there is none); or has one bit changed. */
 void sim_damage_wipe(struct sim *sim, struct sim_process *node, uint64_t down_us);
+/* Take a copy of its disk, unless there is one that could be put back already. */
+void sim_damage_copy(struct sim *sim, struct sim_process *node);
 bool sim_damage_roll_back(struct sim *sim, struct sim_process *node);
 
 /* ... or in the very life that is there now (false: none that coordinators would notice: until the

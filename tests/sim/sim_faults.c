@@ -194,9 +194,11 @@ static void draw_partition(struct sim *sim)
 static void draw_node_restart(struct sim *sim)
 {
     if (sim->settings.disks || sim->scenario.node_kills > 0) {
+        struct sim_process *node = draw_process(sim, SIM_NODE);
+
         sim->scenario.node_kills -= !sim->settings.disks;
-        sim_fault_restart(sim, draw_process(sim, SIM_NODE),
-                          sim_random_between(&sim->random, 1 * MS, 300 * MS));
+        sim_damage_copy(sim, node); /* An older one, once it serves again. */
+        sim_fault_restart(sim, node, sim_random_between(&sim->random, 1 * MS, 300 * MS));
     }
 }
 
