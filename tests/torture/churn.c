@@ -101,11 +101,12 @@ static void retire(struct churn *self, struct ledger_filter *filter)
     ledger_forget(&self->torture->ledger, filter);
 }
 
-static struct ledger_filter *begin(struct churn *self, const char *name, uint64_t keys, bool adding)
+static struct ledger_filter *begin(struct churn *self, const char *name, uint64_t keys, bool sync,
+                                   bool adding)
 {
     struct ledger_filter *filter;
 
-    if (!create(&self->creator, name, keys, random_below(self->random, 2) == 0)) {
+    if (!create(&self->creator, name, keys, sync)) {
         return NULL;
     }
     filter = ledger_open(&self->torture->ledger, name, keys, adding);
@@ -141,10 +142,13 @@ static void add_brief(struct churn *self, struct ledger_filter *filter)
     }
 }
 
+/* A name has the same parameters each time: a first attempt to create it that a stopped coordinator
+ * answers late, when it was dropped already, makes what is to be created next. */
 static void churn_brief(struct churn *self)
 {
-    struct ledger_filter *filter = begin(self, self->briefs++ % 2 == 0 ? "brief-a" : "brief-b",
-                                         BRIEF_KEYS, false);
+    bool sync = self->briefs++ % 2 == 0;
+    struct ledger_filter *filter = begin(self, sync ? "brief-a" : "brief-b", BRIEF_KEYS, sync,
+                                         false);
 
     if (filter != NULL) {
         add_brief(self, filter);
@@ -165,7 +169,7 @@ static void churn_turn(struct churn *self)
     if (self->turn == NULL && !must_stop(self->torture)) {
         (void)snprintf(name, sizeof name, "turn-%u", ++self->turns);
         self->turn = begin(self, name, round_keys(self->torture->options.keys_max / TURN_SHARE),
-                           true);
+                           random_below(self->random, 2) == 0, true);
     }
 }
 
