@@ -79,7 +79,7 @@ SRC_proto   := $(wildcard proto/*.c)
 DAEMONS     := node router coordinator
 
 shell_of    = $(wildcard $(1)/shell_*.c $(1)/store_sqlite*.c)
-core_of     = $(filter-out $(1)/main.c $(call shell_of,$(1)),$(wildcard $(1)/*.c))
+core_of     = $(filter-out $(1)/main.c $(call shell_of,$(1)),$(wildcard $(1)/*.c $(1)/*/*.c))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_shell := $(call shell_of,$(d))))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_core := $(call core_of,$(d))))
 SRC_client_cmd   := $(wildcard client/cmd_*.c client/playground*.c)
@@ -95,7 +95,7 @@ BENCH_MAINS := $(addprefix bench/,disk.c kernel.c report.c runs.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_runtime) $(SRC_proto) \
-    $(wildcard $(addsuffix /*.c,$(DAEMONS) client)) $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) \
+    $(wildcard $(addsuffix /*.c,$(DAEMONS) node/storage node/exchange client)) $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) \
     $(SRC_bench) $(BENCH_MAINS) $(SRC_example)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))

@@ -9,7 +9,7 @@
 #include "cluster/repeats.h"
 #include "node/node.h"
 #include "node/replica.h"
-#include "node/storage.h"
+#include "node/storage/storage.h"
 
 /* name, unit, help */
 #define NODE_COUNTERS(X)                                                                     \
@@ -99,7 +99,7 @@ struct hosted_filter {
     uint64_t fence_end;         /* where the fence's record ends in the log */
     uint64_t logged_revision;   /* of the document that the log has */
     bool unlogged;              /* the document or fence is not in the log: nothing is answered */
-    bool doubted;               /* not all that was accepted may be here: see node_settle.c */
+    bool doubted;               /* not all that was accepted may be here: see exchange/settle.c */
     uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
     bool joined;                /* its replicas have been completed: compare them soon */
@@ -290,7 +290,7 @@ void node_replay_records(struct node *self, struct document_entry *entry,
 /* The log has been written a little further. */
 void node_replay_moved(struct node *self);
 
-/* node_exchange.c: with other nodes. Needs a storage. */
+/* exchange/exchange.c: with other nodes. Needs a storage. */
 MUST_USE enum status node_exchange_create(struct node *self);
 void node_exchange_destroy(struct node *self);
 void node_exchange_turn(struct node *self, uint64_t now_us);
@@ -306,7 +306,7 @@ void node_exchange_moved(struct node *self);
 bool node_exchange_on_answer(struct node *self, uint64_t now_us, uint32_t link,
                              const struct frame *frame, size_t size);
 
-/* node_absorb.c: a batch that routers brought is in the log, all of it. */
+/* exchange/absorb.c: a batch that routers brought is in the log, all of it. */
 void node_note_batch(struct node *self, const struct document_entry *entry,
                      const struct record_batch *batch);
 bool node_has_batch(struct node *self, const struct document_entry *entry,
@@ -328,7 +328,7 @@ MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry
 /* node_retries.c: the batch came in another way than in its router's message, which may follow. */
 void node_arrived(struct node *self, const struct record_batch *batch);
 
-/* node_pull*.c: cursors in the log, found and repeated. */
+/* exchange/pull*.c: cursors in the log, found and repeated. */
 void node_pull_found(struct node *self, struct span record);
 
 /* An incarnation begins: how far the former one had come, and what it had, says nothing. */
@@ -339,7 +339,7 @@ void node_pull_drop(struct hosted_filter *hosted);
 /* May a key be here that an add still under way has brought? */
 bool node_pull_doubts(const struct node *self, uint64_t now_us);
 
-/* node_settle.c: a node whose log may have lost its end catches up with the others before it
+/* exchange/settle.c: a node whose log may have lost its end catches up with the others before it
  * counts. Filters that are found at the start, or come before the store has told all, are in doubt.
  */
 void node_doubt(struct node *self);
@@ -350,13 +350,13 @@ void node_set_doubted(struct hosted_filter *hosted, bool doubted);
 /* Has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
 uint64_t node_settle(struct node *self, uint64_t now_us, struct document_entry *entry);
 
-/* node_remember.c: another node starts, and asks what is remembered of it. */
+/* exchange/remember.c: another node starts, and asks what is remembered of it. */
 void node_on_boot_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 void node_remember_found(struct node *self, struct span record);
 MUST_USE enum status node_remember_checkpoint(struct node *self);
 
-/* node_serve.c */
+/* exchange/serve.c */
 void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 

@@ -1,5 +1,5 @@
 /* Cursors of SYNCs and deltas, each for its own purpose. */
-#include "node/node_cursors.h"
+#include "node/exchange/cursors.h"
 
 #include <criterion/criterion.h>
 

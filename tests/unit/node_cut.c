@@ -2,7 +2,7 @@
  * the log are pinned, and go once it is closed. */
 #include "base/heap.h"
 #include "node/node_private.h"
-#include "node/storage_cut.h"
+#include "node/storage/cut.h"
 #include "tests/support/node_disk_stage.h"
 
 #include <criterion/criterion.h>

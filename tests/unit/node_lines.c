@@ -3,7 +3,7 @@
  * shards, is not merged.
  */
 #include "cluster/pull_lines.h"
-#include "node/node_exchange.h"
+#include "node/exchange/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

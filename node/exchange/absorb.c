@@ -1,0 +1,89 @@
+/* Fingerprints that other nodes had and this one did not. */
+#include "node/exchange/exchange.h"
+
+#include <string.h>
+
+bool node_batch_named(const struct record_batch *batch)
+{
+    return batch->batch_boot != 0 && batch->batch_number != 0;
+}
+
+static struct batch_series_key series_of(const struct document_entry *entry, uint32_t group,
+                                         const struct record_batch *batch)
+{
+    return (struct batch_series_key){
+        .boot = batch->batch_boot,
+        .filter_id = entry->document.id,
+        .epoch = batch->epoch,
+        .slice = batch->targets[0].slice,
+        .lineage = batch->targets[0].lineage,
+        .group = group,
+    };
+}
+
+void node_note_batch(struct node *self, const struct document_entry *entry,
+                     const struct record_batch *batch)
+{
+    struct batch_series_key key = series_of(entry, batch->group, batch);
+
+    if (self->exchange == NULL || !node_batch_named(batch)) {
+        return;
+    }
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        key.slice = batch->targets[i].slice;
+        key.lineage = batch->targets[i].lineage;
+        batch_set_add(self->exchange->have, &key, batch->batch_number);
+    }
+}
+
+void node_forget_batches(struct node *self)
+{
+    if (self->exchange != NULL) {
+        memset(self->exchange->have, 0, sizeof *self->exchange->have);
+    }
+}
+
+bool node_has_batch(struct node *self, const struct document_entry *entry,
+                    const struct record_batch *batch)
+{
+    const struct batch_series_key key = series_of(entry, batch->group, batch);
+
+    return node_batch_named(batch) &&
+           batch_set_has(self->exchange->have, &key, batch->batch_number);
+}
+
+enum status node_absorb(struct node *self, struct document_entry *entry, struct record_batch *batch)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    enum status status = STATUS_OK;
+    uint64_t end;
+
+    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set)) {
+        return STATUS_NOT_READY; /* A replay under way would not see it. */
+    }
+    if (!replica_set_belongs(hosted->set, &entry->document, batch->group, batch->fingerprints,
+                             batch->count)) {
+        return STATUS_INVALID;
+    }
+    /* Another one, which lagged behind, may have taken keys for which this one was at its capacity.
+     * All of them would pass the rate asked for. A FULL replica can do without what others bring:
+     * whatever is acknowledged, W of them have from its router. */
+    if (replica_set_state(hosted->set, batch->group) == REPLICA_FULL &&
+        !replica_set_fits(hosted->set, batch->group, batch->fingerprints, batch->count)) {
+        return STATUS_FULL;
+    }
+    batch->repaired = true;
+    batch->bits = entry->document.keylog == KEYLOG_OFF;
+#ifndef ORBLOOM_MUTANT_SYNC_BITS_ONLY
+    status = storage_add(self->storage, batch, &end);
+#endif
+    if (status != STATUS_OK) {
+        return status;
+    }
+    replica_set_fill(hosted->set, &entry->document, batch->fingerprints, batch->count);
+    if (node_batch_named(batch)) {
+        node_arrived(self, batch);
+        node_note_batch(self, entry, batch);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,46 @@
+/* cursors.h - the newest cursors of a node: how far the logs of its peers are in its own.
+ *
+ * Found in the log at recovery, recorded as replicas keep up, repeated at checkpoints. A cursor of
+ * a SYNC (epoch other than 0) and one of a delta are kept apart.
+ *
+ * Errors:  STATUS_NOMEM.
+ * Owner:   node_cursors_fini().
+ * Threads: none.
+ */
+#ifndef ORBLOOM_NODE_EXCHANGE_CURSORS_H
+#define ORBLOOM_NODE_EXCHANGE_CURSORS_H
+
+#include "cluster/pull_message.h"
+#include "storage/record.h"
+
+struct node_cursors {
+    struct record_cursor *items;
+    size_t count;
+    size_t capacity;
+};
+
+void node_cursors_fini(struct node_cursors *self);
+
+/* A newer one replaces the older one of the same kind. */
+MUST_USE enum status node_cursors_put(struct node_cursors *self,
+                                      const struct record_cursor *cursor);
+
+/* Has the source been taken over completely under this epoch? NULL: no. */
+const struct record_cursor *node_cursors_sync(const struct node_cursors *self,
+                                              const struct pull_scope *scope,
+                                              const struct member *source);
+
+/* From where to follow the source: the highest of any kind. NULL: nothing is known. */
+const struct record_cursor *node_cursors_delta(const struct node_cursors *self,
+                                               const struct pull_scope *scope,
+                                               const struct member *source);
+
+/* The highest offset of a node's log that any of them names. */
+uint64_t node_cursors_highest(const struct node_cursors *self, const struct member *source);
+
+/* Forget those of a filter that `keep` does not want. */
+void node_cursors_prune(struct node_cursors *self, uint64_t filter_id,
+                        bool (*keep)(const void *context, const struct record_cursor *cursor),
+                        const void *context);
+
+#endif

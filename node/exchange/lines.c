@@ -1,0 +1,172 @@
+/* Pages of arrays of filters without key log: giving them, and taking them over. */
+#include "base/heap.h"
+#include "cluster/pull_lines.h"
+#include "node/exchange/exchange.h"
+
+#include <string.h>
+
+enum { LOOK_PAGES = 4096 /* for one answer: 16 MiB, some milliseconds where all are zeros */ };
+
+/* ---- giving ---- */
+
+static bool is_empty(const uint8_t *page)
+{
+    const uint64_t *words = (const void *)page;
+    uint64_t any = 0;
+
+    for (unsigned i = 0; i < PULL_PAGE_BYTES / sizeof *words; i++) {
+        any |= words[i];
+    }
+    return any == 0;
+}
+
+/* The next page that is here and of the group, from `from` on; shards of others are passed by. */
+static uint64_t next_page(const struct filter_document *document, uint32_t group, uint64_t from)
+{
+    uint64_t pages = pull_pages_a_shard(document);
+    uint64_t shard = from / pages;
+
+    if (shard >= document_nshards(document) || document->content.group_of_shard[shard] == group) {
+        return from;
+    }
+    while (shard < document_nshards(document) && document->content.group_of_shard[shard] != group) {
+        shard++;
+    }
+    return shard * pages;
+}
+
+static void gather(struct serve_page *page, const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    const struct hosted_filter *hosted = entry->attachment;
+    uint64_t pages = pull_pages_a_shard(document);
+    uint64_t at = next_page(document, page->request.scope.group, page->next);
+
+    for (unsigned looked = 0; looked < LOOK_PAGES && page->npages < PULL_MAX_PAGES &&
+                              at < pull_pages(document) && at <= page->request.to;
+         looked++) {
+        const uint8_t *bytes = hosted->set->shards[at / pages] + at % pages * PULL_PAGE_BYTES;
+
+        if (!is_empty(bytes)) {
+            memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
+            page->page_ids[page->npages++] = at;
+        }
+        at = next_page(document, page->request.scope.group, at + 1);
+    }
+    page->next = at;
+    page->end = at >= pull_pages(document) || at > page->request.to;
+}
+
+static enum status gather_wanted(struct serve_page *page, const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    const struct hosted_filter *hosted = entry->attachment;
+    uint64_t pages = pull_pages_a_shard(document);
+
+    for (size_t i = 0; i < page->request.nprefixes; i++) {
+        uint64_t id = page->request.prefixes[i];
+        const uint8_t *bytes;
+
+        if (id < page->request.from || id > page->request.to || id >= pull_pages(document) ||
+            document->content.group_of_shard[id / pages] != page->request.scope.group) {
+            return STATUS_INVALID;
+        }
+        bytes = hosted->set->shards[id / pages] + id % pages * PULL_PAGE_BYTES;
+        if (!is_empty(bytes)) {
+            memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
+            page->page_ids[page->npages++] = id;
+        }
+        page->next = id + 1;
+    }
+    page->end = true;
+    return STATUS_OK;
+}
+
+/* What the log has by now is in the array. That some of it is not durable yet does no harm to who
+ * takes over its bits: it is as if its router had sent it there, too. */
+enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
+                             const struct document_entry *entry)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+
+    if (replica_set_state(hosted->set, page->request.scope.group) != REPLICA_FULL) {
+        return STATUS_NOT_READY;
+    }
+    page->page_ids = heap_alloc(PULL_MAX_PAGES, sizeof *page->page_ids);
+    page->pages = heap_alloc(PULL_MAX_PAGES, PULL_PAGE_BYTES);
+    if (page->page_ids == NULL || page->pages == NULL) {
+        return STATUS_OVERLOADED;
+    }
+    if (page->request.nprefixes == 0) {
+        gather(page, entry);
+    } else if (gather_wanted(page, entry) != STATUS_OK) {
+        return STATUS_INVALID;
+    }
+    page->merged = storage_end(page->node->storage);
+    node_serve_send(page, now_us, STATUS_OK);
+    return STATUS_OK;
+}
+
+/* ---- taking over ---- */
+
+static enum status take_page(struct node *self, struct document_entry *entry,
+                             const struct pull_scope *scope, uint64_t id, const uint8_t *bytes)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    uint64_t pages = pull_pages_a_shard(&entry->document);
+    const struct record_lines lines = {
+        .filter_id = scope->filter_id,
+        .slice = scope->slice,
+        .lineage = scope->lineage,
+        .generation = scope->generation,
+        .shard = (uint32_t)(id / pages),
+        .page = id % pages,
+        .bytes = bytes,
+    };
+    enum status status;
+    uint64_t end;
+
+    if (replica_set_has_page(hosted->set, lines.shard, lines.page, bytes)) {
+        return STATUS_OK; /* As what is here is in the log, so is this. */
+    }
+    /* It can do without what others bring, as batches do: see node_absorb(). */
+    if (replica_set_state(hosted->set, scope->group) == REPLICA_FULL &&
+        hosted->set->groups[scope->group].keys >= hosted->set->groups[scope->group].keys_capacity) {
+        return STATUS_OK;
+    }
+    status = storage_put_lines(self->storage, &lines, &end);
+    if (status == STATUS_OK) {
+        replica_set_merge_page(hosted->set, &entry->document, lines.shard, lines.page, bytes);
+        node_count(self, NODE_pages_copied_total);
+    }
+    return status;
+}
+
+enum status node_pull_take_lines(struct node *self, uint64_t now_us, struct document_entry *entry,
+                                 struct pull_reply *reply)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    enum status status = STATUS_OK;
+    size_t done = 0;
+
+    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set)) {
+        return STATUS_NOT_READY; /* A replay under way would not see it. */
+    }
+    if (!pull_scope_fits(&reply->scope, &entry->document) ||
+        !pull_pages_belong(reply, &entry->document)) {
+        return STATUS_SHAPE;
+    }
+    /* A router's message that is still on its way would find these bits set. */
+    self->exchange->doubt_until_us = now_us + self->config.retry_memory_us;
+    while (done < reply->npages && status == STATUS_OK) {
+        status = take_page(self, entry, &reply->scope, reply->page_ids[done],
+                           reply->pages + done * PULL_PAGE_BYTES);
+        done += status == STATUS_OK;
+    }
+    if (status != STATUS_OK && done > 0) {
+        reply->next = reply->page_ids[done];
+        reply->end = false;
+        status = STATUS_OK;
+    }
+    return status;
+}

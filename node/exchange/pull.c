@@ -1,0 +1,313 @@
+/* Asking other nodes for what is lacking here, and taking it over. */
+#include "base/heap.h"
+#include "node/exchange/exchange.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { ANSWER_BYTES = (1 << 20) + (1 << 16), HEADERS_BYTES = 1 << 18, HASH_SLOW_BY = 16 };
+
+/* ---- who is meant ---- */
+
+struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
+                                 struct document_entry **out)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, topic->filter_id);
+    const struct hosted_filter *hosted;
+
+    if (entry == NULL) {
+        return NULL;
+    }
+    node_pull_follow(self, entry);
+    hosted = entry->attachment;
+    if (hosted == NULL || hosted->pulls == NULL || hosted->pulls->serial != topic->serial ||
+        topic->item >= hosted->pulls->count) {
+        return NULL; /* An answer to what is not wanted any more. */
+    }
+    *out = entry;
+    return &hosted->pulls->items[topic->item];
+}
+
+static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enum status status)
+{
+    uint32_t copies = item->pull.copies;
+
+    node_count(self, NODE_pull_failures_total);
+    log_limited(&self->pull_limit, now_us, LOG_DEBUG,
+                "node %u, filter %016" PRIx64 ", group %u: no answer of use: %s",
+                item->pull.source.node, item->pull.scope.filter_id, item->pull.scope.group,
+                status_code(status));
+    pull_failed(&item->pull, now_us, status);
+    self->counters[NODE_gossip_copies_total] += item->pull.copies - copies;
+    if (item->pull.phase == PULL_PHASE_REPAIR) {
+        item->repair_us = now_us;
+        self->exchange->stirred = true;
+    }
+}
+
+/* ---- answers ---- */
+
+/* The source is behind: give it what it lacks. */
+static void hand_on(struct node *self, uint32_t link, const struct document_entry *entry)
+{
+    const struct span document = span_of(entry->signed_bytes, entry->signed_size);
+    const struct frame frame = {.kind = FRAME_DOCUMENTS,
+                                .body.documents = {.items = &document, .count = 1}};
+    struct span bytes;
+
+    if (codec_encode_out(&frame, &self->effects, &self->out, &bytes) == STATUS_OK &&
+        self->effects.send(self->effects.context, link, bytes) == STATUS_OK) {
+        self->counters[NODE_gossip_bytes_out_total] += bytes.size;
+    }
+}
+
+/* One of both is behind with the document. */
+static void even_out(struct node *self, uint64_t now_us, uint32_t link,
+                     const struct document_entry *entry, const struct pull_reply *reply)
+{
+    if (reply->status == STATUS_NEED_DOC) {
+        hand_on(self, link, entry);
+    } else if (reply->document.size > 0) {
+        node_take_document(self, now_us, reply->document);
+    }
+}
+
+static void say_shorter(struct node *self, uint64_t now_us, const struct pull_reply *reply)
+{
+    log_limited(&self->bad_frame_limit, now_us, LOG_ERROR,
+                "node %u says that its log ends below what this node has taken over from there: it "
+                "has lost acknowledged data; restart it as a new incarnation",
+                reply->source.node);
+}
+
+void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
+                        const struct pull_reply *reply)
+{
+    struct document_entry *entry = NULL;
+    struct peer_topic topic;
+    struct pull_item *item;
+    enum status status;
+    bool catching_up;
+
+    if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
+        return;
+    }
+    self->exchange->stirred = true;
+    item = node_pull_item(self, &topic, &entry);
+    if (item == NULL) {
+        return;
+    }
+    if (topic.repair) {
+        if (reply->status == STATUS_OK) {
+            node_remember(self, reply); /* A repair moves cursors too. */
+        }
+        node_repair_on_reply(self, now_us, &topic, reply);
+        even_out(self, now_us, link, entry, reply);
+        return;
+    }
+    catching_up = item->pull.catching_up;
+    status = pull_judge(&item->pull, reply);
+    if (status != STATUS_OK && reply->status == STATUS_OK) {
+        node_count(self, NODE_pull_mismatches_total);
+    }
+    if (status == STATUS_OK) {
+        node_remember(self, reply); /* Before a cursor says the same without its boot. */
+        status = node_pull_take(self, now_us, entry, &item->pull, reply);
+    }
+    if (status == STATUS_OK) {
+        struct hosted_filter *hosted = entry->attachment;
+
+        hosted->heard_us = catching_up ? now_us : hosted->heard_us;
+        return;
+    }
+    (void)pull_source_gone(&item->pull, reply);
+    fail(self, now_us, item, status);
+    if (reply->status == STATUS_CONFLICT) {
+        say_shorter(self, now_us, reply);
+    } else {
+        even_out(self, now_us, link, entry, reply);
+    }
+}
+
+void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation)
+{
+    struct document_entry *entry = NULL;
+    struct peer_topic topic;
+    struct pull_item *item;
+
+    if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
+        return;
+    }
+    item = node_pull_item(self, &topic, &entry);
+    if (topic.repair) {
+        node_repair_on_silence(self, now_us, &topic, STATUS_INVALID);
+    } else if (item != NULL) {
+        fail(self, now_us, item, STATUS_INVALID);
+    }
+}
+
+/* ---- asking ---- */
+
+static bool same_group(const struct pull_item *a, const struct pull_item *b)
+{
+    return a->pull.scope.group == b->pull.scope.group;
+}
+
+/* What several sources have is fetched from one after the other, and so only once. */
+static bool others_fetch(const struct filter_pulls *pulls, uint32_t index)
+{
+    const struct pull_item *item = &pulls->items[index];
+    bool fetching = false;
+
+    for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
+        fetching = fetching || (pulls->items[i - 1].pull.asked &&
+                                pulls->items[i - 1].pull.phase == PULL_PHASE_FETCH);
+    }
+    for (uint32_t i = index + 1; i < pulls->count && same_group(item, &pulls->items[i]); i++) {
+        fetching = fetching ||
+                   (pulls->items[i].pull.asked && pulls->items[i].pull.phase == PULL_PHASE_FETCH);
+    }
+    return fetching;
+}
+
+/* Only as many sources as a SYNC needs are read; another one where one of those fails. */
+static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
+{
+    const struct pull_item *item = &pulls->items[index];
+    bool ahead[QUORUM_MAX_REPLICAS] = {false};
+    bool failing[QUORUM_MAX_REPLICAS] = {false};
+    uint32_t healthy = 0;
+
+    if (item->pull.purpose != PULL_SYNC) {
+        return item->pull.phase != PULL_PHASE_FETCH || !others_fetch(pulls, index);
+    }
+    for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
+        const struct pull_item *other = &pulls->items[i - 1];
+
+        ahead[other->rank] = other->rank != item->rank;
+        failing[other->rank] = failing[other->rank] || other->pull.failures > 0;
+    }
+    for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS; i++) {
+        healthy += ahead[i] && !failing[i];
+    }
+    return healthy < item->needed;
+}
+
+/* What catches up is waited for: a question that got lost is soon repeated. */
+static uint64_t patience_us(const struct pull *pull)
+{
+    uint32_t doublings = pull->failures < 3 ? pull->failures : 3;
+
+    if (pull->phase == PULL_PHASE_SHARDS) { /* All of them are hashed first, at 1 GB/s. */
+        return PEERS_DEADLINE_US + HASH_SLOW_BY * pull->npages * PULL_PAGE_BYTES / 1000;
+    }
+    return pull->catching_up ? (uint64_t)PEERS_HASTE_US << doublings : PEERS_DEADLINE_US;
+}
+
+static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
+                struct pull_item *item)
+{
+    struct exchange *exchange = self->exchange;
+    struct pull *pull = &item->pull;
+    struct frame frame = {.kind = FRAME_PULL_REQUEST};
+    const struct peer_topic topic = {.filter_id = pull->scope.filter_id,
+                                     .serial = pulls->serial,
+                                     .item = (uint32_t)(item - pulls->items)};
+    enum status status;
+    uint64_t bytes;
+    size_t sent = 0;
+
+    pull_trim(pull, exchange->have);
+    pull_question(pull, &frame.body.pull_request);
+    bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
+    if (!node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, bytes)) {
+        return; /* The answer that is under way stirs. */
+    }
+    status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
+                            pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
+                            &frame, &self->out, &sent);
+    if (status == STATUS_OK) {
+        pull_asked(pull);
+        self->counters[NODE_gossip_bytes_out_total] += sent;
+    } else {
+        fail(self, now_us, item, status);
+    }
+}
+
+static void pump_item(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                      struct filter_pulls *pulls, uint32_t index)
+{
+    struct pull_item *item = &pulls->items[index];
+    uint64_t due_us;
+
+    if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
+        node_pull_record(self, &item->pull);
+    } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
+        self->exchange->awaits_log = true;
+    }
+    node_repair_look(self, now_us, pulls, entry, item);
+    node_compare_pump(self, now_us, entry, item);
+    if (!has_turn(pulls, index)) {
+        return;
+    }
+    if (pull_due_us(&item->pull) <= now_us) {
+        ask(self, now_us, pulls, item);
+    }
+    due_us = pull_due_us(&item->pull);
+    if (due_us > now_us && due_us < self->exchange->due_us) {
+        self->exchange->due_us = due_us;
+    }
+}
+
+static void pump_filter(struct node *self, uint64_t now_us, struct document_entry *entry)
+{
+    struct hosted_filter *hosted;
+    struct filter_pulls *pulls;
+    uint64_t due_us;
+
+    node_pull_follow(self, entry);
+    hosted = entry->attachment;
+    pulls = hosted != NULL ? hosted->pulls : NULL;
+    for (uint32_t i = 0; pulls != NULL && i < pulls->count; i++) {
+        pump_item(self, now_us, entry, pulls, (self->exchange->turn + i) % pulls->count);
+    }
+    for (uint32_t i = 0; pulls != NULL && i < pulls->count;) {
+        i += node_pull_judge_group(self, hosted, i);
+    }
+    due_us = node_settle(self, now_us, entry);
+    self->exchange->due_us = due_us < self->exchange->due_us ? due_us : self->exchange->due_us;
+}
+
+void node_pull_pump(struct node *self, uint64_t now_us)
+{
+    struct exchange *exchange = self->exchange;
+    struct document_entry *entry = NULL;
+    struct peer_topic topic;
+    uint64_t peers_us;
+    uint64_t meet_us;
+
+    exchange->stirred = false;
+    exchange->awaits_log = false;
+    exchange->due_us = ACTOR_NEVER;
+    exchange->next_repair.any = false;
+    while (node_peers_expired(&exchange->peers, now_us, &topic)) {
+        struct pull_item *item = node_pull_item(self, &topic, &entry);
+
+        if (topic.repair) {
+            node_repair_on_silence(self, now_us, &topic, STATUS_DEADLINE);
+        } else if (item != NULL) {
+            fail(self, now_us, item, STATUS_DEADLINE);
+        }
+    }
+    node_peers_close_idle(&exchange->peers, &self->effects, now_us);
+    exchange->turn++;
+    for (size_t i = 0; i < self->documents.count; i++) {
+        pump_filter(self, now_us,
+                    self->documents.by_id[(exchange->turn + i) % self->documents.count]);
+    }
+    node_repair_pump(self, now_us);
+    peers_us = node_peers_next_us(&exchange->peers);
+    exchange->due_us = peers_us < exchange->due_us ? peers_us : exchange->due_us;
+    meet_us = node_meet_pump(self, now_us);
+    exchange->due_us = meet_us < exchange->due_us ? meet_us : exchange->due_us;
+}

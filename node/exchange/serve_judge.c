@@ -1,0 +1,67 @@
+/* Which other nodes may be told what. */
+#include "cluster/pull_lines.h"
+#include "node/exchange/exchange.h"
+
+static bool knows_lineage(const struct filter_document *document, const struct pull_scope *scope)
+{
+    for (uint32_t i = 0; i < document->content.nlineages; i++) {
+        if (document->content.lineages[i].id == scope->lineage) {
+            return scope->slice == document->content.newest_slice;
+        }
+    }
+    return false;
+}
+
+static bool is_meant(const struct node *self, const struct member *source)
+{
+#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
+    return source->node == self->id;
+#endif
+    return source->node == self->id &&
+           (source->incarnation == 0 || source->incarnation == self->incarnation);
+}
+
+static bool counts(const struct hosted_filter *hosted, const struct pull_request *request)
+{
+    enum replica_state state = replica_set_state(hosted->set, request->scope.group);
+
+#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
+    if (request->sync && state == REPLICA_JOINING) {
+        return true;
+    }
+#endif
+    /* Two that are in doubt help each other; whoever joins needs one that is not. */
+    return state == REPLICA_FULL ||
+           (!request->sync && replica_set_holds(hosted->set, request->scope.group));
+}
+
+enum status node_serve_judge(const struct node *self, const struct pull_request *request,
+                             const struct document_entry **out)
+{
+    const struct pull_scope *scope = &request->scope;
+    const struct document_entry *entry = document_cache_find(&self->documents, scope->filter_id);
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    enum status status;
+
+    *out = entry;
+    if (entry == NULL) {
+        return STATUS_NEED_DOC;
+    }
+    if (entry->conflict) {
+        return STATUS_NOT_READY;
+    }
+    if (hosted == NULL || hosted->unlogged || !self->confirmed || self->failed) {
+        return STATUS_NOT_READY;
+    }
+    status = fence_judge(&hosted->fence, &entry->document, scope->epoch, scope->epoch_hash);
+    if (status != STATUS_OK) {
+        return status == STATUS_CONFLICT ? STATUS_NOT_READY : status;
+    }
+    if (scope->group >= entry->document.content.ngroups ||
+        !knows_lineage(&entry->document, scope) || !pull_scope_fits(scope, &entry->document) ||
+        !pull_kind_fits(request->kind, &entry->document)) {
+        return STATUS_INVALID;
+    }
+    return is_meant(self, &request->source) && counts(hosted, request) ? STATUS_OK
+                                                                       : STATUS_NOT_READY;
+}

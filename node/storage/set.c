@@ -1,0 +1,19 @@
+/* What belongs to a set. */
+#include "node/storage/private.h"
+
+bool storage_set_has(const struct storage_set *set, const struct record_run *run)
+{
+    return run->filter_id == set->filter_id && run->lineage == set->lineage &&
+           run->slice == set->slice;
+}
+
+bool storage_set_gets(const struct storage_set *set, const struct record_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        if (batch->filter_id == set->filter_id && batch->targets[i].lineage == set->lineage &&
+            batch->targets[i].slice == set->slice) {
+            return true;
+        }
+    }
+    return false;
+}
