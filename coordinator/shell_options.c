@@ -24,9 +24,10 @@ static const struct option options[] = {
     DAEMON_OPTION_DURATION("max_timeout", FIELD(config.max_timeout_us), 10 * DAEMON_MS,
                            3600 * DAEMON_SECOND, "10ms to 1h", "60s",
                            "the longest deadline that an operator may ask for"),
-    DAEMON_OPTION_DURATION("node_timeout", FIELD(config.node_timeout_us), 100 * DAEMON_MS,
-                           3600 * DAEMON_SECOND, "100ms to 1h", "5s",
-                           "a node not heard of for this long takes no new replicas"),
+    DAEMON_OPTION_DURATION(
+        "node_timeout", FIELD(config.node_timeout_us), 100 * DAEMON_MS, 3600 * DAEMON_SECOND,
+        "100ms to 1h", "5s",
+        "a node not heard of for this long takes no new replicas, and may start elsewhere"),
     DAEMON_OPTION_DURATION("fence_retry", FIELD(config.fence_retry_us), 10 * DAEMON_MS,
                            60 * DAEMON_SECOND, "10ms to 60s", "100ms",
                            "a node that has not confirmed a fence is asked again after this"),
