@@ -330,7 +330,7 @@ static void deliver(struct circle *self)
 
 /* ---- time ---- */
 
-static bool run_job(struct circle *self, struct circle_node *one)
+bool circle_run_job(struct circle *self, struct circle_node *one)
 {
     for (unsigned lane = 0; lane < JOB_NLANES; lane++) {
         struct job *job = one->jobs[lane];
@@ -353,7 +353,7 @@ static bool step(struct circle *self, struct circle_node *one)
     if (one->node == NULL) {
         return false;
     }
-    more = run_job(self, one);
+    more = circle_run_job(self, one);
     more = one->actor.work(one->actor.self, self->now_us) || more;
     one->actor.turn(one->actor.self, self->now_us);
     if (one->actor.next_us(one->actor.self) <= self->now_us) {
@@ -509,96 +509,6 @@ int circle_count(struct circle *self, uint32_t id, const struct filter_document 
         present += (self->present[i / 64] >> (i % 64) & 1) != 0;
     }
     return present;
-}
-
-/* ---- what is on disk ---- */
-
-struct look {
-    struct storage_read read; /* first */
-    const uint64_t *wanted;
-    bool *met;
-    uint32_t count;
-    bool done;
-    uint64_t next;
-    bool end;
-    uint64_t merged;
-};
-
-static int ascending(const void *a, const void *b)
-{
-    const uint64_t *x = a;
-    const uint64_t *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
-static void looked(struct storage_read *read, uint64_t now_us, enum status status)
-{
-    struct look *look = (struct look *)read;
-
-    (void)now_us;
-    cr_assert_eq(status, STATUS_OK);
-    for (size_t i = 0; i < read->count; i++) {
-        const uint64_t *found = bsearch(&read->fingerprints[i], look->wanted, look->count,
-                                        sizeof *look->wanted, ascending);
-
-        if (found != NULL) {
-            look->met[found - look->wanted] = true;
-        }
-    }
-    look->done = true;
-    look->next = read->next;
-    look->end = read->end;
-    look->merged = read->merged;
-}
-
-static uint64_t look_through(struct circle *self, uint32_t id, struct look *look, uint64_t from)
-{
-    uint64_t merged = UINT64_MAX;
-
-    look->end = false;
-    look->read.from = from;
-    while (!look->end) {
-        look->done = false;
-        cr_assert_eq(storage_read(circle_node(self, id)->storage, &look->read), STATUS_OK);
-        while (!look->done) {
-            cr_assert(run_job(self, &self->nodes[id - 1]));
-        }
-        merged = look->merged < merged ? look->merged : merged;
-        look->read.from = look->next;
-    }
-    return merged;
-}
-
-size_t circle_logged(struct circle *self, uint32_t id, const struct filter_document *document,
-                     const uint64_t *fingerprints, uint32_t count)
-{
-    uint64_t *sorted = malloc((count + 1) * sizeof *sorted);
-    struct look look = {
-        .read = {.set = {.filter_id = document->id, .lineage = document->content.lineages[0].id},
-                 .to = UINT64_MAX,
-                 .room = CIRCLE_MAX_KEYS * 2,
-                 .done = looked},
-        .wanted = sorted,
-        .met = calloc(count + 1, sizeof *look.met),
-        .count = count,
-    };
-    size_t met = 0;
-    uint64_t merged;
-
-    cr_assert(sorted != NULL && look.met != NULL);
-    memcpy(sorted, fingerprints, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, ascending);
-    circle_run(self, 1000);
-    merged = look_through(self, id, &look, 0);
-    look.read.log = true;
-    (void)look_through(self, id, &look, merged);
-    for (uint32_t i = 0; i < count; i++) {
-        met += look.met[i];
-    }
-    free(look.met);
-    free(sorted);
-    return met;
 }
 
 uint64_t circle_counter(const struct circle *self, uint32_t id, enum node_counter counter)

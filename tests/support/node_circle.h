@@ -87,6 +87,9 @@ struct node *circle_node(struct circle *self, uint32_t id);
 void circle_stop(struct circle *self, uint32_t id);
 void circle_start(struct circle *self, uint32_t id);
 
+/* One of its jobs, if any is waiting. False: none is. */
+bool circle_run_job(struct circle *self, struct circle_node *one);
+
 /* Everything that happens within so much time. */
 void circle_run(struct circle *self, uint64_t us);
 

@@ -1,68 +1,13 @@
 /* The order of questions to one source, which answers are of use, and when a cursor is due. */
+#include "tests/unit/cluster_pull.h"
+
 #include "base/heap.h"
-#include "cluster/pull.h"
-#include "cluster/pull_lines.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DELAY = 1000000, NOW = 5000000 };
-
-static const struct pull_scope scope = {
-    .filter_id = 5, .epoch = 3, .epoch_hash = 33, .lineage = 1, .group = 2};
-static const struct member source = {.node = 7, .incarnation = 77};
-static struct pull pull;
-static struct pull_request question;
-static struct pull_reply reply;
-static struct batch_set *have;
-
-static void teardown(void)
-{
-    pull_fini(&pull);
-    free(have);
-}
-
-static void begin(enum pull_purpose purpose, const uint64_t *cursor)
-{
-    have = calloc(1, sizeof *have);
-    pull_init(&pull, purpose, &scope, &source, cursor, DELAY);
-}
-
 TestSuite(pull, .fini = teardown);
-
-/* The next question, and a good answer to it to begin with. */
-static void ask(enum pull_kind kind, uint64_t from, uint64_t to)
-{
-    cr_assert_leq(pull_due_us(&pull), NOW);
-    pull_question(&pull, &question);
-    cr_assert_eq(question.kind, kind, "kind %d", question.kind);
-    cr_assert_eq(question.from, from);
-    cr_assert_eq(question.to, to);
-    cr_assert_eq(question.source.incarnation, 77);
-    pull_asked(&pull);
-    cr_assert_eq(pull_due_us(&pull), UINT64_MAX, "one question at a time");
-    reply = (struct pull_reply){
-        .status = STATUS_OK,
-        .kind = kind,
-        .scope = scope,
-        .source = source,
-        .state = REPLICA_FULL,
-        .fence_epoch = 3,
-        .fence_position = 600,
-        .from = from,
-        .durable = 500,
-    };
-}
-
-static void take(uint64_t next, bool end, uint64_t merged, uint64_t appended)
-{
-    reply.next = next;
-    reply.end = end;
-    reply.merged = merged;
-    cr_assert_eq(pull_judge(&pull, &reply), STATUS_OK);
-    pull_take(&pull, NOW, &reply, appended);
-}
 
 Test(pull, a_copy_reads_runs_then_the_log_from_the_lowest_merged_to_the_fence)
 {
@@ -97,108 +42,6 @@ Test(pull, a_log_that_is_all_merged_is_not_read)
     ask(PULL_RUNS, 0, UINT64_MAX);
     take(0, true, 600, 10);
     cr_assert_eq(pull.phase, PULL_PHASE_SETTLE);
-}
-
-/* ---- filters without key log ---- */
-
-static const struct pull_scope lines_scope = {.filter_id = 5,
-                                              .epoch = 3,
-                                              .epoch_hash = 33,
-                                              .lineage = 1,
-                                              .group = 2,
-                                              .generation = 4,
-                                              .geometry = 44};
-
-static void ask_lines(uint64_t from)
-{
-    ask(PULL_LINES, from, UINT64_MAX);
-    cr_assert_eq(question.scope.generation, 4);
-    cr_assert_eq(question.scope.geometry, 44);
-    reply.scope = lines_scope;
-}
-
-Test(pull, without_key_log_a_copy_reads_pages_and_nothing_else)
-{
-    have = calloc(1, sizeof *have);
-    pull_init(&pull, PULL_SYNC, &lines_scope, &source, NULL, DELAY);
-    pull.npages = 100;
-    ask_lines(0);
-    take(50, false, 650, 10); /* Its log's end: above what is durable, and above the fence. */
-    cr_assert_gt(pull_progress(&pull), 0.4);
-    cr_assert_lt(pull_progress(&pull), 0.5);
-    ask_lines(50);
-    take(100, true, 800, 20);
-    cr_assert_eq(pull.phase, PULL_PHASE_SETTLE);
-    cr_assert_eq(pull.cursor, 600, "what is behind comes as batches");
-    cr_assert_not(pull_cursor_due(&pull, 19));
-    cr_assert(pull_cursor_due(&pull, 20));
-}
-
-Test(pull, without_key_log_what_left_the_log_is_copied_as_pages)
-{
-    have = calloc(1, sizeof *have);
-    pull_init(&pull, PULL_DELTA, &lines_scope, &source, NULL, DELAY);
-    ask(PULL_HEADERS, 0, 0);
-    pull_failed(&pull, NOW, STATUS_NOT_FOUND);
-    pull.due_us = NOW;
-    ask_lines(0);
-    take(100, true, 900, 10);
-    cr_assert_eq(pull.phase, PULL_PHASE_FOLLOW);
-    ask(PULL_HEADERS, 600, 0);
-}
-
-Test(pull, pages_of_another_array_are_of_no_use)
-{
-    static const uint64_t ids[] = {7, 9, 8};
-
-    have = calloc(1, sizeof *have);
-    pull_init(&pull, PULL_SYNC, &lines_scope, &source, NULL, DELAY);
-    ask_lines(0);
-    reply.end = true;
-    reply.next = 10;
-    cr_assert_eq(pull_judge(&pull, &reply), STATUS_OK);
-    reply.scope.generation++;
-    cr_assert_eq(pull_judge(&pull, &reply), STATUS_SHAPE);
-    reply.scope = lines_scope;
-    reply.scope.geometry++;
-    cr_assert_eq(pull_judge(&pull, &reply), STATUS_SHAPE);
-    reply.scope = lines_scope;
-    reply.page_ids = ids;
-    reply.npages = 2;
-    cr_assert_eq(pull_judge(&pull, &reply), STATUS_OK);
-    reply.npages = 3;
-    cr_assert_eq(pull_judge(&pull, &reply), STATUS_MALFORMED, "they go back");
-    reply.npages = 2;
-    reply.next = 9;
-    cr_assert_eq(pull_judge(&pull, &reply), STATUS_MALFORMED, "behind where it goes on");
-    pull.from = reply.from = 8;
-    reply.next = 10;
-    cr_assert_eq(pull_judge(&pull, &reply), STATUS_MALFORMED, "before what was asked");
-}
-
-Test(pull, pages_belong_to_shards_of_the_group)
-{
-    static const uint64_t ids[] = {0, 1, 4, 5};
-    uint16_t group_of_shard[] = {0, 1, 0, 1};
-    struct filter_document document = {
-        .content = {.shard_bits = 2, .ngroups = 2, .group_of_shard = group_of_shard},
-        .generations = {{.id = 1, .geometry = {.lines = 128, .z = 1, .shard_bits = 2}}},
-        .ngenerations = 1,
-    };
-
-    reply = (struct pull_reply){.kind = PULL_LINES, .page_ids = ids, .npages = 4};
-    cr_assert_eq(pull_pages(&document), 8);
-    cr_assert(pull_pages_belong(&reply, &document));
-    reply.scope.group = 1;
-    cr_assert_not(pull_pages_belong(&reply, &document));
-    reply.scope.group = 0;
-    group_of_shard[2] = 1;
-    cr_assert_not(pull_pages_belong(&reply, &document));
-    reply.npages = 2;
-    cr_assert(pull_pages_belong(&reply, &document));
-    reply.page_ids = (const uint64_t[]){8};
-    reply.npages = 1;
-    cr_assert_not(pull_pages_belong(&reply, &document), "beyond all shards");
 }
 
 Test(pull, a_page_that_brings_nothing_new_is_asked_for_later)
