@@ -1,65 +1,7 @@
 /* Judging a log, case by case, on folders made by hand. */
-#include "base/heap.h"
-#include "storage/log_reader.h"
-#include "tests/support/log_stage.h"
-#include "tests/unit/storage_log_by_hand.h"
-
-#include <criterion/criterion.h>
-
-static uint64_t seen;
-static uint64_t seen_offset;
+#include "tests/unit/storage_log_judge.h"
 
 TestSuite(log_survey, .init = setup, .fini = teardown);
-
-static enum status note(void *context, const struct record_header *header, struct span record)
-{
-    struct record_fence fence;
-
-    (void)context;
-    cr_assert_eq(record_fence_get(record, &fence), STATUS_OK);
-    cr_assert(seen == 0 || header->offset == seen_offset + FENCE_BYTES);
-    seen++;
-    seen_offset = header->offset;
-    return STATUS_OK;
-}
-
-static struct log_survey look(void)
-{
-    struct log_survey survey;
-    size_t live = heap_live();
-
-    seen = 0;
-    cr_assert_eq(log_survey_make(memory_disk_seam(disk), SAMPLE_CLUSTER, note, NULL, &survey),
-                 STATUS_OK);
-    cr_assert_eq(memory_disk_open_files(disk), 0);
-    cr_assert_leq(heap_live(), live + 1);
-    return survey;
-}
-
-static void expect_ok(size_t extents, uint64_t end, uint64_t records)
-{
-    struct log_survey survey = look();
-
-    cr_assert_eq(survey.state, LOG_OK, "%s at %u: %s", survey.bad_name, (unsigned)survey.bad_at,
-                 survey.reason);
-    cr_assert_eq(survey.count, extents);
-    cr_assert_eq(survey.extents[extents - 1].end, end);
-    cr_assert_eq(seen, records);
-    cr_assert_str_eq(survey.reason, "");
-    log_survey_fini(&survey);
-}
-
-static void expect_corrupt(const char *name, uint64_t place, uint64_t records)
-{
-    struct log_survey survey = look();
-
-    cr_assert_eq(survey.state, LOG_CORRUPT);
-    cr_assert_str_eq(survey.bad_name, name);
-    cr_assert_eq(survey.bad_at, place);
-    cr_assert_str_neq(survey.reason, "");
-    cr_assert_eq(seen, records);
-    log_survey_fini(&survey);
-}
 
 /* ---- no log, or not ours ---- */
 
@@ -390,72 +332,6 @@ Test(log_survey, a_lost_header_is_a_loss_wherever_it_was)
     expect_corrupt("log-0000000000000003", 0, 6);
     keep_three(1);
     expect_corrupt("log-0000000000000001", 0, 6);
-}
-
-/* ---- files used again ---- */
-
-/* Segments 5 and 6; the next file was segment 4 before, full of records that were durable. */
-static void keep_two_and_a_used_one(void)
-{
-    begin(4, 0);
-    put_many(2, 0);
-    put_many(4, 2 * FENCE_BYTES);
-    memset(image, 0, SEGMENT_HEADER_BYTES);
-    keep(7);
-    begin(5, 6 * FENCE_BYTES);
-    put_many(3, first);
-    keep(5);
-    begin(6, 9 * FENCE_BYTES);
-    put_many(3, first);
-    keep(6);
-}
-
-Test(log_survey, what_a_file_was_before_is_no_loss)
-{
-    keep_two_and_a_used_one();
-    expect_ok(2, 12 * FENCE_BYTES, 6);
-}
-
-/* Its header gone, what is its own still tells of that; what it was before does not hide it. */
-Test(log_survey, a_used_files_lost_header_is_a_loss)
-{
-    keep_two_and_a_used_one();
-    begin(7, 12 * FENCE_BYTES);
-    put_many(1, first);
-    put_many(1, first + FENCE_BYTES);
-    memset(image, 0, SEGMENT_HEADER_BYTES);
-    first = 0; /* From here on as segment 4 had them. */
-    put_many(4, 0);
-    keep(7);
-    expect_corrupt("log-0000000000000007", 0, 6);
-}
-
-Test(log_survey, a_used_file_ends_where_its_own_records_end)
-{
-    struct log_survey survey;
-
-    keep_two_and_a_used_one();
-    begin(7, 12 * FENCE_BYTES);
-    put_many(2, first);
-    first = 0;
-    put_many(4, 2 * FENCE_BYTES);
-    keep(7);
-    expect_ok(3, 14 * FENCE_BYTES, 8);
-    survey = look();
-    cr_assert_eq(survey.torn_bytes, 0);
-    log_survey_fini(&survey);
-}
-
-/* The oldest segment is never one that is yet to be written. */
-Test(log_survey, what_is_before_the_log_is_not_made_ahead)
-{
-    keep_two_and_a_used_one();
-    begin(4, 0);
-    put_many(2, 0);
-    put_many(4, 2 * FENCE_BYTES);
-    memset(image, 0, SEGMENT_HEADER_BYTES);
-    keep(4);
-    expect_corrupt("log-0000000000000004", 0, 6);
 }
 
 Test(log_survey, the_only_segments_header_may_be_lost)
