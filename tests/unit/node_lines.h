@@ -1,0 +1,130 @@
+/* node_lines.h - a circle of nodes with one filter without key log, and what each has of it. */
+#ifndef ORBLOOM_TESTS_UNIT_NODE_LINES_H
+#define ORBLOOM_TESTS_UNIT_NODE_LINES_H
+
+#include "cluster/pull_lines.h"
+#include "node/exchange/exchange.h"
+#include "tests/support/node_circle.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { BATCH = 1000, MANY = 40, SECOND = 1000000, JOINER = 4 };
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static struct circle *circle;
+static struct filter_document document;
+static uint64_t keys[MANY][BATCH];
+
+/* Nodes 1 to 3 hold the filter, node 4 is to come. Nothing of the log is kept for others. */
+static inline void open_circle(void)
+{
+    circle = calloc(1, sizeof *circle);
+    circle_init(circle, 4);
+    circle->retain_mib = 0;
+    for (uint32_t id = 1; id <= 4; id++) {
+        circle_stop(circle, id);
+        circle_start(circle, id);
+    }
+    circle_run(circle, SECOND);
+    circle_document(circle, 5, &rule, 3, &document);
+    document.keylog = KEYLOG_OFF;
+    document.generations[0].geometry.lines = 1 << 11;
+    circle_hand(circle, &document, 0);
+    for (uint32_t i = 0; i < MANY; i++) {
+        circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
+    }
+}
+
+static inline void close_circle(void)
+{
+    circle_fini(circle);
+    document_fini(&document);
+    free(circle);
+}
+
+static inline void cut(uint32_t id, bool is_cut)
+{
+    circle->nodes[id - 1].cut = is_cut;
+}
+
+static inline void add(uint32_t i, uint32_t id)
+{
+    cr_assert_eq(circle_add(circle, id, &document, i + 1, keys[i], BATCH), STATUS_OK);
+}
+
+/* Acknowledged by two of the three, by others each time; none tells another. */
+static inline void add_apart(uint32_t count)
+{
+    for (uint32_t id = 1; id <= 3; id++) {
+        cut(id, true);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        add(i, i % 3 + 1);
+        add(i, (i + 1) % 3 + 1);
+    }
+    for (uint32_t id = 1; id <= 3; id++) {
+        cut(id, false);
+    }
+}
+
+static inline struct slot *slot_of(uint32_t id)
+{
+    return &document.content.groups[0].slots[id - 1];
+}
+
+static inline void pair_with(uint32_t id)
+{
+    slot_of(id)->incoming = (struct member){
+        .node = JOINER, .incarnation = circle_node(circle, JOINER)->incarnation};
+    document_epoch_advance(&document);
+    circle_hand(circle, &document, 0);
+}
+
+static inline void hand_over(uint32_t id)
+{
+    slot_of(id)->current = slot_of(id)->incoming;
+    slot_of(id)->incoming = (struct member){0};
+    document_epoch_advance(&document);
+    circle_hand(circle, &document, 0);
+    circle_run(circle, SECOND);
+}
+
+static inline const struct replica_set *set_of(uint32_t id)
+{
+    const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
+                                                             5);
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+
+    cr_assert(hosted != NULL && hosted->set != NULL);
+    return hosted->set;
+}
+
+static inline bool is_complete(void)
+{
+    return set_of(JOINER)->groups[0].complete == document.epoch;
+}
+
+static inline void expect_all(uint32_t id, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        cr_assert_eq(circle_count(circle, id, &document, keys[i], BATCH), BATCH, "batch %u", i);
+    }
+}
+
+static uint64_t ids[PULL_MAX_PAGES];
+
+static inline void put_back(struct circle_frame *frame, const struct frame *decoded)
+{
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
+    free(frame->bytes);
+    frame->bytes = malloc(bytes.size);
+    frame->size = bytes.size;
+    memcpy(frame->bytes, bytes.data, bytes.size);
+    buffer_fini(&bytes);
+}
+
+#endif
