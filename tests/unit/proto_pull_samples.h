@@ -1,0 +1,110 @@
+/* proto_pull_samples.h - questions and answers between nodes, every field set: see proto_samples.h.
+ */
+#ifndef ORBLOOM_TESTS_UNIT_PROTO_PULL_SAMPLES_H
+#define ORBLOOM_TESTS_UNIT_PROTO_PULL_SAMPLES_H
+
+#include "tests/unit/proto_sample_values.h"
+
+static inline void sample_scope(enum sample_size size, struct pull_scope *out)
+{
+    *out = size == SAMPLE_EMPTY ? (struct pull_scope){0}
+                                : (struct pull_scope){UINT64_MAX, 2, 0xfedcba98, 4, 5, 6, 0, 0};
+}
+
+static inline size_t sample_intervals(size_t count, struct pull_interval *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x = i * 100;
+
+        out[i] = (struct pull_interval){UINT64_MAX - x, x + 1, x + 2, x + 3, x + 4};
+    }
+    return count;
+}
+
+static inline void sample_pull_request(enum sample_size size, struct pull_request *out)
+{
+    static struct pull_interval wanted[PULL_MAX_WANTED];
+
+    *out = (struct pull_request){.kind = PULL_RUNS, .wanted = wanted};
+    sample_scope(size, &out->scope);
+    if (size != SAMPLE_EMPTY) {
+        out->kind = PULL_BODIES;
+        out->source = (struct member){7, UINT64_MAX};
+        out->sync = true;
+        out->from = 8;
+        out->to = UINT64_MAX;
+        out->max_bytes = UINT32_MAX;
+        out->nwanted = sample_intervals(size == SAMPLE_LARGE ? PULL_MAX_WANTED : 2, wanted);
+    }
+}
+
+/* FULL: batches that change their router and back; LARGE: headers. */
+static inline void sample_pull_reply(enum sample_size size, struct pull_reply *out)
+{
+    static const struct pull_batch batches[] = {
+        {9, 10, 11, 12, 13, 2}, {9, 9, 11, 12, 13, 0},  {9, UINT64_MAX, 11, 80, 13, 1},
+        {0, 0, 11, 100, 13, 1}, {9, 12, 14, 200, 0, 1},
+    };
+    static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0, 4, 5};
+    static struct pull_interval intervals[PULL_MAX_INTERVALS];
+
+    *out = (struct pull_reply){.kind = PULL_RUNS,
+                               .batches = batches,
+                               .fingerprints = fingerprints,
+                               .intervals = intervals};
+    sample_scope(size, &out->scope);
+    if (size == SAMPLE_EMPTY) {
+        return;
+    }
+    out->kind = size == SAMPLE_LARGE ? PULL_HEADERS : PULL_LOG;
+    out->source = (struct member){7, UINT64_MAX};
+    out->boot = 21;
+    out->state = REPLICA_FULL;
+    out->fence_epoch = 22;
+    out->fence_position = 23;
+    out->from = 24;
+    out->next = UINT64_MAX;
+    out->end = true;
+    out->merged = 25;
+    out->durable = 26;
+    out->document = span_of("doc", 3);
+    if (size == SAMPLE_LARGE) {
+        out->nintervals = sample_intervals(PULL_MAX_INTERVALS, intervals);
+    } else {
+        out->nbatches = sizeof batches / sizeof batches[0];
+        out->count = 5;
+    }
+}
+
+/* DIGESTS of some ranges, or RANGES. */
+static inline void sample_cut_request(enum pull_kind kind, struct pull_request *out)
+{
+    static const uint64_t prefixes[] = {0, 3, 200, 65535};
+
+    sample_pull_request(SAMPLE_FULL, out);
+    out->kind = kind;
+    out->nwanted = 0;
+    out->cut = UINT64_MAX - 1;
+    out->prefix_bits = 16;
+    out->prefixes = prefixes;
+    out->nprefixes = sizeof prefixes / sizeof prefixes[0];
+}
+
+static inline void sample_cut_reply(enum pull_kind kind, struct pull_reply *out)
+{
+    static const uint64_t words[] = {UINT64_MAX, 0, 2, 0x0102030405060708};
+    size_t count = sizeof words / sizeof words[0];
+
+    sample_pull_reply(SAMPLE_FULL, out);
+    out->kind = kind;
+    out->nbatches = 0;
+    out->count = kind == PULL_RANGES ? out->count : 0;
+    out->cut = 31;
+    out->cut_end = 32;
+    out->digests = words;
+    out->ndigests = kind == PULL_DIGESTS ? count : 0;
+    out->counts = words;
+    out->ncounts = kind == PULL_DIGESTS ? count : 0;
+}
+
+#endif
