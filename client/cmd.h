@@ -27,6 +27,7 @@ const struct command *cmd_dedup(void);
 const struct command *cmd_drop(void);
 const struct command *cmd_info(void);
 const struct command *cmd_keygen(void);
+const struct command *cmd_node(void);
 const struct command *cmd_plan(void);
 const struct command *cmd_playground(void);
 const struct command *cmd_playground_child(void);

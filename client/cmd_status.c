@@ -46,6 +46,7 @@ static int show(void *context, const struct frame *frame)
         summary_filters_text(reply);
         replicas_text(reply);
         replicas_changes_text(reply);
+        summary_moves_text(reply);
         if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
             (void)printf("%s", summary_joining_note());
         }

@@ -81,7 +81,9 @@ static void show_state(const struct node_summary *node, char *text, size_t size)
 {
     double ago_s = (double)node->seen_ago_ms / MS_PER_S;
 
-    if (node->alive) {
+    if (node->alive && node->draining) {
+        (void)snprintf(text, size, node->slots > 0 ? "draining" : "drained");
+    } else if (node->alive) {
         (void)snprintf(text, size, "up");
     } else if (node->seen_ago_ms > 0) {
         (void)snprintf(text, size, "silent %.0f s", ago_s);
@@ -113,6 +115,34 @@ void summary_nodes_text(const struct admin_reply *reply)
                      number_show_bytes(node->memory_limit_bytes, limit),
                      node->durable ? number_show_bytes(node->disk_used_bytes, disk) : "none",
                      node->replicas_full, node->replicas_joining, node->replicas_building);
+    }
+}
+
+void summary_moves_text(const struct admin_reply *reply)
+{
+    for (size_t i = 0; i < reply->nnodes; i++) {
+        const struct node_summary *node = &reply->nodes[i];
+        bool replaced = node->replaced_by[0] != '\0';
+
+        if (!replaced && !node->draining && node->awaited[0] == '\0') {
+            continue;
+        }
+        (void)printf("\n%s%s%s: ", node->name,
+                     replaced         ? " is replaced by "
+                     : node->draining ? " is drained"
+                                      : " is silent, its replicas are to move",
+                     node->replaced_by);
+        if (node->slots == 0) {
+            (void)printf("nothing is left on it. When its process has ended: orbloom node remove "
+                         "%s\n",
+                         node->name);
+        } else {
+            (void)printf("%u replica%s of slot groups %s left.\n", node->slots,
+                         node->slots == 1 ? "" : "s", node->slots == 1 ? "is" : "are");
+        }
+        if (node->awaited[0] != '\0') {
+            (void)printf("Awaited: %s\n", node->awaited);
+        }
     }
 }
 
@@ -205,6 +235,10 @@ void summary_nodes_json(struct json *json, const char *name, const struct admin_
         json_count(json, "replicas_full", node->replicas_full);
         json_count(json, "replicas_joining", node->replicas_joining);
         json_count(json, "replicas_building", node->replicas_building);
+        json_bool(json, "draining", node->draining);
+        json_text(json, "replaced_by", node->replaced_by);
+        json_count(json, "slots", node->slots);
+        json_text(json, "awaited", node->awaited);
         json_end(json, '}');
     }
     json_end(json, ']');

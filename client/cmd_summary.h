@@ -17,6 +17,9 @@ void summary_filters_text(const struct admin_reply *reply);
 /* All nodes, a line each. */
 void summary_nodes_text(const struct admin_reply *reply);
 
+/* Nodes that are to be emptied: how far, and what is waited for. */
+void summary_moves_text(const struct admin_reply *reply);
+
 /* Members of an open object. */
 void summary_filter_json(struct json *json, const struct filter_summary *filter);
 

@@ -124,6 +124,15 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     case ADMIN_STATUS:
         coordinator_on_status(self, now_us, from, frame);
         return;
+    case ADMIN_NODE_DRAIN:
+        coordinator_on_drain(self, now_us, from, frame);
+        return;
+    case ADMIN_NODE_REPLACE:
+        coordinator_on_replace(self, now_us, from, frame);
+        return;
+    case ADMIN_NODE_REMOVE:
+        coordinator_on_remove(self, now_us, from, frame);
+        return;
     }
 }
 
@@ -134,6 +143,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     enum status status = codec_decode(self->arena, bytes, &frame);
 
     self->now_us = now_us;
+    self->started_us = self->started_us != 0 ? self->started_us : now_us;
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, from, &frame, status);
     } else if (frame.kind == FRAME_SYNC_REQUEST) {
@@ -170,13 +180,14 @@ static void turn(void *context, uint64_t now_us)
     self->now_us = now_us;
     coordinator_check_creates(self, now_us);
     coordinator_check_drops(self, now_us);
+    moves_check(self, now_us);
     coordinator_check_changes(self, now_us);
 }
 
 static uint64_t next_us(void *context)
 {
     const struct coordinator *self = context;
-    uint64_t next = ACTOR_NEVER;
+    uint64_t next = self->moves_us != 0 ? self->moves_us : ACTOR_NEVER;
 
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         if (self->waiters[i].used && self->waiters[i].deadline_us < next) {

@@ -13,9 +13,7 @@ enum { CHANGE_MAX_STEPS = 4 /* written in one turn */ };
 static void note_alive(const struct coordinator *self, uint64_t now_us, bool *alive)
 {
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
-        const struct heard *heard = coordinator_heard(self, self->documents.nodes.nodes[i].id);
-
-        alive[i] = heard != NULL && now_us - heard->last_us <= self->config.node_timeout_us;
+        alive[i] = moves_alive(self, now_us, self->documents.nodes.nodes[i].id);
     }
 }
 
@@ -50,24 +48,31 @@ static bool has_pairs(const struct filter_document *document)
     return false;
 }
 
-struct slot_group *changes_decide(struct coordinator *self, uint64_t now_us,
-                                  const struct filter_document *document,
-                                  struct change_decision *decision)
+void changes_view_fini(struct changes_view *view)
 {
-    struct slot_group *next = heap_alloc(document->content.ngroups, sizeof *next);
+    heap_free(view->next);
+    move_plan_fini(&view->plan);
+}
+
+struct changes_view changes_decide(struct coordinator *self, uint64_t now_us,
+                                   const struct filter_document *document)
+{
+    struct changes_view view = {.next = heap_alloc(document->content.ngroups, sizeof *view.next)};
     struct fencing *fencing = has_pairs(document) ? fences_open(self, document) : NULL;
     bool alive[DOCUMENT_MAX_NODES];
 
-    if (next == NULL) {
-        return NULL;
+    if (view.next == NULL || moves_plan(self, now_us, document, &view.plan) != STATUS_OK) {
+        heap_free(view.next);
+        view.next = NULL;
+        return view;
     }
     if (fencing != NULL) {
         note_complete(self, document, &fencing->evidence);
     }
     note_alive(self, now_us, alive);
     change_decide(document, &self->documents.nodes, fencing != NULL ? &fencing->evidence : NULL,
-                  alive, next, decision);
-    return next;
+                  alive, &view.plan, view.next, &view.decision);
+    return view;
 }
 
 static uint8_t fences_wanted(const struct coordinator *self, const struct filter_document *document,
@@ -104,18 +109,18 @@ static void say_written(const struct document_entry *entry)
 /* True: one more look is worth it, the document has changed. */
 static bool step(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
-    struct change_decision decision;
-    struct slot_group *next = changes_decide(self, now_us, &entry->document, &decision);
+    struct changes_view view = changes_decide(self, now_us, &entry->document);
+    const struct change_decision decision = view.decision;
     struct fencing *fencing = fences_find(self, entry->document.id);
     enum status status = STATUS_OK;
 
-    if (next == NULL || (decision.slots > 0 && fencing == NULL)) {
+    if (view.next == NULL || (decision.slots > 0 && fencing == NULL)) {
         self->changes_due = true; /* Out of memory: tried again at the next event. */
-        heap_free(next);
+        changes_view_fini(&view);
         return false;
     }
     if (decision.action == CHANGE_WRITE) {
-        status = write_groups(self, entry, next);
+        status = write_groups(self, entry, view.next);
         if (status == STATUS_OK) {
             coordinator_count(self, COORDINATOR_changes_written_total);
             say_written(entry);
@@ -134,7 +139,7 @@ static bool step(struct coordinator *self, uint64_t now_us, struct document_entr
     } else if (fencing != NULL) {
         fences_ask(self, now_us, fencing, entry, fences_wanted);
     }
-    heap_free(next);
+    changes_view_fini(&view);
     return decision.action == CHANGE_WRITE && status == STATUS_OK;
 }
 

@@ -1,5 +1,4 @@
 /* Replacements under way, in words for operators. */
-#include "base/heap.h"
 #include "coordinator/coordinator_private.h"
 
 #include <inttypes.h>
@@ -15,9 +14,7 @@ static const char *name_of(const struct coordinator *self, uint32_t node)
 
 static bool is_silent(const struct coordinator *self, uint64_t now_us, uint32_t node)
 {
-    const struct heard *heard = coordinator_heard(self, node);
-
-    return heard == NULL || now_us - heard->last_us > self->config.node_timeout_us;
+    return !moves_alive(self, now_us, node);
 }
 
 /* How far the newcomer is, in per cent; -1: it has not said. */
@@ -73,9 +70,10 @@ static void tell_copy(const struct coordinator *self, uint64_t now_us,
 }
 
 static void tell(const struct coordinator *self, uint64_t now_us,
-                 const struct filter_document *document, const struct change_decision *decision,
+                 const struct filter_document *document, const struct changes_view *view,
                  char *text, size_t size)
 {
+    const struct change_decision *decision = &view->decision;
     char silent[DOCUMENT_NAME_BYTES + 16];
 
     switch (decision->wait) {
@@ -103,6 +101,9 @@ static void tell(const struct coordinator *self, uint64_t now_us,
                        "copied: its replica there stays JOINING, and the filter has one less",
                        name_of(self, decision->who.node));
         return;
+    case CHANGE_WAIT_MOVE:
+        moves_tell(self, &view->plan, text, size);
+        return;
     }
 }
 
@@ -110,24 +111,23 @@ bool changes_describe(struct coordinator *self, uint64_t now_us,
                       const struct filter_document *document, struct change_summary *summary,
                       char *text)
 {
-    struct change_decision decision;
-    struct slot_group *next;
+    struct changes_view view;
 
     if (document->content.state != FILTER_ACTIVE) {
         return false;
     }
-    next = changes_decide(self, now_us, document, &decision);
-    if (next == NULL || decision.action == CHANGE_NOTHING) {
-        heap_free(next);
+    view = changes_decide(self, now_us, document);
+    if (view.next == NULL || view.decision.action == CHANGE_NOTHING) {
+        changes_view_fini(&view);
         return false;
     }
-    heap_free(next);
-    tell(self, now_us, document, &decision, text, COORDINATOR_MESSAGE_BYTES);
+    tell(self, now_us, document, &view, text, COORDINATOR_MESSAGE_BYTES);
     *summary = (struct change_summary){
         .filter_id = document->id,
-        .step = decision.step,
-        .slots = decision.slots,
+        .step = view.decision.step,
+        .slots = view.decision.slots,
         .awaited = text,
     };
+    changes_view_fini(&view);
     return true;
 }

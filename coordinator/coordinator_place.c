@@ -11,33 +11,14 @@
 
 enum { LISTED_NODES = 4 /* by name, in a message */ };
 
-static uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-        uint64_t shard_bytes = document_shard_bytes(document);
-
-        if (document->content.state == FILTER_DROPPED) {
-            continue;
-        }
-        for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
-            uint32_t group = document->content.group_of_shard[shard];
-
-            sum += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
-        }
-    }
-    return sum;
-}
-
-/* Heard of lately, under the incarnation that the node list names. */
+/* Heard of lately, under the incarnation that the node list names, and not to be emptied. */
 static bool is_usable(const struct coordinator *self, uint64_t now_us,
                       const struct node_record *record)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
 
-    return heard != NULL && heard->incarnation == record->incarnation &&
+    return heard != NULL && !node_record_leaves(record) &&
+           heard->incarnation == record->incarnation &&
            now_us - heard->last_us <= self->config.node_timeout_us;
 }
 
@@ -83,7 +64,7 @@ static uint32_t collect_usable(const struct coordinator *self, uint64_t now_us, 
                 .host = record->host,
                 .zone = record->zone,
                 .limit_bytes = record->memory_limit_bytes,
-                .used_bytes = placed_bytes(self, record->id),
+                .used_bytes = moves_bytes(self, record->id),
             };
         }
     }

@@ -104,7 +104,9 @@ struct coordinator {
     uint64_t changes_seen; /* replacements were looked for up to this change */
     bool changes_due;      /* ... but something went wrong */
 
-    uint64_t now_us; /* of the event under way */
+    uint64_t now_us;     /* of the event under way */
+    uint64_t started_us; /* of the first one */
+    uint64_t moves_us;   /* look again at what is to leave; 0: nothing is */
     struct codec_arena *arena;
     struct buffer out;
     struct buffer scratch;
@@ -198,13 +200,55 @@ void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fenci
 
 void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply);
 
+/* ---- coordinator_move.c ---- */
+
+/* Heard of lately? */
+bool moves_alive(const struct coordinator *self, uint64_t now_us, uint32_t node);
+
+/* Has it been asked to leave, or been silent for longer than replace_after? */
+bool moves_leaves(const struct coordinator *self, uint64_t now_us,
+                  const struct node_record *record);
+
+/* Where the slots of nodes that are to leave go; empty when there are none. */
+MUST_USE enum status moves_plan(const struct coordinator *self, uint64_t now_us,
+                                const struct filter_document *document, struct move_plan *plan);
+
+/* Bytes, and slots, that all documents name the node in. */
+uint64_t moves_bytes(const struct coordinator *self, uint32_t node);
+uint32_t moves_slots(const struct coordinator *self, uint32_t node);
+
+/* Why what is to leave can't; "" if nothing lacks. */
+void moves_tell(const struct coordinator *self, const struct move_plan *plan, char *text,
+                size_t size);
+
+/* The same of all filters for one node. */
+void moves_tell_node(const struct coordinator *self, uint64_t now_us,
+                     const struct node_record *record, char *text, size_t size);
+
+/* Sees to it that what waits for another reason than the store's news is looked at again. */
+void moves_check(struct coordinator *self, uint64_t now_us);
+
+/* ---- coordinator_node.c ---- */
+
+void coordinator_on_drain(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+void coordinator_on_replace(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                            const struct frame *frame);
+void coordinator_on_remove(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame);
+
 /* ---- coordinator_change.c ---- */
 
-/* What is to be done for a filter by what is known here; the next epoch's groups are the
- * caller's to free. NULL: out of memory. */
-struct slot_group *changes_decide(struct coordinator *self, uint64_t now_us,
-                                  const struct filter_document *document,
-                                  struct change_decision *decision);
+/* What is to be done for a filter by what is known here. Both are the caller's to free. */
+struct changes_view {
+    struct slot_group *next; /* the next epoch's groups; NULL: out of memory */
+    struct move_plan plan;
+    struct change_decision decision;
+};
+
+struct changes_view changes_decide(struct coordinator *self, uint64_t now_us,
+                                   const struct filter_document *document);
+void changes_view_fini(struct changes_view *view);
 
 /* Begin, resume and go on with replacing replicas, of all filters. */
 void coordinator_check_changes(struct coordinator *self, uint64_t now_us);

@@ -48,7 +48,7 @@ static bool name_in_use(const struct coordinator *self, uint64_t now_us,
 static enum status write_record(struct coordinator *self, const struct sync_request *request)
 {
     const struct node_list *held = &self->documents.nodes;
-    struct node_list nodes = {.revision = held->revision + 1};
+    struct node_list nodes = {.revision = held->revision + 1, .last_id = held->last_id};
     struct node_record *record = NULL;
     enum status status;
 
@@ -60,10 +60,11 @@ static enum status write_record(struct coordinator *self, const struct sync_requ
     for (uint32_t i = 0; i < held->count; i++) {
         nodes.nodes[i] = held->nodes[i];
         record = strcmp(held->nodes[i].name, request->name) == 0 ? &nodes.nodes[i] : record;
+        nodes.last_id = held->nodes[i].id > nodes.last_id ? held->nodes[i].id : nodes.last_id;
     }
     if (record == NULL) {
-        record = &nodes.nodes[nodes.count];
-        record->id = ++nodes.count; /* Records are never removed, so ids never repeat. */
+        record = &nodes.nodes[nodes.count++];
+        record->id = ++nodes.last_id;
     }
     fill_record(record, request);
     status = nodes.count <= DOCUMENT_MAX_NODES ? records_write_nodes(self, &nodes)

@@ -9,6 +9,7 @@
 struct overview {
     struct node_summary *nodes;
     size_t nnodes;
+    char (*waits)[COORDINATOR_MESSAGE_BYTES]; /* of the nodes */
     struct filter_summary *filters;
     size_t nfilters;
     struct replica_report *replicas;
@@ -35,11 +36,23 @@ static void count_replicas(const struct heard *heard, struct node_summary *summa
     }
 }
 
+static const char *successor_name(const struct coordinator *self, const struct node_record *record)
+{
+    const struct node_record *successor = record->replaced_by != 0
+                                              ? node_list_find(&self->documents.nodes,
+                                                               record->replaced_by)
+                                              : NULL;
+
+    return successor != NULL ? successor->name : "";
+}
+
 static void describe_node(const struct coordinator *self, uint64_t now_us,
-                          const struct node_record *record, struct node_summary *summary)
+                          const struct node_record *record, char *waits,
+                          struct node_summary *summary)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
 
+    moves_tell_node(self, now_us, record, waits, COORDINATOR_MESSAGE_BYTES);
     *summary = (struct node_summary){
         .id = record->id,
         .name = record->name,
@@ -49,6 +62,10 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
         .incarnation = record->incarnation,
         .memory_limit_bytes = record->memory_limit_bytes,
         .durable = record->durable,
+        .draining = record->draining,
+        .replaced_by = successor_name(self, record),
+        .slots = moves_slots(self, record->id),
+        .awaited = waits,
     };
     if (heard != NULL) {
         summary->alive = is_alive(self, now_us, heard);
@@ -86,7 +103,8 @@ static void collect_replicas(const struct coordinator *self, uint64_t now_us,
                              struct overview *overview)
 {
     for (size_t i = 0; i < self->nheard; i++) {
-        if (!is_alive(self, now_us, &self->heard[i])) {
+        if (!is_alive(self, now_us, &self->heard[i]) ||
+            node_list_find(&self->documents.nodes, self->heard[i].node) == NULL) {
             continue;
         }
         memcpy(&overview->replicas[overview->nreplicas], self->heard[i].reports,
@@ -104,16 +122,17 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
         nreports += self->heard[i].nreports;
     }
     overview->nodes = heap_zalloc(self->documents.nodes.count, sizeof *overview->nodes);
+    overview->waits = heap_zalloc(self->documents.nodes.count, sizeof *overview->waits);
     overview->filters = heap_zalloc(self->documents.count, sizeof *overview->filters);
     overview->replicas = heap_zalloc(nreports, sizeof *overview->replicas);
     overview->changes = heap_zalloc(self->documents.count, sizeof *overview->changes);
     overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
-    if (overview->nodes == NULL || overview->filters == NULL || overview->replicas == NULL ||
-        overview->changes == NULL || overview->texts == NULL) {
+    if (overview->nodes == NULL || overview->waits == NULL || overview->filters == NULL ||
+        overview->replicas == NULL || overview->changes == NULL || overview->texts == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
-        describe_node(self, now_us, &self->documents.nodes.nodes[i],
+        describe_node(self, now_us, &self->documents.nodes.nodes[i], overview->waits[i],
                       &overview->nodes[overview->nnodes++]);
     }
     collect_filters(self, now_us, name, overview);
@@ -149,6 +168,7 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     };
     coordinator_reply(self, from, &answer);
     heap_free(overview.nodes);
+    heap_free(overview.waits);
     heap_free(overview.filters);
     heap_free(overview.replicas);
     heap_free(overview.changes);

@@ -31,6 +31,22 @@ static const struct option options[] = {
     DAEMON_OPTION_DURATION("fence_retry", FIELD(config.fence_retry_us), 10 * DAEMON_MS,
                            60 * DAEMON_SECOND, "10ms to 60s", "100ms",
                            "a node that has not confirmed a fence is asked again after this"),
+    DAEMON_OPTION_DURATION(
+        "replace_after", FIELD(config.replace_after_us), 0, 30 * 24 * 3600 * DAEMON_SECOND,
+        "0 to 30d", "10m",
+        "the replicas of a node not heard of for this long move to others with room; 0: never"),
+    {
+        .name = "moves_at_once",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.moves_at_once),
+        .size = BYTES(config.moves_at_once),
+        .min = 1,
+        .max = 1024,
+        .unit = "groups",
+        .range = "1 to 1024",
+        .value = "2",
+        .help = "how many slot groups are on their way between nodes at a time",
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 

@@ -258,7 +258,14 @@ struct boot_reply {
 
 /* ---- client and coordinator ---- */
 
-enum admin_action { ADMIN_CREATE = 1, ADMIN_DROP = 2, ADMIN_STATUS = 3 };
+enum admin_action {
+    ADMIN_CREATE = 1,
+    ADMIN_DROP = 2,
+    ADMIN_STATUS = 3,
+    ADMIN_NODE_DRAIN = 10,
+    ADMIN_NODE_REPLACE = 11,
+    ADMIN_NODE_REMOVE = 12,
+};
 
 struct create_parameters {
     uint64_t capacity;
@@ -275,9 +282,12 @@ struct create_parameters {
 struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms;
-    const char *name;   /* of a filter; "" for status of all */
-    uint64_t filter_id; /* drop: this one and no later one of that name; 0: whichever it is */
-    bool confirmed_off; /* drop: the operator vouches that former incarnations are off */
+    const char *name;      /* of a filter, or a node; "" for status of all */
+    uint64_t filter_id;    /* drop: this one and no later one of that name; 0: whichever it is */
+    bool confirmed_off;    /* drop: the operator vouches that former incarnations are off; drain and
+                              replace: that the node is */
+    const char *successor; /* replace: the node that takes over */
+    bool undo;             /* drain: no longer */
     struct create_parameters create;
 };
 
@@ -297,6 +307,10 @@ struct node_summary {
     uint32_t replicas_building;
     uint64_t disk_used_bytes;
     bool durable;
+    bool draining;
+    const char *replaced_by; /* "": by none */
+    uint32_t slots;          /* that documents name it in */
+    const char *awaited;     /* why what is to leave it can't yet; "": nothing is waited for */
 };
 
 struct filter_summary {

@@ -24,6 +24,7 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
 {
     const struct admin_request *request = &frame->body.admin_request;
     Orbloom__V1__AdminRequest *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+    enum status status;
 
     if (wire == NULL) {
         return STATUS_NOMEM;
@@ -40,8 +41,10 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
     }
     wire->confirmed_off = request->confirmed_off;
     wire->filter_id = request->filter_id;
+    wire->undo = request->undo;
     *out = &wire->base;
-    return codec_put_text(request->name, &wire->name);
+    status = codec_put_text(request->name, &wire->name);
+    return status != STATUS_OK ? status : codec_put_text(request->successor, &wire->successor);
 }
 
 static enum status get_create(const Orbloom__V1__CreateParameters *wire,
@@ -68,6 +71,12 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
     return STATUS_OK;
 }
 
+static bool is_action(int value)
+{
+    return codec_enum_known(value, ADMIN_STATUS) ||
+           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_NODE_REMOVE);
+}
+
 enum status codec_get_admin_request(const ProtobufCMessage *message, struct codec_arena *arena,
                                     struct frame *frame)
 {
@@ -75,7 +84,7 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
     struct admin_request *request = &frame->body.admin_request;
     enum status status = STATUS_OK;
 
-    if (!codec_enum_known((int)wire->action, ADMIN_STATUS)) {
+    if (!is_action((int)wire->action)) {
         return STATUS_MALFORMED;
     }
     *request = (struct admin_request){
@@ -83,14 +92,19 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         .timeout_ms = wire->timeout_ms,
         .confirmed_off = wire->confirmed_off != 0,
         .filter_id = wire->filter_id,
+        .undo = wire->undo != 0,
     };
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);
     }
+    if (status == STATUS_OK) {
+        status = codec_get_text(arena, wire->successor, &request->successor);
+    }
     return status != STATUS_OK ? status : codec_get_text(arena, wire->name, &request->name);
 }
 
-static enum status put_node(const struct node_summary *node, Orbloom__V1__NodeSummary *wire)
+static enum status put_node(const struct node_summary *node, struct codec_scratch *scratch,
+                            Orbloom__V1__NodeSummary *wire)
 {
     enum status status;
 
@@ -106,7 +120,11 @@ static enum status put_node(const struct node_summary *node, Orbloom__V1__NodeSu
     wire->replicas_building = node->replicas_building;
     wire->disk_used_bytes = node->disk_used_bytes;
     wire->durable = node->durable;
-    status = codec_put_text(node->name, &wire->name);
+    wire->draining = node->draining;
+    wire->slots = node->slots;
+    status = codec_put_message(scratch, node->awaited, &wire->awaited);
+    status = status != STATUS_OK ? status : codec_put_text(node->replaced_by, &wire->replaced_by);
+    status = status != STATUS_OK ? status : codec_put_text(node->name, &wire->name);
     status = status != STATUS_OK ? status : codec_put_text(node->host, &wire->host);
     status = status != STATUS_OK ? status : codec_put_text(node->zone, &wire->zone);
     return status != STATUS_OK ? status : codec_put_text(node->endpoint, &wire->endpoint);
@@ -125,7 +143,7 @@ static enum status put_nodes(const struct admin_reply *reply, struct codec_scrat
         return STATUS_NOMEM;
     }
     for (i = 0; i < n && status == STATUS_OK; i++) {
-        status = put_node(&reply->nodes[i], &items[i]);
+        status = put_node(&reply->nodes[i], scratch, &items[i]);
         list[i] = &items[i];
     }
     *out = list;
@@ -220,8 +238,13 @@ static enum status get_node(struct codec_arena *arena, const Orbloom__V1__NodeSu
         .replicas_building = wire->replicas_building,
         .disk_used_bytes = wire->disk_used_bytes,
         .durable = wire->durable != 0,
+        .draining = wire->draining != 0,
+        .slots = wire->slots,
     };
-    status = codec_get_text(arena, wire->name, &node->name);
+    status = codec_get_text(arena, wire->awaited, &node->awaited);
+    status = status != STATUS_OK ? status
+                                 : codec_get_text(arena, wire->replaced_by, &node->replaced_by);
+    status = status != STATUS_OK ? status : codec_get_text(arena, wire->name, &node->name);
     status = status != STATUS_OK ? status : codec_get_text(arena, wire->host, &node->host);
     status = status != STATUS_OK ? status : codec_get_text(arena, wire->zone, &node->zone);
     return status != STATUS_OK ? status : codec_get_text(arena, wire->endpoint, &node->endpoint);

@@ -13,6 +13,9 @@ static enum status put_record(const struct node_record *record, Orbloom__V1__Nod
     wire->memory_limit_bytes = record->memory_limit_bytes;
     wire->boot = record->boot;
     wire->durable = record->durable;
+    wire->draining = record->draining;
+    wire->replaced_by = record->replaced_by;
+    wire->confirmed_off = record->confirmed_off;
     status = codec_put_text(record->name, &wire->name);
     status = status != STATUS_OK ? status : codec_put_text(record->host, &wire->host);
     status = status != STATUS_OK ? status : codec_put_text(record->zone, &wire->zone);
@@ -27,6 +30,7 @@ static enum status put_list(const struct node_list *list, struct codec_scratch *
     uint32_t i;
 
     wire->revision = list->revision;
+    wire->last_id = list->last_id;
     wire->required_version = CODEC_VERSION_OLDEST;
     wire->n_nodes = list->count;
     wire->nodes = codec_scratch_take(scratch, list->count, sizeof *wire->nodes);
@@ -70,6 +74,9 @@ static enum status get_record(const Orbloom__V1__NodeRecord *wire, struct node_r
         .memory_limit_bytes = wire->memory_limit_bytes,
         .boot = wire->boot,
         .durable = wire->durable != 0,
+        .draining = wire->draining != 0,
+        .replaced_by = wire->replaced_by,
+        .confirmed_off = wire->confirmed_off,
     };
     status = codec_signed_text(wire->name, record->name, sizeof record->name);
     if (status == STATUS_OK) {
@@ -121,6 +128,7 @@ static enum status decode(struct codec_arena *arena, struct span content, struct
         return STATUS_VERSION;
     }
     list->revision = wire->revision;
+    list->last_id = wire->last_id;
     status = get_records(wire, list);
     return status != STATUS_OK ? status : node_list_validate(list, &reason);
 }

@@ -5,11 +5,13 @@
 
 /* ---- edits ---- */
 
-static void pair_up(const struct change_view *self, struct slot *slot)
+static void pair_up(const struct change_view *self, uint32_t group, uint32_t index,
+                    struct slot *slot)
 {
     struct member successor;
+    bool any = change_successor(self, group, index, &successor);
 
-    slot->incoming = change_successor(self, slot, &successor) ? successor : (struct member){0};
+    slot->incoming = any ? successor : (struct member){0};
 }
 
 static void move_on(struct slot *slot)
@@ -32,7 +34,7 @@ static bool same_slot(const struct slot *a, const struct slot *b)
            a->reads_incoming == b->reads_incoming;
 }
 
-static void edit(const struct change_view *self, enum change_outlook outlook,
+static void edit(const struct change_view *self, enum change_outlook outlook, uint32_t number,
                  struct slot_group *group)
 {
     for (uint32_t i = 0; i < self->document->content.rule.replicas; i++) {
@@ -42,7 +44,7 @@ static void edit(const struct change_view *self, enum change_outlook outlook,
         if (outlook == OUTLOOK_READY) {
             move_on(slot);
         } else if (outlook == OUTLOOK_BEGIN || outlook == OUTLOOK_MEND) {
-            pair_up(self, slot);
+            pair_up(self, number, i, slot);
         }
         assert(same_slot(&before, slot) || change_move_of(&before, slot) != NULL);
     }
@@ -91,10 +93,10 @@ static struct survey survey(const struct change_view *self, struct change_decisi
 }
 
 void change_decide(const struct filter_document *document, const struct node_list *nodes,
-                   const struct evidence *evidence, const bool *alive, struct slot_group *next,
-                   struct change_decision *out)
+                   const struct evidence *evidence, const bool *alive, const struct move_plan *plan,
+                   struct slot_group *next, struct change_decision *out)
 {
-    const struct change_view self = {document, nodes, evidence, alive};
+    const struct change_view self = {document, nodes, evidence, alive, plan};
     struct survey sum;
 
     assert(evidence == NULL || evidence_fits(evidence, document));
@@ -111,6 +113,6 @@ void change_decide(const struct filter_document *document, const struct node_lis
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         struct change_decision unused = {0};
 
-        edit(&self, change_look(&self, group, &unused), &next[group]);
+        edit(&self, change_look(&self, group, &unused), group, &next[group]);
     }
 }

@@ -1,7 +1,7 @@
 /* change.h - how a replica of a shard is replaced without losing an acknowledged key.
  *
- * A slot's old member is A, its new one D; they may be two lives of one node, the former being
- * gone. Each stage is an epoch of its own:
+ * A slot's old member is A, its new one D: another node, or another life of the same one, the
+ * former being gone. Each stage is an epoch of its own:
  *
  *   v1 single: writes count with A, reads ask A. D is known.
  *   v2 pair:   writes count with A and D, reads ask A. Before v3, F members of the read set have
@@ -14,6 +14,10 @@
  * seen (v1's), hence the first fence, and everything older is copied. Before A is left out of
  * writes, nobody may still read A (v2's), hence the second one. F = N - min(W, R) + 1. Left out,
  * each of these loses keys: tests/models/replica_change.pml, and the mutants of the simulator.
+ *
+ * D is the next life of A's node where there is one, and else, when that node is to leave, what
+ * cluster/move_plan.h proposes. A pair that was begun is seen through with its D, unless D's node
+ * is to leave as well.
  *
  * All slots of a filter whose nodes have a new life change together, in one epoch. Slot groups are
  * independent of each other: each has quorums of its own. A group waits for the others while they
@@ -32,6 +36,7 @@
 
 #include "cluster/document.h"
 #include "cluster/evidence.h"
+#include "cluster/move_plan.h"
 
 enum slot_stage { SLOT_SINGLE, SLOT_PAIR, SLOT_MOVED };
 
@@ -69,6 +74,7 @@ enum change_wait {
     CHANGE_WAIT_REPLICAS, /* only `have` members are left of the `needed` ones: for good, unless
                              the others come back with their data */
     CHANGE_WAIT_DISK,     /* `who` keeps memory only: there is no log to copy */
+    CHANGE_WAIT_MOVE,     /* `who` is to leave `group`, and the plan has no successor: see there */
 };
 
 struct change_decision {
@@ -82,13 +88,15 @@ struct change_decision {
     struct member who;
 };
 
-/* What the nodes' present lives, and the evidence about this epoch, allow.
+/* What the nodes' present lives, and the evidence about this epoch, allow. A life that an operator
+ * has confirmed to be off counts as fenced, unless it is heard of.
  *
  * `evidence`: about the document's epoch, or NULL: none yet. `alive`: for each node of the list
- * whether it was heard of lately; NULL: all are. `next`: ngroups places. */
+ * whether it was heard of lately; NULL: all are. `plan`: for slots whose nodes are to leave; NULL:
+ * none is. `next`: ngroups places. */
 void change_decide(const struct filter_document *document, const struct node_list *nodes,
-                   const struct evidence *evidence, const bool *alive, struct slot_group *next,
-                   struct change_decision *out);
+                   const struct evidence *evidence, const bool *alive, const struct move_plan *plan,
+                   struct slot_group *next, struct change_decision *out);
 
 /* Bit s: a fence of the current member of slot s would help this group on. 0 for groups that are
  * not changing. */

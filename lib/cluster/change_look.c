@@ -20,14 +20,33 @@ static bool lives(const struct change_view *self, const struct member *member)
     return record != NULL && record->incarnation == member->incarnation;
 }
 
-/* Who should be the incoming member: the present life of the slot's node, if that is another one
- * than the slot names and has a log to copy into. False: nobody. */
-bool change_successor(const struct change_view *self, const struct slot *slot, struct member *out)
+/* The node of the incoming member: as planned, else that of the pair while it may stay, else the
+ * slot's own. */
+static uint32_t successor_node(const struct change_view *self, uint32_t group, uint32_t index)
 {
-    uint32_t node = slot_is_pair(slot) ? slot->incoming.node : slot->current.node;
-    const struct node_record *record = record_of(self, node);
+    const struct slot *slot = &self->document->content.groups[group].slots[index];
+    uint32_t planned = move_plan_target(self->plan, group, index);
 
-    if (record == NULL || !record->durable || self->document->durability == DURABILITY_MEMORY) {
+    if (planned != 0) {
+        return planned;
+    }
+    return slot_is_pair(slot) && move_may_stay(self->nodes, slot->incoming.node)
+               ? slot->incoming.node
+               : slot->current.node;
+}
+
+/* Who should be the incoming member: the present life of that node, if it is another one than the
+ * slot names and has a log to copy into. False: nobody. */
+bool change_successor(const struct change_view *self, uint32_t group, uint32_t index,
+                      struct member *out)
+{
+    const struct slot *slot = &self->document->content.groups[group].slots[index];
+    uint32_t node = successor_node(self, group, index);
+    const struct node_record *record = record_of(self, node);
+    int held = document_slot_of(self->document, group, node, 0);
+
+    if (record == NULL || !record->durable || self->document->durability == DURABILITY_MEMORY ||
+        (held >= 0 && held != (int)index)) {
         return false;
     }
     *out = (struct member){.node = node, .incarnation = record->incarnation};
@@ -49,6 +68,15 @@ static uint8_t fenced(const struct change_view *self, uint32_t group)
     return self->evidence != NULL ? self->evidence->groups[group].current_fenced : 0;
 }
 
+/* Does an operator answer for its silence? Not against what is heard of it. */
+static bool is_off(const struct change_view *self, const struct member *member)
+{
+    const struct node_record *record = record_of(self, member->node);
+
+    return record != NULL && record->confirmed_off == member->incarnation &&
+           member->incarnation != 0 && !(lives(self, member) && is_alive(self, record));
+}
+
 /* Members that have fenced, that still can, and that still can and are heard of. */
 struct fences {
     uint32_t have;
@@ -63,7 +91,7 @@ static struct fences count_fences(const struct change_view *self, uint32_t group
 
     for (uint32_t i = 0; i < self->document->content.rule.replicas; i++) {
         const struct member *member = &slots[i].current;
-        bool has = (fenced(self, group) >> i & 1) != 0;
+        bool has = (fenced(self, group) >> i & 1) != 0 || is_off(self, member);
         bool can = has || lives(self, member);
 
         count.have += has;
@@ -90,7 +118,7 @@ enum slot_stage change_group_stage(const struct change_view *self, uint32_t grou
 static void note(struct change_decision *out, enum change_wait wait, uint32_t group, uint32_t have,
                  uint32_t needed, const struct member *who)
 {
-    if (out->wait == CHANGE_WAIT_NONE) {
+    if (out->wait == CHANGE_WAIT_NONE || out->wait == CHANGE_WAIT_MOVE) {
         out->wait = wait;
         out->group = group;
         out->have = have;
@@ -124,8 +152,10 @@ static enum change_outlook look_at_single(const struct change_view *self, uint32
     struct member successor;
 
     for (uint32_t i = 0; i < self->document->content.rule.replicas; i++) {
-        if (change_successor(self, &slots[i], &successor)) {
+        if (change_successor(self, group, i, &successor)) {
             begins = true;
+        } else if (move_plan_lacks(self->plan, group, i)) {
+            note(out, CHANGE_WAIT_MOVE, group, 0, 0, &slots[i].current);
         } else if (!lives(self, &slots[i].current)) {
             note(out, CHANGE_WAIT_DISK, group, 0, 0, &slots[i].current);
         }
@@ -153,7 +183,7 @@ static enum change_outlook look_at_pair(const struct change_view *self, uint32_t
         if (!slot_is_pair(&slots[i])) {
             continue;
         }
-        if (!change_successor(self, &slots[i], &successor) ||
+        if (!change_successor(self, group, i, &successor) ||
             !member_equal(&successor, &slots[i].incoming)) {
             return OUTLOOK_MEND;
         }
@@ -196,7 +226,7 @@ enum change_outlook change_look(const struct change_view *self, uint32_t group,
 uint8_t change_fences_wanted(const struct filter_document *document, const struct node_list *nodes,
                              const struct evidence *evidence, uint32_t group)
 {
-    const struct change_view self = {document, nodes, evidence, NULL};
+    const struct change_view self = {document, nodes, evidence, NULL, NULL};
     struct fences fences = count_fences(&self, group);
     uint8_t wanted = 0;
 

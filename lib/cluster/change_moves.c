@@ -2,9 +2,9 @@
 #include "cluster/change.h"
 
 static const struct change_move moves[] = {
-    /* Begin: a pair of what there is and its successor. */
+    /* Begin: a pair of what there is and its successor, on the same node or another one. */
     {.from = SLOT_SINGLE, .to = SLOT_PAIR},
-    /* The successor died: its own successor takes its place. */
+    /* The successor died, or its node is to leave: another one takes its place. */
     {.from = SLOT_PAIR, .to = SLOT_PAIR},
     /* The way back: nothing was read from the successor yet. */
     {.from = SLOT_PAIR, .to = SLOT_SINGLE},

@@ -19,10 +19,12 @@ struct change_view {
     const struct node_list *nodes;
     const struct evidence *evidence;
     const bool *alive;
+    const struct move_plan *plan;
 };
 
 /* Who should be the incoming member; false: nobody. */
-bool change_successor(const struct change_view *self, const struct slot *slot, struct member *out);
+bool change_successor(const struct change_view *self, uint32_t group, uint32_t index,
+                      struct member *out);
 
 /* What stage the group is in: its pairs move together. */
 enum slot_stage change_group_stage(const struct change_view *self, uint32_t group);

@@ -233,6 +233,11 @@ const struct node_record *node_list_find_name(const struct node_list *self, cons
     return NULL;
 }
 
+bool node_record_leaves(const struct node_record *record)
+{
+    return record->draining || record->replaced_by != 0;
+}
+
 enum status node_list_copy(const struct node_list *self, struct node_list *out)
 {
     struct node_record *nodes = NULL;
@@ -244,6 +249,7 @@ enum status node_list_copy(const struct node_list *self, struct node_list *out)
         }
         memcpy(nodes, self->nodes, self->count * sizeof *nodes);
     }
-    *out = (struct node_list){.revision = self->revision, .count = self->count, .nodes = nodes};
+    *out = (struct node_list){
+        .revision = self->revision, .last_id = self->last_id, .count = self->count, .nodes = nodes};
     return STATUS_OK;
 }

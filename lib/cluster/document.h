@@ -135,12 +135,16 @@ struct node_record {
     char endpoint[DOCUMENT_TEXT_BYTES]; /* where routers, peers and coordinators reach it */
     uint64_t incarnation;
     uint64_t memory_limit_bytes;
-    uint64_t boot; /* the last one; 0: the node keeps memory only */
-    bool durable;  /* keeps a log on disk */
+    uint64_t boot;          /* the last one; 0: the node keeps memory only */
+    bool durable;           /* keeps a log on disk */
+    bool draining;          /* its replicas are to move to other nodes */
+    uint32_t replaced_by;   /* ... to this one; 0: not replaced */
+    uint64_t confirmed_off; /* the operator vouches that this life never answers again; 0: none */
 };
 
 struct node_list {
     uint64_t revision;
+    uint32_t last_id; /* the highest that any node ever had; ids are never reused */
     uint32_t count;
     struct node_record *nodes;
 };
@@ -211,6 +215,9 @@ void node_list_fini(struct node_list *self);
 /* NULL when there is none. */
 const struct node_record *node_list_find(const struct node_list *self, uint32_t id);
 const struct node_record *node_list_find_name(const struct node_list *self, const char *name);
+
+/* Is the node to give up its replicas? */
+bool node_record_leaves(const struct node_record *record);
 
 MUST_USE enum status node_list_copy(const struct node_list *self, struct node_list *out);
 

@@ -91,6 +91,7 @@ void coordinator_stage_init(struct coordinator_stage *self, struct store *store)
         .max_timeout_us = 60000000,
         .node_timeout_us = 10000000,
         .fence_retry_us = 500000,
+        .moves_at_once = 2,
     };
 
     *self = (struct coordinator_stage){.now_us = 1000000};

@@ -209,6 +209,8 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(confirmed_off);
     SAME(filter_id);
     SAME_TEXT(name);
+    SAME_TEXT(successor);
+    SAME(undo);
     SAME(create.capacity);
     SAME(create.rate);
     SAME(create.max_capacity);
@@ -261,6 +263,10 @@ static inline void compare_node_summary(const struct node_summary *a, const stru
     SAME(replicas_building);
     SAME(disk_used_bytes);
     SAME(durable);
+    SAME(draining);
+    SAME_TEXT(replaced_by);
+    SAME(slots);
+    SAME_TEXT(awaited);
 }
 
 static inline void compare_admin_reply(const struct admin_reply *a, const struct admin_reply *b)

@@ -201,12 +201,19 @@ Test(codec_document, node_lists_come_back_field_by_field)
         struct node_list back;
         enum document_kind kind;
 
+        list.last_id = counts[n] + 3;
+        for (uint32_t i = 0; i < list.count; i++) {
+            list.nodes[i].draining = i % 2 == 0;
+            list.nodes[i].replaced_by = i;
+            list.nodes[i].confirmed_off = UINT64_MAX - i;
+        }
         buffer_clear(&bytes);
         cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_OK);
         cr_assert_eq(codec_document_kind(buffer_span(&bytes), &kind), STATUS_OK);
         cr_assert_eq(kind, DOCUMENT_NODE_LIST);
         cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &back), STATUS_OK);
         cr_assert_eq(back.revision, list.revision);
+        cr_assert_eq(back.last_id, list.last_id);
         cr_assert_eq(back.count, list.count);
         for (uint32_t i = 0; i < list.count; i++) {
             const struct node_record *a = &list.nodes[i];
@@ -221,6 +228,9 @@ Test(codec_document, node_lists_come_back_field_by_field)
             SAME(memory_limit_bytes);
             SAME(boot);
             SAME(durable);
+            SAME(draining);
+            SAME(replaced_by);
+            SAME(confirmed_off);
         }
         node_list_fini(&back);
         node_list_fini(&list);

@@ -273,7 +273,7 @@ static inline void sample_boot(enum sample_size size, struct frame *out)
 
 static inline void sample_admin_request(enum sample_size size, struct admin_request *out)
 {
-    *out = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
+    *out = (struct admin_request){.action = ADMIN_STATUS, .name = "", .successor = ""};
     if (size != SAMPLE_EMPTY) {
         *out = (struct admin_request){
             .action = size == SAMPLE_FULL ? ADMIN_CREATE : ADMIN_DROP,
@@ -281,6 +281,8 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
             .confirmed_off = size != SAMPLE_FULL,
             .filter_id = size != SAMPLE_FULL ? 72 : 0,
             .name = "seen-urls",
+            .successor = size != SAMPLE_FULL ? "node-4" : "",
+            .undo = size != SAMPLE_FULL,
         };
     }
     if (size == SAMPLE_FULL) {
@@ -341,9 +343,9 @@ static inline void sample_admin_reply(enum sample_size size, struct admin_reply 
     for (size_t i = 0; i < out->nnodes; i++) {
         uint32_t x = (uint32_t)i;
 
-        nodes[i] = (struct node_summary){x + 91, "n",    "h",    "z",    "e",
-                                         x + 92, true,   x + 93, x + 94, x + 95,
-                                         x + 96, x + 97, x + 98, x + 99, true};
+        nodes[i] = (struct node_summary){x + 91, "n",    "h",      "z",     "e",    x + 92, true,
+                                         x + 93, x + 94, x + 95,   x + 96,  x + 97, x + 98, x + 99,
+                                         true,   true,   "node-4", x + 100, "room"};
     }
     for (size_t i = 0; i < out->nchanges; i++) {
         changes[i] = (struct change_summary){i + 101, (enum change_step)(i % 3 + 1),

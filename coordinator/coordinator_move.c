@@ -1,0 +1,221 @@
+/* Replicas of nodes that are to leave: what is known of the nodes, for cluster/move_plan.h, and the
+ * plan in words. */
+#include "base/heap.h"
+#include "base/number.h"
+#include "coordinator/coordinator_private.h"
+
+#include <stdio.h>
+
+enum { LOOK_US = 1000000 /* while something is to leave: nodes come back without any news */ };
+
+bool moves_alive(const struct coordinator *self, uint64_t now_us, uint32_t node)
+{
+    const struct heard *heard = coordinator_heard(self, node);
+
+    return heard != NULL && now_us - heard->last_us <= self->config.node_timeout_us;
+}
+
+/* A node that was never heard of may have been silent since this coordinator's start only. */
+static uint64_t silent_us(const struct coordinator *self, uint64_t now_us, uint32_t node)
+{
+    const struct heard *heard = coordinator_heard(self, node);
+
+    return now_us - (heard != NULL ? heard->last_us : self->started_us);
+}
+
+bool moves_leaves(const struct coordinator *self, uint64_t now_us, const struct node_record *record)
+{
+    uint64_t longest_us = self->config.replace_after_us;
+
+    return node_record_leaves(record) ||
+           (longest_us != 0 && silent_us(self, now_us, record->id) > longest_us &&
+            !moves_alive(self, now_us, record->id));
+}
+
+static bool is_held(const struct filter_document *document)
+{
+    return document->content.state != FILTER_DROPPED;
+}
+
+uint64_t moves_bytes(const struct coordinator *self, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+
+        sum += is_held(document) ? move_bytes_held(document, node) : 0;
+    }
+    return sum;
+}
+
+uint32_t moves_slots(const struct coordinator *self, uint32_t node)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+
+        sum += is_held(document) ? move_slots_held(document, node) : 0;
+    }
+    return sum;
+}
+
+/* ---- the plan ---- */
+
+/* How many more groups may begin to move, over all filters. */
+static uint32_t budget(const struct coordinator *self)
+{
+    uint64_t under_way = 0;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+
+        under_way += is_held(document) ? move_groups_under_way(document) : 0;
+    }
+    return under_way < self->config.moves_at_once
+               ? (uint32_t)(self->config.moves_at_once - under_way)
+               : 0;
+}
+
+static bool any_leaves(const struct coordinator *self, uint64_t now_us,
+                       const struct filter_document *document)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        if (moves_leaves(self, now_us, &nodes->nodes[i]) &&
+            move_slots_held(document, nodes->nodes[i].id) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum status moves_plan(const struct coordinator *self, uint64_t now_us,
+                       const struct filter_document *document, struct move_plan *plan)
+{
+    const struct node_list *list = &self->documents.nodes;
+    struct move_node *nodes;
+    enum status status;
+
+    *plan = (struct move_plan){0};
+    if (document->content.state != FILTER_ACTIVE || !any_leaves(self, now_us, document)) {
+        return STATUS_OK;
+    }
+    nodes = heap_alloc(list->count, sizeof *nodes);
+    if (nodes == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        nodes[i] = (struct move_node){
+            .record = &list->nodes[i],
+            .alive = moves_alive(self, now_us, list->nodes[i].id),
+            .leaves = moves_leaves(self, now_us, &list->nodes[i]),
+            .used_bytes = moves_bytes(self, list->nodes[i].id),
+        };
+    }
+    status = move_plan_make(document, nodes, list->count, budget(self), plan);
+    heap_free(nodes);
+    return status;
+}
+
+/* ---- in words ---- */
+
+static const char *name_of(const struct coordinator *self, uint32_t node)
+{
+    const struct node_record *record = node_list_find(&self->documents.nodes, node);
+
+    return record != NULL ? record->name : "a node not listed";
+}
+
+void moves_tell(const struct coordinator *self, const struct move_plan *plan, char *text,
+                size_t size)
+{
+    char missing[NUMBER_TEXT_BYTES];
+    const char *leaver = name_of(self, plan->leaver);
+
+    text[0] = '\0';
+    switch (plan->lack) {
+    case MOVE_LACK_NONE:
+        return;
+    case MOVE_LACK_TURN:
+        (void)snprintf(text, size, "its turn: other groups are moving first (moves_at_once)");
+        return;
+    case MOVE_LACK_NODE:
+        (void)snprintf(text, size,
+                       "no other node can take group %u from %s: it takes one that is alive, has a "
+                       "disk, does not leave itself and holds none of that group yet; start one "
+                       "more node",
+                       plan->group, leaver);
+        return;
+    case MOVE_LACK_ROOM:
+        (void)snprintf(text, size,
+                       "no node has room for group %u from %s: %s lacks %s; raise its memory_limit "
+                       "or start one more node",
+                       plan->group, leaver, name_of(self, plan->candidate),
+                       number_show_bytes(plan->missing_bytes, missing));
+        return;
+    case MOVE_LACK_LOG:
+        (void)snprintf(text, size,
+                       "%s is to leave, and what is kept in memory only can't be copied: drop the "
+                       "filter, create it again and add its keys again",
+                       leaver);
+        return;
+    }
+}
+
+void moves_tell_node(const struct coordinator *self, uint64_t now_us,
+                     const struct node_record *record, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < self->documents.count && text[0] == '\0'; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+        struct move_plan plan;
+        char why[COORDINATOR_MESSAGE_BYTES / 2];
+
+        if (!is_held(document) || move_slots_held(document, record->id) == 0 ||
+            moves_plan(self, now_us, document, &plan) != STATUS_OK) {
+            continue;
+        }
+        if (plan.lack > MOVE_LACK_TURN && plan.leaver == record->id) {
+            moves_tell(self, &plan, why, sizeof why);
+            (void)snprintf(text, size, "filter %s: %s", document->content.name, why);
+        }
+        move_plan_fini(&plan);
+    }
+}
+
+/* ---- when ---- */
+
+static bool is_waiting(const struct coordinator *self, uint64_t now_us)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        bool due = moves_leaves(self, now_us, &nodes->nodes[i]) ||
+                   (self->config.replace_after_us != 0 &&
+                    !moves_alive(self, now_us, nodes->nodes[i].id));
+
+        if (due && moves_slots(self, nodes->nodes[i].id) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nodes fall silent without an event: with replace_after the clock alone is a reason to look. */
+void moves_check(struct coordinator *self, uint64_t now_us)
+{
+    bool watches = self->config.replace_after_us != 0 && self->documents.nodes.count > 0;
+
+    if (self->moves_us != 0 && now_us < self->moves_us) {
+        return;
+    }
+    if (is_waiting(self, now_us)) {
+        self->changes_due = self->changes_due || self->moves_us != 0;
+        self->moves_us = now_us + LOOK_US;
+    } else {
+        self->moves_us = watches ? now_us + LOOK_US : 0;
+    }
+}

@@ -1,0 +1,387 @@
+/* Nodes that are drained, replaced and removed: wishes in the node list, steps from the documents
+ * alone, by whichever coordinator. */
+#include "cluster/change.h"
+#include "coordinator/coordinator_private.h"
+#include "tests/support/coordinator_stage.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { FILTER = 1, LEAVER = 2, SPARE = 4, SECOND_US = 1000000, SILENCE_US = 11 * SECOND_US };
+
+static struct memory_store store;
+static struct coordinator_stage stage;
+
+static void keep_alive(struct coordinator_stage *at, uint32_t from, uint32_t to)
+{
+    for (uint32_t n = from; n <= to; n++) {
+        struct sync_request request = coordinator_stage_node(n);
+
+        cr_assert_eq(coordinator_stage_sync(at, n, &request).status, STATUS_OK);
+    }
+}
+
+/* A filter on nodes 1 to 3; others come later. */
+static void open_stage(uint32_t write, uint32_t read, enum durability durability)
+{
+    struct admin_request request = coordinator_stage_create();
+
+    coordinator_stage_disks = durability != DURABILITY_MEMORY;
+    memory_store_init(&store);
+    coordinator_stage_init(&stage, &store.store);
+    request.create.durability = durability;
+    request.create.rule.write = write;
+    request.create.rule.read = read;
+    coordinator_stage_report(&stage, 3, 0, 0, REPLICA_NONE);
+    coordinator_stage_command(&stage, 1, &request);
+    coordinator_stage_report(&stage, 3, FILTER, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+}
+
+static void close_stage(void)
+{
+    coordinator_stage_fini(&stage);
+    memory_store_fini(&store);
+}
+
+static struct coordinator_told command(struct coordinator_stage *at, enum admin_action action,
+                                       const char *node, const char *successor, bool confirmed_off)
+{
+    const struct admin_request request = {
+        .action = action, .name = node, .successor = successor, .confirmed_off = confirmed_off};
+
+    coordinator_stage_command(at, 9, &request);
+    return coordinator_stage_told(at);
+}
+
+static void expect(const struct coordinator_told *told, enum status status, const char *part)
+{
+    cr_assert_eq(told->status, status, "%s: %s", status_code(told->status), told->message);
+    cr_assert_not_null(strstr(told->message, part), "\"%s\" is not in: %s", part, told->message);
+}
+
+static const struct filter_document *document_at(const struct coordinator_stage *at)
+{
+    return &document_cache_find(&at->coordinator->documents, FILTER)->document;
+}
+
+static const struct node_record *record_at(const struct coordinator_stage *at, uint32_t node)
+{
+    return node_list_find(&at->coordinator->documents.nodes, node);
+}
+
+static void expect_slot(const struct coordinator_stage *at, uint64_t epoch, enum slot_stage stands,
+                        uint32_t current, uint32_t incoming)
+{
+    int index = document_slot_of(document_at(at), 0, current, 0);
+    const struct slot *slot;
+
+    cr_assert_geq(index, 0, "node %u holds no slot", current);
+    slot = &document_at(at)->content.groups[0].slots[index];
+    cr_assert_eq(document_at(at)->epoch, epoch, "epoch %llu",
+                 (unsigned long long)document_at(at)->epoch);
+    cr_assert_eq(slot_stage(slot), stands);
+    cr_assert_eq(slot->current.node, current);
+    cr_assert_eq(slot->incoming.node, incoming);
+}
+
+static void confirm(struct coordinator_stage *at, uint32_t node)
+{
+    coordinator_stage_confirm(at, node, SAMPLE_INCARNATION + node, STATUS_OK);
+}
+
+/* The spare has all that was there by the fences of this epoch. */
+static void complete(struct coordinator_stage *at, uint64_t epoch)
+{
+    struct sync_request request = coordinator_stage_node(SPARE);
+    const struct replica_report reports[1] = {
+        {.filter_id = FILTER, .state = REPLICA_JOINING, .complete = epoch}};
+
+    request.replicas = reports;
+    request.nreplicas = 1;
+    cr_assert_eq(coordinator_stage_sync(at, SPARE, &request).status, STATUS_OK);
+}
+
+Test(coordinator_moves, a_drained_node_hands_over_in_three_steps)
+{
+    struct coordinator_told told;
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    keep_alive(&stage, 1, 4);
+    expect_slot(&stage, 1, SLOT_SINGLE, LEAVER, 0);
+    told = command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    expect(&told, STATUS_OK, "draining: 1 replicas");
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    confirm(&stage, 1);
+    confirm(&stage, LEAVER);
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    complete(&stage, 1);
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    complete(&stage, 2);
+    expect_slot(&stage, 3, SLOT_MOVED, LEAVER, SPARE);
+    confirm(&stage, 1);
+    expect_slot(&stage, 3, SLOT_MOVED, LEAVER, SPARE);
+    confirm(&stage, 3);
+    expect_slot(&stage, 4, SLOT_SINGLE, SPARE, 0);
+    cr_assert_eq(moves_slots(stage.coordinator, LEAVER), 0);
+    told = command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    expect(&told, STATUS_OK, "being drained");
+    close_stage();
+}
+
+/* The wish is in the store, and so is all that was done about it. */
+Test(coordinator_moves, another_coordinator_goes_on_at_every_step)
+{
+    struct coordinator_stage other;
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    keep_alive(&stage, 1, 4);
+    (void)command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    confirm(&stage, 1);
+    complete(&stage, 2);
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+
+    coordinator_stage_init(&other, &store.store);
+    keep_alive(&other, 1, 4);
+    coordinator_stage_pass(&other, SECOND_US);
+    confirm(&other, 1);
+    confirm(&other, 3);
+    expect_slot(&other, 2, SLOT_PAIR, LEAVER, SPARE);
+    complete(&other, 2);
+    expect_slot(&other, 3, SLOT_MOVED, LEAVER, SPARE);
+    confirm(&other, 1);
+    confirm(&other, 3);
+    expect_slot(&other, 4, SLOT_SINGLE, SPARE, 0);
+    coordinator_stage_fini(&other);
+    close_stage();
+}
+
+Test(coordinator_moves, a_last_replica_waits_until_a_node_can_take_it)
+{
+    const struct admin_request status = {.action = ADMIN_STATUS, .name = ""};
+    struct coordinator_told told;
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    told = command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    cr_assert_eq(told.status, STATUS_OK);
+    expect_slot(&stage, 1, SLOT_SINGLE, LEAVER, 0);
+    coordinator_stage_command(&stage, 3, &status);
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.nchanges, 1);
+    cr_assert_not_null(strstr(told.awaited, "no other node can take group 0 from node-2"), "%s",
+                       told.awaited);
+    keep_alive(&stage, 4, 4);
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    close_stage();
+}
+
+Test(coordinator_moves, a_silent_spare_takes_its_turn_once_it_is_back)
+{
+    open_stage(2, 2, DURABILITY_SYNC);
+    keep_alive(&stage, 1, 4);
+    coordinator_stage_pass(&stage, SILENCE_US);
+    keep_alive(&stage, 1, 3);
+    (void)command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    expect_slot(&stage, 1, SLOT_SINGLE, LEAVER, 0);
+    keep_alive(&stage, 4, 4);
+    coordinator_stage_pass(&stage, 2 * SECOND_US);
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    close_stage();
+}
+
+Test(coordinator_moves, drained_nodes_take_no_new_replicas)
+{
+    struct admin_request request = coordinator_stage_create();
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    (void)command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    request.name = "other";
+    request.create.durability = DURABILITY_SYNC;
+    coordinator_stage_command(&stage, 5, &request);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_UNAVAILABLE);
+    close_stage();
+}
+
+Test(coordinator_moves, undone_before_it_begins_all_stays)
+{
+    const struct admin_request undo = {
+        .action = ADMIN_NODE_DRAIN, .name = "node-2", .successor = "", .undo = true};
+    struct coordinator_told told;
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    (void)command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    coordinator_stage_command(&stage, 5, &undo);
+    told = coordinator_stage_told(&stage);
+    expect(&told, STATUS_OK, "no longer drained");
+    keep_alive(&stage, 1, 4);
+    expect_slot(&stage, 1, SLOT_SINGLE, LEAVER, 0);
+    close_stage();
+}
+
+/* ---- replace ---- */
+
+static void lose_leaver(void)
+{
+    keep_alive(&stage, 1, 4);
+    coordinator_stage_pass(&stage, SILENCE_US);
+    keep_alive(&stage, 1, 1);
+    keep_alive(&stage, 3, 4);
+}
+
+Test(coordinator_moves, a_dead_node_is_replaced_without_its_word)
+{
+    struct coordinator_told told;
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    lose_leaver();
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-4", false);
+    expect(&told, STATUS_OK, "1 replicas of slot groups move to node-4");
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    confirm(&stage, 1);
+    confirm(&stage, 3);
+    complete(&stage, 2);
+    confirm(&stage, 1);
+    confirm(&stage, 3);
+    expect_slot(&stage, 4, SLOT_SINGLE, SPARE, 0);
+    close_stage();
+}
+
+/* N=3 W=3 R=1: all three fences are needed, of which one never comes. */
+Test(coordinator_moves, with_read_quorum_one_the_operator_vouches)
+{
+    struct coordinator_told told;
+
+    open_stage(3, 1, DURABILITY_SYNC);
+    lose_leaver();
+    (void)command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-4", false);
+    confirm(&stage, 1);
+    confirm(&stage, 3);
+    complete(&stage, 2);
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-4", true);
+    cr_assert_eq(told.status, STATUS_OK);
+    cr_assert_eq(record_at(&stage, LEAVER)->confirmed_off, SAMPLE_INCARNATION + LEAVER);
+    expect_slot(&stage, 3, SLOT_MOVED, LEAVER, SPARE);
+    confirm(&stage, 1);
+    expect_slot(&stage, 3, SLOT_MOVED, LEAVER, SPARE);
+    confirm(&stage, 3);
+    expect_slot(&stage, 4, SLOT_SINGLE, SPARE, 0);
+    close_stage();
+}
+
+/* What is heard of a node speaks against the word that it is off. */
+Test(coordinator_moves, a_vouched_node_that_is_heard_of_does_not_count)
+{
+    open_stage(3, 1, DURABILITY_SYNC);
+    lose_leaver();
+    (void)command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-4", true);
+    keep_alive(&stage, LEAVER, LEAVER);
+    confirm(&stage, 1);
+    confirm(&stage, 3);
+    complete(&stage, 2);
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    confirm(&stage, LEAVER);
+    expect_slot(&stage, 3, SLOT_MOVED, LEAVER, SPARE);
+    close_stage();
+}
+
+Test(coordinator_moves, what_a_replacement_refuses)
+{
+    struct coordinator_told told;
+    struct sync_request without_disk = coordinator_stage_node(5);
+    struct sync_request small = coordinator_stage_node(6);
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    keep_alive(&stage, 1, 4);
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-4", false);
+    expect(&told, STATUS_INVALID, "orbloom node drain node-2");
+    told = command(&stage, ADMIN_NODE_DRAIN, "node-2", "", true);
+    expect(&told, STATUS_INVALID, "is alive");
+    lose_leaver();
+    without_disk.boot = 0;
+    without_disk.durable = false;
+    (void)coordinator_stage_sync(&stage, 5, &without_disk);
+    small = coordinator_stage_node(6);
+    small.memory_limit_bytes = 1000;
+    (void)coordinator_stage_sync(&stage, 6, &small);
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-9", "node-4", false);
+    expect(&told, STATUS_NOT_FOUND, "no node node-9");
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-9", false);
+    expect(&told, STATUS_NOT_FOUND, "no node node-9");
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-2", false);
+    expect(&told, STATUS_INVALID, "its own place");
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-3", false);
+    expect(&told, STATUS_INVALID, "the same shards");
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-5", false);
+    expect(&told, STATUS_INVALID, "needs a disk");
+    told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-6", false);
+    expect(&told, STATUS_NO_SPACE, "are missing");
+    cr_assert_eq(record_at(&stage, LEAVER)->replaced_by, 0);
+    close_stage();
+}
+
+/* ---- remove ---- */
+
+Test(coordinator_moves, a_node_is_removed_once_it_holds_nothing_and_has_ended)
+{
+    struct coordinator_told told;
+    struct sync_request request = coordinator_stage_node(5);
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    keep_alive(&stage, 1, 4);
+    told = command(&stage, ADMIN_NODE_REMOVE, "node-2", "", false);
+    expect(&told, STATUS_INVALID, "orbloom node drain node-2");
+    told = command(&stage, ADMIN_NODE_REMOVE, "node-4", "", false);
+    expect(&told, STATUS_INVALID, "its process runs");
+    coordinator_stage_pass(&stage, SILENCE_US);
+    keep_alive(&stage, 1, 3);
+    told = command(&stage, ADMIN_NODE_REMOVE, "node-4", "", false);
+    expect(&told, STATUS_OK, "removed");
+    cr_assert_null(record_at(&stage, SPARE));
+    cr_assert_eq(coordinator_stage_sync(&stage, 5, &request).node_id, 5, "no id is used again");
+    told = command(&stage, ADMIN_NODE_REMOVE, "node-4", "", false);
+    expect(&told, STATUS_NOT_FOUND, "no node node-4");
+    close_stage();
+}
+
+/* ---- by itself ---- */
+
+Test(coordinator_moves, the_replicas_of_a_node_that_stays_away_move_by_themselves)
+{
+    open_stage(2, 2, DURABILITY_SYNC);
+    stage.coordinator->config.replace_after_us = 30 * SECOND_US;
+    keep_alive(&stage, 1, 4);
+    for (int i = 0; i < 29; i++) {
+        coordinator_stage_pass(&stage, SECOND_US);
+        keep_alive(&stage, 1, 1);
+        keep_alive(&stage, 3, 4);
+    }
+    expect_slot(&stage, 1, SLOT_SINGLE, LEAVER, 0);
+    for (int i = 0; i < 4; i++) {
+        coordinator_stage_pass(&stage, SECOND_US);
+        keep_alive(&stage, 1, 1);
+        keep_alive(&stage, 3, 4);
+    }
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE);
+    keep_alive(&stage, LEAVER, LEAVER);
+    coordinator_stage_pass(&stage, 2 * SECOND_US);
+    expect_slot(&stage, 2, SLOT_PAIR, LEAVER, SPARE); /* What was begun is seen through. */
+    close_stage();
+}
+
+Test(coordinator_moves, what_is_kept_in_memory_is_not_moved)
+{
+    const struct admin_request status = {.action = ADMIN_STATUS, .name = ""};
+    struct coordinator_told told;
+
+    open_stage(2, 2, DURABILITY_MEMORY);
+    keep_alive(&stage, 1, 4);
+    (void)command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    expect_slot(&stage, 1, SLOT_SINGLE, LEAVER, 0);
+    coordinator_stage_command(&stage, 3, &status);
+    told = coordinator_stage_told(&stage);
+    cr_assert_not_null(strstr(told.awaited, "kept in memory only"), "%s", told.awaited);
+    close_stage();
+}
