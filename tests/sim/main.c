@@ -2,6 +2,8 @@
  *
  *   sim [--long] [--seeds N | --seeds A-B] [--keep-going]   many seeds, one line each that fails
  *   sim [--long] --seed N [--trace]                         one seed again, with its trace
+ *
+ * With --scenario NAME (in capitals, sim_scenario.h) all seeds have that one.
  */
 #include "base/heap.h"
 #include "base/log.h"
@@ -226,6 +228,9 @@ static bool parse(int argc, char **argv, struct options *options)
             options->one = true;
             good = parse_range(argv[++i], options);
             options->first = options->last;
+        } else if (strcmp(argv[i], "--scenario") == 0 && has_value) {
+            options->run.scenario = sim_scenario_named(argv[++i]);
+            good = options->run.scenario != 0;
         } else if (strcmp(argv[i], "--long") == 0) {
             options->run.lengthy = true;
         } else if (strcmp(argv[i], "--trace") == 0) {
@@ -245,7 +250,8 @@ int main(int argc, char **argv)
 
     if (!parse(argc, argv, &options)) {
         (void)fprintf(stderr, "usage: sim [--long] [--seeds N | --seeds A-B] [--keep-going]\n"
-                              "       sim [--long] --seed N [--trace]\n");
+                              "       sim [--long] --seed N [--trace]\n"
+                              "either with --scenario NAME\n");
         return EXIT_USAGE;
     }
     /* The largest memory of started processes comes zeroed from the kernel, most of it unused. */

@@ -44,7 +44,8 @@ enum sim_disks { SIM_DISKS_NEVER, SIM_DISKS_DRAWN, SIM_DISKS_ALWAYS };
 /* What is asked of a run beside its seed. */
 struct sim_options {
     enum sim_disks disks;
-    bool lengthy; /* ten times as long, under more load, always in a storm */
+    bool lengthy;      /* ten times as long, under more load, always in a storm */
+    uint32_t scenario; /* 0: drawn; else its kind plus one */
 };
 
 /* How the processes are configured in this run. */
@@ -62,6 +63,7 @@ struct sim_settings {
     uint64_t attempt_us;
     uint64_t node_timeout_us;
     uint64_t fence_retry_us;
+    uint64_t replace_after_us;
     uint64_t retry_memory_bytes;
     uint64_t retry_memory_us;
     bool disks;    /* nodes have one each */

@@ -2,10 +2,13 @@
 
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_damage.h"
+#include "tests/sim/sim_drain.h"
 #include "tests/sim/sim_faults.h"
 #include "tests/sim/sim_final.h"
 #include "tests/sim/sim_move.h"
 #include "tests/sim/sim_replacement.h"
+
+#include <string.h>
 
 #define MS UINT64_C(1000)
 
@@ -26,6 +29,22 @@ static const char *const words[SIM_NSCENARIOS] = {
     SIM_SCENARIOS(X)
 #undef X
 };
+
+static const char *const names[SIM_NSCENARIOS] = {
+#define X(name, words) #name,
+    SIM_SCENARIOS(X)
+#undef X
+};
+
+uint32_t sim_scenario_named(const char *name)
+{
+    for (uint32_t kind = 0; kind < SIM_NSCENARIOS; kind++) {
+        if (strcmp(names[kind], name) == 0) {
+            return kind + 1;
+        }
+    }
+    return 0;
+}
 
 const char *sim_scenario_words(uint32_t kind)
 {
@@ -223,6 +242,10 @@ static void begin_faults(struct sim *sim)
     case SIM_SCENARIO_TWO_JOIN:
     case SIM_SCENARIO_OLD_LIFE:
         sim_replacement_begin(sim);
+        break;
+    case SIM_SCENARIO_DRAIN:
+    case SIM_SCENARIO_REPLACE:
+        sim_drain_begin(sim);
         break;
     case SIM_SCENARIO_STORM:
     case SIM_SCENARIO_FORGETFUL:

@@ -29,7 +29,9 @@ struct sim;
     X(FORGETFUL, "adds overtaken by their retries and forgotten")  \
     X(LAG, "a log lags while another replica is replaced")         \
     X(TWO_JOIN, "two replicas are replaced at once")               \
-    X(OLD_LIFE, "a life that was replaced runs on, cut off")
+    X(OLD_LIFE, "a life that was replaced runs on, cut off")       \
+    X(DRAIN, "nodes are drained one after the other")              \
+    X(REPLACE, "dead nodes are replaced by a spare")
 
 enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
 
@@ -50,6 +52,9 @@ struct sim_scenario {
 };
 
 const char *sim_scenario_words(uint32_t kind);
+
+/* The kind plus one of the scenario of that name, in capitals; 0: there is none. */
+uint32_t sim_scenario_named(const char *name);
 
 /* Draw scenario, settings and weather; before the processes are made. */
 void sim_scenario_draw(struct sim *sim);

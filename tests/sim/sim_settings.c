@@ -15,10 +15,16 @@ enum {
     BITS_PERMILLE = 250,     /* ... that keep bits only */
 };
 
+static bool moves(const struct sim *sim)
+{
+    return sim->scenario.kind == SIM_SCENARIO_DRAIN || sim->scenario.kind == SIM_SCENARIO_REPLACE;
+}
+
 /* Directed at replacements, which take a log. */
 static bool replaces(const struct sim *sim)
 {
-    return sim->scenario.kind == SIM_SCENARIO_LAG || sim->scenario.kind == SIM_SCENARIO_TWO_JOIN ||
+    return moves(sim) || sim->scenario.kind == SIM_SCENARIO_LAG ||
+           sim->scenario.kind == SIM_SCENARIO_TWO_JOIN ||
            sim->scenario.kind == SIM_SCENARIO_OLD_LIFE;
 }
 
@@ -144,10 +150,14 @@ static void draw_times(struct sim *sim)
     settings->attempt_us = sim_random_between(random, 60 * MS, 300 * MS);
     settings->node_timeout_us = 3 * settings->sync_us;
     settings->fence_retry_us = sim_random_between(random, 10 * MS, 60 * MS);
+    settings->replace_after_us = 0;
     if (replaces(sim)) {
         settings->sync_us = sim_random_between(random, 40 * MS, 80 * MS);
         settings->node_timeout_us = 3 * settings->sync_us;
         settings->attempt_us = sim_random_between(random, 200 * MS, 500 * MS);
+    }
+    if (sim->scenario.kind == SIM_SCENARIO_REPLACE && sim_random_chance(random, 300)) {
+        settings->replace_after_us = 2 * settings->node_timeout_us;
     }
 }
 
@@ -180,7 +190,7 @@ static void draw_processes(struct sim *sim)
     if (kind == SIM_SCENARIO_CUT_REPLICAS) {
         settings->nnodes = (uint32_t)sim_random_between(&sim->random, 1, 3);
         settings->nspares = settings->nnodes;
-    } else if (kind == SIM_SCENARIO_MOVE || kind == SIM_SCENARIO_MIX) {
+    } else if (kind == SIM_SCENARIO_MOVE || kind == SIM_SCENARIO_MIX || moves(sim)) {
         settings->nspares = (uint32_t)sim_random_between(&sim->random, 1, 2);
     } else if (kind == SIM_SCENARIO_STORM || kind == SIM_SCENARIO_STALE_ROUTER ||
                kind == SIM_SCENARIO_REPEATS) {
@@ -246,6 +256,9 @@ static void draw_durability(struct sim *sim)
 void sim_scenario_draw(struct sim *sim)
 {
     sim->scenario.kind = (enum sim_scenario_kind)sim_random_below(&sim->random, SIM_NSCENARIOS);
+    if (sim->options.scenario != 0) {
+        sim->scenario.kind = (enum sim_scenario_kind)(sim->options.scenario - 1);
+    }
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
     draw_times(sim);

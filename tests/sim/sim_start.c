@@ -100,6 +100,7 @@ static enum status start_coordinator(struct sim_process *process)
         .max_timeout_us = MAX_TIMEOUT_US,
         .node_timeout_us = sim->settings.node_timeout_us,
         .fence_retry_us = sim->settings.fence_retry_us,
+        .replace_after_us = sim->settings.replace_after_us,
         .moves_at_once = 2,
     };
     enum status status;

@@ -1,0 +1,214 @@
+#include "tests/sim/sim_drain.h"
+
+#include "tests/sim/sim.h"
+#include "tests/sim/sim_damage.h"
+#include "tests/sim/sim_faults.h"
+
+#define MS UINT64_C(1000)
+
+enum {
+    POLL_US = 15000,
+    COMMAND_US = 400000,
+    NEXT_US = 60000,
+    WIPED_PERMILLE = 500, /* of those that die */
+    VOUCHED_PERMILLE =
+        700, /* of those without data: that life never answers again, so it is true */
+};
+
+/* Commands go by the operator of the name that is never created. */
+static struct sim_managed_name *operator_of(struct sim *sim)
+{
+    return &sim->operator.names[SIM_WEAK];
+}
+
+static const struct node_record *record_of(const struct sim *sim, uint64_t node)
+{
+    return node_list_find(&sim->view.nodes, (uint32_t)node);
+}
+
+/* Some document names it. */
+static bool is_held(const struct sim *sim, uint32_t node)
+{
+    for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
+        const struct filter_document *document = sim_view_document(sim, name);
+
+        for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+            if (document_slot_of(document, group, node, 0) >= 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- commands ---- */
+
+/* What came of it shows in the node list. */
+static void on_done(void *context, const struct session_result *result)
+{
+    struct sim *sim = context;
+
+    operator_of(sim)->command = 0;
+    sim_trace_hash(&sim->trace, sim->now_us, UINT64_C(1) << 34, (uint64_t)result->status);
+    sim_trace_line(&sim->trace, sim->now_us, "operator of nodes: %s %s",
+                   status_code(result->status), result->message);
+    sim_view_follow(sim);
+    if (result->status == STATUS_INTERNAL) {
+        sim_fail(sim, "a command on a node ended with %s: %s", status_code(result->status),
+                 result->message);
+    }
+}
+
+static void command(struct sim *sim, const struct admin_request *request)
+{
+    struct sim_managed_name *one = operator_of(sim);
+    const struct frame frame = {.kind = FRAME_ADMIN_REQUEST, .body.admin_request = *request};
+
+    if (one->command != 0 || one->state != SIM_NAME_FREE) {
+        return; /* One at a time; it is tried again. */
+    }
+    one->command = ++sim->operator.last_command;
+    sim_trace_line(&sim->trace, sim->now_us, "operator of nodes: action %d %s %s%s%s",
+                   (int)request->action, request->name, request->successor,
+                   request->undo ? " --undo" : "",
+                   request->confirmed_off ? " --confirmed-off" : "");
+    if (session_ask(one->process->session, sim_process_now(one->process), COMMAND_US, &frame,
+                    on_done, sim) != STATUS_OK) {
+        sim_fail(sim, "the operator of nodes cannot ask");
+    }
+    sim_process_arm(one->process);
+}
+
+static void undo(struct sim *sim, const struct node_record *record)
+{
+    command(sim,
+            &(struct admin_request){
+                .action = ADMIN_NODE_DRAIN, .name = record->name, .successor = "", .undo = true});
+}
+
+/* ---- drain ---- */
+
+static const struct node_record *draw_held(struct sim *sim)
+{
+    uint32_t count = sim->view.nodes.count;
+    uint32_t first = count > 0 ? (uint32_t)sim_random_below(&sim->random, count) : 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct node_record *record = &sim->view.nodes.nodes[(first + i) % count];
+
+        if (is_held(sim, record->id)) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
+static void on_drain(struct sim *sim, void *data, uint64_t node)
+{
+    const struct node_record *record = record_of(sim, node);
+
+    (void)data;
+    if (sim->scenario.calm) {
+        return;
+    }
+    if (record == NULL || (!record->draining && !is_held(sim, record->id))) {
+        record = draw_held(sim);
+    } else if (record->draining && !is_held(sim, record->id)) {
+        undo(sim, record);
+        record = NULL;
+    }
+    if (record != NULL && !record->draining) {
+        command(sim, &(struct admin_request){
+                         .action = ADMIN_NODE_DRAIN, .name = record->name, .successor = ""});
+    }
+    sim_after(sim, record != NULL ? POLL_US : NEXT_US, on_drain, NULL,
+              record != NULL ? record->id : 0);
+}
+
+/* ---- replace ---- */
+
+static const struct node_record *find_spare(const struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
+        const struct node_record *record = &sim->view.nodes.nodes[i];
+
+        if (!is_held(sim, record->id) && !node_record_leaves(record)) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
+static void on_replace(struct sim *sim, void *data, uint64_t node);
+
+static void again(struct sim *sim, uint64_t delay_us, uint64_t node)
+{
+    sim_after(sim, delay_us, on_replace, NULL, node);
+}
+
+static void kill_one(struct sim *sim)
+{
+    const struct node_record *record = draw_held(sim);
+    struct sim_process *process = record != NULL ? sim_view_node(sim, record->id) : NULL;
+    uint64_t down_us = sim->settings.node_timeout_us +
+                       sim_random_between(&sim->random, 50 * MS, 600 * MS);
+
+    if (process == NULL || !process->alive || find_spare(sim) == NULL) {
+        again(sim, POLL_US, 0);
+        return;
+    }
+    if (sim_random_chance(&sim->random, WIPED_PERMILLE) && sim_losses_allow(sim, process)) {
+        sim_damage_wipe(sim, process, down_us);
+    } else {
+        sim_fault_restart(sim, process, down_us);
+    }
+    again(sim, sim->settings.node_timeout_us, record->id);
+}
+
+/* True for a life whose data is gone for sure: it can't come back. */
+static bool is_gone(struct sim *sim, const struct node_record *record)
+{
+    const struct member life = {.node = record->id, .incarnation = record->incarnation};
+
+    return !sim_view_is_full(sim, &life) && sim_losses_has(sim, &life);
+}
+
+static void on_replace(struct sim *sim, void *data, uint64_t node)
+{
+    const struct node_record *record = record_of(sim, node);
+    const struct node_record *spare = find_spare(sim);
+
+    (void)data;
+    if (sim->scenario.calm) {
+        return;
+    }
+    if (record == NULL) {
+        kill_one(sim);
+    } else if (!is_held(sim, record->id)) {
+        if (node_record_leaves(record)) {
+            undo(sim, record);
+        }
+        again(sim, NEXT_US, node_record_leaves(record) ? record->id : 0);
+    } else if (!node_record_leaves(record) && spare != NULL &&
+               sim->settings.replace_after_us == 0) {
+        command(sim, &(struct admin_request){
+                         .action = ADMIN_NODE_REPLACE,
+                         .name = record->name,
+                         .successor = spare->name,
+                         .confirmed_off = is_gone(sim, record) &&
+                                          sim_random_chance(&sim->random, VOUCHED_PERMILLE),
+                     });
+        again(sim, sim_random_chance(&sim->random, 900) ? POLL_US : NEXT_US,
+              sim_random_chance(&sim->random, 900) ? record->id : 0);
+    } else {
+        again(sim, POLL_US, sim_random_chance(&sim->random, 980) ? record->id : 0);
+    }
+}
+
+void sim_drain_begin(struct sim *sim)
+{
+    if (sim->settings.disks) {
+        sim_after(sim, sim_random_below(&sim->random, 150 * MS),
+                  sim->scenario.kind == SIM_SCENARIO_DRAIN ? on_drain : on_replace, NULL, 0);
+    }
+}
