@@ -114,9 +114,21 @@ static void host(struct node *self, struct hosted_filter *hosted,
 static void follow(struct node *self, struct hosted_filter *hosted,
                    const struct filter_document *document)
 {
-    if (hosted->set != NULL &&
-        !replica_set_follow(hosted->set, document, self->id, self->incarnation)) {
-        release(self, hosted);
+    if (hosted->set != NULL) {
+        uint64_t held = hosted->set->bytes;
+        bool goes_on = replica_set_follow(hosted->set, document, self->id, self->incarnation);
+
+        self->memory_used_bytes -= held - hosted->set->bytes;
+        if (hosted->set->bytes != held) {
+            hosted->hosting = ++self->hostings; /* What was begun of the arrays is void. */
+            if (self->storage != NULL && document->keylog == KEYLOG_OFF) {
+                node_forget_batches(self); /* Their bits may go from the next snapshot on. */
+            }
+        }
+        if (!goes_on) {
+            release(self, hosted);
+        }
+        self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
     }
     if (hosted->set == NULL && suits(hosted, document, self->storage != NULL)) {
         host(self, hosted, document);

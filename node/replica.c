@@ -54,6 +54,7 @@ static bool map_shards(struct replica_set *self, const struct filter_document *d
 {
     uint8_t *next = heap_pages_alloc(self->bytes, self->bytes >= HUGE_FROM_BYTES);
 
+    self->mapped_bytes = self->bytes;
     self->pages = next;
     for (uint32_t shard = 0; next != NULL && shard < self->nshards; shard++) {
         if (hosts_shard(self, document, shard)) {
@@ -110,24 +111,56 @@ void replica_set_destroy(struct replica_set **set)
     if (self == NULL) {
         return;
     }
-    heap_pages_free(self->pages, self->bytes);
+    heap_pages_free(self->pages, self->mapped_bytes);
     heap_free(self->shards);
     heap_free(self->groups);
     heap_free(self);
 }
 
+/* Its keys stay in the log; nothing asks for them here. */
+static void leave_group(struct replica_set *self, const struct filter_document *document,
+                        uint32_t group)
+{
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        if (document->content.group_of_shard[shard] == group && self->shards[shard] != NULL) {
+            heap_pages_drop(self->shards[shard], self->shard_bytes);
+            self->shards[shard] = NULL;
+            self->bytes -= self->shard_bytes;
+        }
+    }
+    self->groups[group] = (struct replica_group){
+        .nshards = self->groups[group].nshards,
+        .keys_capacity = self->groups[group].keys_capacity,
+    };
+}
+
 bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
                         uint32_t node, uint64_t incarnation)
 {
+    uint32_t hosted = 0;
+
     for (uint32_t i = 0; i < self->ngroups; i++) {
+        bool wanted = document_slot_of(document, i, node, 0) >= 0;
+
+        if (wanted && !self->groups[i].hosted) {
+            return false;
+        }
+        hosted += wanted;
+    }
+    for (uint32_t i = 0; hosted > 0 && i < self->ngroups; i++) {
         struct replica_group *group = &self->groups[i];
 
-        if (group->hosted != (document_slot_of(document, i, node, 0) >= 0)) {
-            return false;
+        if (group->hosted && document_slot_of(document, i, node, 0) < 0) {
+            leave_group(self, document, i);
         }
         group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
     }
-    return true;
+    return hosted > 0;
+}
+
+bool replica_set_hosts(const struct replica_set *self, uint32_t group)
+{
+    return group < self->ngroups && self->groups[group].hosted;
 }
 
 bool replica_set_built(const struct replica_set *self)
@@ -146,7 +179,7 @@ bool replica_set_ready(const struct replica_set *self)
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
 {
     while (!replica_set_built(self) && slice_bytes > 0) {
-        uint8_t *array = self->shards[self->built_shards];
+        uint8_t *array = self->shards[self->built_shards]; /* NULL also once it was left */
         uint64_t left = array != NULL ? self->shard_bytes - self->built_bytes : 0;
         uint64_t step = left < slice_bytes ? left : slice_bytes;
 

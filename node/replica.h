@@ -34,7 +34,8 @@ struct replica_set {
     uint64_t shard_bytes;
     uint64_t bytes; /* of all hosted shards */
     uint32_t nshards;
-    uint8_t *pages; /* of all hosted shards */
+    uint8_t *pages; /* of all shards hosted here, and those that were */
+    uint64_t mapped_bytes;
     uint8_t **shards;
     struct replica_group *groups;
     uint32_t ngroups;
@@ -53,8 +54,9 @@ MUST_USE enum status replica_set_create(const struct filter_document *document, 
                                         struct replica_set **out);
 void replica_set_destroy(struct replica_set **set);
 
-/* Which groups are FULL may change with the document, or the node's incarnation. False: other
- * groups are hosted here now, and the set must be built anew. */
+/* Which groups are FULL may change with the document, or the node's incarnation. Of groups that are
+ * not hosted here any more the memory is given back; the others are not touched. False: there are
+ * groups that were not hosted here before, or none is left, and the set must be made anew. */
 MUST_USE bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
                                  uint32_t node, uint64_t incarnation);
 
@@ -85,6 +87,7 @@ bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint
  * and is tried again. */
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes);
 
+bool replica_set_hosts(const struct replica_set *self, uint32_t group);
 bool replica_set_built(const struct replica_set *self); /* the arrays stand */
 bool replica_set_ready(const struct replica_set *self); /* and cover the log */
 

@@ -149,7 +149,8 @@ enum status node_pull_take_lines(struct node *self, uint64_t now_us, struct docu
     enum status status = STATUS_OK;
     size_t done = 0;
 
-    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set)) {
+    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set) ||
+        !replica_set_hosts(hosted->set, reply->scope.group)) {
         return STATUS_NOT_READY; /* A replay under way would not see it. */
     }
     if (!pull_scope_fits(&reply->scope, &entry->document) ||

@@ -138,7 +138,8 @@ void node_compare_pump(struct node *self, uint64_t now_us, const struct document
         item->walk = (struct page_walk){0};
         return;
     }
-    if (replica_set_ready(hosted->set) && may_step(exchange, now_us)) {
+    if (replica_set_ready(hosted->set) && replica_set_hosts(hosted->set, item->pull.scope.group) &&
+        may_step(exchange, now_us)) {
         while (item->pull.phase == PULL_PHASE_COMPARE &&
                walk(&item->walk, hosted, &entry->document, item->pull.scope.group, &left)) {
             pull_shard_compared(&item->pull, now_us,
@@ -164,7 +165,8 @@ enum status node_pull_take_digests(struct node *self, uint64_t now_us,
     uint64_t pages = pull_pages_a_shard(&entry->document);
     uint64_t own[PULL_MAX_PAGE_DIGESTS];
 
-    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set)) {
+    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set) ||
+        !replica_set_hosts(hosted->set, pull->scope.group)) {
         return STATUS_NOT_READY;
     }
     if (!pull_scope_fits(&reply->scope, &entry->document)) {

@@ -198,6 +198,8 @@ static void draw_processes(struct sim *sim)
     }
     if (kind == SIM_SCENARIO_TWO_JOIN) {
         settings->nnodes = 5;
+    } else if (moves(sim)) {
+        settings->nnodes = (uint32_t)sim_random_between(&sim->random, 3, 4); /* several groups */
     }
     settings->nrouters = sim_random_chance(&sim->random, 800) ? 2 : 1;
     if (kind == SIM_SCENARIO_STALE_ROUTER || kind == SIM_SCENARIO_CUT_REPLICAS ||

@@ -1,0 +1,128 @@
+/* A node that gives up a slot group goes on with the others as if nothing had happened; what it
+ * had of that group comes back from its log when it gets the group again. */
+#include "tests/support/node_circle.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { BATCH = 500, NODES = 5, FILTER = 5, LEAVER = 2, TAKER = 5, LEFT = 0, KEPT = 1 };
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+static struct circle *circle;
+static struct filter_document document;
+static uint64_t keys[2][BATCH];
+
+/* Groups of four nodes in a ring: node 2 is in groups 0, 1 and 3; node 5 in none. */
+static void open_circle(void)
+{
+    circle = calloc(1, sizeof *circle);
+    circle_init(circle, NODES);
+    circle_document(circle, FILTER, &rule, 4, &document);
+    circle_hand(circle, &document, 0);
+    for (uint32_t group = 0; group < 2; group++) {
+        circle_fingerprints(&document, group, group + 1, BATCH, keys[group]);
+    }
+}
+
+static void close_circle(void)
+{
+    circle_fini(circle);
+    document_fini(&document);
+    free(circle);
+}
+
+static void add_all(uint32_t group, uint32_t from, uint32_t to)
+{
+    for (uint32_t id = from; id <= to; id++) {
+        cr_assert_eq(circle_add(circle, id, &document, group + 1, keys[group], BATCH), STATUS_OK);
+    }
+}
+
+static int count(uint32_t id, uint32_t group)
+{
+    return circle_count(circle, id, &document, keys[group], BATCH);
+}
+
+static uint64_t memory_of(uint32_t id)
+{
+    return circle_counter(circle, id, NODE_memory_used_bytes);
+}
+
+static struct slot *slot_of(uint32_t group, uint32_t node)
+{
+    int index = document_slot_of(&document, group, node, 0);
+
+    cr_assert_geq(index, 0);
+    return &document.content.groups[group].slots[index];
+}
+
+static void hand_over(uint32_t group, uint32_t from, uint32_t to)
+{
+    slot_of(group, from)->current = (struct member){
+        .node = to, .incarnation = circle_node(circle, to)->incarnation};
+    document_epoch_advance(&document);
+}
+
+Test(node_leave, the_other_groups_are_served_without_a_pause)
+{
+    uint64_t before;
+
+    open_circle();
+    add_all(LEFT, 1, 3);
+    add_all(KEPT, 2, 4);
+    before = memory_of(LEAVER);
+    hand_over(LEFT, LEAVER, TAKER);
+    circle_hand(circle, &document, LEAVER);
+    cr_assert_eq(count(LEAVER, KEPT), BATCH, "at once: nothing is read from the log");
+    cr_assert_eq(count(LEAVER, LEFT), -1);
+    cr_assert_eq(circle_counter(circle, LEAVER, NODE_replayed_keys_total), 0);
+    cr_assert_eq(memory_of(LEAVER), before * 2 / 3, "a third of its groups is gone");
+    close_circle();
+}
+
+Test(node_leave, a_group_that_comes_back_is_filled_from_the_log)
+{
+    open_circle();
+    add_all(LEFT, 1, 3);
+    add_all(KEPT, 2, 4);
+    hand_over(LEFT, LEAVER, TAKER);
+    circle_hand(circle, &document, 0);
+    circle_run(circle, 1000000);
+    hand_over(LEFT, TAKER, LEAVER);
+    circle_hand(circle, &document, LEAVER);
+    circle_run(circle, 1000000);
+    cr_assert_eq(count(LEAVER, LEFT), BATCH);
+    cr_assert_eq(count(LEAVER, KEPT), BATCH);
+    close_circle();
+}
+
+Test(node_leave, a_restart_finds_the_groups_that_are_left)
+{
+    open_circle();
+    add_all(LEFT, 1, 3);
+    add_all(KEPT, 2, 4);
+    hand_over(LEFT, LEAVER, TAKER);
+    circle_hand(circle, &document, 0);
+    circle_run(circle, 1000000);
+    circle_stop(circle, LEAVER);
+    circle_start(circle, LEAVER);
+    circle_run(circle, 3000000);
+    cr_assert_eq(count(LEAVER, KEPT), BATCH);
+    cr_assert_eq(count(LEAVER, LEFT), -1);
+    close_circle();
+}
+
+Test(node_leave, the_last_group_takes_everything_along)
+{
+    static const uint32_t groups[] = {0, 1, 3};
+
+    open_circle();
+    add_all(KEPT, 2, 4);
+    for (uint32_t i = 0; i < 3; i++) {
+        hand_over(groups[i], LEAVER, TAKER);
+        circle_hand(circle, &document, LEAVER);
+    }
+    cr_assert_eq(memory_of(LEAVER), 0);
+    cr_assert_eq(count(LEAVER, KEPT), -1);
+    close_circle();
+}
