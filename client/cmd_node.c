@@ -37,7 +37,7 @@ static const struct flag_table table = {
         "remove   Takes a node off the list that holds nothing and has ended.\n\n"
         "The command returns once the wish is written; `orbloom status` shows how far it is, and\n"
         "what it waits for. No coordinator has to stay alive for it.\n\n"
-        "Exit: 0 written, 1 not (or not surely: ask again), 2 wrong usage, or refused.",
+        "Exit: 0 written, 1 refused, or not surely written (ask again), 2 wrong usage.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
     .common = true,
