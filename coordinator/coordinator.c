@@ -133,6 +133,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     case ADMIN_NODE_REMOVE:
         coordinator_on_remove(self, now_us, from, frame);
         return;
+    case ADMIN_REBALANCE:
+        coordinator_on_rebalance(self, now_us, from, frame);
+        return;
     }
 }
 

@@ -100,8 +100,11 @@ enum status moves_plan(const struct coordinator *self, uint64_t now_us,
     enum status status;
 
     *plan = (struct move_plan){0};
-    if (document->content.state != FILTER_ACTIVE || !any_leaves(self, now_us, document)) {
+    if (document->content.state != FILTER_ACTIVE) {
         return STATUS_OK;
+    }
+    if (!any_leaves(self, now_us, document)) {
+        return rebalance_plan(self, now_us, document, plan);
     }
     nodes = heap_alloc(list->count, sizeof *nodes);
     if (nodes == NULL) {
@@ -212,7 +215,7 @@ void moves_check(struct coordinator *self, uint64_t now_us)
     if (self->moves_us != 0 && now_us < self->moves_us) {
         return;
     }
-    if (is_waiting(self, now_us)) {
+    if (rebalance_check(self, now_us) || rebalance_is_on(self) || is_waiting(self, now_us)) {
         self->changes_due = self->changes_due || self->moves_us != 0;
         self->moves_us = now_us + LOOK_US;
     } else {

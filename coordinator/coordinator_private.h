@@ -228,6 +228,20 @@ void moves_tell_node(const struct coordinator *self, uint64_t now_us,
 /* Sees to it that what waits for another reason than the store's news is looked at again. */
 void moves_check(struct coordinator *self, uint64_t now_us);
 
+/* ---- coordinator_rebalance.c ---- */
+
+bool rebalance_is_on(const struct coordinator *self);
+
+/* Into an empty plan: the next move, if it is one of this document's. */
+MUST_USE enum status rebalance_plan(const struct coordinator *self, uint64_t now_us,
+                                    const struct filter_document *document, struct move_plan *plan);
+
+/* Switch it off when nothing is left to gain; false: it is off. */
+bool rebalance_check(struct coordinator *self, uint64_t now_us);
+
+void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                              const struct frame *frame);
+
 /* ---- coordinator_node.c ---- */
 
 void coordinator_on_drain(struct coordinator *self, uint64_t now_us, const struct peer *from,

@@ -48,7 +48,8 @@ static bool name_in_use(const struct coordinator *self, uint64_t now_us,
 static enum status write_record(struct coordinator *self, const struct sync_request *request)
 {
     const struct node_list *held = &self->documents.nodes;
-    struct node_list nodes = {.revision = held->revision + 1, .last_id = held->last_id};
+    struct node_list nodes = {
+        .revision = held->revision + 1, .last_id = held->last_id, .rebalancing = held->rebalancing};
     struct node_record *record = NULL;
     enum status status;
 

@@ -36,6 +36,16 @@ static const struct option options[] = {
         "0 to 30d", "10m",
         "the replicas of a node not heard of for this long move to others with room; 0: never"),
     {
+        .name = "rebalance",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(config.rebalance),
+        .size = BYTES(config.rebalance),
+        .unit = "-",
+        .range = "manual | auto",
+        .value = "manual",
+        .help = "whether replicas move to nodes that are less full when asked to, or by themselves",
+    },
+    {
         .name = "moves_at_once",
         .kind = OPTION_COUNT,
         .offset = FIELD(config.moves_at_once),

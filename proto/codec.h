@@ -265,6 +265,7 @@ enum admin_action {
     ADMIN_NODE_DRAIN = 10,
     ADMIN_NODE_REPLACE = 11,
     ADMIN_NODE_REMOVE = 12,
+    ADMIN_REBALANCE = 13,
 };
 
 struct create_parameters {
@@ -288,6 +289,7 @@ struct admin_request {
                               replace: that the node is */
     const char *successor; /* replace: the node that takes over */
     bool undo;             /* drain: no longer */
+    bool dry_run;          /* rebalance */
     struct create_parameters create;
 };
 

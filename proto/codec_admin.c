@@ -42,6 +42,7 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
     wire->confirmed_off = request->confirmed_off;
     wire->filter_id = request->filter_id;
     wire->undo = request->undo;
+    wire->dry_run = request->dry_run;
     *out = &wire->base;
     status = codec_put_text(request->name, &wire->name);
     return status != STATUS_OK ? status : codec_put_text(request->successor, &wire->successor);
@@ -74,7 +75,7 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 static bool is_action(int value)
 {
     return codec_enum_known(value, ADMIN_STATUS) ||
-           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_NODE_REMOVE);
+           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_REBALANCE);
 }
 
 enum status codec_get_admin_request(const ProtobufCMessage *message, struct codec_arena *arena,
@@ -93,6 +94,7 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         .confirmed_off = wire->confirmed_off != 0,
         .filter_id = wire->filter_id,
         .undo = wire->undo != 0,
+        .dry_run = wire->dry_run != 0,
     };
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);

@@ -31,6 +31,7 @@ static enum status put_list(const struct node_list *list, struct codec_scratch *
 
     wire->revision = list->revision;
     wire->last_id = list->last_id;
+    wire->rebalancing = list->rebalancing;
     wire->required_version = CODEC_VERSION_OLDEST;
     wire->n_nodes = list->count;
     wire->nodes = codec_scratch_take(scratch, list->count, sizeof *wire->nodes);
@@ -129,6 +130,7 @@ static enum status decode(struct codec_arena *arena, struct span content, struct
     }
     list->revision = wire->revision;
     list->last_id = wire->last_id;
+    list->rebalancing = wire->rebalancing != 0;
     status = get_records(wire, list);
     return status != STATUS_OK ? status : node_list_validate(list, &reason);
 }

@@ -249,7 +249,10 @@ enum status node_list_copy(const struct node_list *self, struct node_list *out)
         }
         memcpy(nodes, self->nodes, self->count * sizeof *nodes);
     }
-    *out = (struct node_list){
-        .revision = self->revision, .last_id = self->last_id, .count = self->count, .nodes = nodes};
+    *out = (struct node_list){.revision = self->revision,
+                              .last_id = self->last_id,
+                              .rebalancing = self->rebalancing,
+                              .count = self->count,
+                              .nodes = nodes};
     return STATUS_OK;
 }

@@ -145,6 +145,7 @@ struct node_record {
 struct node_list {
     uint64_t revision;
     uint32_t last_id; /* the highest that any node ever had; ids are never reused */
+    bool rebalancing; /* until no move gains anything */
     uint32_t count;
     struct node_record *nodes;
 };

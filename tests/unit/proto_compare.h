@@ -211,6 +211,7 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME_TEXT(name);
     SAME_TEXT(successor);
     SAME(undo);
+    SAME(dry_run);
     SAME(create.capacity);
     SAME(create.rate);
     SAME(create.max_capacity);

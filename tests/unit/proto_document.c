@@ -202,6 +202,7 @@ Test(codec_document, node_lists_come_back_field_by_field)
         enum document_kind kind;
 
         list.last_id = counts[n] + 3;
+        list.rebalancing = n % 2 == 0;
         for (uint32_t i = 0; i < list.count; i++) {
             list.nodes[i].draining = i % 2 == 0;
             list.nodes[i].replaced_by = i;
@@ -214,6 +215,7 @@ Test(codec_document, node_lists_come_back_field_by_field)
         cr_assert_eq(codec_node_list_open(buffer_span(&bytes), &key, &back), STATUS_OK);
         cr_assert_eq(back.revision, list.revision);
         cr_assert_eq(back.last_id, list.last_id);
+        cr_assert_eq(back.rebalancing, list.rebalancing);
         cr_assert_eq(back.count, list.count);
         for (uint32_t i = 0; i < list.count; i++) {
             const struct node_record *a = &list.nodes[i];

@@ -283,6 +283,7 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
             .name = "seen-urls",
             .successor = size != SAMPLE_FULL ? "node-4" : "",
             .undo = size != SAMPLE_FULL,
+            .dry_run = size != SAMPLE_FULL,
         };
     }
     if (size == SAMPLE_FULL) {
