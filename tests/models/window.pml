@@ -13,7 +13,7 @@
  * holding and having fenced are another (see rebuild.pml).
  *
  * Property: never do R replicas say, under one epoch, that a key is absent which was acknowledged
- * less than SLICES * SLICE ticks ago; a key that is added again is kept from then on.
+ * under an add that was sent less than SLICES * SLICE ticks ago; a key that is added again is kept from then on.
  *
  * Wrong variants; each loses the key:
  *   UNFENCED     an epoch is written after one slice, fenced or not
@@ -48,8 +48,12 @@ byte document = 1;      /* the newest epoch, and slice */
 byte held[NODES] = 1;   /* by each node, and fenced */
 byte counted[NODES];    /* ticks since then, SLICE at most */
 bool logged[NODES * (EPOCHS + 1)]; /* the key, by slice */
-byte age;               /* ticks since it was acknowledged last; see WINDOW */
+byte age = SLICES * SLICE; /* ticks since it was acknowledged last; see WINDOW */
 bool fenced;            /* SINCE_ALL: F nodes have fenced the newest epoch */
+
+byte sent;              /* ticks since the add was sent */
+bool seen[NODES];       /* absent, in one check */
+byte count_seen;
 
 #define WINDOW   (SLICES * SLICE)
 #define PROMISED (age < WINDOW)
@@ -105,7 +109,16 @@ active proctype Time() {
         tick(0);
         tick(1);
         tick(2);
-        age = (PROMISED -> age + 1 : age)
+        age = (PROMISED -> age + 1 : age);
+        sent = (sent < WINDOW -> sent + 1 : sent);
+        if /* a check that spans the end of the promise is promised nothing */
+        :: !PROMISED ->
+            seen[0] = false;
+            seen[1] = false;
+            seen[2] = false;
+            count_seen = 0
+        :: else
+        fi
     }
     od
 }
@@ -120,7 +133,6 @@ active proctype Adder() {
     byte count;
     bool found;
 
-    age = WINDOW;
     do
     :: atomic {
         select(n : 0 .. NODES - 1);
@@ -136,7 +148,7 @@ active proctype Adder() {
             if /* or the answer is lost */
             :: answered[n] = true;
                 count++;
-                age = (count >= WRITE_QUORUM -> 0 : age)
+                age = (count >= WRITE_QUORUM && sent < age -> sent : age)
             :: true
             fi
         :: else
@@ -144,6 +156,7 @@ active proctype Adder() {
         n = 0
     }
     :: atomic { /* again, or another add; perhaps by who knows a newer document */
+        count > 0 || e < document ->
         if
         :: e < document -> e++
         :: true
@@ -151,6 +164,7 @@ active proctype Adder() {
         answered[0] = false;
         answered[1] = false;
         answered[2] = false;
+        sent = 0;
         count = 0
     }
     od
@@ -158,11 +172,9 @@ active proctype Adder() {
 
 /* Checks under one epoch, begun at any time; "absent" is right if the promise has ended meanwhile. */
 active proctype Reader() {
-    bool seen[NODES];
     byte e = 1;
     byte n;
     byte i;
-    byte count;
     bool found;
 
     do
@@ -173,14 +185,15 @@ active proctype Reader() {
         if
         :: held[n] == e && !seen[n] && !found ->
             seen[n] = true;
-            count++;
-            assert(count < READ_QUORUM)
+            count_seen++;
+            assert(count_seen < READ_QUORUM)
         :: else
         fi;
         n = 0;
         found = false
     }
     :: atomic { /* another check */
+        count_seen > 0 || e < document ->
         if
         :: e < document -> e++
         :: true
@@ -188,7 +201,7 @@ active proctype Reader() {
         seen[0] = false;
         seen[1] = false;
         seen[2] = false;
-        count = 0
+        count_seen = 0
     }
     od
 }
