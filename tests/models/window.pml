@@ -21,7 +21,6 @@
  *   ONE_COUNTS   F have fenced, but only one of them has counted a slice since
  *   ONLY_SLICES  a slice less is kept
  *   DUPLICATES   a key that an older slice has is not logged again
- *   FREE_FIRST   a node frees a slice before its own fence is durable
  *   FAST_CLOCK   the clock of one node runs ahead: why clocks must not
  *   with FAST_CLOCK and SINCE_ALL it holds: each counts from when F have fenced
  *
@@ -86,9 +85,6 @@ active[NODES] proctype Node() {
     do
     :: atomic { held[_pid] < document -> take(_pid) }
     :: atomic { counted[_pid] > 0 -> counted[_pid] = 0 } /* killed */
-#ifdef FREE_FIRST
-    :: atomic { held[_pid] < document && document > KEPT -> IN(_pid, document - KEPT) = false }
-#endif
 #ifdef FAST_CLOCK
     :: atomic { _pid == 0 -> counted[_pid] = SLICE }
 #endif
