@@ -118,6 +118,19 @@ void summary_nodes_text(const struct admin_reply *reply)
     }
 }
 
+/* Its replicas are there on paper only. */
+static void silent_text(const struct node_summary *node)
+{
+    if (!node->alive && node->slots > 0) {
+        (void)printf(
+            "\n%s has not been heard of for %.0f s: %u replica%s of slot groups %s missing. "
+            "They move by themselves\nafter the coordinator's replace_after, and at once "
+            "with: orbloom node drain %s\n",
+            node->name, (double)node->seen_ago_ms / MS_PER_S, node->slots,
+            node->slots == 1 ? "" : "s", node->slots == 1 ? "is" : "are", node->name);
+    }
+}
+
 void summary_moves_text(const struct admin_reply *reply)
 {
     for (size_t i = 0; i < reply->nnodes; i++) {
@@ -125,6 +138,7 @@ void summary_moves_text(const struct admin_reply *reply)
         bool replaced = node->replaced_by[0] != '\0';
 
         if (!replaced && !node->draining && node->awaited[0] == '\0') {
+            silent_text(node);
             continue;
         }
         (void)printf("\n%s%s%s: ", node->name,
