@@ -16,15 +16,16 @@ static double bits_per_key(const struct filter_summary *filter)
 
 const char *summary_joining_note(void)
 {
-    return "\nJOINING: the replica's node was started anew without what it held. It takes adds and "
-           "does\n"
-           "not count, so its filter stays safe with one replica fewer. With a log on disk it is "
-           "copied\n"
-           "from the others and becomes FULL; what is kept in memory only is not. With too few "
-           "FULL\n"
-           "replicas left, `orbloom drop NAME --confirmed-off`, create the filter again and add "
-           "its\n"
-           "keys again.\n";
+    return "\nJOINING: the replica is new on its node, or the node was started anew without what "
+           "it "
+           "held.\n"
+           "It takes adds and does not count, so its filter stays safe with one replica fewer. "
+           "With a\n"
+           "log on disk it is copied from the others and becomes FULL; what is kept in memory only "
+           "is\n"
+           "not. With too few FULL replicas left, `orbloom drop NAME --confirmed-off`, create the "
+           "filter\n"
+           "again and add its keys again.\n";
 }
 
 void summary_filter_text(const struct filter_summary *filter)

@@ -34,6 +34,13 @@ static int copied_percent(const struct coordinator *self, const struct member *w
     return -1;
 }
 
+static bool leaves(const struct coordinator *self, uint32_t node)
+{
+    const struct node_record *record = node_list_find(&self->documents.nodes, node);
+
+    return record != NULL && node_record_leaves(record);
+}
+
 /* ", node-3 is silent": the first whose fence is missing for that reason. */
 static void tell_silent(const struct coordinator *self, uint64_t now_us,
                         const struct filter_document *document, uint32_t group, char *text,
@@ -47,7 +54,10 @@ static void tell_silent(const struct coordinator *self, uint64_t now_us,
     text[0] = '\0';
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         if ((wanted >> i & 1) != 0 && is_silent(self, now_us, slots[i].current.node)) {
-            (void)snprintf(text, size, "; %s is silent", name_of(self, slots[i].current.node));
+            (void)snprintf(text, size, "; %.128s is silent%s", name_of(self, slots[i].current.node),
+                           leaves(self, slots[i].current.node)
+                               ? ". If it is off for good, say so with --confirmed-off"
+                               : "");
             return;
         }
     }
@@ -74,7 +84,7 @@ static void tell(const struct coordinator *self, uint64_t now_us,
                  char *text, size_t size)
 {
     const struct change_decision *decision = &view->decision;
-    char silent[DOCUMENT_NAME_BYTES + 16];
+    char silent[DOCUMENT_NAME_BYTES + 80];
 
     switch (decision->wait) {
     case CHANGE_WAIT_NONE:
