@@ -21,6 +21,7 @@ static size_t take(char *data, size_t size, size_t count, void *context)
     enum status status = buffer_append(&self->answer, span_of(data, size * count));
 
     self->too_large = status == STATUS_TOO_LARGE;
+    self->no_memory = status == STATUS_NOMEM;
     return status == STATUS_OK ? size * count : 0;
 }
 
@@ -185,6 +186,7 @@ static enum outcome attempt(struct etcd_client *self, const struct etcd_call *ca
     buffer_clear(&self->answer);
     self->error[0] = '\0';
     self->too_large = false;
+    self->no_memory = false;
     (void)curl_easy_setopt(self->curl, CURLOPT_WRITEFUNCTION, take);
     (void)curl_easy_setopt(self->curl, CURLOPT_WRITEDATA, self);
     (void)curl_easy_setopt(self->curl, CURLOPT_ERRORBUFFER, self->error);
@@ -300,8 +302,9 @@ enum status etcd_client_call(struct etcd_client *self, struct etcd_call *call, j
             status = say(self, self->refused);
             break;
         }
-        if (self->too_large && !call->writes) {
-            return STATUS_TOO_LARGE; /* The caller asks for less, or says so. */
+        if (!call->writes && (self->too_large || self->no_memory)) {
+            status = self->too_large ? STATUS_TOO_LARGE : STATUS_NOMEM; /* Less may be asked. */
+            break;
         }
         call->lost = call->lost || outcome == OUTCOME_LOST;
         (void)say(self, status);

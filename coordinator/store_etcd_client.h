@@ -34,6 +34,7 @@ struct etcd_client {
     char error[CURL_ERROR_SIZE];
     char reason[ETCD_REASON_BYTES]; /* why the last attempt failed, and the remedy */
     bool too_large;                 /* ... because the answer is past ETCD_MAX_ANSWER_BYTES */
+    bool no_memory;                 /* ... because there was none for the answer */
     enum status refused;            /* ... by etcd: what it means */
     struct log_limit limit;
 };
