@@ -44,6 +44,9 @@ static void note_contact(struct store_etcd *self, bool answered, unsigned contac
     if (answered && self->down) {
         log_line(LOG_INFO, "store %s answers again", self->config.endpoints[self->client.endpoint]);
     }
+    if (!answered && self->watch != NULL) {
+        etcd_watch_probe(self->watch);
+    }
     self->down = !answered;
     self->contacts_seen = contacts;
     self->retry_us = hub_now_us() + factor * self->config.timeout_us;

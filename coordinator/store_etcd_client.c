@@ -1,10 +1,13 @@
 #include "coordinator/store_etcd_client.h"
 
+#include "base/log.h"
 #include "coordinator/store_etcd_refusal.h"
 #include "runtime/hub.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { QUIET_US = 10000000 };
 
 /* What became of one attempt at one endpoint. */
 enum outcome {
@@ -209,10 +212,15 @@ static enum outcome attempt(struct etcd_client *self, const struct etcd_call *ca
     return outcome;
 }
 
+/* Log why an endpoint failed, and not again soon unless it has answered meanwhile. */
 static enum status say(struct etcd_client *self, enum status status)
 {
-    log_limited(&self->limit, hub_now_us(), LOG_ERROR, "store %s: %s",
-                self->config->endpoints[self->endpoint], self->reason);
+    uint64_t now_us = hub_now_us();
+
+    if (!self->quiet && now_us >= self->quiet_until_us[self->endpoint]) {
+        log_line(LOG_ERROR, "store %s: %s", self->config->endpoints[self->endpoint], self->reason);
+        self->quiet_until_us[self->endpoint] = now_us + QUIET_US;
+    }
     return status;
 }
 
@@ -255,14 +263,6 @@ static bool wants_token(const struct etcd_client *self)
     return self->config->user[0] != '\0' && self->token[0] == '\0';
 }
 
-enum status etcd_client_log_in(struct etcd_client *self)
-{
-    if (wants_token(self) && log_in(self) != OUTCOME_ANSWERED) {
-        return say(self, STATUS_UNAVAILABLE);
-    }
-    return STATUS_OK;
-}
-
 /* With a token where a user is named; a second time when the first one's token has expired. */
 static enum outcome ask(struct etcd_client *self, const struct etcd_call *call, json_t **answer)
 {
@@ -296,6 +296,7 @@ enum status etcd_client_call(struct etcd_client *self, struct etcd_call *call, j
         enum outcome outcome = ask(self, call, answer);
 
         if (outcome == OUTCOME_ANSWERED) {
+            self->quiet_until_us[self->endpoint] = 0;
             return STATUS_OK;
         }
         if (outcome == OUTCOME_REFUSED || outcome == OUTCOME_NO_TOKEN) {

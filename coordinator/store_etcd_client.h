@@ -3,7 +3,7 @@
  * Errors:  STATUS_UNAVAILABLE: no endpoint answered, or none with sense; STATUS_IO: etcd refused
  *          the request; STATUS_UNAUTHENTIC: it refused the user; STATUS_TOO_LARGE: the request is
  *          past its limit, or the answer past ours; STATUS_NOMEM. All of them are logged with the
- *          endpoint and a remedy, at most once a second.
+ *          endpoint and a remedy, the same endpoint again after ten seconds or an answer.
  * Owner:   the configuration is borrowed; the caller of ..._call() calls json_decref().
  * Threads: each client is one thread's.
  */
@@ -11,7 +11,6 @@
 #define ORBLOOM_COORDINATOR_STORE_ETCD_CLIENT_H
 
 #include "base/buffer.h"
-#include "base/log.h"
 #include "coordinator/store_etcd.h"
 
 #include <curl/curl.h>
@@ -36,7 +35,8 @@ struct etcd_client {
     bool too_large;                 /* ... because the answer is past ETCD_MAX_ANSWER_BYTES */
     bool no_memory;                 /* ... because there was none for the answer */
     enum status refused;            /* ... by etcd: what it means */
-    struct log_limit limit;
+    bool quiet;                     /* whoever else asks says what is wrong */
+    uint64_t quiet_until_us[STORE_ETCD_MAX_ENDPOINTS];
 };
 
 MUST_USE enum status etcd_client_init(struct etcd_client *self,
@@ -57,8 +57,5 @@ MUST_USE enum status etcd_client_call(struct etcd_client *self, struct etcd_call
  * NULL: out of memory. */
 struct curl_slist *etcd_client_prepare(struct etcd_client *self, CURL *curl, const char *path,
                                        struct span body);
-
-/* Get a token for the endpoint that is asked first, if there is a user and none is held. */
-MUST_USE enum status etcd_client_log_in(struct etcd_client *self);
 
 #endif

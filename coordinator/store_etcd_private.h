@@ -5,6 +5,7 @@
 #ifndef ORBLOOM_COORDINATOR_STORE_ETCD_PRIVATE_H
 #define ORBLOOM_COORDINATOR_STORE_ETCD_PRIVATE_H
 
+#include "base/log.h"
 #include "coordinator/store_etcd.h"
 #include "coordinator/store_etcd_client.h"
 #include "coordinator/store_etcd_message.h"
@@ -67,5 +68,8 @@ MUST_USE enum status etcd_check_format(struct store_etcd *self);
 /* ---- store_etcd_watch.c ---- */
 
 void etcd_watch_stop(struct etcd_watch **watch);
+
+/* Nobody answered: find out whether anybody does, and count that as a contact. */
+void etcd_watch_probe(struct etcd_watch *watch);
 
 #endif

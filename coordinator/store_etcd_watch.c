@@ -9,7 +9,11 @@
  * the watch and one more for each write of PREFIX "change". What was written is not taken from
  * here. Each line only says "look again", and so does each beginning, as anything may have been
  * written before it; what is new then follows from the store's change number. So there is no
- * place to resume from that compaction could have removed. */
+ * place to resume from that compaction could have removed.
+ *
+ * Before each watch it makes one linearizable read: that is a contact, by which a store that found
+ * nobody knows that asking again is worth it. The beginning of a watch would not do, as a member
+ * that is cut off from the others takes part in it too. */
 
 enum {
     PAUSE_MS = 500,   /* after a watch that came to nothing */
@@ -24,7 +28,8 @@ struct etcd_watch {
     pthread_t thread;
     bool started;
     atomic_bool stopping;
-    bool begun; /* etcd has answered the request that is open */
+    atomic_bool probe; /* ask anew whether etcd is there */
+    bool begun;        /* etcd has answered the request that is open */
     struct buffer line;
     void (*wake)(void *context);
     void *context;
@@ -33,7 +38,6 @@ struct etcd_watch {
 static void tell(struct etcd_watch *self)
 {
     atomic_store(&self->store->moved, true);
-    atomic_fetch_add(&self->store->contacts, 1);
     self->wake(self->context);
 }
 
@@ -85,7 +89,7 @@ static bool follow(struct etcd_watch *self)
     uint64_t patience_us = self->store->config.timeout_us;
     int running = 1;
 
-    while (running > 0 && !atomic_load(&self->stopping) &&
+    while (running > 0 && !atomic_load(&self->stopping) && !atomic_load(&self->probe) &&
            curl_multi_perform(self->multi, &running) == CURLM_OK) {
         uint64_t limit_us = self->begun ? (uint64_t)RENEW_MS * 1000 : patience_us;
 
@@ -105,6 +109,25 @@ static void draft_watch(struct etcd_draft *draft, const struct store_etcd *store
     etcd_draft_text(draft, "}}");
 }
 
+static bool is_there(struct etcd_watch *self)
+{
+    struct etcd_call call = {.path = "/v3/kv/range"};
+    struct etcd_draft draft;
+    json_t *answer = NULL;
+    enum status status;
+
+    etcd_draft_init(&draft, ETCD_KEY_BYTES * 2 + 64);
+    etcd_draft_text(&draft, "{\"keys_only\":true,\"key\":");
+    etcd_draft_key(&draft, self->store, "change", "");
+    etcd_draft_text(&draft, "}");
+    call.body = buffer_span(&draft.bytes);
+    status = draft.status == STATUS_OK ? etcd_client_call(&self->client, &call, &answer)
+                                       : draft.status;
+    json_decref(answer);
+    etcd_draft_fini(&draft);
+    return status == STATUS_OK;
+}
+
 /* True: another one should follow at once. */
 static bool watch_once(struct etcd_watch *self)
 {
@@ -113,13 +136,15 @@ static bool watch_once(struct etcd_watch *self)
     struct etcd_draft draft;
     CURL *curl = self->client.curl;
 
-    if (etcd_client_log_in(&self->client) != STATUS_OK) {
+    self->begun = false;
+    atomic_store(&self->probe, false);
+    if (!is_there(self)) {
         return false;
     }
+    atomic_fetch_add(&self->store->contacts, 1);
     draft_watch(&draft, self->store);
     headers = etcd_client_prepare(&self->client, curl, "/v3/watch", buffer_span(&draft.bytes));
     buffer_clear(&self->line);
-    self->begun = false;
     if (headers != NULL && draft.status == STATUS_OK) {
         (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, 0L);
         (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
@@ -143,12 +168,17 @@ static void *run(void *context)
         if (!self->begun) {
             self->client.endpoint = (self->client.endpoint + 1) % self->store->config.nendpoints;
         }
-        self->client.token[0] = '\0'; /* It may have expired meanwhile. */
         if (!lasted && !atomic_load(&self->stopping)) {
             (void)curl_multi_poll(self->multi, NULL, 0, PAUSE_MS, NULL);
         }
     }
     return NULL;
+}
+
+void etcd_watch_probe(struct etcd_watch *self)
+{
+    atomic_store(&self->probe, true);
+    (void)curl_multi_wakeup(self->multi);
 }
 
 void etcd_watch_stop(struct etcd_watch **watch)
@@ -186,6 +216,7 @@ enum status store_etcd_watch_start(struct store *store, void (*wake)(void *conte
     self->context = context;
     buffer_init(&self->line, LINE_BYTES);
     status = etcd_client_init(&self->client, &owner->config);
+    self->client.quiet = true;
     self->multi = status == STATUS_OK ? curl_multi_init() : NULL;
     if (self->multi != NULL) {
         self->started = pthread_create(&self->thread, NULL, run, self) == 0;

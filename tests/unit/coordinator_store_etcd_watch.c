@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LIMIT_MS = 30000, TIMEOUT_US = 500000 };
+enum { LIMIT_MS = 30000 };
+
+static uint64_t timeout_us = 10000000; /* a check of a password takes long, on purpose */
 
 static struct etcd etcd;
 static atomic_uint woken;
@@ -32,7 +34,7 @@ TestSuite(coordinator_store_etcd_watch, .init = set_up, .fini = tear_down, .time
 
 static enum status try_open(const char *user, const char *password, struct store **store)
 {
-    struct store_etcd_config config = {.nendpoints = 1, .timeout_us = TIMEOUT_US, .prefix = "/o/"};
+    struct store_etcd_config config = {.nendpoints = 1, .timeout_us = timeout_us, .prefix = "/o/"};
 
     (void)snprintf(config.endpoints[0], sizeof config.endpoints[0], "%s", etcd.endpoint);
     (void)snprintf(config.user, sizeof config.user, "%s", user);
@@ -140,9 +142,12 @@ Test(coordinator_store_etcd_watch, a_server_that_is_back_is_news)
 /* Its thread is not waited for without limit. */
 Test(coordinator_store_etcd_watch, a_watch_of_a_stopped_server_can_be_ended)
 {
-    struct store *store = open_watched("", "");
-    struct store *late = open_as("", "");
+    struct store *store;
+    struct store *late;
 
+    timeout_us = 300000;
+    store = open_watched("", "");
+    late = open_as("", "");
     etcd_signal(&etcd, SIGSTOP);
     cr_assert_eq(store_etcd_watch_start(late, wake, NULL), STATUS_OK);
     store_etcd_close(&store);
