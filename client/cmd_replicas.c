@@ -71,6 +71,8 @@ static const char *phase_name(enum replica_phase phase)
         return "replaying";
     case PHASE_SYNCING:
         return "syncing";
+    case PHASE_GROWING:
+        return "growing";
     }
     return "";
 }

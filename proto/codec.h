@@ -152,7 +152,12 @@ struct documents {
 enum sync_role { SYNC_ROUTER = 1, SYNC_NODE = 2 };
 
 /* What a replica that is not ready to serve is doing about it. */
-enum replica_phase { PHASE_NONE = 0, PHASE_REPLAYING = 1, PHASE_SYNCING = 2 };
+enum replica_phase {
+    PHASE_NONE = 0,
+    PHASE_REPLAYING = 1,
+    PHASE_SYNCING = 2,
+    PHASE_GROWING = 3, /* builds the wanted generation while it serves another one */
+};
 
 /* What a node says of its replica of one slot group of one filter. */
 struct replica_report {
@@ -168,9 +173,12 @@ struct replica_report {
     uint64_t bits_seen; /* bits of the sampled lines; all of them when small */
     double progress;    /* of building, or of the phase, 0 to 1 */
     enum replica_phase phase;
-    uint64_t complete;   /* JOINING: all that a SYNC under the document of this epoch asks for is
-                            here, durably and in the arrays; 0: of none */
-    uint64_t disk_bytes; /* its share of the filter's sorted runs; not of the log */
+    uint64_t complete;      /* JOINING: all that a SYNC under the document of this epoch asks for is
+                               here, durably and in the arrays; 0: of none */
+    uint64_t disk_bytes;    /* its share of the filter's sorted runs; not of the log */
+    uint32_t generation;    /* that all its shards are served from, or the one that is being left */
+    uint32_t shards_grown;  /* of the group, served from the wanted generation */
+    uint64_t overflow_keys; /* only in arrays of the wanted one that are not complete yet */
 };
 
 struct sync_request {

@@ -63,6 +63,8 @@ enum status codec_filter_document_sign(struct filter_document *document,
     }
     wire.n_generations = document->ngenerations;
     wire.generations = list;
+    wire.n_turns = document->nturns;
+    wire.turns = document->turns;
     return codec_signed_append(&wire.base, DOCUMENT_FILTER, key, out);
 }
 
@@ -88,8 +90,12 @@ static enum status get_generations(const Orbloom__V1__FilterDocument *wire,
 {
     size_t i;
 
-    if (wire->n_generations > DOCUMENT_MAX_GENERATIONS) {
+    if (wire->n_generations > DOCUMENT_MAX_GENERATIONS || wire->n_turns > DOCUMENT_MAX_TURNS) {
         return STATUS_MALFORMED;
+    }
+    document->nturns = (uint32_t)wire->n_turns;
+    for (i = 0; i < wire->n_turns; i++) {
+        document->turns[i] = wire->turns[i];
     }
     document->ngenerations = (uint32_t)wire->n_generations;
     for (i = 0; i < wire->n_generations; i++) {

@@ -20,6 +20,9 @@ static void put_report(const struct replica_report *report, Orbloom__V1__Replica
     wire->phase = (Orbloom__V1__ReplicaPhase)report->phase;
     wire->complete = report->complete;
     wire->disk_bytes = report->disk_bytes;
+    wire->generation = report->generation;
+    wire->shards_grown = report->shards_grown;
+    wire->overflow_keys = report->overflow_keys;
 }
 
 enum status codec_put_reports(struct codec_scratch *scratch, const struct replica_report *reports,
@@ -57,8 +60,11 @@ static enum status get_report(const Orbloom__V1__ReplicaReport *wire, struct rep
         .phase = (enum replica_phase)wire->phase,
         .complete = wire->complete,
         .disk_bytes = wire->disk_bytes,
+        .generation = wire->generation,
+        .shards_grown = wire->shards_grown,
+        .overflow_keys = wire->overflow_keys,
     };
-    if ((unsigned)wire->state > REPLICA_FULL || (unsigned)wire->phase > PHASE_SYNCING ||
+    if ((unsigned)wire->state > REPLICA_FULL || (unsigned)wire->phase > PHASE_GROWING ||
         wire->bits_set > wire->bits_seen) {
         return STATUS_MALFORMED;
     }

@@ -215,6 +215,19 @@ static const char *rule_generations(const struct filter_document *self)
     return fault;
 }
 
+static const char *rule_turns(const struct filter_document *self)
+{
+    if (self->nturns > DOCUMENT_MAX_TURNS) {
+        return "too many nodes have a turn";
+    }
+    for (uint32_t i = 0; i < self->nturns; i++) {
+        if (self->turns[i] == 0) {
+            return "no node has a turn";
+        }
+    }
+    return NULL;
+}
+
 /* What is well formed, but asks for more than this version does. To take it for something
  * simpler would lose keys. */
 static const char *rule_served(const struct filter_document *self)
@@ -232,7 +245,7 @@ enum status document_validate(const struct filter_document *self, const char **r
 {
     static const char *(*const rules[])(const struct filter_document *self) = {
         rule_numbers, rule_wishes,   rule_content,     rule_shards,
-        rule_groups,  rule_lineages, rule_generations,
+        rule_groups,  rule_lineages, rule_generations, rule_turns,
     };
     size_t i;
 

@@ -138,6 +138,9 @@ static inline void compare_reports(const struct replica_report *a, const struct 
         SAME(phase);
         SAME(complete);
         SAME(disk_bytes);
+        SAME(generation);
+        SAME(shards_grown);
+        SAME(overflow_keys);
     }
 }
 

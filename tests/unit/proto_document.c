@@ -84,6 +84,10 @@ static void compare(const struct filter_document *a, const struct filter_documen
         SAME(generations[i].geometry.shard_bits);
         SAME(generations[i].capacity);
     }
+    SAME(nturns);
+    for (uint32_t i = 0; i < a->nturns; i++) {
+        SAME(turns[i]);
+    }
 }
 
 static void round_trip(struct filter_document *document)
@@ -134,6 +138,10 @@ Test(codec_document, the_largest_document_fits)
     for (uint32_t i = 0; i < DOCUMENT_MAX_GENERATIONS; i++) {
         document.generations[i] = (struct generation){
             i + 1, {UINT64_MAX, 64 * (uint64_t)(i + 1), 2, 12}, UINT64_MAX};
+    }
+    document.nturns = DOCUMENT_MAX_TURNS;
+    for (uint32_t i = 0; i < DOCUMENT_MAX_TURNS; i++) {
+        document.turns[i] = UINT32_MAX - i;
     }
     document.revision = UINT64_MAX;
     document.epoch = UINT64_MAX;

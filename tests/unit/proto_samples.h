@@ -164,9 +164,12 @@ static inline void sample_reports(enum sample_size size, const struct replica_re
             .bits_set = i + 38,
             .bits_seen = i + 39,
             .progress = i % 3 == 0 ? 0 : 1.0 / (double)i,
-            .phase = (enum replica_phase)(i % 3),
+            .phase = (enum replica_phase)(i % 4),
             .complete = i + 40,
             .disk_bytes = i + 41,
+            .generation = (uint32_t)i + 42,
+            .shards_grown = (uint32_t)i + 43,
+            .overflow_keys = i + 44,
         };
     }
     *out = reports;
