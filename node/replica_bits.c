@@ -20,11 +20,20 @@ static uint64_t count_set(const uint64_t *words, uint32_t nwords)
 static void fill_group(struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
                        uint32_t count)
 {
-    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    const struct lines_view view = layer_view(replica_set_base(self));
     uint64_t present[FILL_KEYS / 64] = {0};
 
     lines_add(&view, fingerprints, count, present);
     self->groups[group].keys += count - count_set(present, (count + 63) / 64);
+}
+
+bool replica_set_has(const struct replica_set *self, uint64_t fingerprint)
+{
+    const struct lines_view view = layer_view(replica_set_base(self));
+    uint64_t present;
+
+    lines_check(&view, &fingerprint, 1, &present);
+    return present != 0;
 }
 
 void replica_set_fill(struct replica_set *self, const struct filter_document *document,
@@ -34,12 +43,12 @@ void replica_set_fill(struct replica_set *self, const struct filter_document *do
     size_t done = 0;
 
     while (done < count) {
-        uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[done]);
+        uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprints[done]);
         uint32_t group = group_of_shard[shard];
         uint32_t same = 1;
 
         while (done + same < count && same < FILL_KEYS &&
-               group_of_shard[lines_shard_index(self->geometry.shard_bits,
+               group_of_shard[lines_shard_index(document->content.shard_bits,
                                                 fingerprints[done + same])] == group) {
             same++;
         }
@@ -70,26 +79,27 @@ static uint64_t merge_words(uint64_t *target, const uint8_t *source, uint64_t *b
 void replica_set_merge_page(struct replica_set *self, const struct filter_document *document,
                             uint32_t shard, uint64_t page, const uint8_t *bytes)
 {
-    uint8_t *array = shard < self->nshards ? self->shards[shard] : NULL;
+    const struct layer *layer = replica_set_base(self);
+    uint8_t *array = shard < self->nshards ? layer->shards[shard] : NULL;
     const uint64_t bits = UINT64_C(8) * PAGE_BYTES;
     uint64_t before;
     uint64_t after;
 
-    if (array == NULL || page >= self->shard_bytes / PAGE_BYTES) {
+    if (array == NULL || page >= layer->shard_bytes / PAGE_BYTES) {
         return;
     }
     after = merge_words((uint64_t *)(void *)(array + page * PAGE_BYTES), bytes, &before);
     if (after > before) {
         self->groups[document->content.group_of_shard[shard]].keys +=
-            sizing_estimate_keys(after, bits, self->geometry.z) -
-            sizing_estimate_keys(before, bits, self->geometry.z);
+            sizing_estimate_keys(after, bits, layer->generation.geometry.z) -
+            sizing_estimate_keys(before, bits, layer->generation.geometry.z);
     }
 }
 
 bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64_t page,
                           const uint8_t *bytes)
 {
-    const uint8_t *array = self->shards[shard] + page * PAGE_BYTES;
+    const uint8_t *array = replica_set_base(self)->shards[shard] + page * PAGE_BYTES;
     uint64_t lacking = 0;
 
     for (unsigned i = 0; i < PAGE_BYTES; i += sizeof lacking) {
@@ -106,7 +116,7 @@ bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64
 bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
                       uint32_t count)
 {
-    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    const struct lines_view view = layer_view(replica_set_base(self));
     const struct replica_group *one = &self->groups[group];
     uint64_t fresh = count;
 
@@ -202,7 +212,7 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
                                 uint64_t *present, uint64_t *absent, bool *at_capacity)
 {
     enum replica_state state = replica_set_state(self, segment->group);
-    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    const struct lines_view view = layer_view(replica_set_base(self));
     uint32_t count = segment->count;
 
     *at_capacity = false;

@@ -10,7 +10,8 @@ enum { PAGE_BYTES = 4096 };
 static void sample(const struct replica_set *self, const struct filter_document *document,
                    uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
-    uint64_t pages = self->shard_bytes / PAGE_BYTES;
+    const struct layer *layer = replica_set_base(self);
+    uint64_t pages = layer->shard_bytes / PAGE_BYTES;
     uint64_t wanted = sample_lines / LINES_PER_PAGE /
                       (self->groups[group].nshards > 0 ? self->groups[group].nshards : 1);
     uint64_t take = wanted < 1 ? 1 : (wanted < pages ? wanted : pages);
@@ -20,7 +21,7 @@ static void sample(const struct replica_set *self, const struct filter_document 
             continue;
         }
         for (uint64_t i = 0; i < take; i++) {
-            const uint8_t *page = self->shards[shard] + i * pages / take * PAGE_BYTES;
+            const uint8_t *page = layer->shards[shard] + i * pages / take * PAGE_BYTES;
 
             report->bits_set += lines_popcount(page, PAGE_BYTES);
             report->bits_seen += (uint64_t)PAGE_BYTES * 8;
@@ -49,7 +50,8 @@ static void show_progress(const struct replica_set *self, const struct replica_g
 void replica_set_report(const struct replica_set *self, const struct filter_document *document,
                         uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
-    uint64_t bytes = self->groups[group].nshards * self->shard_bytes;
+    const struct layer *layer = replica_set_base(self);
+    uint64_t bytes = self->groups[group].nshards * layer->shard_bytes;
 
     report->filter_id = document->id;
     report->group = group;
@@ -61,7 +63,8 @@ void replica_set_report(const struct replica_set *self, const struct filter_docu
         double keys;
 
         sample(self, document, group, sample_lines, report);
-        keys = (double)sizing_estimate_keys(report->bits_set, report->bits_seen, self->geometry.z);
+        keys = (double)sizing_estimate_keys(report->bits_set, report->bits_seen,
+                                            layer->generation.geometry.z);
         report->keys = (uint64_t)llround(keys * (double)bytes * 8 / (double)report->bits_seen);
     }
 }
