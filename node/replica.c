@@ -1,6 +1,7 @@
 #include "node/replica.h"
 
 #include "base/heap.h"
+#include "node/growth_layers.h"
 
 static bool hosts_shard(const struct replica_set *self, const struct filter_document *document,
                         uint32_t shard)
@@ -94,6 +95,7 @@ void replica_set_destroy(struct replica_set **set)
     if (self == NULL) {
         return;
     }
+    growth_layers_destroy(self);
     for (uint32_t i = 0; i < REPLICA_LAYERS; i++) {
         layer_destroy(&self->layers[i]);
     }
@@ -111,6 +113,9 @@ bool replica_set_follow(struct replica_set *self, const struct filter_document *
             return false;
         }
         group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
+    }
+    if (self->growth != NULL) {
+        growth_layers_follow(self, document);
     }
     return true;
 }

@@ -20,6 +20,8 @@
 
 enum { REPLICA_LAYERS = 2 };
 
+struct growth_layers;
+
 struct replica_group {
     bool hosted;
     bool full;              /* the slot names this very incarnation */
@@ -34,6 +36,7 @@ struct replica_group {
 struct replica_set {
     struct layer *layers[REPLICA_LAYERS]; /* the first serves alone, unless there are more */
     uint32_t nlayers;
+    struct growth_layers *growth; /* NULL unless there are two layers: see growth_layers.h */
     uint64_t bytes; /* of all arrays that take memory, or will as soon as they are built */
     uint32_t nshards;
     struct replica_group *groups;

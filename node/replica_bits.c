@@ -1,6 +1,6 @@
 /* Bits of a replica set: filled from the log, taken over by the page, checked and added to. */
 #include "filter/sizing.h"
-#include "node/replica.h"
+#include "node/growth_layers.h"
 
 #include <string.h>
 
@@ -23,16 +23,32 @@ static void fill_group(struct replica_set *self, uint32_t group, const uint64_t 
     const struct lines_view view = layer_view(replica_set_base(self));
     uint64_t present[FILL_KEYS / 64] = {0};
 
+    if (self->growth != NULL) {
+        growth_bits_fill(self, group, fingerprints, count);
+        return;
+    }
     lines_add(&view, fingerprints, count, present);
     self->groups[group].keys += count - count_set(present, (count + 63) / 64);
 }
 
-bool replica_set_has(const struct replica_set *self, uint64_t fingerprint)
+/* What is there, wherever it is looked for. */
+static void check(const struct replica_set *self, const uint64_t *fingerprints, uint32_t count,
+                  uint64_t *present)
 {
     const struct lines_view view = layer_view(replica_set_base(self));
+
+    if (self->growth != NULL) {
+        growth_bits_check(self, fingerprints, count, present);
+    } else {
+        lines_check(&view, fingerprints, count, present);
+    }
+}
+
+bool replica_set_has(const struct replica_set *self, uint64_t fingerprint)
+{
     uint64_t present;
 
-    lines_check(&view, &fingerprint, 1, &present);
+    check(self, &fingerprint, 1, &present);
     return present != 0;
 }
 
@@ -116,7 +132,6 @@ bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64
 bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
                       uint32_t count)
 {
-    const struct lines_view view = layer_view(replica_set_base(self));
     const struct replica_group *one = &self->groups[group];
     uint64_t fresh = count;
 
@@ -124,7 +139,7 @@ bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint
         uint64_t present[FILL_KEYS / 64] = {0};
         uint32_t step = count - i < FILL_KEYS ? count - i : FILL_KEYS;
 
-        lines_check(&view, fingerprints + i, step, present);
+        check(self, fingerprints + i, step, present);
         fresh -= count_set(present, (step + 63) / 64);
     }
     return one->keys + fresh <= one->keys_capacity;
@@ -193,15 +208,20 @@ static bool add_within(struct replica_group *group, const struct lines_view *vie
     return at_capacity;
 }
 
-static bool add(struct replica_group *group, const struct lines_view *view,
-                const uint64_t *fingerprints, uint32_t count, uint64_t *present, uint64_t *accepted)
+static bool add(struct replica_set *self, uint32_t number, const uint64_t *fingerprints,
+                uint32_t count, uint64_t *present, uint64_t *accepted)
 {
+    const struct lines_view view = layer_view(replica_set_base(self));
+    struct replica_group *group = &self->groups[number];
     uint32_t nwords = (count + 63) / 64;
 
-    if (group->keys + count > group->keys_capacity) {
-        return add_within(group, view, fingerprints, count, present, accepted);
+    if (self->growth != NULL) {
+        return growth_bits_add(self, number, fingerprints, count, present, accepted);
     }
-    lines_add(view, fingerprints, count, present);
+    if (group->keys + count > group->keys_capacity) {
+        return add_within(group, &view, fingerprints, count, present, accepted);
+    }
+    lines_add(&view, fingerprints, count, present);
     group->keys += count - count_set(present, nwords);
     fill(accepted, nwords);
     return false;
@@ -212,7 +232,6 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
                                 uint64_t *present, uint64_t *absent, bool *at_capacity)
 {
     enum replica_state state = replica_set_state(self, segment->group);
-    const struct lines_view view = layer_view(replica_set_base(self));
     uint32_t count = segment->count;
 
     *at_capacity = false;
@@ -224,11 +243,10 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
         return STATUS_INVALID;
     }
     if (segment->operation == OPERATION_CHECK) {
-        lines_check(&view, fingerprints, count, present);
+        check(self, fingerprints, count, present);
         fill(absent, (count + 63) / 64);
     } else {
-        *at_capacity = add(&self->groups[segment->group], &view, fingerprints, count, present,
-                           absent);
+        *at_capacity = add(self, segment->group, fingerprints, count, present, absent);
     }
     vote(count, state == REPLICA_FULL, present, absent);
     return STATUS_OK;
