@@ -3,6 +3,7 @@
 #include "proto_document_samples.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 
 static struct filter_document document;
 static struct node_list list;
@@ -154,6 +155,8 @@ Test(document, generations_have_geometries_that_can_be_built)
     WRONG(STATUS_MALFORMED, document.nturns, DOCUMENT_MAX_TURNS + 1);
     WRONG(STATUS_MALFORMED, generation->id, 0);
     WRONG(STATUS_MALFORMED, generation->capacity, 0);
+    WRONG(STATUS_MALFORMED, generation->rate, 1);
+    WRONG(STATUS_MALFORMED, generation->rate, NAN);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, 0);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, 12801);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, ((uint64_t)1 << 34) + 64);
