@@ -50,7 +50,7 @@ void growth_generations_text(const struct filter_summary *filter)
 
 static double share_of(const struct replica_report *report, uint32_t wanted)
 {
-    if (report->generation == wanted) {
+    if (report->generation == wanted && report->phase != PHASE_GROWING) {
         return 1;
     }
     return report->phase == PHASE_GROWING ? report->progress : 0;

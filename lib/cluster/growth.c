@@ -30,11 +30,10 @@ uint64_t growth_keys(const struct growth_view *view, bool *known)
     *known = true;
     for (size_t i = 0; i < view->nreports; i++) {
         const struct growth_report *report = &view->reports[i];
-        uint64_t keys = report->keys + report->overflow_keys;
-
         if (report->group < ngroups) {
             heard[report->group] = true;
-            most[report->group] = keys > most[report->group] ? keys : most[report->group];
+            most[report->group] = report->keys > most[report->group] ? report->keys
+                                                                     : most[report->group];
         }
     }
     for (uint32_t group = 0; group < ngroups; group++) {
@@ -176,6 +175,19 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
     return answer;
 }
 
+/* A slot group may be full before the filter is. */
+static uint64_t most_overflow(const struct growth_view *view)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < view->nreports; i++) {
+        uint64_t overflow = view->reports[i].overflow_keys;
+
+        most = overflow > most ? overflow : most;
+    }
+    return most;
+}
+
 struct growth_answer growth_abort(const struct growth_view *view)
 {
     const struct filter_document *document = view->document;
@@ -185,9 +197,13 @@ struct growth_answer growth_abort(const struct growth_view *view)
         .capacity = left->capacity,
         .rate = rate_of(document, left),
     };
+    uint64_t overflow = most_overflow(view);
     bool known;
 
     answer.keys = growth_keys(view, &known);
+    if (overflow > 0 && answer.keys < left->capacity + overflow) {
+        answer.keys = left->capacity + overflow;
+    }
     if (document->content.state != FILTER_ACTIVE) {
         answer.verdict = GROWTH_NOT_ACTIVE;
     } else if (!growth_running(document)) {

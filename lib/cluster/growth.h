@@ -51,10 +51,10 @@ struct growth_node {
 struct growth_report {
     uint32_t node;
     uint32_t group;
-    uint32_t generation;   /* that all its shards are served from, or the one being left */
-    uint32_t shards_grown; /* served from the wanted one */
-    uint64_t keys;
-    uint64_t overflow_keys; /* beyond what the generation being left may hold */
+    uint32_t generation;    /* that all its shards are served from, or one of two */
+    uint32_t shards_grown;  /* served from the wanted one */
+    uint64_t keys;          /* estimate, overflow included */
+    uint64_t overflow_keys; /* of them, beyond what the generation being left may hold */
 };
 
 struct growth_view {
@@ -73,8 +73,8 @@ bool growth_goes_back(const struct filter_document *document);
 /* Can it be built anew from a log? */
 bool growth_possible(const struct filter_document *document);
 
-/* Distinct keys: of each slot group the most that a replica reports, overflow included. *known is
- * false when no replica of some group has reported. */
+/* Distinct keys: of each slot group the most that a replica reports. *known is false when no
+ * replica of some group has reported. */
 uint64_t growth_keys(const struct growth_view *view, bool *known);
 
 /* ---- what to want ---- */
@@ -126,8 +126,8 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
 void growth_begin(struct filter_document *document, const struct growth_answer *answer);
 
 /* May what is under way be taken back? BEGIN: yes; JOINS: it is being taken back; NOTHING: nothing
- * is under way; BELOW_KEYS: more keys than the former capacity are there already, overflow
- * included, see `keys` and `capacity`; KEYS_UNKNOWN. */
+ * is under way; BELOW_KEYS: more keys than the former capacity are there already, or some have
+ * found no room in the former arrays, see `keys` and `capacity`; KEYS_UNKNOWN. */
 struct growth_answer growth_abort(const struct growth_view *view);
 
 /* The generation being left is wanted again, and the filter does not grow by itself any more, or it

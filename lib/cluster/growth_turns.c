@@ -24,11 +24,23 @@ static const struct growth_report *report_of(const struct growth_view *view, uin
     return NULL;
 }
 
+static uint32_t shards_in(const struct filter_document *document, uint32_t group)
+{
+    uint32_t count = 0;
+
+    for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
+        count += document->content.group_of_shard[shard] == group;
+    }
+    return count;
+}
+
+/* All of it: on the way back a replica may name the wanted one and serve the other, too. */
 static bool serves_wanted(const struct growth_view *view, uint32_t node, uint32_t group)
 {
     const struct growth_report *report = report_of(view, node, group);
 
-    return report != NULL && report->generation == document_generation(view->document)->id;
+    return report != NULL && report->generation == document_generation(view->document)->id &&
+           report->shards_grown >= shards_in(view->document, group);
 }
 
 /* The life of the node that lives holds a slot of the group; another life's place is nobody's. */
@@ -248,21 +260,18 @@ bool growth_sees_most(const struct growth_view *view)
 struct growth_progress growth_progress(const struct growth_view *view)
 {
     const struct filter_document *document = view->document;
-    uint32_t wanted = document_generation(document)->id;
-    uint32_t shards_of[DOCUMENT_MAX_SHARDS] = {0};
-    struct growth_progress sum = {0};
+    struct growth_progress sum = {
+        .shards = (uint64_t)document_nshards(document) * document->content.rule.replicas,
+    };
 
-    for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
-        shards_of[document->content.group_of_shard[shard]]++;
-    }
-    sum.shards = (uint64_t)document_nshards(document) * document->content.rule.replicas;
     for (size_t i = 0; i < view->nreports; i++) {
         const struct growth_report *report = &view->reports[i];
-        uint32_t all = report->group < document->content.ngroups ? shards_of[report->group] : 0;
-        uint32_t grown = report->generation == wanted ? all : report->shards_grown;
 
-        sum.grown += grown < all ? grown : all;
-        sum.overflow = report->overflow_keys > sum.overflow ? report->overflow_keys : sum.overflow;
+        if (report->group < document->content.ngroups) {
+            sum.grown += report->shards_grown;
+            sum.overflow = report->overflow_keys > sum.overflow ? report->overflow_keys
+                                                                : sum.overflow;
+        }
     }
     sum.grown = sum.grown < sum.shards ? sum.grown : sum.shards;
     return sum;
