@@ -147,11 +147,16 @@ static enum status advance(struct coordinator *self, uint64_t now_us,
 static void refuse(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
                    const struct growth_answer *answer, struct growing *growing)
 {
+    char before[COORDINATOR_MESSAGE_BYTES];
+
+    memcpy(before, growing->refused, sizeof before);
     growth_explain(self, &entry->document, answer, growing->refused);
     growing->next_us = now_us + REFUSED_LOOK_US;
     coordinator_count(self, COORDINATOR_growth_refused_total);
-    log_limited(&self->growth_limit, now_us, LOG_WARN, "filter %s is due to grow and can't: %s",
-                entry->document.content.name, growing->refused);
+    if (strcmp(before, growing->refused) != 0) {
+        log_limited(&self->growth_limit, now_us, LOG_WARN, "filter %s is due to grow and can't: %s",
+                    entry->document.content.name, growing->refused);
+    }
 }
 
 static enum status begin(struct coordinator *self, uint64_t now_us,
@@ -201,7 +206,9 @@ static enum status look_whether_due(struct coordinator *self, uint64_t now_us,
         return STATUS_NOMEM;
     }
     keys = growth_keys(view, &known);
-    growth_pace_note(&growing->pace, now_us, keys);
+    if (known) { /* Else they seem to arrive when it is merely the reports that do. */
+        growth_pace_note(&growing->pace, now_us, keys);
+    }
     if (!growth_due(&entry->document, keys, growing->pace.keys_per_s,
                     growth_duration_s(view, keys, max_hosts(self)))) {
         growing->refused[0] = '\0';

@@ -38,13 +38,19 @@ static struct growth_node describe_node(const struct coordinator *self, uint64_t
     return node;
 }
 
+/* One that still reads its log does not know how many keys it has, and serves nothing. */
+static bool tells(const struct replica_report *report, uint64_t filter_id)
+{
+    return report->filter_id == filter_id && report->state >= REPLICA_JOINING;
+}
+
 static size_t count_reports(const struct coordinator *self, uint64_t filter_id)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < self->nheard; i++) {
         for (size_t k = 0; k < self->heard[i].nreports; k++) {
-            count += self->heard[i].reports[k].filter_id == filter_id;
+            count += tells(&self->heard[i].reports[k], filter_id);
         }
     }
     return count;
@@ -59,7 +65,7 @@ static void take_reports(const struct coordinator *self, uint64_t filter_id,
         for (size_t k = 0; k < heard->nreports; k++) {
             const struct replica_report *report = &heard->reports[k];
 
-            if (report->filter_id == filter_id) {
+            if (tells(report, filter_id)) {
                 *out++ = (struct growth_report){
                     .node = heard->node,
                     .group = report->group,
