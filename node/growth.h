@@ -92,7 +92,7 @@ uint64_t node_span_bytes(const struct replica_set *set);
 
 /* Touch a slice of the array of the first shard of `first` to before `end` that has no new one,
  * in one group or in all (GROWTH_ANY_GROUP). */
-enum growth_stand { GROWTH_ALL_STAND, GROWTH_SOME_STAND, GROWTH_NO_ROOM };
+enum growth_stand { STAND_ALL, STAND_SOME, STAND_NO_ROOM };
 
 enum growth_stand node_span_stand(struct node *self, const struct filter_document *document,
                                   struct replica_set *set, uint32_t first, uint32_t end,
