@@ -8,10 +8,17 @@
 
 #include <inttypes.h>
 
+static void give_back(struct growth_stretch *stretch)
+{
+    heap_free(stretch->keys);
+    *stretch = (struct growth_stretch){0};
+}
+
 void node_growth_fini(struct node *self)
 {
-    heap_free(self->growth.current.keys);
-    heap_free(self->growth.coming.keys);
+    give_back(&self->growth.current);
+    give_back(&self->growth.coming);
+    self->growth.taken = 0;
 }
 
 void node_growth_stir(struct node *self)
@@ -355,5 +362,8 @@ bool node_grow(struct node *self, uint64_t now_us)
         more = node_span_step(self, now_us, entry) || more;
     }
     growth->due = more || growth->phase != GROWTH_REST;
+    if (!growth->due) {
+        node_growth_fini(self); /* Some megabytes, for a long time perhaps. */
+    }
     return more;
 }

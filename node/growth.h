@@ -64,6 +64,8 @@ struct node_growth {
 /* growth.c: work for one turn; true: more is left that can be done now. */
 bool node_grow(struct node *self, uint64_t now_us);
 uint64_t node_growth_next_us(const struct node *self);
+
+/* Frees what was read; it may go on after that. */
 void node_growth_fini(struct node *self);
 
 /* Something that decides what is to be done has changed. */
