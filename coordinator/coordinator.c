@@ -62,6 +62,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     }
     heap_free(self->heard);
     fences_fini(self);
+    growth_fini(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
@@ -121,10 +122,19 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     case ADMIN_DROP:
         coordinator_on_drop(self, now_us, from, frame);
         return;
+    case ADMIN_EXPAND:
+        coordinator_on_expand(self, now_us, from, frame);
+        return;
     case ADMIN_STATUS:
         coordinator_on_status(self, now_us, from, frame);
         return;
     }
+}
+
+static void note_now(struct coordinator *self, uint64_t now_us)
+{
+    self->now_us = now_us;
+    self->started_us = self->started_us == 0 ? now_us : self->started_us;
 }
 
 static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
@@ -133,7 +143,7 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     struct frame frame = {0};
     enum status status = codec_decode(self->arena, bytes, &frame);
 
-    self->now_us = now_us;
+    note_now(self, now_us);
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, from, &frame, status);
     } else if (frame.kind == FRAME_SYNC_REQUEST) {
@@ -167,16 +177,17 @@ static void turn(void *context, uint64_t now_us)
 {
     struct coordinator *self = context;
 
-    self->now_us = now_us;
+    note_now(self, now_us);
     coordinator_check_creates(self, now_us);
     coordinator_check_drops(self, now_us);
     coordinator_check_changes(self, now_us);
+    coordinator_check_growth(self, now_us);
 }
 
 static uint64_t next_us(void *context)
 {
     const struct coordinator *self = context;
-    uint64_t next = ACTOR_NEVER;
+    uint64_t next = self->growth_news ? self->growth_next_us : ACTOR_NEVER;
 
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         if (self->waiters[i].used && self->waiters[i].deadline_us < next) {

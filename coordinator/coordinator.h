@@ -24,6 +24,8 @@ struct coordinator_config {
     uint64_t max_timeout_us;  /* longest deadline that an operator may ask for */
     uint64_t node_timeout_us; /* a node not heard of for this long takes no new replicas */
     uint64_t fence_retry_us;  /* a node that has not confirmed a fence is asked again */
+    uint64_t growth_hosts;    /* of one filter, that build another geometry at a time; 0: one */
+    double growth_factor;     /* by itself a filter grows to so many capacities; 0: twice */
 };
 
 struct coordinator;

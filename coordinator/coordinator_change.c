@@ -38,7 +38,7 @@ static void note_complete(const struct coordinator *self, const struct filter_do
     }
 }
 
-static bool has_pairs(const struct filter_document *document)
+bool changes_has_pairs(const struct filter_document *document)
 {
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
@@ -55,7 +55,7 @@ struct slot_group *changes_decide(struct coordinator *self, uint64_t now_us,
                                   struct change_decision *decision)
 {
     struct slot_group *next = heap_alloc(document->content.ngroups, sizeof *next);
-    struct fencing *fencing = has_pairs(document) ? fences_open(self, document) : NULL;
+    struct fencing *fencing = changes_has_pairs(document) ? fences_open(self, document) : NULL;
     bool alive[DOCUMENT_MAX_NODES];
 
     if (next == NULL) {
@@ -96,8 +96,8 @@ static enum status write_groups(struct coordinator *self, const struct document_
 static void say_written(const struct document_entry *entry)
 {
     log_line(LOG_INFO, "filter %s: %s (epoch %" PRIu64 ")", entry->document.content.name,
-             has_pairs(&entry->document) ? "replicas are being replaced"
-                                         : "replicas have been replaced",
+             changes_has_pairs(&entry->document) ? "replicas are being replaced"
+                                                 : "replicas have been replaced",
              entry->document.epoch);
 }
 

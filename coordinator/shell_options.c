@@ -1,5 +1,7 @@
 #include "coordinator/shell_options.h"
 
+#include "cluster/growth.h"
+
 #include <stddef.h>
 
 #define FIELD(name) offsetof(struct coordinator_settings, name)
@@ -31,6 +33,28 @@ static const struct option options[] = {
     DAEMON_OPTION_DURATION("fence_retry", FIELD(config.fence_retry_us), 10 * DAEMON_MS,
                            60 * DAEMON_SECOND, "10ms to 60s", "100ms",
                            "a node that has not confirmed a fence is asked again after this"),
+    {
+        .name = "growth_hosts",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.growth_hosts),
+        .min = 1,
+        .max = GROWTH_MAX_HOSTS,
+        .unit = "hosts",
+        .range = "1 to 64",
+        .value = "1",
+        .help = "so many hosts at a time build another geometry of one filter",
+    },
+    {
+        .name = "growth_factor",
+        .kind = OPTION_FACTOR,
+        .offset = FIELD(config.growth_factor),
+        .min = 110,
+        .max = 6400,
+        .unit = "factor",
+        .range = "1.1 to 64",
+        .value = "2",
+        .help = "by itself a filter grows to so many times its capacity, at most its max-capacity",
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 

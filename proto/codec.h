@@ -266,7 +266,7 @@ struct boot_reply {
 
 /* ---- client and coordinator ---- */
 
-enum admin_action { ADMIN_CREATE = 1, ADMIN_DROP = 2, ADMIN_STATUS = 3 };
+enum admin_action { ADMIN_CREATE = 1, ADMIN_DROP = 2, ADMIN_STATUS = 3, ADMIN_EXPAND = 4 };
 
 struct create_parameters {
     uint64_t capacity;
@@ -275,18 +275,26 @@ struct create_parameters {
     struct quorum_rule rule;
     enum hash_kind hash;
     enum when_unavailable when_unavailable;
-    enum when_full when_full;
+    enum when_full when_full; /* 0: expand where the filter can, else refuse */
     enum keylog keylog;
     enum durability durability; /* 0: sync where enough nodes have a disk, else memory */
+};
+
+/* Another capacity or rate, or both; neither: join what is under way. */
+struct expand_parameters {
+    uint64_t capacity; /* 0: as it is */
+    double rate;       /* 0: as it is */
+    bool abort;        /* take back what is under way; without numbers */
 };
 
 struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms;
     const char *name;   /* of a filter; "" for status of all */
-    uint64_t filter_id; /* drop: this one and no later one of that name; 0: whichever it is */
+    uint64_t filter_id; /* drop, expand: this one and no later one of that name; 0: whichever */
     bool confirmed_off; /* drop: the operator vouches that former incarnations are off */
     struct create_parameters create;
+    struct expand_parameters expand;
 };
 
 struct node_summary {
@@ -305,6 +313,14 @@ struct node_summary {
     uint32_t replicas_building;
     uint64_t disk_used_bytes;
     bool durable;
+};
+
+struct generation_summary {
+    uint32_t id;
+    uint64_t capacity;
+    double rate;
+    uint64_t lines; /* per shard */
+    uint32_t z;
 };
 
 struct filter_summary {
@@ -327,6 +343,16 @@ struct filter_summary {
     uint64_t shard_bytes;
     uint64_t lines; /* per shard */
     uint32_t z;
+    struct generation_summary generations[DOCUMENT_MAX_GENERATIONS]; /* the last one is wanted */
+    uint32_t ngenerations;
+    const uint32_t *turns; /* nodes that may build it now; at most DOCUMENT_MAX_TURNS */
+    size_t nturns;
+    bool growth_held; /* aborted: it does not grow by itself */
+    /* From a coordinator only: */
+    uint64_t shards_grown;      /* of replicas, served from the wanted generation */
+    uint64_t shards_growing;    /* of so many; 0: there is one generation */
+    const char *growth_awaited; /* in words: what the next step takes */
+    const char *growth_refused; /* in words: why it does not grow by itself, though it is due */
 };
 
 /* A filter whose replicas are being replaced, or should be. */
@@ -340,7 +366,7 @@ struct change_summary {
 struct admin_reply {
     enum status status;
     const char *message;
-    bool created; /* false: it existed with the same parameters */
+    bool created; /* by this command; else it existed, or was under way */
     const struct filter_summary *filters;
     size_t nfilters;
     const struct node_summary *nodes;

@@ -19,6 +19,22 @@ static void put_create(const struct create_parameters *create, Orbloom__V1__Crea
     wire->durability = (Orbloom__V1__Durability)create->durability;
 }
 
+static enum status put_expand(const struct expand_parameters *expand, struct codec_scratch *scratch,
+                              Orbloom__V1__ExpandParameters **out)
+{
+    Orbloom__V1__ExpandParameters *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+
+    if (wire == NULL) {
+        return STATUS_NOMEM;
+    }
+    *wire = (Orbloom__V1__ExpandParameters)ORBLOOM__V1__EXPAND_PARAMETERS__INIT;
+    wire->capacity = expand->capacity;
+    wire->rate = expand->rate;
+    wire->abort = expand->abort;
+    *out = wire;
+    return STATUS_OK;
+}
+
 enum status codec_put_admin_request(const struct frame *frame, struct codec_scratch *scratch,
                                     ProtobufCMessage **out)
 {
@@ -38,6 +54,10 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
         }
         put_create(&request->create, wire->create);
     }
+    if (request->action == ADMIN_EXPAND &&
+        put_expand(&request->expand, scratch, &wire->expand) != STATUS_OK) {
+        return STATUS_NOMEM;
+    }
     wire->confirmed_off = request->confirmed_off;
     wire->filter_id = request->filter_id;
     *out = &wire->base;
@@ -49,7 +69,7 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 {
     if (wire == NULL || !isfinite(wire->rate) || !codec_enum_known((int)wire->hash, HASH_XXH3) ||
         !codec_enum_known((int)wire->when_unavailable, WHEN_UNAVAILABLE_MAYBE) ||
-        !codec_enum_known((int)wire->when_full, WHEN_FULL_EXPAND) ||
+        (unsigned)wire->when_full > WHEN_FULL_EXPAND ||
         !codec_enum_known((int)wire->keylog, KEYLOG_OFF) ||
         (unsigned)wire->durability > DURABILITY_SYNC) {
         return STATUS_MALFORMED;
@@ -68,6 +88,21 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
     return STATUS_OK;
 }
 
+/* Ranges are the coordinator's to judge, but it must be a number. */
+static enum status get_expand(const Orbloom__V1__ExpandParameters *wire,
+                              struct expand_parameters *expand)
+{
+    if (wire == NULL || !isfinite(wire->rate)) {
+        return STATUS_MALFORMED;
+    }
+    *expand = (struct expand_parameters){
+        .capacity = wire->capacity,
+        .rate = wire->rate,
+        .abort = wire->abort != 0,
+    };
+    return STATUS_OK;
+}
+
 enum status codec_get_admin_request(const ProtobufCMessage *message, struct codec_arena *arena,
                                     struct frame *frame)
 {
@@ -75,7 +110,7 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
     struct admin_request *request = &frame->body.admin_request;
     enum status status = STATUS_OK;
 
-    if (!codec_enum_known((int)wire->action, ADMIN_STATUS)) {
+    if (!codec_enum_known((int)wire->action, ADMIN_EXPAND)) {
         return STATUS_MALFORMED;
     }
     *request = (struct admin_request){
@@ -86,6 +121,8 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
     };
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);
+    } else if (request->action == ADMIN_EXPAND) {
+        status = get_expand(wire->expand, &request->expand);
     }
     return status != STATUS_OK ? status : codec_get_text(arena, wire->name, &request->name);
 }
@@ -145,7 +182,7 @@ static enum status put_filters(const struct admin_reply *reply, struct codec_scr
         return STATUS_NOMEM;
     }
     for (i = 0; i < n && status == STATUS_OK; i++) {
-        status = codec_put_filter_summary(&reply->filters[i], &items[i]);
+        status = codec_put_filter_summary(scratch, &reply->filters[i], &items[i]);
         list[i] = &items[i];
     }
     *out = list;

@@ -103,6 +103,7 @@ struct generation {
     uint32_t id;
     struct geometry geometry;
     uint64_t capacity;
+    double rate; /* at that capacity, as asked for; 0: the document's */
 };
 
 struct filter_document {
@@ -128,6 +129,7 @@ struct filter_document {
     uint32_t ngenerations; /* the last one is the wanted one, those before it are being left */
     uint32_t turns[DOCUMENT_MAX_TURNS]; /* nodes that may build the wanted one now */
     uint32_t nturns;
+    bool growth_held; /* an operator aborted its growth: it does not grow by itself */
 };
 
 struct node_record {

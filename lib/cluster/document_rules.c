@@ -205,6 +205,9 @@ static const char *rule_generations(const struct filter_document *self)
         if (generation->id == 0 || generation->capacity == 0) {
             return "a generation has no id or no capacity";
         }
+        if (!(generation->rate >= 0 && generation->rate < 1)) {
+            return "a generation's rate is not between 0 and 1";
+        }
         for (k = 0; k < i; k++) {
             if (generation->id == self->generations[k].id) {
                 return "two generations have one id";

@@ -154,6 +154,8 @@ Test(document, generations_have_geometries_that_can_be_built)
     WRONG(STATUS_MALFORMED, document.nturns, DOCUMENT_MAX_TURNS + 1);
     WRONG(STATUS_MALFORMED, generation->id, 0);
     WRONG(STATUS_MALFORMED, generation->capacity, 0);
+    WRONG(STATUS_MALFORMED, generation->rate, 1);
+    WRONG(STATUS_MALFORMED, generation->rate, __builtin_nan(""));
     WRONG(STATUS_MALFORMED, generation->geometry.lines, 0);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, 12801);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, ((uint64_t)1 << 34) + 64);
@@ -282,7 +284,7 @@ Test(document, sizes_follow_the_wanted_generation)
 {
     cr_assert_eq(document_nshards(&document), 16);
     cr_assert_eq(document_shard_bytes(&document), 12800 * 64);
-    document.generations[1] = (struct generation){2, {1, 640, 2, 4}, 5};
+    document.generations[1] = (struct generation){2, {1, 640, 2, 4}, 5, 0};
     document.ngenerations = 2;
     cr_assert_eq(document_generation(&document)->id, 2);
     cr_assert_eq(document_shard_bytes(&document), 640 * 64);
