@@ -132,6 +132,13 @@ void heap_pages_free(void *pages, size_t size_bytes)
     }
 }
 
+void heap_pages_drop(void *pages, size_t size_bytes)
+{
+    if (madvise(pages, size_bytes, MADV_DONTNEED) != 0) {
+        memset(pages, 0, size_bytes); /* Locked, by whatever: what counts is that they are zero. */
+    }
+}
+
 void heap_fault_after(unsigned count)
 {
     fault_armed = true;

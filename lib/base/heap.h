@@ -37,6 +37,9 @@ MUST_USE void *heap_pages_alloc(size_t size_bytes, bool huge);
 
 void heap_pages_free(void *pages, size_t size_bytes);
 
+/* Give the memory of some whole pages back: they stay, all zeros and not backed again. */
+void heap_pages_drop(void *pages, size_t size_bytes);
+
 /* Let `count` allocations succeed, then fail every one until heap_fault_clear(). */
 void heap_fault_after(unsigned count);
 void heap_fault_clear(void);
