@@ -4,9 +4,9 @@
 #include "client/cmd.h"
 #include "client/shell_channel.h"
 #include "runtime/hub.h"
+#include "runtime/interrupt.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,23 +69,6 @@ const char *watch_line(const struct growth_state *state, const struct watch_pace
 }
 
 /* ---- watching ---- */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-/* A second Ctrl-C ends the process. */
-static void catch_interrupt(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-
-    (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-}
 
 struct watch {
     const char *name;
@@ -191,7 +174,7 @@ static void wait_a_while(struct channel *channel)
 {
     uint64_t until_us = hub_now_us() + ASK_EVERY_US;
 
-    while (interrupted == 0 && hub_now_us() < until_us) {
+    while (!interrupt_came() && hub_now_us() < until_us) {
         channel_run(channel, SLICE_US);
     }
 }
@@ -214,8 +197,8 @@ int watch_run(const struct flags_common *common, const char *name, uint64_t filt
     if (status != STATUS_OK) {
         return cmd_fail(status, "%s", reason);
     }
-    catch_interrupt();
-    while (!self.over && interrupted == 0) {
+    interrupt_catch();
+    while (!self.over && !interrupt_came()) {
         channel_ask(channel, common->timeout_us, &frame, on_done, &self);
         if (!self.over) {
             wait_a_while(channel);

@@ -22,24 +22,24 @@ static struct document_entry *find(const struct coordinator *self,
 static enum status status_of(enum growth_verdict verdict)
 {
     switch (verdict) {
-    case GROWTH_BEGIN:
-    case GROWTH_JOINS:
-    case GROWTH_IS_SO:
+    case GROWTH_VERDICT_BEGIN:
+    case GROWTH_VERDICT_JOINS:
+    case GROWTH_VERDICT_IS_SO:
         return STATUS_OK;
-    case GROWTH_NOTHING:
-    case GROWTH_OUT_OF_RANGE:
-    case GROWTH_NO_KEYLOG:
-    case GROWTH_IN_MEMORY:
-    case GROWTH_ABOVE_MAX:
-    case GROWTH_BELOW_KEYS:
+    case GROWTH_VERDICT_NOTHING:
+    case GROWTH_VERDICT_OUT_OF_RANGE:
+    case GROWTH_VERDICT_NO_KEYLOG:
+    case GROWTH_VERDICT_IN_MEMORY:
+    case GROWTH_VERDICT_ABOVE_MAX:
+    case GROWTH_VERDICT_BELOW_KEYS:
         return STATUS_INVALID;
-    case GROWTH_OTHER_RUNS:
+    case GROWTH_VERDICT_OTHER_RUNS:
         return STATUS_EXISTS;
-    case GROWTH_NOT_ACTIVE:
+    case GROWTH_VERDICT_NOT_ACTIVE:
         return STATUS_DROPPED;
-    case GROWTH_KEYS_UNKNOWN:
+    case GROWTH_VERDICT_KEYS_UNKNOWN:
         return STATUS_UNAVAILABLE;
-    case GROWTH_NO_ROOM:
+    case GROWTH_VERDICT_NO_ROOM:
         return STATUS_NO_SPACE;
     }
     return STATUS_INTERNAL;
@@ -59,9 +59,9 @@ static void edit_back(struct filter_document *document, const void *context)
 /* Nothing to take back, or too late for it. */
 static void explain_abort(const struct growth_answer *answer, char *message)
 {
-    if (answer->verdict == GROWTH_NOTHING) {
+    if (answer->verdict == GROWTH_VERDICT_NOTHING) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "nothing is under way to be taken back");
-    } else if (answer->verdict == GROWTH_BELOW_KEYS) {
+    } else if (answer->verdict == GROWTH_VERDICT_BELOW_KEYS) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "it holds about %" PRIu64 " keys by now, more than its former capacity of "
                        "%" PRIu64 ": it can't go back; let it end",
@@ -105,7 +105,7 @@ static enum status ensure(struct coordinator *self, uint64_t now_us,
         answer = decide(self, view, wanted, message);
         growth_view_free(view);
         status = status_of(answer.verdict);
-        if (answer.verdict == GROWTH_BEGIN) {
+        if (answer.verdict == GROWTH_VERDICT_BEGIN) {
             (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                            "the filter's document could not be written; retry");
             status = growth_write(self, now_us, entry, wanted->abort ? edit_back : edit_begin,

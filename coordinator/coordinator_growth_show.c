@@ -84,27 +84,27 @@ static void explain_range(char *text)
 static const char *fixed_text(enum growth_verdict verdict)
 {
     switch (verdict) {
-    case GROWTH_NO_KEYLOG:
+    case GROWTH_VERDICT_NO_KEYLOG:
         return "it has no key log to be built anew from (keylog off); create a larger filter and "
                "add its keys again";
-    case GROWTH_IN_MEMORY:
+    case GROWTH_VERDICT_IN_MEMORY:
         return "it is kept in memory only, without a log to be built anew from; create a larger "
                "filter, with --durability sync or os if it is to grow, and add its keys again";
-    case GROWTH_NOTHING:
+    case GROWTH_VERDICT_NOTHING:
         return "nothing is under way; say how far it is to grow: --capacity, or --fpr";
-    case GROWTH_KEYS_UNKNOWN:
+    case GROWTH_VERDICT_KEYS_UNKNOWN:
         return "how many keys it holds is not known: no replica of some slot group has reported "
                "lately; see `orbloom status`, and retry";
-    case GROWTH_NOT_ACTIVE:
+    case GROWTH_VERDICT_NOT_ACTIVE:
         return "it is being dropped";
-    case GROWTH_BEGIN:
-    case GROWTH_JOINS:
-    case GROWTH_IS_SO:
-    case GROWTH_OTHER_RUNS:
-    case GROWTH_OUT_OF_RANGE:
-    case GROWTH_ABOVE_MAX:
-    case GROWTH_BELOW_KEYS:
-    case GROWTH_NO_ROOM:
+    case GROWTH_VERDICT_BEGIN:
+    case GROWTH_VERDICT_JOINS:
+    case GROWTH_VERDICT_IS_SO:
+    case GROWTH_VERDICT_OTHER_RUNS:
+    case GROWTH_VERDICT_OUT_OF_RANGE:
+    case GROWTH_VERDICT_ABOVE_MAX:
+    case GROWTH_VERDICT_BELOW_KEYS:
+    case GROWTH_VERDICT_NO_ROOM:
         break;
     }
     return "";
@@ -113,15 +113,15 @@ static const char *fixed_text(enum growth_verdict verdict)
 void growth_explain(const struct coordinator *self, const struct filter_document *document,
                     const struct growth_answer *answer, char text[COORDINATOR_MESSAGE_BYTES])
 {
-    if (answer->verdict == GROWTH_BELOW_KEYS) {
+    if (answer->verdict == GROWTH_VERDICT_BELOW_KEYS) {
         explain_keys(answer, text);
-    } else if (answer->verdict == GROWTH_ABOVE_MAX) {
+    } else if (answer->verdict == GROWTH_VERDICT_ABOVE_MAX) {
         explain_max(document, answer, text);
-    } else if (answer->verdict == GROWTH_NO_ROOM) {
+    } else if (answer->verdict == GROWTH_VERDICT_NO_ROOM) {
         explain_room(self, answer, text);
-    } else if (answer->verdict == GROWTH_OTHER_RUNS) {
+    } else if (answer->verdict == GROWTH_VERDICT_OTHER_RUNS) {
         explain_running(document, text);
-    } else if (answer->verdict == GROWTH_OUT_OF_RANGE) {
+    } else if (answer->verdict == GROWTH_VERDICT_OUT_OF_RANGE) {
         explain_range(text);
     } else {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s", fixed_text(answer->verdict));

@@ -71,6 +71,7 @@ static void take_reports(const struct coordinator *self, uint64_t filter_id,
                     .group = report->group,
                     .generation = report->generation,
                     .shards_grown = report->shards_grown,
+                    .growing = report->phase == PHASE_GROWING,
                     .keys = report->keys,
                     .overflow_keys = report->overflow_keys,
                 };

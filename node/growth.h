@@ -89,7 +89,7 @@ bool node_span_step(struct node *self, uint64_t now_us, struct document_entry *e
 /* Nothing comes of it. Its new arrays go unless a valve is open; `set` NULL: they have gone. */
 void node_span_end(struct node *self, struct replica_set *set);
 
-/* Bytes of new arrays that the next span takes. */
+/* Bytes of new arrays that the next span takes at least. */
 uint64_t node_span_bytes(const struct replica_set *set);
 
 /* Touch a slice of the array of the first shard of `first` to before `end` that has no new one,

@@ -32,11 +32,14 @@ static uint32_t span_shards(const struct replica_set *set)
     return share > 0 ? share : 1;
 }
 
-static uint32_t span_end(const struct replica_set *set, uint32_t first)
+/* Fewer where memory is short, down to one. */
+static uint32_t span_end(const struct node *self, const struct replica_set *set, uint32_t first)
 {
+    uint64_t room = node_growth_room(self) / set->layers[1]->shard_bytes;
+    uint64_t most = room < span_shards(set) ? room : span_shards(set);
     uint32_t end = first + 1;
 
-    for (uint32_t count = 1; end < set->nshards && count < span_shards(set); end++) {
+    for (uint32_t count = 1; end < set->nshards && count < most; end++) {
         count += is_left(set, end);
     }
     return end;
@@ -45,14 +48,9 @@ static uint32_t span_end(const struct replica_set *set, uint32_t first)
 uint64_t node_span_bytes(const struct replica_set *set)
 {
     uint32_t first = next_left(set, 0, set->nshards);
-    uint64_t bytes = 0;
 
-    for (uint32_t shard = first; first < set->nshards && shard < span_end(set, first); shard++) {
-        bytes += is_left(set, shard) && !growth_layers_stands(set, shard)
-                     ? set->layers[1]->shard_bytes
-                     : 0;
-    }
-    return bytes;
+    return first < set->nshards && !growth_layers_stands(set, first) ? set->layers[1]->shard_bytes
+                                                                     : 0;
 }
 
 /* ---- beginning and ending ---- */
@@ -65,7 +63,7 @@ void node_span_begin(struct node *self, struct document_entry *entry)
     growth->filter_id = entry->document.id;
     growth->hosting = hosted->hosting;
     growth->first = next_left(hosted->set, 0, hosted->set->nshards);
-    growth->end = span_end(hosted->set, growth->first);
+    growth->end = span_end(self, hosted->set, growth->first);
     growth->wrongs = 0;
     growth->phase = growth_next(growth->phase, GROWTH_ON_BEGUN);
 }

@@ -105,21 +105,21 @@ static enum growth_verdict judge_state(const struct filter_document *document,
     bool same = answer->capacity == wanted->capacity && answer->rate == rate_of(document, wanted);
 
     if (document->content.state != FILTER_ACTIVE) {
-        return GROWTH_NOT_ACTIVE;
+        return GROWTH_VERDICT_NOT_ACTIVE;
     }
     if (document->keylog == KEYLOG_OFF) {
-        return GROWTH_NO_KEYLOG;
+        return GROWTH_VERDICT_NO_KEYLOG;
     }
     if (document->durability == DURABILITY_MEMORY) {
-        return GROWTH_IN_MEMORY;
+        return GROWTH_VERDICT_IN_MEMORY;
     }
     if (growth_running(document)) {
-        return same ? GROWTH_JOINS : GROWTH_OTHER_RUNS;
+        return same ? GROWTH_VERDICT_JOINS : GROWTH_VERDICT_OTHER_RUNS;
     }
     if (wish->capacity == 0 && wish->rate == 0) {
-        return GROWTH_NOTHING;
+        return GROWTH_VERDICT_NOTHING;
     }
-    return same ? GROWTH_IS_SO : GROWTH_BEGIN;
+    return same ? GROWTH_VERDICT_IS_SO : GROWTH_VERDICT_BEGIN;
 }
 
 static enum growth_verdict judge_size(const struct growth_view *view, struct growth_answer *answer,
@@ -131,19 +131,19 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
 
     if (sizing_plan_generation(&request, document->content.shard_bits, plan) != STATUS_OK ||
         next_id(document) > UINT32_MAX) {
-        return GROWTH_OUT_OF_RANGE;
+        return GROWTH_VERDICT_OUT_OF_RANGE;
     }
     if (answer->capacity > document->max_capacity) {
-        return GROWTH_ABOVE_MAX;
+        return GROWTH_VERDICT_ABOVE_MAX;
     }
     answer->keys = growth_keys(view, &known);
     if (answer->keys > answer->capacity) {
-        return GROWTH_BELOW_KEYS;
+        return GROWTH_VERDICT_BELOW_KEYS;
     }
     if (!known && answer->capacity < document_generation(document)->capacity) {
-        return GROWTH_KEYS_UNKNOWN;
+        return GROWTH_VERDICT_KEYS_UNKNOWN;
     }
-    return fits(view, plan, answer) ? GROWTH_BEGIN : GROWTH_NO_ROOM;
+    return fits(view, plan, answer) ? GROWTH_VERDICT_BEGIN : GROWTH_VERDICT_NO_ROOM;
 }
 
 struct growth_answer growth_request(const struct growth_view *view, const struct growth_wish *wish,
@@ -158,10 +158,10 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
     };
 
     answer.verdict = judge_state(document, wish, &answer);
-    if (answer.verdict == GROWTH_BEGIN) {
+    if (answer.verdict == GROWTH_VERDICT_BEGIN) {
         answer.verdict = judge_size(view, &answer, &plan);
     }
-    if (answer.verdict == GROWTH_BEGIN) {
+    if (answer.verdict == GROWTH_VERDICT_BEGIN) {
         answer.next = (struct generation){
             .id = (uint32_t)next_id(document),
             .geometry = {.seed = seed,
@@ -193,7 +193,7 @@ struct growth_answer growth_abort(const struct growth_view *view)
     const struct filter_document *document = view->document;
     const struct generation *left = &document->generations[0];
     struct growth_answer answer = {
-        .verdict = GROWTH_BEGIN,
+        .verdict = GROWTH_VERDICT_BEGIN,
         .capacity = left->capacity,
         .rate = rate_of(document, left),
     };
@@ -205,15 +205,15 @@ struct growth_answer growth_abort(const struct growth_view *view)
         answer.keys = left->capacity + overflow;
     }
     if (document->content.state != FILTER_ACTIVE) {
-        answer.verdict = GROWTH_NOT_ACTIVE;
+        answer.verdict = GROWTH_VERDICT_NOT_ACTIVE;
     } else if (!growth_running(document)) {
-        answer.verdict = GROWTH_NOTHING;
+        answer.verdict = GROWTH_VERDICT_NOTHING;
     } else if (growth_goes_back(document)) {
-        answer.verdict = GROWTH_JOINS;
+        answer.verdict = GROWTH_VERDICT_JOINS;
     } else if (answer.keys > left->capacity) {
-        answer.verdict = GROWTH_BELOW_KEYS;
+        answer.verdict = GROWTH_VERDICT_BELOW_KEYS;
     } else if (!known && left->capacity < document_generation(document)->capacity) {
-        answer.verdict = GROWTH_KEYS_UNKNOWN;
+        answer.verdict = GROWTH_VERDICT_KEYS_UNKNOWN;
     }
     return answer;
 }
@@ -235,7 +235,7 @@ void growth_begin(struct filter_document *document, const struct growth_answer *
 {
     struct generation *left = &document->generations[0];
 
-    assert(answer->verdict == GROWTH_BEGIN && document->ngenerations == 1);
+    assert(answer->verdict == GROWTH_VERDICT_BEGIN && document->ngenerations == 1);
     left->rate = rate_of(document, left);
     document->generations[document->ngenerations++] = answer->next;
     document->growth_held = false;

@@ -53,6 +53,7 @@ struct growth_report {
     uint32_t group;
     uint32_t generation;    /* that all its shards are served from, or one of two */
     uint32_t shards_grown;  /* served from the wanted one */
+    bool growing;           /* it has arrays of both */
     uint64_t keys;          /* estimate, overflow included */
     uint64_t overflow_keys; /* of them, beyond what the generation being left may hold */
 };
@@ -85,19 +86,19 @@ struct growth_wish {
 };
 
 enum growth_verdict {
-    GROWTH_BEGIN,        /* `next` is to be wanted */
-    GROWTH_JOINS,        /* just that is under way */
-    GROWTH_IS_SO,        /* it has that capacity and rate already, nothing is under way */
-    GROWTH_NOTHING,      /* neither number is given, and nothing is under way */
-    GROWTH_OUT_OF_RANGE, /* numbers that no filter can have */
-    GROWTH_NOT_ACTIVE,   /* being dropped */
-    GROWTH_NO_KEYLOG,
-    GROWTH_IN_MEMORY,
-    GROWTH_OTHER_RUNS,   /* another change than this one is under way */
-    GROWTH_ABOVE_MAX,    /* more than max_capacity */
-    GROWTH_KEYS_UNKNOWN, /* it would shrink, and a slot group has not reported */
-    GROWTH_BELOW_KEYS,   /* it holds more keys than that */
-    GROWTH_NO_ROOM,      /* see `node` */
+    GROWTH_VERDICT_BEGIN,        /* `next` is to be wanted */
+    GROWTH_VERDICT_JOINS,        /* just that is under way */
+    GROWTH_VERDICT_IS_SO,        /* it has that capacity and rate already, nothing is under way */
+    GROWTH_VERDICT_NOTHING,      /* neither number is given, and nothing is under way */
+    GROWTH_VERDICT_OUT_OF_RANGE, /* numbers that no filter can have */
+    GROWTH_VERDICT_NOT_ACTIVE,   /* being dropped */
+    GROWTH_VERDICT_NO_KEYLOG,
+    GROWTH_VERDICT_IN_MEMORY,
+    GROWTH_VERDICT_OTHER_RUNS,   /* another change than this one is under way */
+    GROWTH_VERDICT_ABOVE_MAX,    /* more than max_capacity */
+    GROWTH_VERDICT_KEYS_UNKNOWN, /* it would shrink, and a slot group has not reported */
+    GROWTH_VERDICT_BELOW_KEYS,   /* it holds more keys than that */
+    GROWTH_VERDICT_NO_ROOM,      /* see `node` */
 };
 
 struct growth_answer {
@@ -165,6 +166,7 @@ struct growth_progress {
     uint64_t overflow; /* keys, the most of any node */
 };
 
+/* For people: what was said before the change began is known by what it does not say. */
 struct growth_progress growth_progress(const struct growth_view *view);
 
 /* ---- by itself ---- */

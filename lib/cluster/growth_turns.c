@@ -260,6 +260,7 @@ bool growth_sees_most(const struct growth_view *view)
 struct growth_progress growth_progress(const struct growth_view *view)
 {
     const struct filter_document *document = view->document;
+    uint32_t wanted = document_generation(document)->id;
     struct growth_progress sum = {
         .shards = (uint64_t)document_nshards(document) * document->content.rule.replicas,
     };
@@ -267,7 +268,8 @@ struct growth_progress growth_progress(const struct growth_view *view)
     for (size_t i = 0; i < view->nreports; i++) {
         const struct growth_report *report = &view->reports[i];
 
-        if (report->group < document->content.ngroups) {
+        if (report->group < document->content.ngroups &&
+            (report->growing || report->generation == wanted)) {
             sum.grown += report->shards_grown;
             sum.overflow = report->overflow_keys > sum.overflow ? report->overflow_keys
                                                                 : sum.overflow;

@@ -71,7 +71,7 @@ uint32_t growth_cluster_begin(struct growth_cluster *self, uint64_t capacity)
     const struct growth_wish wish = {.capacity = capacity};
     struct growth_answer answer = growth_request(&self->view, &wish, 99);
 
-    cr_assert_eq(answer.verdict, GROWTH_BEGIN, "%d", (int)answer.verdict);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BEGIN, "%d", (int)answer.verdict);
     growth_begin(&self->document, &answer);
     return answer.next.id;
 }

@@ -40,7 +40,7 @@ Test(growth, plans_a_generation_of_the_same_shards)
     struct sizing_plan plan;
 
     cr_assert_eq(sizing_plan_generation(&request, 4, &plan), STATUS_OK);
-    cr_assert_eq(answer.verdict, GROWTH_BEGIN);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BEGIN);
     cr_assert_eq(answer.next.geometry.lines, plan.lines);
     cr_assert_eq(answer.next.geometry.z, plan.z);
     cr_assert_eq(answer.next.geometry.shard_bits, 4);
@@ -48,51 +48,51 @@ Test(growth, plans_a_generation_of_the_same_shards)
     cr_assert_eq(answer.next.capacity, 40000);
     cr_assert_eq(answer.next.rate, 0.01, "left out: as it is");
     answer = ask(0, 0.001);
-    cr_assert_eq(answer.verdict, GROWTH_BEGIN);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BEGIN);
     cr_assert_eq(answer.next.capacity, 10000, "left out: as it is");
     cr_assert_eq(answer.next.rate, 0.001);
 }
 
 Test(growth, numbers_that_no_filter_can_have_are_refused)
 {
-    expect(SIZING_CAPACITY_MAX + 1, 0, GROWTH_OUT_OF_RANGE);
-    expect(UINT64_MAX, 0, GROWTH_OUT_OF_RANGE);
-    expect(20000, 0.6, GROWTH_OUT_OF_RANGE);
-    expect(20000, 1e-10, GROWTH_OUT_OF_RANGE);
-    expect(20000, -0.01, GROWTH_OUT_OF_RANGE);
-    expect(20000, __builtin_nan(""), GROWTH_OUT_OF_RANGE);
+    expect(SIZING_CAPACITY_MAX + 1, 0, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(UINT64_MAX, 0, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(20000, 0.6, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(20000, 1e-10, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(20000, -0.01, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(20000, __builtin_nan(""), GROWTH_VERDICT_OUT_OF_RANGE);
     cluster.document.revision = UINT32_MAX;
-    expect(20000, 0, GROWTH_OUT_OF_RANGE);
+    expect(20000, 0, GROWTH_VERDICT_OUT_OF_RANGE);
 }
 
 Test(growth, nothing_asked_is_nothing_done)
 {
-    expect(0, 0, GROWTH_NOTHING);
-    expect(10000, 0, GROWTH_IS_SO);
-    expect(10000, 0.01, GROWTH_IS_SO);
-    expect(0, 0.01, GROWTH_IS_SO);
+    expect(0, 0, GROWTH_VERDICT_NOTHING);
+    expect(10000, 0, GROWTH_VERDICT_IS_SO);
+    expect(10000, 0.01, GROWTH_VERDICT_IS_SO);
+    expect(0, 0.01, GROWTH_VERDICT_IS_SO);
 }
 
 Test(growth, only_an_active_filter_with_a_log_on_disk_grows)
 {
     cluster.document.keylog = KEYLOG_OFF;
-    expect(20000, 0, GROWTH_NO_KEYLOG);
+    expect(20000, 0, GROWTH_VERDICT_NO_KEYLOG);
     cr_assert_not(growth_possible(&cluster.document));
     cluster.document.keylog = KEYLOG_ON;
     cluster.document.durability = DURABILITY_MEMORY;
-    expect(20000, 0, GROWTH_IN_MEMORY);
+    expect(20000, 0, GROWTH_VERDICT_IN_MEMORY);
     cr_assert_not(growth_possible(&cluster.document));
     cluster.document.durability = DURABILITY_OS;
     cr_assert(growth_possible(&cluster.document));
     cluster.document.content.state = FILTER_DROPPING;
-    expect(20000, 0, GROWTH_NOT_ACTIVE);
-    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_NOT_ACTIVE);
+    expect(20000, 0, GROWTH_VERDICT_NOT_ACTIVE);
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_NOT_ACTIVE);
 }
 
 Test(growth, max_capacity_is_the_end)
 {
-    expect(640000, 0, GROWTH_BEGIN);
-    expect(640001, 0, GROWTH_ABOVE_MAX);
+    expect(640000, 0, GROWTH_VERDICT_BEGIN);
+    expect(640001, 0, GROWTH_VERDICT_ABOVE_MAX);
 }
 
 /* The fullest replica of each group speaks for it. */
@@ -122,13 +122,13 @@ Test(growth, what_it_holds_must_fit)
     struct growth_answer answer;
 
     cluster.reports[2].keys = 5000;
-    expect(5000, 0, GROWTH_BEGIN);
+    expect(5000, 0, GROWTH_VERDICT_BEGIN);
     answer = ask(4999, 0);
-    cr_assert_eq(answer.verdict, GROWTH_BELOW_KEYS);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BELOW_KEYS);
     cr_assert_eq(answer.keys, 5000);
     cluster.view.nreports = 0;
-    expect(5000, 0, GROWTH_KEYS_UNKNOWN);
-    expect(20000, 0, GROWTH_BEGIN);
+    expect(5000, 0, GROWTH_VERDICT_KEYS_UNKNOWN);
+    expect(20000, 0, GROWTH_VERDICT_BEGIN);
 }
 
 /* S max(new - old, 0) + new on top of what the node holds, to the byte. */
@@ -143,11 +143,11 @@ Test(growth, memory_at_the_peak_must_suffice_on_every_node)
     cr_assert_gt(new, old);
     node->used_bytes = 1000000;
     node->limit_bytes = 1000000 + peak;
-    expect(400000, 0, GROWTH_BEGIN);
+    expect(400000, 0, GROWTH_VERDICT_BEGIN);
     node->limit_bytes--;
     growth_cluster_node(&cluster, 3)->limit_bytes = peak - 7;
     answer = ask(400000, 0);
-    cr_assert_eq(answer.verdict, GROWTH_NO_ROOM);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_NO_ROOM);
     cr_assert_eq(answer.node, 3, "who lacks most is named");
     cr_assert_eq(answer.missing_bytes, 7);
     cr_assert_eq(answer.needed_bytes, peak);
@@ -169,9 +169,9 @@ Test(growth, a_shrinking_filter_needs_room_for_one_shard)
     cr_assert_lt(answer.next.geometry.lines,
                  document_generation(&cluster.document)->geometry.lines);
     growth_cluster_node(&cluster, 1)->limit_bytes = wanted;
-    expect(10000, 0, GROWTH_BEGIN);
+    expect(10000, 0, GROWTH_VERDICT_BEGIN);
     growth_cluster_node(&cluster, 1)->limit_bytes = wanted - 1;
-    expect(10000, 0, GROWTH_NO_ROOM);
+    expect(10000, 0, GROWTH_VERDICT_NO_ROOM);
 }
 
 /* Nodes that hold nothing of it need no room. */
@@ -181,7 +181,7 @@ Test(growth, strangers_do_not_count)
     cluster.nodes[3].id = 9;
     cluster.nodes[3].limit_bytes = 0;
     cluster.view.nnodes = 4;
-    expect(40000, 0, GROWTH_BEGIN);
+    expect(40000, 0, GROWTH_VERDICT_BEGIN);
 }
 
 Test(growth, the_revision_rises_and_the_epoch_stays)
@@ -212,13 +212,13 @@ Test(growth, the_revision_rises_and_the_epoch_stays)
 Test(growth, the_same_again_joins_and_another_is_refused)
 {
     (void)growth_cluster_begin(&cluster, 40000);
-    expect(40000, 0, GROWTH_JOINS);
-    expect(40000, 0.01, GROWTH_JOINS);
-    expect(0, 0, GROWTH_JOINS);
-    expect(50000, 0, GROWTH_OTHER_RUNS);
-    expect(10000, 0, GROWTH_OTHER_RUNS);
-    expect(40000, 0.001, GROWTH_OTHER_RUNS);
-    expect(UINT64_MAX, 0, GROWTH_OTHER_RUNS);
+    expect(40000, 0, GROWTH_VERDICT_JOINS);
+    expect(40000, 0.01, GROWTH_VERDICT_JOINS);
+    expect(0, 0, GROWTH_VERDICT_JOINS);
+    expect(50000, 0, GROWTH_VERDICT_OTHER_RUNS);
+    expect(10000, 0, GROWTH_VERDICT_OTHER_RUNS);
+    expect(40000, 0.001, GROWTH_VERDICT_OTHER_RUNS);
+    expect(UINT64_MAX, 0, GROWTH_VERDICT_OTHER_RUNS);
 }
 
 Test(growth, the_way_back_restores_capacity_rate_and_geometry)
@@ -227,10 +227,10 @@ Test(growth, the_way_back_restores_capacity_rate_and_geometry)
     const struct generation *back;
     struct growth_answer answer = ask(40000, 0.001);
 
-    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_NOTHING);
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_NOTHING);
     growth_begin(&cluster.document, &answer);
     cr_assert_eq(cluster.document.rate, 0.001);
-    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_BEGIN);
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_BEGIN);
     growth_back(&cluster.document);
     back = document_generation(&cluster.document);
     cr_assert(growth_goes_back(&cluster.document));
@@ -240,9 +240,9 @@ Test(growth, the_way_back_restores_capacity_rate_and_geometry)
     cr_assert_eq(cluster.document.capacity, 10000);
     cr_assert_eq(cluster.document.rate, 0.01);
     cr_assert(cluster.document.growth_held, "else it would begin at once anew");
-    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_JOINS, "twice is once");
-    expect(0, 0, GROWTH_JOINS);
-    expect(40000, 0.001, GROWTH_OTHER_RUNS);
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_JOINS, "twice is once");
+    expect(0, 0, GROWTH_VERDICT_JOINS);
+    expect(40000, 0.001, GROWTH_VERDICT_OTHER_RUNS);
     growth_finish(&cluster.document);
     cr_assert_eq(cluster.document.capacity, 10000);
 }
@@ -253,19 +253,19 @@ Test(growth, no_way_back_once_it_holds_more)
 
     (void)growth_cluster_begin(&cluster, 40000);
     cluster.reports[1].keys = 10000;
-    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_BEGIN);
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_BEGIN);
     cluster.reports[1].keys = 10001;
     answer = growth_abort(&cluster.view);
-    cr_assert_eq(answer.verdict, GROWTH_BELOW_KEYS);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BELOW_KEYS);
     cr_assert_eq(answer.keys, 10001);
     cr_assert_eq(answer.capacity, 10000);
     cluster.reports[1].keys = 9900;
     cluster.reports[1].overflow_keys = 3; /* One group is beyond what it was made for. */
     answer = growth_abort(&cluster.view);
-    cr_assert_eq(answer.verdict, GROWTH_BELOW_KEYS);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BELOW_KEYS);
     cr_assert_eq(answer.keys, 10003);
     cluster.view.nreports = 0;
-    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_KEYS_UNKNOWN);
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_KEYS_UNKNOWN);
 }
 
 /* What nodes may still have on their disks under an id is of that generation. */
