@@ -140,3 +140,27 @@ Test(node_growth_wrong, so_many_keys_a_second_and_no_more)
                   "40,000 looked at, and some in advance");
     close_stage();
 }
+
+/* ---- memory ---- */
+
+Test(node_growth_wrong, an_allocation_that_fails_anywhere_is_tried_again)
+{
+    open_stage();
+    add(6000);
+    node_stage_settle_long(&growth.stage);
+    for (unsigned n = 0; n < 40; n++) {
+        growth_stage_want(&growth, 2 + n, n % 2 == 0 ? BIGGER : 128, 400000, true);
+        for (unsigned i = 0; i < 12; i++) {
+            heap_fault_after(n % 10);
+            (void)growth_stage_step(&growth);
+            heap_fault_clear();
+            expect_all();
+        }
+        growth.stage.now_us += 2000000;
+        growth.stage.actor.time(growth.stage.actor.self, growth.stage.now_us);
+        (void)settle_and_look();
+        expect_served_from(2 + n);
+    }
+    growth_stage_expect_log(&growth);
+    close_stage();
+}
