@@ -25,6 +25,7 @@ const struct command *cmd_check(void);
 const struct command *cmd_create(void);
 const struct command *cmd_dedup(void);
 const struct command *cmd_drop(void);
+const struct command *cmd_expand(void);
 const struct command *cmd_info(void);
 const struct command *cmd_keygen(void);
 const struct command *cmd_node(void);

@@ -11,7 +11,8 @@ static int create(struct bench_target *target)
     struct orbloom_filter filter = {.name = set->name,
                                     .capacity = set->capacity,
                                     .rate = set->rate,
-                                    .hash = set->xxh3 ? ORBLOOM_XXH3 : ORBLOOM_SIPHASH};
+                                    .hash = set->xxh3 ? ORBLOOM_XXH3 : ORBLOOM_SIPHASH,
+                                    .refuse_when_full = 1}; /* Growth would be measured, too. */
 
     return orbloom_create(handle_of(target), &filter, NULL);
 }

@@ -97,8 +97,8 @@ static const struct flag flags[] = {
         .offset = FIELD(when_full),
         .sample = "POLICY",
         .range = "refuse | expand",
-        .value = "refuse",
-        .help = "past its capacity: refuse adds, or grow (not served by this version)",
+        .help =
+            "before its capacity: grow, or past it refuse adds; else expand where it can (below)",
     },
     {
         .name = "durability",
@@ -142,7 +142,10 @@ static const struct flag_table table = {
         "Keylog off takes less disk: a copy of the bits and a log that is cut. Such a filter can\n"
         "never be built anew at another size or rate, growing adds bits beside the old ones, and\n"
         "replicas copy bits from each other: what one has they all get, exact keys are not "
-        "known.\n\n"
+        "known.\n"
+        "When full: a filter with key log, of durability sync or os, grows by itself before it is\n"
+        "full, up to max-capacity; others refuse adds (FULL) past their capacity. One that has\n"
+        "grown since counts as the same when it has at least the capacity asked for.\n\n"
         "Examples:\n"
         "  orbloom create seen --capacity 10M --fpr 1%\n"
         "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n\n"
@@ -195,6 +198,15 @@ static int check_capacities(const struct create_settings *settings)
     return CMD_OK;
 }
 
+/* Its first generation has id 1, and no other one. */
+static bool has_changed(const struct admin_reply *reply)
+{
+    const struct filter_summary *filter = reply->nfilters > 0 ? &reply->filters[0] : NULL;
+
+    return filter != NULL && filter->ngenerations > 0 &&
+           (filter->ngenerations > 1 || filter->generations[0].id > 1);
+}
+
 static int show(void *context, const struct frame *frame)
 {
     const struct admin_reply *reply = &frame->body.admin_reply;
@@ -204,7 +216,9 @@ static int show(void *context, const struct frame *frame)
     char bytes[NUMBER_TEXT_BYTES];
 
     if (!reply->created) {
-        (void)printf("%s exists already, same parameters\n", name);
+        (void)printf("%s exists already, %s\n", name,
+                     has_changed(reply) ? "and has another size by now: see `orbloom info`"
+                                        : "same parameters");
         return CMD_OK;
     }
     (void)printf("created %s", name);
@@ -233,6 +247,16 @@ static enum durability durability_of(const char *name)
         }
     }
     return (enum durability)0;
+}
+
+/* 0: the coordinator chooses. */
+static enum when_full when_full_of(const char *name)
+{
+    if (name == NULL) {
+        return (enum when_full)0;
+    }
+    return strcmp(name, when_full_name(WHEN_FULL_EXPAND)) == 0 ? WHEN_FULL_EXPAND
+                                                               : WHEN_FULL_REFUSE;
 }
 
 static int run(int argc, char **argv)
@@ -265,8 +289,7 @@ static int run(int argc, char **argv)
     create->when_unavailable = strcmp(settings.when_unavailable, "maybe") == 0
                                    ? WHEN_UNAVAILABLE_MAYBE
                                    : WHEN_UNAVAILABLE_ERROR;
-    create->when_full = strcmp(settings.when_full, "expand") == 0 ? WHEN_FULL_EXPAND
-                                                                  : WHEN_FULL_REFUSE;
+    create->when_full = when_full_of(settings.when_full);
     create->keylog = strcmp(settings.keylog, keylog_name(KEYLOG_OFF)) == 0 ? KEYLOG_OFF : KEYLOG_ON;
     create->durability = durability_of(settings.durability);
     return cmd_ask(&settings.common, &frame, show, words.items[0]);

@@ -1,6 +1,7 @@
 #include "base/number.h"
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_growth.h"
 #include "client/cmd_output.h"
 #include "client/cmd_summary.h"
 #include "client/report.h"
@@ -32,11 +33,21 @@ static const struct flag_table table = {
     .max_words = 1,
 };
 
+/* While it changes, that of the generation which lets more pass: some replica may serve it. */
 static double rate_now(const struct filter_summary *filter, uint64_t keys)
 {
     uint64_t lines = filter->lines * filter->nshards;
+    double rate = lines > 0 ? sizing_rate(keys, lines, filter->z) : 0;
 
-    return lines > 0 ? sizing_rate(keys, lines, filter->z) : 0;
+    for (uint32_t i = 0; i + 1 < filter->ngenerations; i++) {
+        const struct generation_summary *left = &filter->generations[i];
+        double other = left->lines > 0 && (left->z == 1 || left->z == 2)
+                           ? sizing_rate(keys, left->lines * filter->nshards, left->z)
+                           : 0;
+
+        rate = other > rate ? other : rate;
+    }
+    return rate;
 }
 
 static void show_json(const struct info_reply *reply, const struct report_sum *sum)
@@ -46,6 +57,7 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     json_open(&json, stdout);
     json_begin(&json, NULL, '{');
     summary_filter_json(&json, &reply->filter);
+    growth_json(&json, &reply->filter);
     json_count(&json, "keys_estimate", sum->keys);
     json_number(&json, "rate_now", rate_now(&reply->filter, sum->keys));
     json_begin(&json, "replicas_reported", '[');
@@ -64,6 +76,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     double share = filter->capacity > 0 ? (double)sum->keys / (double)filter->capacity : 0;
 
     summary_filter_text(filter);
+    growth_generations_text(filter);
     (void)printf("keys          about %s, %.1f %% of the capacity\n",
                  number_show_count(sum->keys, a), 100 * share);
     (void)printf("rate now      %s expected, asked for at most %s\n",

@@ -71,6 +71,8 @@ static const char *phase_name(enum replica_phase phase)
         return "replaying";
     case PHASE_SYNCING:
         return "syncing";
+    case PHASE_GROWING:
+        return "growing";
     }
     return "";
 }
@@ -86,7 +88,7 @@ const char *replicas_state_text(const struct replicas_state *state, char text[RE
     } else {
         used += (size_t)snprintf(text, REPLICAS_TEXT_BYTES, "%s", names[state->state & 3]);
     }
-    if (state->behind > 0 && moves && !state->not_replaced) {
+    if ((state->behind > 0 || state->phase == PHASE_GROWING) && moves && !state->not_replaced) {
         used += (size_t)snprintf(text + used, REPLICAS_TEXT_BYTES - used, " %d %%%s%s",
                                  (int)(state->progress * 100),
                                  state->phase != PHASE_NONE ? " " : "", phase_name(state->phase));

@@ -1,5 +1,6 @@
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_growth.h"
 #include "client/cmd_output.h"
 #include "client/cmd_replicas.h"
 #include "client/cmd_summary.h"
@@ -28,7 +29,7 @@ static const struct flag_table table = {
         "A replica is BUILDING (making its arrays, perhaps replaying its log), JOINING (takes\n"
         "adds, does not count yet: syncing, it copies what the others hold) or FULL (counts\n"
         "for quorums). NOT REPLACED: its node came back without its data, and it can't be\n"
-        "copied; why, is told below.\n\n"
+        "copied; why, is told below. A replica that is growing serves all the while.\n\n"
         "Exit: 0 answered, 1 not, 2 wrong usage.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
@@ -46,6 +47,7 @@ static int show(void *context, const struct frame *frame)
         summary_filters_text(reply);
         replicas_text(reply);
         replicas_changes_text(reply);
+        growth_text(reply);
         summary_moves_text(reply);
         if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
             (void)printf("%s", summary_joining_note());

@@ -1,6 +1,7 @@
 #include "client/cmd_summary.h"
 
 #include "base/number.h"
+#include "client/cmd_growth.h"
 #include "client/report.h"
 
 #include <inttypes.h>
@@ -207,6 +208,9 @@ void summary_replica_json(struct json *json, const struct replica_report *replic
     json_count(json, "keys_estimate", replica->keys);
     json_number(json, "progress", replica->progress);
     json_count(json, "disk_bytes", replica->disk_bytes);
+    json_count(json, "generation", replica->generation);
+    json_count(json, "shards_grown", replica->shards_grown);
+    json_count(json, "overflow_keys", replica->overflow_keys);
     json_end(json, '}');
 }
 
@@ -219,6 +223,8 @@ void summary_filters_json(struct json *json, const char *name, const struct admi
 
         json_begin(json, NULL, '{');
         summary_filter_json(json, filter);
+        growth_json(json, filter);
+        growth_coordinator_json(json, filter);
         json_count(json, "keys_estimate", sum.keys);
         json_count(json, "replicas_full", sum.full);
         json_count(json, "replicas_joining", sum.joining);

@@ -185,9 +185,12 @@ struct orbloom_filter {
     int maybe_when_unavailable; /* 1: too few replicas answer ORBLOOM_MAYBE, not UNKNOWN */
     enum orbloom_hash hash;     /* ORBLOOM_SIPHASH */
     int keylog_off;             /* 1: nodes keep bits only, on disk; see docs/cli.md, create */
+    int refuse_when_full;       /* 1: adds are refused past the capacity, as where it can't grow;
+                                   else it grows by itself, up to max_capacity */
 };
 
-/* Fine when the filter exists with the same parameters; *created (may be NULL) tells. */
+/* Fine when the filter exists with the same parameters, or has grown since and has at least these;
+ * *created (may be NULL) tells. */
 int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, int *created);
 
 /* Returns when no add or check can reach the filter any more. */

@@ -79,7 +79,7 @@ static void fill_create(const struct orbloom_filter *filter, struct create_param
     create->hash = filter->hash != 0 ? (enum hash_kind)filter->hash : HASH_SIPHASH24;
     create->when_unavailable = filter->maybe_when_unavailable != 0 ? WHEN_UNAVAILABLE_MAYBE
                                                                    : WHEN_UNAVAILABLE_ERROR;
-    create->when_full = WHEN_FULL_REFUSE;
+    create->when_full = filter->refuse_when_full != 0 ? WHEN_FULL_REFUSE : (enum when_full)0;
     create->keylog = filter->keylog_off != 0 ? KEYLOG_OFF : KEYLOG_ON;
 }
 

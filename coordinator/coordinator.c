@@ -66,6 +66,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     }
     heap_free(self->heard);
     fences_fini(self);
+    growth_fini(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
@@ -125,6 +126,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     case ADMIN_DROP:
         coordinator_on_drop(self, now_us, from, frame);
         return;
+    case ADMIN_EXPAND:
+        coordinator_on_expand(self, now_us, from, frame);
+        return;
     case ADMIN_STATUS:
         coordinator_on_status(self, now_us, from, frame);
         return;
@@ -143,14 +147,19 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     }
 }
 
+static void note_now(struct coordinator *self, uint64_t now_us)
+{
+    self->now_us = now_us;
+    self->started_us = self->started_us == 0 ? now_us : self->started_us;
+}
+
 static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
 {
     struct coordinator *self = context;
     struct frame frame = {0};
     enum status status = codec_decode(self->arena, bytes, &frame);
 
-    self->now_us = now_us;
-    self->started_us = self->started_us != 0 ? self->started_us : now_us;
+    note_now(self, now_us);
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, from, &frame, status);
     } else if (frame.kind == FRAME_SYNC_REQUEST) {
@@ -184,18 +193,23 @@ static void turn(void *context, uint64_t now_us)
 {
     struct coordinator *self = context;
 
-    self->now_us = now_us;
+    note_now(self, now_us);
     coordinator_check_store(self, now_us);
     coordinator_check_creates(self, now_us);
     coordinator_check_drops(self, now_us);
     moves_check(self, now_us);
     coordinator_check_changes(self, now_us);
+    coordinator_check_growth(self, now_us);
 }
 
 static uint64_t next_us(void *context)
 {
     const struct coordinator *self = context;
     uint64_t next = self->moves_us != 0 ? self->moves_us : ACTOR_NEVER;
+
+    if (self->growth_news && self->growth_next_us < next) {
+        next = self->growth_next_us;
+    }
 
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         if (self->waiters[i].used && self->waiters[i].deadline_us < next) {

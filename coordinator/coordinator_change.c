@@ -36,7 +36,7 @@ static void note_complete(const struct coordinator *self, const struct filter_do
     }
 }
 
-static bool has_pairs(const struct filter_document *document)
+bool changes_has_pairs(const struct filter_document *document)
 {
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
@@ -58,7 +58,7 @@ struct changes_view changes_decide(struct coordinator *self, uint64_t now_us,
                                    const struct filter_document *document)
 {
     struct changes_view view = {.next = heap_alloc(document->content.ngroups, sizeof *view.next)};
-    struct fencing *fencing = has_pairs(document) ? fences_open(self, document) : NULL;
+    struct fencing *fencing = changes_has_pairs(document) ? fences_open(self, document) : NULL;
     bool alive[DOCUMENT_MAX_NODES];
 
     if (view.next == NULL || moves_plan(self, now_us, document, &view.plan) != STATUS_OK) {
@@ -101,8 +101,8 @@ static enum status write_groups(struct coordinator *self, const struct document_
 static void say_written(const struct document_entry *entry)
 {
     log_line(LOG_INFO, "filter %s: %s (epoch %" PRIu64 ")", entry->document.content.name,
-             has_pairs(&entry->document) ? "replicas are being replaced"
-                                         : "replicas have been replaced",
+             changes_has_pairs(&entry->document) ? "replicas are being replaced"
+                                                 : "replicas have been replaced",
              entry->document.epoch);
 }
 

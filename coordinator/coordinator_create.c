@@ -14,8 +14,10 @@ static enum status check_served(struct create *self)
     const struct create_parameters *wanted = &self->request->create;
     const char *reason = NULL;
 
-    if (wanted->when_full != WHEN_FULL_REFUSE) {
-        reason = "when-full takes only \"refuse\" in this version: filters do not grow yet";
+    if (wanted->when_full == WHEN_FULL_EXPAND &&
+        (wanted->keylog == KEYLOG_OFF || wanted->durability == DURABILITY_MEMORY)) {
+        reason = "when-full expand takes a key log on disk, from which filters are built anew; "
+                 "create with when-full refuse, or with keylog on and durability sync or os";
     } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
         reason = "keylog off and durability memory exclude each other: what is kept in memory only "
                  "has no log that could do without keys; leave keylog on, or create with "
@@ -61,6 +63,31 @@ static enum status check_parameters(struct create *self)
 
 /* ---- writing it ---- */
 
+/* What is asked for; else it grows if it can. */
+static void choose_when_full(struct create *self)
+{
+    bool logged = self->request->create.keylog == KEYLOG_ON &&
+                  self->durability != DURABILITY_MEMORY;
+
+    self->when_full = self->request->create.when_full;
+    if (self->when_full == 0) {
+        self->when_full = logged ? WHEN_FULL_EXPAND : WHEN_FULL_REFUSE;
+    }
+}
+
+/* The nodes decide about the durability that was left open, and may have no disks. */
+static enum status check_growth(struct create *self)
+{
+    if (self->when_full == WHEN_FULL_EXPAND && self->durability == DURABILITY_MEMORY) {
+        (void)snprintf(self->message, sizeof self->message,
+                       "when-full expand takes nodes with a disk, as filters are built anew from a "
+                       "log; give %u nodes a data folder, or create with --when-full refuse",
+                       self->request->create.rule.replicas);
+        return STATUS_UNAVAILABLE;
+    }
+    return STATUS_OK;
+}
+
 static void fill_document(struct coordinator *self, const struct create *create,
                           struct filter_document *document)
 {
@@ -75,7 +102,7 @@ static void fill_document(struct coordinator *self, const struct create *create,
                                                   : wanted->capacity * SIZING_CAPACITY_GROWTH,
         .hash = wanted->hash,
         .when_unavailable = wanted->when_unavailable,
-        .when_full = wanted->when_full,
+        .when_full = create->when_full,
         .keylog = wanted->keylog,
         .durability = create->durability,
         .ngenerations = 1,
@@ -90,6 +117,7 @@ static void fill_document(struct coordinator *self, const struct create *create,
     document->generations[0] = (struct generation){
         .id = 1,
         .capacity = wanted->capacity,
+        .rate = wanted->rate,
         .geometry =
             {
                 .seed = self->effects.random(self->effects.context),
@@ -108,6 +136,11 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
     enum status status;
 
     create_choose_durability(self, now_us, create);
+    choose_when_full(create);
+    status = check_growth(create);
+    if (status != STATUS_OK) {
+        return status;
+    }
     fill_document(self, create, &document);
     status = create_place(self, now_us, create, &document);
     if (status == STATUS_OK) {

@@ -13,6 +13,7 @@ struct create {
     const struct admin_request *request;
     struct sizing_plan plan;
     enum durability durability; /* as chosen */
+    enum when_full when_full;   /* as chosen */
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 

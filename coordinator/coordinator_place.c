@@ -11,6 +11,41 @@
 
 enum { LISTED_NODES = 4 /* by name, in a message */ };
 
+/* Of the largest generation. */
+static uint64_t largest_shard_bytes(const struct filter_document *document)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < document->ngenerations; i++) {
+        uint64_t bytes = document->generations[i].geometry.lines * LINE_BYTES;
+
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+        uint64_t shard_bytes = largest_shard_bytes(document);
+        uint64_t held = 0;
+
+        if (document->content.state == FILTER_DROPPED) {
+            continue;
+        }
+        for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
+            uint32_t group = document->content.group_of_shard[shard];
+
+            held += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
+        }
+        sum += held > 0 && growth_running(document) ? held + shard_bytes : held;
+    }
+    return sum;
+}
+
 /* Heard of lately, under the incarnation that the node list names, and not to be emptied. */
 static bool is_usable(const struct coordinator *self, uint64_t now_us,
                       const struct node_record *record)

@@ -8,6 +8,7 @@
 #include "cluster/change.h"
 #include "cluster/document_cache.h"
 #include "cluster/evidence.h"
+#include "cluster/growth.h"
 #include "coordinator/coordinator.h"
 #include "proto/codec.h"
 
@@ -32,6 +33,9 @@ enum {
     X(filters_created_total, "filters", "filters created here")                                \
     X(filters_dropped_total, "filters", "filters dropped here")                                \
     X(changes_written_total, "documents", "steps of replacing replicas written here")          \
+    X(growth_written_total, "documents", "steps of growing filters written here")              \
+    X(growth_refused_total, "checks",                                                          \
+      "filters that were due to grow by themselves, and could not")                            \
     X(fences_sent_total, "requests", "fences asked of nodes")                                  \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                  \
     X(fences_void_total, "replies", "fence replies that do not count")                         \
@@ -54,6 +58,7 @@ struct heard {
     uint64_t boot;
     uint64_t number; /* of the newest request, of that boot */
     uint64_t last_us;
+    uint64_t since; /* the sender held everything up to this change of the store */
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;
     uint64_t position; /* how far its log is known to have reached, of that incarnation */
@@ -87,6 +92,14 @@ struct fencing {
     uint64_t next_us;   /* when to ask again */
 };
 
+/* What this coordinator has seen of one filter that may grow by itself. */
+struct growing {
+    uint64_t filter_id;
+    struct growth_pace pace;
+    uint64_t next_us;                        /* when to look again whether it is due */
+    char refused[COORDINATOR_MESSAGE_BYTES]; /* due, and can't: why; "": no */
+};
+
 struct coordinator {
     struct coordinator_config config;
     struct effects effects;
@@ -104,15 +117,21 @@ struct coordinator {
     size_t nfencings;
     uint64_t changes_seen; /* replacements were looked for up to this change */
     bool changes_due;      /* ... but something went wrong */
+    struct growing *growings;
+    size_t ngrowings;
+    uint64_t growth_seen;    /* growth was looked at up to this change */
+    bool growth_news;        /* nodes have reported since, or something went wrong */
+    uint64_t growth_next_us; /* not to be looked at before */
+    uint64_t started_us;     /* of the first event */
 
-    uint64_t now_us;     /* of the event under way */
-    uint64_t started_us; /* of the first one */
-    uint64_t moves_us;   /* look again at what is to leave; 0: nothing is */
+    uint64_t now_us;   /* of the event under way */
+    uint64_t moves_us; /* look again at what is to leave; 0: nothing is */
     struct codec_arena *arena;
     struct buffer out;
     struct buffer scratch;
     struct log_limit bad_frame_limit;
     struct log_limit store_limit;
+    struct log_limit growth_limit;
     uint64_t counters[COORDINATOR_NCOUNTERS];
 };
 
@@ -174,6 +193,11 @@ void coordinator_check_store(struct coordinator *self, uint64_t now_us);
 
 /* NULL when nothing was heard of it. */
 struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);
+
+/* ---- coordinator_place.c ---- */
+
+/* Memory that documents give to a node, growth under way at its peak. */
+uint64_t placed_bytes(const struct coordinator *self, uint32_t node);
 
 /* ---- coordinator_create.c ---- */
 
@@ -278,6 +302,50 @@ void coordinator_check_changes(struct coordinator *self, uint64_t now_us);
 bool changes_describe(struct coordinator *self, uint64_t now_us,
                       const struct filter_document *document, struct change_summary *summary,
                       char *text);
+
+/* Is a replica of the filter being replaced? */
+bool changes_has_pairs(const struct filter_document *document);
+
+/* ---- coordinator_growth_view.c: what is known of one filter's growth ---- */
+
+/* A view for cluster/growth.h; the arrays behind it are its own. NULL: out of memory. */
+struct growth_view *growth_view_make(const struct coordinator *self, uint64_t now_us,
+                                     const struct document_entry *entry);
+/* What each node's memory holds, or is to hold: dear, and needed only for a request. */
+void growth_view_weigh(const struct coordinator *self, struct growth_view *view);
+void growth_view_free(struct growth_view *view);
+
+/* ---- coordinator_growth.c ---- */
+
+/* Give turns, end and begin growth, of all filters. */
+void coordinator_check_growth(struct coordinator *self, uint64_t now_us);
+
+/* An edit of the cached document, into the store. `edit` changes a copy. */
+typedef void (*growth_edit_fn)(struct filter_document *document, const void *context);
+MUST_USE enum status growth_write(struct coordinator *self, uint64_t now_us,
+                                  const struct document_entry *entry, growth_edit_fn edit,
+                                  const void *context);
+void growth_fini(struct coordinator *self);
+
+/* NULL: this one has not been looked at. */
+const struct growing *growth_find(const struct coordinator *self, uint64_t filter_id);
+
+/* ---- coordinator_growth_show.c ---- */
+
+/* Why it can't grow, in words for operators: cause and remedy. */
+void growth_explain(const struct coordinator *self, const struct filter_document *document,
+                    const struct growth_answer *answer, char text[COORDINATOR_MESSAGE_BYTES]);
+
+/* What a coordinator knows beyond the document. `text`: two of COORDINATOR_MESSAGE_BYTES, which the
+ * summary points to. */
+void growth_describe(const struct coordinator *self, uint64_t now_us,
+                     const struct document_entry *entry, struct filter_summary *summary,
+                     char text[2][COORDINATOR_MESSAGE_BYTES]);
+
+/* ---- coordinator_expand.c ---- */
+
+void coordinator_on_expand(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame);
 
 /* ---- coordinator_drop.c ---- */
 

@@ -16,7 +16,8 @@ struct overview {
     size_t nreplicas;
     struct change_summary *changes;
     size_t nchanges;
-    char (*texts)[COORDINATOR_MESSAGE_BYTES]; /* of the changes */
+    char (*texts)[COORDINATOR_MESSAGE_BYTES];     /* of the changes */
+    char (*growth)[2][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
 };
 
 /* What a silent node said last tells nothing about now. */
@@ -88,10 +89,14 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
                             struct overview *overview)
 {
     for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
+        const struct document_entry *entry = self->documents.by_id[i];
+        const struct filter_document *document = &entry->document;
 
         if (is_asked_for(document, name)) {
-            answer_filter_summary(document, &overview->filters[overview->nfilters++]);
+            size_t at = overview->nfilters++;
+
+            answer_filter_summary(document, &overview->filters[at]);
+            growth_describe(self, now_us, entry, &overview->filters[at], overview->growth[at]);
             overview->nchanges += changes_describe(self, now_us, document,
                                                    &overview->changes[overview->nchanges],
                                                    overview->texts[overview->nchanges]);
@@ -127,8 +132,10 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
     overview->replicas = heap_zalloc(nreports, sizeof *overview->replicas);
     overview->changes = heap_zalloc(self->documents.count, sizeof *overview->changes);
     overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
-    if (overview->nodes == NULL || overview->waits == NULL || overview->filters == NULL ||
-        overview->replicas == NULL || overview->changes == NULL || overview->texts == NULL) {
+    overview->growth = heap_zalloc(self->documents.count, sizeof *overview->growth);
+    if (overview->growth == NULL || overview->nodes == NULL || overview->waits == NULL ||
+        overview->filters == NULL || overview->replicas == NULL || overview->changes == NULL ||
+        overview->texts == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
@@ -173,6 +180,7 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     heap_free(overview.replicas);
     heap_free(overview.changes);
     heap_free(overview.texts);
+    heap_free(overview.growth);
 }
 
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,

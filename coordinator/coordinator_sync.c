@@ -113,6 +113,8 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->boot = request->boot;
     heard->number = request->number;
     heard->last_us = now_us;
+    heard->since = request->since <= self->change ? request->since : 0; /* Else another store's. */
+    self->growth_news = true;
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;
 }

@@ -1,6 +1,7 @@
 #include "coordinator/shell_options.h"
 
 #include "base/log.h"
+#include "cluster/growth.h"
 #include "runtime/file.h"
 
 #include <errno.h>
@@ -115,6 +116,28 @@ static const struct option options[] = {
         .range = "1 to 1024",
         .value = "2",
         .help = "how many slot groups are on their way between nodes at a time",
+    },
+    {
+        .name = "growth_hosts",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.growth_hosts),
+        .min = 1,
+        .max = GROWTH_MAX_HOSTS,
+        .unit = "hosts",
+        .range = "1 to 64",
+        .value = "1",
+        .help = "so many hosts at a time build another geometry of one filter",
+    },
+    {
+        .name = "growth_factor",
+        .kind = OPTION_FACTOR,
+        .offset = FIELD(config.growth_factor),
+        .min = 110,
+        .max = 6400,
+        .unit = "factor",
+        .range = "1.1 to 64",
+        .value = "2",
+        .help = "by itself a filter grows to so many times its capacity, at most its max-capacity",
     },
     DAEMON_OPTION_LOG_LEVEL,
 };

@@ -92,6 +92,7 @@ void node_destroy(struct node **node)
     storage_destroy(&self->storage);
     node_exchange_destroy(self);
     node_drop_held(self);
+    node_growth_fini(self);
     for (size_t i = 0; i < self->documents.count; i++) {
         hosted_filter_destroy(self->documents.by_id[i]->attachment);
     }
@@ -227,12 +228,15 @@ static uint64_t next_us(void *context)
 {
     const struct node *self = context;
 
+    uint64_t next = self->next_sync_us;
     uint64_t exchange_us = node_exchange_next_us(self);
+    uint64_t growth_us = node_growth_next_us(self);
 
     if (self->recovering || self->failed) {
         return ACTOR_NEVER;
     }
-    return exchange_us < self->next_sync_us ? exchange_us : self->next_sync_us;
+    next = exchange_us < next ? exchange_us : next;
+    return growth_us < next ? growth_us : next;
 }
 
 static void on_time(void *context, uint64_t now_us)
@@ -257,6 +261,9 @@ static bool work(void *context, uint64_t now_us)
     }
     if (!more && self->storage != NULL) {
         storage_work(self->storage, now_us);
+    }
+    if (!more) { /* What can't answer yet comes first. */
+        more = node_grow(self, now_us);
     }
     return more;
 }

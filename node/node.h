@@ -49,6 +49,8 @@ struct node_config {
     uint64_t catch_up_wait_us;   /* for others that do not answer, after a process that did not end
                                     in order; 0: it counts without asking them */
     uint64_t gossip_rate;        /* bytes a second for each peer that asks; 0: 200 MiB */
+    uint64_t growth_rate;        /* keys a second that are read back for bigger arrays, or looked
+                                    up there to verify them; 0: as many as possible */
     uint64_t scrub_interval_us;  /* between two comparisons with the same replica; 0: none */
 };
 

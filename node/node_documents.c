@@ -165,6 +165,7 @@ void node_apply(struct node *self, struct document_entry *entry)
         follow(self, hosted, document);
     }
     node_exchange_stir(self);
+    node_growth_stir(self);
 }
 
 void node_apply_all(struct node *self)

@@ -26,17 +26,19 @@ bool node_image(void *context, const struct storage_set *set, struct storage_ima
     const struct node *self = context;
     const struct document_entry *entry = entry_of(self, set);
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    const struct layer *layer;
 
     if (hosted == NULL || hosted->set == NULL || !replica_set_ready(hosted->set)) {
         return false;
     }
+    layer = replica_set_base(hosted->set);
     *out = (struct storage_image){
         .hosting = hosted->hosting,
-        .generation = document_generation(&entry->document)->id,
-        .geometry = node_image_geometry(&hosted->set->geometry),
-        .shards = hosted->set->shards,
+        .generation = layer->generation.id,
+        .geometry = node_image_geometry(&layer->generation.geometry),
+        .shards = layer->shards,
         .nshards = hosted->set->nshards,
-        .nhosted = (uint32_t)(hosted->set->bytes / hosted->set->shard_bytes),
+        .nhosted = layer->nhosted,
     };
     for (uint32_t i = 0; i < hosted->set->ngroups; i++) {
         out->ngroups += hosted->set->groups[i].hosted;

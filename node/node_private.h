@@ -7,6 +7,7 @@
 #include "cluster/document_cache.h"
 #include "cluster/recent_adds.h"
 #include "cluster/repeats.h"
+#include "node/growth.h"
 #include "node/node.h"
 #include "node/replica.h"
 #include "node/storage/storage.h"
@@ -40,6 +41,13 @@
     X(held_total, "frames", "answers that waited for the log")                               \
     X(no_space_total, "segments", "adds refused: no room in the log")                        \
     X(replayed_keys_total, "keys", "fingerprints read back from the log into arrays")        \
+    X(growth_keys_total, "keys",                                                             \
+      "read back into the arrays of a wanted generation, or looked up there to verify it")   \
+    X(growth_shards_total, "shards", "served from the arrays of a wanted generation since")  \
+    X(growth_verify_failures_total, "shards",                                                \
+      "whose new arrays lacked a key, or could not be right, and were built again")          \
+    X(growth_restarts_total, "passes",                                                       \
+      "through the log for new arrays that began again, as what they read was gone")         \
     X(amnesia_total, "events", "new incarnations because data was found missing")            \
     X(log_end, "bytes", "appended to the log so far (a gauge)")                              \
     X(log_synced, "bytes", "of it on disk, surviving power loss (a gauge)")                  \
@@ -103,6 +111,8 @@ struct hosted_filter {
     uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
     bool joined;                /* its replicas have been completed: compare them soon */
+    uint64_t growth_refused;    /* revision of the document under which arrays were built in vain */
+    enum growth_move growth_said; /* why nothing grows, as far as it was said */
 };
 
 /* An answer that waits for the log. */
@@ -177,12 +187,14 @@ struct node {
     struct held_reply **held_tail;
     size_t held_bytes;
     struct node_replay replay;
+    struct node_growth growth;
     struct exchange *exchange; /* with other nodes; NULL: memory only */
 
     struct log_limit bad_frame_limit;
     struct log_limit bad_document_limit;
     struct log_limit no_space_limit;
     struct log_limit pull_limit;
+    struct log_limit growth_limit;
     uint64_t counters[NODE_NCOUNTERS];
 };
 

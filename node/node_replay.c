@@ -76,6 +76,12 @@ static bool is_target(const struct node *self, const struct document_entry *entr
 static void fill(struct node *self, struct document_entry *entry, struct replica_set *set,
                  const struct storage_read *read)
 {
+#ifdef ORBLOOM_MUTANT_GROW_VALVE_NOT_REFILLED
+    if (entry->document.ngenerations > 1 &&
+        set->groups[0].keys + read->count >= entry->document.generations[0].capacity) {
+        return;
+    }
+#endif
     replica_set_fill(set, &entry->document, read->fingerprints, read->count);
     for (size_t i = 0; read->log && i < read->nbatches; i++) {
         node_note_batch(self, entry, &read->batches[i]);

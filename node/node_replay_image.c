@@ -7,12 +7,13 @@
 static bool suits(const struct document_entry *entry, const struct storage_load *load)
 {
     const struct hosted_filter *hosted = entry->attachment;
-    struct snapshot_geometry geometry = node_image_geometry(&hosted->set->geometry);
+    const struct generation *own = &replica_set_base(hosted->set)->generation;
+    struct snapshot_geometry geometry = node_image_geometry(&own->geometry);
     const struct snapshot_geometry *other = &load->shape->geometry;
 
-    return load->snapshot.generation == document_generation(&entry->document)->id &&
-           geometry.seed == other->seed && geometry.lines == other->lines &&
-           geometry.z == other->z && geometry.shard_bits == other->shard_bits;
+    return load->snapshot.generation == own->id && geometry.seed == other->seed &&
+           geometry.lines == other->lines && geometry.z == other->z &&
+           geometry.shard_bits == other->shard_bits;
 }
 
 static void take_counts(struct replica_set *set, const struct snapshot_shape *shape)
@@ -73,8 +74,7 @@ static void merge_page(struct node *self, struct document_entry *entry,
     uint64_t *keys;
     uint64_t before;
 
-    if (lines->shard >= set->nshards ||
-        lines->generation != document_generation(&entry->document)->id) {
+    if (lines->shard >= set->nshards || lines->generation != replica_set_base(set)->generation.id) {
         return; /* Of an array that is no more. */
     }
     keys = &set->groups[entry->document.content.group_of_shard[lines->shard]].keys;

@@ -148,6 +148,10 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
         return;
     }
     self->counters[NODE_full_total] += reply->at_capacity;
+    if (segment->operation == OPERATION_ADD && entry->document.ngenerations > 1 &&
+        !self->growth.due && node_growth_presses(hosted->set, &entry->document, segment->group)) {
+        node_growth_stir(self);
+    }
     if (segment->operation == OPERATION_ADD &&
         !node_remembers(self, now_us, segment, fingerprints)) {
         reply->status = log_accepted(self, entry, segment, fingerprints, present, absent,

@@ -106,6 +106,7 @@ void node_sync(struct node *self, uint64_t now_us)
     }
     host_what_waits(self);
     node_exchange_stir(self); /* At least that often, whatever has changed. */
+    node_growth_stir(self);
     if (reports == NULL) {
         return; /* The next interval tries again. */
     }

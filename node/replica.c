@@ -1,26 +1,7 @@
 #include "node/replica.h"
 
 #include "base/heap.h"
-
-#include <assert.h>
-#include <math.h>
-
-enum { PAGE_BYTES = 4096 };
-
-/* Lookups are random: with small pages nearly each of them misses the TLB as well. Measured, three
- * nodes of 6 MB on two cores: a tenth more keys a second by huge ones. */
-#define HUGE_FROM_BYTES (UINT64_C(2) << 20)
-
-/* Shards fill binomially around their share; the sum over a group is closer to its mean, and
- * three standard deviations more than the mean change the rate of a full filter by less
- * than the tenth that sizing keeps back. */
-static uint64_t group_capacity(uint64_t capacity, uint32_t nshards, uint32_t nshards_all)
-{
-    double share = (double)capacity * nshards / nshards_all;
-    double deviation = sqrt(share * (1 - (double)nshards / nshards_all));
-
-    return (uint64_t)ceil(share + 3 * deviation);
-}
+#include "node/growth_layers.h"
 
 static bool hosts_shard(const struct replica_set *self, const struct filter_document *document,
                         uint32_t shard)
@@ -42,27 +23,28 @@ static uint32_t fill_groups(struct replica_set *self, const struct filter_docume
 
         group->hosted = document_slot_of(document, i, node, 0) >= 0;
         group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
-        group->keys_capacity = group_capacity(document_generation(document)->capacity,
-                                              group->nshards, self->nshards);
+        group->keys_capacity = layer_share(document_generation(document)->capacity, group->nshards,
+                                           self->nshards);
         hosted += group->hosted ? group->nshards : 0;
     }
     return hosted;
 }
 
-/* One after the other in one stretch of pages, as most are smaller than a huge page. */
-static bool map_shards(struct replica_set *self, const struct filter_document *document)
+static enum status make_layer(struct replica_set *self, const struct filter_document *document,
+                              const struct generation *generation, struct layer **out)
 {
-    uint8_t *next = heap_pages_alloc(self->bytes, self->bytes >= HUGE_FROM_BYTES);
+    bool *hosted = heap_alloc(self->nshards, sizeof *hosted);
+    enum status status;
 
-    self->mapped_bytes = self->bytes;
-    self->pages = next;
-    for (uint32_t shard = 0; next != NULL && shard < self->nshards; shard++) {
-        if (hosts_shard(self, document, shard)) {
-            self->shards[shard] = next;
-            next += self->shard_bytes;
-        }
+    if (hosted == NULL) {
+        return STATUS_NOMEM;
     }
-    return self->pages != NULL;
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        hosted[shard] = hosts_shard(self, document, shard);
+    }
+    status = layer_create(generation, hosted, out);
+    heap_free(hosted);
+    return status;
 }
 
 enum status replica_set_create(const struct filter_document *document, uint32_t node,
@@ -75,26 +57,28 @@ enum status replica_set_create(const struct filter_document *document, uint32_t 
     if (self == NULL) {
         return STATUS_NOMEM;
     }
-    self->geometry = document_generation(document)->geometry;
-    self->shard_bytes = document_shard_bytes(document);
     self->nshards = document_nshards(document);
     self->ngroups = document->content.ngroups;
-    self->shards = heap_zalloc(self->nshards, sizeof *self->shards);
     self->groups = heap_zalloc(self->ngroups, sizeof *self->groups);
-    if (self->shards == NULL || self->groups == NULL) {
+    if (self->groups == NULL) {
         goto fail;
     }
     hosted = fill_groups(self, document, node, incarnation);
-    self->bytes = hosted * self->shard_bytes;
+    self->bytes = hosted * document_shard_bytes(document);
     if (self->bytes > room_bytes) {
         status = STATUS_NO_SPACE;
         goto fail;
     }
     if (hosted == 0) {
         replica_set_destroy(&self);
-    } else if (!map_shards(self, document)) {
+        *out = NULL;
+        return STATUS_OK;
+    }
+    status = make_layer(self, document, document_generation(document), &self->layers[0]);
+    if (status != STATUS_OK) {
         goto fail;
     }
+    self->nlayers = 1;
     *out = self;
     return STATUS_OK;
 
@@ -111,8 +95,10 @@ void replica_set_destroy(struct replica_set **set)
     if (self == NULL) {
         return;
     }
-    heap_pages_free(self->pages, self->mapped_bytes);
-    heap_free(self->shards);
+    growth_layers_destroy(self);
+    for (uint32_t i = 0; i < REPLICA_LAYERS; i++) {
+        layer_destroy(&self->layers[i]);
+    }
     heap_free(self->groups);
     heap_free(self);
 }
@@ -121,23 +107,27 @@ void replica_set_destroy(struct replica_set **set)
 static void leave_group(struct replica_set *self, const struct filter_document *document,
                         uint32_t group)
 {
+    struct layer *layer = replica_set_base(self);
+
     for (uint32_t shard = 0; shard < self->nshards; shard++) {
-        if (document->content.group_of_shard[shard] == group && self->shards[shard] != NULL) {
-            heap_pages_drop(self->shards[shard], self->shard_bytes);
-            self->shards[shard] = NULL;
-            self->bytes -= self->shard_bytes;
+        if (document->content.group_of_shard[shard] == group && layer->shards[shard] != NULL) {
+            layer_leave(layer, shard);
         }
     }
+    self->bytes = layer_bytes(layer);
     self->groups[group] = (struct replica_group){
         .nshards = self->groups[group].nshards,
         .keys_capacity = self->groups[group].keys_capacity,
     };
 }
 
-bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
-                        uint32_t node, uint64_t incarnation)
+/* Are the groups hosted here those of the document, but for some that are to be left? Not while
+ * there are two layers: then everything is made anew, of the wanted generation. */
+static bool keeps_hosting(const struct replica_set *self, const struct filter_document *document,
+                          uint32_t node)
 {
     uint32_t hosted = 0;
+    bool leaves = false;
 
     for (uint32_t i = 0; i < self->ngroups; i++) {
         bool wanted = document_slot_of(document, i, node, 0) >= 0;
@@ -145,9 +135,19 @@ bool replica_set_follow(struct replica_set *self, const struct filter_document *
         if (wanted && !self->groups[i].hosted) {
             return false;
         }
+        leaves = leaves || (!wanted && self->groups[i].hosted);
         hosted += wanted;
     }
-    for (uint32_t i = 0; hosted > 0 && i < self->ngroups; i++) {
+    return hosted > 0 && !(leaves && self->growth != NULL);
+}
+
+bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
+                        uint32_t node, uint64_t incarnation)
+{
+    if (!keeps_hosting(self, document, node)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < self->ngroups; i++) {
         struct replica_group *group = &self->groups[i];
 
         if (group->hosted && document_slot_of(document, i, node, 0) < 0) {
@@ -155,7 +155,10 @@ bool replica_set_follow(struct replica_set *self, const struct filter_document *
         }
         group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
     }
-    return hosted > 0;
+    if (self->growth != NULL) {
+        growth_layers_follow(self, document);
+    }
+    return true;
 }
 
 bool replica_set_hosts(const struct replica_set *self, uint32_t group)
@@ -178,18 +181,14 @@ bool replica_set_ready(const struct replica_set *self)
 
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
 {
-    while (!replica_set_built(self) && slice_bytes > 0) {
-        uint8_t *array = self->shards[self->built_shards]; /* NULL also once it was left */
-        uint64_t left = array != NULL ? self->shard_bytes - self->built_bytes : 0;
-        uint64_t step = left < slice_bytes ? left : slice_bytes;
+    struct layer *layer = replica_set_base(self);
 
-        for (uint64_t at = 0; at < step; at += PAGE_BYTES) {
-            /* A store makes the kernel give the page now; the array stays zero. */
-            *(volatile uint8_t *)(array + self->built_bytes + at) = 0;
-        }
+    while (!replica_set_built(self) && slice_bytes > 0) {
+        uint64_t step = layer_touch(layer, self->built_shards, self->built_bytes, slice_bytes);
+
         self->built_bytes += step;
         slice_bytes -= step;
-        if (left == step) {
+        if (layer->shards[self->built_shards] == NULL || self->built_bytes == layer->shard_bytes) {
             self->built_shards++;
             self->built_bytes = 0;
         }
@@ -228,7 +227,7 @@ bool replica_set_belongs(const struct replica_set *self, const struct filter_doc
     bool all = group < self->ngroups && self->groups[group].hosted;
 
     for (size_t i = 0; i < count; i++) {
-        uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[i]);
+        uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprints[i]);
 
         all &= group_of_shard[shard] == group;
     }

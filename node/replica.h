@@ -4,7 +4,6 @@
  * faulted in, so that no request ever waits for the kernel's zeroing; then it is filled from the
  * log. Until the arrays cover the whole log every slot group is BUILDING.
  *
- * Shape:   shards[] has one pointer a shard, NULL for those not hosted here.
  * Errors:  STATUS_NO_SPACE when the node's limit does not suffice; STATUS_NOMEM.
  * Owner:   replica_set_create()'s caller calls replica_set_destroy().
  * Threads: none; plain stores, one thread.
@@ -14,9 +13,14 @@
 
 #include "cluster/document.h"
 #include "cluster/fence.h"
+#include "node/layer.h"
 #include "proto/codec.h"
 
 #include <stdbool.h>
+
+enum { REPLICA_LAYERS = 2 };
+
+struct growth_layers;
 
 struct replica_group {
     bool hosted;
@@ -30,13 +34,11 @@ struct replica_group {
 };
 
 struct replica_set {
-    struct geometry geometry;
-    uint64_t shard_bytes;
-    uint64_t bytes; /* of all hosted shards */
+    struct layer *layers[REPLICA_LAYERS]; /* the first serves alone, unless there are more */
+    uint32_t nlayers;
+    struct growth_layers *growth; /* NULL unless there are two layers: see growth_layers.h */
+    uint64_t bytes; /* of all arrays that take memory, or will as soon as they are built */
     uint32_t nshards;
-    uint8_t *pages; /* of all shards hosted here, and those that were */
-    uint64_t mapped_bytes;
-    uint8_t **shards;
     struct replica_group *groups;
     uint32_t ngroups;
     uint32_t built_shards; /* shards below this one are ready */
@@ -53,6 +55,15 @@ MUST_USE enum status replica_set_create(const struct filter_document *document, 
                                         uint64_t incarnation, uint64_t room_bytes,
                                         struct replica_set **out);
 void replica_set_destroy(struct replica_set **set);
+
+/* The layer that serves, or is being left. */
+static inline struct layer *replica_set_base(const struct replica_set *self)
+{
+    return self->layers[0];
+}
+
+/* The bits of a fingerprint of a hosted shard are set, where checks look for them. */
+bool replica_set_has(const struct replica_set *self, uint64_t fingerprint);
 
 /* Which groups are FULL may change with the document, or the node's incarnation. Of groups that are
  * not hosted here any more the memory is given back; the others are not touched. False: there are

@@ -1,6 +1,6 @@
 /* Bits of a replica set: filled from the log, taken over by the page, checked and added to. */
 #include "filter/sizing.h"
-#include "node/replica.h"
+#include "node/growth_layers.h"
 
 #include <string.h>
 
@@ -20,11 +20,36 @@ static uint64_t count_set(const uint64_t *words, uint32_t nwords)
 static void fill_group(struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
                        uint32_t count)
 {
-    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
+    const struct lines_view view = layer_view(replica_set_base(self));
     uint64_t present[FILL_KEYS / 64] = {0};
 
+    if (self->growth != NULL) {
+        growth_bits_fill(self, group, fingerprints, count);
+        return;
+    }
     lines_add(&view, fingerprints, count, present);
     self->groups[group].keys += count - count_set(present, (count + 63) / 64);
+}
+
+/* What is there, wherever it is looked for. */
+static void check(const struct replica_set *self, const uint64_t *fingerprints, uint32_t count,
+                  uint64_t *present)
+{
+    const struct lines_view view = layer_view(replica_set_base(self));
+
+    if (self->growth != NULL) {
+        growth_bits_check(self, fingerprints, count, present);
+    } else {
+        lines_check(&view, fingerprints, count, present);
+    }
+}
+
+bool replica_set_has(const struct replica_set *self, uint64_t fingerprint)
+{
+    uint64_t present;
+
+    check(self, &fingerprint, 1, &present);
+    return present != 0;
 }
 
 void replica_set_fill(struct replica_set *self, const struct filter_document *document,
@@ -34,12 +59,12 @@ void replica_set_fill(struct replica_set *self, const struct filter_document *do
     size_t done = 0;
 
     while (done < count) {
-        uint64_t shard = lines_shard_index(self->geometry.shard_bits, fingerprints[done]);
+        uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprints[done]);
         uint32_t group = group_of_shard[shard];
         uint32_t same = 1;
 
         while (done + same < count && same < FILL_KEYS &&
-               group_of_shard[lines_shard_index(self->geometry.shard_bits,
+               group_of_shard[lines_shard_index(document->content.shard_bits,
                                                 fingerprints[done + same])] == group) {
             same++;
         }
@@ -70,26 +95,27 @@ static uint64_t merge_words(uint64_t *target, const uint8_t *source, uint64_t *b
 void replica_set_merge_page(struct replica_set *self, const struct filter_document *document,
                             uint32_t shard, uint64_t page, const uint8_t *bytes)
 {
-    uint8_t *array = shard < self->nshards ? self->shards[shard] : NULL;
+    const struct layer *layer = replica_set_base(self);
+    uint8_t *array = shard < self->nshards ? layer->shards[shard] : NULL;
     const uint64_t bits = UINT64_C(8) * PAGE_BYTES;
     uint64_t before;
     uint64_t after;
 
-    if (array == NULL || page >= self->shard_bytes / PAGE_BYTES) {
+    if (array == NULL || page >= layer->shard_bytes / PAGE_BYTES) {
         return;
     }
     after = merge_words((uint64_t *)(void *)(array + page * PAGE_BYTES), bytes, &before);
     if (after > before) {
         self->groups[document->content.group_of_shard[shard]].keys +=
-            sizing_estimate_keys(after, bits, self->geometry.z) -
-            sizing_estimate_keys(before, bits, self->geometry.z);
+            sizing_estimate_keys(after, bits, layer->generation.geometry.z) -
+            sizing_estimate_keys(before, bits, layer->generation.geometry.z);
     }
 }
 
 bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64_t page,
                           const uint8_t *bytes)
 {
-    const uint8_t *array = self->shards[shard] + page * PAGE_BYTES;
+    const uint8_t *array = replica_set_base(self)->shards[shard] + page * PAGE_BYTES;
     uint64_t lacking = 0;
 
     for (unsigned i = 0; i < PAGE_BYTES; i += sizeof lacking) {
@@ -106,7 +132,6 @@ bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64
 bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
                       uint32_t count)
 {
-    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
     const struct replica_group *one = &self->groups[group];
     uint64_t fresh = count;
 
@@ -114,7 +139,7 @@ bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint
         uint64_t present[FILL_KEYS / 64] = {0};
         uint32_t step = count - i < FILL_KEYS ? count - i : FILL_KEYS;
 
-        lines_check(&view, fingerprints + i, step, present);
+        check(self, fingerprints + i, step, present);
         fresh -= count_set(present, (step + 63) / 64);
     }
     return one->keys + fresh <= one->keys_capacity;
@@ -183,15 +208,20 @@ static bool add_within(struct replica_group *group, const struct lines_view *vie
     return at_capacity;
 }
 
-static bool add(struct replica_group *group, const struct lines_view *view,
-                const uint64_t *fingerprints, uint32_t count, uint64_t *present, uint64_t *accepted)
+static bool add(struct replica_set *self, uint32_t number, const uint64_t *fingerprints,
+                uint32_t count, uint64_t *present, uint64_t *accepted)
 {
+    const struct lines_view view = layer_view(replica_set_base(self));
+    struct replica_group *group = &self->groups[number];
     uint32_t nwords = (count + 63) / 64;
 
-    if (group->keys + count > group->keys_capacity) {
-        return add_within(group, view, fingerprints, count, present, accepted);
+    if (self->growth != NULL) {
+        return growth_bits_add(self, number, fingerprints, count, present, accepted);
     }
-    lines_add(view, fingerprints, count, present);
+    if (group->keys + count > group->keys_capacity) {
+        return add_within(group, &view, fingerprints, count, present, accepted);
+    }
+    lines_add(&view, fingerprints, count, present);
     group->keys += count - count_set(present, nwords);
     fill(accepted, nwords);
     return false;
@@ -202,7 +232,6 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
                                 uint64_t *present, uint64_t *absent, bool *at_capacity)
 {
     enum replica_state state = replica_set_state(self, segment->group);
-    const struct lines_view view = {.geometry = self->geometry, .shards = self->shards};
     uint32_t count = segment->count;
 
     *at_capacity = false;
@@ -214,11 +243,10 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
         return STATUS_INVALID;
     }
     if (segment->operation == OPERATION_CHECK) {
-        lines_check(&view, fingerprints, count, present);
+        check(self, fingerprints, count, present);
         fill(absent, (count + 63) / 64);
     } else {
-        *at_capacity = add(&self->groups[segment->group], &view, fingerprints, count, present,
-                           absent);
+        *at_capacity = add(self, segment->group, fingerprints, count, present, absent);
     }
     vote(count, state == REPLICA_FULL, present, absent);
     return STATUS_OK;

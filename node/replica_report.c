@@ -1,6 +1,6 @@
 /* What a coordinator is told of a replica: its state, its progress, how many keys it has. */
 #include "filter/sizing.h"
-#include "node/replica.h"
+#include "node/growth_layers.h"
 
 #include <math.h>
 
@@ -10,7 +10,8 @@ enum { PAGE_BYTES = 4096 };
 static void sample(const struct replica_set *self, const struct filter_document *document,
                    uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
-    uint64_t pages = self->shard_bytes / PAGE_BYTES;
+    const struct layer *layer = replica_set_base(self);
+    uint64_t pages = layer->shard_bytes / PAGE_BYTES;
     uint64_t wanted = sample_lines / LINES_PER_PAGE /
                       (self->groups[group].nshards > 0 ? self->groups[group].nshards : 1);
     uint64_t take = wanted < 1 ? 1 : (wanted < pages ? wanted : pages);
@@ -20,7 +21,7 @@ static void sample(const struct replica_set *self, const struct filter_document 
             continue;
         }
         for (uint64_t i = 0; i < take; i++) {
-            const uint8_t *page = self->shards[shard] + i * pages / take * PAGE_BYTES;
+            const uint8_t *page = layer->shards[shard] + i * pages / take * PAGE_BYTES;
 
             report->bits_set += lines_popcount(page, PAGE_BYTES);
             report->bits_seen += (uint64_t)PAGE_BYTES * 8;
@@ -43,25 +44,65 @@ static void show_progress(const struct replica_set *self, const struct replica_g
         report->phase = PHASE_SYNCING;
         report->progress = group->copied;
         report->complete = group->complete;
+    } else if (self->growth != NULL) {
+        report->phase = PHASE_GROWING;
+        report->progress = (double)self->growth->ngrown / (double)self->layers[1]->nhosted;
+    }
+}
+
+/* Which generations serve the group's shards, and the memory of their arrays. */
+static void show_layers(const struct replica_set *self, const struct filter_document *document,
+                        uint32_t group, struct replica_report *report)
+{
+    uint32_t wanted = document_generation(document)->id;
+    uint32_t nshards = self->groups[group].nshards;
+    const struct layer *from = self->layers[0];
+    const struct layer *to = self->layers[1];
+
+    report->generation = from->generation.id;
+    report->shards_grown = from->generation.id == wanted ? nshards : 0;
+    report->bytes = nshards * from->shard_bytes;
+    if (self->growth == NULL) {
+        return;
+    }
+    report->overflow_keys = self->growth->groups[group].overflow;
+    if (self->growth->groups[group].ngrown == nshards) {
+        report->generation = to->generation.id;
+    }
+    report->bytes = 0;
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        if (document->content.group_of_shard[shard] == group) {
+            bool serves = growth_layers_serves(self, shard);
+
+            report->bytes += serves ? to->shard_bytes : from->shard_bytes;
+            report->bytes += growth_layers_stands(self, shard) ? to->shard_bytes : 0;
+        }
+    }
+    if (from->generation.id == wanted) { /* It was wanted again: what is left of the other. */
+        report->shards_grown -= self->growth->groups[group].ngrown;
+    } else if (to->generation.id == wanted) {
+        report->shards_grown = self->growth->groups[group].ngrown;
     }
 }
 
 void replica_set_report(const struct replica_set *self, const struct filter_document *document,
                         uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
-    uint64_t bytes = self->groups[group].nshards * self->shard_bytes;
+    const struct layer *layer = replica_set_base(self);
 
     report->filter_id = document->id;
     report->group = group;
     report->state = replica_set_state(self, group);
-    report->bytes = bytes;
     report->keys = self->groups[group].keys;
+    show_layers(self, document, group, report);
     show_progress(self, &self->groups[group], report);
-    if (sample_lines > 0 && replica_set_ready(self)) {
+    if (sample_lines > 0 && replica_set_ready(self) && self->growth == NULL) {
         double keys;
 
         sample(self, document, group, sample_lines, report);
-        keys = (double)sizing_estimate_keys(report->bits_set, report->bits_seen, self->geometry.z);
-        report->keys = (uint64_t)llround(keys * (double)bytes * 8 / (double)report->bits_seen);
+        keys = (double)sizing_estimate_keys(report->bits_set, report->bits_seen,
+                                            layer->generation.geometry.z);
+        report->keys = (uint64_t)llround(keys * (double)report->bytes * 8 /
+                                         (double)report->bits_seen);
     }
 }

@@ -113,6 +113,17 @@ static const struct option options[] = {
                            "how often each replica here is compared with each other one of its "
                            "keys, to take over what it lacks; 0s: only after a long absence"),
     {
+        .name = "growth_rate",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.growth_rate),
+        .max = UINT64_C(1000000000),
+        .unit = "keys",
+        .range = "0 to 1G",
+        .value = "5M",
+        .help = "keys a second that are read back while a filter grows, twice for each key; 0: as "
+                "many as possible",
+    },
+    {
         .name = "retry_memory",
         .kind = OPTION_BYTES,
         .offset = FIELD(config.retry_memory_bytes),

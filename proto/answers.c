@@ -50,5 +50,22 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .shard_bytes = document_shard_bytes(document),
         .lines = generation->geometry.lines,
         .z = generation->geometry.z,
+        .ngenerations = document->ngenerations,
+        .turns = document->turns,
+        .nturns = document->nturns,
+        .growth_held = document->growth_held,
+        .growth_awaited = "",
+        .growth_refused = "",
     };
+    for (uint32_t i = 0; i < document->ngenerations; i++) {
+        const struct generation *one = &document->generations[i];
+
+        summary->generations[i] = (struct generation_summary){
+            .id = one->id,
+            .capacity = one->capacity,
+            .rate = one->rate > 0 ? one->rate : document->rate,
+            .lines = one->geometry.lines,
+            .z = one->geometry.z,
+        };
+    }
 }

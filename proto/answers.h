@@ -16,7 +16,7 @@ void answer_stats(uint64_t correlation, const char *program, const char *name,
                   struct counter_table table, const uint64_t *counters, struct stat_value *values,
                   struct frame *frame);
 
-/* What clients are told of a filter. */
+/* What clients are told of a filter; borrows the document. */
 void answer_filter_summary(const struct filter_document *document, struct filter_summary *summary);
 
 #endif

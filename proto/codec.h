@@ -152,7 +152,12 @@ struct documents {
 enum sync_role { SYNC_ROUTER = 1, SYNC_NODE = 2 };
 
 /* What a replica that is not ready to serve is doing about it. */
-enum replica_phase { PHASE_NONE = 0, PHASE_REPLAYING = 1, PHASE_SYNCING = 2 };
+enum replica_phase {
+    PHASE_NONE = 0,
+    PHASE_REPLAYING = 1,
+    PHASE_SYNCING = 2,
+    PHASE_GROWING = 3, /* builds the wanted generation while it serves another one */
+};
 
 /* What a node says of its replica of one slot group of one filter. */
 struct replica_report {
@@ -168,9 +173,12 @@ struct replica_report {
     uint64_t bits_seen; /* bits of the sampled lines; all of them when small */
     double progress;    /* of building, or of the phase, 0 to 1 */
     enum replica_phase phase;
-    uint64_t complete;   /* JOINING: all that a SYNC under the document of this epoch asks for is
-                            here, durably and in the arrays; 0: of none */
-    uint64_t disk_bytes; /* its share of the filter's sorted runs; not of the log */
+    uint64_t complete;      /* JOINING: all that a SYNC under the document of this epoch asks for is
+                               here, durably and in the arrays; 0: of none */
+    uint64_t disk_bytes;    /* its share of the filter's sorted runs; not of the log */
+    uint32_t generation;    /* that all its shards are served from, or the one that is being left */
+    uint32_t shards_grown;  /* of the group, served from the wanted generation */
+    uint64_t overflow_keys; /* only in arrays of the wanted one that are not complete yet */
 };
 
 struct sync_request {
@@ -262,6 +270,7 @@ enum admin_action {
     ADMIN_CREATE = 1,
     ADMIN_DROP = 2,
     ADMIN_STATUS = 3,
+    ADMIN_EXPAND = 4,
     ADMIN_NODE_DRAIN = 10,
     ADMIN_NODE_REPLACE = 11,
     ADMIN_NODE_REMOVE = 12,
@@ -275,22 +284,30 @@ struct create_parameters {
     struct quorum_rule rule;
     enum hash_kind hash;
     enum when_unavailable when_unavailable;
-    enum when_full when_full;
+    enum when_full when_full; /* 0: expand where the filter can, else refuse */
     enum keylog keylog;
     enum durability durability; /* 0: sync where enough nodes have a disk, else memory */
+};
+
+/* Another capacity or rate, or both; neither: join what is under way. */
+struct expand_parameters {
+    uint64_t capacity; /* 0: as it is */
+    double rate;       /* 0: as it is */
+    bool abort;        /* take back what is under way; without numbers */
 };
 
 struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms;
     const char *name;      /* of a filter, or a node; "" for status of all */
-    uint64_t filter_id;    /* drop: this one and no later one of that name; 0: whichever it is */
+    uint64_t filter_id;    /* drop, expand: this one and no later one of that name; 0: whichever */
     bool confirmed_off;    /* drop: the operator vouches that former incarnations are off; drain and
                               replace: that the node is */
     const char *successor; /* replace: the node that takes over */
     bool undo;             /* drain: no longer */
     bool dry_run;          /* rebalance */
     struct create_parameters create;
+    struct expand_parameters expand;
 };
 
 struct node_summary {
@@ -315,6 +332,14 @@ struct node_summary {
     const char *awaited;     /* why what is to leave it can't yet; "": nothing is waited for */
 };
 
+struct generation_summary {
+    uint32_t id;
+    uint64_t capacity;
+    double rate;
+    uint64_t lines; /* per shard */
+    uint32_t z;
+};
+
 struct filter_summary {
     uint64_t id;
     const char *name;
@@ -335,6 +360,16 @@ struct filter_summary {
     uint64_t shard_bytes;
     uint64_t lines; /* per shard */
     uint32_t z;
+    struct generation_summary generations[DOCUMENT_MAX_GENERATIONS]; /* the last one is wanted */
+    uint32_t ngenerations;
+    const uint32_t *turns; /* nodes that may build it now; at most DOCUMENT_MAX_TURNS */
+    size_t nturns;
+    bool growth_held; /* aborted: it does not grow by itself */
+    /* From a coordinator only: */
+    uint64_t shards_grown;      /* of replicas, served from the wanted generation */
+    uint64_t shards_growing;    /* of so many; 0: there is one generation */
+    const char *growth_awaited; /* in words: what the next step takes */
+    const char *growth_refused; /* in words: why it does not grow by itself, though it is due */
 };
 
 /* A filter whose replicas are being replaced, or should be. */
@@ -348,7 +383,7 @@ struct change_summary {
 struct admin_reply {
     enum status status;
     const char *message;
-    bool created; /* false: it existed with the same parameters */
+    bool created; /* by this command; else it existed, or was under way */
     const struct filter_summary *filters;
     size_t nfilters;
     const struct node_summary *nodes;

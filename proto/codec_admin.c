@@ -19,6 +19,22 @@ static void put_create(const struct create_parameters *create, Orbloom__V1__Crea
     wire->durability = (Orbloom__V1__Durability)create->durability;
 }
 
+static enum status put_expand(const struct expand_parameters *expand, struct codec_scratch *scratch,
+                              Orbloom__V1__ExpandParameters **out)
+{
+    Orbloom__V1__ExpandParameters *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+
+    if (wire == NULL) {
+        return STATUS_NOMEM;
+    }
+    *wire = (Orbloom__V1__ExpandParameters)ORBLOOM__V1__EXPAND_PARAMETERS__INIT;
+    wire->capacity = expand->capacity;
+    wire->rate = expand->rate;
+    wire->abort = expand->abort;
+    *out = wire;
+    return STATUS_OK;
+}
+
 enum status codec_put_admin_request(const struct frame *frame, struct codec_scratch *scratch,
                                     ProtobufCMessage **out)
 {
@@ -39,6 +55,10 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
         }
         put_create(&request->create, wire->create);
     }
+    if (request->action == ADMIN_EXPAND &&
+        put_expand(&request->expand, scratch, &wire->expand) != STATUS_OK) {
+        return STATUS_NOMEM;
+    }
     wire->confirmed_off = request->confirmed_off;
     wire->filter_id = request->filter_id;
     wire->undo = request->undo;
@@ -53,7 +73,7 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 {
     if (wire == NULL || !isfinite(wire->rate) || !codec_enum_known((int)wire->hash, HASH_XXH3) ||
         !codec_enum_known((int)wire->when_unavailable, WHEN_UNAVAILABLE_MAYBE) ||
-        !codec_enum_known((int)wire->when_full, WHEN_FULL_EXPAND) ||
+        (unsigned)wire->when_full > WHEN_FULL_EXPAND ||
         !codec_enum_known((int)wire->keylog, KEYLOG_OFF) ||
         (unsigned)wire->durability > DURABILITY_SYNC) {
         return STATUS_MALFORMED;
@@ -74,8 +94,23 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 
 static bool is_action(int value)
 {
-    return codec_enum_known(value, ADMIN_STATUS) ||
+    return codec_enum_known(value, ADMIN_EXPAND) ||
            (value >= ADMIN_NODE_DRAIN && value <= ADMIN_REBALANCE);
+}
+
+/* Ranges are the coordinator's to judge, but it must be a number. */
+static enum status get_expand(const Orbloom__V1__ExpandParameters *wire,
+                              struct expand_parameters *expand)
+{
+    if (wire == NULL || !isfinite(wire->rate)) {
+        return STATUS_MALFORMED;
+    }
+    *expand = (struct expand_parameters){
+        .capacity = wire->capacity,
+        .rate = wire->rate,
+        .abort = wire->abort != 0,
+    };
+    return STATUS_OK;
 }
 
 enum status codec_get_admin_request(const ProtobufCMessage *message, struct codec_arena *arena,
@@ -98,6 +133,8 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
     };
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);
+    } else if (request->action == ADMIN_EXPAND) {
+        status = get_expand(wire->expand, &request->expand);
     }
     if (status == STATUS_OK) {
         status = codec_get_text(arena, wire->successor, &request->successor);
@@ -165,7 +202,7 @@ static enum status put_filters(const struct admin_reply *reply, struct codec_scr
         return STATUS_NOMEM;
     }
     for (i = 0; i < n && status == STATUS_OK; i++) {
-        status = codec_put_filter_summary(&reply->filters[i], &items[i]);
+        status = codec_put_filter_summary(scratch, &reply->filters[i], &items[i]);
         list[i] = &items[i];
     }
     *out = list;

@@ -35,6 +35,7 @@ static void put_generation(const struct generation *generation, Orbloom__V1__Gen
     wire->z = generation->geometry.z;
     wire->shard_bits = generation->geometry.shard_bits;
     wire->capacity = generation->capacity;
+    wire->rate = generation->rate;
 }
 
 enum status codec_filter_document_sign(struct filter_document *document,
@@ -63,6 +64,9 @@ enum status codec_filter_document_sign(struct filter_document *document,
     }
     wire.n_generations = document->ngenerations;
     wire.generations = list;
+    wire.n_turns = document->nturns;
+    wire.turns = document->turns;
+    wire.growth_held = document->growth_held;
     return codec_signed_append(&wire.base, DOCUMENT_FILTER, key, out);
 }
 
@@ -88,8 +92,13 @@ static enum status get_generations(const Orbloom__V1__FilterDocument *wire,
 {
     size_t i;
 
-    if (wire->n_generations > DOCUMENT_MAX_GENERATIONS) {
+    if (wire->n_generations > DOCUMENT_MAX_GENERATIONS || wire->n_turns > DOCUMENT_MAX_TURNS) {
         return STATUS_MALFORMED;
+    }
+    document->nturns = (uint32_t)wire->n_turns;
+    document->growth_held = wire->growth_held != 0;
+    for (i = 0; i < wire->n_turns; i++) {
+        document->turns[i] = wire->turns[i];
     }
     document->ngenerations = (uint32_t)wire->n_generations;
     for (i = 0; i < wire->n_generations; i++) {
@@ -102,6 +111,7 @@ static enum status get_generations(const Orbloom__V1__FilterDocument *wire,
                          .z = generation->z,
                          .shard_bits = generation->shard_bits},
             .capacity = generation->capacity,
+            .rate = generation->rate,
         };
     }
     return STATUS_OK;

@@ -65,7 +65,8 @@ MUST_USE enum status codec_get_reports(struct codec_arena *arena,
                                        Orbloom__V1__ReplicaReport *const *reports, size_t count,
                                        const struct replica_report **out);
 
-MUST_USE enum status codec_put_filter_summary(const struct filter_summary *summary,
+MUST_USE enum status codec_put_filter_summary(struct codec_scratch *scratch,
+                                              const struct filter_summary *summary,
                                               Orbloom__V1__FilterSummary *out);
 MUST_USE enum status codec_get_filter_summary(struct codec_arena *arena,
                                               const Orbloom__V1__FilterSummary *wire,

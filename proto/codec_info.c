@@ -46,7 +46,7 @@ enum status codec_put_info_reply(const struct frame *frame, struct codec_scratch
         if (wire->filter == NULL) {
             return STATUS_NOMEM;
         }
-        status = codec_put_filter_summary(&reply->filter, wire->filter);
+        status = codec_put_filter_summary(scratch, &reply->filter, wire->filter);
     }
     *out = &wire->base;
     if (status == STATUS_OK) {

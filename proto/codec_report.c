@@ -1,7 +1,5 @@
-/* What is said of replicas and filters, in several conversations. */
+/* What is said of replicas, in several conversations. */
 #include "proto/codec_field.h"
-
-#include <math.h>
 
 static void put_report(const struct replica_report *report, Orbloom__V1__ReplicaReport *wire)
 {
@@ -20,6 +18,9 @@ static void put_report(const struct replica_report *report, Orbloom__V1__Replica
     wire->phase = (Orbloom__V1__ReplicaPhase)report->phase;
     wire->complete = report->complete;
     wire->disk_bytes = report->disk_bytes;
+    wire->generation = report->generation;
+    wire->shards_grown = report->shards_grown;
+    wire->overflow_keys = report->overflow_keys;
 }
 
 enum status codec_put_reports(struct codec_scratch *scratch, const struct replica_report *reports,
@@ -57,8 +58,11 @@ static enum status get_report(const Orbloom__V1__ReplicaReport *wire, struct rep
         .phase = (enum replica_phase)wire->phase,
         .complete = wire->complete,
         .disk_bytes = wire->disk_bytes,
+        .generation = wire->generation,
+        .shards_grown = wire->shards_grown,
+        .overflow_keys = wire->overflow_keys,
     };
-    if ((unsigned)wire->state > REPLICA_FULL || (unsigned)wire->phase > PHASE_SYNCING ||
+    if ((unsigned)wire->state > REPLICA_FULL || (unsigned)wire->phase > PHASE_GROWING ||
         wire->bits_set > wire->bits_seen) {
         return STATUS_MALFORMED;
     }
@@ -80,71 +84,4 @@ enum status codec_get_reports(struct codec_arena *arena, Orbloom__V1__ReplicaRep
     }
     *out = items;
     return status;
-}
-
-enum status codec_put_filter_summary(const struct filter_summary *summary,
-                                     Orbloom__V1__FilterSummary *out)
-{
-    *out = (Orbloom__V1__FilterSummary)ORBLOOM__V1__FILTER_SUMMARY__INIT;
-    out->id = summary->id;
-    out->state = (Orbloom__V1__FilterState)summary->state;
-    out->revision = summary->revision;
-    out->epoch = summary->epoch;
-    out->capacity = summary->capacity;
-    out->max_capacity = summary->max_capacity;
-    out->rate = summary->rate;
-    out->replicas = summary->rule.replicas;
-    out->write_quorum = summary->rule.write;
-    out->read_quorum = summary->rule.read;
-    out->hash = (Orbloom__V1__HashKind)summary->hash;
-    out->when_unavailable = (Orbloom__V1__WhenUnavailable)summary->when_unavailable;
-    out->when_full = (Orbloom__V1__WhenFull)summary->when_full;
-    out->keylog = (Orbloom__V1__Keylog)summary->keylog;
-    out->durability = (Orbloom__V1__Durability)summary->durability;
-    out->nshards = summary->nshards;
-    out->ngroups = summary->ngroups;
-    out->shard_bytes = summary->shard_bytes;
-    out->lines = summary->lines;
-    out->z = summary->z;
-    return codec_put_text(summary->name, &out->name);
-}
-
-static bool summary_enums_known(const Orbloom__V1__FilterSummary *wire)
-{
-    return codec_enum_known((int)wire->state, FILTER_DROPPED) &&
-           codec_enum_known((int)wire->hash, HASH_XXH3) &&
-           codec_enum_known((int)wire->when_unavailable, WHEN_UNAVAILABLE_MAYBE) &&
-           codec_enum_known((int)wire->when_full, WHEN_FULL_EXPAND) &&
-           codec_enum_known((int)wire->keylog, KEYLOG_OFF) &&
-           codec_enum_known((int)wire->durability, DURABILITY_SYNC);
-}
-
-enum status codec_get_filter_summary(struct codec_arena *arena,
-                                     const Orbloom__V1__FilterSummary *wire,
-                                     struct filter_summary *out)
-{
-    if (!summary_enums_known(wire) || !isfinite(wire->rate)) {
-        return STATUS_MALFORMED;
-    }
-    *out = (struct filter_summary){
-        .id = wire->id,
-        .state = (enum filter_state)wire->state,
-        .revision = wire->revision,
-        .epoch = wire->epoch,
-        .capacity = wire->capacity,
-        .max_capacity = wire->max_capacity,
-        .rate = wire->rate,
-        .rule = {wire->replicas, wire->write_quorum, wire->read_quorum},
-        .hash = (enum hash_kind)wire->hash,
-        .when_unavailable = (enum when_unavailable)wire->when_unavailable,
-        .when_full = (enum when_full)wire->when_full,
-        .keylog = (enum keylog)wire->keylog,
-        .durability = (enum durability)wire->durability,
-        .nshards = wire->nshards,
-        .ngroups = wire->ngroups,
-        .shard_bytes = wire->shard_bytes,
-        .lines = wire->lines,
-        .z = wire->z,
-    };
-    return codec_get_text(arena, wire->name, &out->name);
 }

@@ -2,7 +2,7 @@
 
 enum {
     CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 11 * 8 + 1 + SEAL_MAC_BYTES,
-    REPORT_BYTES = 12 * 8,
+    REPORT_BYTES = 15 * 8,
     CHUNK_REPORTS = 32,
 };
 
@@ -40,7 +40,10 @@ static size_t put_report(uint8_t *out, size_t at, const struct replica_report *r
     at = put_number(out, at, progress);
     at = put_number(out, at, (uint64_t)report->phase);
     at = put_number(out, at, report->complete);
-    return put_number(out, at, report->disk_bytes);
+    at = put_number(out, at, report->disk_bytes);
+    at = put_number(out, at, report->generation);
+    at = put_number(out, at, report->shards_grown);
+    return put_number(out, at, report->overflow_keys);
 }
 
 /* A chain of MACs, each over the one before and some reports more: no memory for all of them. */

@@ -136,6 +136,26 @@ const struct generation *document_generation(const struct filter_document *self)
     return &self->generations[self->ngenerations - 1];
 }
 
+const struct generation *document_generation_of(const struct filter_document *self, uint32_t id)
+{
+    for (uint32_t i = 0; i < self->ngenerations; i++) {
+        if (self->generations[i].id == id) {
+            return &self->generations[i];
+        }
+    }
+    return NULL;
+}
+
+bool document_has_turn(const struct filter_document *self, uint32_t node)
+{
+    bool has = self->ngenerations == 1;
+
+    for (uint32_t i = 0; i < self->nturns; i++) {
+        has = has || self->turns[i] == node;
+    }
+    return has;
+}
+
 uint64_t document_shard_bytes(const struct filter_document *self)
 {
     return document_generation(self)->geometry.lines * LINE_BYTES;

@@ -28,6 +28,7 @@ enum {
     DOCUMENT_MAX_SHARDS = 4096,
     DOCUMENT_MAX_NODES = 1024,
     DOCUMENT_MAX_GENERATIONS = 8,
+    DOCUMENT_MAX_TURNS = 64,
     DOCUMENT_MAX_LINEAGES = 4,
     DOCUMENT_MAX_BYTES = 1 << 20, /* one encoded document */
 };
@@ -102,6 +103,7 @@ struct generation {
     uint32_t id;
     struct geometry geometry;
     uint64_t capacity;
+    double rate; /* at that capacity, as asked for; 0: the document's */
 };
 
 struct filter_document {
@@ -124,7 +126,10 @@ struct filter_document {
     uint64_t window_us; /* 0: no window */
     uint32_t nslices;
     struct generation generations[DOCUMENT_MAX_GENERATIONS];
-    uint32_t ngenerations; /* the last one is the wanted one */
+    uint32_t ngenerations; /* the last one is the wanted one, those before it are being left */
+    uint32_t turns[DOCUMENT_MAX_TURNS]; /* nodes that may build the wanted one now */
+    uint32_t nturns;
+    bool growth_held; /* an operator aborted its growth: it does not grow by itself */
 };
 
 struct node_record {
@@ -173,8 +178,15 @@ void document_fini(struct filter_document *self);
 
 uint32_t document_nshards(const struct filter_document *self);
 
-/* The generation that replicas build and serve. */
+/* The generation that is wanted: replicas build and serve it. */
 const struct generation *document_generation(const struct filter_document *self);
+
+/* The generation of that id; NULL: it is not among the document's. */
+const struct generation *document_generation_of(const struct filter_document *self, uint32_t id);
+
+/* May that node build the wanted generation now, beside the one that it serves? Nodes take turns
+ * while there are several generations. One that has nothing to serve yet needs no turn. */
+bool document_has_turn(const struct filter_document *self, uint32_t node);
 
 /* Bytes of one replica of one shard, in the wanted generation. */
 uint64_t document_shard_bytes(const struct filter_document *self);

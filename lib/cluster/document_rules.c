@@ -205,6 +205,9 @@ static const char *rule_generations(const struct filter_document *self)
         if (generation->id == 0 || generation->capacity == 0) {
             return "a generation has no id or no capacity";
         }
+        if (!(generation->rate >= 0 && generation->rate < 1)) {
+            return "a generation's rate is not between 0 and 1";
+        }
         for (k = 0; k < i; k++) {
             if (generation->id == self->generations[k].id) {
                 return "two generations have one id";
@@ -213,6 +216,19 @@ static const char *rule_generations(const struct filter_document *self)
         fault = geometry_fault(&generation->geometry, self->content.shard_bits);
     }
     return fault;
+}
+
+static const char *rule_turns(const struct filter_document *self)
+{
+    if (self->nturns > DOCUMENT_MAX_TURNS) {
+        return "too many nodes have a turn";
+    }
+    for (uint32_t i = 0; i < self->nturns; i++) {
+        if (self->turns[i] == 0) {
+            return "no node has a turn";
+        }
+    }
+    return NULL;
 }
 
 /* What is well formed, but asks for more than this version does. To take it for something
@@ -232,7 +248,7 @@ enum status document_validate(const struct filter_document *self, const char **r
 {
     static const char *(*const rules[])(const struct filter_document *self) = {
         rule_numbers, rule_wishes,   rule_content,     rule_shards,
-        rule_groups,  rule_lineages, rule_generations,
+        rule_groups,  rule_lineages, rule_generations, rule_turns,
     };
     size_t i;
 

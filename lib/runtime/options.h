@@ -29,8 +29,11 @@ enum option_kind {
     OPTION_BYTES,    /* uint64_t, "8GiB"; this and durations also "auto", kept as 0, where that
                         is the default */
     OPTION_DURATION, /* uint64_t microseconds, "20ms" */
+    OPTION_FACTOR,   /* double, "1.5"; min and max in units of 1 / OPTION_FACTOR_ONE */
     OPTION_CHOICE,   /* char[size]; one of `range`, separated by " | " */
 };
+
+enum { OPTION_FACTOR_ONE = 100 };
 
 struct option {
     const char *name;

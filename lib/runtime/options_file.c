@@ -52,6 +52,8 @@ static const char *text_example(const struct option *option)
         return "20ms";
     case OPTION_COUNT:
         return "10M";
+    case OPTION_FACTOR:
+        return "1.5";
     case OPTION_LIST:
     case OPTION_ENDPOINT:
         return "tcp://127.0.0.1:7400";

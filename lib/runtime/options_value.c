@@ -160,6 +160,7 @@ static enum status check_text(const struct option *option, const char *text, cha
     case OPTION_COUNT:
     case OPTION_BYTES:
     case OPTION_DURATION:
+    case OPTION_FACTOR:
         return STATUS_OK;
     }
     return STATUS_INTERNAL;
@@ -222,6 +223,24 @@ static enum status set_number(const struct option *option, const char *text, uin
     return STATUS_OK;
 }
 
+static enum status set_factor(const struct option *option, const char *text, double *out,
+                              char *reason)
+{
+    double factor;
+
+    if (number_parse_rate(text, &factor) != STATUS_OK || strchr(text, '%') != NULL) {
+        return REFUSE(reason, "'%.200s' is not a factor; write %s such as \"1.5\"", text,
+                      option->name);
+    }
+    if (factor * OPTION_FACTOR_ONE < (double)option->min ||
+        factor * OPTION_FACTOR_ONE > (double)option->max) {
+        return REFUSE(reason, "'%.200s' is out of range; %s must be %s", text, option->name,
+                      option->range);
+    }
+    *out = factor;
+    return STATUS_OK;
+}
+
 void option_list_clear(const struct option *option, void *settings)
 {
     *list_count(option, settings) = 0;
@@ -273,6 +292,8 @@ enum status option_set(const struct option *option, const char *text, void *sett
     case OPTION_BYTES:
     case OPTION_DURATION:
         return set_number(option, text, field(option, settings), reason);
+    case OPTION_FACTOR:
+        return set_factor(option, text, field(option, settings), reason);
     case OPTION_TEXT:
     case OPTION_NAME:
     case OPTION_ENDPOINT:
@@ -289,7 +310,8 @@ bool option_is_list(const struct option *option)
 
 static bool is_number(enum option_kind kind)
 {
-    return kind == OPTION_COUNT || kind == OPTION_BYTES || kind == OPTION_DURATION;
+    return kind == OPTION_COUNT || kind == OPTION_BYTES || kind == OPTION_DURATION ||
+           kind == OPTION_FACTOR;
 }
 
 bool option_missing(const struct option *option, const void *settings)

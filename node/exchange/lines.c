@@ -45,7 +45,8 @@ static void gather(struct serve_page *page, const struct document_entry *entry)
     for (unsigned looked = 0; looked < LOOK_PAGES && page->npages < PULL_MAX_PAGES &&
                               at < pull_pages(document) && at <= page->request.to;
          looked++) {
-        const uint8_t *bytes = hosted->set->shards[at / pages] + at % pages * PULL_PAGE_BYTES;
+        const uint8_t *bytes = replica_set_base(hosted->set)->shards[at / pages] +
+                               at % pages * PULL_PAGE_BYTES;
 
         if (!is_empty(bytes)) {
             memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
@@ -71,7 +72,7 @@ static enum status gather_wanted(struct serve_page *page, const struct document_
             document->content.group_of_shard[id / pages] != page->request.scope.group) {
             return STATUS_INVALID;
         }
-        bytes = hosted->set->shards[id / pages] + id % pages * PULL_PAGE_BYTES;
+        bytes = replica_set_base(hosted->set)->shards[id / pages] + id % pages * PULL_PAGE_BYTES;
         if (!is_empty(bytes)) {
             memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
             page->page_ids[page->npages++] = id;

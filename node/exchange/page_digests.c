@@ -21,7 +21,8 @@ static bool may_step(struct exchange *exchange, uint64_t now_us)
 
 static uint64_t digest_of(const struct hosted_filter *hosted, uint64_t pages, uint64_t id)
 {
-    return pull_page_digest(hosted->set->shards[id / pages] + id % pages * PULL_PAGE_BYTES, id);
+    return pull_page_digest(
+        replica_set_base(hosted->set)->shards[id / pages] + id % pages * PULL_PAGE_BYTES, id);
 }
 
 /* ---- all shards of a group, in their order ---- */

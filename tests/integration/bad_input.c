@@ -244,7 +244,8 @@ Test(bad_filters, a_full_filter_refuses_adds_and_says_so, .timeout = LIMIT_S)
 
     cr_assert_not_null(text);
     start();
-    PLAYGROUND_DO("", "create", "small", "--capacity", "1000", "--fpr", "1%");
+    PLAYGROUND_DO("", "create", "small", "--capacity", "1000", "--fpr", "1%", "--when-full",
+                  "refuse");
     for (int i = 0; i < KEYS; i++) {
         used += (size_t)sprintf(text + used, "key-%d\n", i);
     }

@@ -305,7 +305,8 @@ Test(counters, unknown_and_full_filters_are_counted, .timeout = LIMIT_S)
     command_run(&command, span_text("a\n"), "orbloom", "check", "nobody", NULL);
     command_forget(&command);
     cr_assert_gt(counter("router", "unknown_filters_total"), 0);
-    PLAYGROUND_DO("", "create", "small", "--capacity", "1000", "--fpr", "1%");
+    PLAYGROUND_DO("", "create", "small", "--capacity", "1000", "--fpr", "1%", "--when-full",
+                  "refuse");
     for (int i = 0; i < KEYS; i++) {
         used += (size_t)sprintf(text + used, "key-%d\n", i);
     }

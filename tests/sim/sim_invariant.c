@@ -71,15 +71,6 @@ static const struct replica_set *serving(const struct sim_process *process,
                                                                                    : NULL;
 }
 
-static bool array_has(const struct replica_set *set, uint64_t fingerprint)
-{
-    const struct lines_view view = {.geometry = set->geometry, .shards = set->shards};
-    uint64_t present;
-
-    lines_check(&view, &fingerprint, 1, &present);
-    return present != 0;
-}
-
 enum holding { LACKS, HOLDS, LOST };
 
 static enum holding look(const struct sim *sim, const struct member *member,
@@ -96,7 +87,7 @@ static enum holding look(const struct sim *sim, const struct member *member,
     if (set == NULL && sim_losses_has(sim, member)) {
         return LOST; /* Whether it held the key can't be told any more. */
     }
-    if (set != NULL && !array_has(set, fingerprint)) {
+    if (set != NULL && !replica_set_has(set, fingerprint)) {
         return LACKS;
     }
     if (process->disk == NULL) {
@@ -189,12 +180,13 @@ void sim_invariant_check_all(struct sim *sim)
 static uint64_t digest(const struct replica_set *set, const struct filter_document *document,
                        uint32_t group)
 {
+    const struct layer *layer = replica_set_base(set);
     uint64_t sum = 0;
 
     for (uint32_t shard = 0; shard < set->nshards; shard++) {
         if (document->content.group_of_shard[shard] == group) {
             sum = sum * UINT64_C(0x9e3779b97f4a7c15) ^
-                  document_epoch_hash(span_of(set->shards[shard], set->shard_bytes));
+                  document_epoch_hash(span_of(layer->shards[shard], layer->shard_bytes));
         }
     }
     return sum;
@@ -215,10 +207,11 @@ static void compare(struct sim *sim, uint32_t name, const struct filter_document
     for (uint32_t key = 0; fingerprints != NULL && key < SIM_MAX_KEYS; key++) {
         uint32_t shard = (uint32_t)lines_shard_index(document->content.shard_bits,
                                                      fingerprints[key]);
-        bool both = sets[0]->shards[shard] != NULL && sets[1]->shards[shard] != NULL;
+        bool both = replica_set_base(sets[0])->shards[shard] != NULL &&
+                    replica_set_base(sets[1])->shards[shard] != NULL;
 
-        if (both &&
-            array_has(sets[0], fingerprints[key]) != array_has(sets[1], fingerprints[key])) {
+        if (both && replica_set_has(sets[0], fingerprints[key]) !=
+                        replica_set_has(sets[1], fingerprints[key])) {
             (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in key %u of %s", a->name,
                            b->name, key, sim_name(name));
             if (sim_oracle_acked(sim, name, key)) {

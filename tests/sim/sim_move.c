@@ -81,9 +81,11 @@ static void merge(const struct move *move)
 
     for (uint32_t i = 0; i < move->nsources; i++) {
         const struct replica_set *source = hosted_of(move->sources[i], move->document.id)->set;
+        const struct layer *from = replica_set_base(source);
+        const struct layer *to = replica_set_base(target);
 
         for (uint32_t shard = 0; shard < target->nshards; shard++) {
-            lines_merge(target->shards[shard], source->shards[shard], target->shard_bytes);
+            lines_merge(to->shards[shard], from->shards[shard], to->shard_bytes);
         }
     }
 }

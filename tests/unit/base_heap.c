@@ -211,3 +211,20 @@ Test(heap, strdup_copies_the_empty_text_too)
     cr_assert_str_eq(empty, "");
     heap_free(empty);
 }
+
+Test(heap, dropped_pages_are_zeros_and_the_others_stay)
+{
+    enum { PAGE = 4096 };
+    uint8_t *pages = heap_pages_alloc(3 * PAGE, false);
+    size_t live = heap_live();
+
+    cr_assert_not_null(pages);
+    memset(pages, 7, 3 * PAGE);
+    heap_pages_drop(pages + PAGE, PAGE);
+    cr_assert_eq(heap_live(), live, "they are still there");
+    for (unsigned i = 0; i < 3 * PAGE; i++) {
+        cr_assert_eq(pages[i], i / PAGE == 1 ? 0 : 7);
+    }
+    pages[PAGE] = 1;
+    heap_pages_free(pages, 3 * PAGE);
+}

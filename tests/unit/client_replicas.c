@@ -94,3 +94,10 @@ Test(replicas, the_least_ready_group_speaks)
     add_report(REPLICA_BUILDING, PHASE_REPLAYING, 0);
     expect("BUILDING 0 % replaying (3 of 4 groups)");
 }
+
+/* It counts all the while. */
+Test(replicas, those_that_grow_say_how_far_they_are)
+{
+    add_report(REPLICA_FULL, PHASE_GROWING, 0.25);
+    expect("FULL 25 % growing");
+}

@@ -150,8 +150,12 @@ Test(document, generations_have_geometries_that_can_be_built)
 
     WRONG(STATUS_MALFORMED, document.ngenerations, 0);
     WRONG(STATUS_MALFORMED, document.ngenerations, DOCUMENT_MAX_GENERATIONS + 1);
+    WRONG(STATUS_MALFORMED, document.nturns, 1); /* of node 0 */
+    WRONG(STATUS_MALFORMED, document.nturns, DOCUMENT_MAX_TURNS + 1);
     WRONG(STATUS_MALFORMED, generation->id, 0);
     WRONG(STATUS_MALFORMED, generation->capacity, 0);
+    WRONG(STATUS_MALFORMED, generation->rate, 1);
+    WRONG(STATUS_MALFORMED, generation->rate, __builtin_nan(""));
     WRONG(STATUS_MALFORMED, generation->geometry.lines, 0);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, 12801);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, ((uint64_t)1 << 34) + 64);
@@ -280,7 +284,7 @@ Test(document, sizes_follow_the_wanted_generation)
 {
     cr_assert_eq(document_nshards(&document), 16);
     cr_assert_eq(document_shard_bytes(&document), 12800 * 64);
-    document.generations[1] = (struct generation){2, {1, 640, 2, 4}, 5};
+    document.generations[1] = (struct generation){2, {1, 640, 2, 4}, 5, 0};
     document.ngenerations = 2;
     cr_assert_eq(document_generation(&document)->id, 2);
     cr_assert_eq(document_shard_bytes(&document), 640 * 64);
@@ -385,4 +389,24 @@ Test(document, node_lists_are_copied_whole_or_not_at_all)
     cr_assert_eq(node_list_copy(&empty, &copy), STATUS_OK);
     cr_assert_eq(copy.revision, 9);
     cr_assert_eq(heap_live(), live);
+}
+
+Test(document, nodes_take_turns_while_there_are_several_generations)
+{
+    document.generations[0].id = 7;
+    document.generations[1] = document.generations[0];
+    document.generations[1].id = 9;
+    document.ngenerations = 2;
+    document.turns[0] = 3;
+    document.turns[1] = 5;
+    document.nturns = 2;
+
+    cr_assert(document_has_turn(&document, 5));
+    cr_assert_not(document_has_turn(&document, 4));
+    cr_assert_eq(document_generation_of(&document, 7), &document.generations[0]);
+    cr_assert_eq(document_generation_of(&document, 9), document_generation(&document));
+    cr_assert_null(document_generation_of(&document, 8));
+    document.ngenerations = 1;
+    cr_assert(document_has_turn(&document, 4));
+    cr_assert_null(document_generation_of(&document, 9));
 }

@@ -1,4 +1,5 @@
 /* Creating filters: who may be told what, and that two coordinators never disagree. */
+#include "coordinator/coordinator_private.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
@@ -121,7 +122,17 @@ Test(coordinator_create, refuses_what_cannot_be_certain_or_served)
     cr_assert_eq(command(&create).status, STATUS_INVALID);
     create = coordinator_stage_create();
     create.create.when_full = WHEN_FULL_EXPAND;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_INVALID);
+    cr_assert_not_null(strstr(told.message, "takes a key log on disk"), "%s", told.message);
+    create.create.durability = DURABILITY_SYNC;
+    create.create.keylog = KEYLOG_OFF;
     cr_assert_eq(command(&create).status, STATUS_INVALID);
+    create.create.keylog = KEYLOG_ON;
+    create.create.durability = 0;
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE, "the nodes have no disks: %s", told.message);
+    cr_assert_not_null(strstr(told.message, "--when-full refuse"), "%s", told.message);
     close_stage();
 }
 
@@ -348,5 +359,32 @@ Test(coordinator_create, long_lists_of_nodes_are_cut)
     open_mixed(0, 1);
     told = create_with(DURABILITY_SYNC);
     cr_assert_not_null(strstr(told.message, "node-1 keeps memory only"), "%s", told.message);
+    close_stage();
+}
+
+static enum when_full made_with(enum durability durability, enum keylog keylog)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    create.create.durability = durability;
+    create.create.keylog = keylog;
+    create.create.when_full = (enum when_full)0;
+    coordinator_stage_command(&stage, 1, &create);
+    return document_cache_find_name(&stage.coordinator->documents, "urls")->document.when_full;
+}
+
+Test(coordinator_create, filters_grow_where_they_can_unless_told_otherwise)
+{
+    open_mixed(3, 3);
+    cr_assert_eq(made_with(DURABILITY_OS, KEYLOG_ON), WHEN_FULL_EXPAND);
+    close_stage();
+    open_mixed(3, 3);
+    cr_assert_eq(made_with((enum durability)0, KEYLOG_ON), WHEN_FULL_EXPAND);
+    close_stage();
+    open_mixed(3, 3);
+    cr_assert_eq(made_with(DURABILITY_SYNC, KEYLOG_OFF), WHEN_FULL_REFUSE);
+    close_stage();
+    open_mixed(0, 3);
+    cr_assert_eq(made_with((enum durability)0, KEYLOG_ON), WHEN_FULL_REFUSE);
     close_stage();
 }

@@ -89,3 +89,38 @@ Test(difference, several_are_told_and_the_last_left_out_where_there_is_no_room)
     cr_assert_lt(strlen(text), sizeof text);
     document_fini(&document);
 }
+
+/* A start script that creates what it needs goes on working after the filter has grown. */
+static void expect_changed(uint64_t capacity, double rate, uint64_t max_capacity,
+                           const char *expected)
+{
+    struct create_parameters wanted = same;
+    struct filter_document document;
+    char text[DIFFERENCE_BYTES];
+
+    sample_document(1, "urls", &rule, 3, &document);
+    document.generations[0].id = 7; /* not its first one */
+    document.capacity = 40000;
+    document.rate = 0.005;
+    wanted.capacity = capacity;
+    wanted.rate = rate;
+    wanted.max_capacity = max_capacity;
+    cr_assert_str_eq(difference_describe(&document, &wanted, text), expected);
+    document_fini(&document);
+}
+
+Test(difference, of_a_filter_that_has_changed_size_at_least_is_enough)
+{
+    expect_changed(10000, 0.01, 0, "");
+    expect_changed(40000, 0.005, 0, "");
+    expect_changed(10000, 0.01, 640000, "");
+    expect_changed(40001, 0.01, 0, "capacity 40,000, not 40,001");
+    expect_changed(10000, 0.001, 0, "rate 0.005, not 0.001");
+    expect_changed(10000, 0.01, 20000, "max-capacity 640,000, not 20,000");
+}
+
+Test(difference, what_was_left_open_is_none)
+{
+    EXPECT(when_full, (enum when_full)0, "");
+    EXPECT(durability, (enum durability)0, "");
+}

@@ -45,7 +45,7 @@ static void open_equals(void)
 
 static uint8_t *page_of(uint32_t id, uint32_t shard)
 {
-    return set_of(id)->shards[shard] + (size_t)5 * PULL_PAGE_BYTES;
+    return replica_set_base(set_of(id))->shards[shard] + (size_t)5 * PULL_PAGE_BYTES;
 }
 
 Test(node_lines_compare, equal_replicas_cost_little)

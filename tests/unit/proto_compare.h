@@ -138,6 +138,9 @@ static inline void compare_reports(const struct replica_report *a, const struct 
         SAME(phase);
         SAME(complete);
         SAME(disk_bytes);
+        SAME(generation);
+        SAME(shards_grown);
+        SAME(overflow_keys);
     }
 }
 
@@ -221,6 +224,9 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(create.when_full);
     SAME(create.keylog);
     SAME(create.durability);
+    SAME(expand.capacity);
+    SAME(expand.rate);
+    SAME(expand.abort);
 }
 
 static inline void compare_filter_summary(const struct filter_summary *a,
@@ -245,6 +251,23 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     SAME(shard_bytes);
     SAME(lines);
     SAME(z);
+    SAME(ngenerations);
+    for (uint32_t i = 0; i < a->ngenerations; i++) {
+        SAME(generations[i].id);
+        SAME(generations[i].capacity);
+        SAME(generations[i].rate);
+        SAME(generations[i].lines);
+        SAME(generations[i].z);
+    }
+    SAME(nturns);
+    for (size_t i = 0; i < a->nturns; i++) {
+        SAME(turns[i]);
+    }
+    SAME(growth_held);
+    SAME(shards_grown);
+    SAME(shards_growing);
+    SAME_TEXT(growth_awaited);
+    SAME_TEXT(growth_refused);
 }
 
 static inline void compare_node_summary(const struct node_summary *a, const struct node_summary *b)

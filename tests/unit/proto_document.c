@@ -83,6 +83,12 @@ static void compare(const struct filter_document *a, const struct filter_documen
         SAME(generations[i].geometry.z);
         SAME(generations[i].geometry.shard_bits);
         SAME(generations[i].capacity);
+        SAME(generations[i].rate);
+    }
+    SAME(growth_held);
+    SAME(nturns);
+    for (uint32_t i = 0; i < a->nturns; i++) {
+        SAME(turns[i]);
     }
 }
 
@@ -133,7 +139,12 @@ Test(codec_document, the_largest_document_fits)
     document.ngenerations = DOCUMENT_MAX_GENERATIONS;
     for (uint32_t i = 0; i < DOCUMENT_MAX_GENERATIONS; i++) {
         document.generations[i] = (struct generation){
-            i + 1, {UINT64_MAX, 64 * (uint64_t)(i + 1), 2, 12}, UINT64_MAX};
+            i + 1, {UINT64_MAX, 64 * (uint64_t)(i + 1), 2, 12}, UINT64_MAX, 0.123};
+    }
+    document.growth_held = true;
+    document.nturns = DOCUMENT_MAX_TURNS;
+    for (uint32_t i = 0; i < DOCUMENT_MAX_TURNS; i++) {
+        document.turns[i] = UINT32_MAX - i;
     }
     document.revision = UINT64_MAX;
     document.epoch = UINT64_MAX;

@@ -44,7 +44,7 @@ static inline struct filter_document sample_document(void)
         .when_full = WHEN_FULL_REFUSE,
         .keylog = KEYLOG_ON,
         .durability = DURABILITY_MEMORY,
-        .generations = {{1, {0x0123456789abcdef, 12800, 1, 4}, 10000000}},
+        .generations = {{1, {0x0123456789abcdef, 12800, 1, 4}, 10000000, 0}},
         .ngenerations = 1,
     };
     struct epoch_content *content = &document.content;

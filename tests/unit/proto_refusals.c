@@ -343,7 +343,7 @@ Test(refusals, roles_secrets_and_reports_are_checked)
     report.state = (Orbloom__V1__ReplicaState)-1;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "state");
     report.state = ORBLOOM__V1__REPLICA_STATE__REPLICA_JOINING;
-    report.phase = (Orbloom__V1__ReplicaPhase)3;
+    report.phase = (Orbloom__V1__ReplicaPhase)4;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "phase");
     report.phase = ORBLOOM__V1__REPLICA_PHASE__PHASE_SYNCING;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
@@ -371,7 +371,7 @@ Test(refusals, what_create_asks_for_is_known)
     Orbloom__V1__CreateParameters create = parameters();
 
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no action");
-    wire.action = (Orbloom__V1__AdminAction)4;
+    wire.action = (Orbloom__V1__AdminAction)5;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "unknown action");
     wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_CREATE;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
@@ -388,6 +388,8 @@ Test(refusals, what_create_asks_for_is_known)
     create = parameters();
     create.when_full = (Orbloom__V1__WhenFull)3;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "full");
+    create.when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_UNSPECIFIED;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK, "the coordinator chooses");
     create = parameters();
     create.keylog = (Orbloom__V1__Keylog)3;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "keylog");
@@ -396,6 +398,21 @@ Test(refusals, what_create_asks_for_is_known)
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "durability");
     create.durability = ORBLOOM__V1__DURABILITY__DURABILITY_UNSPECIFIED;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK, "the coordinator chooses");
+}
+
+Test(refusals, what_expand_asks_for_is_a_number)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__ExpandParameters expand = ORBLOOM__V1__EXPAND_PARAMETERS__INIT;
+
+    wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_EXPAND;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
+    wire.expand = &expand;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+    expand.rate = NAN;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "rate");
+    expand.rate = -INFINITY;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "rate");
 }
 
 Test(refusals, steps_of_changes_are_known)
@@ -442,5 +459,38 @@ Test(refusals, summaries_of_filters_are_checked)
         memcpy((char *)&summary + enums[i], &value, sizeof value);
     }
     summary.rate = NAN;
+    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_MALFORMED, "rate");
+}
+
+Test(refusals, growth_in_summaries_is_bounded)
+{
+    static uint32_t turns[DOCUMENT_MAX_TURNS + 1];
+    Orbloom__V1__GenerationSummary generation = ORBLOOM__V1__GENERATION_SUMMARY__INIT;
+    Orbloom__V1__GenerationSummary *generations[DOCUMENT_MAX_GENERATIONS + 1];
+    Orbloom__V1__InfoReply wire = ORBLOOM__V1__INFO_REPLY__INIT;
+    Orbloom__V1__FilterSummary summary = ORBLOOM__V1__FILTER_SUMMARY__INIT;
+
+    for (size_t i = 0; i <= DOCUMENT_MAX_GENERATIONS; i++) {
+        generations[i] = &generation;
+    }
+    wire.filter = &summary;
+    summary.state = ORBLOOM__V1__FILTER_STATE__FILTER_ACTIVE;
+    summary.hash = ORBLOOM__V1__HASH_KIND__HASH_XXH3;
+    summary.when_unavailable = ORBLOOM__V1__WHEN_UNAVAILABLE__WHEN_UNAVAILABLE_ERROR;
+    summary.when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_EXPAND;
+    summary.keylog = ORBLOOM__V1__KEYLOG__KEYLOG_ON;
+    summary.durability = ORBLOOM__V1__DURABILITY__DURABILITY_SYNC;
+    summary.generations = generations;
+    summary.turns = turns;
+    summary.n_generations = DOCUMENT_MAX_GENERATIONS;
+    summary.n_turns = DOCUMENT_MAX_TURNS;
+    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_OK);
+    summary.n_turns++;
+    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_TOO_LARGE, "turns");
+    summary.n_turns--;
+    summary.n_generations++;
+    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_TOO_LARGE, "generations");
+    summary.n_generations--;
+    generation.rate = NAN;
     cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_MALFORMED, "rate");
 }

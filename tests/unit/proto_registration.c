@@ -108,6 +108,9 @@ Test(registration, covers_every_report)
         BENT(phase, PHASE_SYNCING);
         BENT(complete, 1);
         BENT(disk_bytes, 1);
+        BENT(generation, 1);
+        BENT(shards_grown, 1);
+        BENT(overflow_keys, 1);
     }
 #undef BENT
 }

@@ -164,9 +164,12 @@ static inline void sample_reports(enum sample_size size, const struct replica_re
             .bits_set = i + 38,
             .bits_seen = i + 39,
             .progress = i % 3 == 0 ? 0 : 1.0 / (double)i,
-            .phase = (enum replica_phase)(i % 3),
+            .phase = (enum replica_phase)(i % 4),
             .complete = i + 40,
             .disk_bytes = i + 41,
+            .generation = (uint32_t)i + 42,
+            .shards_grown = (uint32_t)i + 43,
+            .overflow_keys = i + 44,
         };
     }
     *out = reports;
@@ -276,7 +279,7 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
     *out = (struct admin_request){.action = ADMIN_STATUS, .name = "", .successor = ""};
     if (size != SAMPLE_EMPTY) {
         *out = (struct admin_request){
-            .action = size == SAMPLE_FULL ? ADMIN_CREATE : ADMIN_DROP,
+            .action = size == SAMPLE_FULL ? ADMIN_CREATE : ADMIN_EXPAND,
             .timeout_ms = 71,
             .confirmed_off = size != SAMPLE_FULL,
             .filter_id = size != SAMPLE_FULL ? 72 : 0,
@@ -285,6 +288,9 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
             .undo = size != SAMPLE_FULL,
             .dry_run = size != SAMPLE_FULL,
         };
+    }
+    if (out->action == ADMIN_EXPAND) {
+        out->expand = (struct expand_parameters){.capacity = 74, .rate = 0.002, .abort = true};
     }
     if (size == SAMPLE_FULL) {
         out->create = (struct create_parameters){
@@ -303,6 +309,8 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
 
 static inline void sample_filter_summary(size_t i, struct filter_summary *out)
 {
+    static const uint32_t turns[DOCUMENT_MAX_TURNS] = {3, 4, 5};
+
     *out = (struct filter_summary){
         .id = i + 81,
         .name = sample_name,
@@ -323,6 +331,15 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .shard_bytes = i + 88,
         .lines = i + 89,
         .z = 2,
+        .generations = {{1, i + 90, 0.01, i + 91, 1}, {7, i + 92, 0.001, i + 93, 2}},
+        .ngenerations = (uint32_t)(i % 3),
+        .turns = turns,
+        .nturns = i == 0 ? DOCUMENT_MAX_TURNS : i % 4,
+        .growth_held = i % 2 == 0,
+        .shards_grown = i + 94,
+        .shards_growing = i + 95,
+        .growth_awaited = i % 3 == 0 ? "" : "node-1 builds",
+        .growth_refused = i % 3 != 1 ? "" : "node-2 lacks 1 GiB",
     };
 }
 

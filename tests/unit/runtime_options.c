@@ -26,6 +26,7 @@ struct settings {
     uint64_t memory;
     uint64_t share;
     uint64_t delay_us;
+    double factor;
 };
 
 #define FIELD(field) offsetof(struct settings, field), sizeof(((struct settings *)NULL)->field)
@@ -47,6 +48,8 @@ static const struct option options[] = {
      "automatic or not", NULL, NULL},
     {"delay", OPTION_DURATION, FIELD(delay_us), 0, 0, 1000, 60000000, "duration", "1ms to 60s",
      "20ms", "how long", NULL, NULL},
+    {"factor", OPTION_FACTOR, FIELD(factor), 0, 0, 110, 6400, "factor", "1.1 to 64", "2",
+     "how many times", NULL, NULL},
 };
 
 /* Options that do or don't go together. */
@@ -485,4 +488,27 @@ Test(runtime_options, options_that_do_not_go_together_are_refused)
     cr_assert_str_eq(got.password, "none", "a default is not given");
     cr_assert_eq(load_ruled("urls = (\"http://a:1\");user = \"u\";", "--password=p", &got),
                  STATUS_OK);
+}
+
+Test(runtime_options, factors_are_numbers_within_a_range)
+{
+    static const char *const wrong[] = {"1.09", "64.1", "0", "-2",  "nan", "inf",
+                                        "200%", "2x",   "",  "1 5", "2k",  "1e9"};
+    struct settings got = {0};
+    struct option_result result;
+
+    cr_assert_eq(load("--name=n", &got, &result), STATUS_OK);
+    cr_assert_eq(got.factor, 2);
+    cr_assert_eq(load("--name=n\n--factor=1.1", &got, &result), STATUS_OK);
+    cr_assert_eq(got.factor, 1.1);
+    cr_assert_eq(load("--name=n\n--factor=64", &got, &result), STATUS_OK);
+    cr_assert_eq(got.factor, 64);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char flags[64];
+
+        (void)snprintf(flags, sizeof flags, "--name=n\n--factor=%s", wrong[i]);
+        cr_assert_eq(load(flags, &got, &result), STATUS_USAGE, "%s", wrong[i]);
+        cr_assert_not_null(strstr(errors(), "factor"), "%s", wrong[i]);
+    }
+    cr_assert_eq(got.factor, 2, "the default, from the last load");
 }

@@ -1,0 +1,155 @@
+#include "client/cmd_growth.h"
+
+#include "base/number.h"
+#include "client/report.h"
+
+#include <inttypes.h>
+
+enum { LINE_BITS_A_LINE = 512 };
+
+static double bits_per_key(const struct filter_summary *filter,
+                           const struct generation_summary *generation)
+{
+    double bits = (double)LINE_BITS_A_LINE * (double)generation->lines * (double)filter->nshards;
+
+    return generation->capacity > 0 ? bits / (double)generation->capacity : 0;
+}
+
+const char *growth_size_text(const struct filter_summary *filter,
+                             const struct generation_summary *generation,
+                             char text[GROWTH_TEXT_BYTES])
+{
+    char capacity[NUMBER_TEXT_BYTES];
+    char rate[NUMBER_TEXT_BYTES];
+
+    (void)snprintf(text, GROWTH_TEXT_BYTES, "%s keys at %s, %.2f bits a key",
+                   number_show_count(generation->capacity, capacity),
+                   number_show_rate(generation->rate, rate), bits_per_key(filter, generation));
+    return text;
+}
+
+void growth_generations_text(const struct filter_summary *filter)
+{
+    for (uint32_t i = 0; i < filter->ngenerations; i++) {
+        bool wanted = i + 1 == filter->ngenerations;
+        char text[GROWTH_TEXT_BYTES];
+
+        (void)printf("%-14s%" PRIu32 ": %s%s\n", i == 0 ? "generations" : "",
+                     filter->generations[i].id,
+                     growth_size_text(filter, &filter->generations[i], text),
+                     filter->ngenerations == 1 ? ""
+                     : wanted                  ? " (wanted)"
+                                               : " (being left)");
+    }
+    if (filter->growth_held) {
+        (void)printf("growth        aborted: it does not grow by itself until `orbloom expand`\n");
+    }
+}
+
+/* ---- how far ---- */
+
+static double share_of(const struct replica_report *report, uint32_t wanted)
+{
+    if (report->generation == wanted && report->phase != PHASE_GROWING) {
+        return 1;
+    }
+    return report->phase == PHASE_GROWING ? report->progress : 0;
+}
+
+struct growth_state growth_state_of(const struct admin_reply *reply,
+                                    const struct filter_summary *filter)
+{
+    struct growth_state state = {.running = filter->ngenerations > 1};
+    double replicas = (double)filter->rule.replicas * filter->ngroups;
+    double sum = 0;
+
+    if (filter->ngenerations > 0) {
+        state.wanted = filter->generations[filter->ngenerations - 1].id;
+    }
+    for (size_t i = 0; i < reply->nreplicas; i++) {
+        const struct replica_report *report = &reply->replicas[i];
+
+        if (report->filter_id == filter->id) {
+            sum += share_of(report, state.wanted);
+            state.overflow = report->overflow_keys > state.overflow ? report->overflow_keys
+                                                                    : state.overflow;
+        }
+    }
+    state.grown = filter->shards_grown;
+    state.shards = filter->shards_growing;
+    state.share = replicas > 0 && sum < replicas ? sum / replicas : replicas > 0;
+    state.keys = report_summarize(reply->replicas, reply->nreplicas, filter->id).keys *
+                 filter->rule.replicas;
+    return state;
+}
+
+/* ---- status ---- */
+
+static void show_running(const struct admin_reply *reply, const struct filter_summary *filter)
+{
+    const struct generation_summary *left = &filter->generations[0];
+    const struct generation_summary *wanted = &filter->generations[filter->ngenerations - 1];
+    struct growth_state state = growth_state_of(reply, filter);
+    char from[GROWTH_TEXT_BYTES];
+    char to[GROWTH_TEXT_BYTES];
+    char keys[NUMBER_TEXT_BYTES];
+
+    (void)printf("\n%s: generation %" PRIu32 " (%s)\n%s generation %" PRIu32 " (%s):\n",
+                 filter->name, left->id, growth_size_text(filter, left, from),
+                 wanted->id < left->id ? "goes back to" : "is followed by", wanted->id,
+                 growth_size_text(filter, wanted, to));
+    (void)printf("%" PRIu64 " of %" PRIu64 " shards of replicas, %.0f %%.\nAwaited: %s\n",
+                 state.grown, state.shards, 100 * state.share, filter->growth_awaited);
+    if (state.overflow > 0) {
+        (void)printf("Full already: about %s keys are in the next generation only.\n",
+                     number_show_count(state.overflow, keys));
+    }
+}
+
+void growth_text(const struct admin_reply *reply)
+{
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        const struct filter_summary *filter = &reply->filters[i];
+
+        if (filter->ngenerations > 1) {
+            show_running(reply, filter);
+        } else if (filter->growth_held) {
+            (void)printf("\n%s: its growth was aborted; it does not grow by itself until `orbloom "
+                         "expand`.\n",
+                         filter->name);
+        } else if (filter->growth_refused[0] != '\0') {
+            (void)printf("\n%s: due to grow, and can't: %s.\n", filter->name,
+                         filter->growth_refused);
+        }
+    }
+}
+
+void growth_json(struct json *json, const struct filter_summary *filter)
+{
+    json_begin(json, "generations", '[');
+    for (uint32_t i = 0; i < filter->ngenerations; i++) {
+        const struct generation_summary *generation = &filter->generations[i];
+
+        json_begin(json, NULL, '{');
+        json_count(json, "id", generation->id);
+        json_count(json, "capacity", generation->capacity);
+        json_number(json, "rate", generation->rate);
+        json_number(json, "bits_per_key", bits_per_key(filter, generation));
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_begin(json, "turns", '[');
+    for (size_t i = 0; i < filter->nturns; i++) {
+        json_count(json, NULL, filter->turns[i]);
+    }
+    json_end(json, ']');
+    json_bool(json, "growth_held", filter->growth_held);
+}
+
+void growth_coordinator_json(struct json *json, const struct filter_summary *filter)
+{
+    json_count(json, "shards_grown", filter->shards_grown);
+    json_count(json, "shards_growing", filter->shards_growing);
+    json_text(json, "growth_awaited", filter->growth_awaited);
+    json_text(json, "growth_refused", filter->growth_refused);
+}

@@ -1,0 +1,43 @@
+/* cmd_growth.h - filters on their way to another capacity or rate, as `info`, `status` and `expand`
+ * print them.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLIENT_CMD_GROWTH_H
+#define ORBLOOM_CLIENT_CMD_GROWTH_H
+
+#include "client/cmd_output.h"
+#include "proto/codec.h"
+
+/* "10,000,000 keys at 1 %, 10.11 bits a key": of all shards together. */
+enum { GROWTH_TEXT_BYTES = 128 };
+
+const char *growth_size_text(const struct filter_summary *filter,
+                             const struct generation_summary *generation,
+                             char text[GROWTH_TEXT_BYTES]);
+
+/* A line a generation, for `info`. */
+void growth_generations_text(const struct filter_summary *filter);
+
+/* A paragraph for each filter with something to say; nothing else. */
+void growth_text(const struct admin_reply *reply);
+
+/* Members of an open object: what documents tell, and what only a coordinator knows. */
+void growth_json(struct json *json, const struct filter_summary *filter);
+void growth_coordinator_json(struct json *json, const struct filter_summary *filter);
+
+/* How far a filter is, from one answer. */
+struct growth_state {
+    bool running;
+    uint32_t wanted;   /* id of the generation */
+    uint64_t grown;    /* shards of replicas ... */
+    uint64_t shards;   /* ... of so many */
+    double share;      /* 0 to 1, parts of shards included */
+    uint64_t keys;     /* that all replicas have to read together */
+    uint64_t overflow; /* keys, of the replica with most */
+};
+
+struct growth_state growth_state_of(const struct admin_reply *reply,
+                                    const struct filter_summary *filter);
+
+#endif

@@ -1,0 +1,259 @@
+/* Growing filters: what cluster/growth.h decides, step by step and by compare-and-swap. The store
+ * tells where each stands, so any coordinator goes on after another one. Several that hear of the
+ * same nodes write the same; one that hears of few lets the others act. */
+#include "base/heap.h"
+#include "coordinator/coordinator_private.h"
+#include "proto/signed_document.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { GROWTH_LOOK_US = 100000, DUE_LOOK_US = 1000000, REFUSED_LOOK_US = 10000000 };
+
+static const double default_factor = 2;
+
+/* ---- what is remembered of filters that may grow by themselves ---- */
+
+const struct growing *growth_find(const struct coordinator *self, uint64_t filter_id)
+{
+    for (size_t i = 0; i < self->ngrowings; i++) {
+        if (self->growings[i].filter_id == filter_id) {
+            return &self->growings[i];
+        }
+    }
+    return NULL;
+}
+
+static struct growing *open_growing(struct coordinator *self, uint64_t filter_id)
+{
+    const struct growing *found = growth_find(self, filter_id);
+    struct growing *grown;
+
+    if (found != NULL) {
+        return &self->growings[found - self->growings];
+    }
+    grown = heap_realloc(self->growings, self->ngrowings + 1, sizeof *grown);
+    if (grown == NULL) {
+        return NULL;
+    }
+    self->growings = grown;
+    grown[self->ngrowings] = (struct growing){.filter_id = filter_id};
+    return &grown[self->ngrowings++];
+}
+
+void growth_fini(struct coordinator *self)
+{
+    heap_free(self->growings);
+    self->growings = NULL;
+    self->ngrowings = 0;
+}
+
+static void forget_dropped(struct coordinator *self)
+{
+    for (size_t i = self->ngrowings; i-- > 0;) {
+        const struct document_entry *entry = document_cache_find(&self->documents,
+                                                                 self->growings[i].filter_id);
+
+        if (entry->document.content.state != FILTER_ACTIVE) {
+            self->growings[i] = self->growings[--self->ngrowings];
+        }
+    }
+}
+
+/* ---- writing ---- */
+
+enum status growth_write(struct coordinator *self, uint64_t now_us,
+                         const struct document_entry *entry, growth_edit_fn edit,
+                         const void *context)
+{
+    struct filter_document edited = {0};
+    enum status status = codec_filter_document_open(
+        span_of(entry->signed_bytes, entry->signed_size), &self->config.key, &edited);
+
+    if (status == STATUS_OK) {
+        edit(&edited, context);
+        status = records_write_filter(self, records_version(entry), &edited);
+    }
+    document_fini(&edited);
+    if (status == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_growth_written_total);
+        coordinator_hint(self, now_us);
+    } else if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
+        status = STATUS_IO; /* Another coordinator was first, and what it wrote can't be read. */
+    }
+    return status;
+}
+
+static void edit_finish(struct filter_document *document, const void *context)
+{
+    (void)context;
+    growth_finish(document);
+}
+
+struct turns {
+    uint32_t nodes[DOCUMENT_MAX_TURNS];
+    uint32_t count;
+};
+
+static void edit_turns(struct filter_document *document, const void *context)
+{
+    const struct turns *turns = context;
+
+    growth_give_turns(document, turns->nodes, turns->count);
+}
+
+static void edit_begin(struct filter_document *document, const void *context)
+{
+    growth_begin(document, context);
+}
+
+/* ---- under way ---- */
+
+static uint32_t max_hosts(const struct coordinator *self)
+{
+    return self->config.growth_hosts > 0 ? (uint32_t)self->config.growth_hosts : 1;
+}
+
+/* A replacement goes first: while it copies, nobody new begins to build. */
+static enum status advance(struct coordinator *self, uint64_t now_us,
+                           const struct document_entry *entry, const struct growth_view *view)
+{
+    uint32_t id = document_generation(&entry->document)->id;
+    struct turns turns;
+    enum status status = STATUS_OK;
+
+    if (!growth_sees_most(view)) {
+        return STATUS_OK;
+    }
+    if (growth_done(view)) {
+        status = growth_write(self, now_us, entry, edit_finish, NULL);
+        if (status == STATUS_OK) {
+            log_line(LOG_INFO, "filter %s: all replicas serve generation %" PRIu32,
+                     entry->document.content.name, id);
+        }
+        return status;
+    }
+    turns.count = growth_turns(view, max_hosts(self), changes_has_pairs(&entry->document),
+                               turns.nodes);
+    if (!growth_turns_same(&entry->document, turns.nodes, turns.count)) {
+        status = growth_write(self, now_us, entry, edit_turns, &turns);
+    }
+    return status;
+}
+
+/* ---- by itself ---- */
+
+static void refuse(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                   const struct growth_answer *answer, struct growing *growing)
+{
+    char before[COORDINATOR_MESSAGE_BYTES];
+
+    memcpy(before, growing->refused, sizeof before);
+    growth_explain(self, &entry->document, answer, growing->refused);
+    growing->next_us = now_us + REFUSED_LOOK_US;
+    coordinator_count(self, COORDINATOR_growth_refused_total);
+    if (strcmp(before, growing->refused) != 0) {
+        log_limited(&self->growth_limit, now_us, LOG_WARN, "filter %s is due to grow and can't: %s",
+                    entry->document.content.name, growing->refused);
+    }
+}
+
+static enum status begin(struct coordinator *self, uint64_t now_us,
+                         const struct document_entry *entry, struct growth_view *view,
+                         uint64_t keys, struct growing *growing)
+{
+    const struct filter_document *document = &entry->document;
+    double factor = self->config.growth_factor > 0 ? self->config.growth_factor : default_factor;
+    const struct growth_wish wish = {.capacity = growth_goal(document, keys, factor)};
+    struct growth_answer answer;
+    enum status status;
+
+    growth_view_weigh(self, view);
+    answer = growth_request(view, &wish, self->effects.random(self->effects.context));
+    if (wish.capacity <= document_generation(document)->capacity) {
+        answer.verdict = GROWTH_VERDICT_ABOVE_MAX;
+    }
+    if (answer.verdict != GROWTH_VERDICT_BEGIN) {
+        refuse(self, now_us, entry, &answer, growing);
+        return STATUS_OK;
+    }
+    growing->refused[0] = '\0';
+    status = growth_write(self, now_us, entry, edit_begin, &answer);
+    if (status == STATUS_OK) {
+        log_line(LOG_INFO,
+                 "filter %s holds about %" PRIu64 " keys: it grows by itself, to %" PRIu64,
+                 entry->document.content.name, keys, answer.capacity);
+    }
+    return status;
+}
+
+static enum status look_whether_due(struct coordinator *self, uint64_t now_us,
+                                    const struct document_entry *entry)
+{
+    struct growing *growing = open_growing(self, entry->document.id);
+    struct growth_view *view;
+    enum status status = STATUS_OK;
+    uint64_t keys;
+    bool known;
+
+    if (growing == NULL || now_us < growing->next_us) {
+        return growing == NULL ? STATUS_NOMEM : STATUS_OK;
+    }
+    growing->next_us = now_us + DUE_LOOK_US;
+    view = growth_view_make(self, now_us, entry);
+    if (view == NULL) {
+        return STATUS_NOMEM;
+    }
+    keys = growth_keys(view, &known);
+    if (known) { /* Else they seem to arrive when it is merely the reports that do. */
+        growth_pace_note(&growing->pace, now_us, keys);
+    }
+    if (!growth_due(&entry->document, keys, growing->pace.keys_per_s,
+                    growth_duration_s(view, keys, max_hosts(self)))) {
+        growing->refused[0] = '\0';
+    } else if (!changes_has_pairs(&entry->document)) {
+        status = begin(self, now_us, entry, view, keys, growing);
+    }
+    growth_view_free(view);
+    return status;
+}
+
+static enum status look(struct coordinator *self, uint64_t now_us,
+                        const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    struct growth_view *view;
+    enum status status;
+
+    if (document->content.state != FILTER_ACTIVE || entry->conflict) {
+        return STATUS_OK;
+    }
+    if (!growth_running(document)) {
+        bool grows = document->when_full == WHEN_FULL_EXPAND && growth_possible(document) &&
+                     !document->growth_held;
+
+        return grows ? look_whether_due(self, now_us, entry) : STATUS_OK;
+    }
+    view = growth_view_make(self, now_us, entry);
+    status = view != NULL ? advance(self, now_us, entry, view) : STATUS_NOMEM;
+    growth_view_free(view);
+    return status;
+}
+
+void coordinator_check_growth(struct coordinator *self, uint64_t now_us)
+{
+    if ((!self->growth_news && self->growth_seen == self->change) ||
+        now_us < self->growth_next_us) {
+        return;
+    }
+    self->growth_news = false;
+    self->growth_seen = self->change;
+    self->growth_next_us = now_us + GROWTH_LOOK_US;
+    for (size_t i = 0; i < self->documents.count; i++) {
+        if (look(self, now_us, self->documents.by_id[i]) != STATUS_OK) {
+            self->growth_news = true; /* Once more, soon. */
+        }
+    }
+    forget_dropped(self);
+}

@@ -1,0 +1,269 @@
+/* What may be asked for, and the edits of the document. */
+#include "cluster/growth.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool growth_running(const struct filter_document *document)
+{
+    return document->ngenerations > 1;
+}
+
+bool growth_goes_back(const struct filter_document *document)
+{
+    return growth_running(document) &&
+           document_generation(document)->id < document->generations[0].id;
+}
+
+bool growth_possible(const struct filter_document *document)
+{
+    return document->keylog == KEYLOG_ON && document->durability != DURABILITY_MEMORY;
+}
+
+uint64_t growth_keys(const struct growth_view *view, bool *known)
+{
+    uint64_t most[DOCUMENT_MAX_SHARDS] = {0};
+    bool heard[DOCUMENT_MAX_SHARDS] = {false};
+    uint32_t ngroups = view->document->content.ngroups;
+    uint64_t sum = 0;
+
+    *known = true;
+    for (size_t i = 0; i < view->nreports; i++) {
+        const struct growth_report *report = &view->reports[i];
+        if (report->group < ngroups) {
+            heard[report->group] = true;
+            most[report->group] = report->keys > most[report->group] ? report->keys
+                                                                     : most[report->group];
+        }
+    }
+    for (uint32_t group = 0; group < ngroups; group++) {
+        sum += most[group];
+        *known = *known && heard[group];
+    }
+    return sum;
+}
+
+static double rate_of(const struct filter_document *document, const struct generation *generation)
+{
+    return generation->rate > 0 ? generation->rate : document->rate;
+}
+
+/* ---- memory ---- */
+
+static uint64_t shards_on(const struct filter_document *document, uint32_t node)
+{
+    uint64_t count = 0;
+
+    for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
+        count += document_slot_of(document, document->content.group_of_shard[shard], node, 0) >= 0;
+    }
+    return count;
+}
+
+/* Whether every node has room; else the one that lacks most. */
+static bool fits(const struct growth_view *view, const struct sizing_plan *plan,
+                 struct growth_answer *answer)
+{
+    uint64_t old = document_shard_bytes(view->document);
+    uint64_t more = plan->shard_bytes > old ? plan->shard_bytes - old : 0;
+
+    for (uint32_t i = 0; i < view->nnodes; i++) {
+        const struct growth_node *node = &view->nodes[i];
+        uint64_t shards = shards_on(view->document, node->id);
+        uint64_t needed = node->used_bytes + shards * more + plan->shard_bytes;
+
+        if (shards > 0 && needed > node->limit_bytes &&
+            needed - node->limit_bytes > answer->missing_bytes) {
+            answer->node = node->id;
+            answer->needed_bytes = needed;
+            answer->missing_bytes = needed - node->limit_bytes;
+        }
+    }
+    return answer->missing_bytes == 0;
+}
+
+/* ---- what is asked for ---- */
+
+/* Above what there was and is; the revision suffices as long as every id comes from one. */
+static uint64_t next_id(const struct filter_document *document)
+{
+    uint64_t id = document->revision + 1;
+
+    for (uint32_t i = 0; i < document->ngenerations; i++) {
+        if (document->generations[i].id >= id) {
+            id = (uint64_t)document->generations[i].id + 1;
+        }
+    }
+    return id;
+}
+
+static enum growth_verdict judge_state(const struct filter_document *document,
+                                       const struct growth_wish *wish,
+                                       const struct growth_answer *answer)
+{
+    const struct generation *wanted = document_generation(document);
+    bool same = answer->capacity == wanted->capacity && answer->rate == rate_of(document, wanted);
+
+    if (document->content.state != FILTER_ACTIVE) {
+        return GROWTH_VERDICT_NOT_ACTIVE;
+    }
+    if (document->keylog == KEYLOG_OFF) {
+        return GROWTH_VERDICT_NO_KEYLOG;
+    }
+    if (document->durability == DURABILITY_MEMORY) {
+        return GROWTH_VERDICT_IN_MEMORY;
+    }
+    if (growth_running(document)) {
+        return same ? GROWTH_VERDICT_JOINS : GROWTH_VERDICT_OTHER_RUNS;
+    }
+    if (wish->capacity == 0 && wish->rate == 0) {
+        return GROWTH_VERDICT_NOTHING;
+    }
+    return same ? GROWTH_VERDICT_IS_SO : GROWTH_VERDICT_BEGIN;
+}
+
+static enum growth_verdict judge_size(const struct growth_view *view, struct growth_answer *answer,
+                                      struct sizing_plan *plan)
+{
+    const struct filter_document *document = view->document;
+    const struct sizing_request request = {.capacity = answer->capacity, .rate = answer->rate};
+    bool known;
+
+    if (sizing_plan_generation(&request, document->content.shard_bits, plan) != STATUS_OK ||
+        next_id(document) > UINT32_MAX) {
+        return GROWTH_VERDICT_OUT_OF_RANGE;
+    }
+    if (answer->capacity > document->max_capacity) {
+        return GROWTH_VERDICT_ABOVE_MAX;
+    }
+    answer->keys = growth_keys(view, &known);
+    if (answer->keys > answer->capacity) {
+        return GROWTH_VERDICT_BELOW_KEYS;
+    }
+    if (!known && answer->capacity < document_generation(document)->capacity) {
+        return GROWTH_VERDICT_KEYS_UNKNOWN;
+    }
+    return fits(view, plan, answer) ? GROWTH_VERDICT_BEGIN : GROWTH_VERDICT_NO_ROOM;
+}
+
+struct growth_answer growth_request(const struct growth_view *view, const struct growth_wish *wish,
+                                    uint64_t seed)
+{
+    const struct filter_document *document = view->document;
+    const struct generation *wanted = document_generation(document);
+    struct sizing_plan plan = {0};
+    struct growth_answer answer = {
+        .capacity = wish->capacity != 0 ? wish->capacity : wanted->capacity,
+        .rate = wish->rate != 0 ? wish->rate : rate_of(document, wanted),
+    };
+
+    answer.verdict = judge_state(document, wish, &answer);
+    if (answer.verdict == GROWTH_VERDICT_BEGIN) {
+        answer.verdict = judge_size(view, &answer, &plan);
+    }
+    if (answer.verdict == GROWTH_VERDICT_BEGIN) {
+        answer.next = (struct generation){
+            .id = (uint32_t)next_id(document),
+            .geometry = {.seed = seed,
+                         .lines = plan.lines,
+                         .z = plan.z,
+                         .shard_bits = document->content.shard_bits},
+            .capacity = answer.capacity,
+            .rate = answer.rate,
+        };
+    }
+    return answer;
+}
+
+/* A slot group may be full before the filter is. */
+static uint64_t most_overflow(const struct growth_view *view)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < view->nreports; i++) {
+        uint64_t overflow = view->reports[i].overflow_keys;
+
+        most = overflow > most ? overflow : most;
+    }
+    return most;
+}
+
+struct growth_answer growth_abort(const struct growth_view *view)
+{
+    const struct filter_document *document = view->document;
+    const struct generation *left = &document->generations[0];
+    struct growth_answer answer = {
+        .verdict = GROWTH_VERDICT_BEGIN,
+        .capacity = left->capacity,
+        .rate = rate_of(document, left),
+    };
+    uint64_t overflow = most_overflow(view);
+    bool known;
+
+    answer.keys = growth_keys(view, &known);
+    if (overflow > 0 && answer.keys < left->capacity + overflow) {
+        answer.keys = left->capacity + overflow;
+    }
+    if (document->content.state != FILTER_ACTIVE) {
+        answer.verdict = GROWTH_VERDICT_NOT_ACTIVE;
+    } else if (!growth_running(document)) {
+        answer.verdict = GROWTH_VERDICT_NOTHING;
+    } else if (growth_goes_back(document)) {
+        answer.verdict = GROWTH_VERDICT_JOINS;
+    } else if (answer.keys > left->capacity) {
+        answer.verdict = GROWTH_VERDICT_BELOW_KEYS;
+    } else if (!known && left->capacity < document_generation(document)->capacity) {
+        answer.verdict = GROWTH_VERDICT_KEYS_UNKNOWN;
+    }
+    return answer;
+}
+
+/* ---- edits ---- */
+
+/* What the user is told of the filter is what is wanted. */
+static void want(struct filter_document *document)
+{
+    const struct generation *wanted = document_generation(document);
+
+    document->capacity = wanted->capacity;
+    document->rate = rate_of(document, wanted);
+    document->nturns = 0;
+    document->revision++;
+}
+
+void growth_begin(struct filter_document *document, const struct growth_answer *answer)
+{
+    struct generation *left = &document->generations[0];
+
+    assert(answer->verdict == GROWTH_VERDICT_BEGIN && document->ngenerations == 1);
+    left->rate = rate_of(document, left);
+    document->generations[document->ngenerations++] = answer->next;
+    document->growth_held = false;
+    want(document);
+}
+
+void growth_back(struct filter_document *document)
+{
+    struct generation left = document->generations[0];
+
+    assert(document->ngenerations == 2);
+    document->generations[0] = document->generations[1];
+    document->generations[1] = left;
+    document->growth_held = true;
+    want(document);
+}
+
+void growth_give_turns(struct filter_document *document, const uint32_t *turns, uint32_t nturns)
+{
+    assert(nturns <= DOCUMENT_MAX_TURNS);
+    memcpy(document->turns, turns, nturns * sizeof *turns);
+    document->nturns = nturns;
+    document->revision++;
+}
+
+void growth_finish(struct filter_document *document)
+{
+    document->generations[0] = *document_generation(document);
+    document->ngenerations = 1;
+    want(document);
+}

@@ -1,0 +1,79 @@
+/* When a filter grows by itself. */
+#include "cluster/growth.h"
+
+#include <math.h>
+
+/* What is heard within less is one report, or several of one moment. */
+#define PACE_MIN_US UINT64_C(500000)
+/* The weight of what is older falls to a third within this. */
+#define PACE_MEMORY_S 10.0
+
+/* A node reads its log and sets bits: slowed down in favour of those who ask, it does at least that
+ * much; and a turn takes some reports until the next one is given. */
+static const double backfill_keys_per_s = 2e6;
+static const double turn_s = 4.0;
+
+static const double margin_s = 30.0;
+static const double full_share = 0.85;
+static const double least_share = 0.5;
+
+void growth_pace_note(struct growth_pace *self, uint64_t now_us, uint64_t keys)
+{
+    double seconds;
+    double weight;
+    double now;
+
+    if (self->at_us == 0 || now_us < self->at_us) {
+        *self = (struct growth_pace){.at_us = now_us, .keys = keys};
+        return;
+    }
+    if (now_us - self->at_us < PACE_MIN_US) {
+        return;
+    }
+    seconds = (double)(now_us - self->at_us) / 1e6;
+    weight = exp(-seconds / PACE_MEMORY_S);
+    now = keys > self->keys ? (double)(keys - self->keys) / seconds : 0;
+    self->keys_per_s = weight * self->keys_per_s + (1 - weight) * now;
+    self->at_us = now_us;
+    self->keys = keys;
+}
+
+double growth_duration_s(const struct growth_view *view, uint64_t keys, uint32_t max_hosts)
+{
+    const struct filter_document *document = view->document;
+    uint32_t members = 0;
+    double turns;
+    double keys_a_node;
+
+    for (uint32_t i = 0; i < view->nnodes; i++) {
+        for (uint32_t group = 0; group < document->content.ngroups; group++) {
+            if (document_slot_of(document, group, view->nodes[i].id, 0) >= 0) {
+                members++;
+                break;
+            }
+        }
+    }
+    members = members > 0 ? members : 1;
+    turns = ceil((double)members / (max_hosts > 0 ? max_hosts : 1));
+    turns = fmax(turns, (double)document->content.rule.replicas);
+    keys_a_node = (double)keys * document->content.rule.replicas / members;
+    return turns * (keys_a_node / backfill_keys_per_s + turn_s);
+}
+
+bool growth_due(const struct filter_document *document, uint64_t keys, double keys_per_s,
+                double duration_s)
+{
+    double capacity = (double)document_generation(document)->capacity;
+    double coming = (double)keys + keys_per_s * (duration_s + margin_s);
+
+    return (double)keys >= full_share * capacity ||
+           (coming >= capacity && (double)keys >= least_share * capacity);
+}
+
+uint64_t growth_goal(const struct filter_document *document, uint64_t keys, double factor)
+{
+    uint64_t capacity = document_generation(document)->capacity;
+    double goal = factor * (double)(keys > capacity ? keys : capacity);
+
+    return goal < (double)document->max_capacity ? (uint64_t)goal : document->max_capacity;
+}

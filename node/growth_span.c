@@ -1,0 +1,306 @@
+/* A span: some shards of one set, on their way to the new layer together. */
+#include "node/growth_layers.h"
+#include "node/node_private.h"
+
+enum {
+    SPANS = 32,            /* of a set, about: the end of the log is read for each of them */
+    TOUCH_BYTES = 1 << 20, /* 256 pages, half a millisecond */
+    SLICE_KEYS = 32 << 10, /* about a millisecond */
+    MOST_WRONGS = 3,
+};
+
+/* ---- which shards ---- */
+
+/* Hosted here, and not served from the new layer yet. */
+static bool is_left(const struct replica_set *set, uint32_t shard)
+{
+    return growth_layers_hosts(set, shard) && !growth_layers_serves(set, shard);
+}
+
+static uint32_t next_left(const struct replica_set *set, uint32_t from, uint32_t end)
+{
+    while (from < end && !is_left(set, from)) {
+        from++;
+    }
+    return from;
+}
+
+static uint32_t span_shards(const struct replica_set *set)
+{
+    uint32_t share = set->layers[0]->nhosted / SPANS;
+
+    return share > 0 ? share : 1;
+}
+
+/* Fewer where memory is short, down to one. */
+static uint32_t span_end(const struct node *self, const struct replica_set *set, uint32_t first)
+{
+    uint64_t room = node_growth_room(self) / set->layers[1]->shard_bytes;
+    uint64_t most = room < span_shards(set) ? room : span_shards(set);
+    uint32_t end = first + 1;
+
+    for (uint32_t count = 1; end < set->nshards && count < most; end++) {
+        count += is_left(set, end);
+    }
+    return end;
+}
+
+uint64_t node_span_bytes(const struct replica_set *set)
+{
+    uint32_t first = next_left(set, 0, set->nshards);
+
+    return first < set->nshards && !growth_layers_stands(set, first) ? set->layers[1]->shard_bytes
+                                                                     : 0;
+}
+
+/* ---- beginning and ending ---- */
+
+void node_span_begin(struct node *self, struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    const struct hosted_filter *hosted = entry->attachment;
+
+    growth->filter_id = entry->document.id;
+    growth->hosting = hosted->hosting;
+    growth->first = next_left(hosted->set, 0, hosted->set->nshards);
+    growth->end = span_end(self, hosted->set, growth->first);
+    growth->wrongs = 0;
+    growth->phase = growth_next(growth->phase, GROWTH_ON_BEGUN);
+}
+
+/* So that they begin from nothing; behind an open valve they can't. */
+static void unstand(struct node *self, struct replica_set *set)
+{
+    const struct node_growth *growth = &self->growth;
+    uint64_t before = set->bytes;
+
+    for (uint32_t shard = growth->first; shard < growth->end; shard++) {
+        bool stands = set->growth->reserved == shard || growth_layers_stands(set, shard);
+
+        if (stands && !growth_layers_is_open(set, shard)) {
+            growth_layers_unstand(set, shard);
+        }
+    }
+    node_growth_account(self, set, before);
+}
+
+void node_span_end(struct node *self, struct replica_set *set)
+{
+    if (set != NULL && set->growth != NULL) {
+        unstand(self, set);
+    }
+    node_growth_read_stop(self);
+    self->growth.phase = growth_next(self->growth.phase, GROWTH_ON_GONE);
+}
+
+/* ---- arrays that stand ---- */
+
+enum growth_stand node_span_stand(struct node *self, const struct filter_document *document,
+                                  struct replica_set *set, uint32_t first, uint32_t end,
+                                  uint32_t group)
+{
+    uint64_t before = set->bytes;
+    uint32_t shard = first;
+
+    if (set->growth->reserved == DOCUMENT_MAX_SHARDS) {
+        while (shard < end &&
+               (!is_left(set, shard) || growth_layers_stands(set, shard) ||
+                (group != GROWTH_ANY_GROUP && document->content.group_of_shard[shard] != group))) {
+            shard++;
+        }
+        if (shard >= end) {
+            return STAND_ALL;
+        }
+        if (set->layers[1]->shard_bytes > node_growth_room(self)) {
+            return STAND_NO_ROOM;
+        }
+        growth_layers_reserve(set, shard);
+        node_growth_account(self, set, before);
+    }
+    (void)growth_layers_touch(set, TOUCH_BYTES);
+    return STAND_SOME;
+}
+
+/* From here on both arrays get everything; what came before is below the end of the log. */
+static bool stand(struct node *self, const struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    const struct hosted_filter *hosted = entry->attachment;
+
+    switch (node_span_stand(self, &entry->document, hosted->set, growth->first, growth->end,
+                            GROWTH_ANY_GROUP)) {
+    case STAND_SOME:
+        return true;
+    case STAND_NO_ROOM:
+        node_span_end(self, hosted->set);
+        return true;
+    case STAND_ALL:
+        break;
+    }
+    growth->cut = storage_end(self->storage);
+#ifdef ORBLOOM_MUTANT_GROW_DURABLE_ONLY
+    growth->cut = storage_synced(self->storage);
+#endif
+    growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+    return true;
+}
+
+static bool await(struct node *self)
+{
+    struct node_growth *growth = &self->growth;
+
+    if (storage_written(self->storage) < growth->cut) {
+        return false;
+    }
+    growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+    node_growth_read_begin(self);
+    return true;
+}
+
+/* ---- filled and checked ---- */
+
+static void give_up(struct node *self, const struct document_entry *entry)
+{
+    struct hosted_filter *hosted = entry->attachment;
+
+    log_line(LOG_ERROR,
+             "filter %s: new arrays for shards %u to %u came out wrong %d times and are given up; "
+             "the old ones serve. Check this machine's memory, then restart this node",
+             entry->document.content.name, self->growth.first, self->growth.end - 1, MOST_WRONGS);
+    hosted->growth_refused = entry->document.revision;
+    node_span_end(self, hosted->set);
+}
+
+static void found_wrong(struct node *self, const struct document_entry *entry, const char *what)
+{
+    struct node_growth *growth = &self->growth;
+    const struct hosted_filter *hosted = entry->attachment;
+
+    node_count(self, NODE_growth_verify_failures_total);
+    log_line(LOG_ERROR,
+             "filter %s: the new arrays of shards %u to %u are wrong, %s; they are built again, "
+             "and the old ones serve meanwhile",
+             entry->document.content.name, growth->first, growth->end - 1, what);
+    if (++growth->wrongs == MOST_WRONGS) {
+        give_up(self, entry);
+        return;
+    }
+    unstand(self, hosted->set);
+    node_growth_read_stop(self);
+    growth->phase = growth_next(growth->phase, GROWTH_ON_WRONG);
+}
+
+static void read_on(struct node *self)
+{
+    struct node_growth *growth = &self->growth;
+
+    growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+    growth->at = growth->first;
+    if (growth_reads(growth->phase)) {
+        node_growth_read_begin(self);
+    }
+}
+
+static bool is_throttled(struct node *self, uint64_t now_us)
+{
+    struct node_growth *growth = &self->growth;
+    uint64_t ready_us = token_bucket_ready_us(&growth->bucket, now_us);
+
+    if (self->config.growth_rate == 0 || ready_us <= now_us) {
+        return false;
+    }
+    growth->resume_us = ready_us;
+    return true;
+}
+
+static bool work_on_keys(struct node *self, uint64_t now_us, const struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    struct replica_set *set = ((const struct hosted_filter *)entry->attachment)->set;
+    const uint64_t *keys;
+    size_t count;
+    bool end;
+
+    if (is_throttled(self, now_us)) {
+        return false;
+    }
+    keys = node_growth_read_some(self, now_us, entry, SLICE_KEYS, &count, &end);
+    if (end) {
+        read_on(self);
+        return true;
+    }
+    if (keys == NULL) {
+        return !growth->reading && growth->resume_us == 0;
+    }
+    if (self->config.growth_rate > 0) {
+        token_bucket_take(&growth->bucket, now_us, count, self->config.growth_rate);
+    }
+    self->counters[NODE_growth_keys_total] += count;
+    if (!growth_checks(growth->phase)) {
+        growth_bits_backfill(set, keys, (uint32_t)count);
+    } else if (growth_bits_missing(set, keys, (uint32_t)count) > 0) {
+        found_wrong(self, entry, "as they lack keys of the log");
+    }
+    return true;
+}
+
+/* ---- weighed, and in service ---- */
+
+static bool weigh(struct node *self, const struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    const struct hosted_filter *hosted = entry->attachment;
+
+    growth->at = next_left(hosted->set, growth->at, growth->end);
+    if (growth->at == growth->end) {
+        growth->at = growth->first;
+        growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+    } else if (growth_bits_plausible(hosted->set, growth->at)) {
+        growth->at++;
+    } else {
+        found_wrong(self, entry, "as so many keys can't have set so many bits");
+    }
+    return true;
+}
+
+static bool serve(struct node *self, const struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    struct replica_set *set = ((const struct hosted_filter *)entry->attachment)->set;
+    uint64_t before = set->bytes;
+
+    growth->at = next_left(set, growth->at, growth->end);
+    if (growth->at == growth->end) {
+        node_growth_read_stop(self);
+        growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+        return true;
+    }
+    /* Coordinators wait for groups. */
+    self->changed = growth_layers_serve(set, &entry->document, growth->at) || self->changed;
+    node_growth_account(self, set, before);
+    node_count(self, NODE_growth_shards_total);
+    return true;
+}
+
+bool node_span_step(struct node *self, uint64_t now_us, struct document_entry *entry)
+{
+    switch (self->growth.phase) {
+    case GROWTH_STANDING:
+        return stand(self, entry);
+    case GROWTH_AWAITING:
+        return await(self);
+    case GROWTH_FILL_RUNS:
+    case GROWTH_FILL_LOG:
+    case GROWTH_CHECK_RUNS:
+    case GROWTH_CHECK_LOG:
+        return work_on_keys(self, now_us, entry);
+    case GROWTH_WEIGHING:
+        return weigh(self, entry);
+    case GROWTH_SERVING:
+        return serve(self, entry);
+    case GROWTH_REST:
+    case GROWTH_NPHASES:
+        break;
+    }
+    return false;
+}

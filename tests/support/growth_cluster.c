@@ -1,0 +1,77 @@
+#include "tests/support/growth_cluster.h"
+
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+
+void growth_cluster_init(struct growth_cluster *self, uint32_t nnodes)
+{
+    *self = (struct growth_cluster){.view = {.nnodes = nnodes}};
+    cr_assert_leq(nnodes, GROWTH_CLUSTER_NODES);
+    sample_document(1, "urls", &rule, nnodes, &self->document);
+    self->document.durability = DURABILITY_SYNC;
+    self->document.when_full = WHEN_FULL_EXPAND;
+    for (uint32_t i = 0; i < nnodes; i++) {
+        (void)snprintf(self->hosts[i], sizeof self->hosts[i], "host-%u", i + 1);
+        self->nodes[i] = (struct growth_node){
+            .id = i + 1,
+            .incarnation = SAMPLE_INCARNATION + i + 1,
+            .host = self->hosts[i],
+            .limit_bytes = UINT64_C(1) << 30,
+            .alive = true,
+            .current = true,
+        };
+        for (uint32_t group = 0; group < self->document.content.ngroups; group++) {
+            if (document_slot_of(&self->document, group, i + 1, 0) >= 0) {
+                self->reports[self->view.nreports++] = (struct growth_report){
+                    .node = i + 1, .group = group, .generation = 1, .keys = 100};
+            }
+        }
+    }
+    self->view.document = &self->document;
+    self->view.nodes = self->nodes;
+    self->view.reports = self->reports;
+}
+
+void growth_cluster_fini(struct growth_cluster *self)
+{
+    document_fini(&self->document);
+}
+
+struct growth_node *growth_cluster_node(struct growth_cluster *self, uint32_t id)
+{
+    return &self->nodes[id - 1];
+}
+
+uint32_t growth_cluster_shards(const struct growth_cluster *self, uint32_t group)
+{
+    uint32_t count = 0;
+
+    for (uint32_t shard = 0; shard < document_nshards(&self->document); shard++) {
+        count += self->document.content.group_of_shard[shard] == group;
+    }
+    return count;
+}
+
+void growth_cluster_serve(struct growth_cluster *self, uint32_t id, uint32_t generation)
+{
+    for (size_t i = 0; i < self->view.nreports; i++) {
+        if (self->reports[i].node == id) {
+            self->reports[i].generation = generation;
+            self->reports[i].shards_grown = growth_cluster_shards(self, self->reports[i].group);
+        }
+    }
+}
+
+uint32_t growth_cluster_begin(struct growth_cluster *self, uint64_t capacity)
+{
+    const struct growth_wish wish = {.capacity = capacity};
+    struct growth_answer answer = growth_request(&self->view, &wish, 99);
+
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BEGIN, "%d", (int)answer.verdict);
+    growth_begin(&self->document, &answer);
+    return answer.next.id;
+}

@@ -1,0 +1,203 @@
+#include "tests/support/growth_stage.h"
+
+#include "filter/sizing.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILTER = 5, MAX_STEPS = 200000 };
+
+static void init(struct growth_stage *self, uint64_t capacity, double rate,
+                 const struct sizing_plan *plan)
+{
+    static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+    struct filter_document *document = &self->document;
+
+    node_stage_init_disk(&self->stage);
+    cr_assert_eq(node_stage_open(&self->stage), 0);
+    node_stage_document(&self->stage, FILTER, "filter-5", &rule, 3, document);
+    document->durability = DURABILITY_SYNC;
+    document->capacity = capacity;
+    document->max_capacity = 1000 * capacity;
+    document->rate = rate;
+    document->generations[0].geometry.lines = plan->lines;
+    document->generations[0].geometry.z = plan->z;
+    document->generations[0].capacity = capacity;
+    node_stage_hand(&self->stage, document);
+    node_stage_settle(&self->stage);
+    cr_assert_eq(replica_set_state(growth_stage_set(self), 0), REPLICA_FULL);
+}
+
+void growth_stage_init(struct growth_stage *self)
+{
+    const struct sizing_plan plan = {.lines = GROWTH_STAGE_LINES, .z = 1};
+
+    init(self, GROWTH_STAGE_CAPACITY, 0.2, &plan);
+}
+
+static struct sizing_plan plan_for(uint64_t capacity, double rate)
+{
+    const struct sizing_request request = {.capacity = capacity, .rate = rate};
+    struct sizing_plan plan;
+
+    cr_assert_eq(sizing_plan_generation(&request, SAMPLE_SHARD_BITS, &plan), STATUS_OK);
+    return plan;
+}
+
+void growth_stage_init_planned(struct growth_stage *self, uint64_t capacity, double rate)
+{
+    const struct sizing_plan plan = plan_for(capacity, rate);
+
+    init(self, capacity, rate, &plan);
+}
+
+void growth_stage_fini(struct growth_stage *self)
+{
+    document_fini(&self->document);
+    node_stage_fini_disk(&self->stage);
+}
+
+void growth_stage_hand(struct growth_stage *self)
+{
+    self->document.revision++;
+    node_stage_hand(&self->stage, &self->document);
+}
+
+/* The one wanted before is being left; of a third one the coordinator forgets the first. */
+static void want(struct growth_stage *self, uint32_t id, const struct sizing_plan *plan,
+                 uint64_t capacity, bool turn)
+{
+    struct filter_document *document = &self->document;
+    uint32_t count = document->ngenerations;
+    struct generation wanted = document->generations[0];
+    uint32_t kept = 0;
+
+    wanted.id = id;
+    wanted.geometry.seed = id * UINT64_C(77);
+    wanted.geometry.lines = plan->lines;
+    wanted.geometry.z = plan->z;
+    wanted.capacity = capacity;
+    for (uint32_t i = 0; i < count; i++) {
+        if (document->generations[i].id == id) {
+            wanted = document->generations[i];
+        } else {
+            document->generations[kept++] = document->generations[i];
+        }
+    }
+    if (kept == DOCUMENT_MAX_GENERATIONS) {
+        memmove(document->generations, document->generations + 1,
+                --kept * sizeof *document->generations);
+    }
+    document->generations[kept] = wanted;
+    document->ngenerations = kept + 1;
+    document->nturns = 1;
+    document->turns[0] = turn ? 1 : 2;
+    growth_stage_hand(self);
+}
+
+void growth_stage_want(struct growth_stage *self, uint32_t id, uint64_t lines, uint64_t capacity,
+                       bool turn)
+{
+    const struct sizing_plan plan = {.lines = lines, .z = 1};
+
+    want(self, id, &plan, capacity, turn);
+}
+
+void growth_stage_want_planned(struct growth_stage *self, uint32_t id, uint64_t capacity, bool turn)
+{
+    const struct sizing_plan plan = plan_for(capacity, self->document.rate);
+
+    want(self, id, &plan, capacity, turn);
+}
+
+bool growth_stage_step(struct growth_stage *self)
+{
+    struct node_stage *stage = &self->stage;
+    uint64_t submitted = stage->lanes.submitted;
+    bool more;
+
+    node_stage_turn(stage);
+    more = node_stage_run(stage, JOB_COMMIT);
+    more = node_stage_run(stage, JOB_BACKGROUND) || more;
+    more = stage->actor.work(stage->actor.self, stage->now_us) || more;
+    return more || stage->lanes.submitted != submitted;
+}
+
+bool growth_stage_until(struct growth_stage *self, enum growth_phase phase)
+{
+    for (int step = 0; self->stage.node->growth.phase != phase; step++) {
+        cr_assert_lt(step, MAX_STEPS, "it never settles");
+        if (!growth_stage_step(self)) {
+            return self->stage.node->growth.phase == phase;
+        }
+    }
+    return true;
+}
+
+struct replica_set *growth_stage_set(struct growth_stage *self)
+{
+    struct document_entry *entry = document_cache_find(&self->stage.node->documents, FILTER);
+    struct hosted_filter *hosted = entry->attachment;
+
+    cr_assert(hosted != NULL && hosted->set != NULL);
+    return hosted->set;
+}
+
+struct replica_report growth_stage_report(struct growth_stage *self)
+{
+    struct replica_report report = {0};
+    struct document_entry *entry = document_cache_find(&self->stage.node->documents, FILTER);
+
+    replica_set_report(growth_stage_set(self), &entry->document, 0, 0, &report);
+    return report;
+}
+
+uint32_t growth_stage_lacks(struct growth_stage *self, const uint64_t *keys, uint32_t count)
+{
+    const struct replica_set *set = growth_stage_set(self);
+    uint32_t lacks = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        lacks += !replica_set_has(set, keys[i]);
+    }
+    return lacks;
+}
+
+void growth_stage_restart(struct growth_stage *self, enum stage_end how)
+{
+    uint64_t incarnation = self->stage.incarnation;
+
+    node_stage_end(&self->stage, how);
+    (void)node_stage_open(&self->stage);
+    cr_assert_eq(self->stage.incarnation, incarnation);
+    cr_assert_eq(replica_set_state(growth_stage_set(self), 0), REPLICA_FULL);
+}
+
+static uint8_t *copy_of(const struct replica_set *set, uint64_t *size)
+{
+    const struct layer *layer = replica_set_base(set);
+    uint8_t *copy = malloc(layer->mapped_bytes);
+
+    cr_assert_null(set->growth);
+    cr_assert_not_null(copy);
+    memcpy(copy, layer->pages, layer->mapped_bytes);
+    *size = layer->mapped_bytes;
+    return copy;
+}
+
+void growth_stage_expect_log(struct growth_stage *self)
+{
+    uint64_t before_bytes;
+    uint64_t after_bytes;
+    uint8_t *before = copy_of(growth_stage_set(self), &before_bytes);
+    uint8_t *after;
+
+    growth_stage_restart(self, STAGE_END_CLEAN);
+    after = copy_of(growth_stage_set(self), &after_bytes);
+    cr_assert_eq(after_bytes, before_bytes);
+    cr_assert_arr_eq(after, before, before_bytes, "the arrays are not what the log makes of them");
+    free(before);
+    free(after);
+}

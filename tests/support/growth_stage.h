@@ -1,0 +1,59 @@
+/* growth_stage.h - a node on a disk in memory whose filter goes to other generations.
+ *
+ * The filter has one slot group of 16 shards, and arrays so small that one key in some is "present"
+ * by chance. Its documents are signed here: nobody else says which generation is wanted.
+ *
+ * Errors:  a failed cr_assert.
+ * Owner:   growth_stage_init()'s caller calls growth_stage_fini().
+ */
+#ifndef ORBLOOM_TESTS_SUPPORT_GROWTH_STAGE_H
+#define ORBLOOM_TESTS_SUPPORT_GROWTH_STAGE_H
+
+#include "node/growth_layers.h"
+#include "node/node_private.h"
+#include "tests/support/node_disk_stage.h"
+
+enum { GROWTH_STAGE_LINES = 64, GROWTH_STAGE_CAPACITY = 100000, GROWTH_STAGE_SHARDS = 16 };
+
+struct growth_stage {
+    struct node_stage stage;
+    struct filter_document document;
+};
+
+/* Started, registered, the filter made, FULL and empty. */
+void growth_stage_init(struct growth_stage *self);
+
+/* The same of a size planned for that capacity and rate, as coordinators do. */
+void growth_stage_init_planned(struct growth_stage *self, uint64_t capacity, double rate);
+void growth_stage_fini(struct growth_stage *self);
+
+/* Another generation is wanted; the node has a turn or not. Handed over, and no more. */
+void growth_stage_want(struct growth_stage *self, uint32_t id, uint64_t lines, uint64_t capacity,
+                       bool turn);
+
+/* The same, planned for the document's rate. */
+void growth_stage_want_planned(struct growth_stage *self, uint32_t id, uint64_t capacity,
+                               bool turn);
+
+/* Whatever the document says now, under another revision. */
+void growth_stage_hand(struct growth_stage *self);
+
+/* A turn, a job of each lane, a slice of work. False: nothing was left to do. */
+bool growth_stage_step(struct growth_stage *self);
+
+/* Step until a span is in that phase, or it has settled. True: it is. */
+bool growth_stage_until(struct growth_stage *self, enum growth_phase phase);
+
+struct replica_set *growth_stage_set(struct growth_stage *self);
+struct replica_report growth_stage_report(struct growth_stage *self);
+
+/* How many of them are not in the arrays, where checks look. */
+uint32_t growth_stage_lacks(struct growth_stage *self, const uint64_t *keys, uint32_t count);
+
+/* Killed or ended, started again and served as what it was; settled. */
+void growth_stage_restart(struct growth_stage *self, enum stage_end how);
+
+/* The arrays are what the log makes of them: end, start, compare. All is served from one layer. */
+void growth_stage_expect_log(struct growth_stage *self);
+
+#endif

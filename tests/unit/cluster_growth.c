@@ -1,0 +1,284 @@
+/* What may be asked of a growing filter, and what becomes of its document. */
+#include "cluster/growth.h"
+#include "tests/support/growth_cluster.h"
+
+#include <criterion/criterion.h>
+
+static struct growth_cluster cluster;
+
+static void setup(void)
+{
+    growth_cluster_init(&cluster, 3);
+}
+
+static void teardown(void)
+{
+    growth_cluster_fini(&cluster);
+}
+
+TestSuite(growth, .init = setup, .fini = teardown);
+
+static struct growth_answer ask(uint64_t capacity, double rate)
+{
+    const struct growth_wish wish = {.capacity = capacity, .rate = rate};
+
+    return growth_request(&cluster.view, &wish, 99);
+}
+
+static void expect(uint64_t capacity, double rate, enum growth_verdict verdict)
+{
+    struct growth_answer answer = ask(capacity, rate);
+
+    cr_assert_eq(answer.verdict, verdict, "%llu at %g: %d", (unsigned long long)capacity, rate,
+                 (int)answer.verdict);
+}
+
+Test(growth, plans_a_generation_of_the_same_shards)
+{
+    struct growth_answer answer = ask(40000, 0);
+    const struct sizing_request request = {.capacity = 40000, .rate = 0.01};
+    struct sizing_plan plan;
+
+    cr_assert_eq(sizing_plan_generation(&request, 4, &plan), STATUS_OK);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BEGIN);
+    cr_assert_eq(answer.next.geometry.lines, plan.lines);
+    cr_assert_eq(answer.next.geometry.z, plan.z);
+    cr_assert_eq(answer.next.geometry.shard_bits, 4);
+    cr_assert_eq(answer.next.geometry.seed, 99);
+    cr_assert_eq(answer.next.capacity, 40000);
+    cr_assert_eq(answer.next.rate, 0.01, "left out: as it is");
+    answer = ask(0, 0.001);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BEGIN);
+    cr_assert_eq(answer.next.capacity, 10000, "left out: as it is");
+    cr_assert_eq(answer.next.rate, 0.001);
+}
+
+Test(growth, numbers_that_no_filter_can_have_are_refused)
+{
+    expect(SIZING_CAPACITY_MAX + 1, 0, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(UINT64_MAX, 0, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(20000, 0.6, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(20000, 1e-10, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(20000, -0.01, GROWTH_VERDICT_OUT_OF_RANGE);
+    expect(20000, __builtin_nan(""), GROWTH_VERDICT_OUT_OF_RANGE);
+    cluster.document.revision = UINT32_MAX;
+    expect(20000, 0, GROWTH_VERDICT_OUT_OF_RANGE);
+}
+
+Test(growth, nothing_asked_is_nothing_done)
+{
+    expect(0, 0, GROWTH_VERDICT_NOTHING);
+    expect(10000, 0, GROWTH_VERDICT_IS_SO);
+    expect(10000, 0.01, GROWTH_VERDICT_IS_SO);
+    expect(0, 0.01, GROWTH_VERDICT_IS_SO);
+}
+
+Test(growth, only_an_active_filter_with_a_log_on_disk_grows)
+{
+    cluster.document.keylog = KEYLOG_OFF;
+    expect(20000, 0, GROWTH_VERDICT_NO_KEYLOG);
+    cr_assert_not(growth_possible(&cluster.document));
+    cluster.document.keylog = KEYLOG_ON;
+    cluster.document.durability = DURABILITY_MEMORY;
+    expect(20000, 0, GROWTH_VERDICT_IN_MEMORY);
+    cr_assert_not(growth_possible(&cluster.document));
+    cluster.document.durability = DURABILITY_OS;
+    cr_assert(growth_possible(&cluster.document));
+    cluster.document.content.state = FILTER_DROPPING;
+    expect(20000, 0, GROWTH_VERDICT_NOT_ACTIVE);
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_NOT_ACTIVE);
+}
+
+Test(growth, max_capacity_is_the_end)
+{
+    expect(640000, 0, GROWTH_VERDICT_BEGIN);
+    expect(640001, 0, GROWTH_VERDICT_ABOVE_MAX);
+}
+
+/* The fullest replica of each group speaks for it. */
+Test(growth, keys_are_the_most_of_each_group)
+{
+    bool known;
+
+    cluster.reports[0].keys = 300;
+    cluster.reports[1].keys = 350;
+    cluster.reports[1].overflow_keys = 50;
+    cr_assert_eq(growth_keys(&cluster.view, &known), 350, "overflow is among them");
+    cr_assert(known);
+    cluster.view.nreports = 0;
+    cr_assert_eq(growth_keys(&cluster.view, &known), 0);
+    cr_assert_not(known);
+    growth_cluster_fini(&cluster);
+    growth_cluster_init(&cluster, 5);
+    cr_assert_eq(growth_keys(&cluster.view, &known), 500, "five groups");
+    cr_assert(known);
+    cluster.reports[0].group = 77; /* of another shape: of no account */
+    cluster.reports[0].keys = 9999;
+    cr_assert_eq(growth_keys(&cluster.view, &known), 500);
+}
+
+Test(growth, what_it_holds_must_fit)
+{
+    struct growth_answer answer;
+
+    cluster.reports[2].keys = 5000;
+    expect(5000, 0, GROWTH_VERDICT_BEGIN);
+    answer = ask(4999, 0);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BELOW_KEYS);
+    cr_assert_eq(answer.keys, 5000);
+    cluster.view.nreports = 0;
+    expect(5000, 0, GROWTH_VERDICT_KEYS_UNKNOWN);
+    expect(20000, 0, GROWTH_VERDICT_BEGIN);
+}
+
+/* S max(new - old, 0) + new on top of what the node holds, to the byte. */
+Test(growth, memory_at_the_peak_must_suffice_on_every_node)
+{
+    struct growth_answer answer = ask(400000, 0);
+    uint64_t old = 64 * LINE_BYTES;
+    uint64_t new = answer.next.geometry.lines *LINE_BYTES;
+    uint64_t peak = 16 * (new - old) + new;
+    struct growth_node *node = growth_cluster_node(&cluster, 2);
+
+    cr_assert_gt(new, old);
+    node->used_bytes = 1000000;
+    node->limit_bytes = 1000000 + peak;
+    expect(400000, 0, GROWTH_VERDICT_BEGIN);
+    node->limit_bytes--;
+    growth_cluster_node(&cluster, 3)->limit_bytes = peak - 7;
+    answer = ask(400000, 0);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_NO_ROOM);
+    cr_assert_eq(answer.node, 3, "who lacks most is named");
+    cr_assert_eq(answer.missing_bytes, 7);
+    cr_assert_eq(answer.needed_bytes, peak);
+    growth_cluster_node(&cluster, 3)->limit_bytes = UINT64_C(1) << 30;
+    answer = ask(400000, 0);
+    cr_assert_eq(answer.node, 2);
+    cr_assert_eq(answer.missing_bytes, 1);
+}
+
+Test(growth, a_shrinking_filter_needs_room_for_one_shard)
+{
+    struct growth_answer answer = ask(400000, 0);
+    uint64_t wanted;
+
+    growth_begin(&cluster.document, &answer);
+    growth_finish(&cluster.document);
+    answer = ask(10000, 0);
+    wanted = answer.next.geometry.lines * LINE_BYTES;
+    cr_assert_lt(answer.next.geometry.lines,
+                 document_generation(&cluster.document)->geometry.lines);
+    growth_cluster_node(&cluster, 1)->limit_bytes = wanted;
+    expect(10000, 0, GROWTH_VERDICT_BEGIN);
+    growth_cluster_node(&cluster, 1)->limit_bytes = wanted - 1;
+    expect(10000, 0, GROWTH_VERDICT_NO_ROOM);
+}
+
+/* Nodes that hold nothing of it need no room. */
+Test(growth, strangers_do_not_count)
+{
+    cluster.nodes[3] = cluster.nodes[2];
+    cluster.nodes[3].id = 9;
+    cluster.nodes[3].limit_bytes = 0;
+    cluster.view.nnodes = 4;
+    expect(40000, 0, GROWTH_VERDICT_BEGIN);
+}
+
+Test(growth, the_revision_rises_and_the_epoch_stays)
+{
+    uint64_t epoch = cluster.document.epoch;
+    uint64_t revision = cluster.document.revision;
+    uint32_t turns[] = {2};
+
+    cluster.document.growth_held = true;
+    cr_assert_eq(growth_cluster_begin(&cluster, 40000), revision + 1);
+    cr_assert_eq(cluster.document.revision, revision + 1);
+    cr_assert_eq(cluster.document.capacity, 40000);
+    cr_assert_eq(cluster.document.ngenerations, 2);
+    cr_assert_eq(cluster.document.generations[0].rate, 0.01, "kept, for the way back");
+    cr_assert_not(cluster.document.growth_held);
+    growth_give_turns(&cluster.document, turns, 1);
+    cr_assert_eq(cluster.document.revision, revision + 2);
+    cr_assert(document_has_turn(&cluster.document, 2));
+    cr_assert_not(document_has_turn(&cluster.document, 1));
+    growth_finish(&cluster.document);
+    cr_assert_eq(cluster.document.revision, revision + 3);
+    cr_assert_eq(cluster.document.ngenerations, 1);
+    cr_assert_eq(document_generation(&cluster.document)->capacity, 40000);
+    cr_assert_eq(cluster.document.nturns, 0);
+    cr_assert_eq(cluster.document.epoch, epoch);
+}
+
+Test(growth, the_same_again_joins_and_another_is_refused)
+{
+    (void)growth_cluster_begin(&cluster, 40000);
+    expect(40000, 0, GROWTH_VERDICT_JOINS);
+    expect(40000, 0.01, GROWTH_VERDICT_JOINS);
+    expect(0, 0, GROWTH_VERDICT_JOINS);
+    expect(50000, 0, GROWTH_VERDICT_OTHER_RUNS);
+    expect(10000, 0, GROWTH_VERDICT_OTHER_RUNS);
+    expect(40000, 0.001, GROWTH_VERDICT_OTHER_RUNS);
+    expect(UINT64_MAX, 0, GROWTH_VERDICT_OTHER_RUNS);
+}
+
+Test(growth, the_way_back_restores_capacity_rate_and_geometry)
+{
+    struct generation first = cluster.document.generations[0];
+    const struct generation *back;
+    struct growth_answer answer = ask(40000, 0.001);
+
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_NOTHING);
+    growth_begin(&cluster.document, &answer);
+    cr_assert_eq(cluster.document.rate, 0.001);
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_BEGIN);
+    growth_back(&cluster.document);
+    back = document_generation(&cluster.document);
+    cr_assert(growth_goes_back(&cluster.document));
+    cr_assert_eq(back->id, first.id);
+    cr_assert_eq(back->geometry.seed, first.geometry.seed);
+    cr_assert_eq(back->geometry.lines, first.geometry.lines);
+    cr_assert_eq(cluster.document.capacity, 10000);
+    cr_assert_eq(cluster.document.rate, 0.01);
+    cr_assert(cluster.document.growth_held, "else it would begin at once anew");
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_JOINS, "twice is once");
+    expect(0, 0, GROWTH_VERDICT_JOINS);
+    expect(40000, 0.001, GROWTH_VERDICT_OTHER_RUNS);
+    growth_finish(&cluster.document);
+    cr_assert_eq(cluster.document.capacity, 10000);
+}
+
+Test(growth, no_way_back_once_it_holds_more)
+{
+    struct growth_answer answer;
+
+    (void)growth_cluster_begin(&cluster, 40000);
+    cluster.reports[1].keys = 10000;
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_BEGIN);
+    cluster.reports[1].keys = 10001;
+    answer = growth_abort(&cluster.view);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BELOW_KEYS);
+    cr_assert_eq(answer.keys, 10001);
+    cr_assert_eq(answer.capacity, 10000);
+    cluster.reports[1].keys = 9900;
+    cluster.reports[1].overflow_keys = 3; /* One group is beyond what it was made for. */
+    answer = growth_abort(&cluster.view);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BELOW_KEYS);
+    cr_assert_eq(answer.keys, 10003);
+    cluster.view.nreports = 0;
+    cr_assert_eq(growth_abort(&cluster.view).verdict, GROWTH_VERDICT_KEYS_UNKNOWN);
+}
+
+/* What nodes may still have on their disks under an id is of that generation. */
+Test(growth, no_id_is_used_again_not_even_after_an_abort)
+{
+    uint32_t first = growth_cluster_begin(&cluster, 40000);
+    uint32_t second;
+
+    growth_back(&cluster.document);
+    growth_finish(&cluster.document);
+    second = growth_cluster_begin(&cluster, 50000);
+    cr_assert_gt(second, first);
+    growth_back(&cluster.document);
+    growth_finish(&cluster.document);
+    cr_assert_gt(growth_cluster_begin(&cluster, 50000), second);
+}

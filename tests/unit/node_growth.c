@@ -1,0 +1,218 @@
+/* A node whose filter is to have another generation builds that from its own log while it serves,
+ * whatever comes in between: nothing that was accepted is absent at any moment, and in the end the
+ * arrays are what the log makes of them. */
+#include "tests/unit/node_growth.h"
+
+/* ---- from one to the next ---- */
+
+Test(node_growth, a_filter_grows_while_it_serves)
+{
+    struct replica_report report;
+    uint64_t before;
+
+    open_stage();
+    add(20000);
+    before = growth.stage.node->memory_used_bytes;
+    growth_stage_want(&growth, 2, BIGGER, 400000, true);
+    cr_assert(growth_stage_until(&growth, GROWTH_SERVING));
+    report = growth_stage_report(&growth);
+    cr_assert_eq(report.state, REPLICA_FULL);
+    cr_assert_eq(report.phase, PHASE_GROWING);
+    cr_assert_eq(report.generation, 1);
+    cr_assert_eq(report.shards_grown, 0);
+    cr_assert_leq(growth.stage.node->memory_used_bytes, before + BIGGER * LINE_BYTES,
+                  "no more than one shard");
+    (void)settle_and_look();
+    expect_served_from(2);
+    report = growth_stage_report(&growth);
+    cr_assert_eq(report.phase, PHASE_NONE);
+    cr_assert_eq(report.shards_grown, GROWTH_STAGE_SHARDS);
+    cr_assert_eq(growth.stage.node->memory_used_bytes,
+                 UINT64_C(1) * BIGGER * LINE_BYTES * GROWTH_STAGE_SHARDS);
+    cr_assert_eq(growth_stage_set(&growth)->bytes, growth.stage.node->memory_used_bytes);
+    cr_assert_eq(node_stage_counter(&growth.stage, "growth_shards_total"), GROWTH_STAGE_SHARDS);
+    cr_assert_geq(node_stage_counter(&growth.stage, "growth_keys_total"), 2 * 20000);
+    cr_assert_eq(node_stage_counter(&growth.stage, "growth_verify_failures_total"), 0);
+    growth_stage_expect_log(&growth);
+    expect_all();
+    close_stage();
+}
+
+Test(node_growth, a_filter_shrinks_too_and_takes_another_rate)
+{
+    open_stage();
+    add(20000);
+    growth_stage_want(&growth, 2, BIGGER, 400000, true);
+    (void)settle_and_look();
+    growth_stage_want(&growth, 3, 128, 50000, true);
+    (void)settle_and_look();
+    expect_served_from(3);
+    cr_assert_eq(growth_stage_set(&growth)->groups[0].keys_capacity, 50000);
+    growth_stage_expect_log(&growth);
+    expect_all();
+    close_stage();
+}
+
+Test(node_growth, without_a_turn_nothing_is_built)
+{
+    open_stage();
+    add(2000);
+    growth_stage_want(&growth, 2, BIGGER, 400000, false);
+    (void)settle_and_look();
+    expect_served_from(1);
+    cr_assert_eq(growth_stage_report(&growth).shards_grown, 0);
+    growth.document.turns[0] = 1;
+    growth_stage_hand(&growth);
+    (void)settle_and_look();
+    expect_served_from(2);
+    close_stage();
+}
+
+Test(node_growth, a_coordinator_hears_of_a_group_that_is_done)
+{
+    open_stage();
+    add(2000);
+    node_stage_settle_long(&growth.stage);
+    growth_stage_want(&growth, 2, BIGGER, 400000, true);
+    growth.stage.node->next_sync_us = ACTOR_NEVER;
+    (void)settle_and_look();
+    cr_assert_leq(growth.stage.node->next_sync_us, growth.stage.now_us);
+    close_stage();
+}
+
+/* ---- adds in between ---- */
+
+/* What is "present" by chance in the old array must be in the new one as well: one in forty is. */
+Test(node_growth, keys_that_come_in_any_phase_are_in_the_new_arrays)
+{
+    for (uint32_t phase = GROWTH_STANDING; phase < GROWTH_NPHASES; phase++) {
+        open_stage();
+        add(60000);
+        growth_stage_want(&growth, 2, BIGGER, 400000, true);
+        cr_assert(growth_stage_until(&growth, (enum growth_phase)phase), "phase %u", phase);
+        send_adds(4000);
+        expect_all();
+        node_stage_settle(&growth.stage);
+        expect_served_from(2);
+        expect_all();
+        close_stage();
+    }
+}
+
+/* Adds that were accepted just before, and are in no file yet, are part of what is below. */
+Test(node_growth, adds_on_their_way_to_the_log_are_waited_for)
+{
+    open_stage();
+    add(2000);
+    growth_stage_want(&growth, 2, BIGGER, 400000, true);
+    while (growth.stage.node->growth.phase != GROWTH_STANDING) {
+        (void)growth.stage.actor.work(growth.stage.actor.self, growth.stage.now_us);
+    }
+    send_adds(4000); /* Some are in old arrays only: the new ones do not stand yet. */
+    for (int i = 0; growth.stage.node->growth.phase != GROWTH_AWAITING; i++) {
+        cr_assert_lt(i, 1000);
+        (void)growth.stage.actor.work(growth.stage.actor.self, growth.stage.now_us);
+    }
+    cr_assert_lt(storage_written(growth.stage.node->storage), growth.stage.node->growth.cut);
+    (void)settle_and_look();
+    expect_served_from(2);
+    growth_stage_expect_log(&growth);
+    close_stage();
+}
+
+/* Merged or not, and while files go: a pass that finds something gone begins again. */
+Test(node_growth, runs_are_merged_while_they_are_read)
+{
+    open_stage();
+    add(20000);
+    growth_stage_want(&growth, 2, BIGGER, 400000, true);
+    for (int i = 0; added < MANY; i++) {
+        add(BATCH);
+        for (int k = 0; k < 3 + i % 5; k++) {
+            (void)growth_stage_step(&growth);
+        }
+        growth.stage.now_us += 200000;
+        expect_all();
+    }
+    node_stage_settle_long(&growth.stage);
+    expect_served_from(2);
+    cr_assert_gt(node_stage_counter(&growth.stage, "run_keys"), 0);
+    growth_stage_expect_log(&growth);
+    expect_all();
+    close_stage();
+}
+
+/* ---- ends ---- */
+
+Test(node_growth, a_restart_in_any_phase_ends_it_with_the_wanted_generation)
+{
+    static const enum stage_end ends[] = {STAGE_END_CLEAN, STAGE_END_KILL, STAGE_END_POWER};
+
+    for (uint32_t phase = GROWTH_STANDING; phase < GROWTH_NPHASES; phase++) {
+        open_stage();
+        add(6000);
+        growth_stage_want(&growth, 2, BIGGER, 400000, true);
+        cr_assert(growth_stage_until(&growth, (enum growth_phase)phase));
+        add(BATCH);
+        growth_stage_restart(&growth, ends[phase % 3]);
+        expect_served_from(2);
+        expect_all();
+        close_stage();
+    }
+}
+
+Test(node_growth, a_drop_in_any_phase_frees_all)
+{
+    for (uint32_t phase = GROWTH_STANDING; phase < GROWTH_NPHASES; phase++) {
+        open_stage();
+        add(6000);
+        growth_stage_want(&growth, 2, BIGGER, 400000, true);
+        cr_assert(growth_stage_until(&growth, (enum growth_phase)phase));
+        growth.document.content.state = FILTER_DROPPING;
+        document_epoch_advance(&growth.document);
+        growth_stage_hand(&growth);
+        node_stage_settle(&growth.stage);
+        cr_assert_eq(growth.stage.node->memory_used_bytes, 0);
+        cr_assert_eq(growth.stage.node->growth.phase, GROWTH_REST);
+        close_stage();
+    }
+}
+
+/* ---- another one is wanted meanwhile ---- */
+
+/* In any phase of the first shard, and with half of the shards grown. */
+static void want_meanwhile(uint32_t id, uint64_t lines, uint64_t capacity)
+{
+    for (uint32_t i = 0; i < 2 * GROWTH_NPHASES; i++) {
+        uint32_t phase = GROWTH_STANDING + i % (GROWTH_NPHASES - 1);
+
+        open_stage();
+        add(6000);
+        growth_stage_want(&growth, 2, BIGGER, 400000, true);
+        for (uint32_t k = 0; i >= GROWTH_NPHASES && k < 8; k++) {
+            cr_assert(growth_stage_until(&growth, GROWTH_SERVING));
+            cr_assert(growth_stage_until(&growth, GROWTH_STANDING));
+        }
+        cr_assert(growth_stage_until(&growth, (enum growth_phase)phase));
+        send_adds(BATCH);
+        growth_stage_want(&growth, id, lines, capacity, true);
+        (void)settle_and_look();
+        send_adds(BATCH);
+        (void)settle_and_look();
+        expect_served_from(id);
+        cr_assert_eq(growth_stage_set(&growth)->bytes, growth.stage.node->memory_used_bytes);
+        growth_stage_expect_log(&growth);
+        expect_all();
+        close_stage();
+    }
+}
+
+Test(node_growth, the_old_one_may_be_wanted_again)
+{
+    want_meanwhile(1, GROWTH_STAGE_LINES, GROWTH_STAGE_CAPACITY);
+}
+
+Test(node_growth, a_third_one_may_be_wanted)
+{
+    want_meanwhile(3, 256, 200000);
+}

@@ -1,0 +1,162 @@
+/* What a set does next, and how a span of its shards goes on: decisions without a node. */
+#include "node/growth_plan.h"
+
+#include <criterion/criterion.h>
+
+/* One that may begin. */
+static struct growth_sight sight_of(uint32_t from, uint32_t to, uint32_t wanted)
+{
+    return (struct growth_sight){
+        .from = from,
+        .to = to,
+        .wanted = wanted,
+        .ready = true,
+        .has_turn = true,
+        .fits_to = true,
+        .fits_wanted = true,
+        .has_room = true,
+    };
+}
+
+static enum growth_move decide(struct growth_sight sight)
+{
+    return growth_decide(&sight);
+}
+
+Test(growth_plan, nothing_is_done_without_a_reason)
+{
+    struct growth_sight sight = sight_of(1, 0, 1);
+
+    cr_assert_eq(decide(sight), MOVE_STAY);
+    sight.pressing = true;
+    cr_assert_eq(decide(sight), MOVE_STAY);
+    sight = sight_of(1, 0, 2);
+    cr_assert_eq(decide(sight), MOVE_BEGIN);
+    sight.ready = false;
+    cr_assert_eq(decide(sight), MOVE_STAY, "it fills its arrays yet");
+}
+
+Test(growth_plan, who_has_no_turn_begins_only_under_pressure)
+{
+    struct growth_sight sight = sight_of(1, 0, 2);
+
+    sight.has_turn = false;
+    cr_assert_eq(decide(sight), MOVE_STAY);
+    sight.pressing = true;
+    cr_assert_eq(decide(sight), MOVE_BEGIN);
+}
+
+Test(growth_plan, what_does_not_fit_is_told_apart)
+{
+    struct growth_sight sight = sight_of(1, 0, 2);
+
+    sight.has_room = false;
+    cr_assert_eq(decide(sight), MOVE_STAY_ROOM);
+    sight.fits_wanted = false;
+    cr_assert_eq(decide(sight), MOVE_STAY_SMALL);
+    sight.refused = true;
+    cr_assert_eq(decide(sight), MOVE_STAY);
+    sight = sight_of(1, 2, 2);
+    sight.has_room = false;
+    cr_assert_eq(decide(sight), MOVE_STAY_ROOM);
+    sight.in_span = true;
+    cr_assert_eq(decide(sight), MOVE_GO_ON, "its room is taken already");
+}
+
+Test(growth_plan, it_goes_on_until_all_is_served)
+{
+    struct growth_sight sight = sight_of(1, 2, 2);
+
+    cr_assert_eq(decide(sight), MOVE_GO_ON);
+    sight.served = true;
+    cr_assert_eq(decide(sight), MOVE_GO_ON);
+    sight.all_served = true;
+    cr_assert_eq(decide(sight), MOVE_FINISH);
+    sight.wanted = 1;
+    cr_assert_eq(decide(sight), MOVE_FINISH, "and then back, from the beginning");
+}
+
+Test(growth_plan, without_a_turn_a_span_is_ended_and_no_other_begun)
+{
+    struct growth_sight sight = sight_of(1, 2, 2);
+
+    sight.has_turn = false;
+    cr_assert_eq(decide(sight), MOVE_STAY);
+    sight.in_span = true;
+    cr_assert_eq(decide(sight), MOVE_GO_ON);
+    sight.in_span = false;
+    sight.open = true;
+    cr_assert_eq(decide(sight), MOVE_GO_ON, "only the new arrays have what came through a valve");
+}
+
+Test(growth_plan, the_old_one_is_wanted_again)
+{
+    struct growth_sight sight = sight_of(1, 2, 1);
+
+    sight.in_span = true;
+    cr_assert_eq(decide(sight), MOVE_DROP);
+    sight.served = true;
+    cr_assert_eq(decide(sight), MOVE_TURN);
+    sight.has_turn = false;
+    cr_assert_eq(decide(sight), MOVE_TURN, "that takes no memory and no time");
+    sight.open = true;
+    cr_assert_eq(decide(sight), MOVE_GO_ON, "nothing is dropped behind an open valve");
+}
+
+Test(growth_plan, shards_are_never_in_three_layers)
+{
+    struct growth_sight sight = sight_of(1, 2, 3);
+
+    cr_assert_eq(decide(sight), MOVE_DROP);
+    sight.served = true;
+    cr_assert_eq(decide(sight), MOVE_GO_ON);
+    sight.has_turn = false;
+    cr_assert_eq(decide(sight), MOVE_STAY);
+}
+
+/* ---- a span ---- */
+
+Test(growth_plan, a_span_serves_only_after_every_step)
+{
+    enum growth_phase phase = GROWTH_REST;
+
+    phase = growth_next(phase, GROWTH_ON_BEGUN);
+    for (enum growth_phase expected = GROWTH_STANDING; expected <= GROWTH_SERVING; expected++) {
+        cr_assert_eq(phase, expected);
+        phase = growth_next(phase, GROWTH_ON_DONE);
+    }
+    cr_assert_eq(phase, GROWTH_REST);
+}
+
+Test(growth_plan, a_pass_that_is_stale_begins_again_and_no_phase_is_left_out)
+{
+    cr_assert_eq(growth_next(GROWTH_FILL_RUNS, GROWTH_ON_STALE), GROWTH_FILL_RUNS);
+    cr_assert_eq(growth_next(GROWTH_FILL_LOG, GROWTH_ON_STALE), GROWTH_FILL_RUNS);
+    cr_assert_eq(growth_next(GROWTH_CHECK_RUNS, GROWTH_ON_STALE), GROWTH_CHECK_RUNS);
+    cr_assert_eq(growth_next(GROWTH_CHECK_LOG, GROWTH_ON_STALE), GROWTH_CHECK_RUNS);
+    for (enum growth_phase phase = GROWTH_REST; phase < GROWTH_NPHASES; phase++) {
+        enum growth_phase wrong = growth_next(phase, GROWTH_ON_WRONG);
+
+        cr_assert_eq(growth_next(phase, GROWTH_ON_GONE), GROWTH_REST);
+        cr_assert_eq(wrong,
+                     growth_checks(phase) || phase == GROWTH_WEIGHING ? GROWTH_STANDING : phase);
+    }
+}
+
+Test(growth_plan, phases_that_read)
+{
+    for (enum growth_phase phase = GROWTH_REST; phase < GROWTH_NPHASES; phase++) {
+        bool log = phase == GROWTH_FILL_LOG || phase == GROWTH_CHECK_LOG;
+        bool runs = phase == GROWTH_FILL_RUNS || phase == GROWTH_CHECK_RUNS;
+
+        cr_assert_eq(growth_reads(phase), log || runs);
+        cr_assert_eq(growth_reads_log(phase), log);
+    }
+}
+
+Test(growth_plan, near_is_before_full)
+{
+    cr_assert_not(growth_is_near(949, 1000));
+    cr_assert(growth_is_near(950, 1000));
+    cr_assert(growth_is_near(2000, 1000));
+}

@@ -1,0 +1,285 @@
+/* A replica that is full before its bigger arrays are ready lets new keys into those alone and
+ * looks into both: none is absent, and the sum of both rates stays within the bound. */
+#include "base/heap.h"
+#include "filter/sizing.h"
+#include "tests/support/growth_stage.h"
+#include "tests/support/random.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+enum { BATCH = 1000, CAPACITY = 100000, POOL = 400000, PROBES = 400000 };
+
+#define RATE 0.01
+
+static struct growth_stage growth;
+static uint64_t keys[POOL];
+static uint64_t accepted[POOL];
+static uint32_t naccepted;
+static uint32_t asked;
+
+static void open_stage(void)
+{
+    growth_stage_init_planned(&growth, CAPACITY, RATE);
+    node_stage_fingerprints(&growth.document, 0, 1, POOL, keys);
+    asked = naccepted = 0;
+}
+
+static void close_stage(void)
+{
+    growth_stage_fini(&growth);
+    cr_assert_eq(heap_live(), 0);
+}
+
+/* False: some of them were refused. */
+static bool add_batch(void)
+{
+    static struct node_answer answer;
+    struct segment segment = node_stage_segment(&growth.document, OPERATION_ADD, BATCH);
+    const uint64_t *batch = keys + asked;
+
+    cr_assert_leq(asked + BATCH, POOL);
+    segment.batch.number = ++growth.stage.batches;
+    segment.op.sequence = growth.stage.batches;
+    cr_assert(node_stage_ask_disk(&growth.stage, &segment, batch, &answer));
+    cr_assert_eq(answer.segment.status, STATUS_OK);
+    for (uint32_t i = 0; i < BATCH; i++) {
+        if (((answer.present[i / 64] | answer.absent[i / 64]) >> (i % 64) & 1) != 0) {
+            accepted[naccepted++] = batch[i];
+        }
+    }
+    asked += BATCH;
+    return !answer.segment.at_capacity;
+}
+
+static void add_up_to(uint32_t count)
+{
+    while (naccepted < count) {
+        cr_assert(add_batch(), "at %u", naccepted);
+    }
+}
+
+static void add_until_full(void)
+{
+    while (add_batch()) {
+    }
+}
+
+static void expect_all(void)
+{
+    cr_assert_eq(growth_stage_lacks(&growth, accepted, naccepted), 0);
+}
+
+/* Nothing is filled from the log until it is let go on. */
+static void hold(bool held)
+{
+    growth.stage.node->config.growth_rate = held ? 1 : 0;
+    growth.stage.node->growth.resume_us = 0;
+    growth.stage.node->growth.bucket.free_us = held ? UINT64_MAX / 2 : 0;
+    growth.stage.node->growth.due = true;
+}
+
+/* Of keys that nobody added, at most so many may be present that the bound holds: chance does no
+ * more than this once in a thousand tests. */
+static void expect_rate(const char *phase)
+{
+    const struct replica_set *set = growth_stage_set(&growth);
+    double bound = PROBES * RATE;
+    uint64_t state = 99;
+    uint32_t present = 0;
+
+    for (uint32_t i = 0; i < PROBES; i++) {
+        present += replica_set_has(set, random_next(&state));
+    }
+    cr_log_info("%s: %.3f %% of absent keys are present", phase, 100.0 * present / PROBES);
+    cr_assert_leq(present, bound + 3.1 * sqrt(bound), "%s: %u of %u", phase, present, PROBES);
+}
+
+/* Full, with the valve open. */
+static void open_valve(void)
+{
+    open_stage();
+    add_up_to(CAPACITY * 9 / 10);
+    growth_stage_want_planned(&growth, 2, 4 * CAPACITY, false);
+    node_stage_settle(&growth.stage);
+    cr_assert_null(growth_stage_set(&growth)->growth, "nothing presses");
+    hold(true);
+    add_up_to(CAPACITY + 20000);
+    cr_assert_eq(growth_stage_set(&growth)->growth->nopen, GROWTH_STAGE_SHARDS);
+}
+
+Test(node_growth_valve, keys_beyond_the_old_capacity_are_in_and_stay_in)
+{
+    struct replica_report report;
+
+    open_valve();
+    expect_all();
+    report = growth_stage_report(&growth);
+    cr_assert_eq(report.generation, 1);
+    cr_assert_gt(report.overflow_keys, 15000);
+    cr_assert_eq(report.phase, PHASE_GROWING);
+    cr_assert_eq(report.bytes, growth_stage_set(&growth)->bytes, "both arrays of all");
+    hold(false);
+    while (growth_stage_step(&growth)) {
+    }
+    expect_all();
+    report = growth_stage_report(&growth);
+    cr_assert_eq(report.generation, 2);
+    cr_assert_eq(report.overflow_keys, 0);
+    cr_assert_eq(report.shards_grown, GROWTH_STAGE_SHARDS);
+    growth_stage_expect_log(&growth);
+    expect_all();
+    close_stage();
+}
+
+/* Which is another incarnation only if something was lost. */
+Test(node_growth_valve, a_restart_with_an_open_valve_refills_the_wanted_generation)
+{
+    static const enum stage_end ends[] = {STAGE_END_CLEAN, STAGE_END_KILL, STAGE_END_POWER};
+
+    for (unsigned i = 0; i < 3; i++) {
+        open_valve();
+        growth_stage_restart(&growth, ends[i]);
+        cr_assert_eq(growth_stage_report(&growth).generation, 2);
+        expect_all();
+        close_stage();
+    }
+}
+
+Test(node_growth_valve, where_arrays_do_not_stand_adds_are_refused)
+{
+    open_stage();
+    add_up_to(CAPACITY * 9 / 10);
+    growth.stage.node->config.memory_limit_bytes = growth_stage_set(&growth)->bytes;
+    growth_stage_want_planned(&growth, 2, 4 * CAPACITY, true);
+    add_until_full();
+    cr_assert_leq(naccepted, CAPACITY * 102 / 100, "and those present by chance");
+    cr_assert_null(growth_stage_set(&growth)->growth);
+    expect_all();
+    close_stage();
+}
+
+/* An open valve first ends what it has begun. */
+Test(node_growth_valve, the_old_one_is_wanted_again_with_an_open_valve)
+{
+    open_valve();
+    growth_stage_want(&growth, 1, 0, 0, true);
+    hold(false);
+    while (growth_stage_step(&growth)) {
+    }
+    expect_all();
+    cr_assert_eq(growth_stage_set(&growth)->growth, NULL);
+    cr_assert_eq(growth_stage_report(&growth).generation, 2, "the old one does not hold so many");
+    growth_stage_want_planned(&growth, 3, 2 * CAPACITY, true);
+    while (growth_stage_step(&growth)) {
+    }
+    expect_all();
+    cr_assert_eq(growth_stage_report(&growth).generation, 3);
+    growth_stage_expect_log(&growth);
+    close_stage();
+}
+
+Test(node_growth_valve, an_array_behind_an_open_valve_is_never_emptied)
+{
+    struct replica_set *set;
+
+    open_valve();
+    hold(false);
+    cr_assert(growth_stage_until(&growth, GROWTH_CHECK_LOG));
+    set = growth_stage_set(&growth);
+    set->layers[1]->shards[growth.stage.node->growth.first][5] = 0xff;
+    set->layers[1]->keys[growth.stage.node->growth.first] = 1; /* which can't be */
+    while (growth_stage_step(&growth)) {
+        if (growth.stage.node->growth.phase == GROWTH_STANDING) {
+            expect_all();
+        }
+    }
+    cr_assert_eq(node_stage_counter(&growth.stage, "growth_verify_failures_total"), 3);
+    expect_all();
+    close_stage();
+}
+
+/* ---- the error rate ---- */
+
+Test(node_growth_valve, the_rate_holds_in_every_phase)
+{
+    open_stage();
+    add_until_full();
+    expect_rate("full");
+    growth_stage_want_planned(&growth, 2, 4 * CAPACITY, true);
+    do {
+        cr_assert(growth_stage_step(&growth));
+    } while (growth_stage_set(&growth)->growth == NULL ||
+             growth_stage_set(&growth)->growth->ngrown < GROWTH_STAGE_SHARDS / 2);
+    expect_rate("half of the shards grown");
+    hold(true);
+    while (growth_stage_step(&growth)) {
+    }
+    add_until_full();
+    cr_assert_gt(growth_stage_set(&growth)->growth->nopen, 0);
+    hold(false);
+    cr_assert(growth_stage_until(&growth, GROWTH_WEIGHING));
+    cr_assert_gt(naccepted, CAPACITY * 11 / 10);
+    expect_rate("valves open, at their limit");
+    expect_all();
+    while (growth_stage_step(&growth)) {
+    }
+    expect_rate("grown");
+    while (asked < POOL && naccepted < 4 * CAPACITY - 2 * BATCH) {
+        (void)add_batch();
+    }
+    expect_rate("grown and nearly full");
+    close_stage();
+}
+
+/* All shards behind open valves, filled as far as they go: both arrays are read everywhere. */
+Test(node_growth_valve, the_rate_holds_with_all_valves_open)
+{
+    static const uint64_t sizes[] = {2 * CAPACITY, 4 * CAPACITY};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct replica_set *set;
+
+        open_stage();
+        add_up_to(CAPACITY * 9 / 10);
+        growth_stage_want_planned(&growth, 2, sizes[i], false);
+        hold(true);
+        add_until_full();
+        set = growth_stage_set(&growth);
+        cr_assert_not_null(set->growth);
+        /* As bad as it gets: everything is filled, and no shard serves yet. */
+        growth_bits_backfill(set, accepted, naccepted);
+        expect_rate("all valves open");
+        expect_all();
+        close_stage();
+    }
+}
+
+/* ---- how much ---- */
+
+Test(node_growth_valve, both_rates_together_stay_within_the_bound)
+{
+    static const double rates[] = {0.1, 0.01, 0.001, 1e-6};
+
+    for (unsigned i = 0; i < 4; i++) {
+        for (uint64_t factor = 1; factor <= 8; factor++) {
+            struct sizing_request request = {.capacity = 10000000, .rate = rates[i]};
+            struct generation from = {.id = 1, .capacity = request.capacity};
+            struct generation to = {.id = 2, .capacity = request.capacity * factor};
+            struct sizing_plan plan;
+            uint64_t valve;
+
+            cr_assert_eq(sizing_plan_generation(&request, 4, &plan), STATUS_OK);
+            from.geometry = (struct geometry){.lines = plan.lines, .z = plan.z, .shard_bits = 4};
+            request.capacity = to.capacity;
+            cr_assert_eq(sizing_plan_generation(&request, 4, &plan), STATUS_OK);
+            to.geometry = (struct geometry){.lines = plan.lines, .z = plan.z, .shard_bits = 4};
+            valve = growth_valve_capacity(&from, &to, rates[i]);
+            cr_assert_leq(valve, to.capacity);
+            cr_assert_leq(sizing_rate(from.capacity, from.geometry.lines << 4, from.geometry.z) +
+                              sizing_rate(valve, to.geometry.lines << 4, to.geometry.z),
+                          rates[i]);
+            cr_assert(factor < 4 || valve > from.capacity, "four times as large: it opens");
+        }
+    }
+}
