@@ -8,10 +8,17 @@
 
 #include <inttypes.h>
 
+static void give_back(struct growth_stretch *stretch)
+{
+    heap_free(stretch->keys);
+    *stretch = (struct growth_stretch){0};
+}
+
 void node_growth_fini(struct node *self)
 {
-    heap_free(self->growth.current.keys);
-    heap_free(self->growth.coming.keys);
+    give_back(&self->growth.current);
+    give_back(&self->growth.coming);
+    self->growth.taken = 0;
 }
 
 void node_growth_stir(struct node *self)
@@ -200,9 +207,9 @@ static void say(const struct node *self, struct document_entry *entry, enum grow
         return;
     }
     hosted->growth_said = move;
-    if (move == GROWTH_STAY_SMALL) {
+    if (move == MOVE_STAY_SMALL) {
         say_small(entry);
-    } else if (move == GROWTH_STAY_ROOM) {
+    } else if (move == MOVE_STAY_ROOM) {
         say_no_room(self, entry);
     }
 }
@@ -213,7 +220,7 @@ static bool begin(struct node *self, struct document_entry *entry)
     const struct hosted_filter *hosted = entry->attachment;
 
     if (growth_layers_begin(hosted->set, &entry->document, wanted) != STATUS_OK) {
-        say(self, entry, GROWTH_STAY_ROOM);
+        say(self, entry, MOVE_STAY_ROOM);
         return false;
     }
     log_line(LOG_INFO, "filter %s: builds generation %u, for %" PRIu64 " keys, beside %u",
@@ -245,7 +252,7 @@ static void go_back(struct node *self, struct document_entry *entry, enum growth
     before = hosted->set->bytes;
     log_line(LOG_INFO, "filter %s: generation %u is not wanted any more",
              entry->document.content.name, hosted->set->layers[1]->generation.id);
-    if (move == GROWTH_TURN) {
+    if (move == MOVE_TURN) {
         growth_layers_turn(hosted->set, &entry->document);
     } else {
         growth_layers_drop(hosted->set);
@@ -254,36 +261,49 @@ static void go_back(struct node *self, struct document_entry *entry, enum growth
     self->changed = true;
 }
 
+/* Nearly always. */
+static bool has_nothing_to_do(const struct document_entry *entry)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    const struct replica_set *set = hosted != NULL ? hosted->set : NULL;
+
+    return set == NULL || (set->growth == NULL && replica_set_base(set)->generation.id ==
+                                                      document_generation(&entry->document)->id);
+}
+
 /* True: something was done, and more may be. */
 static bool act(struct node *self, struct document_entry *entry)
 {
     struct growth_sight sight;
     enum growth_move move;
 
+    if (has_nothing_to_do(entry)) {
+        return false;
+    }
     see(self, entry, &sight);
     move = growth_decide(&sight);
     if (sight.ready) {
         say(self, entry, move);
     }
     switch (move) {
-    case GROWTH_BEGIN:
+    case MOVE_BEGIN:
         return begin(self, entry);
-    case GROWTH_GO_ON:
+    case MOVE_GO_ON:
         if (self->growth.phase != GROWTH_REST) {
             return false; /* This one's, or another set's turn. */
         }
         node_span_begin(self, entry);
         return true;
-    case GROWTH_FINISH:
+    case MOVE_FINISH:
         finish(self, entry);
         return true;
-    case GROWTH_TURN:
-    case GROWTH_DROP:
+    case MOVE_TURN:
+    case MOVE_DROP:
         go_back(self, entry, move);
         return true;
-    case GROWTH_STAY:
-    case GROWTH_STAY_SMALL:
-    case GROWTH_STAY_ROOM:
+    case MOVE_STAY:
+    case MOVE_STAY_SMALL:
+    case MOVE_STAY_ROOM:
         break;
     }
     return false;
@@ -300,7 +320,7 @@ static bool stand_ahead(struct node *self, const struct document_entry *entry)
     }
     for (uint32_t i = 0; i < set->ngroups; i++) {
         if (node_growth_presses(set, &entry->document, i) &&
-            node_span_stand(self, &entry->document, set, 0, set->nshards, i) == GROWTH_SOME_STAND) {
+            node_span_stand(self, &entry->document, set, 0, set->nshards, i) == STAND_SOME) {
             return true;
         }
     }
@@ -342,5 +362,8 @@ bool node_grow(struct node *self, uint64_t now_us)
         more = node_span_step(self, now_us, entry) || more;
     }
     growth->due = more || growth->phase != GROWTH_REST;
+    if (!growth->due) {
+        node_growth_fini(self); /* Some megabytes, for a long time perhaps. */
+    }
     return more;
 }

@@ -64,6 +64,8 @@ struct node_growth {
 /* growth.c: work for one turn; true: more is left that can be done now. */
 bool node_grow(struct node *self, uint64_t now_us);
 uint64_t node_growth_next_us(const struct node *self);
+
+/* Frees what was read; it may go on after that. */
 void node_growth_fini(struct node *self);
 
 /* Something that decides what is to be done has changed. */
@@ -92,7 +94,7 @@ uint64_t node_span_bytes(const struct replica_set *set);
 
 /* Touch a slice of the array of the first shard of `first` to before `end` that has no new one,
  * in one group or in all (GROWTH_ANY_GROUP). */
-enum growth_stand { GROWTH_ALL_STAND, GROWTH_SOME_STAND, GROWTH_NO_ROOM };
+enum growth_stand { STAND_ALL, STAND_SOME, STAND_NO_ROOM };
 
 enum growth_stand node_span_stand(struct node *self, const struct filter_document *document,
                                   struct replica_set *set, uint32_t first, uint32_t end,

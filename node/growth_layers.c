@@ -50,14 +50,14 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void set_capacity(struct replica_set *set, uint32_t group, uint64_t valve_capacity)
+static void set_capacity(struct replica_set *set, uint32_t group)
 {
     struct replica_group *one = &set->groups[group];
     struct growth_group *growth = &set->growth->groups[group];
     uint64_t before = layer_capacity(old_layer(set), one->nshards);
 
     growth->full_keys = layer_capacity(new_layer(set), one->nshards);
-    growth->valve_keys = layer_share(valve_capacity, one->nshards, set->nshards);
+    growth->valve_keys = layer_share(set->growth->valve, one->nshards, set->nshards);
     one->keys_capacity = growth->ngrown == one->nshards ? growth->full_keys
                                                         : least(before, growth->full_keys);
 }
@@ -71,12 +71,12 @@ void growth_layers_follow(struct replica_set *set, const struct filter_document 
 {
     const struct generation *from = &old_layer(set)->generation;
     const struct generation *to = &new_layer(set)->generation;
-    uint64_t valve = beyond(growth_valve_capacity(from, to, document->rate), from->capacity);
 
-    set->growth->shard_valve = layer_share(valve, 1, set->nshards);
+    set->growth->valve = beyond(growth_valve_capacity(from, to, document->rate), from->capacity);
+    set->growth->shard_valve = layer_share(set->growth->valve, 1, set->nshards);
     set->growth->shard_excess = layer_share(beyond(to->capacity, from->capacity), 1, set->nshards);
     for (uint32_t i = 0; i < set->ngroups; i++) {
-        set_capacity(set, i, valve);
+        set_capacity(set, i);
     }
 }
 
@@ -240,7 +240,7 @@ bool growth_layers_serve(struct replica_set *set, const struct filter_document *
     self->groups[group].ngrown++;
     layer_drop(old_layer(set), shard);
     set->bytes -= old_layer(set)->shard_bytes;
-    growth_layers_follow(set, document);
+    set_capacity(set, group);
     return self->groups[group].ngrown == set->groups[group].nshards;
 }
 

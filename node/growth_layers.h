@@ -46,7 +46,8 @@ struct growth_layers {
     struct growth_group *groups;
     uint32_t nstanding; /* shards with two arrays */
     uint32_t ngrown;
-    uint32_t nopen;         /* valves, some of those standing */
+    uint32_t nopen; /* valves, some of those standing */
+    uint64_t valve; /* keys beyond the old capacity while both arrays are read, of all shards */
     uint64_t shard_valve;   /* excess of a shard while both arrays are read */
     uint64_t shard_excess;  /* ... and once the new one serves */
     uint32_t reserved;      /* the shard that is being touched, or DOCUMENT_MAX_SHARDS */

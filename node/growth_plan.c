@@ -9,12 +9,12 @@
 static enum growth_move decide_new(const struct growth_sight *sight)
 {
     if (sight->from == sight->wanted || (!sight->has_turn && !sight->pressing) || sight->refused) {
-        return GROWTH_STAY;
+        return MOVE_STAY;
     }
     if (!sight->fits_wanted) {
-        return GROWTH_STAY_SMALL;
+        return MOVE_STAY_SMALL;
     }
-    return sight->has_room ? GROWTH_BEGIN : GROWTH_STAY_ROOM;
+    return sight->has_room ? MOVE_BEGIN : MOVE_STAY_ROOM;
 }
 
 /* Whoever has begun a span ends it; whoever has opened a valve ends all, as only the new arrays
@@ -22,36 +22,36 @@ static enum growth_move decide_new(const struct growth_sight *sight)
 static enum growth_move decide_further(const struct growth_sight *sight)
 {
     if (sight->in_span) {
-        return GROWTH_GO_ON;
+        return MOVE_GO_ON;
     }
     if (sight->refused || (!sight->has_turn && !sight->pressing && !sight->open)) {
-        return GROWTH_STAY;
+        return MOVE_STAY;
     }
     if (!sight->fits_to && !sight->open) {
-        return GROWTH_STAY_SMALL;
+        return MOVE_STAY_SMALL;
     }
-    return sight->has_room ? GROWTH_GO_ON : GROWTH_STAY_ROOM;
+    return sight->has_room ? MOVE_GO_ON : MOVE_STAY_ROOM;
 }
 
 enum growth_move growth_decide(const struct growth_sight *sight)
 {
     if (!sight->ready) {
-        return GROWTH_STAY;
+        return MOVE_STAY;
     }
     if (sight->to == 0) {
         return decide_new(sight);
     }
     if (sight->all_served) {
-        return GROWTH_FINISH;
+        return MOVE_FINISH;
     }
     if (sight->to == sight->wanted || sight->open) {
         return decide_further(sight);
     }
     if (!sight->served) {
-        return GROWTH_DROP;
+        return MOVE_DROP;
     }
     /* A third one: shards can't be in three layers, so the nearer end comes first. */
-    return sight->from == sight->wanted ? GROWTH_TURN : decide_further(sight);
+    return sight->from == sight->wanted ? MOVE_TURN : decide_further(sight);
 }
 
 /* ---- a span ---- */

@@ -38,14 +38,14 @@ struct growth_sight {
 };
 
 enum growth_move {
-    GROWTH_STAY,
-    GROWTH_STAY_SMALL, /* as the wanted generation would not hold what is there */
-    GROWTH_STAY_ROOM,  /* as memory does not suffice */
-    GROWTH_BEGIN,      /* a layer of the wanted generation */
-    GROWTH_GO_ON,      /* with the shards that are left */
-    GROWTH_FINISH,     /* `to` serves all: leave `from` */
-    GROWTH_TURN,       /* go from `to` to `from` */
-    GROWTH_DROP,       /* `to`, which serves nothing */
+    MOVE_STAY,
+    MOVE_STAY_SMALL, /* as the wanted generation would not hold what is there */
+    MOVE_STAY_ROOM,  /* as memory does not suffice */
+    MOVE_BEGIN,      /* a layer of the wanted generation */
+    MOVE_GO_ON,      /* with the shards that are left */
+    MOVE_FINISH,     /* `to` serves all: leave `from` */
+    MOVE_TURN,       /* go from `to` to `from` */
+    MOVE_DROP,       /* `to`, which serves nothing */
 };
 
 enum growth_move growth_decide(const struct growth_sight *sight);

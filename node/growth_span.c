@@ -111,16 +111,16 @@ enum growth_stand node_span_stand(struct node *self, const struct filter_documen
             shard++;
         }
         if (shard >= end) {
-            return GROWTH_ALL_STAND;
+            return STAND_ALL;
         }
         if (set->layers[1]->shard_bytes > node_growth_room(self)) {
-            return GROWTH_NO_ROOM;
+            return STAND_NO_ROOM;
         }
         growth_layers_reserve(set, shard);
         node_growth_account(self, set, before);
     }
     (void)growth_layers_touch(set, TOUCH_BYTES);
-    return GROWTH_SOME_STAND;
+    return STAND_SOME;
 }
 
 /* From here on both arrays get everything; what came before is below the end of the log. */
@@ -131,12 +131,12 @@ static bool stand(struct node *self, const struct document_entry *entry)
 
     switch (node_span_stand(self, &entry->document, hosted->set, growth->first, growth->end,
                             GROWTH_ANY_GROUP)) {
-    case GROWTH_SOME_STAND:
+    case STAND_SOME:
         return true;
-    case GROWTH_NO_ROOM:
+    case STAND_NO_ROOM:
         node_span_end(self, hosted->set);
         return true;
-    case GROWTH_ALL_STAND:
+    case STAND_ALL:
         break;
     }
     growth->cut = storage_end(self->storage);

@@ -227,6 +227,8 @@ static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_
 
         if (hosted != NULL && hosted->set != NULL && !replica_set_ready(hosted->set)) {
             what = "fills its arrays";
+        } else if (hosted != NULL && hosted->set != NULL && hosted->set->growth != NULL) {
+            what = "builds another generation";
         }
     }
     if (what != NULL) {

@@ -27,13 +27,13 @@ Test(growth_plan, nothing_is_done_without_a_reason)
 {
     struct growth_sight sight = sight_of(1, 0, 1);
 
-    cr_assert_eq(decide(sight), GROWTH_STAY);
+    cr_assert_eq(decide(sight), MOVE_STAY);
     sight.pressing = true;
-    cr_assert_eq(decide(sight), GROWTH_STAY);
+    cr_assert_eq(decide(sight), MOVE_STAY);
     sight = sight_of(1, 0, 2);
-    cr_assert_eq(decide(sight), GROWTH_BEGIN);
+    cr_assert_eq(decide(sight), MOVE_BEGIN);
     sight.ready = false;
-    cr_assert_eq(decide(sight), GROWTH_STAY, "it fills its arrays yet");
+    cr_assert_eq(decide(sight), MOVE_STAY, "it fills its arrays yet");
 }
 
 Test(growth_plan, who_has_no_turn_begins_only_under_pressure)
@@ -41,9 +41,9 @@ Test(growth_plan, who_has_no_turn_begins_only_under_pressure)
     struct growth_sight sight = sight_of(1, 0, 2);
 
     sight.has_turn = false;
-    cr_assert_eq(decide(sight), GROWTH_STAY);
+    cr_assert_eq(decide(sight), MOVE_STAY);
     sight.pressing = true;
-    cr_assert_eq(decide(sight), GROWTH_BEGIN);
+    cr_assert_eq(decide(sight), MOVE_BEGIN);
 }
 
 Test(growth_plan, what_does_not_fit_is_told_apart)
@@ -51,29 +51,29 @@ Test(growth_plan, what_does_not_fit_is_told_apart)
     struct growth_sight sight = sight_of(1, 0, 2);
 
     sight.has_room = false;
-    cr_assert_eq(decide(sight), GROWTH_STAY_ROOM);
+    cr_assert_eq(decide(sight), MOVE_STAY_ROOM);
     sight.fits_wanted = false;
-    cr_assert_eq(decide(sight), GROWTH_STAY_SMALL);
+    cr_assert_eq(decide(sight), MOVE_STAY_SMALL);
     sight.refused = true;
-    cr_assert_eq(decide(sight), GROWTH_STAY);
+    cr_assert_eq(decide(sight), MOVE_STAY);
     sight = sight_of(1, 2, 2);
     sight.has_room = false;
-    cr_assert_eq(decide(sight), GROWTH_STAY_ROOM);
+    cr_assert_eq(decide(sight), MOVE_STAY_ROOM);
     sight.in_span = true;
-    cr_assert_eq(decide(sight), GROWTH_GO_ON, "its room is taken already");
+    cr_assert_eq(decide(sight), MOVE_GO_ON, "its room is taken already");
 }
 
 Test(growth_plan, it_goes_on_until_all_is_served)
 {
     struct growth_sight sight = sight_of(1, 2, 2);
 
-    cr_assert_eq(decide(sight), GROWTH_GO_ON);
+    cr_assert_eq(decide(sight), MOVE_GO_ON);
     sight.served = true;
-    cr_assert_eq(decide(sight), GROWTH_GO_ON);
+    cr_assert_eq(decide(sight), MOVE_GO_ON);
     sight.all_served = true;
-    cr_assert_eq(decide(sight), GROWTH_FINISH);
+    cr_assert_eq(decide(sight), MOVE_FINISH);
     sight.wanted = 1;
-    cr_assert_eq(decide(sight), GROWTH_FINISH, "and then back, from the beginning");
+    cr_assert_eq(decide(sight), MOVE_FINISH, "and then back, from the beginning");
 }
 
 Test(growth_plan, without_a_turn_a_span_is_ended_and_no_other_begun)
@@ -81,12 +81,12 @@ Test(growth_plan, without_a_turn_a_span_is_ended_and_no_other_begun)
     struct growth_sight sight = sight_of(1, 2, 2);
 
     sight.has_turn = false;
-    cr_assert_eq(decide(sight), GROWTH_STAY);
+    cr_assert_eq(decide(sight), MOVE_STAY);
     sight.in_span = true;
-    cr_assert_eq(decide(sight), GROWTH_GO_ON);
+    cr_assert_eq(decide(sight), MOVE_GO_ON);
     sight.in_span = false;
     sight.open = true;
-    cr_assert_eq(decide(sight), GROWTH_GO_ON, "only the new arrays have what came through a valve");
+    cr_assert_eq(decide(sight), MOVE_GO_ON, "only the new arrays have what came through a valve");
 }
 
 Test(growth_plan, the_old_one_is_wanted_again)
@@ -94,24 +94,24 @@ Test(growth_plan, the_old_one_is_wanted_again)
     struct growth_sight sight = sight_of(1, 2, 1);
 
     sight.in_span = true;
-    cr_assert_eq(decide(sight), GROWTH_DROP);
+    cr_assert_eq(decide(sight), MOVE_DROP);
     sight.served = true;
-    cr_assert_eq(decide(sight), GROWTH_TURN);
+    cr_assert_eq(decide(sight), MOVE_TURN);
     sight.has_turn = false;
-    cr_assert_eq(decide(sight), GROWTH_TURN, "that takes no memory and no time");
+    cr_assert_eq(decide(sight), MOVE_TURN, "that takes no memory and no time");
     sight.open = true;
-    cr_assert_eq(decide(sight), GROWTH_GO_ON, "nothing is dropped behind an open valve");
+    cr_assert_eq(decide(sight), MOVE_GO_ON, "nothing is dropped behind an open valve");
 }
 
 Test(growth_plan, shards_are_never_in_three_layers)
 {
     struct growth_sight sight = sight_of(1, 2, 3);
 
-    cr_assert_eq(decide(sight), GROWTH_DROP);
+    cr_assert_eq(decide(sight), MOVE_DROP);
     sight.served = true;
-    cr_assert_eq(decide(sight), GROWTH_GO_ON);
+    cr_assert_eq(decide(sight), MOVE_GO_ON);
     sight.has_turn = false;
-    cr_assert_eq(decide(sight), GROWTH_STAY);
+    cr_assert_eq(decide(sight), MOVE_STAY);
 }
 
 /* ---- a span ---- */
