@@ -108,11 +108,9 @@ Test(expand, grows_under_load_and_back_to_one_array, .timeout = LIMIT_S)
     expect_output("400,000 keys at 1 %", "info", "seen");
     expect_output("epoch         1, ", "info", "seen");
     PLAYGROUND_DO("", "create", "seen", "--capacity", "50k", "--fpr", "1%");
-    PLAYGROUND_DO("", "expand", "seen", "--fpr", "0.1%");
+    PLAYGROUND_DO("", "expand", "seen", "--capacity", "300k", "--fpr", "0.1%");
     cr_assert_eq(count_present("seen", 0, BEFORE + DURING), BEFORE + DURING);
     cr_assert_leq(count_present("seen", 10000000, ABSENT), MOST / 10 + 40);
-    PLAYGROUND_DO("", "expand", "seen", "--capacity", "250k", "--fpr", "2%");
-    cr_assert_eq(count_present("seen", 0, BEFORE + DURING), BEFORE + DURING);
     stop();
 }
 
