@@ -29,14 +29,12 @@ endif
 
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
-LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis
+LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
 BARE_GOALS := test demo bench bench-durability deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
-REPORT_GOALS := $(TEST_GOALS) bench-programs bench-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
-NEEDED     := $(LIBRARIES) $(if $(filter $(TEST_GOALS),$(MAKECMDGOALS)),criterion) \
-    $(if $(filter $(REPORT_GOALS),$(MAKECMDGOALS)),jansson)
+NEEDED     := $(LIBRARIES) $(if $(filter $(TEST_GOALS),$(MAKECMDGOALS)),criterion)
 MISSING    := $(shell for lib in $(NEEDED); do pkg-config --exists $$lib 2>/dev/null || echo $$lib; done)
 ifneq ($(MISSING),)
 ifeq ($(filter deps,$(MAKECMDGOALS)),)
@@ -66,7 +64,8 @@ ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer -pthread $(FLAG
     -Ilib -I. -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
-# Sources by layer. In a program's directory main.c, shell_*.c and store_sqlite*.c are the shell,
+# Sources by layer. In a program's directory main.c, shell_*.c, store_sqlite*.c and store_etcd*.c are
+# the shell,
 # everything else is the pure core. client/ is the library plus the command: main.c, cmd_*.c
 # and playground*.c. In bench/ some files are programs, everything else is what they share.
 
@@ -78,7 +77,7 @@ SRC_runtime := $(wildcard lib/runtime/*.c)
 SRC_proto   := $(wildcard proto/*.c)
 DAEMONS     := node router coordinator
 
-shell_of    = $(wildcard $(1)/shell_*.c $(1)/store_sqlite*.c)
+shell_of    = $(wildcard $(1)/shell_*.c $(1)/store_sqlite*.c $(1)/store_etcd*.c)
 core_of     = $(filter-out $(1)/main.c $(call shell_of,$(1)),$(wildcard $(1)/*.c $(1)/*/*.c))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_shell := $(call shell_of,$(d))))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_core := $(call core_of,$(d))))
@@ -176,7 +175,7 @@ endef
 
 PURE_LIBS   = $(call libs,libprotobuf-c libsodium libxxhash)
 DAEMON_LIBS = $(call libs,libzmq libconfig libuv libprotobuf-c libsodium libxxhash)
-TEST_LIBS   = $(call libs,criterion $(LIBRARIES) jansson)
+TEST_LIBS   = $(call libs,criterion $(LIBRARIES))
 BENCH_LIBS  = $(DAEMON_LIBS) $(call libs,jansson)
 
 PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orbloom-$(d))) \
@@ -189,7 +188,7 @@ $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
 $(BUILD)/bin/orbloom-node $(BUILD)/bin/orbloom-router: LINK_LIBS = $(DAEMON_LIBS)
-$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
+$(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson)
 
 $(BUILD)/bin/orbloom: $(call objects,client/main.c $(SRC_client_cmd)) $(LIBORBLOOM)
 	$(link)
@@ -224,7 +223,7 @@ $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
 	$(link)
-$(FUZZ): LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
+$(FUZZ): LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson)
 
 TORTURE := $(if $(SRC_torture),$(BUILD)/tests/torture)
 $(TORTURE): $(call objects,$(SRC_torture)) $(LIBORBLOOM) | $(PROGRAMS)

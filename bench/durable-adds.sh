@@ -22,7 +22,7 @@ trap 'exit 130' INT
 
 # make_filter NAME CAPACITY
 make_filter() {
-    "$orbloom" create "$1" --capacity "$2" --fpr 1% --durability "$kept" >/dev/null 2>"$work/error" ||
+    "$orbloom" create "$1" --timeout 60s --capacity "$2" --fpr 1% --durability "$kept" >/dev/null 2>"$work/error" ||
         failed "durable $kept" "$(tail -n 1 "$work/error")"
 }
 

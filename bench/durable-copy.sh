@@ -33,7 +33,7 @@ copy() {
         --batch 1000 --in-flight 64
 }
 
-"$orbloom" create big --capacity "$((keys + keys / 20))" --fpr 1% >/dev/null ||
+"$orbloom" create big --timeout 60s --capacity "$((keys + keys / 20))" --fpr 1% >/dev/null ||
     { failed "copy of a whole replica" "the filter can't be made"; exit 0; }
 echo "bench: filling three nodes with $(grouped "$keys") keys (${SECONDS} s)" >&2
 load durable to-copy --op add --filter big --size "$keys" --keys 2 --batch 1 --in-flight 1 || exit 0

@@ -89,6 +89,6 @@ paused_node() {
     fi
 }
 
-"$orbloom" create delta --capacity $((KNOWN + 4 * keys)) --max-capacity $((KNOWN + 4 * keys)) --fpr 1% \
+"$orbloom" create delta --timeout 60s --capacity $((KNOWN + 4 * keys)) --max-capacity $((KNOWN + 4 * keys)) --fpr 1% \
     >/dev/null || { failed "gossip an added key" "the filter can't be made"; exit 0; }
 nothing_missed && paused_node

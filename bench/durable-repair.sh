@@ -104,7 +104,7 @@ give_up() {
     exit 0
 }
 
-"$orbloom" create big --capacity "$((keys + keys / 20))" --max-capacity "$((keys + keys / 20))" --fpr 1% \
+"$orbloom" create big --timeout 60s --capacity "$((keys + keys / 20))" --max-capacity "$((keys + keys / 20))" --fpr 1% \
     >/dev/null || give_up "a differing key"
 echo "bench: filling three nodes with $(grouped "$keys") keys (${SECONDS} s)" >&2
 load durable to-compare --op add --filter big --size "$keys" --keys 2 --batch 1 --in-flight 1 || exit 0

@@ -59,7 +59,7 @@ restart() {
         --batch 1000 --in-flight 64
 }
 
-"$orbloom" create big --capacity $((keys + keys / 20)) --fpr 1% --replicas 1 >/dev/null ||
+"$orbloom" create big --timeout 60s --capacity $((keys + keys / 20)) --fpr 1% --replicas 1 >/dev/null ||
     { failed "restart until FULL" "the filter can't be made"; exit 0; }
 echo "bench: filling a node with $keys_text keys (${SECONDS} s)" >&2
 load durable one-node --op add --filter big --size "$keys" --keys 2 --batch 1 --in-flight 1 || exit 0

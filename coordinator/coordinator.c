@@ -36,6 +36,10 @@ enum status coordinator_create(const struct coordinator_config *config,
     status = codec_arena_create(ARENA_BYTES, &self->arena);
     if (status == STATUS_OK) {
         status = records_refresh(self);
+        self->hinted = self->change;
+    }
+    if (status == STATUS_IO) { /* The store may come back; until then requests are refused. */
+        status = STATUS_OK;
     }
     if (status != STATUS_OK) {
         coordinator_destroy(&self);
@@ -178,6 +182,7 @@ static void turn(void *context, uint64_t now_us)
     struct coordinator *self = context;
 
     note_now(self, now_us);
+    coordinator_check_store(self, now_us);
     coordinator_check_creates(self, now_us);
     coordinator_check_drops(self, now_us);
     coordinator_check_changes(self, now_us);

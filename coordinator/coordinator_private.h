@@ -106,6 +106,7 @@ struct coordinator {
     struct store *store;
     struct document_cache documents; /* attachment: the store's version, see records */
     uint64_t change;                 /* the cache reflects the store up to here */
+    uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
 
     struct heard *heard;
@@ -185,6 +186,9 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
 
 /* Tell all followers that the store has moved. */
 void coordinator_hint(struct coordinator *self, uint64_t now_us);
+
+/* Where the store tells by itself that others have written: read that, and tell followers. */
+void coordinator_check_store(struct coordinator *self, uint64_t now_us);
 
 /* NULL when nothing was heard of it. */
 struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);

@@ -44,6 +44,7 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us)
 {
     struct frame frame = {.kind = FRAME_HINT, .body.hint = {.change = self->change}};
 
+    self->hinted = self->change;
     for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
         const struct follower *one = &self->followers[i];
 
@@ -51,6 +52,17 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us)
             coordinator_count(self, COORDINATOR_hints_total);
             coordinator_reply(self, &one->peer, &frame);
         }
+    }
+}
+
+void coordinator_check_store(struct coordinator *self, uint64_t now_us)
+{
+    if (self->store->moved == NULL || !self->store->moved(self->store->self)) {
+        return;
+    }
+    /* What can't be read now is read when the next request comes. */
+    if (records_refresh(self) == STATUS_OK && self->hinted != self->change) {
+        coordinator_hint(self, now_us);
     }
 }
 

@@ -1,4 +1,4 @@
-/* orbloom-coordinator: the shell around the coordinator's core, on an SQLite store. */
+/* orbloom-coordinator: the shell around the coordinator's core, on a store in SQLite or etcd. */
 #include "base/log.h"
 #include "coordinator/shell_options.h"
 #include "coordinator/store_sqlite.h"
@@ -6,18 +6,48 @@
 
 static struct coordinator *coordinator;
 static struct store *store;
+static void (*close_store)(struct store **store);
 
 static enum status stop(void)
 {
     coordinator_destroy(&coordinator);
-    store_sqlite_close(&store);
+    close_store(&store);
     return STATUS_OK;
+}
+
+static void wake(void *hub)
+{
+    hub_wake(hub);
+}
+
+static enum status open_etcd(struct coordinator_settings *settings, struct hub *hub)
+{
+    enum status status = coordinator_settings_read_password(settings);
+
+    close_store = store_etcd_close;
+    if (status == STATUS_OK) {
+        status = store_etcd_open(&settings->etcd, &store);
+    }
+    if (status == STATUS_OK && store_etcd_watch_start(store, wake, hub) != STATUS_OK) {
+        log_line(LOG_WARN, "cannot watch the store; what other coordinators write is noticed "
+                           "when somebody asks");
+    }
+    return status;
+}
+
+static enum status open_store(struct coordinator_settings *settings, struct hub *hub)
+{
+    if (settings->store[0] == '\0') {
+        return open_etcd(settings, hub);
+    }
+    close_store = store_sqlite_close;
+    return store_sqlite_open(settings->store, &store);
 }
 
 static enum status start(void *context, struct hub *hub, struct actor *actor)
 {
-    const struct coordinator_settings *settings = context;
-    enum status status = store_sqlite_open(settings->store, &store);
+    struct coordinator_settings *settings = context;
+    enum status status = open_store(settings, hub);
 
     if (status != STATUS_OK) {
         return status;
@@ -41,6 +71,7 @@ int main(int argc, char **argv)
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
+        .finish = coordinator_settings_finish,
         .start = start,
         .stop = stop,
     };

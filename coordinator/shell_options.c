@@ -1,11 +1,22 @@
 #include "coordinator/shell_options.h"
 
+#include "base/log.h"
 #include "cluster/growth.h"
+#include "runtime/file.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #define FIELD(name) offsetof(struct coordinator_settings, name)
 #define BYTES(name) sizeof(((struct coordinator_settings *)NULL)->name)
+
+#define ETCD_TEXT(option, at, of, bounds, others, text)                                \
+    {                                                                                  \
+        .name = (option), .kind = OPTION_TEXT, .offset = FIELD(at), .size = BYTES(at), \
+        .unit = (of), .range = (bounds), .help = (text), .needs = (others),            \
+    }
 
 static const struct option options[] = {
     DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), 1, "coordinator-1",
@@ -19,9 +30,56 @@ static const struct option options[] = {
         .size = BYTES(store),
         .min = 1,
         .unit = "path",
-        .range = "a file in an existing folder",
+        .range = "a file in an existing folder; or give etcd_endpoints",
         .help = "the SQLite file with all documents and hash secrets, to be backed up",
+        .excludes = "etcd_endpoints",
     },
+    {
+        .name = "etcd_endpoints",
+        .kind = OPTION_URLS,
+        .offset = FIELD(etcd.endpoints[0]),
+        .size = STORE_ETCD_ENDPOINT_BYTES,
+        .count_offset = FIELD(etcd.nendpoints),
+        .max_count = STORE_ETCD_MAX_ENDPOINTS,
+        .unit = "endpoints",
+        .range = "1 to 8 of http://HOST:PORT or https://HOST:PORT",
+        .help = "etcd, 3.4 or newer, that keeps documents and hash secrets instead of a file",
+        .excludes = "store",
+    },
+    {
+        .name = "etcd_prefix",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(etcd.prefix),
+        .size = BYTES(etcd.prefix),
+        .min = 1,
+        .unit = "",
+        .range = "a text that ends in /",
+        .value = "/orbloom/",
+        .help = "what the keys in etcd begin with; each cluster needs its own",
+        .needs = "etcd_endpoints",
+    },
+    {
+        .name = "etcd_timeout",
+        .kind = OPTION_DURATION,
+        .offset = FIELD(etcd.timeout_us),
+        .min = 10 * DAEMON_MS,
+        .max = 60 * DAEMON_SECOND,
+        .unit = "duration",
+        .range = "10ms to 60s",
+        .value = "2s",
+        .help = "how long each endpoint may take to answer; the coordinator waits meanwhile",
+        .needs = "etcd_endpoints",
+    },
+    ETCD_TEXT("etcd_ca_file", etcd.ca_file, "path", "a file in PEM", "etcd_endpoints",
+              "the authorities that may vouch for https endpoints, instead of the machine's"),
+    ETCD_TEXT("etcd_cert_file", etcd.cert_file, "path", "a file in PEM",
+              "etcd_endpoints etcd_key_file", "the certificate shown to https endpoints"),
+    ETCD_TEXT("etcd_key_file", etcd.key_file, "path", "a file in PEM",
+              "etcd_endpoints etcd_cert_file", "the private key of that certificate"),
+    ETCD_TEXT("etcd_user", etcd.user, "", "a user of etcd", "etcd_endpoints etcd_password_file",
+              "who may read and write the keys below etcd_prefix"),
+    ETCD_TEXT("etcd_password_file", etcd_password_file, "path", "a file of mode 600",
+              "etcd_endpoints etcd_user", "that user's password, the file's first line"),
     DAEMON_OPTION_CLUSTER_KEY_FILE,
     DAEMON_OPTION_DURATION("max_timeout", FIELD(config.max_timeout_us), 10 * DAEMON_MS,
                            3600 * DAEMON_SECOND, "10ms to 1h", "60s",
@@ -68,4 +126,82 @@ static const struct option_table table = {
 const struct option_table *coordinator_option_table(void)
 {
     return &table;
+}
+
+static enum status refuse(const char *reason)
+{
+    (void)fprintf(stderr, "%s: %s\n", table.program, reason);
+    return STATUS_USAGE;
+}
+
+static bool all_are_https(const struct store_etcd_config *etcd)
+{
+    for (uint32_t i = 0; i < etcd->nendpoints; i++) {
+        if (strncmp(etcd->endpoints[i], "https://", 8) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum status coordinator_settings_finish(void *context)
+{
+    const struct coordinator_settings *settings = context;
+    const struct store_etcd_config *etcd = &settings->etcd;
+    size_t size = strlen(etcd->prefix);
+
+    if (settings->store[0] != '\0') {
+        return STATUS_OK;
+    }
+    if (etcd->nendpoints == 0) {
+        return refuse("etcd_endpoints is empty; name at least one, or give store");
+    }
+    if (size == 0 || etcd->prefix[size - 1] != '/') {
+        return refuse("etcd_prefix must end in '/', so that no other prefix begins with it");
+    }
+    if ((etcd->ca_file[0] != '\0' || etcd->cert_file[0] != '\0') && !all_are_https(etcd)) {
+        return refuse("etcd_ca_file and etcd_cert_file are for https; write https:// in all of "
+                      "etcd_endpoints, or leave them out");
+    }
+    return STATUS_OK;
+}
+
+static enum status refuse_password(const char *path, const char *reason, enum status status)
+{
+    log_line(LOG_ERROR, "cannot use etcd_password_file %s: %s", path, reason);
+    return status;
+}
+
+enum status coordinator_settings_read_password(struct coordinator_settings *settings)
+{
+    const char *path = settings->etcd_password_file;
+    enum status status;
+    struct stat about;
+    struct buffer text;
+
+    if (path[0] == '\0') {
+        return STATUS_OK;
+    }
+    if (stat(path, &about) != 0) {
+        return refuse_password(path, strerror(errno), STATUS_IO);
+    }
+    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        return refuse_password(path, "others than its owner may use it; chmod 600 it",
+                               STATUS_INVALID);
+    }
+    buffer_init(&text, STORE_ETCD_PASSWORD_BYTES - 1);
+    status = file_read(path, &text);
+    if (status == STATUS_IO) {
+        status = refuse_password(path, strerror(errno), status);
+    } else if (status != STATUS_OK) {
+        status = refuse_password(path, "it is longer than 255 bytes", status);
+    } else {
+        memcpy(settings->etcd.password, text.data, text.size);
+        settings->etcd.password[strcspn(settings->etcd.password, "\r\n")] = '\0';
+    }
+    if (text.data != NULL) {
+        explicit_bzero(text.data, text.capacity);
+    }
+    buffer_fini(&text);
+    return status;
 }

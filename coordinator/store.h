@@ -1,11 +1,14 @@
 /* store.h - where documents live: get, multi-key compare-and-swap, and what changed since.
  *
- * Every write raises the store's change number by one and stamps the keys that it wrote
- * with it, so "everything after change 41" is a complete, resumable answer.
+ * Every write raises the store's change number, by one or more, and stamps the keys that it
+ * wrote with it, so "everything after change 41" is a complete, resumable answer.
  *
  * Keys:    short printable text ("filter/7"); values: any bytes up to STORE_MAX_VALUE_BYTES.
  * Errors:  STATUS_NOT_FOUND; STATUS_CONFLICT when any expectation fails (nothing is written
- *          then); STATUS_IO with a logged reason when the store cannot be read or written.
+ *          then); STATUS_IO with a logged reason when the store cannot be read or written: whether
+ *          a swap that returns it was executed, or will be soon, shows only when the keys are read
+ *          again. So callers do not repeat it but decide anew on what they find, as after
+ *          STATUS_CONFLICT; an operator's retry finds what was made, and joins it.
  * Durable: a compare-and-swap that returned STATUS_OK survives power loss.
  * Owner:   values handed to callbacks are borrowed for the call.
  * Threads: one thread uses a store; several processes may share what is behind it.
@@ -47,6 +50,10 @@ struct store {
 
     /* The store's change number; 0 when it is empty. */
     enum status (*change)(void *self, uint64_t *change);
+
+    /* May anything have been written since this was last asked, by whoever? Costs nothing. NULL:
+     * the store does not tell by itself. */
+    bool (*moved)(void *self);
 };
 
 #endif

@@ -44,7 +44,7 @@ static const char *remedy(int code)
         return "restore a backup";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return "another process holds it locked; find it with fuser";
+        return "another process, here or on another host, holds it locked; find it with fuser";
     case SQLITE_FULL:
         return "make room on the disk";
     case SQLITE_IOERR:

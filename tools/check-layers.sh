@@ -5,7 +5,7 @@
 #   node, router, coordinator and client may use all of these, and never each other
 #   tests may use anything; bench may use the libraries, proto and client
 #
-# Cores (all of a program's directory but main.c, shell_*, store_sqlite*, cmd_*, playground*)
+# Cores (all of a program's directory but main.c, shell_*, store_sqlite*, store_etcd*, cmd_*, playground*)
 # do not use runtime. Some system headers belong to one place; the table is below.
 # client/examples is for users of the library: of our headers it may include orbloom.h only.
 set -u
@@ -57,7 +57,8 @@ BEGIN {
     owner["sodium"] = "^lib/(filter|cluster|runtime)/"
     owner["xxhash"] = "^lib/(filter|cluster|storage)/"
     owner["hiredis"] = "^client/cmd_bench_re(dis|ply)"
-    owner["jansson"] = "^bench/"
+    owner["jansson"] = "^(bench/|coordinator/store_etcd)"
+    owner["curl"] = "^coordinator/store_etcd[^\/]*$"
     owner["sqlite3"] = "^(coordinator/store_sqlite|client/examples/)[^\/]*$"
 }
 
@@ -78,7 +79,7 @@ function library_of(header) {
 
 function is_core(path) {
     return path ~ /^(node|router|coordinator|client)\// && path !~ /^client\/examples\// &&
-        path !~ /\/(main[.]c|(shell_|store_sqlite|cmd_|playground)[^\/]*)$/
+        path !~ /\/(main[.]c|(shell_|store_sqlite|store_etcd|cmd_|playground)[^\/]*)$/
 }
 
 function complain(reason) {

@@ -67,8 +67,8 @@ no_policy() {
 }
 
 expect 2 1000
-shows output "Missing packages: gcc .* libcriterion-dev libjansson-dev"
-shows output "apt-get install --no-install-recommends -y gcc .* libcriterion-dev libjansson-dev"
+shows output "Missing packages: gcc .* libcriterion-dev redis-tools"
+shows output "apt-get install --no-install-recommends -y gcc .* libcriterion-dev redis-tools"
 lacks calls "install"
 
 expect 1 0 broken
@@ -79,7 +79,7 @@ touch "$dir/installed/gcc" "$dir/installed/make"
 expect 0 1000 sudoer
 shows output "Missing packages: pkg-config"
 lacks calls " gcc "
-shows calls "^noninteractive .* install --no-install-recommends pkg-config .* libcriterion-dev libjansson-dev"
+shows calls "^noninteractive .* install --no-install-recommends pkg-config .* libcriterion-dev redis-tools"
 shows calls "^policy$"
 shows calls "^sudo$"
 no_policy

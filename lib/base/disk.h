@@ -50,6 +50,10 @@ struct disk {
 
     /* What is left on the disk. */
     enum status (*room)(void *context, uint64_t *bytes);
+
+    /* Sleep before something that failed is tried again, for the n-th time, from 1 on; NULL: tried
+     * at once. */
+    void (*pause)(void *context, unsigned n);
 };
 
 #endif

@@ -258,6 +258,17 @@ static enum status room(void *context, uint64_t *bytes)
     return STATUS_OK;
 }
 
+/* 0.1 s, and twice as long each further time, at most 10 s. */
+static void pause_before(void *context, unsigned n)
+{
+    unsigned tenths = n < 7 ? 1u << (n - 1) : 100;
+    struct timespec left = {.tv_sec = tenths / 10, .tv_nsec = tenths % 10 * 100000000L};
+
+    (void)context;
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
 void disk_files_init(struct disk_files *self)
 {
     self->disk = (struct disk){
@@ -273,5 +284,6 @@ void disk_files_init(struct disk_files *self)
         .remove = remove_file,
         .sync_folder = sync_folder,
         .room = room,
+        .pause = pause_before,
     };
 }

@@ -140,6 +140,11 @@ void hub_stop(struct hub *hub)
     hub->stopping = true;
 }
 
+void hub_wake(struct hub *hub)
+{
+    (void)uv_async_send(&hub->finished);
+}
+
 void hub_stop_lanes(struct hub *hub)
 {
     hub_lanes_stop(&hub->lanes);

@@ -18,8 +18,8 @@
  * Errors:  hub_create: STATUS_IO (address in use, not permitted, malformed: logged with the
  *          remedy), STATUS_NOMEM.
  * Owner:   hub_create()'s caller calls hub_destroy(); the actor is borrowed.
- * Threads: the loop's thread; libzmq has one I/O thread of its own, and each lane of jobs one from
- *          its first job on.
+ * Threads: the loop's thread, but for hub_wake(); libzmq has one I/O thread of its own, and each
+ * lane of jobs one from its first job on.
  */
 #ifndef ORBLOOM_RUNTIME_HUB_H
 #define ORBLOOM_RUNTIME_HUB_H
@@ -71,6 +71,9 @@ void hub_run(struct hub *hub);
 void hub_run_once(struct hub *hub, uint64_t timeout_us);
 
 void hub_stop(struct hub *hub);
+
+/* End the loop's sleep, so that turn() follows soon. From any thread, until hub_destroy(). */
+void hub_wake(struct hub *hub);
 
 /* No job runs or is done any more once this returns: one under way is waited for, the others are
  * forgotten. For the end; hub_destroy() does it too. */

@@ -36,7 +36,7 @@ struct hub {
     bool loop_ready;
     bool stopping;
     uv_timer_t timer;
-    uv_async_t finished; /* jobs have run: ends the sleep */
+    uv_async_t finished; /* jobs have run, or hub_wake(): ends the sleep */
     struct hub_lanes lanes;
     uv_signal_t signals[HUB_NSIGNALS];
     void *zmq_context;

@@ -13,6 +13,7 @@ struct parsing {
     const struct option_table *table;
     void *settings;
     struct option_result *result;
+    struct option_origins origins;
     char **args;
     int count;
     int next;
@@ -138,6 +139,8 @@ static enum status parse_option(struct parsing *self, const char *flag, const ch
         self->result->config = value;
     } else if (!config_only && option_set(option, value, self->settings, reason) != STATUS_OK) {
         return options_refuse(self->table, "--%s: %s", option->name, reason);
+    } else if (!config_only) {
+        self->origins.flags[option - self->table->options] = true;
     }
     return STATUS_OK;
 }
@@ -186,23 +189,6 @@ static void set_defaults(const struct option_table *table, void *settings)
     }
 }
 
-static enum status check_missing(const struct option_table *table, const char *config,
-                                 const void *settings)
-{
-    for (size_t i = 0; i < table->count; i++) {
-        const char *name = table->options[i].name;
-
-        if (option_missing(&table->options[i], settings)) {
-            return options_refuse(table,
-                                  "%s%s%s is missing (%s); give --%s=VALUE or write %s = "
-                                  "\"VALUE\"; in the configuration file",
-                                  config != NULL ? config : "", config != NULL ? ": " : "", name,
-                                  table->options[i].help, name, name);
-        }
-    }
-    return STATUS_OK;
-}
-
 enum status options_load(const struct option_table *table, int argc, char **argv, void *settings,
                          struct option_result *result)
 {
@@ -210,6 +196,7 @@ enum status options_load(const struct option_table *table, int argc, char **argv
         .table = table, .settings = settings, .result = result, .args = argv, .count = argc};
     enum status status;
 
+    assert(table->count <= OPTION_MAX);
     *result = (struct option_result){.done = serve_request(table, argc, argv)};
     if (result->done) {
         return STATUS_OK;
@@ -217,7 +204,8 @@ enum status options_load(const struct option_table *table, int argc, char **argv
     set_defaults(table, settings);
     status = parse_flags(&self, true);
     if (status == STATUS_OK && result->config != NULL) {
-        status = options_read_file(table, result->config, settings);
+        self.origins.path = result->config;
+        status = options_read_file(table, result->config, settings, &self.origins);
     }
     if (status == STATUS_OK && result->check_config && result->config == NULL) {
         status = options_refuse(table, "--check-config needs a file; give --config FILE as well");
@@ -226,7 +214,7 @@ enum status options_load(const struct option_table *table, int argc, char **argv
         status = parse_flags(&self, false);
     }
     if (status == STATUS_OK) {
-        status = check_missing(table, result->config, settings);
+        status = options_check_rules(table, settings, &self.origins);
     }
     return status;
 }

@@ -2,7 +2,8 @@
  *
  * A configuration file (libconfig syntax) is a flat list of `name = "value";`. Numbers with
  * units are strings ("8GiB", "20ms", "10M"): libconfig itself reads large integers wrong.
- * Unknown options, wrong types and values out of range are refused with file and line.
+ * Unknown options, wrong types, values out of range and options that don't go together are
+ * refused with file and line.
  * A flag --name=value (or --name value) overrides the file.
  *
  * Errors:  STATUS_USAGE after printing "orbloom-node: FILE:LINE: reason; remedy" on stderr.
@@ -23,6 +24,7 @@ enum option_kind {
     OPTION_NAME,     /* char[size]; [A-Za-z0-9._:-]{1,128} */
     OPTION_ENDPOINT, /* char[size]; tcp://HOST:PORT, port 0 or * for a free one */
     OPTION_LIST,     /* char[count][size] of endpoints; in flags separated by commas */
+    OPTION_URLS,     /* the same of http://HOST:PORT and https://HOST:PORT */
     OPTION_COUNT,    /* uint64_t, "10M" */
     OPTION_BYTES,    /* uint64_t, "8GiB"; this and durations also "auto", kept as 0, where that
                         is the default */
@@ -46,6 +48,8 @@ struct option {
     const char *range; /* as people read it: "1 MiB to 16 TiB" */
     const char *value; /* default, in the form that people type; NULL: none */
     const char *help;
+    const char *needs;    /* options without which this one must not be given, blanks between */
+    const char *excludes; /* one with which it must not, and instead of which it is given */
 };
 
 struct option_table {

@@ -12,6 +12,7 @@ struct reading {
     const struct option_table *table;
     const char *path;
     void *settings;
+    struct option_origins *origins;
 };
 
 static enum status refuse_at(const struct reading *self, unsigned line, const char *reason)
@@ -56,6 +57,8 @@ static const char *text_example(const struct option *option)
     case OPTION_LIST:
     case OPTION_ENDPOINT:
         return "tcp://127.0.0.1:7400";
+    case OPTION_URLS:
+        return "http://127.0.0.1:2379";
     case OPTION_TEXT:
     case OPTION_NAME:
     case OPTION_CHOICE:
@@ -119,7 +122,8 @@ static enum status read_setting(const struct reading *self, const config_setting
     if (option == NULL) {
         return refuse_unknown(self, setting);
     }
-    if (option->kind == OPTION_LIST && (type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST)) {
+    self->origins->lines[option - self->table->options] = line_of(setting);
+    if (option_is_list(option) && (type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST)) {
         return read_list(self, option, setting);
     }
     /* Numbers too: libconfig reads 4294967296 as 0 without a word. */
@@ -201,9 +205,10 @@ static enum status load_text(const struct reading *self, struct buffer *text)
     return STATUS_OK;
 }
 
-enum status options_read_file(const struct option_table *table, const char *path, void *settings)
+enum status options_read_file(const struct option_table *table, const char *path, void *settings,
+                              struct option_origins *origins)
 {
-    struct reading self = {.table = table, .path = path, .settings = settings};
+    struct reading self = {.table = table, .path = path, .settings = settings, .origins = origins};
     enum status status;
     struct buffer text;
 

@@ -8,7 +8,14 @@
 
 #include "runtime/options.h"
 
-enum { OPTION_REASON_BYTES = 512 };
+enum { OPTION_REASON_BYTES = 512, OPTION_MAX = 64 };
+
+/* Where each option of a table was given: its line in the file, or a flag. */
+struct option_origins {
+    const char *path; /* of the file; NULL: none */
+    unsigned lines[OPTION_MAX];
+    bool flags[OPTION_MAX];
+};
 
 /* Parse `text` into the option's field; untouched on STATUS_USAGE. Lists are split at commas. */
 MUST_USE enum status option_set(const struct option *option, const char *text, void *settings,
@@ -31,9 +38,16 @@ const struct option *option_find(const struct option_table *table, const char *n
 /* The name that `name` may have meant, or NULL. */
 const char *option_suggest(const struct option_table *table, const char *name);
 
+/* Is it a list, of whatever? */
+bool option_is_list(const struct option *option);
+
 /* Read the file at `path` into `settings`. Prints what is wrong. */
 MUST_USE enum status options_read_file(const struct option_table *table, const char *path,
-                                       void *settings);
+                                       void *settings, struct option_origins *origins);
+
+/* Does all that must be given, and only what goes together? Prints what is wrong. */
+MUST_USE enum status options_check_rules(const struct option_table *table, const void *settings,
+                                         const struct option_origins *origins);
 
 /* "orbloom-node: " and the message on stderr. Always STATUS_USAGE. */
 enum status options_refuse(const struct option_table *table, const char *format, ...)

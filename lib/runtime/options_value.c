@@ -78,6 +78,22 @@ bool options_endpoint_is_wildcard(const char *endpoint)
     return options_endpoint_is_any_host(endpoint) || !option_endpoint_valid(endpoint, true);
 }
 
+static bool url_valid(const char *text)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    const char *colon = strrchr(text, ':');
+
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        const char *host = text + strlen(schemes[i]);
+
+        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0) {
+            return colon > host && host_valid(host, (size_t)(colon - host), true) &&
+                   port_valid(colon + 1, true);
+        }
+    }
+    return false;
+}
+
 static bool choice_valid(const char *range, const char *text)
 {
     static const char separator[] = " | ";
@@ -124,6 +140,14 @@ static enum status check_text(const struct option *option, const char *text, cha
         if (!option_endpoint_valid(text, link)) {
             return REFUSE(reason, "'%.200s' is not an endpoint; %s must be %s", text, option->name,
                           link ? "tcp://HOST:PORT, with a real host and port" : "tcp://HOST:PORT");
+        }
+        return STATUS_OK;
+    case OPTION_URLS:
+        if (!url_valid(text)) {
+            return REFUSE(reason,
+                          "'%.200s' is not an endpoint; %s must be http://HOST:PORT or "
+                          "https://HOST:PORT",
+                          text, option->name);
         }
         return STATUS_OK;
     case OPTION_CHOICE:
@@ -262,6 +286,7 @@ enum status option_set(const struct option *option, const char *text, void *sett
 {
     switch (option->kind) {
     case OPTION_LIST:
+    case OPTION_URLS:
         return set_list(option, text, settings, reason);
     case OPTION_COUNT:
     case OPTION_BYTES:
@@ -278,6 +303,11 @@ enum status option_set(const struct option *option, const char *text, void *sett
     return STATUS_INTERNAL;
 }
 
+bool option_is_list(const struct option *option)
+{
+    return option->kind == OPTION_LIST || option->kind == OPTION_URLS;
+}
+
 static bool is_number(enum option_kind kind)
 {
     return kind == OPTION_COUNT || kind == OPTION_BYTES || kind == OPTION_DURATION ||
@@ -291,7 +321,7 @@ bool option_missing(const struct option *option, const void *settings)
     if (is_number(option->kind) || option->min == 0) {
         return false;
     }
-    if (option->kind == OPTION_LIST) {
+    if (option_is_list(option)) {
         return *(const uint32_t *)(const void *)((const char *)settings + option->count_offset) ==
                0;
     }

@@ -1,13 +1,14 @@
 #include "storage/read_again.h"
 
-enum { TRIES = 4 };
-
 enum status read_again(const struct disk *disk, uint32_t file, uint64_t offset, void *into,
                        size_t size)
 {
-    enum status status = STATUS_IO;
+    enum status status = disk->read(disk->context, file, offset, into, size);
 
-    for (int i = 0; i < TRIES && status == STATUS_IO; i++) {
+    for (unsigned n = 1; n < READ_TRIES && status == STATUS_IO; n++) {
+        if (disk->pause != NULL) {
+            disk->pause(disk->context, n);
+        }
         status = disk->read(disk->context, file, offset, into, size);
     }
     return status == STATUS_IO ? STATUS_MALFORMED : status;

@@ -71,6 +71,8 @@ struct sim_disk {
     bool (*on_fault)(void *context, enum sim_disk_fault fault); /* it strikes, unless false */
     void *fault_context;
 
+    uint64_t set_aside; /* files with flipped bits, so far */
+
     /* What can be seen from outside of what its process does; since it was attached. */
     char kinds[SIM_MAX_HANDLES]; /* of what was opened: 'l' a segment, 'r' a new run, 0 else */
     uint32_t rolling;            /* the segment whose header was written and not synced; or 0 */

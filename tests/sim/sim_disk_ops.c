@@ -263,6 +263,7 @@ static enum status rename_file(void *context, const char *from, const char *to)
         return STATUS_NOT_FOUND;
     }
     sim_folder_edit(&self->folder, from, to, number);
+    self->set_aside += begins(to, "aside-") && sim_disk_file(self, number)->flipped;
     for (size_t i = 0; i < SIM_MAX_HANDLES; i++) {
         if (self->handles[i] == number) {
             self->kinds[i] = begins(to, "log-") ? 'l' : 0;

@@ -63,9 +63,15 @@ static void follow_incarnation(struct sim_process *process)
     process->incarnation = incarnation;
     process->confirmed = process->node->confirmed;
     sim->losses.rewound = process == sim->losses.rewound ? NULL : sim->losses.rewound;
-    if (process->disk != NULL && sim_disk_is_flipped(process->disk)) {
-        sim_losses_note(sim, process, SIM_LOSS_LATENT); /* The next reader may find it. */
+    if (process->disk == NULL) {
+        return;
     }
+    if (sim_disk_is_flipped(process->disk)) {
+        sim_losses_note(sim, process, SIM_LOSS_LATENT); /* The next reader may find it. */
+    } else if (process->disk->set_aside != process->set_aside) {
+        sim_losses_note(sim, process, SIM_LOSS_OPEN); /* Perhaps the job is not told to be done. */
+    }
+    process->set_aside = process->disk->set_aside;
 }
 
 void sim_phase_follow(struct sim_process *process)

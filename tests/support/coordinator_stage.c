@@ -231,6 +231,12 @@ uint64_t coordinator_stage_make_filter(struct coordinator_stage *self)
     return first_id;
 }
 
+void coordinator_stage_turn(struct coordinator_stage *self)
+{
+    self->actor.turn(self->actor.self, ++self->now_us);
+    collect(self);
+}
+
 void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us)
 {
     uint64_t end_us = self->now_us + duration_us;

@@ -90,6 +90,9 @@ void coordinator_stage_command(struct coordinator_stage *self, uint64_t correlat
 /* Create a filter of nodes 1 to 3 that all report it ready; its id. */
 uint64_t coordinator_stage_make_filter(struct coordinator_stage *self);
 
+/* One turn of the loop, in which nothing has come. */
+void coordinator_stage_turn(struct coordinator_stage *self);
+
 void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us);
 
 /* Node n answers the newest fence asked of it, under this incarnation. */

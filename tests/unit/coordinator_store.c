@@ -9,6 +9,7 @@ static void swap_needs_the_version(const struct backend *backend)
 {
     struct store *store = open_store(backend);
     uint64_t change = 99;
+    uint64_t first;
 
     cr_assert_eq(change_of(store), 0);
     expect_none(store, "filter/1");
@@ -16,15 +17,17 @@ static void swap_needs_the_version(const struct backend *backend)
     cr_assert_eq(change, 99, "untouched by a conflict");
     expect_none(store, "filter/1");
     cr_assert_eq(swap_one(store, "filter/1", 0, "a", &change), STATUS_OK);
-    cr_assert_eq(change, 1);
-    expect_value(store, "filter/1", "a", 1);
+    first = change;
+    cr_assert_gt(first, 0);
+    expect_value(store, "filter/1", "a", first);
     cr_assert_eq(swap_one(store, "filter/1", 0, "b", &change), STATUS_CONFLICT);
-    cr_assert_eq(swap_one(store, "filter/1", 2, "b", &change), STATUS_CONFLICT);
-    expect_value(store, "filter/1", "a", 1);
-    cr_assert_eq(swap_one(store, "filter/1", 1, "", &change), STATUS_OK);
-    cr_assert_eq(change, 2);
-    expect_value(store, "filter/1", "", 2);
-    cr_assert_eq(change_of(store), 2);
+    cr_assert_eq(swap_one(store, "filter/1", first + 1, "b", &change), STATUS_CONFLICT);
+    cr_assert_eq(swap_one(store, "filter/1", UINT64_MAX, "b", &change), STATUS_CONFLICT);
+    expect_value(store, "filter/1", "a", first);
+    cr_assert_eq(swap_one(store, "filter/1", first, "", &change), STATUS_OK);
+    cr_assert_gt(change, first);
+    expect_value(store, "filter/1", "", change);
+    cr_assert_eq(change_of(store), change);
     backend->close(&store);
     cr_assert_null(store);
     backend->close(&store);
@@ -37,23 +40,24 @@ static void swap_is_all_or_nothing(const struct backend *backend)
     struct store_swap swaps[STORE_MAX_SWAPS];
     char keys[STORE_MAX_SWAPS][8];
     uint64_t change = 0;
+    uint64_t first;
 
     for (unsigned i = 0; i < STORE_MAX_SWAPS; i++) {
         (void)snprintf(keys[i], sizeof keys[i], "k/%u", i);
         swaps[i] = (struct store_swap){.key = keys[i], .value = span_text("v")};
     }
-    cr_assert_eq(swap_one(store, "k/7", 0, "old", &change), STATUS_OK);
+    cr_assert_eq(swap_one(store, "k/7", 0, "old", &first), STATUS_OK);
     cr_assert_eq(store->swap(store->self, swaps, STORE_MAX_SWAPS, &change), STATUS_CONFLICT);
     for (unsigned i = 0; i < STORE_MAX_SWAPS - 1; i++) {
         expect_none(store, keys[i]);
     }
-    expect_value(store, "k/7", "old", 1);
-    cr_assert_eq(change_of(store), 1);
-    swaps[STORE_MAX_SWAPS - 1].expected = 1;
+    expect_value(store, "k/7", "old", first);
+    cr_assert_eq(change_of(store), first);
+    swaps[STORE_MAX_SWAPS - 1].expected = first;
     cr_assert_eq(store->swap(store->self, swaps, STORE_MAX_SWAPS, &change), STATUS_OK);
-    cr_assert_eq(change, 2);
+    cr_assert_gt(change, first);
     for (unsigned i = 0; i < STORE_MAX_SWAPS; i++) {
-        expect_value(store, keys[i], "v", 2);
+        expect_value(store, keys[i], "v", change);
     }
     backend->close(&store);
 }
@@ -63,17 +67,19 @@ static void two_handles_agree(const struct backend *backend)
 {
     struct store *one = open_store(backend);
     struct store *two = open_store(backend);
+    uint64_t version = 0;
     uint64_t change = 0;
 
-    for (uint64_t version = 0; version < 20; version++) {
-        struct store *first = version % 2 == 0 ? one : two;
-        struct store *second = version % 2 == 0 ? two : one;
+    for (unsigned i = 0; i < 20; i++) {
+        struct store *first = i % 2 == 0 ? one : two;
+        struct store *second = i % 2 == 0 ? two : one;
 
         cr_assert_eq(swap_one(first, "k", version, "mine", &change), STATUS_OK);
-        cr_assert_eq(change, version + 1);
-        cr_assert_eq(swap_one(second, "k", version, "yours", &change), STATUS_CONFLICT);
-        expect_value(second, "k", "mine", version + 1);
-        cr_assert_eq(change_of(second), version + 1);
+        cr_assert_gt(change, version);
+        cr_assert_eq(swap_one(second, "k", version, "yours", &version), STATUS_CONFLICT);
+        expect_value(second, "k", "mine", change);
+        cr_assert_eq(change_of(second), change);
+        version = change;
     }
     backend->close(&one);
     backend->close(&two);
@@ -102,21 +108,21 @@ static bool note(void *context, const char *key, uint64_t version, struct span v
 static void since_is_complete_and_ordered(const struct backend *backend)
 {
     struct store *store = open_store(backend);
-    uint64_t change = 0;
+    uint64_t changes[53] = {0};
     char key[16];
 
     for (unsigned i = 1; i <= 50; i++) {
         (void)snprintf(key, sizeof key, "k/%02u", i % 10 == 0 ? i : 50 - i);
-        cr_assert_eq(swap_one(store, key, 0, "v", &change), STATUS_OK);
+        cr_assert_eq(swap_one(store, key, 0, "v", &changes[i]), STATUS_OK);
     }
-    cr_assert_eq(swap_one(store, "k/49", 1, "v", &change), STATUS_OK);
-    cr_assert_eq(change, 51);
-    for (uint64_t since = 0; since <= 52; since++) {
-        struct seen seen = {.version = since + 1};
-        unsigned wanted = since == 0 ? 50 : since <= 51 ? (unsigned)(51 - since) : 0;
+    cr_assert_eq(swap_one(store, "k/49", changes[1], "v", &changes[51]), STATUS_OK);
+    changes[52] = changes[51] + 1;
+    for (unsigned i = 0; i <= 52; i++) {
+        struct seen seen = {.version = changes[i] + 1};
+        unsigned wanted = i == 0 ? 50 : i <= 51 ? 51 - i : 0;
 
-        cr_assert_eq(store->since(store->self, since, note, &seen), STATUS_OK);
-        cr_assert_eq(seen.count, wanted, "after %u: %u", (unsigned)since, seen.count);
+        cr_assert_eq(store->since(store->self, changes[i], note, &seen), STATUS_OK);
+        cr_assert_eq(seen.count, wanted, "after %u: %u", i, seen.count);
         cr_assert_str_eq(seen.last, wanted > 0 ? "k/49" : "");
     }
     backend->close(&store);
@@ -127,22 +133,105 @@ static void since_can_be_resumed(const struct backend *backend)
 {
     struct store *store = open_store(backend);
     struct seen seen = {.stop_after = 3};
-    uint64_t change = 0;
+    uint64_t changes[10];
     char key[16];
 
     for (unsigned i = 0; i < 10; i++) {
         (void)snprintf(key, sizeof key, "k/%u", i);
-        cr_assert_eq(swap_one(store, key, 0, "v", &change), STATUS_OK);
+        cr_assert_eq(swap_one(store, key, 0, "v", &changes[i]), STATUS_OK);
     }
     cr_assert_eq(store->since(store->self, 0, note, &seen), STATUS_OK);
     cr_assert_eq(seen.count, 3);
-    cr_assert_eq(seen.version, 3);
+    cr_assert_eq(seen.version, changes[2]);
     seen.stop_after = 0;
     cr_assert_eq(store->since(store->self, seen.version, note, &seen), STATUS_OK);
     cr_assert_eq(seen.count, 10);
     seen.count = 0;
     cr_assert_eq(store->since(store->self, UINT64_MAX, note, &seen), STATUS_OK);
     cr_assert_eq(seen.count, 0);
+    backend->close(&store);
+}
+
+enum { MANY = 100 }; /* swaps of STORE_MAX_SWAPS keys: more than a store may read at a time */
+
+struct tally {
+    uint64_t version;
+    unsigned of_version;
+    unsigned count;
+};
+
+static bool tally(void *context, const char *key, uint64_t version, struct span value)
+{
+    struct tally *tally = context;
+
+    (void)key;
+    (void)value;
+    if (version != tally->version) {
+        cr_assert_gt(version, tally->version);
+        cr_assert(tally->count <= 1 || tally->of_version == STORE_MAX_SWAPS, "a swap is torn");
+        tally->of_version = 0;
+    }
+    tally->version = version;
+    tally->of_version++;
+    tally->count++;
+    return true;
+}
+
+/* However many there are, they come once, and those of one swap together. */
+static void since_tells_of_many(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    struct store_swap swaps[STORE_MAX_SWAPS];
+    char keys[STORE_MAX_SWAPS][16];
+    struct tally all = {0};
+    uint64_t change = 0;
+
+    for (unsigned i = 0; i < MANY; i++) {
+        /* One alone first: pages of any even size end within a swap. */
+        size_t count = i > 0 ? STORE_MAX_SWAPS : 1;
+
+        for (size_t k = 0; k < count; k++) {
+            (void)snprintf(keys[k], sizeof keys[k], "k/%u/%zu", i, k);
+            swaps[k] = (struct store_swap){.key = keys[k], .value = span_text("v")};
+        }
+        cr_assert_eq(store->swap(store->self, swaps, count, &change), STATUS_OK);
+    }
+    cr_assert_eq(store->since(store->self, 0, tally, &all), STATUS_OK);
+    cr_assert_eq(all.count, (MANY - 1) * STORE_MAX_SWAPS + 1);
+    cr_assert_eq(all.version, change);
+    backend->close(&store);
+}
+
+static bool weigh(void *context, const char *key, uint64_t version, struct span value)
+{
+    uint64_t *bytes = context;
+
+    (void)key;
+    (void)version;
+    *bytes += value.size;
+    return true;
+}
+
+/* The largest values, so many that a store may not read them at once. */
+static void since_tells_of_large_ones(const struct backend *backend)
+{
+    enum { LARGE = 19 }; /* 25 MiB as etcd sends them */
+    struct store *store = open_store(backend);
+    uint8_t *value = heap_zalloc(STORE_MAX_VALUE_BYTES, 1);
+    struct store_swap swap = {.value = span_of(value, STORE_MAX_VALUE_BYTES)};
+    uint64_t change = 0;
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < LARGE; i++) {
+        char key[16];
+
+        (void)snprintf(key, sizeof key, "k/%u", i);
+        swap.key = key;
+        cr_assert_eq(store->swap(store->self, &swap, 1, &change), STATUS_OK);
+    }
+    cr_assert_eq(store->since(store->self, 0, weigh, &bytes), STATUS_OK);
+    cr_assert_eq(bytes, (uint64_t)LARGE * STORE_MAX_VALUE_BYTES);
+    heap_free(value);
     backend->close(&store);
 }
 
@@ -174,18 +263,20 @@ static void values_are_any_bytes(const struct backend *backend)
 static void everything_survives_a_reopening(const struct backend *backend)
 {
     struct store *store = open_store(backend);
-    uint64_t change = 0;
+    uint64_t a = 0;
+    uint64_t b = 0;
+    uint64_t c = 0;
 
-    cr_assert_eq(swap_one(store, "a", 0, "1", &change), STATUS_OK);
-    cr_assert_eq(swap_one(store, "b", 0, "2", &change), STATUS_OK);
-    cr_assert_eq(swap_one(store, "a", 1, "3", &change), STATUS_OK);
+    cr_assert_eq(swap_one(store, "a", 0, "1", &a), STATUS_OK);
+    cr_assert_eq(swap_one(store, "b", 0, "2", &b), STATUS_OK);
+    cr_assert_eq(swap_one(store, "a", a, "3", &a), STATUS_OK);
     backend->close(&store);
     store = open_store(backend);
-    expect_value(store, "a", "3", 3);
-    expect_value(store, "b", "2", 2);
-    cr_assert_eq(change_of(store), 3);
-    cr_assert_eq(swap_one(store, "c", 0, "4", &change), STATUS_OK);
-    cr_assert_eq(change, 4);
+    expect_value(store, "a", "3", a);
+    expect_value(store, "b", "2", b);
+    cr_assert_eq(change_of(store), a);
+    cr_assert_eq(swap_one(store, "c", 0, "4", &c), STATUS_OK);
+    cr_assert_gt(c, a);
     backend->close(&store);
 }
 
@@ -212,6 +303,8 @@ LAW(coordinator_store, swap_is_all_or_nothing)
 LAW(coordinator_store, two_handles_agree)
 LAW(coordinator_store, since_is_complete_and_ordered)
 LAW(coordinator_store, since_can_be_resumed)
+LAW(coordinator_store, since_tells_of_many)
+LAW(coordinator_store, since_tells_of_large_ones)
 LAW(coordinator_store, values_are_any_bytes)
 LAW(coordinator_store, everything_survives_a_reopening)
 LAW(coordinator_store, opening_survives_lack_of_memory)

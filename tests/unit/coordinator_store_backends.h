@@ -7,7 +7,9 @@
 #define ORBLOOM_TESTS_COORDINATOR_STORE_BACKENDS_H
 
 #include "coordinator/store.h"
+#include "coordinator/store_etcd.h"
 #include "coordinator/store_sqlite.h"
+#include "tests/support/etcd.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -19,8 +21,21 @@ struct backend {
     void (*close)(struct store **store);
 };
 
+static struct etcd etcd;
+
+/* A place is a prefix of keys there. */
+static inline enum status open_etcd(const char *place, struct store **out)
+{
+    struct store_etcd_config config = {.nendpoints = 1, .timeout_us = 10000000};
+
+    (void)snprintf(config.endpoints[0], sizeof config.endpoints[0], "%s", etcd.endpoint);
+    (void)snprintf(config.prefix, sizeof config.prefix, "%s/", place);
+    return store_etcd_open(&config, out);
+}
+
 static const struct backend backends[] = {
     {"sqlite", store_sqlite_open, store_sqlite_close},
+    {"etcd", open_etcd, store_etcd_close},
 };
 
 enum { NBACKENDS = sizeof backends / sizeof backends[0] };
@@ -32,11 +47,15 @@ static inline void set_up(void)
     if (mkdtemp(folder) == NULL) {
         abort();
     }
+    etcd_make(&etcd);
+    etcd_start(&etcd);
 }
 
 static inline void tear_down(void)
 {
     char command[128];
+
+    etcd_remove(&etcd);
 
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command) != 0) {

@@ -81,8 +81,8 @@ static void processes_lose_nothing(const struct backend *backend)
     store = open_store(backend);
     cr_assert_eq(read_sum(store, &sum, &version), STATUS_OK);
     cr_assert_eq(sum, RACERS * RACES);
-    cr_assert_eq(version, RACERS * RACES);
-    cr_assert_eq(change_of(store), RACERS * RACES);
+    cr_assert_geq(version, RACERS * RACES);
+    cr_assert_eq(change_of(store), version);
     backend->close(&store);
 }
 
@@ -127,7 +127,7 @@ static void a_kill_loses_nothing(const struct backend *backend)
     store = open_store(backend);
     cr_assert_eq(read_sum(store, &sum, &version), STATUS_OK);
     cr_assert_geq(sum, acknowledged);
-    cr_assert_eq(change_of(store), sum);
+    cr_assert_eq(change_of(store), version);
     backend->close(&store);
     cr_assert_eq(close(pipes[0]), 0);
 }

@@ -151,6 +151,39 @@ Test(coordinator_store_sqlite, a_newer_format_is_refused)
     expect_refused(path, STATUS_VERSION, "its format is 2");
 }
 
+/* As a process on another host would hold it: at start too that is an error that says so. */
+Test(coordinator_store_sqlite, a_locked_file_is_refused_at_start)
+{
+    sqlite3 *other = NULL;
+
+    make_store();
+    cr_assert_eq(sqlite3_open(path, &other), SQLITE_OK);
+    cr_assert_eq(
+        sqlite3_exec(other, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE", NULL, NULL, NULL),
+        SQLITE_OK);
+    expect_refused(path, STATUS_IO, "here or on another host, holds it locked");
+    cr_assert_eq(sqlite3_close(other), SQLITE_OK);
+}
+
+/* Damage that comes while it is open is found by what reads it. */
+Test(coordinator_store_sqlite, a_file_that_is_damaged_meanwhile_is_an_error)
+{
+    struct store *store = NULL;
+    struct buffer value;
+    uint64_t version = 0;
+    char log[80];
+
+    make_store();
+    cr_assert_eq(store_sqlite_open(path, &store), STATUS_OK);
+    (void)snprintf(log, sizeof log, "%s-wal", path);
+    (void)unlink(log);
+    cr_assert_eq(truncate(path, 0), 0);
+    buffer_init(&value, 100);
+    cr_assert_neq(store->get(store->self, "a", &value, &version), STATUS_OK);
+    buffer_fini(&value);
+    store_sqlite_close(&store);
+}
+
 /* A lock that another process does not give back is waited for in bounds. */
 Test(coordinator_store_sqlite, a_locked_file_is_an_error_in_bounded_time)
 {

@@ -1,5 +1,6 @@
 /* A sector that the disk can't read any more is damage of its file, not the end of the process at
  * each start. */
+#include "storage/read_again.h"
 #include "tests/support/node_folder.h"
 
 #include <criterion/criterion.h>
@@ -15,6 +16,7 @@ static char bad_name[DISK_NAME_BYTES];
 static uint64_t bad_place;
 static bool is_bad[HANDLES];
 static unsigned refused;
+static unsigned pauses;
 static unsigned good_from; /* reads refused so far after which the sector is readable; 0: never */
 
 static enum status open_file(void *context, const char *name, uint32_t *file, uint64_t *size)
@@ -48,17 +50,26 @@ static enum status read_file(void *context, uint32_t file, uint64_t offset, void
     return whole->read(context, file, offset, into, size);
 }
 
+static void count_pause(void *context, unsigned n)
+{
+    (void)context;
+    cr_assert_eq(n, pauses % (READ_TRIES - 1) + 1);
+    pauses++;
+}
+
 static enum stage_outcome start_with(const char *prefix, unsigned number, uint64_t place)
 {
     cr_assert(node_folder_file(&folder, prefix, number, bad_name));
     bad_place = place;
     refused = 0;
+    pauses = 0;
     node_folder_restore(&folder);
     whole = memory_disk_seam(folder.stage.disk);
     scratched = *whole;
     scratched.open = open_file;
     scratched.create = create_file;
     scratched.read = read_file;
+    scratched.pause = count_pause;
     folder.stage.config.disk = &scratched;
     return node_folder_start(&folder, "unreadable", bad_name, place);
 }
@@ -112,9 +123,10 @@ Test(node_unreadable, a_segment_that_was_merged_is_no_loss)
 Test(node_unreadable, a_sector_that_is_read_at_last_is_none)
 {
     node_folder_make(&folder, STAGE_END_CLEAN);
-    good_from = 3;
+    good_from = READ_TRIES - 1;
     cr_assert_eq(start_with("run-", 0, 5000), STAGE_SAME);
-    cr_assert_eq(refused, 3);
+    cr_assert_eq(refused, READ_TRIES - 1);
+    cr_assert_eq(pauses, READ_TRIES - 1, "storage may only hesitate");
     cr_assert_eq(node_stage_files(&folder.stage, "aside-"), 0);
     node_stage_end(&folder.stage, STAGE_END_KILL);
     folder.stage.config.disk = whole;

@@ -211,3 +211,25 @@ Test(runtime_hub_loop, random_numbers_differ)
     cr_assert_neq(first, player.effects->random(player.effects->context));
     hub_destroy(&player.hub);
 }
+
+static void *wake_up(void *context)
+{
+    hub_wake(context);
+    return NULL;
+}
+
+/* Another thread may end a sleep that nothing else would. */
+Test(runtime_hub_loop, a_sleep_can_be_ended)
+{
+    struct probe player = {.hub = NULL};
+    uint64_t start_us;
+    pthread_t thread;
+
+    probe_open(&player, NULL);
+    start_us = hub_now_us();
+    cr_assert_eq(pthread_create(&thread, NULL, wake_up, player.hub), 0);
+    hub_run_once(player.hub, 10 * PROBE_DEADLINE_US);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_assert_lt(hub_now_us() - start_us, 5 * PROBE_DEADLINE_US);
+    hub_destroy(&player.hub);
+}

@@ -17,6 +17,11 @@ struct settings {
     char level[8];
     char peers[3][40];
     uint32_t npeers;
+    char urls[2][40];
+    uint32_t nurls;
+    char user[16];
+    char password[16];
+    char file[16];
     uint64_t keys;
     uint64_t memory;
     uint64_t share;
@@ -27,24 +32,64 @@ struct settings {
 #define FIELD(field) offsetof(struct settings, field), sizeof(((struct settings *)NULL)->field)
 
 static const struct option options[] = {
-    {"name", OPTION_NAME, FIELD(name), 0, 0, 1, 0, "", "a name", NULL, "who it is"},
-    {"path", OPTION_TEXT, FIELD(path), 0, 0, 0, 0, "path", "a file", "a b", "a text"},
+    {"name", OPTION_NAME, FIELD(name), 0, 0, 1, 0, "", "a name", NULL, "who it is", NULL, NULL},
+    {"path", OPTION_TEXT, FIELD(path), 0, 0, 0, 0, "path", "a file", "a b", "a text", NULL, NULL},
     {"listen", OPTION_ENDPOINT, FIELD(listen), 0, 0, 1, 0, "endpoint", "tcp://HOST:PORT",
-     "tcp://127.0.0.1:7401", "where it listens"},
+     "tcp://127.0.0.1:7401", "where it listens", NULL, NULL},
     {"level", OPTION_CHOICE, FIELD(level), 0, 0, 0, 0, "", "error | warn | info", "info",
-     "how much is logged"},
+     "how much is logged", NULL, NULL},
     {"peers", OPTION_LIST, FIELD(peers[0]), offsetof(struct settings, npeers), 3, 1, 0, "endpoints",
-     "1 to 3 of tcp://HOST:PORT", "tcp://a:1", "the others"},
-    {"keys", OPTION_COUNT, FIELD(keys), 0, 0, 1, 1000000000, "keys", "1 to 1G", "10M", "how many"},
+     "1 to 3 of tcp://HOST:PORT", "tcp://a:1", "the others", NULL, NULL},
+    {"keys", OPTION_COUNT, FIELD(keys), 0, 0, 1, 1000000000, "keys", "1 to 1G", "10M", "how many",
+     NULL, NULL},
     {"memory", OPTION_BYTES, FIELD(memory), 0, 0, 1 << 20, UINT64_C(1) << 44, "bytes",
-     "1 MiB to 16 TiB", "64MiB", "how much"},
+     "1 MiB to 16 TiB", "64MiB", "how much", NULL, NULL},
     {"share", OPTION_BYTES, FIELD(share), 0, 0, 100, 200, "bytes", "auto, or 100 to 200", "auto",
-     "automatic or not"},
+     "automatic or not", NULL, NULL},
     {"delay", OPTION_DURATION, FIELD(delay_us), 0, 0, 1000, 60000000, "duration", "1ms to 60s",
-     "20ms", "how long"},
+     "20ms", "how long", NULL, NULL},
     {"factor", OPTION_FACTOR, FIELD(factor), 0, 0, 110, 6400, "factor", "1.1 to 64", "2",
-     "how many times"},
+     "how many times", NULL, NULL},
 };
+
+/* Options that do or don't go together. */
+static const struct option ruled[] = {
+    {.name = "file",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct settings, file),
+     .size = 16,
+     .min = 1,
+     .range = "a file",
+     .help = "where it is",
+     .excludes = "urls"},
+    {.name = "urls",
+     .kind = OPTION_URLS,
+     .offset = offsetof(struct settings, urls),
+     .size = 40,
+     .count_offset = offsetof(struct settings, nurls),
+     .max_count = 2,
+     .range = "1 to 2",
+     .help = "where else",
+     .excludes = "file"},
+    {.name = "user",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct settings, user),
+     .size = 16,
+     .range = "a user",
+     .help = "who",
+     .needs = "urls password"},
+    {.name = "password",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct settings, password),
+     .size = 16,
+     .range = "a text",
+     .value = "none",
+     .help = "what he knows",
+     .needs = "urls user"},
+};
+
+static const struct option_table ruled_table = {"orbloom-test", "tests options", ruled,
+                                                sizeof ruled / sizeof ruled[0]};
 
 static const struct option_table table = {"orbloom-test", "tests options", options,
                                           sizeof options / sizeof options[0]};
@@ -110,6 +155,17 @@ static enum status load(const char *flags, struct settings *settings, struct opt
         argv[argc++] = strsep(&rest, "\n");
     }
     return options_load(&table, argc, argv, settings, result);
+}
+
+static enum status load_ruled(const char *config, const char *flag, struct settings *settings)
+{
+    struct option_result result;
+    char *argv[] = {(char *)(uintptr_t) "orbloom-test", (char *)(uintptr_t) "--config", path,
+                    (char *)(uintptr_t)flag, NULL};
+
+    *settings = (struct settings){0};
+    write_config(span_text(config));
+    return options_load(&ruled_table, flag != NULL ? 4 : 3, argv, settings, &result);
 }
 
 static enum status load_file(const char *more_flags, struct settings *settings)
@@ -396,4 +452,63 @@ Test(runtime_options, factors_are_numbers_within_a_range)
         cr_assert_not_null(strstr(errors(), "factor"), "%s", wrong[i]);
     }
     cr_assert_eq(got.factor, 2, "the default, from the last load");
+}
+
+Test(runtime_options, web_addresses_are_a_list)
+{
+    struct settings got;
+
+    cr_assert_eq(load_ruled("urls = (\"http://a:1\", \"https://[::1]:2379\");", NULL, &got),
+                 STATUS_OK);
+    cr_assert_eq(got.nurls, 2);
+    cr_assert_str_eq(got.urls[1], "https://[::1]:2379");
+    cr_assert_eq(load_ruled("urls = \"http://a:1,http://b:2\";", NULL, &got), STATUS_OK);
+    cr_assert_eq(got.nurls, 2);
+    cr_assert_str_eq(got.urls[1], "http://b:2");
+}
+
+Test(runtime_options, what_is_no_web_address_is_refused)
+{
+    static const char *const wrong[] = {"http://a",        "http://a:0",   "tcp://a:1", "a:1",
+                                        "http://a:1/x",    "http://u@a:1", "",          "http://:1",
+                                        "https://a:99999", "http://a b:1"};
+    struct settings got;
+    char config[128];
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        (void)snprintf(config, sizeof config, "\nurls = (\"%s\");", wrong[i]);
+        cr_assert_eq(load_ruled(config, NULL, &got), STATUS_USAGE, "%s", wrong[i]);
+        cr_assert_not_null(strstr(errors(), ":2: "), "%s", wrong[i]);
+    }
+}
+
+Test(runtime_options, options_that_do_not_go_together_are_refused)
+{
+    static const struct {
+        const char *config;
+        const char *flag;
+        const char *words;
+    } cases[] = {
+        {"urls = (\"http://a:1\");\nfile = \"x\";", NULL, ":2: file and urls are both given"},
+        {"urls = (\"http://a:1\");", "--file=x", "--file and urls are both given"},
+        {"file = \"x\";\n\nuser = \"u\";", NULL, ":3: user is given without urls"},
+        {"urls = (\"http://a:1\");\nuser = \"u\";", NULL, ":2: user is given without password"},
+        {"urls = (\"http://a:1\");", "--password=p", "--password is given without user"},
+        {"", NULL, "file is missing (where it is)"},
+        {"", NULL, "or give urls"},
+    };
+    struct settings got;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *said;
+
+        cr_assert_eq(load_ruled(cases[i].config, cases[i].flag, &got), STATUS_USAGE, "%s",
+                     cases[i].words);
+        said = errors();
+        cr_assert_not_null(strstr(said, cases[i].words), "%s", said);
+    }
+    cr_assert_eq(load_ruled("file = \"x\";", NULL, &got), STATUS_OK);
+    cr_assert_str_eq(got.password, "none", "a default is not given");
+    cr_assert_eq(load_ruled("urls = (\"http://a:1\");user = \"u\";", "--password=p", &got),
+                 STATUS_OK);
 }

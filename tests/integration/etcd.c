@@ -1,0 +1,238 @@
+/* A cluster whose documents are in etcd: two coordinators, and etcd absent, killed and stopped. */
+#include "tests/support/etcd.h"
+
+#include "tests/support/command.h"
+
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NODES = 3, COORDINATORS = 2, LIMIT_MS = 30000, ENDPOINT_BYTES = 64, PATH_BYTES = 128 };
+
+static struct etcd etcd;
+static struct command coordinators[COORDINATORS];
+static char endpoints[COORDINATORS][ENDPOINT_BYTES];
+static struct command nodes[NODES];
+static struct command router;
+static char key_flag[PATH_BYTES * 2];
+static char coordinators_flag[PATH_BYTES * 2];
+
+/* "ready ENDPOINT" is the first line of a daemon. */
+static void read_ready(struct command *daemon, char endpoint[ENDPOINT_BYTES])
+{
+    uint64_t deadline_ms = command_now_ms() + LIMIT_MS;
+    char line[ENDPOINT_BYTES + 8] = "";
+
+    while (strchr(line, '\n') == NULL) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "it is not ready in time");
+        cr_assert_not(command_ended(daemon, 5), "it has ended");
+        cr_assert_geq(pread(daemon->output_fd, line, sizeof line - 1, 0), 0);
+    }
+    cr_assert_eq(sscanf(line, "ready %63s", endpoint), 1, "%s", line);
+}
+
+static void start_coordinator(unsigned i, const char *listen)
+{
+    char listen_flag[PATH_BYTES];
+    char etcd_flag[PATH_BYTES];
+    char name_flag[PATH_BYTES];
+
+    (void)snprintf(listen_flag, sizeof listen_flag, "--listen=%s", listen);
+    (void)snprintf(etcd_flag, sizeof etcd_flag, "--etcd_endpoints=%s", etcd.endpoint);
+    (void)snprintf(name_flag, sizeof name_flag, "--name=coordinator-%u", i + 1);
+    command_start(&coordinators[i], span_text(""), SIGKILL, "orbloom-coordinator",
+                  (const char *const[]){name_flag, listen_flag, etcd_flag, key_flag,
+                                        "--etcd_timeout=1s", NULL});
+    read_ready(&coordinators[i], endpoints[i]);
+}
+
+static void start_node(unsigned i)
+{
+    char name_flag[PATH_BYTES];
+    char host_flag[PATH_BYTES];
+    char data_flag[PATH_BYTES];
+    char endpoint[ENDPOINT_BYTES];
+
+    (void)snprintf(name_flag, sizeof name_flag, "--name=node-%u", i + 1);
+    (void)snprintf(host_flag, sizeof host_flag, "--host=host-%u", i + 1);
+    (void)snprintf(data_flag, sizeof data_flag, "--data_dir=%s/node-%u", etcd.dir, i + 1);
+    command_start(&nodes[i], span_text(""), SIGKILL, "orbloom-node",
+                  (const char *const[]){name_flag, host_flag, data_flag, key_flag,
+                                        coordinators_flag, "--listen=tcp://127.0.0.1:0",
+                                        "--memory_limit=100MiB", "--sync_interval=100ms", NULL});
+    read_ready(&nodes[i], endpoint);
+}
+
+static void start_router(void)
+{
+    char endpoint[ENDPOINT_BYTES];
+
+    command_start(
+        &router, span_text(""), SIGKILL, "orbloom-router",
+        (const char *const[]){key_flag, coordinators_flag, "--listen=tcp://127.0.0.1:0", NULL});
+    read_ready(&router, endpoint);
+    cr_assert_eq(setenv("ORBLOOM_ROUTER", endpoint, 1), 0);
+}
+
+static void ask_coordinator(unsigned i)
+{
+    cr_assert_eq(setenv("ORBLOOM_COORDINATOR", endpoints[i], 1), 0);
+}
+
+/* Whether the command succeeds; what it says goes to `said`. */
+static bool try_create(const char *name, char said[256])
+{
+    struct command create;
+    bool done;
+
+    command_run(&create, span_text(""), "orbloom", "create", name, "--capacity", "10k", "--fpr",
+                "1%", NULL);
+    done = create.exit_status == 0;
+    (void)snprintf(said, 256, "%s", create.errors);
+    command_forget(&create);
+    return done;
+}
+
+/* Retried until the store, and the nodes, are there. */
+static void expect_create(const char *name)
+{
+    uint64_t deadline_ms = command_now_ms() + LIMIT_MS;
+    char said[256] = "";
+
+    while (!try_create(name, said)) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "%s: %s", name, said);
+        (void)poll(NULL, 0, 50);
+    }
+}
+
+static void expect_no_create(const char *name)
+{
+    char said[256] = "";
+
+    cr_assert_not(try_create(name, said));
+    cr_assert_not_null(strstr(said, "IO: the store cannot be read"), "%s", said);
+}
+
+/* Adds and checks need no coordinator. */
+static void expect_service(const char *key)
+{
+    struct command command;
+
+    command_run(&command, span_text(key), "orbloom", "add", "urls", NULL);
+    command_expect_exit(&command, 0);
+    command_forget(&command);
+    command_run(&command, span_text(key), "orbloom", "check", "urls", NULL);
+    command_expect_exit(&command, 0);
+    cr_assert_str_eq(command.output, "present\n");
+    command_forget(&command);
+}
+
+static void expect_filter(const char *name)
+{
+    struct command info;
+
+    command_run(&info, span_text(""), "orbloom", "info", name, NULL);
+    command_expect_exit(&info, 0);
+    command_forget(&info);
+}
+
+static void stop(struct command *daemon)
+{
+    cr_assert_eq(kill(daemon->pid, SIGTERM), 0);
+    command_finish(daemon, LIMIT_MS);
+    command_expect_exit(daemon, 0);
+    cr_assert_null(command_find_defect(daemon->errors), "%s", daemon->errors);
+    command_forget(daemon);
+}
+
+static void start_all(void)
+{
+    struct command keygen;
+    char path[PATH_BYTES];
+
+    etcd_make(&etcd);
+    (void)snprintf(path, sizeof path, "%s/cluster.key", etcd.dir);
+    (void)snprintf(key_flag, sizeof key_flag, "--cluster_key_file=%s", path);
+    command_run(&keygen, span_text(""), "orbloom", "keygen", path, NULL);
+    command_expect_exit(&keygen, 0);
+    command_forget(&keygen);
+    for (unsigned i = 0; i < COORDINATORS; i++) {
+        start_coordinator(i, "tcp://127.0.0.1:0");
+    }
+    (void)snprintf(coordinators_flag, sizeof coordinators_flag, "--coordinators=%s,%s",
+                   endpoints[0], endpoints[1]);
+    for (unsigned i = 0; i < NODES; i++) {
+        start_node(i);
+    }
+    start_router();
+}
+
+static void stop_all(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        stop(&nodes[i]);
+    }
+    stop(&router);
+    for (unsigned i = 0; i < COORDINATORS; i++) {
+        stop(&coordinators[i]);
+    }
+    etcd_remove(&etcd);
+}
+
+Test(etcd, a_cluster_goes_on_without_etcd_and_changes_with_it, .timeout = 240)
+{
+    start_all();
+    ask_coordinator(0);
+    expect_no_create("urls"); /* Nothing listens yet. */
+    etcd_start(&etcd);
+    expect_create("urls");
+    ask_coordinator(1);
+    expect_filter("urls"); /* What one wrote the other one knows. */
+    expect_create("more");
+    ask_coordinator(0);
+    expect_filter("more");
+
+    etcd_signal(&etcd, SIGKILL);
+    expect_service("while killed\n");
+    expect_no_create("third");
+    etcd_start(&etcd);
+    expect_create("third");
+
+    etcd_signal(&etcd, SIGSTOP);
+    expect_service("while stopped\n");
+    expect_no_create("fourth");
+    etcd_signal(&etcd, SIGCONT);
+    expect_create("fourth");
+    stop_all();
+}
+
+/* Each may be killed at any time; the other one goes on, and it comes back to the same. */
+Test(etcd, coordinators_come_and_go, .timeout = 240)
+{
+    char listen[ENDPOINT_BYTES];
+
+    start_all();
+    etcd_start(&etcd);
+    for (unsigned i = 0; i < COORDINATORS; i++) {
+        char name[16];
+
+        ask_coordinator(i);
+        (void)snprintf(name, sizeof name, "first-%u", i);
+        expect_create(name);
+        cr_assert_eq(kill(coordinators[i].pid, SIGKILL), 0);
+        command_finish(&coordinators[i], LIMIT_MS);
+        command_forget(&coordinators[i]);
+        ask_coordinator(1 - i);
+        (void)snprintf(name, sizeof name, "then-%u", i);
+        expect_create(name);
+        (void)snprintf(listen, sizeof listen, "%s", endpoints[i]);
+        start_coordinator(i, listen);
+        ask_coordinator(i);
+        expect_filter(name);
+    }
+    stop_all();
+}
