@@ -131,6 +131,11 @@ static void look(struct watch *self, const struct admin_reply *reply)
         return;
     }
     state = growth_state_of(reply, filter);
+    if (filter->ngenerations > 1 && filter->generations[0].id == self->wanted &&
+        state.wanted > self->wanted) {
+        state.wanted = self->wanted; /* It was there, and is on its way to another one already. */
+        state.running = false;
+    }
     if (state.wanted != self->wanted) {
         end_line(self);
         finish(self, cmd_fail(STATUS_CONFLICT,
