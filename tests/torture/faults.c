@@ -18,7 +18,8 @@ enum {
 
 static bool is_destruction(enum fault fault)
 {
-    return fault == FAULT_WIPE || fault == FAULT_ROLLBACK || fault == FAULT_REWIND;
+    return fault == FAULT_WIPE || fault == FAULT_REPLACE || fault == FAULT_ROLLBACK ||
+           fault == FAULT_REWIND;
 }
 
 /* ---- what may be injected ---- */
@@ -29,6 +30,9 @@ static bool is_allowed(const struct torture *torture, const struct coverage_row 
     bool needs_disk = is_destruction(row->fault) || row->fault == FAULT_KILL_ALL ||
                       (row->fault == FAULT_KILL && row->kind == DAEMON_NODE);
 
+    if (row->fault == FAULT_REPLACE && !torture_may(torture, "move")) {
+        return false;
+    }
     if (row->fault == FAULT_CUT && !torture->cluster.network.namespaces) {
         return false;
     }
@@ -136,7 +140,10 @@ static uint32_t phases_now(const struct faults *self)
            (uint32_t)(starting || atomic_load(&self->watch->replaying)) << PHASE_REPLAY |
            (uint32_t)atomic_load(&self->watch->joining) << PHASE_SYNC |
            (uint32_t)atomic_load(&self->watch->merging) << PHASE_MERGE |
-           (uint32_t)(atomic_load(&torture->dropping) > 0) << PHASE_DROP;
+           (uint32_t)(atomic_load(&torture->dropping) > 0) << PHASE_DROP |
+           (uint32_t)atomic_load(&self->watch->growing) << PHASE_GROW |
+           (uint32_t)atomic_load(&self->watch->valve) << PHASE_VALVE |
+           (uint32_t)atomic_load(&self->watch->moving) << PHASE_MOVE;
 }
 
 static bool suits(const struct faults *self, const struct coverage_row *row, uint32_t index)
@@ -150,6 +157,9 @@ static bool suits(const struct faults *self, const struct coverage_row *row, uin
     switch (row->fault) {
     case FAULT_ROLLBACK:
         return copy_life > 0 && copy_life < daemon->lives;
+    case FAULT_REPLACE:
+        return atomic_load(&self->torture->spare) != 0 &&
+               atomic_load(&self->torture->spare) != index + 1;
     case FAULT_REWIND:
         return copy_life > 0 && copy_life == daemon->lives && daemon->state == DAEMON_RUNNING;
     case FAULT_KILL:
@@ -191,6 +201,7 @@ static bool spares_nodes(const struct faults *self)
 static uint32_t rows_now(struct faults *self)
 {
     bool spares = spares_nodes(self);
+    bool spare = atomic_load(&self->torture->spare) != 0; /* seldom: so it goes first */
     uint32_t rows = 0;
 
     for (uint32_t i = 0; i < COVERAGE_ROWS; i++) {
@@ -198,6 +209,7 @@ static uint32_t rows_now(struct faults *self)
         bool possible = (self->rows >> i & 1) != 0 && find_target(self, row) != CLUSTER_MAX_DAEMONS;
 
         if ((is_destruction(row->fault) && self->unhealed) ||
+            (is_destruction(row->fault) && row->fault != FAULT_REPLACE && spare) ||
             (row->kind == DAEMON_NODE && spares) ||
             (row->fault == FAULT_KILL_ALL && faults_count_active(self) > 0)) {
             possible = false;
@@ -230,6 +242,9 @@ static void begin(struct faults *self, uint32_t row)
     if (coverage_rows[row].fault == FAULT_KILL_ALL) {
         kill_all(self);
         return;
+    }
+    if (coverage_rows[row].fault == FAULT_REPLACE) {
+        atomic_store(&self->torture->replacing, target + 1);
     }
     if (is_destruction(coverage_rows[row].fault)) {
         self->unhealed = true;

@@ -17,10 +17,12 @@ static const char usage[] =
     "  --keys-max N       acknowledged keys held at a time (default 20M)\n"
     "  --pace N           adds a second (default 300k)\n"
     "  --verify-keys N    newest keys, and random ones, read back after faults (default 1M)\n"
-    "  --nodes N          (default 3)      --routers N   (default 2)\n"
+    "  --nodes N          (default 4)      --routers N   (default 2)\n"
     "  --dir DIR          data, logs and the journal (default: a temporary folder)\n"
     "  --keep             the folder, also when all went well\n"
-    "  --only LIST        faults, such as kill-node,stop; --without LIST leaves some out\n"
+    "  --only LIST        faults, such as kill-node,stop; --without LIST leaves some out, also "
+    "grow\n"
+    "                     (expansions) and move (drains, which take a fourth node)\n"
     "  --in-memory        nodes without a disk: leave out kill-node, kill-all and destructions\n"
     "  --loopback         no network namespaces, and so no partitions\n"
     "  --break HOW        a loss on purpose, which must be found: wipe-majority, false-claim\n";
@@ -121,7 +123,7 @@ int options_parse(struct options *self, int argc, char **argv, int *code)
                              .keys_max = 20000000,
                              .pace = 300000,
                              .verify_keys = 1000000,
-                             .nodes = 3,
+                             .nodes = 4,
                              .routers = 2};
     for (int i = 1; i < argc;) {
         int used;

@@ -30,7 +30,7 @@ struct options {
     bool in_memory;      /* nodes keep nothing on disk */
     bool loopback;       /* no network namespaces */
     const char *only;    /* faults to inject, by name; NULL: all */
-    const char *without; /* faults to leave out */
+    const char *without; /* faults to leave out, and actions: grow, move */
     enum sabotage sabotage;
 };
 
