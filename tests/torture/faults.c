@@ -9,7 +9,6 @@
 
 enum {
     PHASE_WAIT_MS = 400, /* for the phase that a fault is meant for */
-    GAP_MS = 700,
     START_LIMIT_MS = 120000,
     HEAL_MARGIN_MS = 300,
     CALM_AFTER_MS = 8000, /* what is not healed by then is given peace */
@@ -284,7 +283,7 @@ void faults_maybe_begin(struct faults *self)
     if ((phases_now(self) >> self->phase & 1) != 0 || now_ms - self->planned_ms > PHASE_WAIT_MS) {
         begin(self, self->planned);
         self->planned = COVERAGE_ROWS;
-        self->next_ms = now_ms + random_below(&self->random, GAP_MS);
+        self->next_ms = now_ms + random_below(&self->random, self->torture->options.gap_ms);
         self->crowds = random_below(&self->random, CROWD_ODDS) == 0;
     }
 }

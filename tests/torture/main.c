@@ -110,7 +110,7 @@ static void start_actions(struct run *run)
     struct torture *torture = &run->torture;
     uint64_t seed = torture->options.seed;
 
-    if (torture_may(torture, "grow")) {
+    if (torture_may(torture, "grow-asked")) {
         run->grow = (struct grow_thread){.torture = torture, .random = seed + 70};
         start(&run->workers[run->nworkers++], grow_thread, &run->grow);
     }

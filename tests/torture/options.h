@@ -25,6 +25,7 @@ struct options {
     uint64_t verify_keys; /* recent ones, and as many at random, read back after faults */
     uint64_t nodes;
     uint64_t routers;
+    uint64_t gap_ms; /* between two faults, at most */
     const char *dir; /* NULL: a temporary one */
     bool keep;
     bool in_memory;      /* nodes keep nothing on disk */
