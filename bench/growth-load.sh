@@ -14,12 +14,14 @@ round=1
 nodes=(node-1 node-2 node-3)
 OTHER=100000          # Keys of a filter that nobody changes.
 THROTTLE=5000000      # growth_rate's default.
-added=$((keys / 100)) # While it grows.
-sampler= adder= prober=
+added=$((keys / 100)) # While it grows, and as many before.
+# A node reads each key twice, three nodes do so in turn.
+seconds=$(value "((t = 3 * 2 * k / g) > 2 ? t : 2)" k="$keys" g=$THROTTLE)
+sampler='' adder='' prober='' grower=''
 
 stop() {
     local pid
-    for pid in "$child" "$sampler" "$adder" "$prober"; do
+    for pid in "$child" "$sampler" "$adder" "$prober" "$grower"; do
         [ -z "$pid" ] || kill "$pid" 2>/dev/null
     done
 }
@@ -100,6 +102,24 @@ prepare() {
     settle 120 "${nodes[@]}" || echo "bench: merging has not ended after 120 s" >&2
 }
 
+# begin_beside FRESH: what else is going on, judged, but no rows of the report: adds, the first of key
+# FRESH, and checks of the other filter.
+begin_beside() {
+    "$orbloom" bench --json --op add --filter big --size "$keys" --filled --fresh "$1" \
+        --keys $((2 * added)) --pace "$(printf '%.0f' "$(value "2 * a / s" a=$added s="$seconds")")" \
+        --batch 1000 --in-flight 8 >"$work/adds" 2>"$work/adds.error" &
+    adder=$!
+    "$orbloom" bench --json --op check --filter other --size $OTHER --filled --batch 100 --in-flight 4 \
+        --pace 10000 --keys 100000000 --for "${seconds}s" >"$work/others" 2>"$work/others.error" &
+    prober=$!
+}
+
+end_beside() {
+    wait "$adder" || give_up "adds meanwhile: $(tail -n 1 "$work/adds.error")"
+    wait "$prober" || give_up "checks of the other filter: $(tail -n 1 "$work/others.error")"
+    adder='' prober=''
+}
+
 # measure_before: sets `pace`, half of what can be checked a second.
 measure_before() {
     local node
@@ -107,7 +127,9 @@ measure_before() {
     rate_figure "before"
     pace=$(value "int(k / 2)" k="$(member keys_per_s)")
     pace=$(printf '%.0f' "$pace")
-    checks before --pace "$pace" --keys 100000000000 --for "${GROWTH_CALM_SECONDS}s" || exit 0
+    begin_beside $((4 * keys))
+    checks before --pace "$pace" --keys 100000000000 --for "${seconds}s" || exit 0
+    end_beside
     p99_before=$(member p99_us)
     for node in "${nodes[@]}"; do
         rss_before[$node]=$(resident "$node")
@@ -117,36 +139,23 @@ measure_before() {
     stale_before=$(counter stale_total "${nodes[@]}")
 }
 
-# bench_beside FILE FLAG...: a load that is judged, but no row of the report.
-bench_beside() {
-    local file=$1
-    shift
-    "$orbloom" bench --json "$@" >"$file" 2>"$file.error" &
-}
-
-# grow: all loads run while it does, and a little longer at most.
+# grow: all loads run while it does.
 grow() {
-    local begin=$EPOCHREALTIME seconds
-    seconds=$(value "((t = 3 * 2 * k / g) > 2 ? t : 2)" k="$keys" g=$THROTTLE)
+    local begin
     sample_memory &
     sampler=$!
-    bench_beside "$work/adds" --op add --filter big --size "$keys" --filled --fresh $((4 * keys)) \
-        --keys $((2 * added)) --batch 1000 --in-flight 8 --pace "$(printf '%.0f' "$(value "int(2 * a / s)" a=$added s="$seconds")")"
-    adder=$!
-    bench_beside "$work/others" --op check --filter other --size $OTHER --filled --batch 100 \
-        --in-flight 4 --pace 10000 --keys 100000000 --for "${seconds}s"
-    prober=$!
+    begin_beside $((4 * keys + added))
+    begin=$EPOCHREALTIME
     "$orbloom" expand big --capacity $((4 * keys)) --timeout 60s 2>"$work/expand" >/dev/null &
-    child=$!
-    grower=$child
+    grower=$!
     checks during --pace "$pace" --keys 100000000000 --for "${seconds}s" || exit 0
     wait "$grower" || give_up "$(tail -n 1 "$work/expand")"
+    grower=
     took=$(value "e - b" e="$EPOCHREALTIME" b="$begin")
     kill "$sampler"
     wait "$sampler" 2>/dev/null
-    wait "$adder" || give_up "adds meanwhile: $(tail -n 1 "$work/adds.error")"
-    wait "$prober" || give_up "checks of the other filter: $(tail -n 1 "$work/others.error")"
-    sampler='' adder='' prober=''
+    sampler=
+    end_beside
 }
 
 tell_growth() {
@@ -176,6 +185,6 @@ checks afterwards --keys "$GROWTH_PROBES" || exit 0
 rate_figure "afterwards"
 echo "bench: filling it up (${SECONDS} s)" >&2
 load growth fill-up --op add --filter big --size "$keys" --filled --fresh "$keys" \
-    --keys $((2 * (4 * keys - keys - added))) --batch 4000 --in-flight 16 || exit 0
+    --keys $((2 * (3 * keys - 2 * added))) --batch 4000 --in-flight 16 || exit 0
 checks full --keys "$GROWTH_PROBES" || exit 0
 rate_figure "full again"

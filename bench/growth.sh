@@ -6,15 +6,15 @@
 
 # growth_choose: sizes by the kind of run.
 growth_choose() {
-    export GROWTH_PROBES=20000000 GROWTH_CALM_SECONDS=5 GROWTH_PATIENCE=120
+    export GROWTH_PROBES=20000000
     growth_keys=10000000 growth_disk_mib=4000 growth_memory_mib=3000
     case $kind in
     quick)
-        GROWTH_PROBES=4000000 GROWTH_CALM_SECONDS=3
+        GROWTH_PROBES=4000000
         growth_keys=1000000 growth_disk_mib=1500 growth_memory_mib=1500
         ;;
     tiny)
-        GROWTH_PROBES=400000 GROWTH_CALM_SECONDS=1
+        GROWTH_PROBES=400000
         growth_keys=100000 growth_disk_mib=1000 growth_memory_mib=1000
         ;;
     esac

@@ -5,9 +5,8 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <time.h>
 
-enum { WAIT_MS = 1000, US_PER_MS = 1000, NAP_NS = 30000 };
+enum { WAIT_MS = 1000, US_PER_MS = 1000, NAP_US = 30 };
 
 struct run {
     const struct load *load;
@@ -105,11 +104,9 @@ static void submit(struct run *run)
 /* The last millisecond is waited for in naps, as answers are waited for in milliseconds. */
 static void await(struct run *run, uint64_t early_us)
 {
-    struct timespec nap = {.tv_nsec = NAP_NS};
-
     collect(run, (uint32_t)(early_us / US_PER_MS));
     if (early_us < US_PER_MS) {
-        (void)nanosleep(&nap, NULL);
+        hub_nap(NAP_US);
     }
 }
 
