@@ -10,7 +10,7 @@ enum {
     LONGEST_MS = 3000,
     DOWN_MS = 500,      /* of a killed process, mostly */
     REPLACE_MS = 20000, /* at most, of one whose place is being given away */
-    COPY_ODDS = 4, /* every so many-th time that a node is dead or stopped its folder is copied */
+    COPY_ODDS = 2, /* every so many-th time that a node is dead or stopped its folder is copied */
 };
 
 /* More short ones than long ones: 100 ms times a power of 30 between 0 and 1. */
