@@ -256,9 +256,9 @@ static bool time_is_up(const struct run *run)
 static void inject(struct run *run)
 {
     bool wipes = run->torture.options.sabotage == SABOTAGE_WIPE_MAJORITY;
-    bool stopped = false; /* A majority can only be wiped in quiet. */
+    bool stopped = false; /* A majority can only be wiped in quiet: that is waited for. */
 
-    while (!must_stop(run) && !time_is_up(run)) {
+    while (!must_stop(run) && (!time_is_up(run) || (wipes && !run->sabotaged))) {
         tick(run);
         if (readers_idle(run) && run->faults.ended > run->read_faults) {
             read_back(run, false);
