@@ -2,7 +2,7 @@
 # What this machine's package index has, one a line: tools/package-index.sh homepages|lines
 #
 #   homepages  real URLs with real duplicates, as many packages share a project
-#   lines      every distinct line: names, versions, checksums, files, descriptions
+#   lines      every distinct line that can be a key: names, versions, checksums, files, descriptions
 #
 # When the index is not there, as in a bare container, and apt-get may be called, it is fetched
 # first. Exit 1 when there is nothing.
@@ -15,7 +15,7 @@ homepages() {
 }
 
 lines() {
-    apt-cache dumpavail 2>/dev/null | grep . | LC_ALL=C sort -u
+    apt-cache dumpavail 2>/dev/null | LC_ALL=C awk 'length > 0 && length <= 65536' | LC_ALL=C sort -u
 }
 
 # as_root COMMAND...: directly or through sudo without a password; fails when neither works.
