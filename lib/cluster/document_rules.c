@@ -157,7 +157,6 @@ static const char *rule_groups(const struct filter_document *self)
 static const char *rule_lineages(const struct filter_document *self)
 {
     const struct epoch_content *content = &self->content;
-    bool serving = false;
     uint32_t i;
     uint32_t k;
 
@@ -173,9 +172,11 @@ static const char *rule_lineages(const struct filter_document *self)
                 return "two lineages have one id";
             }
         }
-        serving = serving || content->lineages[i].serving;
+        if (content->lineages[i].serving != (i == 0)) {
+            return "not the first lineage alone serves";
+        }
     }
-    return serving ? NULL : "no lineage serves";
+    return NULL;
 }
 
 static const char *geometry_fault(const struct geometry *geometry, uint32_t shard_bits)
@@ -238,8 +239,8 @@ static const char *rule_served(const struct filter_document *self)
     if (self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0) {
         return "windows are not served by this version";
     }
-    if (self->content.nlineages > 1) {
-        return "rebuilding from a list is not served by this version";
+    if (self->content.nlineages > 2) {
+        return "more than two lineages are not served by this version";
     }
     return NULL;
 }
