@@ -109,6 +109,7 @@ struct segment {
     struct batch_id batch; /* adds only */
     uint32_t origin_zone;  /* 0: this one */
     uint32_t count;        /* of fingerprints, following those of the segments before */
+    uint32_t lineage;      /* adds: to this one only, as part of a list; 0: to all */
 };
 
 struct node_request {

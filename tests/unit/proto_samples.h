@@ -91,6 +91,7 @@ static inline void sample_node_request(enum sample_size size, struct node_reques
             .batch = {x + 8, x + 9},
             .origin_zone = (uint32_t)x + 10,
             .count = each,
+            .lineage = (uint32_t)x + 11,
         };
     }
     for (size_t i = 0; i < n * each; i++) {
