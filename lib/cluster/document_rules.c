@@ -157,6 +157,7 @@ static const char *rule_groups(const struct filter_document *self)
 static const char *rule_lineages(const struct filter_document *self)
 {
     const struct epoch_content *content = &self->content;
+    bool serving = false;
     uint32_t i;
     uint32_t k;
 
@@ -172,11 +173,9 @@ static const char *rule_lineages(const struct filter_document *self)
                 return "two lineages have one id";
             }
         }
-        if (content->lineages[i].serving != (i == 0)) {
-            return "not the first lineage alone serves";
-        }
+        serving = serving || content->lineages[i].serving;
     }
-    return NULL;
+    return serving ? NULL : "no lineage serves";
 }
 
 static const char *geometry_fault(const struct geometry *geometry, uint32_t shard_bits)
@@ -232,6 +231,29 @@ static const char *rule_turns(const struct filter_document *self)
     return NULL;
 }
 
+/* While a list is rebuilt from, the second lineage is the one that is made. */
+static const char *rebuild_fault(const struct filter_document *self)
+{
+    const struct epoch_content *content = &self->content;
+
+    if (content->nlineages == 1) {
+        return NULL;
+    }
+    if (content->nlineages > 2 || !content->lineages[0].serving || content->lineages[1].serving) {
+        return "of several lineages, other than one that serves and one that is made are not "
+               "served by this version";
+    }
+    if (self->keylog == KEYLOG_OFF) {
+        return "without key log, rebuilding from a list is not served by this version: nothing "
+               "tells which lineage a bit is of";
+    }
+    if (self->durability == DURABILITY_MEMORY) {
+        return "in memory, rebuilding from a list is not served by this version: a node that "
+               "restarts would lack one of the lineages";
+    }
+    return NULL;
+}
+
 /* What is well formed, but asks for more than this version does. To take it for something
  * simpler would lose keys. */
 static const char *rule_served(const struct filter_document *self)
@@ -239,10 +261,7 @@ static const char *rule_served(const struct filter_document *self)
     if (self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0) {
         return "windows are not served by this version";
     }
-    if (self->content.nlineages > 2) {
-        return "more than two lineages are not served by this version";
-    }
-    return NULL;
+    return rebuild_fault(self);
 }
 
 enum status document_validate(const struct filter_document *self, const char **reason)

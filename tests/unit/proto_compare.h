@@ -79,6 +79,7 @@ static inline void compare_segment(const struct segment *a, const struct segment
     SAME(batch.boot);
     SAME(batch.number);
     SAME(origin_zone);
+    SAME(lineage);
     SAME(count);
     SAME(lineage);
 }
