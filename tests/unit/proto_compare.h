@@ -79,7 +79,6 @@ static inline void compare_segment(const struct segment *a, const struct segment
     SAME(batch.boot);
     SAME(batch.number);
     SAME(origin_zone);
-    SAME(lineage);
     SAME(count);
     SAME(lineage);
 }
