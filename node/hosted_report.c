@@ -1,4 +1,5 @@
 /* One report of a filter's slot group, of all its sets. */
+#include "cluster/rebuild.h"
 #include "node/hosted.h"
 
 static uint64_t lineage_keys(const struct hosted_filter *self, uint32_t lineage, uint32_t group)
@@ -35,6 +36,7 @@ void hosted_report(const struct hosted_filter *self, const struct filter_documen
     uint64_t keys;
 
     replica_set_report(self->set, document, group, sample_lines, report);
+    report->keys_next = lineage_keys(self, rebuild_lineage(document), group);
     for (const struct replica_set *set = self->set->next; set != NULL; set = set->next) {
         struct replica_report one = {0};
 

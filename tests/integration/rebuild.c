@@ -182,6 +182,8 @@ Test(rebuild, what_cannot_be_is_refused_and_says_why, .timeout = LIMIT_S)
     command_run(&command, span_text(""), "orbloom", "expand", "seen", "--capacity", "200k", NULL);
     command_expect_errors(&command, 1, "a rebuild from a list is open");
     command_forget(&command);
+    feed(OLD, 5);
+    playground_wait_status("5 keys fed, about 5 in the new set");
     PLAYGROUND_DO("", "drop", "seen");
     EXPECT_REFUSED(1, "NOT_FOUND", "seen", "commit");
     stop();
