@@ -110,6 +110,12 @@ static void show_done(const struct waiting *self, const struct admin_reply *repl
     }
 }
 
+/* Another question may be answered: nodes are awaited, or a coordinator has just started. */
+static bool is_passing(enum status status)
+{
+    return status == STATUS_DEADLINE || status == STATUS_UNAVAILABLE || status == STATUS_OVERLOADED;
+}
+
 static void on_done(void *context, const struct session_result *result)
 {
     struct waiting *self = context;
@@ -117,7 +123,7 @@ static void on_done(void *context, const struct session_result *result)
     clear_line(self);
     if (result->status == STATUS_OK) {
         show_done(self, &result->frame->body.admin_reply);
-    } else if (result->status == STATUS_DEADLINE && !self->last) {
+    } else if (is_passing(result->status) && !self->last) {
         if (self->terminal) {
             (void)fprintf(stderr, "\r%.200s", result->message);
         }

@@ -243,13 +243,17 @@ static bool check_waiter(struct coordinator *self, uint64_t now_us, struct waite
     }
     fencing = fences_open(self, document);
     if (fencing != NULL && rebuild_fenced(document, &fencing->evidence)) {
-        if (waiter->rebuild.step == REBUILD_COMMIT &&
-            rebuild_lineage(document) == waiter->rebuild.lineage) {
+        bool unwritten = waiter->rebuild.step == REBUILD_COMMIT &&
+                         rebuild_lineage(document) == waiter->rebuild.lineage;
+
+        if (unwritten && !self->frozen) {
             commit(self, now_us, waiter, entry);
             return waiter->used;
         }
-        finish(self, waiter, document);
-        return false;
+        if (!unwritten) {
+            finish(self, waiter, document);
+            return false;
+        }
     }
     if (now_us >= waiter->deadline_us) {
         rebuild_explain_fences(self, document, waiter->rebuild.step, reason);

@@ -229,6 +229,8 @@ static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_
             what = "fills its arrays";
         } else if (hosted != NULL && hosted->set != NULL && hosted->set->growth != NULL) {
             what = "builds another generation";
+        } else if (hosted != NULL && hosted->set != NULL && hosted->set->doubted) {
+            what = "catches up with the others";
         }
     }
     if (what != NULL) {

@@ -196,6 +196,7 @@ Test(coordinator_rebuild, of_a_commit_and_an_abort_at_once_one_wins)
 
     open_rebuild();
     coordinator_stage_init(&other, &store.store);
+    coordinator_stage_report(&other, NODES, FILTER, 1, REPLICA_FULL);
     commit.rebuild.empty = true;
     coordinator_stage_command(&stage, 6, &commit);
     store.before_swap = abort_at_other;
