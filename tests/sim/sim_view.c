@@ -229,6 +229,7 @@ static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_
              set = set->next) {
             what = !replica_set_ready(set) ? "fills its arrays"
                    : set->growth != NULL   ? "builds another generation"
+                   : set->doubted          ? "catches up with the others"
                                            : what;
         }
     }
