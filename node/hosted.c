@@ -27,17 +27,12 @@ struct storage_set hosted_storage_set(const struct filter_document *document,
         .filter_id = document->id, .slice = set->slice, .lineage = set->lineage};
 }
 
-static bool is_live(const struct replica_set *set)
-{
-    return set->read || set->written;
-}
-
 bool hosted_ready(const struct hosted_filter *self)
 {
     bool ready = self->set != NULL && !self->lacks_read && !self->lacks_written;
 
     for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
-        ready = ready && (!is_live(set) || replica_set_ready(set));
+        ready = ready && (!hosted_is_live(set) || replica_set_ready(set));
     }
     return ready;
 }
@@ -52,7 +47,7 @@ enum replica_state hosted_state(const struct hosted_filter *self, uint32_t group
     enum replica_state state = replica_set_state(self->set, group);
 
     for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
-        state = is_live(set) ? least(state, replica_set_state(set, group)) : state;
+        state = hosted_is_live(set) ? least(state, replica_set_state(set, group)) : state;
     }
     return self->lacks_read || self->lacks_written ? least(state, REPLICA_BUILDING) : state;
 }
@@ -62,9 +57,16 @@ bool hosted_is_target(const struct replica_set *set, const struct segment *segme
     return set->written && (segment->lineage == 0 || segment->lineage == set->lineage);
 }
 
+/* What has no arrays yet, and nothing to be read back into them, is empty: no check needs it. */
+bool hosted_is_looked_at(const struct replica_set *set)
+{
+    return set->read && (replica_set_built(set) || !set->loaded);
+}
+
 static bool is_about(const struct replica_set *set, const struct segment *segment)
 {
-    return segment->operation == OPERATION_ADD ? hosted_is_target(set, segment) : set->read;
+    return segment->operation == OPERATION_ADD ? hosted_is_target(set, segment)
+                                               : hosted_is_looked_at(set);
 }
 
 enum replica_state hosted_state_for(const struct hosted_filter *self, const struct segment *segment)

@@ -3,7 +3,8 @@
  * A set is the keys of one (lineage, slice), with arrays of its own. The first one is the newest
  * of the serving lineage and nearly always the only one; while a list is rebuilt from, the new
  * lineage's follows it, and of a window the older slices do. A check looks into every set that is
- * read, an add goes into every one that is written: in all of them, or in none.
+ * read, an add goes into every one that is written: in all of them, or in none. Of a window the
+ * arrays of the slice to come stand ready, the last of all.
  *
  * Invariant: the sets of one filter have the same shards and slot groups here, and the same state
  * of those; `complete` and `copied` of a group are those of the first set.
@@ -44,6 +45,12 @@ struct replica_set *hosted_find_hosting(const struct hosted_filter *self, uint64
 struct storage_set hosted_storage_set(const struct filter_document *document,
                                       const struct replica_set *set);
 
+/* One that the document names; else it stands ready for the next slice. */
+static inline bool hosted_is_live(const struct replica_set *set)
+{
+    return set->read || set->written;
+}
+
 /* Is every set that the document names here, its arrays covering the log? */
 bool hosted_ready(const struct hosted_filter *self);
 
@@ -63,6 +70,9 @@ MUST_USE enum status hosted_execute(struct hosted_filter *self,
                                     const struct filter_document *document,
                                     const struct segment *segment, const uint64_t *fingerprints,
                                     uint64_t *present, uint64_t *absent, bool *at_capacity);
+
+/* Do checks look into it? */
+bool hosted_is_looked_at(const struct replica_set *set);
 
 /* Does an add of that segment go into the set? */
 bool hosted_is_target(const struct replica_set *set, const struct segment *segment);

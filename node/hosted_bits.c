@@ -14,7 +14,8 @@ static void look(const struct hosted_filter *self, const struct segment *segment
 
     memset(present, 0, (count + 63) / 64 * sizeof *present);
     for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
-        bool wanted = segment->lineage == 0 ? set->read : hosted_is_target(set, segment);
+        bool wanted = segment->lineage == 0 ? hosted_is_looked_at(set)
+                                            : hosted_is_target(set, segment);
 
         if (wanted) {
             replica_set_check(set, fingerprints, count, found);
@@ -91,6 +92,15 @@ static bool add(struct hosted_filter *self, const struct segment *segment,
     if (!all_have_room(self, segment, count)) {
         return put_singly(self, segment, fingerprints, count, accepted);
     }
+#ifdef ORBLOOM_MUTANT_SLICE_DUPLICATE_DROPPED
+    for (uint32_t i = 0; i < count; i++) {
+        if ((present[i / 64] >> (i % 64) & 1) == 0) {
+            put(self, segment, &fingerprints[i], 1);
+        }
+    }
+    memset(accepted, 0xff, (count + 63) / 64 * sizeof *accepted);
+    return false;
+#endif
     put(self, segment, fingerprints, count);
     memset(accepted, 0xff, (count + 63) / 64 * sizeof *accepted);
     return false;

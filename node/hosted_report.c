@@ -43,7 +43,9 @@ void hosted_report(const struct hosted_filter *self, const struct filter_documen
         replica_set_report(set, document, group, 0, &one);
         report->bytes += one.bytes;
         report->overflow_keys += one.overflow_keys;
-        show_behind(&one, report);
+        if (hosted_is_live(set)) {
+            show_behind(&one, report);
+        }
         keys = lineage_keys(self, set->lineage, group);
         report->keys = keys > report->keys ? keys : report->keys;
     }

@@ -145,6 +145,24 @@ static struct replica_set **line_up(struct node *self, struct hosted_filter *hos
     return end;
 }
 
+/* Arrays for the slice to come, so that adds need not wait when it begins. Without room for them
+ * they will. */
+static void stand_ahead(struct node *self, struct hosted_filter *hosted,
+                        const struct filter_document *document, struct replica_set **end)
+{
+    struct live_set live = live_sets_at(document, 0);
+    enum status status;
+
+    if (document->content.newest_slice == 0) {
+        return;
+    }
+    live.slice++;
+    *end = take_out(hosted, &live);
+    if (*end == NULL) {
+        *end = make(self, hosted, document, &live, &status);
+    }
+}
+
 /* What the document does not name is not looked at any more: its arrays go at once. If they are
  * needed again, as this document has not reached the disk, the log still has all of it. */
 static void forget_rest(struct node *self, struct hosted_filter *hosted)
@@ -161,13 +179,17 @@ void node_sets_follow(struct node *self, struct hosted_filter *hosted,
                       const struct filter_document *document, bool suits)
 {
     struct replica_set *first = NULL;
+    struct replica_set **end;
     enum status status = STATUS_OK;
 
     follow_groups(self, hosted, document);
     if (hosted->set == NULL && !suits) {
         return;
     }
-    (void)line_up(self, hosted, document, &first, &status);
+    end = line_up(self, hosted, document, &first, &status);
+    if (first != NULL) {
+        stand_ahead(self, hosted, document, end);
+    }
     forget_rest(self, hosted);
     hosted->set = first;
     if (first == NULL) {

@@ -30,6 +30,7 @@ enum {
     DOCUMENT_MAX_GENERATIONS = 8,
     DOCUMENT_MAX_TURNS = 64,
     DOCUMENT_MAX_LINEAGES = 4,
+    DOCUMENT_MAX_SLICES = 64,     /* of a window; one more is kept */
     DOCUMENT_MAX_BYTES = 1 << 20, /* one encoded document */
 };
 

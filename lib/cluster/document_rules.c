@@ -231,6 +231,9 @@ static const char *rule_turns(const struct filter_document *self)
     return NULL;
 }
 
+/* The last rules tell what is well formed, but asks for more than this version does. To take it for
+ * something simpler would lose keys. */
+
 /* While a list is rebuilt from, the second lineage is the one that is made. */
 static const char *rebuild_fault(const struct filter_document *self)
 {
@@ -254,14 +257,36 @@ static const char *rebuild_fault(const struct filter_document *self)
     return NULL;
 }
 
-/* What is well formed, but asks for more than this version does. To take it for something
- * simpler would lose keys. */
+static const char *window_fault(const struct filter_document *self)
+{
+    bool any = self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0;
+    bool whole = self->window_us != 0 && self->nslices != 0 && self->content.newest_slice != 0;
+
+    if (!any) {
+        return NULL;
+    }
+    if (!whole || self->nslices > DOCUMENT_MAX_SLICES) {
+        return "windows without slices, or with too many, are not served by this version";
+    }
+    if (self->content.nlineages > 1) {
+        return "rebuilding a window from a list is not served by this version";
+    }
+    if (self->keylog == KEYLOG_OFF) {
+        return "windows without key log are not served by this version: nothing tells which slice "
+               "a bit is of";
+    }
+    if (self->durability == DURABILITY_MEMORY) {
+        return "windows in memory are not served by this version: a node that restarts would lack "
+               "all slices";
+    }
+    return NULL;
+}
+
 static const char *rule_served(const struct filter_document *self)
 {
-    if (self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0) {
-        return "windows are not served by this version";
-    }
-    return rebuild_fault(self);
+    const char *fault = window_fault(self);
+
+    return fault != NULL ? fault : rebuild_fault(self);
 }
 
 enum status document_validate(const struct filter_document *self, const char **reason)
