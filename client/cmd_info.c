@@ -3,6 +3,7 @@
 #include "client/cmd_ask.h"
 #include "client/cmd_growth.h"
 #include "client/cmd_output.h"
+#include "client/cmd_rebuild_show.h"
 #include "client/cmd_summary.h"
 #include "client/report.h"
 #include "filter/sizing.h"
@@ -58,6 +59,7 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     json_begin(&json, NULL, '{');
     summary_filter_json(&json, &reply->filter);
     growth_json(&json, &reply->filter);
+    rebuild_json(&json, &reply->filter);
     json_count(&json, "keys_estimate", sum->keys);
     json_number(&json, "rate_now", rate_now(&reply->filter, sum->keys));
     json_begin(&json, "replicas_reported", '[');
@@ -77,6 +79,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
 
     summary_filter_text(filter);
     growth_generations_text(filter);
+    rebuild_info_text(filter);
     (void)printf("keys          about %s, %.1f %% of the capacity\n",
                  number_show_count(sum->keys, a), 100 * share);
     (void)printf("rate now      %s expected, asked for at most %s\n",

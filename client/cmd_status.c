@@ -2,6 +2,7 @@
 #include "client/cmd_ask.h"
 #include "client/cmd_growth.h"
 #include "client/cmd_output.h"
+#include "client/cmd_rebuild_show.h"
 #include "client/cmd_replicas.h"
 #include "client/cmd_summary.h"
 #include "client/report.h"
@@ -51,6 +52,7 @@ static int show(void *context, const struct frame *frame)
         replicas_text(reply);
         replicas_changes_text(reply);
         growth_text(reply);
+        rebuild_text(reply);
         summary_moves_text(reply);
         if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
             (void)printf("%s", summary_joining_note());

@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "client/cmd_growth.h"
+#include "client/cmd_rebuild_show.h"
 #include "client/report.h"
 
 #include <inttypes.h>
@@ -211,6 +212,7 @@ void summary_replica_json(struct json *json, const struct replica_report *replic
     json_count(json, "generation", replica->generation);
     json_count(json, "shards_grown", replica->shards_grown);
     json_count(json, "overflow_keys", replica->overflow_keys);
+    json_count(json, "keys_next", replica->keys_next);
     json_end(json, '}');
 }
 
@@ -225,6 +227,8 @@ void summary_filters_json(struct json *json, const char *name, const struct admi
         summary_filter_json(json, filter);
         growth_json(json, filter);
         growth_coordinator_json(json, filter);
+        rebuild_json(json, filter);
+        rebuild_coordinator_json(json, filter);
         json_count(json, "keys_estimate", sum.keys);
         json_count(json, "replicas_full", sum.full);
         json_count(json, "replicas_joining", sum.joining);

@@ -23,7 +23,7 @@ static enum status check_keys(const struct session_keys *keys, size_t *bytes)
 {
     *bytes = 0;
     if (keys->count == 0 || keys->lengths == NULL || keys->blob == NULL ||
-        (keys->operation != OPERATION_CHECK && keys->operation != OPERATION_ADD)) {
+        (keys->operation < OPERATION_CHECK || keys->operation > OPERATION_FEED)) {
         return STATUS_INVALID;
     }
     if (keys->count > CODEC_MAX_KEYS) {
@@ -85,7 +85,8 @@ enum status operation_create_keys(const struct session_keys *keys, struct op_id 
         .slots = keys->slots,
         .keys = span_of(text + text_size, bytes),
         .lengths = lengths,
-        .count = keys->count};
+        .count = keys->count,
+        .lineage = keys->lineage};
     *out = self;
     return STATUS_OK;
 }

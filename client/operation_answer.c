@@ -21,7 +21,7 @@ static void merge(struct operation_state *self, const struct client_reply *reply
 #ifdef ORBLOOM_MUTANT_LATE_FIRST_ATTEMPT
     bool unsure = false;
 #else
-    bool unsure = self->frame.body.client_request.operation == OPERATION_ADD &&
+    bool unsure = self->frame.body.client_request.operation != OPERATION_CHECK &&
                   (uint64_t)reply->attempt + 1 < self->executions;
 #endif
 

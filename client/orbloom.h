@@ -130,7 +130,7 @@ int orbloom_check_key(struct orbloom *handle, const char *filter, const void *ke
 
 /* ---- many batches in flight ---- */
 
-enum orbloom_operation { ORBLOOM_CHECK = 1, ORBLOOM_ADD = 2 };
+enum orbloom_operation { ORBLOOM_CHECK = 1, ORBLOOM_ADD = 2, ORBLOOM_FEED = 3 };
 
 struct orbloom_request {
     const char *filter;
@@ -139,6 +139,7 @@ struct orbloom_request {
     uint32_t replicas;   /* checks: bit set of the replica slots to ask; 0: all */
     uint32_t timeout_ms; /* 0: the handle's */
     void *user;          /* given back with the completion */
+    uint32_t list;       /* feeds: see orbloom_rebuild_begin() */
 };
 
 struct orbloom_completion {
@@ -195,6 +196,41 @@ int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, 
 
 /* Returns when no add or check can reach the filter any more. */
 int orbloom_drop(struct orbloom *handle, const char *filter);
+
+/* ---- a filter's keys, replaced by a list ----
+ *
+ * The way to forget keys, while the filter serves:
+ *
+ *   1  orbloom_rebuild_begin() returns. Adds sent from then on are kept, whatever the list says.
+ *   2  Make the list of what is to be kept. An add that was under way when it returned may belong
+ *      to the old keys alone: make the list after those have been answered, or put each key in
+ *      your list before you add it.
+ *   3  Feed the list: orbloom_feed(), or ORBLOOM_FEED requests; then orbloom_rebuild_fed().
+ *   4  orbloom_rebuild_commit(). From then on what was neither fed nor added since 1 is forgotten.
+ *      Or orbloom_rebuild_abort(), and all is as it was.
+ *
+ * It may stay open for as long as you like, and anybody may go on with it. `list` is the number of
+ * the rebuild: what is late for one that was aborted can't get into the next one. 0 stands for
+ * whichever is open. */
+
+/* ORBLOOM_DEADLINE: it has begun, but too few nodes have confirmed; call it again. One that is open
+ * already is joined. *list (may be NULL) is its number. */
+int orbloom_rebuild_begin(struct orbloom *handle, const char *filter, uint32_t *list);
+
+/* As orbloom_add(), but into the new keys only; ORBLOOM_INVALID: that rebuild is not open. */
+int orbloom_feed(struct orbloom *handle, const char *filter, uint32_t list,
+                 const struct orbloom_keys *keys, uint8_t *answers);
+
+/* So many keys were fed: without that a commit takes the list for empty. */
+int orbloom_rebuild_fed(struct orbloom *handle, const char *filter, uint32_t list, uint64_t keys);
+
+/* Returns when no check is answered from the former keys any more. `empty` 1: even if no list has
+ * been fed. */
+int orbloom_rebuild_commit(struct orbloom *handle, const char *filter, uint32_t list, int empty);
+
+int orbloom_rebuild_abort(struct orbloom *handle, const char *filter, uint32_t list);
+
+/* ---- */
 
 struct orbloom_info {
     uint64_t id;

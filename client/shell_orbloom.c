@@ -14,6 +14,7 @@ SAME(ORBLOOM_DEADLINE, STATUS_DEADLINE);
 SAME(ORBLOOM_INTERNAL, STATUS_INTERNAL);
 SAME(ORBLOOM_CHECK, OPERATION_CHECK);
 SAME(ORBLOOM_ADD, OPERATION_ADD);
+SAME(ORBLOOM_FEED, OPERATION_FEED);
 SAME(ORBLOOM_MAX_KEY_BYTES, CODEC_MAX_KEY_BYTES);
 SAME(ORBLOOM_MAX_BATCH_KEYS, CODEC_MAX_KEYS);
 
@@ -171,7 +172,8 @@ static int submit(struct orbloom *handle, const struct orbloom_request *request,
                                 .blob = request->keys.bytes,
                                 .lengths = request->keys.lengths,
                                 .count = request->keys.count,
-                                .slots = request->replicas};
+                                .slots = request->replicas,
+                                .lineage = request->list};
     struct orbloom_request_state *self;
     enum status status;
 
@@ -253,10 +255,10 @@ int orbloom_wait(struct orbloom *handle, uint32_t timeout_ms, struct orbloom_com
     return 1;
 }
 
-static int call(struct orbloom *handle, enum orbloom_operation operation, const char *filter,
-                const struct orbloom_keys *keys, uint8_t *answers)
+static int call_request(struct orbloom *handle, const struct orbloom_request *request,
+                        uint8_t *answers)
 {
-    struct orbloom_request request = {.filter = filter, .operation = operation, .keys = *keys};
+    const struct orbloom_keys *keys = &request->keys;
     struct orbloom_request_state *state;
     int code;
 
@@ -264,7 +266,7 @@ static int call(struct orbloom *handle, enum orbloom_operation operation, const 
         return ORBLOOM_OK;
     }
     memset(answers, ORBLOOM_UNKNOWN, keys->count);
-    code = submit(handle, &request, true, &state);
+    code = submit(handle, request, true, &state);
     if (code != ORBLOOM_OK) {
         return code;
     }
@@ -280,6 +282,23 @@ static int call(struct orbloom *handle, enum orbloom_operation operation, const 
     handle->in_flight--;
     heap_free(state);
     return code;
+}
+
+static int call(struct orbloom *handle, enum orbloom_operation operation, const char *filter,
+                const struct orbloom_keys *keys, uint8_t *answers)
+{
+    struct orbloom_request request = {.filter = filter, .operation = operation, .keys = *keys};
+
+    return call_request(handle, &request, answers);
+}
+
+int orbloom_feed(struct orbloom *handle, const char *filter, uint32_t list,
+                 const struct orbloom_keys *keys, uint8_t *answers)
+{
+    struct orbloom_request request = {
+        .filter = filter, .operation = ORBLOOM_FEED, .keys = *keys, .list = list};
+
+    return call_request(handle, &request, answers);
 }
 
 int orbloom_add(struct orbloom *handle, const char *filter, const struct orbloom_keys *keys,

@@ -15,6 +15,7 @@ struct outcome {
     uint32_t attempts;
     bool created;
     uint64_t filter_id;
+    uint32_t list; /* of the rebuild that is open; 0: none is */
     struct orbloom_info info;
 };
 
@@ -52,6 +53,7 @@ static void on_done(void *context, const struct session_result *result)
 
         outcome->created = reply->created;
         outcome->filter_id = reply->nfilters == 1 ? reply->filters[0].id : 0;
+        outcome->list = reply->nfilters == 1 ? reply->filters[0].rebuild_lineage : 0;
     } else if (result->frame->kind == FRAME_INFO_REPLY) {
         take_info(&result->frame->body.info_reply, &outcome->info);
     }
@@ -141,6 +143,62 @@ int orbloom_drop(struct orbloom *handle, const char *filter)
         status = ask(handle, &frame, &outcome);
     }
     return (int)status;
+}
+
+/* By the ids of the filter and the rebuild, so that a command which comes late, or again, means
+ * these and no later ones. */
+static int rebuild(struct orbloom *handle, const char *filter,
+                   const struct rebuild_parameters *wanted, uint32_t *list)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct admin_request *request = &frame.body.admin_request;
+    struct outcome outcome;
+    enum status status;
+
+    request->action = ADMIN_STATUS;
+    request->name = filter;
+    status = ask(handle, &frame, &outcome);
+    if (status == STATUS_OK) {
+        request->action = ADMIN_REBUILD;
+        request->filter_id = outcome.filter_id;
+        request->rebuild = *wanted;
+        if (wanted->lineage == 0 && wanted->step != REBUILD_BEGIN) {
+            request->rebuild.lineage = outcome.list;
+        }
+        status = ask(handle, &frame, &outcome);
+    }
+    if (list != NULL) {
+        *list = status == STATUS_OK ? outcome.list : 0;
+    }
+    return (int)status;
+}
+
+int orbloom_rebuild_begin(struct orbloom *handle, const char *filter, uint32_t *list)
+{
+    return rebuild(handle, filter, &(struct rebuild_parameters){.step = REBUILD_BEGIN}, list);
+}
+
+int orbloom_rebuild_fed(struct orbloom *handle, const char *filter, uint32_t list, uint64_t keys)
+{
+    const struct rebuild_parameters wanted = {
+        .step = REBUILD_FED, .lineage = list, .fed_keys = keys};
+
+    return rebuild(handle, filter, &wanted, NULL);
+}
+
+int orbloom_rebuild_commit(struct orbloom *handle, const char *filter, uint32_t list, int empty)
+{
+    const struct rebuild_parameters wanted = {
+        .step = REBUILD_COMMIT, .lineage = list, .empty = empty != 0};
+
+    return rebuild(handle, filter, &wanted, NULL);
+}
+
+int orbloom_rebuild_abort(struct orbloom *handle, const char *filter, uint32_t list)
+{
+    const struct rebuild_parameters wanted = {.step = REBUILD_ABORT, .lineage = list};
+
+    return rebuild(handle, filter, &wanted, NULL);
 }
 
 int orbloom_info(struct orbloom *handle, const char *filter, struct orbloom_info *out)

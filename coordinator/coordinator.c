@@ -1,5 +1,5 @@
 #include "base/heap.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_rebuild.h"
 #include "proto/answers.h"
 
 #include <assert.h>
@@ -147,6 +147,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     case ADMIN_EXPAND:
         coordinator_on_expand(self, now_us, from, frame);
         return;
+    case ADMIN_REBUILD:
+        coordinator_on_rebuild(self, now_us, from, frame);
+        return;
     case ADMIN_STATUS:
         coordinator_on_status(self, now_us, from, frame);
         return;
@@ -224,6 +227,7 @@ static void turn(void *context, uint64_t now_us)
     coordinator_check_creates(self, now_us);
     coordinator_check_drops(self, now_us);
     self->frozen = !age_settled(self, now_us) || age_reason(self) != NULL;
+    coordinator_check_rebuilds(self, now_us);
     if (!self->frozen) {
         moves_check(self, now_us);
         coordinator_check_changes(self, now_us);

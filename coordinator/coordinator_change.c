@@ -2,7 +2,7 @@
  * evidence and by compare-and-swap. Any coordinator goes on from where the store stands; what it
  * knows of an epoch it has asked for itself. */
 #include "base/heap.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_rebuild.h"
 #include "proto/signed_document.h"
 
 #include <inttypes.h>
@@ -135,7 +135,9 @@ static bool step(struct coordinator *self, uint64_t now_us, struct document_entr
             fencing->next_us = now_us + self->config.fence_retry_us;
         }
     } else if (decision.slots == 0) {
-        fences_end(self, entry->document.id);
+        if (!rebuild_waits(self, entry->document.id)) {
+            fences_end(self, entry->document.id);
+        }
     } else if (fencing != NULL) {
         fences_ask(self, now_us, fencing, entry, fences_wanted);
     }

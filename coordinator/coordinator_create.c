@@ -303,7 +303,7 @@ static void check_create(struct coordinator *self, uint64_t now_us, struct waite
 void coordinator_check_creates(struct coordinator *self, uint64_t now_us)
 {
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && !self->waiters[i].dropping) {
+        if (self->waiters[i].used && self->waiters[i].kind == WAITER_CREATE) {
             check_create(self, now_us, &self->waiters[i]);
         }
     }

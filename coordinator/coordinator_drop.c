@@ -122,7 +122,7 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
     }
     end_finished(self);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].dropping) {
+        if (self->waiters[i].used && self->waiters[i].kind == WAITER_DROP) {
             check_waiter(self, now_us, &self->waiters[i]);
         }
     }
@@ -207,6 +207,6 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
                           .correlation = frame->correlation,
                           .deadline_us = waiters_deadline(self, now_us, request->timeout_ms),
                           .filter_id = entry->document.id,
-                          .dropping = true,
+                          .kind = WAITER_DROP,
                       });
 }

@@ -7,18 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The filter that an operator means: with its id the one that was seen, and no later one. */
-static struct document_entry *find(const struct coordinator *self,
-                                   const struct admin_request *request)
-{
-    struct document_entry *found = document_cache_find_name(&self->documents, request->name);
-
-    if (found != NULL && request->filter_id != 0 && found->document.id != request->filter_id) {
-        return NULL;
-    }
-    return found;
-}
-
 static enum status status_of(enum growth_verdict verdict)
 {
     switch (verdict) {
@@ -35,6 +23,8 @@ static enum status status_of(enum growth_verdict verdict)
         return STATUS_INVALID;
     case GROWTH_VERDICT_OTHER_RUNS:
         return STATUS_EXISTS;
+    case GROWTH_VERDICT_REBUILDS:
+        return STATUS_CONFLICT;
     case GROWTH_VERDICT_NOT_ACTIVE:
         return STATUS_DROPPED;
     case GROWTH_VERDICT_KEYS_UNKNOWN:
@@ -156,7 +146,7 @@ void coordinator_on_expand(struct coordinator *self, uint64_t now_us, const stru
                            const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
-    const struct document_entry *entry = find(self, request);
+    const struct document_entry *entry = records_find(self, request->name, request->filter_id);
     char reason[COORDINATOR_MESSAGE_BYTES] = "";
     char message[COORDINATOR_MESSAGE_BYTES + DOCUMENT_NAME_BYTES];
     bool begun = false;

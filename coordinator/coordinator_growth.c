@@ -3,7 +3,6 @@
  * same nodes write the same; one that hears of few lets the others act. */
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
-#include "proto/signed_document.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,23 +63,13 @@ static void forget_dropped(struct coordinator *self)
 /* ---- writing ---- */
 
 enum status growth_write(struct coordinator *self, uint64_t now_us,
-                         const struct document_entry *entry, growth_edit_fn edit,
+                         const struct document_entry *entry, records_edit_fn edit,
                          const void *context)
 {
-    struct filter_document edited = {0};
-    enum status status = codec_filter_document_open(
-        span_of(entry->signed_bytes, entry->signed_size), &self->config.key, &edited);
+    enum status status = records_edit_filter(self, now_us, entry, edit, context);
 
     if (status == STATUS_OK) {
-        edit(&edited, context);
-        status = records_write_filter(self, records_version(entry), &edited);
-    }
-    document_fini(&edited);
-    if (status == STATUS_OK) {
         coordinator_count(self, COORDINATOR_growth_written_total);
-        coordinator_hint(self, now_us);
-    } else if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-        status = STATUS_IO; /* Another coordinator was first, and what it wrote can't be read. */
     }
     return status;
 }

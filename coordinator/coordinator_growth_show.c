@@ -97,6 +97,9 @@ static const char *fixed_text(enum growth_verdict verdict)
                "lately; see `orbloom status`, and retry";
     case GROWTH_VERDICT_NOT_ACTIVE:
         return "it is being dropped";
+    case GROWTH_VERDICT_REBUILDS:
+        return "a rebuild from a list is open; end that first: `orbloom rebuild NAME commit`, or "
+               "abort";
     case GROWTH_VERDICT_BEGIN:
     case GROWTH_VERDICT_JOINS:
     case GROWTH_VERDICT_IS_SO:

@@ -41,6 +41,7 @@ uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
 
             held += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
         }
+        held *= document->content.nlineages; /* Each has arrays of its own. */
         sum += held > 0 && growth_running(document) ? held + shard_bytes : held;
     }
     return sum;

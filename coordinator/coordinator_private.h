@@ -9,6 +9,7 @@
 #include "cluster/document_cache.h"
 #include "cluster/evidence.h"
 #include "cluster/growth.h"
+#include "cluster/rebuild.h"
 #include "coordinator/coordinator.h"
 #include "proto/codec.h"
 
@@ -22,26 +23,27 @@ enum {
 };
 
 /* name, unit, help */
-#define COORDINATOR_COUNTERS(X)                                                                \
-    X(syncs_total, "requests", "nodes and routers that asked for documents")                   \
-    X(hints_total, "frames", "hints sent that something changed")                              \
-    X(documents_written_total, "documents", "documents written to the store")                  \
-    X(swap_conflicts_total, "swaps", "compare-and-swaps lost to another writer")               \
-    X(store_errors_total, "operations", "reads or writes that the store refused")              \
-    X(registrations_total, "changes", "nodes added to the node list or changed in it")         \
-    X(registrations_refused_total, "requests", "nodes refused: name in use, malformed labels") \
-    X(filters_created_total, "filters", "filters created here")                                \
-    X(filters_dropped_total, "filters", "filters dropped here")                                \
-    X(changes_written_total, "documents", "steps of replacing replicas written here")          \
-    X(growth_written_total, "documents", "steps of growing filters written here")              \
-    X(growth_refused_total, "checks",                                                          \
-      "filters that were due to grow by themselves, and could not")                            \
-    X(fences_sent_total, "requests", "fences asked of nodes")                                  \
-    X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                  \
-    X(fences_void_total, "replies", "fence replies that do not count")                         \
-    X(malformed_total, "frames",                                                               \
-      "frames that could not be decoded or do not belong here, connections that break ZMTP")   \
-    X(version_total, "frames", "frames of a protocol version that is not served")              \
+#define COORDINATOR_COUNTERS(X)                                                                    \
+    X(syncs_total, "requests", "nodes and routers that asked for documents")                       \
+    X(hints_total, "frames", "hints sent that something changed")                                  \
+    X(documents_written_total, "documents", "documents written to the store")                      \
+    X(swap_conflicts_total, "swaps", "compare-and-swaps lost to another writer")                   \
+    X(store_errors_total, "operations", "reads or writes that the store refused")                  \
+    X(registrations_total, "changes", "nodes added to the node list or changed in it")             \
+    X(registrations_refused_total, "requests", "nodes refused: name in use, malformed labels")     \
+    X(filters_created_total, "filters", "filters created here")                                    \
+    X(filters_dropped_total, "filters", "filters dropped here")                                    \
+    X(changes_written_total, "documents", "steps of replacing replicas written here")              \
+    X(growth_written_total, "documents", "steps of growing filters written here")                  \
+    X(growth_refused_total, "checks",                                                              \
+      "filters that were due to grow by themselves, and could not")                                \
+    X(rebuilds_written_total, "documents", "steps of rebuilding filters from a list written here") \
+    X(fences_sent_total, "requests", "fences asked of nodes")                                      \
+    X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
+    X(fences_void_total, "replies", "fence replies that do not count")                             \
+    X(malformed_total, "frames",                                                                   \
+      "frames that could not be decoded or do not belong here, connections that break ZMTP")       \
+    X(version_total, "frames", "frames of a protocol version that is not served")                  \
     X(replies_dropped_total, "frames", "answers that could not be sent")
 
 enum coordinator_counter {
@@ -97,6 +99,8 @@ struct follower {
     uint64_t last_us;
 };
 
+enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD };
+
 /* An operator whose command is under way. */
 struct waiter {
     bool used;
@@ -104,11 +108,13 @@ struct waiter {
     uint64_t correlation;
     uint64_t deadline_us;
     uint64_t filter_id;
-    bool dropping; /* else: creating */
-    bool created;
+    enum waiter_kind kind;
+    struct rebuild_parameters rebuild; /* with WAITER_REBUILD; its lineage is the one in question */
+    bool created;                      /* by this command */
 };
 
-/* What nodes have said about one filter that is being dropped or whose replicas are replaced. */
+/* What nodes have said about one filter that is being dropped or rebuilt, or whose replicas are
+ * replaced. */
 struct fencing {
     struct evidence evidence;
     bool confirmed_off; /* an operator vouches that former incarnations are off */
@@ -191,6 +197,17 @@ uint64_t records_version(const struct document_entry *entry);
  * else was first; nothing is written. */
 MUST_USE enum status records_write_filter(struct coordinator *self, uint64_t version,
                                           struct filter_document *document);
+
+/* An edit of the cached document, into the store; hints that it has moved. `edit` changes a copy.
+ * STATUS_CONFLICT: another coordinator was first, and what it wrote is in the cache. */
+typedef void (*records_edit_fn)(struct filter_document *document, const void *context);
+MUST_USE enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
+                                         const struct document_entry *entry, records_edit_fn edit,
+                                         const void *context);
+
+/* The filter that an operator means: with an id the one that was seen, and no later one. */
+struct document_entry *records_find(const struct coordinator *self, const char *name,
+                                    uint64_t filter_id);
 MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
 
 /* Read the store's record about itself. */
@@ -390,10 +407,9 @@ void growth_view_free(struct growth_view *view);
 /* Give turns, end and begin growth, of all filters. */
 void coordinator_check_growth(struct coordinator *self, uint64_t now_us);
 
-/* An edit of the cached document, into the store. `edit` changes a copy. */
-typedef void (*growth_edit_fn)(struct filter_document *document, const void *context);
+/* An edit of the cached document, into the store. */
 MUST_USE enum status growth_write(struct coordinator *self, uint64_t now_us,
-                                  const struct document_entry *entry, growth_edit_fn edit,
+                                  const struct document_entry *entry, records_edit_fn edit,
                                   const void *context);
 void growth_fini(struct coordinator *self);
 

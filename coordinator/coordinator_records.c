@@ -201,6 +201,38 @@ enum status records_write_filter(struct coordinator *self, uint64_t version,
     return status;
 }
 
+enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
+                                const struct document_entry *entry, records_edit_fn edit,
+                                const void *context)
+{
+    struct filter_document edited = {0};
+    enum status status = codec_filter_document_open(
+        span_of(entry->signed_bytes, entry->signed_size), &self->config.key, &edited);
+
+    if (status == STATUS_OK) {
+        edit(&edited, context);
+        status = records_write_filter(self, records_version(entry), &edited);
+    }
+    document_fini(&edited);
+    if (status == STATUS_OK) {
+        coordinator_hint(self, now_us);
+    } else if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
+        status = STATUS_IO; /* Another coordinator was first, and what it wrote can't be read. */
+    }
+    return status;
+}
+
+struct document_entry *records_find(const struct coordinator *self, const char *name,
+                                    uint64_t filter_id)
+{
+    struct document_entry *found = document_cache_find_name(&self->documents, name);
+
+    if (found != NULL && filter_id != 0 && found->document.id != filter_id) {
+        return NULL;
+    }
+    return found;
+}
+
 enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes)
 {
     struct buffer value;

@@ -33,7 +33,7 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
         .body.admin_reply = {.status = status, .created = waiter->created, .message = message},
     };
 
-    if (entry != NULL && !waiter->dropping) {
+    if (entry != NULL && waiter->kind != WAITER_DROP) {
         answer_filter_summary(&entry->document, &filter);
         answer.body.admin_reply.filters = &filter;
         answer.body.admin_reply.nfilters = 1;

@@ -48,13 +48,14 @@ uint64_t node_growth_room(const struct node *self)
 
 /* ---- what is known of a set ---- */
 
-static bool can_grow(const struct node *self, const struct document_entry *entry)
+static bool can_grow(const struct node *self, const struct document_entry *entry,
+                     const struct replica_set *set)
 {
     const struct hosted_filter *hosted = entry->attachment;
 
-    return self->storage != NULL && hosted != NULL && hosted->set != NULL && !entry->conflict &&
+    return self->storage != NULL && hosted != NULL && set != NULL && !entry->conflict &&
            entry->document.keylog == KEYLOG_ON && entry->document.durability != DURABILITY_MEMORY &&
-           replica_set_ready(hosted->set);
+           replica_set_ready(set);
 }
 
 static bool holds(const struct replica_set *set, const struct generation *generation)
@@ -102,9 +103,10 @@ static uint64_t promised(const struct node *self, const struct replica_set *but)
         const struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
         const struct replica_set *set = hosted != NULL ? hosted->set : NULL;
 
-        if (set != NULL && set != but && set->growth != NULL &&
-            layer_bytes(set->layers[1]) > set->bytes) {
-            sum += layer_bytes(set->layers[1]) - set->bytes;
+        for (; set != NULL; set = set->next) {
+            if (set != but && set->growth != NULL && layer_bytes(set->layers[1]) > set->bytes) {
+                sum += layer_bytes(set->layers[1]) - set->bytes;
+            }
         }
     }
     return sum;
@@ -132,33 +134,31 @@ static bool has_room(const struct node *self, const struct replica_set *set,
     return needed(set, document_generation(document)) + promised(self, set) <= room;
 }
 
-static bool is_spanning(const struct node *self, const struct document_entry *entry)
+struct replica_set *node_growth_set(const struct node *self, const struct document_entry *entry)
 {
-    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = self->growth.phase != GROWTH_REST &&
+                                      self->growth.filter_id == entry->document.id
+                                  ? hosted_find_hosting(entry->attachment, self->growth.hosting)
+                                  : NULL;
 
-    return self->growth.phase != GROWTH_REST && self->growth.filter_id == entry->document.id &&
-           hosted != NULL && hosted->set != NULL && hosted->set->growth != NULL &&
-           hosted->hosting == self->growth.hosting;
+    return set != NULL && set->growth != NULL ? set : NULL;
 }
 
 static void see(const struct node *self, const struct document_entry *entry,
-                struct growth_sight *sight)
+                const struct replica_set *set, struct growth_sight *sight)
 {
     const struct filter_document *document = &entry->document;
-    const struct hosted_filter *hosted = entry->attachment;
     const struct generation *wanted = document_generation(document);
-    const struct replica_set *set;
 
-    *sight = (struct growth_sight){.ready = can_grow(self, entry), .wanted = wanted->id};
+    *sight = (struct growth_sight){.ready = can_grow(self, entry, set), .wanted = wanted->id};
     if (!sight->ready) {
         return;
     }
-    set = hosted->set;
     sight->from = replica_set_base(set)->generation.id;
     sight->has_turn = document_has_turn(document, self->id);
     sight->pressing = any_pressing(set, document);
-    sight->refused = hosted->growth_refused == document->revision;
-    sight->in_span = is_spanning(self, entry);
+    sight->refused = set->growth_refused == document->revision;
+    sight->in_span = node_growth_set(self, entry) == set;
     if (set->growth != NULL) {
         sight->to = set->layers[1]->generation.id;
         sight->fits_to = holds(set, &set->layers[1]->generation);
@@ -181,15 +181,14 @@ static void say_small(const struct document_entry *entry)
              document_generation(&entry->document)->capacity);
 }
 
-static void say_no_room(const struct node *self, const struct document_entry *entry)
+static void say_no_room(const struct node *self, const struct document_entry *entry,
+                        const struct replica_set *set)
 {
-    const struct hosted_filter *hosted = entry->attachment;
     char need[NUMBER_TEXT_BYTES];
     char used[NUMBER_TEXT_BYTES];
     char limit[NUMBER_TEXT_BYTES];
-    uint64_t bytes = hosted->set->growth != NULL
-                         ? node_span_bytes(hosted->set)
-                         : needed(hosted->set, document_generation(&entry->document));
+    uint64_t bytes = set->growth != NULL ? node_span_bytes(set)
+                                         : needed(set, document_generation(&entry->document));
 
     log_line(LOG_ERROR,
              "filter %s can't grow here: that takes %s more, and %s of memory_limit %s are in use; "
@@ -199,107 +198,101 @@ static void say_no_room(const struct node *self, const struct document_entry *en
              number_show_bytes(self->config.memory_limit_bytes, limit));
 }
 
-static void say(const struct node *self, struct document_entry *entry, enum growth_move move)
+static void say(const struct node *self, const struct document_entry *entry,
+                struct replica_set *set, enum growth_move move)
 {
-    struct hosted_filter *hosted = entry->attachment;
-
-    if (hosted->growth_said == move) {
+    if (set->growth_said == move) {
         return;
     }
-    hosted->growth_said = move;
+    set->growth_said = move;
     if (move == MOVE_STAY_SMALL) {
         say_small(entry);
     } else if (move == MOVE_STAY_ROOM) {
-        say_no_room(self, entry);
+        say_no_room(self, entry, set);
     }
 }
 
-static bool begin(struct node *self, struct document_entry *entry)
+static bool begin(struct node *self, struct document_entry *entry, struct replica_set *set)
 {
     const struct generation *wanted = document_generation(&entry->document);
-    const struct hosted_filter *hosted = entry->attachment;
 
-    if (growth_layers_begin(hosted->set, &entry->document, wanted) != STATUS_OK) {
-        say(self, entry, MOVE_STAY_ROOM);
+    if (growth_layers_begin(set, &entry->document, wanted) != STATUS_OK) {
+        say(self, entry, set, MOVE_STAY_ROOM);
         return false;
     }
     log_line(LOG_INFO, "filter %s: builds generation %u, for %" PRIu64 " keys, beside %u",
              entry->document.content.name, wanted->id, wanted->capacity,
-             replica_set_base(hosted->set)->generation.id);
+             replica_set_base(set)->generation.id);
     return true;
 }
 
-static void finish(struct node *self, struct document_entry *entry)
+static void finish(struct node *self, struct document_entry *entry, struct replica_set *set)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    uint64_t before = hosted->set->bytes;
+    uint64_t before = set->bytes;
 
-    growth_layers_finish(hosted->set);
-    node_growth_account(self, hosted->set, before);
+    growth_layers_finish(set);
+    node_growth_account(self, set, before);
     self->changed = true;
     log_line(LOG_INFO, "filter %s: generation %u serves all that is here",
-             entry->document.content.name, replica_set_base(hosted->set)->generation.id);
+             entry->document.content.name, replica_set_base(set)->generation.id);
 }
 
-static void go_back(struct node *self, struct document_entry *entry, enum growth_move move)
+static void go_back(struct node *self, struct document_entry *entry, struct replica_set *set,
+                    enum growth_move move)
 {
-    const struct hosted_filter *hosted = entry->attachment;
     uint64_t before;
 
-    if (is_spanning(self, entry)) {
-        node_span_end(self, hosted->set);
+    if (node_growth_set(self, entry) == set) {
+        node_span_end(self, set);
     }
-    before = hosted->set->bytes;
+    before = set->bytes;
     log_line(LOG_INFO, "filter %s: generation %u is not wanted any more",
-             entry->document.content.name, hosted->set->layers[1]->generation.id);
+             entry->document.content.name, set->layers[1]->generation.id);
     if (move == MOVE_TURN) {
-        growth_layers_turn(hosted->set, &entry->document);
+        growth_layers_turn(set, &entry->document);
     } else {
-        growth_layers_drop(hosted->set);
+        growth_layers_drop(set);
     }
-    node_growth_account(self, hosted->set, before);
+    node_growth_account(self, set, before);
     self->changed = true;
 }
 
 /* Nearly always. */
-static bool has_nothing_to_do(const struct document_entry *entry)
+static bool has_nothing_to_do(const struct document_entry *entry, const struct replica_set *set)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    const struct replica_set *set = hosted != NULL ? hosted->set : NULL;
-
-    return set == NULL || (set->growth == NULL && replica_set_base(set)->generation.id ==
-                                                      document_generation(&entry->document)->id);
+    return set->growth == NULL &&
+           replica_set_base(set)->generation.id == document_generation(&entry->document)->id;
 }
 
 /* True: something was done, and more may be. */
-static bool act(struct node *self, struct document_entry *entry)
+static bool act(struct node *self, struct document_entry *entry, struct replica_set *set)
 {
     struct growth_sight sight;
     enum growth_move move;
 
-    if (has_nothing_to_do(entry)) {
+    if (has_nothing_to_do(entry, set)) {
         return false;
     }
-    see(self, entry, &sight);
+    see(self, entry, set, &sight);
     move = growth_decide(&sight);
     if (sight.ready) {
-        say(self, entry, move);
+        say(self, entry, set, move);
     }
     switch (move) {
     case MOVE_BEGIN:
-        return begin(self, entry);
+        return begin(self, entry, set);
     case MOVE_GO_ON:
         if (self->growth.phase != GROWTH_REST) {
             return false; /* This one's, or another set's turn. */
         }
-        node_span_begin(self, entry);
+        node_span_begin(self, entry, set);
         return true;
     case MOVE_FINISH:
-        finish(self, entry);
+        finish(self, entry, set);
         return true;
     case MOVE_TURN:
     case MOVE_DROP:
-        go_back(self, entry, move);
+        go_back(self, entry, set, move);
         return true;
     case MOVE_STAY:
     case MOVE_STAY_SMALL:
@@ -310,12 +303,10 @@ static bool act(struct node *self, struct document_entry *entry)
 }
 
 /* Arrays for the valve, ahead of when it is needed. Without them adds are refused as ever. */
-static bool stand_ahead(struct node *self, const struct document_entry *entry)
+static bool stand_ahead(struct node *self, const struct document_entry *entry,
+                        struct replica_set *set)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    struct replica_set *set = hosted != NULL ? hosted->set : NULL;
-
-    if (set == NULL || set->growth == NULL || self->growth.phase == GROWTH_STANDING) {
+    if (set->growth == NULL || self->growth.phase == GROWTH_STANDING) {
         return false;
     }
     for (uint32_t i = 0; i < set->ngroups; i++) {
@@ -327,6 +318,20 @@ static bool stand_ahead(struct node *self, const struct document_entry *entry)
     return false;
 }
 
+/* Each set grows by itself, one after the other. */
+static bool act_on_sets(struct node *self, struct document_entry *entry)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = hosted != NULL ? hosted->set : NULL;
+    bool more = false;
+
+    for (; set != NULL; set = set->next) {
+        more = act(self, entry, set) || more;
+        more = stand_ahead(self, entry, set) || more;
+    }
+    return more;
+}
+
 /* Its set may be another one by now, or gone. */
 static struct document_entry *spanning(struct node *self)
 {
@@ -336,7 +341,7 @@ static struct document_entry *spanning(struct node *self)
         return NULL;
     }
     entry = document_cache_find(&self->documents, self->growth.filter_id);
-    if (entry == NULL || !is_spanning(self, entry) || !can_grow(self, entry)) {
+    if (entry == NULL || !can_grow(self, entry, node_growth_set(self, entry))) {
         node_span_end(self, NULL);
         return NULL;
     }
@@ -353,8 +358,7 @@ bool node_grow(struct node *self, uint64_t now_us)
         return false;
     }
     for (size_t i = 0; i < self->documents.count; i++) {
-        more = act(self, self->documents.by_id[i]) || more;
-        more = stand_ahead(self, self->documents.by_id[i]) || more;
+        more = act_on_sets(self, self->documents.by_id[i]) || more;
     }
     entry = spanning(self);
     if (entry != NULL && growth->resume_us <= now_us) {

@@ -79,11 +79,15 @@ bool node_growth_presses(const struct replica_set *set, const struct filter_docu
 /* Memory that the limit leaves. */
 uint64_t node_growth_room(const struct node *self);
 
+/* The entry's set whose span is under way; NULL: another filter's, or it has gone. */
+struct replica_set *node_growth_set(const struct node *self, const struct document_entry *entry);
+
 /* Keep the account of memory: `before` was set->bytes. */
 void node_growth_account(struct node *self, const struct replica_set *set, uint64_t before);
 
-/* growth_span.c: of the entry's set, which has two layers */
-void node_span_begin(struct node *self, struct document_entry *entry);
+/* growth_span.c: of one of the entry's sets, which has two layers */
+void node_span_begin(struct node *self, struct document_entry *entry,
+                     const struct replica_set *set);
 bool node_span_step(struct node *self, uint64_t now_us, struct document_entry *entry);
 
 /* Nothing comes of it. Its new arrays go unless a valve is open; `set` NULL: they have gone. */

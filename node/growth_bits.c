@@ -208,6 +208,19 @@ static bool has_excess(const struct replica_set *set, uint32_t group, uint32_t s
            one->overflow < one->valve_keys;
 }
 
+static bool has_place(const struct replica_set *set, uint32_t group, uint32_t shard)
+{
+    return set->groups[group].keys < set->groups[group].keys_capacity &&
+           !growth_layers_is_open(set, shard);
+}
+
+bool growth_bits_has_room(const struct replica_set *set, uint32_t group, uint64_t fingerprint)
+{
+    uint32_t shard = shard_of(set, fingerprint);
+
+    return has_place(set, group, shard) || has_excess(set, group, shard);
+}
+
 static void take_excess(struct replica_set *set, uint32_t group, uint32_t shard)
 {
     struct growth_layers *growth = set->growth;
@@ -232,8 +245,7 @@ static void take_excess(struct replica_set *set, uint32_t group, uint32_t shard)
 static bool add_one(struct replica_set *set, uint32_t group, uint64_t fingerprint, bool *known)
 {
     uint32_t shard = shard_of(set, fingerprint);
-    bool room = set->groups[group].keys < set->groups[group].keys_capacity &&
-                !growth_layers_is_open(set, shard);
+    bool room = has_place(set, group, shard);
     uint64_t present;
 
     check_some(set, &fingerprint, 1, &present);

@@ -107,6 +107,9 @@ void growth_bits_fill(struct replica_set *set, uint32_t group, const uint64_t *f
 bool growth_bits_add(struct replica_set *set, uint32_t group, const uint64_t *fingerprints,
                      uint32_t count, uint64_t *present, uint64_t *accepted);
 
+/* Would it be accepted if it were new? */
+bool growth_bits_has_room(const struct replica_set *set, uint32_t group, uint64_t fingerprint);
+
 /* Fingerprints of shards with two arrays, read from the log, into the new ones; others are left
  * out. */
 void growth_bits_backfill(struct replica_set *set, const uint64_t *fingerprints, uint32_t count);

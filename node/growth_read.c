@@ -140,19 +140,17 @@ static size_t room_for(const struct node_growth *growth, const struct replica_se
 static void ask(struct node *self, uint64_t now_us, const struct document_entry *entry)
 {
     struct node_growth *growth = &self->growth;
-    const struct hosted_filter *hosted = entry->attachment;
+    const struct replica_set *set = node_growth_set(self, entry);
     const struct epoch_content *content = &entry->document.content;
     bool log = growth_reads_log(growth->phase);
     enum status status;
 
     growth->read = (struct storage_read){
-        .set = {.filter_id = entry->document.id,
-                .lineage = content->lineages[0].id,
-                .slice = content->newest_slice},
+        .set = hosted_storage_set(&entry->document, set),
         .log = log,
         .from = growth->from,
         .to = log ? growth->cut : last_of(growth->end - 1, content->shard_bits),
-        .room = log ? STRETCH_KEYS : room_for(growth, hosted->set),
+        .room = log ? STRETCH_KEYS : room_for(growth, set),
         .context = self,
         .done = on_stretch,
     };

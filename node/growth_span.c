@@ -55,15 +55,14 @@ uint64_t node_span_bytes(const struct replica_set *set)
 
 /* ---- beginning and ending ---- */
 
-void node_span_begin(struct node *self, struct document_entry *entry)
+void node_span_begin(struct node *self, struct document_entry *entry, const struct replica_set *set)
 {
     struct node_growth *growth = &self->growth;
-    const struct hosted_filter *hosted = entry->attachment;
 
     growth->filter_id = entry->document.id;
-    growth->hosting = hosted->hosting;
-    growth->first = next_left(hosted->set, 0, hosted->set->nshards);
-    growth->end = span_end(self, hosted->set, growth->first);
+    growth->hosting = set->hosting;
+    growth->first = next_left(set, 0, set->nshards);
+    growth->end = span_end(self, set, growth->first);
     growth->wrongs = 0;
     growth->phase = growth_next(growth->phase, GROWTH_ON_BEGUN);
 }
@@ -125,14 +124,14 @@ enum growth_stand node_span_stand(struct node *self, const struct filter_documen
 static bool stand(struct node *self, const struct document_entry *entry)
 {
     struct node_growth *growth = &self->growth;
-    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = node_growth_set(self, entry);
 
-    switch (node_span_stand(self, &entry->document, hosted->set, growth->first, growth->end,
+    switch (node_span_stand(self, &entry->document, set, growth->first, growth->end,
                             GROWTH_ANY_GROUP)) {
     case STAND_SOME:
         return true;
     case STAND_NO_ROOM:
-        node_span_end(self, hosted->set);
+        node_span_end(self, set);
         return true;
     case STAND_ALL:
         break;
@@ -161,20 +160,20 @@ static bool await(struct node *self)
 
 static void give_up(struct node *self, const struct document_entry *entry)
 {
-    struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = node_growth_set(self, entry);
 
     log_line(LOG_ERROR,
              "filter %s: new arrays for shards %u to %u came out wrong %d times and are given up; "
              "the old ones serve. Check this machine's memory, then restart this node",
              entry->document.content.name, self->growth.first, self->growth.end - 1, MOST_WRONGS);
-    hosted->growth_refused = entry->document.revision;
-    node_span_end(self, hosted->set);
+    set->growth_refused = entry->document.revision;
+    node_span_end(self, set);
 }
 
 static void found_wrong(struct node *self, const struct document_entry *entry, const char *what)
 {
     struct node_growth *growth = &self->growth;
-    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = node_growth_set(self, entry);
 
     node_count(self, NODE_growth_verify_failures_total);
     log_line(LOG_ERROR,
@@ -185,7 +184,7 @@ static void found_wrong(struct node *self, const struct document_entry *entry, c
         give_up(self, entry);
         return;
     }
-    unstand(self, hosted->set);
+    unstand(self, set);
     node_growth_read_stop(self);
     growth->phase = growth_next(growth->phase, GROWTH_ON_WRONG);
 }
@@ -216,7 +215,7 @@ static bool is_throttled(struct node *self, uint64_t now_us)
 static bool work_on_keys(struct node *self, uint64_t now_us, const struct document_entry *entry)
 {
     struct node_growth *growth = &self->growth;
-    struct replica_set *set = ((const struct hosted_filter *)entry->attachment)->set;
+    struct replica_set *set = node_growth_set(self, entry);
     const uint64_t *keys;
     size_t count;
     bool end;
@@ -249,13 +248,13 @@ static bool work_on_keys(struct node *self, uint64_t now_us, const struct docume
 static bool weigh(struct node *self, const struct document_entry *entry)
 {
     struct node_growth *growth = &self->growth;
-    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_set *set = node_growth_set(self, entry);
 
-    growth->at = next_left(hosted->set, growth->at, growth->end);
+    growth->at = next_left(set, growth->at, growth->end);
     if (growth->at == growth->end) {
         growth->at = growth->first;
         growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
-    } else if (growth_bits_plausible(hosted->set, growth->at)) {
+    } else if (growth_bits_plausible(set, growth->at)) {
         growth->at++;
     } else {
         found_wrong(self, entry, "as so many keys can't have set so many bits");
@@ -266,7 +265,7 @@ static bool weigh(struct node *self, const struct document_entry *entry)
 static bool serve(struct node *self, const struct document_entry *entry)
 {
     struct node_growth *growth = &self->growth;
-    struct replica_set *set = ((const struct hosted_filter *)entry->attachment)->set;
+    struct replica_set *set = node_growth_set(self, entry);
     uint64_t before = set->bytes;
 
     growth->at = next_left(set, growth->at, growth->end);

@@ -76,7 +76,7 @@ static void hosted_filter_destroy(struct hosted_filter *hosted)
 {
     if (hosted != NULL) {
         node_pull_drop(hosted);
-        replica_set_destroy(&hosted->set);
+        node_sets_destroy(hosted);
         heap_free(hosted);
     }
 }

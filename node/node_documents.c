@@ -1,5 +1,4 @@
 #include "base/heap.h"
-#include "base/number.h"
 #include "node/node_private.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
@@ -45,15 +44,6 @@ void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
     }
 }
 
-static void release(struct node *self, struct hosted_filter *hosted)
-{
-    if (hosted->set != NULL) {
-        self->memory_used_bytes -= hosted->set->bytes;
-        replica_set_destroy(&hosted->set);
-    }
-    self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
-}
-
 /* Whether the log is what the filter asks for; says so once if not. */
 static bool suits(struct hosted_filter *hosted, const struct filter_document *document,
                   bool has_log)
@@ -68,71 +58,6 @@ static bool suits(struct hosted_filter *hosted, const struct filter_document *do
     }
     hosted->refused = hosted->refused || wants_log != has_log;
     return wants_log == has_log;
-}
-
-static void say_no_room(const struct node *self, const struct filter_document *document,
-                        enum status status)
-{
-    char used[NUMBER_TEXT_BYTES];
-    char limit[NUMBER_TEXT_BYTES];
-
-    log_line(LOG_ERROR,
-             "cannot hold filter %s: %s; %s of memory_limit %s are in use; raise memory_limit or "
-             "drop filters",
-             document->content.name, status_meaning(status),
-             number_show_bytes(self->memory_used_bytes, used),
-             number_show_bytes(self->config.memory_limit_bytes, limit));
-}
-
-static void host(struct node *self, struct hosted_filter *hosted,
-                 const struct filter_document *document)
-{
-    uint64_t limit = self->config.memory_limit_bytes;
-    uint64_t room = limit > self->memory_used_bytes ? limit - self->memory_used_bytes : 0;
-    enum status status = replica_set_create(document, self->id, self->incarnation, room,
-                                            &hosted->set);
-
-    if (status != STATUS_OK) {
-        if (!hosted->refused) {
-            say_no_room(self, document, status);
-        }
-        hosted->refused = true;
-        return;
-    }
-    hosted->refused = false;
-    if (hosted->set != NULL) {
-        hosted->hosting = ++self->hostings;
-        hosted->set->loaded = self->storage == NULL || !storage_has(self->storage, document->id);
-        hosted->set->doubted = hosted->doubted;
-        self->memory_used_bytes += hosted->set->bytes;
-        self->building = true;
-    }
-    self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
-}
-
-/* The document, or this node's incarnation, may have changed. */
-static void follow(struct node *self, struct hosted_filter *hosted,
-                   const struct filter_document *document)
-{
-    if (hosted->set != NULL) {
-        uint64_t held = hosted->set->bytes;
-        bool goes_on = replica_set_follow(hosted->set, document, self->id, self->incarnation);
-
-        self->memory_used_bytes -= held - hosted->set->bytes;
-        if (hosted->set->bytes != held) {
-            hosted->hosting = ++self->hostings; /* What was begun of the arrays is void. */
-            if (self->storage != NULL && document->keylog == KEYLOG_OFF) {
-                node_forget_batches(self); /* Their bits may go from the next snapshot on. */
-            }
-        }
-        if (!goes_on) {
-            release(self, hosted);
-        }
-        self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
-    }
-    if (hosted->set == NULL && suits(hosted, document, self->storage != NULL)) {
-        host(self, hosted, document);
-    }
 }
 
 void node_apply(struct node *self, struct document_entry *entry)
@@ -160,9 +85,9 @@ void node_apply(struct node *self, struct document_entry *entry)
         hosted->logged_revision = document->revision;
     }
     if (document->content.state != FILTER_ACTIVE) {
-        release(self, hosted);
+        node_sets_release(self, hosted);
     } else if (self->id != 0) {
-        follow(self, hosted, document);
+        node_sets_follow(self, hosted, document, suits(hosted, document, self->storage != NULL));
     }
     node_exchange_stir(self);
     node_growth_stir(self);
@@ -175,6 +100,26 @@ void node_apply_all(struct node *self)
     }
 }
 
+/* True: a set of the filter is still to be built. */
+static bool build(struct node *self, struct document_entry *entry, uint64_t slice_bytes,
+                  bool *loading)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    bool more = false;
+
+    if (hosted == NULL) {
+        return false;
+    }
+    for (struct replica_set *set = hosted->set; set != NULL && !more; set = set->next) {
+        more = replica_set_build(set, slice_bytes);
+        if (!more && !set->loaded) {
+            *loading = true;
+            (void)node_replay_begin(self, entry, set);
+        }
+    }
+    return more;
+}
+
 bool node_build(struct node *self, uint64_t slice_bytes)
 {
     bool more = false;
@@ -184,17 +129,7 @@ bool node_build(struct node *self, uint64_t slice_bytes)
         return false;
     }
     for (size_t i = 0; i < self->documents.count && !more; i++) {
-        struct document_entry *entry = self->documents.by_id[i];
-        struct hosted_filter *hosted = entry->attachment;
-
-        if (hosted == NULL || hosted->set == NULL) {
-            continue;
-        }
-        more = replica_set_build(hosted->set, slice_bytes);
-        if (!more && !hosted->set->loaded) {
-            loading = true;
-            (void)node_replay_begin(self, entry);
-        }
+        more = build(self, self->documents.by_id[i], slice_bytes, &loading);
     }
     self->building = more || (loading && !self->replay.active);
     return more;

@@ -33,7 +33,7 @@ bool node_image(void *context, const struct storage_set *set, struct storage_ima
     }
     layer = replica_set_base(hosted->set);
     *out = (struct storage_image){
-        .hosting = hosted->hosting,
+        .hosting = hosted->set->hosting,
         .generation = layer->generation.id,
         .geometry = node_image_geometry(&layer->generation.geometry),
         .shards = layer->shards,

@@ -8,6 +8,7 @@
 #include "cluster/recent_adds.h"
 #include "cluster/repeats.h"
 #include "node/growth.h"
+#include "node/hosted.h"
 #include "node/node.h"
 #include "node/replica.h"
 #include "node/storage/storage.h"
@@ -96,23 +97,6 @@ enum node_counter {
     NODE_COUNTERS(X)
 #undef X
         NODE_NCOUNTERS
-};
-
-/* What a node keeps for one filter document. */
-struct hosted_filter {
-    struct fence fence;
-    struct replica_set *set;    /* NULL: nothing hosted here, or no room */
-    uint64_t hosting;           /* tells these arrays from those before */
-    bool refused;               /* no room: said once */
-    uint64_t fence_end;         /* where the fence's record ends in the log */
-    uint64_t logged_revision;   /* of the document that the log has */
-    bool unlogged;              /* the document or fence is not in the log: nothing is answered */
-    bool doubted;               /* not all that was accepted may be here: see exchange/settle.c */
-    uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
-    struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
-    bool joined;                /* its replicas have been completed: compare them soon */
-    uint64_t growth_refused;    /* revision of the document under which arrays were built in vain */
-    enum growth_move growth_said; /* why nothing grows, as far as it was said */
 };
 
 /* An answer that waits for the log. */
@@ -222,6 +206,13 @@ void node_apply(struct node *self, struct document_entry *entry);
 /* Bring what is hosted in line with what waited: for an id, for room, for the log. */
 void node_apply_all(struct node *self);
 
+/* node_sets.c: the sets that the document names, and no others. `suits`: the node keeps what the
+ * filter asks for. */
+void node_sets_follow(struct node *self, struct hosted_filter *hosted,
+                      const struct filter_document *document, bool suits);
+void node_sets_release(struct node *self, struct hosted_filter *hosted);
+void node_sets_destroy(struct hosted_filter *hosted);
+
 /* A slice of building; true while more is left. */
 bool node_build(struct node *self, uint64_t slice_bytes);
 
@@ -272,7 +263,7 @@ void node_confirm_by_peers(struct node *self, uint32_t count);
 void node_on_boot_refused(struct node *self, uint64_t now_us, const struct sync_reply *reply);
 void node_fail(struct node *self, const char *what, enum status status);
 
-/* Log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
+/* node_log.c: log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
 void node_log_document(struct node *self, struct document_entry *entry);
 
 /* Sync every group, if some filter asks for it. Before every commit. */
@@ -288,7 +279,7 @@ void node_release_held(struct node *self);
 void node_drop_held(struct node *self);
 
 /* node_replay.c: false when nothing is to be read back now. */
-bool node_replay_begin(struct node *self, struct document_entry *entry);
+bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set);
 
 /* node_image.c: arrays as storage wants them for snapshots. */
 bool node_image(void *context, const struct storage_set *set, struct storage_image *out);

@@ -59,8 +59,8 @@ void node_on_info_request(struct node *self, const struct peer *from, const stru
             if (set->groups[group].hosted) {
                 struct replica_report *report = &reports[nreports++];
 
-                replica_set_report(set, &entry->document, group, INFO_SAMPLE_LINES / set->ngroups,
-                                   report);
+                hosted_report(hosted, &entry->document, group, INFO_SAMPLE_LINES / set->ngroups,
+                              report);
                 report->node_id = self->id;
                 report->incarnation = self->incarnation;
                 report->fence = hosted->fence.epoch;
@@ -88,7 +88,7 @@ static uint64_t count_full(const struct node *self)
         const struct replica_set *set = hosted != NULL ? hosted->set : NULL;
 
         for (uint32_t group = 0; set != NULL && group < set->ngroups; group++) {
-            full += replica_set_state(set, group) == REPLICA_FULL;
+            full += hosted_state(hosted, group) == REPLICA_FULL;
         }
     }
     return full;

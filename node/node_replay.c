@@ -62,15 +62,13 @@ static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
     }
 }
 
-/* The arrays that stand now, and what they are to be filled with, may be others by now. */
-static bool is_target(const struct node *self, const struct document_entry *entry)
+/* The arrays that stand now may be others by now: NULL. */
+static struct replica_set *target(const struct node *self, const struct document_entry *entry)
 {
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
-    const struct storage_set *set = &self->replay.read.set;
+    struct replica_set *set = hosted_find_hosting(hosted, self->replay.hosting);
 
-    return hosted != NULL && hosted->set != NULL && hosted->hosting == self->replay.hosting &&
-           !hosted->set->loaded && entry->document.content.lineages[0].id == set->lineage &&
-           entry->document.content.newest_slice == set->slice;
+    return set != NULL && !set->loaded ? set : NULL;
 }
 
 static void fill(struct node *self, struct document_entry *entry, struct replica_set *set,
@@ -92,21 +90,20 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
 {
     struct node *self = read->context;
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
+    struct replica_set *set = target(self, entry);
 
     if (status != STATUS_OK) {
         give_up(self, status);
-    } else if (!is_target(self, entry)) {
+    } else if (set == NULL) {
         end(self);
     } else {
-        const struct hosted_filter *hosted = entry->attachment;
-
         if (read->lines) {
             node_replay_records(self, entry, read);
         } else {
-            fill(self, entry, hosted->set, read);
+            fill(self, entry, set, read);
         }
         self->counters[NODE_replayed_keys_total] += read->count;
-        go_on(self, now_us, hosted->set);
+        go_on(self, now_us, set);
     }
 }
 
@@ -134,24 +131,23 @@ static void on_pages(struct storage_load *read, uint64_t now_us, enum status sta
 {
     struct node *self = read->context;
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
-    struct hosted_filter *hosted;
+    struct replica_set *set = target(self, entry);
 
     if (status != STATUS_OK) {
         give_up(self, status);
         return;
     }
-    if (!is_target(self, entry)) {
+    if (set == NULL) {
         end(self);
         return;
     }
-    hosted = entry->attachment;
     if (!node_replay_pages(self, entry, read)) {
         node_begin_incarnation(self, now_us, AMNESIA_CORRUPT); /* Its bits are lost to us. */
         begin_log(self);
         return;
     }
-    hosted->set->loaded_part = (double)(read->first + read->npages) /
-                               (double)(snapshot_npages(read->shape) + 1);
+    set->loaded_part = (double)(read->first + read->npages) /
+                       (double)(snapshot_npages(read->shape) + 1);
     if (read->end) {
         begin_log(self);
     } else {
@@ -178,24 +174,19 @@ static void begin_array(struct node *self)
     }
 }
 
-bool node_replay_begin(struct node *self, struct document_entry *entry)
+bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-
-    if (self->replay.active || self->recovering || self->failed ||
-        !replica_set_built(hosted->set)) {
+    if (self->replay.active || self->recovering || self->failed || !replica_set_built(set)) {
         return false;
     }
     self->replay = (struct node_replay){
         .active = true,
         .filter_id = entry->document.id,
-        .hosting = hosted->hosting,
+        .hosting = set->hosting,
         .merged = UINT64_MAX,
         .read =
             {
-                .set = {.filter_id = entry->document.id,
-                        .lineage = entry->document.content.lineages[0].id,
-                        .slice = entry->document.content.newest_slice},
+                .set = hosted_storage_set(&entry->document, set),
                 .to = UINT64_MAX,
                 .room = STRETCH_KEYS,
                 .context = self,

@@ -124,17 +124,38 @@ static enum status log_accepted(struct node *self, const struct document_entry *
     return status;
 }
 
+static void stir_growth(struct node *self, const struct document_entry *entry,
+                        const struct segment *segment)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+
+    for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+        if (hosted_is_target(set, segment) &&
+            node_growth_presses(set, &entry->document, segment->group)) {
+            node_growth_stir(self);
+        }
+    }
+}
+
+/* Bits without a record: harmless, not acknowledged. */
+static void stray(struct hosted_filter *hosted, const struct segment *segment)
+{
+    for (struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+        set->strays = set->strays || hosted_is_target(set, segment);
+    }
+}
+
 static void execute(struct node *self, uint64_t now_us, struct document_entry *entry,
                     const struct segment *segment, const uint64_t *fingerprints,
                     struct answer *answer, struct segment_reply *reply)
 {
-    const struct hosted_filter *hosted = entry->attachment;
+    struct hosted_filter *hosted = entry->attachment;
     size_t nwords = ((size_t)segment->count + 63) / 64;
     uint64_t *present = self->words + answer->nwords;
     uint64_t *absent = present + nwords;
 
     answer->nwords += 2 * nwords;
-    reply->state = replica_set_state(hosted->set, segment->group);
+    reply->state = hosted_state_for(hosted, segment);
     if (segment->operation == OPERATION_ADD && self->storage != NULL) {
         reply->status = storage_room(self->storage, segment->count);
         if (reply->status != STATUS_OK) {
@@ -142,22 +163,22 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
             return;
         }
     }
-    reply->status = replica_set_execute(hosted->set, &entry->document, segment, fingerprints,
-                                        present, absent, &reply->at_capacity);
+    reply->status = hosted_execute(hosted, &entry->document, segment, fingerprints, present, absent,
+                                   &reply->at_capacity);
     if (reply->status != STATUS_OK) {
         return;
     }
     self->counters[NODE_full_total] += reply->at_capacity;
     if (segment->operation == OPERATION_ADD && entry->document.ngenerations > 1 &&
-        !self->growth.due && node_growth_presses(hosted->set, &entry->document, segment->group)) {
-        node_growth_stir(self);
+        !self->growth.due) {
+        stir_growth(self, entry, segment);
     }
     if (segment->operation == OPERATION_ADD &&
         !node_remembers(self, now_us, segment, fingerprints)) {
         reply->status = log_accepted(self, entry, segment, fingerprints, present, absent,
                                      &answer->need);
         if (reply->status != STATUS_OK) {
-            hosted->set->strays = true; /* Bits without a record: harmless, not acknowledged. */
+            stray(hosted, segment);
             node_lost_vote(self, segment);
             return;
         }

@@ -1,5 +1,6 @@
-/* What the node's log is told and tells: documents, fences, adds, and who this node is. */
+/* What the node's log tells when it is read back, and who this node is. */
 #include "base/heap.h"
+#include "cluster/live_sets.h"
 #include "node/node_private.h"
 #include "proto/intake.h"
 
@@ -281,102 +282,7 @@ void node_fail(struct node *self, const char *what, enum status status)
     }
 }
 
-/* ---- adding to it ---- */
-
-/* Only acknowledgements that nobody waits to be synced: then kill -9 is survived by the kernel's
- * memory, and power loss is noticed by the identity's word, which is in the log first. */
-void node_choose_sync(struct node *self)
-{
-    bool sync = false;
-    bool unsynced = false;
-
-    if (!self->sync_unchosen || self->recovering || self->failed) {
-        return;
-    }
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-        bool active = document->content.state == FILTER_ACTIVE;
-
-        sync = sync || (active && document->durability == DURABILITY_SYNC);
-        unsynced = unsynced || (active && document->durability == DURABILITY_OS);
-    }
-    if (unsynced && !self->identity.unsynced) {
-        struct record_identity identity = self->identity;
-
-        identity.unsynced = true;
-        if (storage_identify(self->storage, &identity) != STATUS_OK) {
-            return; /* The next turn tries again; until then all is synced. */
-        }
-        self->identity = identity;
-        self->identity_end = storage_end(self->storage);
-    }
-    storage_set_sync(self->storage, sync || !unsynced);
-    self->sync_unchosen = false;
-}
-
-void node_log_document(struct node *self, struct document_entry *entry)
-{
-    struct hosted_filter *hosted = entry->attachment;
-    const struct record_fence fence = {
-        .filter_id = entry->document.id,
-        .epoch = hosted->fence.epoch,
-        .epoch_hash = entry->document.epoch_hash,
-    };
-    enum status status;
-
-    if (self->storage == NULL) {
-        return;
-    }
-#ifdef ORBLOOM_MUTANT_VOLATILE_FENCE
-    hosted->unlogged = false;
-    return;
-#endif
-    status = storage_put_document(self->storage, span_of(entry->signed_bytes, entry->signed_size),
-                                  &hosted->fence_end);
-    if (status == STATUS_OK) {
-        status = storage_put_fence(self->storage, &fence, &hosted->fence_end);
-    }
-#ifdef ORBLOOM_MUTANT_FENCE_BESIDE_LOG
-    hosted->fence_end = storage_synced(self->storage);
-#endif
-    hosted->unlogged = status != STATUS_OK;
-    hosted->logged_revision = hosted->unlogged ? 0 : entry->document.revision;
-}
-
-/* Whatever was accepted is logged, also what seemed to be there: its bits may have been set by
- * chance, and the next array that is built would not have it. */
-enum status node_log_add(struct node *self, const struct document_entry *entry,
-                         const struct segment *segment, const uint64_t *fingerprints,
-                         uint32_t count, struct log_need *need)
-{
-    struct record_batch batch = {
-        .filter_id = segment->filter_id,
-        .epoch = segment->epoch,
-        .batch_boot = segment->batch.boot,
-        .batch_number = count == segment->count ? segment->batch.number : 0,
-        .group = segment->group,
-        .bits = entry->document.keylog == KEYLOG_OFF,
-        .origin_zone = (uint16_t)segment->origin_zone,
-        .ntargets = 1,
-        .targets = {{.lineage = entry->document.content.lineages[0].id,
-                     .slice = entry->document.content.newest_slice}},
-        .count = count,
-        .fingerprints = fingerprints,
-    };
-    uint64_t end;
-    enum status status;
-
-    if (self->storage == NULL || count == 0) {
-        return STATUS_OK;
-    }
-    status = storage_add(self->storage, &batch, &end);
-    if (status == STATUS_OK) {
-        need->written = end;
-        need->synced = entry->document.durability == DURABILITY_SYNC ? end : need->synced;
-        node_note_batch(self, entry, &batch);
-    }
-    return status;
-}
+/* ---- what it asks ---- */
 
 static enum status checkpoint(void *context)
 {
@@ -407,15 +313,22 @@ static enum status checkpoint(void *context)
     return status == STATUS_OK ? node_pull_checkpoint(self) : status;
 }
 
-/* What is unknown is kept: its document may come. */
-static bool is_wanted(void *context, uint64_t filter_id)
+/* What is unknown is kept: its document may come. A lineage or slice is needed until a document
+ * without it is this node's durable fence: after a restart under the one before, it would answer
+ * "absent" for what it has acknowledged. */
+static bool is_wanted(void *context, const struct storage_set *set)
 {
     const struct node *self = context;
-    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+    const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
 
-    return hosted == NULL || entry->document.content.state != FILTER_DROPPED || entry->conflict ||
-           hosted->unlogged || hosted->fence_end > storage_synced(self->storage);
+    if (hosted == NULL || entry->conflict || hosted->unlogged ||
+        hosted->fence_end > storage_synced(self->storage)) {
+        return true;
+    }
+    return entry->document.content.state != FILTER_DROPPED &&
+           (entry->document.content.state != FILTER_ACTIVE ||
+            live_sets_have(&entry->document, set->lineage, set->slice));
 }
 
 static void on_moved(void *context, uint64_t now_us)

@@ -28,7 +28,7 @@ static size_t collect_reports(const struct node *self, struct replica_report *re
                     .incarnation = self->incarnation,
                     .fence = hosted->fence.epoch,
                 };
-                replica_set_report(hosted->set, &entry->document, group, 0, &reports[count]);
+                hosted_report(hosted, &entry->document, group, 0, &reports[count]);
                 reports[count].disk_bytes = node_disk_bytes(self, entry, group);
                 count++;
             }
@@ -44,7 +44,8 @@ static void host_what_waits(struct node *self)
         const struct hosted_filter *hosted = entry->attachment;
 
         if (hosted == NULL || hosted->unlogged ||
-            (hosted->set == NULL && entry->document.content.state == FILTER_ACTIVE)) {
+            ((hosted->set == NULL || hosted->lacks_read || hosted->lacks_written) &&
+             entry->document.content.state == FILTER_ACTIVE)) {
             node_apply(self, entry);
         }
     }

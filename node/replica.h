@@ -13,6 +13,7 @@
 
 #include "cluster/document.h"
 #include "cluster/fence.h"
+#include "node/growth_plan.h"
 #include "node/layer.h"
 #include "proto/codec.h"
 
@@ -34,6 +35,14 @@ struct replica_group {
 };
 
 struct replica_set {
+    struct replica_set *next; /* of the same filter: see hosted.h */
+    uint32_t lineage;
+    uint64_t slice;
+    bool read;               /* by checks */
+    bool written;            /* by adds that name no lineage */
+    uint64_t hosting;        /* tells these arrays from those before */
+    uint64_t growth_refused; /* revision of the document under which arrays were built in vain */
+    enum growth_move growth_said;         /* why nothing grows, as far as it was said */
     struct layer *layers[REPLICA_LAYERS]; /* the first serves alone, unless there are more */
     uint32_t nlayers;
     struct growth_layers *growth; /* NULL unless there are two layers: see growth_layers.h */
@@ -108,6 +117,24 @@ enum replica_state replica_set_state(const struct replica_set *self, uint32_t gr
 /* Does the slot name this incarnation, and do the arrays cover the log? A group in doubt does, and
  * does not count yet. */
 bool replica_set_holds(const struct replica_set *self, uint32_t group);
+
+/* What is there, wherever it is looked for. Plane: ceil(count / 64) words. */
+void replica_set_check(const struct replica_set *self, const uint64_t *fingerprints, uint32_t count,
+                       uint64_t *present);
+
+/* Fingerprints of one hosted group: `present`: were there; `accepted`: were, or are now. True: some
+ * were refused, as the replica is full. */
+bool replica_set_add(struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+                     uint32_t count, uint64_t *present, uint64_t *accepted);
+
+/* Will all of so many keys be accepted, whichever? */
+bool replica_set_has_room(const struct replica_set *self, uint32_t group, uint32_t count);
+
+/* Would this one be? */
+bool replica_set_takes(const struct replica_set *self, uint32_t group, uint64_t fingerprint);
+
+/* Turn "bits were set" and "was accepted" into the planes of a vote, in place. */
+void replica_vote(uint32_t count, bool full, uint64_t *present, uint64_t *accepted);
 
 /* Execute one segment's fingerprints. Planes: ceil(count / 64) words each, see quorum.h.
  * OK · NOT_READY · INVALID (a fingerprint of another slot group); nothing is written unless OK.

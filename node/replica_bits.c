@@ -31,9 +31,8 @@ static void fill_group(struct replica_set *self, uint32_t group, const uint64_t 
     self->groups[group].keys += count - count_set(present, (count + 63) / 64);
 }
 
-/* What is there, wherever it is looked for. */
-static void check(const struct replica_set *self, const uint64_t *fingerprints, uint32_t count,
-                  uint64_t *present)
+void replica_set_check(const struct replica_set *self, const uint64_t *fingerprints, uint32_t count,
+                       uint64_t *present)
 {
     const struct lines_view view = layer_view(replica_set_base(self));
 
@@ -48,7 +47,7 @@ bool replica_set_has(const struct replica_set *self, uint64_t fingerprint)
 {
     uint64_t present;
 
-    check(self, &fingerprint, 1, &present);
+    replica_set_check(self, &fingerprint, 1, &present);
     return present != 0;
 }
 
@@ -139,7 +138,7 @@ bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint
         uint64_t present[FILL_KEYS / 64] = {0};
         uint32_t step = count - i < FILL_KEYS ? count - i : FILL_KEYS;
 
-        check(self, fingerprints + i, step, present);
+        replica_set_check(self, fingerprints + i, step, present);
         fresh -= count_set(present, (step + 63) / 64);
     }
     return one->keys + fresh <= one->keys_capacity;
@@ -159,8 +158,7 @@ static void fill(uint64_t *words, uint32_t nwords)
     }
 }
 
-/* Turn "bits were set" and "was accepted" into the planes of a vote, in place. */
-static void vote(uint32_t count, bool full, uint64_t *present, uint64_t *accepted)
+void replica_vote(uint32_t count, bool full, uint64_t *present, uint64_t *accepted)
 {
     for (uint32_t i = 0; i * 64 < count; i++) {
         uint64_t taken = accepted[i] & word_mask(count, i);
@@ -208,8 +206,8 @@ static bool add_within(struct replica_group *group, const struct lines_view *vie
     return at_capacity;
 }
 
-static bool add(struct replica_set *self, uint32_t number, const uint64_t *fingerprints,
-                uint32_t count, uint64_t *present, uint64_t *accepted)
+bool replica_set_add(struct replica_set *self, uint32_t number, const uint64_t *fingerprints,
+                     uint32_t count, uint64_t *present, uint64_t *accepted)
 {
     const struct lines_view view = layer_view(replica_set_base(self));
     struct replica_group *group = &self->groups[number];
@@ -225,6 +223,20 @@ static bool add(struct replica_set *self, uint32_t number, const uint64_t *finge
     group->keys += count - count_set(present, nwords);
     fill(accepted, nwords);
     return false;
+}
+
+bool replica_set_has_room(const struct replica_set *self, uint32_t group, uint32_t count)
+{
+    return self->groups[group].keys + count <= self->groups[group].keys_capacity &&
+           (self->growth == NULL || self->growth->nopen == 0);
+}
+
+bool replica_set_takes(const struct replica_set *self, uint32_t group, uint64_t fingerprint)
+{
+    if (replica_set_has_room(self, group, 1) || replica_set_has(self, fingerprint)) {
+        return true;
+    }
+    return self->growth != NULL && growth_bits_has_room(self, group, fingerprint);
 }
 
 enum status replica_set_execute(struct replica_set *self, const struct filter_document *document,
@@ -243,11 +255,11 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
         return STATUS_INVALID;
     }
     if (segment->operation == OPERATION_CHECK) {
-        check(self, fingerprints, count, present);
+        replica_set_check(self, fingerprints, count, present);
         fill(absent, (count + 63) / 64);
     } else {
-        *at_capacity = add(self, segment->group, fingerprints, count, present, absent);
+        *at_capacity = replica_set_add(self, segment->group, fingerprints, count, present, absent);
     }
-    vote(count, state == REPLICA_FULL, present, absent);
+    replica_vote(count, state == REPLICA_FULL, present, absent);
     return STATUS_OK;
 }

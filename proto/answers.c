@@ -1,5 +1,7 @@
 #include "proto/answers.h"
 
+#include "cluster/rebuild.h"
+
 void answer_refusal(uint64_t correlation, enum status status, struct frame *frame)
 {
     *frame = (struct frame){
@@ -54,6 +56,10 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .turns = document->turns,
         .nturns = document->nturns,
         .growth_held = document->growth_held,
+        .lineage = document->content.lineages[0].id,
+        .rebuild_lineage = rebuild_lineage(document),
+        .fed_keys = document->fed_keys,
+        .rebuild_awaited = "",
         .growth_awaited = "",
         .growth_refused = "",
     };

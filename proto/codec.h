@@ -56,7 +56,8 @@ enum {
     CODEC_MAX_RECORDS = 4096, /* of a store, in one frame */
 };
 
-enum operation { OPERATION_CHECK = 1, OPERATION_ADD = 2 };
+/* Between routers and nodes a feed is an add to one lineage. */
+enum operation { OPERATION_CHECK = 1, OPERATION_ADD = 2, OPERATION_FEED = 3 };
 
 /* An add or check of one client, unique through all routers and attempts. */
 struct op_id {
@@ -77,6 +78,7 @@ struct client_request {
     struct span keys;    /* one after the other; decoded: within the frame's bytes */
     const uint32_t *lengths;
     size_t count;
+    uint32_t lineage; /* feed: into this one only; 0: whichever does not serve yet */
 };
 
 struct client_reply {
@@ -113,6 +115,7 @@ struct segment {
     struct batch_id batch; /* adds only */
     uint32_t origin_zone;  /* 0: this one */
     uint32_t count;        /* of fingerprints, following those of the segments before */
+    uint32_t lineage;      /* adds: into this one only; 0: into all of the document */
 };
 
 struct node_request {
@@ -183,6 +186,7 @@ struct replica_report {
     uint32_t generation;    /* that all its shards are served from, or the one that is being left */
     uint32_t shards_grown;  /* of the group, served from the wanted generation */
     uint64_t overflow_keys; /* only in arrays of the wanted one that are not complete yet */
+    uint64_t keys_next;     /* estimate, of the lineage that does not serve yet */
 };
 
 struct sync_request {
@@ -288,6 +292,7 @@ enum admin_action {
     ADMIN_MAP_RECORDS = 22,
     ADMIN_MAP_FINISH = 23,
     ADMIN_EXPAND = 4,
+    ADMIN_REBUILD = 5,
     ADMIN_NODE_DRAIN = 10,
     ADMIN_NODE_REPLACE = 11,
     ADMIN_NODE_REMOVE = 12,
@@ -338,11 +343,26 @@ struct expand_parameters {
     bool abort;        /* take back what is under way; without numbers */
 };
 
+enum rebuild_step {
+    REBUILD_BEGIN = 1,  /* a new lineage; answered once no add can miss it any more */
+    REBUILD_FED = 2,    /* keys of the user's list have been acknowledged */
+    REBUILD_COMMIT = 3, /* the new lineage serves, the other one is forgotten */
+    REBUILD_ABORT = 4,  /* the new lineage is forgotten */
+};
+
+struct rebuild_parameters {
+    enum rebuild_step step;
+    uint32_t lineage;  /* all but begin: the one that was begun; 0: whichever does not serve yet */
+    uint64_t fed_keys; /* fed */
+    bool empty;        /* commit: even if no list has been fed */
+};
+
 struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms;
     const char *name;      /* of a filter, or a node; "" for status of all */
-    uint64_t filter_id;    /* drop, expand: this one and no later one of that name; 0: whichever */
+    uint64_t filter_id;    /* drop, expand, rebuild: this one and no later one of that name; 0:
+                              whichever */
     bool confirmed_off;    /* drop: the operator vouches that former incarnations are off; drain and
                               replace: that the node is */
     const char *successor; /* replace: the node that takes over */
@@ -351,6 +371,7 @@ struct admin_request {
     struct create_parameters create;
     struct map_parameters map; /* ADMIN_MAP_* */
     struct expand_parameters expand;
+    struct rebuild_parameters rebuild;
 };
 
 struct node_summary {
@@ -407,12 +428,17 @@ struct filter_summary {
     uint32_t ngenerations;
     const uint32_t *turns; /* nodes that may build it now; at most DOCUMENT_MAX_TURNS */
     size_t nturns;
-    bool growth_held; /* aborted: it does not grow by itself */
+    bool growth_held;         /* aborted: it does not grow by itself */
+    uint32_t lineage;         /* that serves */
+    uint32_t rebuild_lineage; /* that does not serve yet; 0: no rebuild is open */
+    uint64_t fed_keys;        /* of the user's list, into that one */
     /* From a coordinator only: */
-    uint64_t shards_grown;      /* of replicas, served from the wanted generation */
-    uint64_t shards_growing;    /* of so many; 0: there is one generation */
-    const char *growth_awaited; /* in words: what the next step takes */
-    const char *growth_refused; /* in words: why it does not grow by itself, though it is due */
+    uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
+    const char *rebuild_awaited; /* in words, also after a commit; "": nothing */
+    uint64_t shards_grown;       /* of replicas, served from the wanted generation */
+    uint64_t shards_growing;     /* of so many; 0: there is one generation */
+    const char *growth_awaited;  /* in words: what the next step takes */
+    const char *growth_refused;  /* in words: why it does not grow by itself, though it is due */
 };
 
 /* A filter whose replicas are being replaced, or should be. */

@@ -63,6 +63,10 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
         put_expand(&request->expand, scratch, &wire->expand) != STATUS_OK) {
         return STATUS_NOMEM;
     }
+    if (request->action == ADMIN_REBUILD &&
+        codec_put_rebuild(scratch, &request->rebuild, &wire->rebuild) != STATUS_OK) {
+        return STATUS_NOMEM;
+    }
     wire->confirmed_off = request->confirmed_off;
     wire->filter_id = request->filter_id;
     wire->undo = request->undo;
@@ -98,7 +102,7 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 
 static bool is_action(int value)
 {
-    return codec_enum_known(value, ADMIN_EXPAND) ||
+    return codec_enum_known(value, ADMIN_REBUILD) ||
            (value >= ADMIN_NODE_DRAIN && value <= ADMIN_REBALANCE) ||
            (value >= ADMIN_MAP_BACKUP && value <= ADMIN_MAP_FINISH);
 }
@@ -142,6 +146,8 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         status = codec_get_map(arena, wire->map, &request->map);
     } else if (request->action == ADMIN_EXPAND) {
         status = get_expand(wire->expand, &request->expand);
+    } else if (request->action == ADMIN_REBUILD) {
+        status = codec_get_rebuild(wire->rebuild, &request->rebuild);
     }
     if (status == STATUS_OK) {
         status = codec_get_text(arena, wire->successor, &request->successor);

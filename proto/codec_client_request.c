@@ -20,6 +20,7 @@ enum field {
     FIELD_SLOTS,
     FIELD_KEYS,
     FIELD_LENGTHS,
+    FIELD_LINEAGE,
 };
 
 struct lengths {
@@ -61,10 +62,10 @@ static bool type_fits(const struct codec_wire_field *field)
         [FIELD_SESSION_LOW] = WIRE_FIXED64, [FIELD_SEQUENCE] = WIRE_VARINT,
         [FIELD_ATTEMPT] = WIRE_VARINT,      [FIELD_TIMEOUT_MS] = WIRE_VARINT,
         [FIELD_SLOTS] = WIRE_VARINT,        [FIELD_KEYS] = WIRE_BYTES,
-        [FIELD_LENGTHS] = WIRE_BYTES,
+        [FIELD_LENGTHS] = WIRE_BYTES,       [FIELD_LINEAGE] = WIRE_VARINT,
     };
 
-    if (field->number > FIELD_LENGTHS) {
+    if (field->number > FIELD_LINEAGE) {
         return true; /* Of a later version: skipped. */
     }
     return field->type == types[field->number] ||
@@ -110,6 +111,9 @@ static enum status take_scalar(struct reading *self, const struct codec_wire_fie
         break;
     case FIELD_KEYS:
         request->keys = field->bytes;
+        break;
+    case FIELD_LINEAGE:
+        request->lineage = (uint32_t)field->value;
         break;
     case FIELD_LENGTHS:
         self->room += field->type == WIRE_BYTES ? field->bytes.size : 1;
@@ -165,7 +169,7 @@ static enum status judge(const struct client_request *request, const struct leng
         return STATUS_TOO_LARGE;
     }
     if (lengths->sum != request->keys.size ||
-        !codec_enum_known((int)request->operation, OPERATION_ADD)) {
+        !codec_enum_known((int)request->operation, OPERATION_FEED)) {
         return STATUS_MALFORMED;
     }
     return STATUS_OK;

@@ -24,6 +24,7 @@ static void put_document(const struct filter_document *document, Orbloom__V1__Fi
     wire->durability = (Orbloom__V1__Durability)document->durability;
     wire->window_us = document->window_us;
     wire->nslices = document->nslices;
+    wire->fed_keys = document->fed_keys;
 }
 
 static void put_generation(const struct generation *generation, Orbloom__V1__Generation *wire)
@@ -85,6 +86,7 @@ static void get_document(const Orbloom__V1__FilterDocument *wire, struct filter_
     document->durability = (enum durability)wire->durability;
     document->window_us = wire->window_us;
     document->nslices = wire->nslices;
+    document->fed_keys = wire->fed_keys;
 }
 
 static enum status get_generations(const Orbloom__V1__FilterDocument *wire,

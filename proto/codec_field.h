@@ -87,6 +87,12 @@ MUST_USE enum status codec_get_map_page(struct codec_arena *arena, const Orbloom
 MUST_USE enum status codec_put_filter_summary(struct codec_scratch *scratch,
                                               const struct filter_summary *summary,
                                               Orbloom__V1__FilterSummary *out);
+MUST_USE enum status codec_put_rebuild(struct codec_scratch *scratch,
+                                       const struct rebuild_parameters *rebuild,
+                                       Orbloom__V1__RebuildParameters **out);
+MUST_USE enum status codec_get_rebuild(const Orbloom__V1__RebuildParameters *wire,
+                                       struct rebuild_parameters *rebuild);
+
 MUST_USE enum status codec_get_filter_summary(struct codec_arena *arena,
                                               const Orbloom__V1__FilterSummary *wire,
                                               struct filter_summary *out);

@@ -20,6 +20,7 @@ static void put_segment(const struct segment *segment, Orbloom__V1__Segment *wir
     wire->batch_number = segment->batch.number;
     wire->origin_zone = segment->origin_zone;
     wire->count = segment->count;
+    wire->lineage = segment->lineage;
 }
 
 static enum status put_segments(const struct node_request *request, struct codec_scratch *scratch,
@@ -78,6 +79,7 @@ static void get_segment(const Orbloom__V1__Segment *wire, struct segment *segmen
         .batch = {.boot = wire->batch_boot, .number = wire->batch_number},
         .origin_zone = wire->origin_zone,
         .count = wire->count,
+        .lineage = wire->lineage,
     };
 }
 

@@ -48,6 +48,25 @@ static enum status put_growth(struct codec_scratch *scratch, const struct filter
                : codec_put_message(scratch, summary->growth_refused, &out->growth_refused);
 }
 
+static enum status put_rebuild(struct codec_scratch *scratch, const struct filter_summary *summary,
+                               Orbloom__V1__FilterSummary *out)
+{
+    Orbloom__V1__RebuildSummary *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+
+    if (wire == NULL) {
+        return STATUS_NOMEM;
+    }
+    out->lineage = summary->lineage;
+    if (summary->rebuild_lineage != 0) {
+        *wire = (Orbloom__V1__RebuildSummary)ORBLOOM__V1__REBUILD_SUMMARY__INIT;
+        wire->lineage = summary->rebuild_lineage;
+        wire->fed_keys = summary->fed_keys;
+        wire->keys = summary->rebuild_keys;
+        out->rebuild = wire;
+    }
+    return codec_put_message(scratch, summary->rebuild_awaited, &out->rebuild_awaited);
+}
+
 enum status codec_put_filter_summary(struct codec_scratch *scratch,
                                      const struct filter_summary *summary,
                                      Orbloom__V1__FilterSummary *out)
@@ -76,6 +95,7 @@ enum status codec_put_filter_summary(struct codec_scratch *scratch,
     out->lines = summary->lines;
     out->z = summary->z;
     status = codec_put_text(summary->name, &out->name);
+    status = status != STATUS_OK ? status : put_rebuild(scratch, summary, out);
     return status != STATUS_OK ? status : put_growth(scratch, summary, out);
 }
 
@@ -134,6 +154,18 @@ static enum status get_growth(struct codec_arena *arena, const Orbloom__V1__Filt
                                : codec_get_text(arena, wire->growth_refused, &out->growth_refused);
 }
 
+static enum status get_rebuild(struct codec_arena *arena, const Orbloom__V1__FilterSummary *wire,
+                               struct filter_summary *out)
+{
+    out->lineage = wire->lineage;
+    if (wire->rebuild != NULL) {
+        out->rebuild_lineage = wire->rebuild->lineage;
+        out->fed_keys = wire->rebuild->fed_keys;
+        out->rebuild_keys = wire->rebuild->keys;
+    }
+    return codec_get_text(arena, wire->rebuild_awaited, &out->rebuild_awaited);
+}
+
 enum status codec_get_filter_summary(struct codec_arena *arena,
                                      const Orbloom__V1__FilterSummary *wire,
                                      struct filter_summary *out)
@@ -167,5 +199,6 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
         .shards_growing = wire->shards_growing,
     };
     status = codec_get_text(arena, wire->name, &out->name);
+    status = status != STATUS_OK ? status : get_rebuild(arena, wire, out);
     return status != STATUS_OK ? status : get_growth(arena, wire, out);
 }

@@ -80,7 +80,8 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
 
     op->id = request->op;
     op->attempt = request->attempt;
-    op->operation = request->operation;
+    op->operation = request->operation == OPERATION_FEED ? OPERATION_ADD : request->operation;
+    op->lineage = request->operation == OPERATION_FEED ? rebuild_lineage(&entry->document) : 0;
     op->slots = request->slots != 0 ? request->slots : UINT32_MAX;
     op->filter_id = entry->document.id;
     op->started_us = now_us;
@@ -92,6 +93,12 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     fingerprint_batch(entry->document.hash, &routed->secret, request->keys.data, request->lengths,
                       request->count, op->fingerprints);
     return op_start(self, now_us, op, entry);
+}
+
+bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t lineage)
+{
+    return operation != OPERATION_FEED ||
+           rebuild_may_feed(&entry->document, lineage).verdict == REBUILD_VERDICT_WRITE;
 }
 
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
@@ -146,6 +153,11 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
         op_end(self, op);
         router_refuse_client(self, &client, correlation, &echo, STATUS_STALE,
                              "the filter was dropped meanwhile; retry");
+        return;
+    }
+    if (op->lineage != 0 && !op_feeds(entry, OPERATION_FEED, op->lineage)) {
+        op_end(self, op);
+        router_refuse_feed(self, &client, correlation, &echo, entry->document.content.name);
         return;
     }
     router_count(self, ROUTER_restarts_total);

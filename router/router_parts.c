@@ -66,6 +66,7 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
         .op = op->id,
         .batch = {.boot = self->boot, .number = part->batch_number},
         .count = part->count,
+        .lineage = op->lineage,
     };
 
     ask->resends += ask->state == ASK_SENT;

@@ -14,6 +14,7 @@
 #include "base/link_ring.h"
 #include "base/log.h"
 #include "cluster/document_cache.h"
+#include "cluster/rebuild.h"
 #include "proto/codec.h"
 #include "router/router.h"
 #include "router/router_counters.h"
@@ -116,9 +117,10 @@ struct op {
     uint64_t correlation;
     struct op_id id;
     uint32_t attempt;
-    uint32_t restarts; /* under newer documents */
-    enum operation operation;
-    uint32_t slots; /* that may be asked */
+    uint32_t restarts;        /* under newer documents */
+    enum operation operation; /* a feed is an add to one lineage */
+    uint32_t lineage;         /* ... to this one; 0: no feed */
+    uint32_t slots;           /* that may be asked */
     uint64_t filter_id;
     uint64_t epoch;
     uint64_t epoch_hash;
@@ -223,6 +225,10 @@ void router_refuse_client(struct router *self, const struct peer *to, uint64_t c
                           const struct client_request *request, enum status status,
                           const char *message);
 
+/* The rebuild that a feed is meant for is not open, as far as the store goes. */
+void router_refuse_feed(struct router *self, const struct peer *to, uint64_t correlation,
+                        const struct client_request *request, const char *name);
+
 /* One that can't be decoded or does not belong here; `from`: NULL if it is not to be answered. */
 void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status);
@@ -290,7 +296,10 @@ uint64_t hedge_tick_us(const struct router *self);
 
 /* ---- router_ops.c ---- */
 
-/* Take in a client's batch for a known filter. */
+/* May this be fed into the filter, by the document as it is? Also for what is no feed. */
+bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t lineage);
+
+/* Take in a client's batch for a known filter; a feed is one that may be. */
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
               const struct client_request *request, struct document_entry *entry);
 

@@ -33,6 +33,16 @@ void router_refuse_client(struct router *self, const struct peer *to, uint64_t c
     router_reply(self, to, &answer);
 }
 
+void router_refuse_feed(struct router *self, const struct peer *to, uint64_t correlation,
+                        const struct client_request *request, const char *name)
+{
+    char message[ROUTER_MESSAGE_BYTES];
+
+    (void)snprintf(message, sizeof message,
+                   "no rebuild of %.128s is open, or not the one that is meant: begin first", name);
+    router_refuse_client(self, to, correlation, request, STATUS_INVALID, message);
+}
+
 void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status)
 {
@@ -107,6 +117,14 @@ void router_serve(struct router *self, uint64_t now_us, const struct peer *from,
     } else if (entry->conflict) {
         router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
                              STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);
+    } else if (!op_feeds(entry, frame->body.client_request.operation,
+                         frame->body.client_request.lineage)) {
+        /* This router may not have heard of the rebuild yet. */
+        if (settled) {
+            router_refuse_feed(self, from, frame->correlation, &frame->body.client_request, name);
+        } else {
+            waiting_add(self, now_us, from, bytes, frame);
+        }
     } else {
         op_begin(self, now_us, from, frame->correlation, &frame->body.client_request, entry);
     }

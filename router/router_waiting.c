@@ -125,8 +125,8 @@ void waiting_settle(struct router *self, uint64_t now_us, uint64_t sync)
 static void give_up(struct router *self, struct waiting *one)
 {
     static const char message[] =
-        "the filter is not known to this router and no coordinator answers; start one, or see "
-        "the router's `coordinators` option";
+        "the filter, or the rebuild to feed, is not known to this router and no coordinator "
+        "answers; start one, or see the router's `coordinators` option";
     struct frame frame = {0};
 
     router_count(self, ROUTER_deadlines_total);

@@ -30,6 +30,7 @@ enum {
     DOCUMENT_MAX_GENERATIONS = 8,
     DOCUMENT_MAX_TURNS = 64,
     DOCUMENT_MAX_LINEAGES = 4,
+    DOCUMENT_MAX_SLICES = 64,     /* of a window; one more is kept */
     DOCUMENT_MAX_BYTES = 1 << 20, /* one encoded document */
 };
 
@@ -129,7 +130,8 @@ struct filter_document {
     uint32_t ngenerations; /* the last one is the wanted one, those before it are being left */
     uint32_t turns[DOCUMENT_MAX_TURNS]; /* nodes that may build the wanted one now */
     uint32_t nturns;
-    bool growth_held; /* an operator aborted its growth: it does not grow by itself */
+    bool growth_held;  /* an operator aborted its growth: it does not grow by itself */
+    uint64_t fed_keys; /* of the list that is fed into the lineage that does not serve yet */
 };
 
 struct node_record {
@@ -160,7 +162,7 @@ bool document_name_valid(struct span name);
 
 /* Everything that a decoder cannot see alone: counts, ranges, members that repeat.
  * STATUS_MALFORMED with *reason set to a constant text; STATUS_VERSION for what this
- * version cannot serve yet (windows, rebuilding). */
+ * version cannot serve yet (windows). */
 MUST_USE enum status document_validate(const struct filter_document *self, const char **reason);
 
 /* Ids and names that are valid and unique, endpoints that are there. STATUS_MALFORMED with

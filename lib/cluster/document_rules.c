@@ -231,17 +231,62 @@ static const char *rule_turns(const struct filter_document *self)
     return NULL;
 }
 
-/* What is well formed, but asks for more than this version does. To take it for something
- * simpler would lose keys. */
-static const char *rule_served(const struct filter_document *self)
+/* The last rules tell what is well formed, but asks for more than this version does. To take it for
+ * something simpler would lose keys. */
+
+/* While a list is rebuilt from, the second lineage is the one that is made. */
+static const char *rebuild_fault(const struct filter_document *self)
 {
-    if (self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0) {
-        return "windows are not served by this version";
+    const struct epoch_content *content = &self->content;
+
+    if (content->nlineages == 1) {
+        return NULL;
     }
-    if (self->content.nlineages > 1) {
-        return "rebuilding from a list is not served by this version";
+    if (content->nlineages > 2 || !content->lineages[0].serving || content->lineages[1].serving) {
+        return "of several lineages, other than one that serves and one that is made are not "
+               "served by this version";
+    }
+    if (self->keylog == KEYLOG_OFF) {
+        return "without key log, rebuilding from a list is not served by this version: nothing "
+               "tells which lineage a bit is of";
+    }
+    if (self->durability == DURABILITY_MEMORY) {
+        return "in memory, rebuilding from a list is not served by this version: a node that "
+               "restarts would lack one of the lineages";
     }
     return NULL;
+}
+
+static const char *window_fault(const struct filter_document *self)
+{
+    bool any = self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0;
+    bool whole = self->window_us != 0 && self->nslices != 0 && self->content.newest_slice != 0;
+
+    if (!any) {
+        return NULL;
+    }
+    if (!whole || self->nslices > DOCUMENT_MAX_SLICES) {
+        return "windows without slices, or with too many, are not served by this version";
+    }
+    if (self->content.nlineages > 1) {
+        return "rebuilding a window from a list is not served by this version";
+    }
+    if (self->keylog == KEYLOG_OFF) {
+        return "windows without key log are not served by this version: nothing tells which slice "
+               "a bit is of";
+    }
+    if (self->durability == DURABILITY_MEMORY) {
+        return "windows in memory are not served by this version: a node that restarts would lack "
+               "all slices";
+    }
+    return NULL;
+}
+
+static const char *rule_served(const struct filter_document *self)
+{
+    const char *fault = window_fault(self);
+
+    return fault != NULL ? fault : rebuild_fault(self);
 }
 
 enum status document_validate(const struct filter_document *self, const char **reason)

@@ -123,6 +123,9 @@ static enum growth_verdict judge_state(const struct filter_document *document,
     if (document->durability == DURABILITY_MEMORY) {
         return GROWTH_VERDICT_IN_MEMORY;
     }
+    if (document->content.nlineages > 1) {
+        return GROWTH_VERDICT_REBUILDS;
+    }
     if (growth_running(document)) {
         return same ? GROWTH_VERDICT_JOINS : GROWTH_VERDICT_OTHER_RUNS;
     }

@@ -97,6 +97,7 @@ enum growth_verdict {
     GROWTH_VERDICT_NOT_ACTIVE,   /* being dropped */
     GROWTH_VERDICT_NO_KEYLOG,
     GROWTH_VERDICT_IN_MEMORY,
+    GROWTH_VERDICT_REBUILDS,     /* a rebuild from a list is open */
     GROWTH_VERDICT_OTHER_RUNS,   /* another change than this one is under way */
     GROWTH_VERDICT_ABOVE_MAX,    /* more than max_capacity */
     GROWTH_VERDICT_KEYS_UNKNOWN, /* it would shrink, and a slot group has not reported */

@@ -50,7 +50,7 @@ static uint64_t group_bytes(const struct filter_document *document, uint32_t gro
     for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
         shards += document->content.group_of_shard[shard] == group;
     }
-    return shards * document_shard_bytes(document);
+    return shards * document_shard_bytes(document) * document->content.nlineages;
 }
 
 uint64_t move_bytes_held(const struct filter_document *document, uint32_t node)

@@ -1,6 +1,8 @@
 /* Fingerprints that other nodes had and this one did not. */
+#include "cluster/live_sets.h"
 #include "node/exchange/exchange.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool node_batch_named(const struct record_batch *batch)
@@ -52,25 +54,39 @@ bool node_has_batch(struct node *self, const struct document_entry *entry,
            batch_set_has(self->exchange->have, &key, batch->batch_number);
 }
 
-enum status node_absorb(struct node *self, struct document_entry *entry, struct record_batch *batch)
+/* Another one, which lagged behind, may have taken keys for which this one was at its capacity. All
+ * of them would pass the rate asked for. A FULL replica can do without what others bring: whatever
+ * is acknowledged, W of them have from its router. */
+static enum status judge(const struct document_entry *entry, const struct replica_set *set,
+                         const struct record_batch *batch)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    enum status status = STATUS_OK;
-    uint64_t end;
-
-    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set)) {
+    if (set == NULL || !replica_set_ready(set)) {
         return STATUS_NOT_READY; /* A replay under way would not see it. */
     }
-    if (!replica_set_belongs(hosted->set, &entry->document, batch->group, batch->fingerprints,
+    if (!replica_set_belongs(set, &entry->document, batch->group, batch->fingerprints,
                              batch->count)) {
         return STATUS_INVALID;
     }
-    /* Another one, which lagged behind, may have taken keys for which this one was at its capacity.
-     * All of them would pass the rate asked for. A FULL replica can do without what others bring:
-     * whatever is acknowledged, W of them have from its router. */
-    if (replica_set_state(hosted->set, batch->group) == REPLICA_FULL &&
-        !replica_set_fits(hosted->set, batch->group, batch->fingerprints, batch->count)) {
-        return STATUS_FULL;
+    return replica_set_state(set, batch->group) == REPLICA_FULL &&
+                   !replica_set_fits(set, batch->group, batch->fingerprints, batch->count)
+               ? STATUS_FULL
+               : STATUS_OK;
+}
+
+/* Of one set, by its name: what was forgotten is not here, and does not come back. */
+enum status node_absorb(struct node *self, struct document_entry *entry, struct record_batch *batch)
+{
+    struct replica_set *set = hosted_find(entry->attachment, batch->targets[0].lineage,
+                                          batch->targets[0].slice);
+    enum status status = self->failed ? STATUS_NOT_READY : judge(entry, set, batch);
+    uint64_t end;
+
+    assert(batch->ntargets == 1);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (!live_sets_have(&entry->document, set->lineage, set->slice)) {
+        return STATUS_INVALID;
     }
     batch->repaired = true;
     batch->bits = entry->document.keylog == KEYLOG_OFF;
@@ -80,7 +96,7 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
     if (status != STATUS_OK) {
         return status;
     }
-    replica_set_fill(hosted->set, &entry->document, batch->fingerprints, batch->count);
+    replica_set_fill(set, &entry->document, batch->fingerprints, batch->count);
     if (node_batch_named(batch)) {
         node_arrived(self, batch);
         node_note_batch(self, entry, batch);

@@ -1,5 +1,6 @@
 /* Whom to ask for what: each hosted slot group by its document. */
 #include "base/heap.h"
+#include "cluster/live_sets.h"
 #include "cluster/pull_lines.h"
 #include "node/exchange/exchange.h"
 
@@ -11,14 +12,15 @@ static uint64_t interval_us(const struct node *self)
 }
 
 static struct pull_scope scope_of(const struct filter_document *document, uint32_t group,
-                                  uint32_t lineage)
+                                  uint32_t at)
 {
+    const struct live_set live = live_sets_at(document, at);
     struct pull_scope scope = {
         .filter_id = document->id,
         .epoch = document->epoch,
         .epoch_hash = document->epoch_hash,
-        .slice = document->content.newest_slice,
-        .lineage = document->content.lineages[lineage].id,
+        .slice = live.slice,
+        .lineage = live.lineage,
         .group = group,
     };
 
@@ -27,11 +29,11 @@ static struct pull_scope scope_of(const struct filter_document *document, uint32
 }
 
 static void add_item(struct node *self, const struct filter_document *document, bool doubted,
-                     const struct pull_plan *plan, uint32_t group, uint32_t lineage, uint32_t rank,
+                     const struct pull_plan *plan, uint32_t group, uint32_t at, uint32_t rank,
                      struct filter_pulls *pulls)
 {
     struct pull_item *item = &pulls->items[pulls->count++];
-    const struct pull_scope scope = scope_of(document, group, lineage);
+    const struct pull_scope scope = scope_of(document, group, at);
     const struct member *source = &plan->sources[rank];
     bool joins = plan->role == PULL_ROLE_JOINS;
     const struct record_cursor *cursor =
@@ -51,7 +53,7 @@ static void add_item(struct node *self, const struct filter_document *document, 
     }
 }
 
-/* The lineages of one source follow each other: a source is complete when all of them are. */
+/* The sets of one source follow each other: a source is complete when all of them are. */
 static void add_group(struct node *self, const struct filter_document *document, bool doubted,
                       uint32_t group, struct filter_pulls *pulls)
 {
@@ -60,8 +62,8 @@ static void add_group(struct node *self, const struct filter_document *document,
 
     pull_plan_make(document, group, &me, &plan);
     for (uint32_t rank = 0; rank < plan.nsources; rank++) {
-        for (uint32_t lineage = 0; lineage < document->content.nlineages; lineage++) {
-            add_item(self, document, doubted, &plan, group, lineage, rank, pulls);
+        for (uint32_t at = 0; at < live_sets_count(document); at++) {
+            add_item(self, document, doubted, &plan, group, at, rank, pulls);
         }
     }
 }
@@ -70,7 +72,7 @@ static struct filter_pulls *make(struct node *self, const struct filter_document
                                  struct hosted_filter *hosted)
 {
     size_t most = (size_t)document->content.ngroups * QUORUM_MAX_REPLICAS *
-                  document->content.nlineages;
+                  live_sets_count(document);
     struct filter_pulls *pulls =
         most > MAX_ITEMS ? NULL : heap_zalloc(1, sizeof *pulls + most * sizeof pulls->items[0]);
 
@@ -102,14 +104,15 @@ void node_pull_drop(struct hosted_filter *hosted)
     hosted->pulls = NULL;
 }
 
-/* A cursor is worth keeping while the document names the life that it is about. */
+/* A cursor is worth keeping while the document names the life, and the set, that it is about. */
 static bool names_source(const void *context, const struct record_cursor *cursor)
 {
     const struct filter_document *document = context;
 
     return document->content.state == FILTER_ACTIVE && cursor->group < document->content.ngroups &&
            document_slot_of(document, cursor->group, cursor->source, cursor->source_incarnation) >=
-               0;
+               0 &&
+           live_sets_have(document, cursor->lineage, cursor->slice);
 }
 
 static bool is_current(const struct node *self, const struct filter_document *document,
@@ -130,8 +133,8 @@ void node_pull_follow(struct node *self, struct document_entry *entry)
     if (hosted == NULL) {
         return;
     }
-    serves = hosted->set != NULL && !hosted->unlogged && !entry->conflict && self->confirmed &&
-             document->content.state == FILTER_ACTIVE && replica_set_ready(hosted->set);
+    serves = hosted_ready(hosted) && !hosted->unlogged && !entry->conflict && self->confirmed &&
+             document->content.state == FILTER_ACTIVE;
     if (!serves) {
         node_pull_drop(hosted);
     } else if (!is_current(self, document, hosted)) {

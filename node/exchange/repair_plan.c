@@ -40,12 +40,13 @@ static void schedule(struct node *self, uint64_t now_us, struct pull_item *item,
 
 static bool may_compare(const struct pull_item *item, const struct document_entry *entry)
 {
-    const struct hosted_filter *hosted = entry->attachment;
+    const struct replica_set *set = hosted_find(entry->attachment, item->pull.scope.lineage,
+                                                item->pull.scope.slice);
 
     return item->pull.purpose == PULL_DELTA &&
            (item->pull.phase == PULL_PHASE_FOLLOW || item->pull.phase == PULL_PHASE_FETCH ||
             is_urgent(item)) &&
-           replica_set_state(hosted->set, item->pull.scope.group) == REPLICA_FULL;
+           replica_set_state(set, item->pull.scope.group) == REPLICA_FULL;
 }
 
 /* Urgent ones first, then who has waited longest. */

@@ -58,9 +58,12 @@ static void fill_reply(const struct node *self, const struct pull_request *reque
         reply->scope.epoch_hash = entry->document.epoch_hash;
     }
     if (hosted != NULL) {
-        reply->state = !request->sync && replica_set_holds(hosted->set, request->scope.group)
+        const struct replica_set *set = hosted_find(hosted, request->scope.lineage,
+                                                    request->scope.slice);
+
+        reply->state = !request->sync && replica_set_holds(set, request->scope.group)
                            ? REPLICA_FULL
-                           : replica_set_state(hosted->set, request->scope.group);
+                           : replica_set_state(set, request->scope.group);
         reply->fence_epoch = hosted->fence.epoch;
         reply->fence_position = hosted->fence_end;
     }

@@ -1,16 +1,7 @@
 /* Which other nodes may be told what. */
+#include "cluster/live_sets.h"
 #include "cluster/pull_lines.h"
 #include "node/exchange/exchange.h"
-
-static bool knows_lineage(const struct filter_document *document, const struct pull_scope *scope)
-{
-    for (uint32_t i = 0; i < document->content.nlineages; i++) {
-        if (document->content.lineages[i].id == scope->lineage) {
-            return scope->slice == document->content.newest_slice;
-        }
-    }
-    return false;
-}
 
 static bool is_meant(const struct node *self, const struct member *source)
 {
@@ -23,7 +14,9 @@ static bool is_meant(const struct node *self, const struct member *source)
 
 static bool counts(const struct hosted_filter *hosted, const struct pull_request *request)
 {
-    enum replica_state state = replica_set_state(hosted->set, request->scope.group);
+    const struct replica_set *set = hosted_find(hosted, request->scope.lineage,
+                                                request->scope.slice);
+    enum replica_state state = replica_set_state(set, request->scope.group);
 
 #ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
     if (request->sync && state == REPLICA_JOINING) {
@@ -32,7 +25,7 @@ static bool counts(const struct hosted_filter *hosted, const struct pull_request
 #endif
     /* Two that are in doubt help each other; whoever joins needs one that is not. */
     return state == REPLICA_FULL ||
-           (!request->sync && replica_set_holds(hosted->set, request->scope.group));
+           (!request->sync && replica_set_holds(set, request->scope.group));
 }
 
 enum status node_serve_judge(const struct node *self, const struct pull_request *request,
@@ -58,7 +51,8 @@ enum status node_serve_judge(const struct node *self, const struct pull_request 
         return status == STATUS_CONFLICT ? STATUS_NOT_READY : status;
     }
     if (scope->group >= entry->document.content.ngroups ||
-        !knows_lineage(&entry->document, scope) || !pull_scope_fits(scope, &entry->document) ||
+        !live_sets_have(&entry->document, scope->lineage, scope->slice) ||
+        !pull_scope_fits(scope, &entry->document) ||
         !pull_kind_fits(request->kind, &entry->document)) {
         return STATUS_INVALID;
     }

@@ -17,8 +17,8 @@ void node_set_doubted(struct hosted_filter *hosted, bool doubted)
 {
     hosted->doubted = doubted;
     hosted->heard_us = 0;
-    if (hosted->set != NULL) {
-        hosted->set->doubted = doubted;
+    for (struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+        set->doubted = doubted;
     }
 }
 

@@ -53,16 +53,6 @@ void storage_arrays_drop(struct storage_arrays *self, struct storage_array *arra
     *array = self->items[--self->count];
 }
 
-bool storage_arrays_have(const struct storage_arrays *self, uint64_t filter_id)
-{
-    for (size_t i = 0; i < self->count; i++) {
-        if (self->items[i].counts.filter_id == filter_id) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void storage_arrays_note(struct storage_array *array, uint64_t offset)
 {
     array->last = offset;

@@ -42,7 +42,7 @@ static enum status note_filter(struct storage_recovery *self, uint64_t offset, s
 
         return note_array(self, &set, offset);
     }
-    if (status == STATUS_OK && !storage_filters_add(&self->filters, batch.filter_id)) {
+    if (status == STATUS_OK && !storage_sets_add(&self->sets, &batch)) {
         status = STATUS_NOMEM;
     }
     return status;

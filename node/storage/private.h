@@ -16,9 +16,9 @@ struct storage_snapshot;
 struct storage_merge;
 struct storage_cut;
 
-/* Filters that have had batches in the log; ids ascend. */
-struct storage_filters {
-    uint64_t *ids;
+/* Sets that have had batches in the log; they ascend. */
+struct storage_sets {
+    struct storage_set *items;
     size_t count;
     size_t capacity;
 };
@@ -91,7 +91,7 @@ struct storage {
     bool grows;              /* some time ago at most */
     bool runs_changed;       /* some may be merged now */
 
-    struct storage_filters filters;
+    struct storage_sets sets;
     struct storage_recent recent; /* batches of this boot */
     struct storage_recovery *recovery;
     struct storage_merge *merge;
@@ -135,10 +135,14 @@ MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t
 bool storage_set_has(const struct storage_set *set, const struct record_run *run);
 bool storage_set_gets(const struct storage_set *set, const struct record_batch *batch);
 
-/* filters.c; false: no memory. */
-MUST_USE bool storage_filters_add(struct storage_filters *self, uint64_t id);
-bool storage_filters_have(const struct storage_filters *self, uint64_t id);
-void storage_filters_fini(struct storage_filters *self);
+/* sets.c: all targets of a batch; false: no memory. */
+MUST_USE bool storage_sets_add(struct storage_sets *self, const struct record_batch *batch);
+bool storage_sets_have(const struct storage_sets *self, const struct storage_set *set);
+
+/* Those that are not wanted are never asked for again. */
+void storage_sets_keep(struct storage_sets *self,
+                       bool (*wanted)(void *context, const struct storage_set *set), void *context);
+void storage_sets_fini(struct storage_sets *self);
 
 /* arrays.c */
 struct storage_array *storage_arrays_find(const struct storage_arrays *self,
@@ -149,7 +153,6 @@ MUST_USE struct storage_array *storage_arrays_put(struct storage_arrays *self,
 MUST_USE bool storage_arrays_apply(struct storage_arrays *self,
                                    const struct record_snapshot *snapshot);
 void storage_arrays_drop(struct storage_arrays *self, struct storage_array *array);
-bool storage_arrays_have(const struct storage_arrays *self, uint64_t filter_id);
 void storage_arrays_note(struct storage_array *array, uint64_t offset);
 
 /* Below it no set needs the log. */

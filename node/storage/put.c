@@ -33,7 +33,7 @@ enum status storage_add(struct storage *self, const struct record_batch *batch, 
     if (batch->bits) {
         return add_bits(self, batch, end);
     }
-    if (storage_filters_add(&self->filters, batch->filter_id)) {
+    if (storage_sets_add(&self->sets, batch)) {
         status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body, end);
     }
     if (status == STATUS_OK) {

@@ -32,7 +32,7 @@ static void forget(struct storage_recovery *self)
     heap_free(self->runs);
     heap_free(self->fresh);
     storage_arrays_fini(&self->arrays);
-    storage_filters_fini(&self->filters);
+    storage_sets_fini(&self->sets);
     buffer_clear(&self->state);
     self->runs = NULL;
     self->fresh = NULL;
@@ -202,8 +202,8 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->merged = self->merged;
     storage->runs_changed = true;
     storage->room_bytes = self->room_bytes;
-    storage->filters = self->filters;
-    self->filters = (struct storage_filters){0};
+    storage->sets = self->sets;
+    self->sets = (struct storage_sets){0};
     storage->begin_number = self->survey.next_number;
     storage->found_clean = self->clean;
     if (storage->nsegments > 0) {
@@ -340,7 +340,7 @@ void storage_recovery_destroy(struct storage_recovery **recovery)
     heap_free(self->fresh);
     heap_free(self->lost);
     storage_arrays_fini(&self->arrays);
-    storage_filters_fini(&self->filters);
+    storage_sets_fini(&self->sets);
     heap_free(self->names);
     heap_free(self->evidence);
     heap_free(self);

@@ -39,8 +39,8 @@ struct storage_recovery {
     size_t fresh_capacity;
     struct storage_arrays arrays;
     uint64_t highest_snapshot;
-    size_t nlost_snapshots; /* that the log names and can't be read; no longer in `arrays` */
-    struct storage_filters filters; /* that have batches in the log */
+    size_t nlost_snapshots;   /* that the log names and can't be read; no longer in `arrays` */
+    struct storage_sets sets; /* that have batches in the log */
     uint64_t highest_run;
     uint64_t room_bytes;
     struct record_run *lost; /* that the manifest names and can't be read */

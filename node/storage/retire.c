@@ -1,5 +1,5 @@
 /* What nobody needs any more: segments of the log, runs and snapshots that were replaced, all of
- * filters that were dropped. */
+ * filters that were dropped, and of lineages and slices that are no more. */
 #include "node/storage/merge.h"
 #include "storage/segment_file.h"
 
@@ -168,6 +168,14 @@ static bool begin_remove_file(struct storage *storage)
     return true;
 }
 
+static bool is_wanted(const struct storage *storage, uint64_t filter_id, uint32_t lineage,
+                      uint64_t slice)
+{
+    const struct storage_set set = {.filter_id = filter_id, .slice = slice, .lineage = lineage};
+
+    return storage->config.wanted(storage->config.context, &set);
+}
+
 static void drop_arrays(struct storage *storage)
 {
     size_t i = 0;
@@ -178,7 +186,7 @@ static void drop_arrays(struct storage *storage)
 
         none.number = 0;
         none.from = UINT64_MAX;
-        if (!storage->config.wanted(storage->config.context, none.filter_id)) {
+        if (!is_wanted(storage, none.filter_id, none.lineage, none.slice)) {
             status = storage_edit_array(storage, &none);
         }
         i += status != STATUS_OK; /* Else another one has its place now. */
@@ -188,7 +196,8 @@ static void drop_arrays(struct storage *storage)
     }
 }
 
-/* Runs of filters that were dropped, their tombstones being durable. */
+/* Runs of filters that were dropped, their tombstones being durable, and of lineages and slices
+ * that their documents have no more. */
 static void drop_unwanted(struct storage *storage, uint64_t now_us)
 {
     uint64_t removed[RUN_MERGE_MAX];
@@ -198,9 +207,12 @@ static void drop_unwanted(struct storage *storage, uint64_t now_us)
         return;
     }
     storage->next_drop_us = now_us + LOOK_US;
+    storage_sets_keep(&storage->sets, storage->config.wanted, storage->config.context);
     drop_arrays(storage);
     for (size_t i = 0; i < storage->nruns && change.nremoved < RUN_MERGE_MAX; i++) {
-        if (!storage->config.wanted(storage->config.context, storage->runs[i].filter_id)) {
+        const struct record_run *run = &storage->runs[i];
+
+        if (!is_wanted(storage, run->filter_id, run->lineage, run->slice)) {
             removed[change.nremoved++] = storage->runs[i].number;
         }
     }

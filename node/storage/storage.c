@@ -62,7 +62,7 @@ void storage_destroy(struct storage **storage)
     heap_free(self->runs);
     storage_arrays_fini(&self->arrays);
     heap_free(self->old_snapshots);
-    storage_filters_fini(&self->filters);
+    storage_sets_fini(&self->sets);
     storage_recent_fini(&self->recent);
     heap_free(self->trash);
     heap_free(self->evidence);
@@ -174,13 +174,12 @@ struct storage_usage storage_usage(const struct storage *self)
     return usage;
 }
 
-bool storage_has(const struct storage *self, uint64_t filter_id)
+bool storage_has(const struct storage *self, const struct storage_set *set)
 {
     for (size_t i = 0; i < self->nruns; i++) {
-        if (self->runs[i].filter_id == filter_id) {
+        if (storage_set_has(set, &self->runs[i])) {
             return true;
         }
     }
-    return storage_filters_have(&self->filters, filter_id) ||
-           storage_arrays_have(&self->arrays, filter_id);
+    return storage_sets_have(&self->sets, set) || storage_arrays_find(&self->arrays, set) != NULL;
 }

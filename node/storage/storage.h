@@ -80,8 +80,9 @@ struct storage_config {
     bool (*image)(void *context, const struct storage_set *set, struct storage_image *out);
     /* image()'s ngroups of them, ascending, with their keys. */
     void (*image_groups)(void *context, const struct storage_set *set, struct snapshot_group *out);
-    bool (*wanted)(void *context, uint64_t filter_id); /* false: durably dropped for good */
-    void (*moved)(void *context, uint64_t now_us);     /* written or synced has risen */
+    /* False: it, or its filter, is durably dropped for good. */
+    bool (*wanted)(void *context, const struct storage_set *set);
+    void (*moved)(void *context, uint64_t now_us); /* written or synced has risen */
     /* A sorted run can't be read any more. Log a new incarnation before returning: what is left is
      * in the log as all there is after that. */
     void (*damaged)(void *context, uint64_t now_us);
@@ -210,8 +211,8 @@ void storage_load_stop(struct storage *self, struct storage_load *load);
  * target. */
 bool storage_recall(struct storage *self, struct storage_read *read);
 
-/* May some run or kept batch be of that filter? */
-bool storage_has(const struct storage *self, uint64_t filter_id);
+/* May some run or kept batch be of that set? */
+bool storage_has(const struct storage *self, const struct storage_set *set);
 
 struct storage_usage {
     uint64_t log_bytes; /* files */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 200000, MAX_BODY_BYTES = 4096, MAX_KEYS = 12, LAST_FIELD = 11 };
+enum { ROUNDS = 200000, MAX_BODY_BYTES = 4096, MAX_KEYS = 12, LAST_FIELD = 12 };
 
 struct body {
     uint8_t bytes[MAX_BODY_BYTES];
@@ -33,7 +33,7 @@ static enum status oracle_judge(const Orbloom__V1__ClientRequest *wire)
             return STATUS_TOO_LARGE;
         }
     }
-    if (sum != wire->keys.len || (wire->operation != 1 && wire->operation != 2)) {
+    if (sum != wire->keys.len || (wire->operation < 1 || wire->operation > 3)) {
         return STATUS_MALFORMED;
     }
     if (filter.size > CODEC_MAX_TEXT_BYTES) {
@@ -53,6 +53,7 @@ static void compare(const Orbloom__V1__ClientRequest *wire, const struct client_
     cr_assert_eq(request->attempt, wire->attempt);
     cr_assert_eq(request->timeout_ms, wire->timeout_ms);
     cr_assert_eq(request->slots, wire->slots);
+    cr_assert_eq(request->lineage, wire->lineage);
     cr_assert(span_equal(request->keys, span_of(wire->keys.data, wire->keys.len)));
     cr_assert_not_null(request->keys.data);
     cr_assert_eq(request->count, wire->n_lengths);

@@ -57,9 +57,9 @@ static const struct hosted_filter *hosted_of(const struct node *node, uint64_t f
 }
 
 /* NULL unless the process serves as that member. */
-static const struct replica_set *serving(const struct sim_process *process,
-                                         const struct member *member, uint64_t filter_id,
-                                         uint32_t group)
+static const struct hosted_filter *serving(const struct sim_process *process,
+                                           const struct member *member, uint64_t filter_id,
+                                           uint32_t group)
 {
     const struct hosted_filter *hosted;
 
@@ -67,8 +67,18 @@ static const struct replica_set *serving(const struct sim_process *process,
         return NULL;
     }
     hosted = hosted_of(process->node, filter_id);
-    return hosted != NULL && replica_set_state(hosted->set, group) == REPLICA_FULL ? hosted->set
-                                                                                   : NULL;
+    return hosted != NULL && hosted_state(hosted, group) == REPLICA_FULL ? hosted : NULL;
+}
+
+/* Where checks look. */
+static bool has(const struct hosted_filter *hosted, uint64_t fingerprint)
+{
+    bool any = false;
+
+    for (const struct replica_set *set = hosted->set; set != NULL && !any; set = set->next) {
+        any = set->read && replica_set_has(set, fingerprint);
+    }
+    return any;
 }
 
 enum holding { LACKS, HOLDS, LOST };
@@ -78,20 +88,20 @@ static enum holding look(const struct sim *sim, const struct member *member,
                          uint64_t fingerprint)
 {
     struct sim_process *process = sim_view_member(sim, member);
-    const struct replica_set *set;
+    const struct hosted_filter *hosted;
 
     if (process == NULL) {
         return LACKS;
     }
-    set = serving(process, member, document->id, group);
-    if (set == NULL && sim_losses_has(sim, member)) {
+    hosted = serving(process, member, document->id, group);
+    if (hosted == NULL && sim_losses_has(sim, member)) {
         return LOST; /* Whether it held the key can't be told any more. */
     }
-    if (set != NULL && !replica_set_has(set, fingerprint)) {
+    if (hosted != NULL && !has(hosted, fingerprint)) {
         return LACKS;
     }
     if (process->disk == NULL) {
-        return set != NULL ? HOLDS : LACKS;
+        return hosted != NULL ? HOLDS : LACKS;
     }
     return sim_view_log_has(process, document, fingerprint) ? HOLDS : LACKS;
 }
@@ -177,17 +187,27 @@ void sim_invariant_check_all(struct sim *sim)
 
 /* ---- in the end ---- */
 
-static uint64_t digest(const struct replica_set *set, const struct filter_document *document,
-                       uint32_t group)
+static uint64_t digest_set(const struct replica_set *set, const struct filter_document *document,
+                           uint32_t group, uint64_t sum)
 {
     const struct layer *layer = replica_set_base(set);
-    uint64_t sum = 0;
 
     for (uint32_t shard = 0; shard < set->nshards; shard++) {
         if (document->content.group_of_shard[shard] == group) {
             sum = sum * UINT64_C(0x9e3779b97f4a7c15) ^
                   document_epoch_hash(span_of(layer->shards[shard], layer->shard_bytes));
         }
+    }
+    return sum;
+}
+
+static uint64_t digest(const struct hosted_filter *hosted, const struct filter_document *document,
+                       uint32_t group)
+{
+    uint64_t sum = 0;
+
+    for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+        sum = hosted_is_live(set) ? digest_set(set, document, group, sum) : sum;
     }
     return sum;
 }
@@ -199,19 +219,18 @@ static void compare(struct sim *sim, uint32_t name, const struct filter_document
                     char text[SIM_UNREST_BYTES])
 {
     const uint64_t *fingerprints = fingerprints_of(sim, name, document);
-    const struct replica_set *sets[] = {hosted_of(a->node, document->id)->set,
-                                        hosted_of(b->node, document->id)->set};
+    const struct hosted_filter *both[] = {hosted_of(a->node, document->id),
+                                          hosted_of(b->node, document->id)};
 
     (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in %s", a->name, b->name,
                    sim_name(name));
     for (uint32_t key = 0; fingerprints != NULL && key < SIM_MAX_KEYS; key++) {
         uint32_t shard = (uint32_t)lines_shard_index(document->content.shard_bits,
                                                      fingerprints[key]);
-        bool both = replica_set_base(sets[0])->shards[shard] != NULL &&
-                    replica_set_base(sets[1])->shards[shard] != NULL;
+        bool hosted = replica_set_base(both[0]->set)->shards[shard] != NULL &&
+                      replica_set_base(both[1]->set)->shards[shard] != NULL;
 
-        if (both && replica_set_has(sets[0], fingerprints[key]) !=
-                        replica_set_has(sets[1], fingerprints[key])) {
+        if (hosted && has(both[0], fingerprints[key]) != has(both[1], fingerprints[key])) {
             (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in key %u of %s", a->name,
                            b->name, key, sim_name(name));
             if (sim_oracle_acked(sim, name, key)) {
@@ -231,14 +250,14 @@ static enum sim_agreement agree(struct sim *sim, uint32_t name,
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const struct member *member = slot_reader(&document->content.groups[group].slots[i]);
         const struct sim_process *process = sim_view_member(sim, member);
-        const struct replica_set *set = process != NULL
-                                            ? serving(process, member, document->id, group)
-                                            : NULL;
+        const struct hosted_filter *hosted = process != NULL
+                                                 ? serving(process, member, document->id, group)
+                                                 : NULL;
 
-        if (set != NULL && first == NULL) {
+        if (hosted != NULL && first == NULL) {
             first = process;
-            expected = digest(set, document, group);
-        } else if (set != NULL && digest(set, document, group) != expected) {
+            expected = digest(hosted, document, group);
+        } else if (hosted != NULL && digest(hosted, document, group) != expected) {
             compare(sim, name, document, first, process, text);
             return SIM_DIFFER;
         }

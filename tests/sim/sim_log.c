@@ -1,5 +1,6 @@
 #include "tests/sim/sim_log.h"
 
+#include "cluster/live_sets.h"
 #include "storage/record.h"
 #include "storage/run_format.h"
 #include "storage/segment.h"
@@ -14,13 +15,24 @@ static uint64_t mix(uint64_t filter_id, uint64_t fingerprint)
     return key != 0 ? key : 1;
 }
 
+/* Of one lineage and slice. */
+static uint64_t mix_key(uint64_t filter_id, uint64_t lineage, uint64_t slice, uint64_t fingerprint)
+{
+    return mix(filter_id, fingerprint ^ lineage * UINT64_C(0xbf58476d1ce4e5b9) ^
+                              slice * UINT64_C(0x94d049bb133111eb));
+}
+
 static void read_batch(struct sim_file *file, struct span record)
 {
-    struct record_batch batch;
+    struct record_batch batch = {0};
 
-    if (record_batch_get(record, &batch) == STATUS_OK) {
+    if (record_batch_get(record, &batch) != STATUS_OK) {
+        return;
+    }
+    for (uint32_t target = 0; target < batch.ntargets; target++) {
         for (uint32_t i = 0; i < batch.count; i++) {
-            sim_keys_add(&file->keys, mix(batch.filter_id, batch.fingerprints[i]));
+            sim_keys_add(&file->keys, mix_key(batch.filter_id, batch.targets[target].lineage,
+                                              batch.targets[target].slice, batch.fingerprints[i]));
         }
     }
 }
@@ -125,18 +137,23 @@ static uint64_t number_at(const struct sim_image *image, size_t offset)
 static void read_run(struct sim_file *file, const struct sim_image *image)
 {
     uint64_t filter_id;
+    uint64_t slice;
+    uint64_t lineage;
     uint64_t count;
 
     if (file->read_to > 0 || image->size < RUN_HEADER_BYTES) {
         return;
     }
     filter_id = number_at(image, 24);
+    slice = number_at(image, 32);
+    lineage = number_at(image, 40); /* and 32 zero bits */
     count = number_at(image, 48);
     if (count == 0 || count > image->size / 8 || image->size < run_bytes(count)) {
         return;
     }
     for (uint64_t i = 0; i < count; i++) {
-        sim_keys_add(&file->keys, mix(filter_id, number_at(image, RUN_HEADER_BYTES + 8 * i)));
+        sim_keys_add(&file->keys, mix_key(filter_id, lineage, slice,
+                                          number_at(image, RUN_HEADER_BYTES + 8 * i)));
     }
     file->read_to = image->size;
 }
@@ -209,6 +226,14 @@ static bool bits_are_set(const struct sim_disk *disk, bool durable,
 bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_document *document,
                  uint64_t fingerprint)
 {
-    return any_has(disk, durable, mix(document->id, fingerprint)) ||
+    bool has = false;
+
+    for (uint32_t i = 0; i < live_sets_count(document) && !has; i++) {
+        const struct live_set live = live_sets_at(document, i);
+
+        has = live.read &&
+              any_has(disk, durable, mix_key(document->id, live.lineage, live.slice, fingerprint));
+    }
+    return has ||
            (document->keylog == KEYLOG_OFF && bits_are_set(disk, durable, document, fingerprint));
 }

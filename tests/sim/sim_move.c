@@ -29,7 +29,7 @@ static bool holds_full(const struct node *node, uint64_t filter_id)
 {
     const struct hosted_filter *hosted = hosted_of(node, filter_id);
 
-    return hosted != NULL && replica_set_state(hosted->set, 0) == REPLICA_FULL;
+    return hosted != NULL && hosted_state(hosted, 0) == REPLICA_FULL;
 }
 
 /* Holds nothing of the filter, or what it held as a FULL member before it left. */

@@ -29,7 +29,7 @@ static uint32_t look_at_replicas(struct sim_process *process)
         uint32_t ngroups = hosted != NULL && hosted->set != NULL ? hosted->set->ngroups : 0;
 
         for (uint32_t group = 0; group < ngroups; group++) {
-            enum replica_state state = replica_set_state(hosted->set, group);
+            enum replica_state state = hosted_state(hosted, group);
 
             phases |= state == REPLICA_JOINING ? bit(SIM_PHASE_SYNC) : 0;
             phases |= !hosted->set->loaded ? bit(SIM_PHASE_RECOVERY) : 0;

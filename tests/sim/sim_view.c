@@ -225,12 +225,12 @@ static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_
     for (size_t i = 0; what == NULL && i < node->documents.count; i++) {
         const struct hosted_filter *hosted = node->documents.by_id[i]->attachment;
 
-        if (hosted != NULL && hosted->set != NULL && !replica_set_ready(hosted->set)) {
-            what = "fills its arrays";
-        } else if (hosted != NULL && hosted->set != NULL && hosted->set->growth != NULL) {
-            what = "builds another generation";
-        } else if (hosted != NULL && hosted->set != NULL && hosted->set->doubted) {
-            what = "catches up with the others";
+        for (const struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+             set = set->next) {
+            what = !replica_set_ready(set) ? "fills its arrays"
+                   : set->growth != NULL   ? "builds another generation"
+                   : set->doubted          ? "catches up with the others"
+                                           : what;
         }
     }
     if (what != NULL) {

@@ -476,6 +476,7 @@ static void ask_segment(struct circle *self, uint32_t id, const struct filter_do
         .op = {.session = {1, 2}, .sequence = batch},
         .batch = {.boot = operation == OPERATION_ADD ? CIRCLE_ROUTER : 0, .number = batch},
         .count = count,
+        .lineage = operation == OPERATION_ADD ? self->lineage : 0,
     };
     struct frame frame = {
         .correlation = 77,

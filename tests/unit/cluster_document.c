@@ -197,8 +197,38 @@ Test(document, what_this_version_does_not_serve_is_told_apart)
     WRONG(STATUS_VERSION, document.window_us, 1);
     WRONG(STATUS_VERSION, document.nslices, 1);
     WRONG(STATUS_VERSION, document.content.newest_slice, 1);
+    document.content.lineages[1] = (struct lineage){2, true};
+    WRONG(STATUS_VERSION, document.content.nlineages, 2);
+    document.content.lineages[1] = (struct lineage){2, false};
+    document.content.lineages[2] = (struct lineage){3, false};
+    WRONG(STATUS_VERSION, document.content.nlineages, 3);
+}
+
+Test(document, a_window_takes_a_log_with_keys_and_one_lineage)
+{
+    document.window_us = 1;
+    document.nslices = 7;
+    document.content.newest_slice = 1;
+    document.durability = DURABILITY_OS;
+    cr_assert_eq(validate(), STATUS_OK);
+    WRONG(STATUS_VERSION, document.nslices, DOCUMENT_MAX_SLICES + 1);
+    WRONG(STATUS_VERSION, document.nslices, 0);
+    WRONG(STATUS_VERSION, document.content.newest_slice, 0);
+    WRONG(STATUS_VERSION, document.window_us, 0);
+    WRONG(STATUS_VERSION, document.keylog, KEYLOG_OFF);
+    WRONG(STATUS_VERSION, document.durability, DURABILITY_MEMORY);
     document.content.lineages[1] = (struct lineage){2, false};
     WRONG(STATUS_VERSION, document.content.nlineages, 2);
+}
+
+Test(document, two_lineages_take_a_log_with_keys)
+{
+    document.content.lineages[1] = (struct lineage){2, false};
+    document.content.nlineages = 2;
+    document.durability = DURABILITY_OS;
+    cr_assert_eq(validate(), STATUS_OK);
+    WRONG(STATUS_VERSION, document.keylog, KEYLOG_OFF);
+    WRONG(STATUS_VERSION, document.durability, DURABILITY_MEMORY);
 }
 
 Test(document, epochs_advance_and_forget_their_bytes)

@@ -45,6 +45,7 @@ static inline void compare_client_request(const struct client_request *a,
     SAME(attempt);
     SAME(timeout_ms);
     SAME(slots);
+    SAME(lineage);
     SAME_SPAN(keys);
     SAME(count);
     for (size_t i = 0; i < a->count; i++) {
@@ -79,6 +80,7 @@ static inline void compare_segment(const struct segment *a, const struct segment
     SAME(batch.number);
     SAME(origin_zone);
     SAME(count);
+    SAME(lineage);
 }
 
 static inline void compare_node_request(const struct node_request *a, const struct node_request *b)
@@ -141,6 +143,7 @@ static inline void compare_reports(const struct replica_report *a, const struct 
         SAME(generation);
         SAME(shards_grown);
         SAME(overflow_keys);
+        SAME(keys_next);
     }
 }
 
@@ -227,6 +230,10 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(expand.capacity);
     SAME(expand.rate);
     SAME(expand.abort);
+    SAME(rebuild.step);
+    SAME(rebuild.lineage);
+    SAME(rebuild.fed_keys);
+    SAME(rebuild.empty);
 }
 
 static inline void compare_filter_summary(const struct filter_summary *a,
@@ -264,6 +271,11 @@ static inline void compare_filter_summary(const struct filter_summary *a,
         SAME(turns[i]);
     }
     SAME(growth_held);
+    SAME(lineage);
+    SAME(rebuild_lineage);
+    SAME(fed_keys);
+    SAME(rebuild_keys);
+    SAME_TEXT(rebuild_awaited);
     SAME(shards_grown);
     SAME(shards_growing);
     SAME_TEXT(growth_awaited);

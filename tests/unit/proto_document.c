@@ -86,6 +86,7 @@ static void compare(const struct filter_document *a, const struct filter_documen
         SAME(generations[i].rate);
     }
     SAME(growth_held);
+    SAME(fed_keys);
     SAME(nturns);
     for (uint32_t i = 0; i < a->nturns; i++) {
         SAME(turns[i]);
@@ -142,6 +143,7 @@ Test(codec_document, the_largest_document_fits)
             i + 1, {UINT64_MAX, 64 * (uint64_t)(i + 1), 2, 12}, UINT64_MAX, 0.123};
     }
     document.growth_held = true;
+    document.fed_keys = UINT64_MAX;
     document.nturns = DOCUMENT_MAX_TURNS;
     for (uint32_t i = 0; i < DOCUMENT_MAX_TURNS; i++) {
         document.turns[i] = UINT32_MAX - i;

@@ -125,7 +125,7 @@ Test(refusals, operations_are_known)
     for (int operation = -1; operation < 5; operation++) {
         wire.operation = (Orbloom__V1__Operation)operation;
         cr_assert_eq(DECODE(CLIENT_REQUEST, client_request, &wire),
-                     operation == 1 || operation == 2 ? STATUS_OK : STATUS_MALFORMED, "%d",
+                     operation >= 1 && operation <= 3 ? STATUS_OK : STATUS_MALFORMED, "%d",
                      operation);
     }
 }
@@ -413,6 +413,21 @@ Test(refusals, what_expand_asks_for_is_a_number)
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "rate");
     expand.rate = -INFINITY;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "rate");
+}
+
+Test(refusals, steps_of_rebuilds_are_known)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__RebuildParameters rebuild = ORBLOOM__V1__REBUILD_PARAMETERS__INIT;
+
+    wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_REBUILD;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
+    wire.rebuild = &rebuild;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no step");
+    rebuild.step = ORBLOOM__V1__REBUILD_STEP__REBUILD_STEP_ABORT;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+    rebuild.step = (Orbloom__V1__RebuildStep)5;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED);
 }
 
 Test(refusals, steps_of_changes_are_known)

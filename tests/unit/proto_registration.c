@@ -115,6 +115,7 @@ Test(registration, covers_every_report)
         BENT(generation, 1);
         BENT(shards_grown, 1);
         BENT(overflow_keys, 1);
+        BENT(keys_next, 1);
     }
 #undef BENT
 }

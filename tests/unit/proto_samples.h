@@ -40,11 +40,12 @@ static inline void sample_client_request(enum sample_size size, struct client_re
     };
     if (size != SAMPLE_EMPTY) {
         out->filter_id = UINT64_MAX;
-        out->operation = OPERATION_ADD;
+        out->operation = size == SAMPLE_FULL ? OPERATION_FEED : OPERATION_ADD;
         out->op = (struct op_id){{0x0123456789abcdef, 0xfedcba9876543210}, UINT64_MAX};
         out->attempt = UINT32_MAX;
         out->timeout_ms = 5000;
         out->slots = 0x7f;
+        out->lineage = UINT32_MAX;
     }
 }
 
@@ -91,6 +92,7 @@ static inline void sample_node_request(enum sample_size size, struct node_reques
             .batch = {x + 8, x + 9},
             .origin_zone = (uint32_t)x + 10,
             .count = each,
+            .lineage = (uint32_t)x + 11,
         };
     }
     for (size_t i = 0; i < n * each; i++) {
@@ -170,6 +172,7 @@ static inline void sample_reports(enum sample_size size, const struct replica_re
             .generation = (uint32_t)i + 42,
             .shards_grown = (uint32_t)i + 43,
             .overflow_keys = i + 44,
+            .keys_next = i + 45,
         };
     }
     *out = reports;
@@ -336,6 +339,11 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .turns = turns,
         .nturns = i == 0 ? DOCUMENT_MAX_TURNS : i % 4,
         .growth_held = i % 2 == 0,
+        .lineage = (uint32_t)i + 96,
+        .rebuild_lineage = i % 2 == 0 ? (uint32_t)i + 97 : 0,
+        .fed_keys = i % 2 == 0 ? i + 98 : 0,
+        .rebuild_keys = i % 2 == 0 ? i + 99 : 0,
+        .rebuild_awaited = i % 2 == 0 ? "" : "node-3 to confirm",
         .shards_grown = i + 94,
         .shards_growing = i + 95,
         .growth_awaited = i % 3 == 0 ? "" : "node-1 builds",

@@ -1,0 +1,212 @@
+/* Rebuilding from a list: which step is legal when, what it writes, and what fences suffice. */
+#include "base/heap.h"
+#include "cluster/rebuild.h"
+#include "tests/support/growth_cluster.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+
+enum { RING = 5 /* nodes, and as many slot groups */ };
+
+static struct growth_cluster cluster;
+static struct evidence evidence;
+
+static struct filter_document *document(void)
+{
+    return &cluster.document;
+}
+
+static void make(uint32_t nnodes)
+{
+    growth_cluster_init(&cluster, nnodes);
+    document()->durability = DURABILITY_SYNC;
+}
+
+static void teardown(void)
+{
+    evidence_fini(&evidence);
+    growth_cluster_fini(&cluster);
+    if (heap_live() != 0) {
+        abort();
+    }
+}
+
+TestSuite(rebuild, .fini = teardown);
+
+static enum rebuild_verdict may_begin(void)
+{
+    return rebuild_may_begin(&cluster.view).verdict;
+}
+
+static uint32_t begin(void)
+{
+    struct rebuild_answer answer = rebuild_may_begin(&cluster.view);
+
+    cr_assert_eq(answer.verdict, REBUILD_VERDICT_WRITE);
+    rebuild_begin(document(), &answer);
+    cr_assert_eq(evidence_open(&evidence, document()), STATUS_OK);
+    return answer.lineage;
+}
+
+static void fence(uint32_t node)
+{
+    cr_assert(evidence_fence(&evidence, document(), node, SAMPLE_INCARNATION + node));
+}
+
+static void fence_all(void)
+{
+    cr_assert_eq(evidence_open(&evidence, document()), STATUS_OK);
+    for (uint32_t node = 1; node <= cluster.view.nnodes; node++) {
+        fence(node);
+    }
+}
+
+static enum rebuild_verdict may_commit(uint32_t lineage, bool empty)
+{
+    return rebuild_may_commit(document(), lineage, &evidence, empty).verdict;
+}
+
+Test(rebuild, from_begin_to_commit)
+{
+    uint32_t lineage;
+
+    make(3);
+    lineage = begin();
+    cr_assert_eq(lineage, document()->revision, "what introduced it");
+    cr_assert_eq(document()->epoch, 2);
+    cr_assert_eq(rebuild_serving(document()), 1);
+    cr_assert_eq(rebuild_lineage(document()), lineage);
+    cr_assert_eq(rebuild_may_feed(document(), 0).verdict, REBUILD_VERDICT_WRITE);
+    cr_assert_eq(rebuild_may_feed(document(), lineage).verdict, REBUILD_VERDICT_WRITE);
+    cr_assert_eq(rebuild_may_feed(document(), 1).verdict, REBUILD_VERDICT_OTHER);
+    rebuild_note_fed(document(), 10);
+    rebuild_note_fed(document(), 20);
+    cr_assert_eq(document()->fed_keys, 30);
+    cr_assert_eq(document()->epoch, 2);
+    cr_assert_eq(may_commit(lineage, false), REBUILD_VERDICT_FENCES);
+    fence(1);
+    cr_assert_eq(may_commit(lineage, false), REBUILD_VERDICT_FENCES);
+    fence(2);
+    cr_assert_eq(may_commit(lineage, false), REBUILD_VERDICT_WRITE);
+    rebuild_commit(document());
+    cr_assert_eq(rebuild_serving(document()), lineage);
+    cr_assert_eq(rebuild_lineage(document()), 0);
+    cr_assert_eq(document()->epoch, 3);
+    cr_assert_eq(document()->fed_keys, 0);
+    cr_assert_eq(may_commit(lineage, false), REBUILD_VERDICT_JOINS);
+    cr_assert_not(rebuild_fenced(document(), &evidence), "fences of the epoch before");
+    cr_assert_eq(rebuild_may_feed(document(), lineage).verdict, REBUILD_VERDICT_NOT_OPEN);
+}
+
+/* Fences count in every slot group: two nodes of five are in three groups of five together. */
+Test(rebuild, every_slot_group_takes_f_fences)
+{
+    make(RING);
+    (void)begin();
+    for (uint32_t node = 1; node <= 3; node++) {
+        cr_assert_not(rebuild_fenced(document(), &evidence), "without node %u", node);
+        fence(node);
+    }
+    cr_assert_not(rebuild_fenced(document(), &evidence), "group 3 is on nodes 4, 5 and 1");
+    cr_assert_eq(rebuild_fences_missing(document(), &evidence, 3), 1);
+    cr_assert_eq(rebuild_fences_missing(document(), &evidence, 0), 0);
+    fence(4);
+    cr_assert(rebuild_fenced(document(), &evidence));
+    cr_assert_not(rebuild_fenced(document(), NULL));
+    document_epoch_advance(document());
+    cr_assert_not(rebuild_fenced(document(), &evidence), "of another epoch");
+}
+
+Test(rebuild, an_abort_leaves_all_and_no_number_comes_again)
+{
+    uint32_t first;
+
+    make(3);
+    first = begin();
+    rebuild_note_fed(document(), 10);
+    cr_assert_eq(rebuild_may_abort(document(), 0).verdict, REBUILD_VERDICT_WRITE);
+    rebuild_abort(document());
+    cr_assert_eq(rebuild_serving(document()), 1);
+    cr_assert_eq(rebuild_may_abort(document(), 0).verdict, REBUILD_VERDICT_NOT_OPEN);
+    cr_assert_eq(document()->fed_keys, 0);
+    cr_assert_gt(begin(), first);
+    cr_assert_eq(rebuild_may_feed(document(), first).verdict, REBUILD_VERDICT_OTHER);
+    cr_assert_eq(rebuild_may_abort(document(), first).verdict, REBUILD_VERDICT_OTHER);
+    fence_all();
+    cr_assert_eq(may_commit(first, true), REBUILD_VERDICT_OTHER);
+}
+
+Test(rebuild, a_list_that_is_empty_must_be_meant)
+{
+    make(3);
+    (void)begin();
+    fence_all();
+    cr_assert_eq(may_commit(0, false), REBUILD_VERDICT_EMPTY);
+    cr_assert_eq(may_commit(0, true), REBUILD_VERDICT_WRITE);
+}
+
+Test(rebuild, a_node_needs_its_shards_once_more)
+{
+    struct rebuild_answer answer;
+    struct growth_node *node;
+    uint64_t more;
+
+    make(3);
+    node = growth_cluster_node(&cluster, 2);
+    more = document_nshards(document()) * document_shard_bytes(document());
+    node->limit_bytes = node->used_bytes + more;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_WRITE);
+    node->limit_bytes--;
+    answer = rebuild_may_begin(&cluster.view);
+    cr_assert_eq(answer.verdict, REBUILD_VERDICT_NO_ROOM);
+    cr_assert_eq(answer.node, 2);
+    cr_assert_eq(answer.missing_bytes, 1);
+    cr_assert_eq(answer.needed_bytes, node->used_bytes + more);
+}
+
+Test(rebuild, some_filters_and_moments_do_not_do)
+{
+    struct slot *slot;
+
+    make(3);
+    document()->keylog = KEYLOG_OFF;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_NO_KEYLOG);
+    document()->keylog = KEYLOG_ON;
+    document()->durability = DURABILITY_MEMORY;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_IN_MEMORY);
+    document()->durability = DURABILITY_OS;
+    document()->window_us = 1;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_WINDOW);
+    document()->window_us = 0;
+    document()->content.state = FILTER_DROPPING;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_NOT_ACTIVE);
+    document()->content.state = FILTER_ACTIVE;
+    document()->ngenerations = 2;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_GROWS);
+    document()->ngenerations = 1;
+    slot = &document()->content.groups[0].slots[1];
+    slot->incoming = (struct member){2, 9};
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_REPLICAS);
+    slot->incoming = (struct member){0};
+    (void)begin();
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_JOINS);
+    slot->incoming = (struct member){2, 9};
+    fence_all();
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_JOINS, "its answer only waits");
+    cr_assert_eq(may_commit(0, true), REBUILD_VERDICT_REPLICAS);
+    cr_assert_eq(rebuild_may_abort(document(), 0).verdict, REBUILD_VERDICT_REPLICAS);
+    cr_assert_eq(rebuild_may_feed(document(), 0).verdict, REBUILD_VERDICT_WRITE);
+    document()->content.state = FILTER_DROPPING;
+    cr_assert_eq(may_commit(0, true), REBUILD_VERDICT_NOT_ACTIVE);
+}
+
+/* Both ways: see some_filters_and_moments_do_not_do. */
+Test(rebuild, nothing_grows_meanwhile)
+{
+    const struct growth_wish wish = {.capacity = 20000};
+
+    make(3);
+    cr_assert_eq(growth_request(&cluster.view, &wish, 1).verdict, GROWTH_VERDICT_BEGIN);
+    (void)begin();
+    cr_assert_eq(growth_request(&cluster.view, &wish, 1).verdict, GROWTH_VERDICT_REBUILDS);
+}
