@@ -97,14 +97,15 @@ static uint64_t next_id(const struct filter_document *document)
     return id;
 }
 
-/* Taken back, and asked for once more: what is being left is wanted again. It may have to be, where
- * replicas took more keys meanwhile than the former geometry is for. */
+/* Taken back, and asked for once more: what is being left is wanted again, if it is for no less. It
+ * may have to be, where replicas took more keys meanwhile than the former geometry is for. */
 static bool goes_forth(const struct filter_document *document, const struct growth_answer *answer)
 {
     const struct generation *left = &document->generations[0];
 
     return growth_goes_back(document) && answer->capacity == left->capacity &&
-           answer->rate == rate_of(document, left);
+           answer->rate == rate_of(document, left) &&
+           left->capacity >= document_generation(document)->capacity;
 }
 
 static enum growth_verdict judge_state(const struct filter_document *document,
@@ -170,12 +171,15 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
     };
 
     answer.verdict = judge_state(document, wish, &answer);
+    if (answer.verdict == GROWTH_VERDICT_BEGIN && growth_running(document)) {
+        /* Some nodes have it already, and it has more room: no reason to refuse it holds. */
+        answer.next = document->generations[0];
+        return answer;
+    }
     if (answer.verdict == GROWTH_VERDICT_BEGIN) {
         answer.verdict = judge_size(view, &answer, &plan);
     }
-    if (answer.verdict == GROWTH_VERDICT_BEGIN && growth_running(document)) {
-        answer.next = document->generations[0];
-    } else if (answer.verdict == GROWTH_VERDICT_BEGIN) {
+    if (answer.verdict == GROWTH_VERDICT_BEGIN) {
         answer.next = (struct generation){
             .id = (uint32_t)next_id(document),
             .geometry = {.seed = seed,
