@@ -30,7 +30,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
-BARE_GOALS := test demo bench bench-durability deps clean help layers format format-check models
+BARE_GOALS := test demo demo-expand bench bench-durability deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -370,6 +370,11 @@ demo: ## Install what is missing, build, and show a whole cluster at work
 	@$(MAKE) VARIANT=release all
 	@tools/demo.sh $(REL)/bin
 
+demo-expand: ## ... and a filter that grows twice while keys go in
+	@tools/install-deps.sh demo
+	@$(MAKE) VARIANT=release all
+	@tools/demo-expand.sh $(REL)/bin
+
 deps: ## Install what building and testing need (Debian, as root or with sudo)
 	@tools/install-deps.sh test
 
@@ -417,7 +422,7 @@ help: ## List the targets
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 .PHONY: all check unit property sim models torture mutants integration asan tsan fuzz fuzz-run bench bench-run \
-    bench-durability bench-programs coverage coverage-run demo test test-programs test-variant test-run \
+    bench-durability bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))

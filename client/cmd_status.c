@@ -16,8 +16,8 @@ static const struct flag flags[] = {
         .name = "json",
         .kind = FLAG_SWITCH,
         .offset = offsetof(struct status_settings, json),
-        .help =
-            "print one object with \"nodes\", \"filters\", \"replicas\" and \"changes\" instead",
+        .help = "print one object with \"attention\", \"nodes\", \"filters\", \"replicas\" and "
+                "\"changes\" instead",
     },
 };
 
@@ -42,6 +42,9 @@ static int show(void *context, const struct frame *frame)
     struct json json;
 
     if (!*(const bool *)context) {
+        if (reply->message[0] != '\0') {
+            (void)printf("%s\n\n", reply->message);
+        }
         summary_nodes_text(reply);
         (void)putchar('\n');
         summary_filters_text(reply);
@@ -56,6 +59,7 @@ static int show(void *context, const struct frame *frame)
     }
     json_open(&json, stdout);
     json_begin(&json, NULL, '{');
+    json_text(&json, "attention", reply->message);
     summary_nodes_json(&json, "nodes", reply);
     summary_filters_json(&json, "filters", reply);
     replicas_json(&json, reply);

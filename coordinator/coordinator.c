@@ -66,6 +66,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     }
     heap_free(self->heard);
     fences_fini(self);
+    age_fini(self);
     growth_fini(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
@@ -109,6 +110,12 @@ static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct
     }
 }
 
+/* Does it give numbers away? */
+static bool is_change(enum admin_action action)
+{
+    return action != ADMIN_STATUS && action < ADMIN_MAP_BACKUP;
+}
+
 static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,
                      const struct frame *frame)
 {
@@ -117,6 +124,17 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     if (status != STATUS_OK) {
         coordinator_answer(self, from, frame->correlation, status, false,
                            "the store cannot be read; see the coordinator's log");
+        return;
+    }
+    if (is_change(frame->body.admin_request.action) && age_reason(self) != NULL) {
+        coordinator_answer(self, from, frame->correlation, STATUS_CONFLICT, false,
+                           age_reason(self));
+        return;
+    }
+    if (is_change(frame->body.admin_request.action) && !age_settled(self, now_us)) {
+        coordinator_answer(self, from, frame->correlation, STATUS_UNAVAILABLE, false,
+                           "this coordinator has just started and has not heard of all nodes, "
+                           "which could tell whether its store is current; retry");
         return;
     }
     switch (frame->body.admin_request.action) {
@@ -131,6 +149,14 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
         return;
     case ADMIN_STATUS:
         coordinator_on_status(self, now_us, from, frame);
+        return;
+    case ADMIN_MAP_BACKUP:
+        coordinator_on_map_backup(self, from, frame);
+        return;
+    case ADMIN_MAP_BEGIN:
+    case ADMIN_MAP_RECORDS:
+    case ADMIN_MAP_FINISH:
+        coordinator_on_map_restore(self, now_us, from, frame);
         return;
     case ADMIN_NODE_DRAIN:
         coordinator_on_drain(self, now_us, from, frame);
@@ -197,17 +223,23 @@ static void turn(void *context, uint64_t now_us)
     coordinator_check_store(self, now_us);
     coordinator_check_creates(self, now_us);
     coordinator_check_drops(self, now_us);
-    moves_check(self, now_us);
-    coordinator_check_changes(self, now_us);
-    coordinator_check_growth(self, now_us);
+    self->frozen = !age_settled(self, now_us) || age_reason(self) != NULL;
+    if (!self->frozen) {
+        moves_check(self, now_us);
+        coordinator_check_changes(self, now_us);
+        coordinator_check_growth(self, now_us);
+    }
 }
 
 static uint64_t next_us(void *context)
 {
     const struct coordinator *self = context;
-    uint64_t next = self->moves_us != 0 ? self->moves_us : ACTOR_NEVER;
+    uint64_t next = self->moves_us != 0 && !self->frozen ? self->moves_us : ACTOR_NEVER;
 
-    if (self->growth_news && self->growth_next_us < next) {
+    if (self->frozen && !self->settled) {
+        next = self->started_us + self->config.node_timeout_us;
+    }
+    if (!self->frozen && self->growth_news && self->growth_next_us < next) {
         next = self->growth_next_us;
     }
 
@@ -216,7 +248,7 @@ static uint64_t next_us(void *context)
             next = self->waiters[i].deadline_us;
         }
     }
-    for (size_t i = 0; i < self->nfencings; i++) {
+    for (size_t i = 0; !self->frozen && i < self->nfencings; i++) {
         if (self->fencings[i].next_us < next) {
             next = self->fencings[i].next_us;
         }

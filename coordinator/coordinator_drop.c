@@ -113,7 +113,9 @@ static void end_finished(struct coordinator *self)
 
 void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
 {
-    for (size_t i = 0; i < self->documents.count; i++) {
+    bool current = age_settled(self, now_us) && age_reason(self) == NULL;
+
+    for (size_t i = 0; current && i < self->documents.count; i++) {
         if (self->documents.by_id[i]->document.content.state == FILTER_DROPPING) {
             advance(self, now_us, self->documents.by_id[i]);
         }

@@ -146,12 +146,31 @@ void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fenci
 
 /* ---- counting ---- */
 
+/* A fence past what the store knows, read anew: the store is older than the node. */
+static bool is_ahead(struct coordinator *self, const struct fence_reply *reply)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
+
+    if (entry == NULL || reply->epoch <= entry->document.epoch ||
+        records_refresh(self) != STATUS_OK || reply->epoch <= entry->document.epoch) {
+        return false;
+    }
+    self->fence_ahead = (struct held_document){.filter_id = reply->filter_id,
+                                               .fence = reply->epoch};
+    log_line(LOG_ERROR, "%s", age_reason(self));
+    return true;
+}
+
 void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply)
 {
     struct fencing *fencing = fences_find(self, reply->filter_id);
     const struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
     bool counted = false;
 
+    if (reply->status == STATUS_OK && is_ahead(self, reply)) {
+        coordinator_count(self, COORDINATOR_fences_void_total);
+        return;
+    }
     if (fencing != NULL && entry != NULL && reply->status == STATUS_OK && reply->incarnation != 0 &&
         reply->epoch >= fencing->evidence.epoch &&
         evidence_fits(&fencing->evidence, &entry->document)) {

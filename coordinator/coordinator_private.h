@@ -68,6 +68,29 @@ struct heard {
     char link_endpoint[DOCUMENT_TEXT_BYTES];
 };
 
+/* What a process that holds the cluster key says of itself and of what it holds; in the node list
+ * or not. */
+struct claim {
+    struct node_record record; /* id 0 */
+    struct boot_claim life;
+    uint64_t number;
+    uint64_t last_us;
+    uint64_t rival_us; /* when another process claimed the same name; 0: never */
+    struct held_document *held;
+    size_t nheld;
+    uint64_t held_count;
+    enum store_age age;         /* of the store, by what is held */
+    struct held_document first; /* ... that shows it */
+};
+
+/* The store's record about itself. */
+struct store_mark {
+    uint64_t name;     /* random; change numbers of different names say nothing of each other */
+    uint64_t restores; /* finished */
+    bool restoring;
+    uint64_t version;
+};
+
 /* Somebody who asks for documents and gets hints. */
 struct follower {
     struct peer peer;
@@ -109,6 +132,14 @@ struct coordinator {
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
 
+    struct store_mark mark;
+    bool went_back; /* the store's change number has; until it is restored */
+    struct claim *claims;
+    size_t nclaims;
+    struct document_cache found;      /* what nodes sent along, as the store lacked it */
+    struct held_document fence_ahead; /* of the store: a fence that a node has confirmed */
+    char age_text[COORDINATOR_MESSAGE_BYTES];
+
     struct heard *heard;
     size_t nheard;
     struct follower followers[COORDINATOR_MAX_PEERS];
@@ -126,6 +157,8 @@ struct coordinator {
 
     uint64_t now_us;   /* of the event under way */
     uint64_t moves_us; /* look again at what is to leave; 0: nothing is */
+    bool frozen;       /* nothing is to be changed now: see coordinator_age.c */
+    bool settled;      /* since started_us enough was heard of nodes */
     struct codec_arena *arena;
     struct buffer out;
     struct buffer scratch;
@@ -160,6 +193,13 @@ MUST_USE enum status records_write_filter(struct coordinator *self, uint64_t ver
                                           struct filter_document *document);
 MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
 
+/* Read the store's record about itself. */
+void records_take_mark(struct coordinator *self, uint64_t version, struct span value);
+
+enum { RECORDS_MARK_BYTES = 17 };
+
+void records_put_mark(const struct store_mark *mark, uint8_t bytes[RECORDS_MARK_BYTES]);
+
 /* Write a new filter, its name's binding and its secret in one swap; sets document->id.
  * STATUS_CONFLICT when the name was bound meanwhile. */
 MUST_USE enum status records_create_filter(struct coordinator *self,
@@ -179,6 +219,36 @@ struct registered {
 MUST_USE enum status coordinator_register(struct coordinator *self, uint64_t now_us,
                                           const struct sync_request *request,
                                           struct registered *out);
+
+/* A record as a node's claim says, but for the id. */
+void registration_fill(struct node_record *record, const struct sync_request *request);
+
+/* ---- coordinator_age.c: is the store older than what nodes hold? ---- */
+
+void age_fini(struct coordinator *self);
+
+/* A node's claim, its MAC verified, right after the store was read. */
+void age_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
+
+/* NULL when nobody of that name has claimed anything. */
+struct claim *age_claim(const struct coordinator *self, const char *name);
+
+/* Ids of documents that it should send along: the store lacks them. Returns how many. */
+size_t age_wanted(struct coordinator *self, const struct claim *claim, uint64_t *out, size_t max);
+
+/* Why nothing may be changed now: the store is older than what nodes hold, or is being restored.
+ * NULL: nothing speaks against it. Valid until the next call. */
+const char *age_reason(struct coordinator *self);
+
+/* Has every node of the list been heard of, or had node_timeout to be? Before that nobody could
+ * have told that the store is an older copy, so nothing is changed yet. */
+bool age_settled(struct coordinator *self, uint64_t now_us);
+
+/* The same, and at least one node: a store that was lost has no list. */
+bool age_could_tell(struct coordinator *self, uint64_t now_us);
+
+/* Is there another content under a number that a node holds? Then documents are not told. */
+bool age_differs(const struct coordinator *self);
 
 /* ---- coordinator_sync.c: nodes and routers asking ---- */
 
@@ -373,5 +443,12 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
                            const struct frame *frame);
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame);
+
+/* ---- coordinator_map.c, coordinator_restore.c ---- */
+
+void coordinator_on_map_backup(struct coordinator *self, const struct peer *from,
+                               const struct frame *frame);
+void coordinator_on_map_restore(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                                const struct frame *frame);
 
 #endif

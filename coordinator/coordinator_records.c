@@ -5,6 +5,8 @@
  *   secret/ID     the filter's hash secret, sealed with the cluster key
  *   nodes         the signed node list
  *   next/filter   the last filter id given out, 8 bytes little-endian
+ *   store         the store's name (8 bytes), how often it was restored (8), whether it is being
+ * (1); written together with the first node list
  */
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
@@ -44,6 +46,32 @@ static void write_u64(uint64_t value, uint8_t bytes[8])
     }
 }
 
+void records_put_mark(const struct store_mark *mark, uint8_t bytes[RECORDS_MARK_BYTES])
+{
+    write_u64(mark->name, bytes);
+    write_u64(mark->restores, bytes + 8);
+    bytes[16] = mark->restoring;
+}
+
+void records_take_mark(struct coordinator *self, uint64_t version, struct span value)
+{
+    uint64_t before = self->mark.restores;
+
+    if (value.size < RECORDS_MARK_BYTES) {
+        return;
+    }
+    self->mark = (struct store_mark){
+        .name = read_u64(value),
+        .restores = read_u64(span_of(value.data + 8, 8)),
+        .restoring = value.data[16] != 0,
+        .version = version,
+    };
+    if (self->mark.restores > before) {
+        self->went_back = false;
+        self->fence_ahead = (struct held_document){0};
+    }
+}
+
 /* Take one record of the store into the cache, with the version that guards its next edit. */
 static enum status take(struct coordinator *self, uint64_t version, struct span value)
 {
@@ -80,6 +108,8 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
 
     if (strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0) {
         status = take(refresh->self, version, value);
+    } else if (strcmp(key, "store") == 0) {
+        records_take_mark(refresh->self, version, value);
     }
     if (status != STATUS_OK) {
         log_limited(&refresh->self->store_limit, refresh->self->now_us, LOG_ERROR,
@@ -91,12 +121,27 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
     return true;
 }
 
+/* An older copy was put in place of the store while this process was running: read all of it. What
+ * is newer here is kept: nodes may have it. */
+static void note_went_back(struct coordinator *self, uint64_t change)
+{
+    self->went_back = true;
+    log_line(LOG_ERROR,
+             "the store's change number has gone back from %" PRIu64 " to %" PRIu64
+             ": it was put back from an older copy",
+             self->change, change);
+    self->change = 0;
+}
+
 enum status records_refresh(struct coordinator *self)
 {
     struct refresh refresh = {.self = self, .status = STATUS_OK};
     uint64_t change = 0;
     enum status status = self->store->change(self->store->self, &change);
 
+    if (status == STATUS_OK && change < self->change) {
+        note_went_back(self, change);
+    }
     if (status == STATUS_OK && change != self->change) {
         status = self->store->since(self->store->self, self->change, visit, &refresh);
         status = status == STATUS_OK ? refresh.status : status;
@@ -164,10 +209,16 @@ enum status records_write_nodes(struct coordinator *self, const struct node_list
     buffer_init(&value, CODEC_MAX_FRAME_BYTES);
     status = codec_node_list_sign(nodes, &self->config.key, &value);
     if (status == STATUS_OK) {
-        struct store_swap one = {
-            .key = "nodes", .expected = self->nodes_version, .value = buffer_span(&value)};
+        /* The bytes name random incarnations: a name as good as one that is drawn. */
+        struct store_mark mark = {.name = document_epoch_hash(buffer_span(&value)) | 1};
+        uint8_t mark_bytes[RECORDS_MARK_BYTES];
+        const struct store_swap swaps[] = {
+            {.key = "nodes", .expected = self->nodes_version, .value = buffer_span(&value)},
+            {.key = "store", .value = span_of(mark_bytes, sizeof mark_bytes)},
+        };
 
-        status = swap(self, &one, 1);
+        records_put_mark(&mark, mark_bytes);
+        status = swap(self, swaps, self->mark.version == 0 ? 2 : 1);
     }
     buffer_fini(&value);
     return status;

@@ -16,7 +16,7 @@ static bool same_record(const struct node_record *record, const struct sync_requ
            strcmp(record->host, request->host) == 0 && strcmp(record->zone, request->zone) == 0;
 }
 
-static void fill_record(struct node_record *record, const struct sync_request *request)
+void registration_fill(struct node_record *record, const struct sync_request *request)
 {
     (void)snprintf(record->name, sizeof record->name, "%s", request->name);
     (void)snprintf(record->host, sizeof record->host, "%s", request->host);
@@ -67,7 +67,7 @@ static enum status write_record(struct coordinator *self, const struct sync_requ
         record = &nodes.nodes[nodes.count++];
         record->id = ++nodes.last_id;
     }
-    fill_record(record, request);
+    registration_fill(record, request);
     status = nodes.count <= DOCUMENT_MAX_NODES ? records_write_nodes(self, &nodes)
                                                : STATUS_TOO_LARGE;
     if (status == STATUS_OK) {
@@ -212,6 +212,22 @@ static struct boot_life life_of(const struct node_record *record)
                               .boot = record != NULL ? record->boot : 0};
 }
 
+/* A store that is older than the nodes must not judge them: it would take the newest data for old.
+ * Who is there as the store says is heard all the same. */
+static enum status refuse_while_old(struct coordinator *self, const struct boot_claim *claim,
+                                    const struct sync_request *request, struct registered *out)
+{
+    const struct node_record *record = node_list_find_name(&self->documents.nodes, request->name);
+    const char *reason = age_reason(self);
+
+    if (reason == NULL) {
+        return STATUS_OK;
+    }
+    (void)snprintf(out->message, sizeof out->message, "%s", reason);
+    out->node = record != NULL && boot_judge(record, claim) == BOOT_KNOWN ? record->id : 0;
+    return STATUS_UNAVAILABLE;
+}
+
 enum status coordinator_register(struct coordinator *self, uint64_t now_us,
                                  const struct sync_request *request, struct registered *out)
 {
@@ -223,6 +239,10 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
     };
     enum status status = check_claim(self, request, out->message);
 
+    if (status == STATUS_OK) {
+        age_note(self, now_us, request);
+        status = refuse_while_old(self, &claim, request, out);
+    }
     for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
         const struct node_record *record = node_list_find_name(&self->documents.nodes,
                                                                request->name);

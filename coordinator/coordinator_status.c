@@ -161,6 +161,9 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
         (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
                        name);
     }
+    if (status == STATUS_OK && age_reason(self) != NULL) {
+        (void)snprintf(message, sizeof message, "%s", age_reason(self));
+    }
     answer.body.admin_reply = (struct admin_reply){
         .status = status,
         .message = message,

@@ -176,6 +176,9 @@ static enum status gather_secrets(struct coordinator *self, struct gathering *ga
         }
         (void)snprintf(key, sizeof key, "secret/%" PRIu64, filter);
         status = self->store->get(self->store->self, key, &gathering->bytes, &version);
+        if (status == STATUS_NOT_FOUND) {
+            continue; /* Lost: the filter was created after the backup, and is being dropped. */
+        }
         if (status != STATUS_OK) {
             return status;
         }
@@ -186,17 +189,31 @@ static enum status gather_secrets(struct coordinator *self, struct gathering *ga
     return STATUS_OK;
 }
 
+/* Why a router is not to take what is missing for what does not exist. */
+static const char *why_doubtful(struct coordinator *self, uint32_t node)
+{
+    if (age_reason(self) != NULL) {
+        return age_reason(self);
+    }
+    return node == 0 && !age_could_tell(self, self->now_us)
+               ? "this coordinator has just started, and no node has told yet whether its store is "
+                 "current"
+               : NULL;
+}
+
 static void send_gathered(struct coordinator *self, const struct peer *to, uint64_t correlation,
                           uint32_t node, uint64_t change, const struct gathering *gathering)
 {
+    const char *reason = why_doubtful(self, node);
     static struct span documents[SYNC_MAX_ITEMS];
     static struct sealed_secret secrets[SYNC_MAX_ITEMS];
     struct frame answer = {.correlation = correlation, .kind = FRAME_SYNC_REPLY};
     struct sync_reply *reply = &answer.body.sync_reply;
 
     *reply = (struct sync_reply){
-        .status = STATUS_OK,
-        .message = "",
+        .status = reason == NULL ? STATUS_OK : STATUS_UNAVAILABLE,
+        .message = reason == NULL ? "" : reason,
+        .store = self->mark.name,
         .change = gathering->more ? gathering->last : change,
         .more = gathering->more,
         .node_id = node,
@@ -222,8 +239,10 @@ static void answer_since(struct coordinator *self, const struct peer *to, const 
 {
     const struct sync_request *request = &frame->body.sync_request;
     struct gathering *gathering = heap_zalloc(1, sizeof *gathering);
-    /* A number from the future belongs to another store: start over. */
-    uint64_t since = request->since <= self->change ? request->since : 0;
+    /* A number of another store says nothing of this one: start over. */
+    bool ours = (request->store == self->mark.name || request->store == 0) &&
+                request->since <= self->change;
+    uint64_t since = ours ? request->since : 0;
     enum status status;
 
     if (gathering == NULL) {
@@ -253,8 +272,15 @@ static void refuse(struct coordinator *self, const struct peer *to, const struct
         .body.sync_reply = {.status = status, .message = why->message},
     };
 
+    uint64_t wanted[CODEC_MAX_WANTED];
+
     if (status == STATUS_STALE) {
         answer.body.sync_reply.present = why->present;
+    }
+    if (status == STATUS_UNAVAILABLE && frame->body.sync_request.role == SYNC_NODE) {
+        answer.body.sync_reply.wanted = wanted;
+        answer.body.sync_reply.nwanted = age_wanted(
+            self, age_claim(self, frame->body.sync_request.name), wanted, CODEC_MAX_WANTED);
     }
     coordinator_count(self, COORDINATOR_registrations_refused_total);
     coordinator_reply(self, to, &answer);
@@ -270,9 +296,13 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     coordinator_count(self, COORDINATOR_syncs_total);
     if (status == STATUS_OK && request->role == SYNC_NODE) {
         status = coordinator_register(self, now_us, request, &registered);
-        if (status == STATUS_OK) {
+        if (registered.node != 0) {
             remember(self, now_us, registered.node, request);
         }
+    }
+    if (status == STATUS_OK && request->role == SYNC_ROUTER && age_differs(self)) {
+        (void)snprintf(registered.message, sizeof registered.message, "%s", age_reason(self));
+        status = STATUS_UNAVAILABLE;
     }
     if (status != STATUS_OK) {
         refuse(self, from, frame, status, &registered);

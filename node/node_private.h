@@ -156,6 +156,9 @@ struct node {
 
     struct link_ring coordinators; /* in turn: all of them hear of every node */
     uint64_t since;
+    uint64_t store;                    /* whose change number that is */
+    uint64_t wanted[CODEC_MAX_WANTED]; /* documents to be sent along with the next request */
+    size_t nwanted;
     uint64_t next_sync_us;
     bool changed;         /* something that coordinators should hear of at once */
     uint32_t reports_due; /* how many of them have not */
@@ -371,6 +374,12 @@ MUST_USE enum status node_remember_checkpoint(struct node *self);
 /* exchange/serve.c */
 void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
+
+/* node_tells.c: fill in which documents are held, and those that are wanted. False: out of memory;
+ * else node_told() frees it. */
+MUST_USE bool node_tell(struct node *self, struct sync_request *request);
+void node_told(struct sync_request *request);
+void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply);
 
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);

@@ -92,6 +92,33 @@ static uint64_t disk_used(const struct node *self)
     return usage.log_bytes + usage.run_bytes + usage.snapshot_bytes;
 }
 
+/* Who this node is and what it has. */
+static void fill_request(struct node *self, struct replica_report *reports,
+                         struct sync_request *request)
+{
+    *request = (struct sync_request){
+        .role = SYNC_NODE,
+        .name = self->config.name,
+        .endpoint = self->config.endpoint,
+        .host = self->config.host,
+        .zone = self->config.zone,
+        .incarnation = self->incarnation,
+        .boot = self->identity.boot,
+        .boot_before = boot_before(self),
+        .replaces = self->replaces,
+        .number = ++self->reports_made,
+        .durable = self->storage != NULL,
+        .position = log_position(self),
+        .disk_used_bytes = disk_used(self),
+        .memory_limit_bytes = self->config.memory_limit_bytes,
+        .memory_used_bytes = self->memory_used_bytes,
+        .since = self->since,
+        .store = self->store,
+        .replicas = reports,
+        .nreplicas = collect_reports(self, reports),
+    };
+}
+
 void node_sync(struct node *self, uint64_t now_us)
 {
     struct replica_report *reports = heap_alloc(SYNC_MAX_REPORTS, sizeof *reports);
@@ -110,26 +137,11 @@ void node_sync(struct node *self, uint64_t now_us)
     if (reports == NULL) {
         return; /* The next interval tries again. */
     }
-    frame.body.sync_request = (struct sync_request){
-        .role = SYNC_NODE,
-        .name = self->config.name,
-        .endpoint = self->config.endpoint,
-        .host = self->config.host,
-        .zone = self->config.zone,
-        .incarnation = self->incarnation,
-        .boot = self->identity.boot,
-        .boot_before = boot_before(self),
-        .replaces = self->replaces,
-        .number = ++self->reports_made,
-        .durable = self->storage != NULL,
-        .position = log_position(self),
-        .disk_used_bytes = disk_used(self),
-        .memory_limit_bytes = self->config.memory_limit_bytes,
-        .memory_used_bytes = self->memory_used_bytes,
-        .since = self->since,
-        .replicas = reports,
-        .nreplicas = collect_reports(self, reports),
-    };
+    fill_request(self, reports, &frame.body.sync_request);
+    if (!node_tell(self, &frame.body.sync_request)) {
+        heap_free(reports);
+        return;
+    }
     registration_sign(&self->config.key, &frame.body.sync_request);
     buffer_clear(&self->out);
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
@@ -139,6 +151,7 @@ void node_sync(struct node *self, uint64_t now_us)
         self->reports_due--;
         self->next_sync_us = now_us;
     }
+    node_told(&frame.body.sync_request);
     heap_free(reports);
 }
 
@@ -150,6 +163,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     }
     self->store_heard = self->store_heard || reply->status == STATUS_OK ||
                         reply->status == STATUS_STALE;
+    node_note_wanted(self, now_us, reply);
     if (reply->status == STATUS_STALE) {
         node_on_boot_refused(self, now_us, reply);
         return;
@@ -166,8 +180,9 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     for (size_t i = 0; i < reply->ndocuments; i++) {
         node_take_document(self, now_us, reply->documents[i]);
     }
-    if (reply->change > self->since) {
+    if (reply->change > self->since || reply->store != self->store) {
         self->since = reply->change;
+        self->store = reply->store;
     }
     host_what_waits(self);
     node_exchange_stir(self);

@@ -40,6 +40,7 @@
 #include "cluster/document.h"
 #include "cluster/pull_message.h"
 #include "cluster/seal.h"
+#include "cluster/store_age.h"
 
 enum {
     CODEC_VERSION = 1,        /* what this build speaks */
@@ -50,6 +51,9 @@ enum {
     CODEC_MAX_SEGMENTS = 4096,
     CODEC_MAX_DOCUMENTS = 4096, /* in one frame */
     CODEC_MAX_TEXT_BYTES = 1024,
+    CODEC_MAX_HELD = 4096,    /* documents that a node says it holds */
+    CODEC_MAX_WANTED = 256,   /* of them, asked for at once */
+    CODEC_MAX_RECORDS = 4096, /* of a store, in one frame */
 };
 
 enum operation { OPERATION_CHECK = 1, OPERATION_ADD = 2 };
@@ -200,8 +204,14 @@ struct sync_request {
                           then what is synced */
     uint8_t mac[SEAL_MAC_BYTES]; /* nodes: see proto/registration.h */
     uint64_t since; /* the change number up to which the sender holds everything; 0: nothing */
+    uint64_t store; /* whose change number `since` is; 0: none has told its name */
     const struct replica_report *replicas;
     size_t nreplicas;
+    const struct held_document *held; /* nodes: all of them, as far as they fit */
+    size_t nheld;
+    uint64_t held_count;          /* how many they are */
+    const struct span *documents; /* signed: those that the last answer wanted */
+    size_t ndocuments;
 };
 
 struct sealed_secret {
@@ -220,6 +230,9 @@ struct sync_reply {
     size_t ndocuments;
     const struct sealed_secret *secrets; /* routers only */
     size_t nsecrets;
+    uint64_t store;         /* whose change number `change` is */
+    const uint64_t *wanted; /* nodes: ids of documents to send along, 0 for the node list */
+    size_t nwanted;
 };
 
 /* "The store has moved to this change number: ask." */
@@ -270,6 +283,10 @@ enum admin_action {
     ADMIN_CREATE = 1,
     ADMIN_DROP = 2,
     ADMIN_STATUS = 3,
+    ADMIN_MAP_BACKUP = 20,
+    ADMIN_MAP_BEGIN = 21,
+    ADMIN_MAP_RECORDS = 22,
+    ADMIN_MAP_FINISH = 23,
     ADMIN_EXPAND = 4,
     ADMIN_NODE_DRAIN = 10,
     ADMIN_NODE_REPLACE = 11,
@@ -287,6 +304,31 @@ struct create_parameters {
     enum when_full when_full; /* 0: expand where the filter can, else refuse */
     enum keylog keylog;
     enum durability durability; /* 0: sync where enough nodes have a disk, else memory */
+};
+
+/* A record of the store, as it is there. */
+struct map_record {
+    const char *key;
+    struct span value;
+};
+
+struct map_parameters {
+    uint64_t since;   /* backup: records written after this change */
+    uint64_t cluster; /* restore: cluster_key_tag() */
+    const struct map_record *records;
+    size_t nrecords;
+    const char *const *confirmed_off; /* finish: names of nodes that are off for good */
+    size_t nconfirmed_off;
+    bool accept_losses; /* finish */
+};
+
+struct map_page {
+    uint64_t cluster;
+    uint64_t store;
+    uint64_t change; /* all that was written up to here is in this page or those before */
+    bool more;
+    const struct map_record *records;
+    size_t nrecords;
 };
 
 /* Another capacity or rate, or both; neither: join what is under way. */
@@ -307,6 +349,7 @@ struct admin_request {
     bool undo;             /* drain: no longer */
     bool dry_run;          /* rebalance */
     struct create_parameters create;
+    struct map_parameters map; /* ADMIN_MAP_* */
     struct expand_parameters expand;
 };
 
@@ -392,6 +435,7 @@ struct admin_reply {
     size_t nreplicas;
     const struct change_summary *changes;
     size_t nchanges;
+    struct map_page map; /* ADMIN_MAP_BACKUP; else all zero */
 };
 
 /* ---- anyone ---- */

@@ -55,6 +55,10 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
         }
         put_create(&request->create, wire->create);
     }
+    if (request->action >= ADMIN_MAP_BACKUP &&
+        codec_put_map(&request->map, scratch, &wire->map) != STATUS_OK) {
+        return STATUS_NOMEM;
+    }
     if (request->action == ADMIN_EXPAND &&
         put_expand(&request->expand, scratch, &wire->expand) != STATUS_OK) {
         return STATUS_NOMEM;
@@ -95,7 +99,8 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 static bool is_action(int value)
 {
     return codec_enum_known(value, ADMIN_EXPAND) ||
-           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_REBALANCE);
+           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_REBALANCE) ||
+           (value >= ADMIN_MAP_BACKUP && value <= ADMIN_MAP_FINISH);
 }
 
 /* Ranges are the coordinator's to judge, but it must be a number. */
@@ -133,6 +138,8 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
     };
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);
+    } else if (request->action >= ADMIN_MAP_BACKUP) {
+        status = codec_get_map(arena, wire->map, &request->map);
     } else if (request->action == ADMIN_EXPAND) {
         status = get_expand(wire->expand, &request->expand);
     }
@@ -255,6 +262,7 @@ enum status codec_put_admin_reply(const struct frame *frame, struct codec_scratc
     status = status != STATUS_OK ? status : put_filters(reply, scratch, &wire->filters);
     status = status != STATUS_OK ? status : put_nodes(reply, scratch, &wire->nodes);
     status = status != STATUS_OK ? status : put_changes(reply, scratch, &wire->changes);
+    status = status != STATUS_OK ? status : codec_put_map_page(&reply->map, scratch, &wire->map);
     return status != STATUS_OK
                ? status
                : codec_put_reports(scratch, reply->replicas, reply->nreplicas, &wire->replicas);
@@ -369,6 +377,7 @@ enum status codec_get_admin_reply(const ProtobufCMessage *message, struct codec_
     status = status != STATUS_OK ? status : get_filters(arena, wire, &reply->filters);
     status = status != STATUS_OK ? status : get_nodes(arena, wire, &reply->nodes);
     status = status != STATUS_OK ? status : get_changes(arena, wire, &reply->changes);
+    status = status != STATUS_OK ? status : codec_get_map_page(arena, wire->map, &reply->map);
     return status != STATUS_OK
                ? status
                : codec_get_reports(arena, wire->replicas, wire->n_replicas, &reply->replicas);

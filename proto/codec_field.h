@@ -65,6 +65,25 @@ MUST_USE enum status codec_get_reports(struct codec_arena *arena,
                                        Orbloom__V1__ReplicaReport *const *reports, size_t count,
                                        const struct replica_report **out);
 
+/* What a node holds, and hands on; what a coordinator wants of it. */
+MUST_USE enum status codec_put_held(const struct sync_request *request,
+                                    struct codec_scratch *scratch, Orbloom__V1__SyncRequest *wire);
+MUST_USE enum status codec_get_held(const Orbloom__V1__SyncRequest *wire, struct codec_arena *arena,
+                                    struct sync_request *request);
+MUST_USE enum status codec_get_wanted(const Orbloom__V1__SyncReply *wire, struct codec_arena *arena,
+                                      const uint64_t **out);
+
+/* What map backup and map restore say: proto/codec_map.c. */
+MUST_USE enum status codec_put_map(const struct map_parameters *map, struct codec_scratch *scratch,
+                                   Orbloom__V1__MapParameters **out);
+MUST_USE enum status codec_get_map(struct codec_arena *arena,
+                                   const Orbloom__V1__MapParameters *wire,
+                                   struct map_parameters *map);
+MUST_USE enum status codec_put_map_page(const struct map_page *page, struct codec_scratch *scratch,
+                                        Orbloom__V1__MapPage **out);
+MUST_USE enum status codec_get_map_page(struct codec_arena *arena, const Orbloom__V1__MapPage *wire,
+                                        struct map_page *page);
+
 MUST_USE enum status codec_put_filter_summary(struct codec_scratch *scratch,
                                               const struct filter_summary *summary,
                                               Orbloom__V1__FilterSummary *out);

@@ -66,6 +66,7 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     }
     *out = &wire->base;
     status = put_identity(request, wire);
+    status = status != STATUS_OK ? status : codec_put_held(request, scratch, wire);
     return status != STATUS_OK
                ? status
                : codec_put_reports(scratch, request->replicas, request->nreplicas, &wire->replicas);
@@ -111,6 +112,7 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
         memcpy(request->mac, wire->mac.data, sizeof request->mac);
     }
     status = get_identity(wire, arena, request);
+    status = status != STATUS_OK ? status : codec_get_held(wire, arena, request);
     return status != STATUS_OK
                ? status
                : codec_get_reports(arena, wire->replicas, wire->n_replicas, &request->replicas);
@@ -156,6 +158,9 @@ enum status codec_put_sync_reply(const struct frame *frame, struct codec_scratch
     wire->present_boot = reply->present.boot;
     wire->n_documents = reply->ndocuments;
     wire->n_secrets = reply->nsecrets;
+    wire->store = reply->store;
+    wire->n_wanted = reply->nwanted;
+    wire->wanted = (uint64_t *)reply->wanted;
     *out = &wire->base;
     status = codec_put_message(scratch, reply->message, &wire->message);
     if (status == STATUS_OK) {
@@ -200,8 +205,11 @@ enum status codec_get_sync_reply(const ProtobufCMessage *message, struct codec_a
         .present = {.incarnation = wire->present_incarnation, .boot = wire->present_boot},
         .ndocuments = wire->n_documents,
         .nsecrets = wire->n_secrets,
+        .store = wire->store,
+        .nwanted = wire->n_wanted,
     };
-    status = codec_get_text(arena, wire->message, &reply->message);
+    status = codec_get_wanted(wire, arena, &reply->wanted);
+    status = status != STATUS_OK ? status : codec_get_text(arena, wire->message, &reply->message);
     if (status == STATUS_OK) {
         status = codec_get_documents(arena, wire->documents, wire->n_documents, &reply->documents);
     }

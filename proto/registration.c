@@ -1,8 +1,9 @@
 #include "proto/registration.h"
 
 enum {
-    CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 11 * 8 + 1 + SEAL_MAC_BYTES,
+    CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 13 * 8 + 1 + SEAL_MAC_BYTES,
     REPORT_BYTES = 15 * 8,
+    HELD_BYTES = 4 * 8,
     CHUNK_REPORTS = 32,
 };
 
@@ -44,6 +45,31 @@ static size_t put_report(uint8_t *out, size_t at, const struct replica_report *r
     at = put_number(out, at, report->generation);
     at = put_number(out, at, report->shards_grown);
     return put_number(out, at, report->overflow_keys);
+}
+
+static size_t put_held(uint8_t *out, size_t at, const struct held_document *held)
+{
+    at = put_number(out, at, held->filter_id);
+    at = put_number(out, at, held->revision);
+    at = put_number(out, at, held->fence);
+    return put_number(out, at, held->hash);
+}
+
+/* The chain goes on over the documents held; without any it is as it was. */
+static void mac_held(const struct cluster_key *key, const struct sync_request *request,
+                     uint8_t mac[SEAL_MAC_BYTES])
+{
+    uint8_t chunk[SEAL_MAC_BYTES + CHUNK_REPORTS * HELD_BYTES];
+
+    for (size_t i = 0; i < request->nheld;) {
+        size_t size = SEAL_MAC_BYTES;
+
+        memcpy(chunk, mac, SEAL_MAC_BYTES);
+        for (size_t n = 0; n < CHUNK_REPORTS && i < request->nheld; n++, i++) {
+            size = put_held(chunk, size, &request->held[i]);
+        }
+        seal_mac(key, SEAL_REPORTS, span_of(chunk, size), mac);
+    }
 }
 
 /* A chain of MACs, each over the one before and some reports more: no memory for all of them. */
@@ -89,8 +115,11 @@ static struct span claim_of(const struct cluster_key *key, const struct sync_req
     size = put_number(claim, size, request->disk_used_bytes);
     size = put_number(claim, size, request->position);
     size = put_number(claim, size, request->nreplicas);
+    size = put_number(claim, size, request->nheld);
+    size = put_number(claim, size, request->held_count);
     claim[size++] = request->durable;
     mac_reports(key, request, claim + size);
+    mac_held(key, request, claim + size);
     return span_of(claim, size + SEAL_MAC_BYTES);
 }
 

@@ -1,3 +1,4 @@
+#include "cluster/growth.h"
 #include "router/router_private.h"
 
 #include <stdio.h>
@@ -70,7 +71,13 @@ static void describe(const struct router *self, const struct op *op,
     char asks[ROUTER_MESSAGE_BYTES / 2];
 
     shortfall->status = describe_asks(self, entry, part, asks, sizeof asks);
-    if (shortfall->status == STATUS_FULL) {
+    if (shortfall->status == STATUS_FULL && growth_makes_room(&entry->document)) {
+        /* Keys came faster than it grows: those who add wait a moment. */
+        shortfall->status = STATUS_UNAVAILABLE;
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "filter %s is full until it has grown; retry, see `orbloom status`",
+                       entry->document.content.name);
+    } else if (shortfall->status == STATUS_FULL) {
         (void)snprintf(shortfall->message, sizeof shortfall->message,
                        "filter %s has reached its capacity; checks go on, create a larger filter",
                        entry->document.content.name);

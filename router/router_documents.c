@@ -73,6 +73,7 @@ void router_sync(struct router *self, uint64_t now_us)
                 .host = "",
                 .zone = "",
                 .since = self->since,
+                .store = self->store,
             },
     };
 
@@ -89,10 +90,13 @@ void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correla
 {
     uint64_t taken = self->counters[ROUTER_documents_taken_total];
     uint64_t refused = self->counters[ROUTER_documents_refused_total];
+    bool again;
 
     if (reply->status != STATUS_OK) {
         log_limited(&self->bad_frame_limit, now_us, LOG_ERROR, "the coordinator answers %s: %s",
                     status_code(reply->status), reply->message);
+    }
+    if (reply->status != STATUS_OK && reply->status != STATUS_UNAVAILABLE) {
         return;
     }
     for (size_t i = 0; i < reply->ndocuments; i++) {
@@ -105,12 +109,17 @@ void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correla
             refuse_document(self, now_us, status);
         }
     }
-    self->doubtful = self->counters[ROUTER_documents_refused_total] != refused;
-    self->since = reply->change > self->since ? reply->change : self->since;
-    if (self->doubtful) {
+    /* An older store tells what it has; what it has not may exist all the same. */
+    again = self->counters[ROUTER_documents_refused_total] != refused;
+    self->doubtful = again || reply->status != STATUS_OK;
+    if (reply->change > self->since || reply->store != self->store) {
+        self->since = reply->change;
+        self->store = reply->store;
+    }
+    if (again) {
         self->since = 0; /* Ask for everything again: perhaps memory was short. */
     }
-    if (reply->more && !self->doubtful) {
+    if (reply->more && !again) {
         self->next_sync_us = now_us;
         return;
     }

@@ -192,7 +192,8 @@ struct router {
 
     struct link_ring coordinators;
     uint64_t since;
-    uint64_t sync; /* number of the last sync request sent */
+    uint64_t store; /* whose change number that is */
+    uint64_t sync;  /* number of the last sync request sent */
     bool synced;
     bool doubtful; /* a document or secret of the store was refused: unknown may be wrong */
     uint64_t next_sync_us;

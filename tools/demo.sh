@@ -114,7 +114,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 echo "orbloom demo: homepages of all packages, deduplicated by 3 nodes (N=3, W=2, R=2)"
-"$(dirname "$0")/demo-urls.sh" >"$work/urls" || exit 1
+"$(dirname "$0")/package-index.sh" homepages >"$work/urls" || exit 1
 TMPDIR=$work "$orbloom" playground --base-port 0 --log-level warn \
     --run "$0" "$bin" inside "$work" &
 playground=$!

@@ -155,6 +155,7 @@ static enum status insert(struct document_cache *self, struct filter_document *d
         return status;
     }
     entry->signed_size = signed_bytes.size;
+    entry->signed_hash = document_epoch_hash(signed_bytes);
     entry->document = *document;
     *document = (struct filter_document){0};
     insert_at(self->by_id, self->count, position_of_id(self, entry->document.id), entry);
@@ -177,6 +178,7 @@ static enum status replace(struct document_entry *entry, struct filter_document 
     heap_free(entry->signed_bytes);
     entry->signed_bytes = copy;
     entry->signed_size = signed_bytes.size;
+    entry->signed_hash = document_epoch_hash(signed_bytes);
     document_fini(&entry->document);
     entry->document = *document;
     *document = (struct filter_document){0};
@@ -245,6 +247,7 @@ enum status document_cache_take_nodes(struct document_cache *self, struct node_l
     heap_free(self->nodes_bytes);
     self->nodes_bytes = copy;
     self->nodes_size = signed_bytes.size;
+    self->nodes_hash = document_epoch_hash(signed_bytes);
     node_list_fini(&self->nodes);
     self->nodes = *nodes;
     *nodes = (struct node_list){0};

@@ -25,6 +25,7 @@ struct document_entry {
     struct filter_document document;
     uint8_t *signed_bytes; /* as received, to be handed on */
     size_t signed_size;
+    uint64_t signed_hash; /* of those bytes: document_epoch_hash() */
     bool conflict;
     void *attachment; /* the holder's own state of this filter */
 };
@@ -37,6 +38,7 @@ struct document_cache {
     struct node_list nodes;
     uint8_t *nodes_bytes; /* the node list as received */
     size_t nodes_size;
+    uint64_t nodes_hash;
 };
 
 /* A zeroed cache is ready. */

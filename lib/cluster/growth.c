@@ -20,6 +20,16 @@ bool growth_possible(const struct filter_document *document)
     return document->keylog == KEYLOG_ON && document->durability != DURABILITY_MEMORY;
 }
 
+bool growth_makes_room(const struct filter_document *document)
+{
+    uint64_t wanted = document_generation(document)->capacity;
+    bool grows = growth_running(document) && wanted > document->generations[0].capacity;
+    bool may = document->when_full == WHEN_FULL_EXPAND && !document->growth_held &&
+               wanted < document->max_capacity;
+
+    return growth_possible(document) && (grows || (may && !growth_running(document)));
+}
+
 uint64_t growth_keys(const struct growth_view *view, bool *known)
 {
     uint64_t most[DOCUMENT_MAX_SHARDS] = {0};

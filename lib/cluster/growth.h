@@ -74,6 +74,9 @@ bool growth_goes_back(const struct filter_document *document);
 /* Can it be built anew from a log? */
 bool growth_possible(const struct filter_document *document);
 
+/* Will a filter that is full take more keys before long, by itself? */
+bool growth_makes_room(const struct filter_document *document);
+
 /* Distinct keys: of each slot group the most that a replica reports. *known is false when no
  * replica of some group has reported. */
 uint64_t growth_keys(const struct growth_view *view, bool *known);

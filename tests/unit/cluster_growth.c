@@ -95,6 +95,29 @@ Test(growth, max_capacity_is_the_end)
     expect(640001, 0, GROWTH_VERDICT_ABOVE_MAX);
 }
 
+Test(growth, who_is_full_waits_for_room_or_does_not)
+{
+    struct filter_document *document = &cluster.document;
+
+    document->when_full = WHEN_FULL_REFUSE;
+    cr_assert_not(growth_makes_room(document));
+    (void)growth_cluster_begin(&cluster, 20000);
+    cr_assert(growth_makes_room(document), "on its way");
+    document->generations[1].capacity = 5000;
+    cr_assert_not(growth_makes_room(document), "it shrinks");
+    document->ngenerations = 1;
+    document->when_full = WHEN_FULL_EXPAND;
+    cr_assert(growth_makes_room(document), "it will by itself");
+    document->growth_held = true;
+    cr_assert_not(growth_makes_room(document), "an operator said no");
+    document->growth_held = false;
+    document->max_capacity = document->generations[0].capacity;
+    cr_assert_not(growth_makes_room(document), "it has grown as far as it may");
+    document->max_capacity++;
+    document->keylog = KEYLOG_OFF;
+    cr_assert_not(growth_makes_room(document), "it can't");
+}
+
 /* The fullest replica of each group speaks for it. */
 Test(growth, keys_are_the_most_of_each_group)
 {

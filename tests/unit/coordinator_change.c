@@ -355,6 +355,11 @@ Test(coordinator_change, a_drop_outlasts_another_coordinators_steps)
 {
     open_stage();
     coordinator_stage_init(&other, &store.store);
+    for (uint32_t n = 1; n <= 3; n++) { /* Before all are heard of, it changes nothing. */
+        struct sync_request request = coordinator_stage_node(n);
+
+        (void)coordinator_stage_sync(&other, n, &request);
+    }
     store.before_swap = move_on_before_drop;
     drop();
     cr_assert_eq(document_at(&stage)->content.state, FILTER_DROPPING);

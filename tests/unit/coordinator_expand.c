@@ -16,6 +16,8 @@ Test(coordinator_expand, of_two_different_ones_at_once_one_is_refused)
     open_with(WHEN_FULL_REFUSE);
     coordinator_stage_init(&other, &store.store);
     other.now_us = stage.now_us;
+    report_all(&other); /* Before all nodes are heard of, it changes nothing. */
+    stage.now_us = other.now_us;
     store.before_swap = expand_at_other;
     store.context = &theirs;
     expect_refusal(ask(40000, 0), STATUS_EXISTS, "on its way to 80,000 keys at 1 % already");
@@ -32,6 +34,8 @@ Test(coordinator_expand, the_same_twice_at_once_is_one)
     open_with(WHEN_FULL_REFUSE);
     coordinator_stage_init(&other, &store.store);
     other.now_us = stage.now_us;
+    report_all(&other); /* Before all nodes are heard of, it changes nothing. */
+    stage.now_us = other.now_us;
     store.before_swap = expand_at_other;
     store.context = &theirs;
     told = ask(40000, 0);

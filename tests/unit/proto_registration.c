@@ -16,6 +16,7 @@ static struct cluster_key key(void)
 enum { REPORTS = 70 }; /* More than are covered at once. */
 
 static struct replica_report reports[REPORTS];
+static struct held_document held[REPORTS];
 
 static struct sync_request claim(void)
 {
@@ -38,6 +39,9 @@ static struct sync_request claim(void)
         .durable = true,
         .replicas = reports,
         .nreplicas = REPORTS,
+        .held = held,
+        .nheld = REPORTS,
+        .held_count = REPORTS,
     };
 
     registration_sign(&signer, &request);
@@ -132,4 +136,22 @@ Test(registration, texts_do_not_blend)
     request.name = "node-1m";
     request.host = "achine";
     cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC);
+}
+
+/* Whoever forges what is held could freeze a cluster, or hide that its store is old. */
+Test(registration, covers_what_is_held)
+{
+    FORGED(nheld, REPORTS - 1);
+    FORGED(held_count, REPORTS + 1);
+    for (size_t i = 0; i < REPORTS; i++) {
+        struct sync_request request = claim();
+
+        held[i].revision++;
+        cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC, "%zu", i);
+        request = claim();
+        held[i].hash ^= 1;
+        cr_assert_eq(verify(&request), STATUS_UNAUTHENTIC, "%zu", i);
+        request = claim();
+        cr_assert_eq(verify(&request), STATUS_OK);
+    }
 }

@@ -173,6 +173,27 @@ Test(router_adds, a_full_filter_says_so)
     router_stage_fini(&stage);
 }
 
+/* Clients try again. Nothing is promised: some may have been written. */
+Test(router_adds, a_full_filter_that_grows_asks_for_patience)
+{
+    struct router_told told;
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    stage.document.revision++;
+    stage.document.durability = DURABILITY_SYNC;
+    stage.document.when_full = WHEN_FULL_EXPAND;
+    router_stage_sync(&stage, stage.sync, true);
+    add(1, 0);
+    cr_assert_eq(router_stage_open(&stage), 3);
+    router_stage_vote(&stage, 1, 'F');
+    router_stage_vote(&stage, 2, 'F');
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE);
+    cr_assert_not_null(strstr(told.message, "until it has grown"), "%s", told.message);
+    cr_assert_eq(told.present | told.absent, 0);
+    router_stage_fini(&stage);
+}
+
 static uint32_t attempt_told(uint32_t node)
 {
     return router_stage_asked(&stage, node)->segments[0].attempt;

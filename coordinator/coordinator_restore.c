@@ -1,0 +1,250 @@
+/* Taking a backup's records into a store that was lost or is older than its nodes. */
+#include "coordinator/coordinator_restore.h"
+
+#include "proto/signed_document.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+uint64_t restore_number(struct span value)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < 8 && i < value.size; i++) {
+        number |= (uint64_t)value.data[i] << (8 * i);
+    }
+    return number;
+}
+
+struct span restore_number_bytes(uint64_t number, uint8_t bytes[8])
+{
+    for (size_t i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(number >> (8 * i));
+    }
+    return span_of(bytes, 8);
+}
+
+enum status restore_read(struct coordinator *self, const char *key, struct restore_record *record)
+{
+    enum status status;
+
+    buffer_init(&record->value, STORE_MAX_VALUE_BYTES);
+    record->version = 0;
+    status = self->store->get(self->store->self, key, &record->value, &record->version);
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+enum status restore_write(struct coordinator *self, const char *key, uint64_t version,
+                          struct span value)
+{
+    const struct store_swap one = {.key = key, .expected = version, .value = value};
+    uint64_t change;
+
+    return self->store->swap(self->store->self, &one, 1, &change);
+}
+
+/* ---- records ---- */
+
+/* Of two histories: two contents under one number, or two names under one id. */
+static bool same_filter(const struct filter_document *a, const struct filter_document *b)
+{
+    return strcmp(a->content.name, b->content.name) == 0 &&
+           (a->epoch != b->epoch || a->epoch_hash == b->epoch_hash);
+}
+
+static enum status merge_filter(struct coordinator *self, const struct map_record *record)
+{
+    struct filter_document ours = {0};
+    struct filter_document theirs = {0};
+    struct restore_record held;
+    char key[STORE_KEY_BYTES];
+    enum status status = codec_filter_document_open(record->value, &self->config.key, &theirs);
+
+    (void)snprintf(key, sizeof key, "filter/%" PRIu64, theirs.id);
+    if (status == STATUS_OK && strcmp(key, record->key) != 0) {
+        status = STATUS_MALFORMED;
+    }
+    if (status != STATUS_OK) {
+        document_fini(&theirs);
+        return status;
+    }
+    status = restore_read(self, key, &held);
+    if (status == STATUS_OK && held.version != 0) {
+        status = codec_filter_document_open(buffer_span(&held.value), &self->config.key, &ours);
+        if (status == STATUS_OK && !same_filter(&ours, &theirs)) {
+            status = STATUS_EXISTS;
+        }
+    }
+    if (status == STATUS_OK && theirs.revision > ours.revision) {
+        status = restore_write(self, key, held.version, record->value);
+    }
+    buffer_fini(&held.value);
+    document_fini(&ours);
+    document_fini(&theirs);
+    return status;
+}
+
+static enum status merge_secret(struct coordinator *self, const struct map_record *record)
+{
+    struct hash_secret secret;
+    struct restore_record held;
+    unsigned long long id = 0;
+    int end = 0;
+    enum status status = STATUS_MALFORMED;
+
+    if (sscanf(record->key, "secret/%llu%n", &id, &end) == 1 && record->key[end] == '\0' &&
+        record->value.size == SEAL_SECRET_BYTES) {
+        status = seal_secret_open(&self->config.key, id, record->value, &secret);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = restore_read(self, record->key, &held);
+    if (status == STATUS_OK && held.version == 0) {
+        status = restore_write(self, record->key, 0, record->value);
+    }
+    buffer_fini(&held.value);
+    return status;
+}
+
+static enum status merge_nodes(struct coordinator *self, const struct map_record *record)
+{
+    struct node_list ours = {0};
+    struct node_list theirs = {0};
+    struct restore_record held;
+    enum status status = codec_node_list_open(record->value, &self->config.key, &theirs);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = restore_read(self, RESTORE_NODES_KEY, &held);
+    if (status == STATUS_OK && held.version != 0) {
+        status = codec_node_list_open(buffer_span(&held.value), &self->config.key, &ours);
+    }
+    if (status == STATUS_OK && theirs.revision > ours.revision) {
+        status = restore_write(self, RESTORE_NODES_KEY, held.version, record->value);
+    }
+    buffer_fini(&held.value);
+    node_list_fini(&ours);
+    node_list_fini(&theirs);
+    return status;
+}
+
+static enum status merge_counter(struct coordinator *self, const struct map_record *record)
+{
+    struct restore_record held;
+    enum status status = restore_read(self, record->key, &held);
+
+    if (status == STATUS_OK &&
+        restore_number(record->value) > restore_number(buffer_span(&held.value))) {
+        status = restore_write(self, record->key, held.version, record->value);
+    }
+    buffer_fini(&held.value);
+    return status;
+}
+
+/* Names follow from the filters; what a later version has added is left to that one. */
+static enum status merge(struct coordinator *self, const struct map_record *record)
+{
+    if (strncmp(record->key, "filter/", 7) == 0) {
+        return merge_filter(self, record);
+    }
+    if (strncmp(record->key, "secret/", 7) == 0) {
+        return merge_secret(self, record);
+    }
+    if (strcmp(record->key, "nodes") == 0 || strcmp(record->key, RESTORE_NODES_KEY) == 0) {
+        return merge_nodes(self, record);
+    }
+    return strcmp(record->key, "next/filter") == 0 && record->value.size == 8
+               ? merge_counter(self, record)
+               : STATUS_OK;
+}
+
+/* ---- the operator's requests ---- */
+
+static enum status begin(struct coordinator *self, char *message)
+{
+    struct store_mark mark = self->mark;
+    uint8_t bytes[RECORDS_MARK_BYTES];
+    enum status status;
+
+    if (mark.restoring) {
+        return STATUS_OK; /* It is gone on with. */
+    }
+    if (age_reason(self) == NULL && self->documents.count > 0) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "the store has filters, and no node holds anything that it lacks: there is "
+                       "nothing to restore. After a coordinator's start, wait until all nodes are "
+                       "heard of (`orbloom status`)");
+        return STATUS_INVALID;
+    }
+    mark.restoring = true;
+    records_put_mark(&mark, bytes);
+    status = restore_write(self, "store", mark.version, span_of(bytes, sizeof bytes));
+    if (status == STATUS_OK) {
+        log_line(LOG_WARN, "a restore from a backup begins");
+        status = records_refresh(self);
+    }
+    return status;
+}
+
+static enum status take_records(struct coordinator *self, const struct map_parameters *map,
+                                char *message)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < map->nrecords; i++) {
+        status = merge(self, &map->records[i]);
+        if (status == STATUS_EXISTS) {
+            (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                           "%.64s is another filter in the store than in the backup: the store was "
+                           "begun anew and used; restore into an empty store",
+                           map->records[i].key);
+        } else if (status != STATUS_OK) {
+            (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                           "the record %.64s of the backup can't be taken: %s", map->records[i].key,
+                           status_meaning(status));
+        }
+    }
+    return status;
+}
+
+static enum status serve(struct coordinator *self, uint64_t now_us,
+                         const struct admin_request *request, char *message)
+{
+    const struct map_parameters *map = &request->map;
+
+    if (map->cluster != cluster_key_tag(&self->config.key)) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "the backup is of another cluster, or the coordinator's cluster_key_file is "
+                       "not the one that was used when it was made");
+        return STATUS_UNAUTHENTIC;
+    }
+    if (request->action == ADMIN_MAP_BEGIN) {
+        return begin(self, message);
+    }
+    if (!self->mark.restoring) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "no restore is under way: another one has ended it; see `orbloom status`");
+        return STATUS_CONFLICT;
+    }
+    return request->action == ADMIN_MAP_RECORDS ? take_records(self, map, message)
+                                                : restore_finish(self, now_us, map, message);
+}
+
+void coordinator_on_map_restore(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                                const struct frame *frame)
+{
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
+    enum status status = serve(self, now_us, &frame->body.admin_request, message);
+
+    if (status == STATUS_CONFLICT && message[0] == '\0') {
+        status = STATUS_UNAVAILABLE; /* A swap that another one won: once more. */
+    }
+    if (status != STATUS_OK && message[0] == '\0') {
+        (void)snprintf(message, sizeof message, "the store cannot be read or written: %s",
+                       status_meaning(status));
+    }
+    coordinator_answer(self, from, frame->correlation, status, false, message);
+}

@@ -1,0 +1,80 @@
+/* What a node tells coordinators of the documents that it holds: that shows a store which is older
+ * than its nodes, and heals it. */
+#include "base/heap.h"
+#include "node/node_private.h"
+
+enum { TELL_GOAL_BYTES = 1 << 20 /* of documents in one request; the rest is wanted again */ };
+
+static void add_fences(const struct node *self, struct held_document *held, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct document_entry *entry = document_cache_find(&self->documents,
+                                                                 held[i].filter_id);
+        const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+
+        held[i].fence = hosted != NULL ? hosted->fence.epoch : 0;
+    }
+}
+
+static struct span document_bytes(const struct node *self, uint64_t id)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, id);
+
+    if (id == 0) {
+        return span_of(self->documents.nodes_bytes, self->documents.nodes_size);
+    }
+    return entry != NULL ? span_of(entry->signed_bytes, entry->signed_size) : span_of("", 0);
+}
+
+static size_t pick_wanted(struct node *self, struct span *documents)
+{
+    size_t count = 0;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < self->nwanted && bytes < TELL_GOAL_BYTES; i++) {
+        struct span one = document_bytes(self, self->wanted[i]);
+
+        if (one.size > 0) {
+            documents[count++] = one;
+            bytes += one.size;
+        }
+    }
+    self->nwanted = 0;
+    return count;
+}
+
+bool node_tell(struct node *self, struct sync_request *request)
+{
+    struct held_document *held = heap_alloc(CODEC_MAX_HELD, sizeof *held);
+    struct span *documents = heap_alloc(self->nwanted, sizeof *documents);
+
+    if (held == NULL || documents == NULL) {
+        heap_free(held);
+        heap_free(documents);
+        return false;
+    }
+    request->held = held;
+    request->nheld = store_age_list(&self->documents, held, CODEC_MAX_HELD);
+    request->held_count = self->documents.count + (self->documents.nodes_bytes != NULL);
+    request->documents = documents;
+    add_fences(self, held, request->nheld);
+    request->ndocuments = pick_wanted(self, documents);
+    return true;
+}
+
+void node_told(struct sync_request *request)
+{
+    heap_free((void *)request->held);
+    heap_free((void *)request->documents);
+}
+
+void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    self->nwanted = reply->nwanted;
+    for (size_t i = 0; i < reply->nwanted; i++) {
+        self->wanted[i] = reply->wanted[i];
+    }
+    if (reply->nwanted > 0) {
+        self->next_sync_us = now_us;
+    }
+}
