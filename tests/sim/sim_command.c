@@ -49,7 +49,9 @@ bool sim_command(struct sim *sim, const struct admin_request *request, sim_comma
     struct sim_managed_name *one = session_of(sim);
     const struct frame frame = {.kind = FRAME_ADMIN_REQUEST, .body.admin_request = *request};
 
-    if (one->command != 0 || one->state != SIM_NAME_FREE) {
+    bool early = one->tries == 0 && sim->settings.nnodes >= 3; /* Its create is still to come. */
+
+    if (one->command != 0 || one->state != SIM_NAME_FREE || early) {
         return false;
     }
     one->command = ++sim->operator.last_command;

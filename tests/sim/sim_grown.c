@@ -136,7 +136,7 @@ static const struct sim_process *find_builder(const struct sim *sim,
 static bool filter_unrest(const struct sim *sim, uint32_t name, char text[SIM_UNREST_BYTES])
 {
     const struct filter_document *document = sim_view_document(sim, name);
-    bool stuck = growth_running(document) && sim_grown_is_stuck(sim, name);
+    bool stuck = sim_grown_is_stuck(sim, name);
     const struct sim_process *builder = find_builder(sim, document);
 
     if (growth_running(document)) {
@@ -144,6 +144,9 @@ static bool filter_unrest(const struct sim *sim, uint32_t name, char text[SIM_UN
                        sim_name(name), document->generations[0].id,
                        document_generation(document)->id,
                        stuck ? ", which is too small for its keys" : "");
+    } else if (stuck) {
+        (void)snprintf(text, SIM_UNREST_BYTES, "some node keeps a larger generation of %s than %u",
+                       sim_name(name), document_generation(document)->id);
     } else if (builder != NULL) {
         (void)snprintf(text, SIM_UNREST_BYTES, "%s builds another generation of %s", builder->name,
                        sim_name(name));

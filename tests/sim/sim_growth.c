@@ -9,7 +9,8 @@
 
 enum {
     GROW_PERMILLE = 70,    /* seeds of the scenario GROW */
-    MIXED_PERMILLE = 200,  /* of the others: filters that grow */
+    MIXED_PERMILLE = 200,  /* of the others: filters that grow, */
+    RARE_PERMILLE = 600,   /* ... where faults are rare that are to meet it */
     MOVING_PERMILLE = 350, /* of all these: replicas move, too */
     EXPAND_PERMILLE = 650, /* filters that grow by themselves */
     KEYLOG_PERMILLE = 850,
@@ -25,6 +26,11 @@ static bool is_directed(const struct sim *sim)
     return sim->scenario.kind == SIM_SCENARIO_GROW;
 }
 
+static bool is_rare(const struct sim *sim)
+{
+    return sim->scenario.kind == SIM_SCENARIO_OLD_LIFE;
+}
+
 void sim_growth_draw_scenario(struct sim *sim)
 {
     struct sim_random *random = &sim->growth.random;
@@ -33,7 +39,8 @@ void sim_growth_draw_scenario(struct sim *sim)
     if (sim_random_chance(random, GROW_PERMILLE) && sim->options.scenario == 0) {
         sim->scenario.kind = SIM_SCENARIO_GROW;
     }
-    sim->growth.on = sim_random_chance(random, MIXED_PERMILLE) || is_directed(sim);
+    sim->growth.on = sim_random_chance(random, is_rare(sim) ? RARE_PERMILLE : MIXED_PERMILLE) ||
+                     is_directed(sim);
 }
 
 static void draw_filter(struct sim *sim, uint32_t name)
@@ -60,7 +67,8 @@ static void draw_moving(struct sim *sim)
     struct sim_random *random = &sim->growth.random;
     bool drains = sim_random_chance(random, 500);
 
-    if (!sim_random_chance(random, MOVING_PERMILLE) || sim->settings.unsynced) {
+    if (!sim_random_chance(random, is_rare(sim) ? RARE_PERMILLE : MOVING_PERMILLE) ||
+        sim->settings.unsynced) {
         return;
     }
     sim->growth.moving = drains ? SIM_MOVING_DRAINS : SIM_MOVING_REPLACES;
@@ -169,7 +177,14 @@ static void insist(struct sim *sim, const struct filter_document *document, uint
     const struct expand_parameters back = {.abort = true};
     const struct expand_parameters forth = {.capacity = left->capacity, .rate = left->rate};
 
-    if (growth_running(document) && sim_grown_is_stuck(sim, name)) {
+    const struct expand_parameters more = {.capacity = MAX_KEYS};
+
+    if (!sim_grown_is_stuck(sim, name)) {
+        return;
+    }
+    if (!growth_running(document)) { /* It was silent when the others ended. */
+        ask(sim, document, name, &more);
+    } else {
         ask(sim, document, name, growth_goes_back(document) ? &forth : &back);
     }
 }
