@@ -169,10 +169,13 @@ static uint32_t gap(const char *what, const char *which)
     return 1;
 }
 
-/* An epoch of nodes with disks changes when it does: no storm can make it meet what takes so
- * little time. */
+/* An epoch of nodes with disks changes, and a node's place is taken, when the course of its
+ * scenario says so: no storm can make that meet what takes so little time. */
 static bool is_aimed(uint32_t fault, uint32_t phase)
 {
+    if (fault == SIM_FAULT_TAKE_OVER) {
+        return phase != SIM_PHASE_MERGE;
+    }
     return fault != SIM_FAULT_MOVE || (phase != SIM_PHASE_MERGE && phase != SIM_PHASE_ROLL);
 }
 
