@@ -58,8 +58,13 @@ static bool can_grow(const struct node *self, const struct document_entry *entry
            replica_set_ready(set);
 }
 
+/* Is it for all that is here? One that is for no less than what serves is no worse in any case: a
+ * replica that took over what others had may hold more than either. */
 static bool holds(const struct replica_set *set, const struct generation *generation)
 {
+    if (generation->capacity >= replica_set_base(set)->generation.capacity) {
+        return true;
+    }
     for (uint32_t i = 0; i < set->ngroups; i++) {
         const struct replica_group *group = &set->groups[i];
 

@@ -107,6 +107,17 @@ static uint64_t next_id(const struct filter_document *document)
     return id;
 }
 
+/* Taken back, and asked for once more: what is being left is wanted again, if it is for no less. It
+ * may have to be, where replicas took more keys meanwhile than the former geometry is for. */
+static bool goes_forth(const struct filter_document *document, const struct growth_answer *answer)
+{
+    const struct generation *left = &document->generations[0];
+
+    return growth_goes_back(document) && answer->capacity == left->capacity &&
+           answer->rate == rate_of(document, left) &&
+           left->capacity >= document_generation(document)->capacity;
+}
+
 static enum growth_verdict judge_state(const struct filter_document *document,
                                        const struct growth_wish *wish,
                                        const struct growth_answer *answer)
@@ -127,7 +138,9 @@ static enum growth_verdict judge_state(const struct filter_document *document,
         return GROWTH_VERDICT_REBUILDS;
     }
     if (growth_running(document)) {
-        return same ? GROWTH_VERDICT_JOINS : GROWTH_VERDICT_OTHER_RUNS;
+        return same                           ? GROWTH_VERDICT_JOINS
+               : goes_forth(document, answer) ? GROWTH_VERDICT_BEGIN
+                                              : GROWTH_VERDICT_OTHER_RUNS;
     }
     if (wish->capacity == 0 && wish->rate == 0) {
         return GROWTH_VERDICT_NOTHING;
@@ -171,6 +184,11 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
     };
 
     answer.verdict = judge_state(document, wish, &answer);
+    if (answer.verdict == GROWTH_VERDICT_BEGIN && growth_running(document)) {
+        /* Some nodes have it already, and it has more room: no reason to refuse it holds. */
+        answer.next = document->generations[0];
+        return answer;
+    }
     if (answer.verdict == GROWTH_VERDICT_BEGIN) {
         answer.verdict = judge_size(view, &answer, &plan);
     }
@@ -210,6 +228,7 @@ struct growth_answer growth_abort(const struct growth_view *view)
         .capacity = left->capacity,
         .rate = rate_of(document, left),
     };
+    uint64_t wanted = document_generation(document)->capacity;
     uint64_t overflow = most_overflow(view);
     bool known;
 
@@ -223,9 +242,9 @@ struct growth_answer growth_abort(const struct growth_view *view)
         answer.verdict = GROWTH_VERDICT_NOTHING;
     } else if (growth_goes_back(document)) {
         answer.verdict = GROWTH_VERDICT_JOINS;
-    } else if (answer.keys > left->capacity) {
+    } else if (answer.keys > left->capacity && left->capacity < wanted) {
         answer.verdict = GROWTH_VERDICT_BELOW_KEYS;
-    } else if (!known && left->capacity < document_generation(document)->capacity) {
+    } else if (!known && left->capacity < wanted) {
         answer.verdict = GROWTH_VERDICT_KEYS_UNKNOWN;
     }
     return answer;
@@ -244,24 +263,34 @@ static void want(struct filter_document *document)
     document->revision++;
 }
 
-void growth_begin(struct filter_document *document, const struct growth_answer *answer)
-{
-    struct generation *left = &document->generations[0];
-
-    assert(answer->verdict == GROWTH_VERDICT_BEGIN && document->ngenerations == 1);
-    left->rate = rate_of(document, left);
-    document->generations[document->ngenerations++] = answer->next;
-    document->growth_held = false;
-    want(document);
-}
-
-void growth_back(struct filter_document *document)
+static void swap_generations(struct filter_document *document)
 {
     struct generation left = document->generations[0];
 
     assert(document->ngenerations == 2);
     document->generations[0] = document->generations[1];
     document->generations[1] = left;
+}
+
+void growth_begin(struct filter_document *document, const struct growth_answer *answer)
+{
+    struct generation *left = &document->generations[0];
+
+    assert(answer->verdict == GROWTH_VERDICT_BEGIN);
+    if (growth_running(document)) {
+        assert(answer->next.id == left->id);
+        swap_generations(document);
+    } else {
+        left->rate = rate_of(document, left);
+        document->generations[document->ngenerations++] = answer->next;
+    }
+    document->growth_held = false;
+    want(document);
+}
+
+void growth_back(struct filter_document *document)
+{
+    swap_generations(document);
     document->growth_held = true;
     want(document);
 }

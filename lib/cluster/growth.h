@@ -89,7 +89,7 @@ struct growth_wish {
 };
 
 enum growth_verdict {
-    GROWTH_VERDICT_BEGIN,        /* `next` is to be wanted */
+    GROWTH_VERDICT_BEGIN,        /* `next` is to be wanted; it may be what is being taken back */
     GROWTH_VERDICT_JOINS,        /* just that is under way */
     GROWTH_VERDICT_IS_SO,        /* it has that capacity and rate already, nothing is under way */
     GROWTH_VERDICT_NOTHING,      /* neither number is given, and nothing is under way */
@@ -131,8 +131,9 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
 void growth_begin(struct filter_document *document, const struct growth_answer *answer);
 
 /* May what is under way be taken back? BEGIN: yes; JOINS: it is being taken back; NOTHING: nothing
- * is under way; BELOW_KEYS: more keys than the former capacity are there already, or some have
- * found no room in the former arrays, see `keys` and `capacity`; KEYS_UNKNOWN. */
+ * is under way; BELOW_KEYS: the former capacity is the smaller one, and more keys than that are
+ * there already, or some have found no room in the former arrays, see `keys` and `capacity`;
+ * KEYS_UNKNOWN. */
 struct growth_answer growth_abort(const struct growth_view *view);
 
 /* The generation being left is wanted again, and the filter does not grow by itself any more, or it

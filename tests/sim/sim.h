@@ -12,6 +12,7 @@
 #include "cluster/seal.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_coverage.h"
+#include "tests/sim/sim_growth.h"
 #include "tests/sim/sim_invariant.h"
 #include "tests/sim/sim_losses.h"
 #include "tests/sim/sim_network.h"
@@ -35,6 +36,7 @@ enum sim_stream {
     SIM_STREAM_SCENARIO,
     SIM_STREAM_LOAD,
     SIM_STREAM_DURABILITY,
+    SIM_STREAM_GROWTH,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -106,6 +108,7 @@ struct sim {
     struct sim_view view;
     struct sim_losses losses;
     struct sim_takeover takeover;
+    struct sim_growth growth;
     struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */

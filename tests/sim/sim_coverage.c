@@ -45,6 +45,10 @@ static const struct {
     {SIM_NODE, "repairs_ended_total", false},
     {SIM_NODE, "repair_failures_total", false},
     {SIM_NODE, "repair_keys_total", false},
+    {SIM_NODE, "full_total", false},
+    {SIM_NODE, "growth_keys_total", false},
+    {SIM_NODE, "growth_shards_total", false},
+    {SIM_NODE, "growth_restarts_total", false},
     {SIM_ROUTER, "hedges_total", false},
     {SIM_ROUTER, "disagreements_total", false},
     {SIM_ROUTER, "retries_total", false},
@@ -66,6 +70,7 @@ static const struct {
     {SIM_COORDINATOR, "filters_dropped_total", false},
     {SIM_COORDINATOR, "fences_confirmed_total", false},
     {SIM_COORDINATOR, "fences_void_total", false},
+    {SIM_COORDINATOR, "growth_written_total", false},
     {SIM_CLIENT, "retries_total", false},
     {SIM_CLIENT, "failovers_total", false},
     {SIM_CLIENT, "deadlines_total", false},
@@ -80,7 +85,7 @@ static uint32_t phases_of_nodes(const struct sim *sim)
     for (uint32_t i = 0; sim->settings.disks && i < sim->nprocesses; i++) {
         phases |= sim->processes[i]->phases;
     }
-    return phases;
+    return phases | (sim_view_moves(sim) ? UINT32_C(1) << SIM_PHASE_MOVE : 0);
 }
 
 void sim_coverage_fault(struct sim *sim, enum sim_fault fault)
@@ -164,10 +169,13 @@ static uint32_t gap(const char *what, const char *which)
     return 1;
 }
 
-/* An epoch of nodes with disks changes when it does: no storm can make it meet what takes so
- * little time. */
+/* An epoch of nodes with disks changes, and a node's place is taken, when the course of its
+ * scenario says so: no storm can make that meet what takes so little time. */
 static bool is_aimed(uint32_t fault, uint32_t phase)
 {
+    if (fault == SIM_FAULT_TAKE_OVER) {
+        return phase != SIM_PHASE_MERGE;
+    }
     return fault != SIM_FAULT_MOVE || (phase != SIM_PHASE_MERGE && phase != SIM_PHASE_ROLL);
 }
 

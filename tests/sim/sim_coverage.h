@@ -11,7 +11,7 @@
 
 #include "tests/sim/sim_process.h"
 
-enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 16 };
+enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 24 };
 
 /* name, words */
 #define SIM_FAULTS(X)                                       \
@@ -49,7 +49,8 @@ enum sim_fault {
         SIM_NFAULTS
 };
 
-/* name, word: operations in flight, then what some node is in the midst of (sim_phase.h) */
+/* name, word: operations in flight, then what some node is in the midst of (sim_phase.h), then a
+ * slot on its way from a node to another */
 #define SIM_PHASES(X)       \
     X(ADD, "add")           \
     X(CHECK, "check")       \
@@ -59,7 +60,10 @@ enum sim_fault {
     X(SYNC, "sync")         \
     X(MERGE, "merge")       \
     X(ROLL, "roll")         \
-    X(BOOT, "boot")
+    X(BOOT, "boot")         \
+    X(GROW, "grow")         \
+    X(VALVE, "valve")       \
+    X(MOVE, "move")
 
 enum sim_phase {
 #define X(name, word) SIM_PHASE_##name,

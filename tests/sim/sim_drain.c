@@ -1,6 +1,7 @@
 #include "tests/sim/sim_drain.h"
 
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_command.h"
 #include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_faults.h"
 
@@ -8,18 +9,11 @@
 
 enum {
     POLL_US = 15000,
-    COMMAND_US = 400000,
     NEXT_US = 60000,
     WIPED_PERMILLE = 500, /* of those that die */
     VOUCHED_PERMILLE =
         700, /* of those without data: that life never answers again, so it is true */
 };
-
-/* Commands go by the operator of the name that is never created. */
-static struct sim_managed_name *operator_of(struct sim *sim)
-{
-    return &sim->operator.names[SIM_WEAK];
-}
 
 static const struct node_record *record_of(const struct sim *sim, uint64_t node)
 {
@@ -41,42 +35,10 @@ static bool is_held(const struct sim *sim, uint32_t node)
     return false;
 }
 
-/* ---- commands ---- */
-
-/* What came of it shows in the node list. */
-static void on_done(void *context, const struct session_result *result)
-{
-    struct sim *sim = context;
-
-    operator_of(sim)->command = 0;
-    sim_trace_hash(&sim->trace, sim->now_us, UINT64_C(1) << 34, (uint64_t)result->status);
-    sim_trace_line(&sim->trace, sim->now_us, "operator of nodes: %s %s",
-                   status_code(result->status), result->message);
-    sim_view_follow(sim);
-    if (result->status == STATUS_INTERNAL) {
-        sim_fail(sim, "a command on a node ended with %s: %s", status_code(result->status),
-                 result->message);
-    }
-}
-
+/* Tried again when another one is under way; what comes of it shows in the node list. */
 static void command(struct sim *sim, const struct admin_request *request)
 {
-    struct sim_managed_name *one = operator_of(sim);
-    const struct frame frame = {.kind = FRAME_ADMIN_REQUEST, .body.admin_request = *request};
-
-    if (one->command != 0 || one->state != SIM_NAME_FREE) {
-        return; /* One at a time; it is tried again. */
-    }
-    one->command = ++sim->operator.last_command;
-    sim_trace_line(&sim->trace, sim->now_us, "operator of nodes: action %d %s %s%s%s",
-                   (int)request->action, request->name, request->successor,
-                   request->undo ? " --undo" : "",
-                   request->confirmed_off ? " --confirmed-off" : "");
-    if (session_ask(one->process->session, sim_process_now(one->process), COMMAND_US, &frame,
-                    on_done, sim) != STATUS_OK) {
-        sim_fail(sim, "the operator of nodes cannot ask");
-    }
-    sim_process_arm(one->process);
+    (void)sim_command(sim, request, NULL);
 }
 
 static void undo(struct sim *sim, const struct node_record *record)
@@ -103,12 +65,38 @@ static const struct node_record *draw_held(struct sim *sim)
     return NULL;
 }
 
+/* When all is over every node takes part again: filters are created anew, too. */
+static void on_over(struct sim *sim, void *data, uint64_t number)
+{
+    const struct node_record *leaves = NULL;
+
+    (void)data;
+    for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
+        const struct node_record *record = &sim->view.nodes.nodes[i];
+
+        leaves = node_record_leaves(record) && !is_held(sim, record->id) ? record : leaves;
+    }
+    if (leaves != NULL) {
+        undo(sim, leaves);
+    }
+    sim_after(sim, NEXT_US, on_over, NULL, number);
+}
+
+/* Operators who move replicas only leave nodes as they are then. */
+static void end(struct sim *sim)
+{
+    if (sim->growth.moving != SIM_MOVING_NOTHING) {
+        on_over(sim, NULL, 0);
+    }
+}
+
 static void on_drain(struct sim *sim, void *data, uint64_t node)
 {
     const struct node_record *record = record_of(sim, node);
 
     (void)data;
     if (sim->scenario.calm) {
+        end(sim);
         return;
     }
     if (record == NULL || (!record->draining && !is_held(sim, record->id))) {
@@ -180,6 +168,7 @@ static void on_replace(struct sim *sim, void *data, uint64_t node)
 
     (void)data;
     if (sim->scenario.calm) {
+        end(sim);
         return;
     }
     if (record == NULL) {
@@ -207,8 +196,12 @@ static void on_replace(struct sim *sim, void *data, uint64_t node)
 
 void sim_drain_begin(struct sim *sim)
 {
-    if (sim->settings.disks) {
+    enum sim_moving moving = sim->scenario.kind == SIM_SCENARIO_DRAIN     ? SIM_MOVING_DRAINS
+                             : sim->scenario.kind == SIM_SCENARIO_REPLACE ? SIM_MOVING_REPLACES
+                                                                          : sim->growth.moving;
+
+    if (sim->settings.disks && moving != SIM_MOVING_NOTHING) {
         sim_after(sim, sim_random_below(&sim->random, 150 * MS),
-                  sim->scenario.kind == SIM_SCENARIO_DRAIN ? on_drain : on_replace, NULL, 0);
+                  moving == SIM_MOVING_DRAINS ? on_drain : on_replace, NULL, 0);
     }
 }

@@ -1,13 +1,15 @@
 #include "tests/sim/sim_final.h"
 
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_grown.h"
 
 #include <inttypes.h>
 
 enum {
     SETTLE_US = 1200000,    /* suspects are probed, syncs find another coordinator */
     PATIENCE_US = 15000000, /* until creates and drops must have come to an end */
-    QUIET_US = 1200000,     /* so long that everybody has heard of everything */
+    GROWTH_US = 60000000, /* ... and slow nodes in turn have built bigger arrays, thrice perhaps */
+    QUIET_US = 1200000,   /* so long that everybody has heard of everything */
     POLL_US = 20000,
     SURE_TIMEOUT_US = 3000000,
     UNSURE_TIMEOUT_US = 300000, /* these end at their deadline */
@@ -72,7 +74,7 @@ static void on_end(struct sim *sim, void *data, uint64_t until_us)
     bool ended = sim->load.nopen == 0 && sim->operator.status_done;
 
     (void)data;
-    if (!ended || !converged(sim, text)) {
+    if (!ended || sim_grown_unrest(sim, text) || !converged(sim, text)) {
         if (sim->now_us > until_us) {
             sim_fail(sim, "nothing is wrong any more, yet %s", text);
         }
@@ -92,7 +94,7 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
     bool ended = sim->load.nopen == 0 && sim_operator_settled(sim);
 
     (void)data;
-    if (!ended || sim_view_unrest(sim, unrest)) {
+    if (!ended || sim_view_unrest(sim, unrest) || sim_grown_unrest(sim, unrest)) {
         if (sim->now_us > until_us) {
             sim_fail(sim, "nothing is wrong any more, yet %s", unrest);
         }
@@ -115,10 +117,12 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
         }
     }
     sim_operator_ask_status(sim);
-    sim_after(sim, POLL_US, on_end, NULL, sim->now_us + 2 * SURE_TIMEOUT_US);
+    sim_after(sim, POLL_US, on_end, NULL,
+              sim->now_us + 2 * SURE_TIMEOUT_US + (sim->growth.on ? GROWTH_US : 0));
 }
 
 void sim_final_plan(struct sim *sim)
 {
-    sim_after(sim, SETTLE_US, on_settled, NULL, sim->now_us + PATIENCE_US);
+    sim_after(sim, SETTLE_US, on_settled, NULL,
+              sim->now_us + PATIENCE_US + (sim->growth.on ? GROWTH_US : 0));
 }

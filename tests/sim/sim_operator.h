@@ -13,6 +13,7 @@
 #define ORBLOOM_TESTS_SIM_OPERATOR_H
 
 #include "client/session.h"
+#include "tests/sim/sim_command.h"
 #include "tests/sim/sim_view.h"
 
 enum { SIM_WEAK = SIM_MAX_NAMES - 1 /* the name whose rule must be refused */ };
@@ -31,6 +32,7 @@ struct sim_managed_name {
 struct sim_operator {
     struct sim_managed_name names[SIM_MAX_NAMES];
     uint32_t last_command;
+    sim_command_done_fn command_done; /* of the one beside creates and drops */
     bool weak_exists;
     bool asked_status;
     bool status_done;

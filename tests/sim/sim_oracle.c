@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_grown.h"
 #include "tests/sim/sim_memory.h"
 
 #include <assert.h>
@@ -104,6 +105,11 @@ bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t key)
     return binding != NULL && binding->acked_us[key] != 0;
 }
 
+uint32_t sim_oracle_tried(const struct sim *sim, uint32_t name)
+{
+    return sim->oracle.names[name].ntried;
+}
+
 /* ---- who else added it? ---- */
 
 void sim_oracle_op_begins(struct sim *sim, struct sim_op *op)
@@ -118,6 +124,7 @@ void sim_oracle_op_begins(struct sim *sim, struct sim_op *op)
                                         sizeof *self->adds);
         self->adds[at] = (struct sim_add){
             .next = *first, .serial = op->serial, .begun_us = op->begun_us, .ended_us = SIM_OPEN};
+        self->names[op->name].ntried += *first == 0;
         *first = at;
         op->adds[i] = at;
     }
@@ -252,7 +259,16 @@ static bool is_expected(enum status status)
 {
     return status == STATUS_OK || status == STATUS_UNAVAILABLE || status == STATUS_DEADLINE ||
            status == STATUS_NOT_READY || status == STATUS_STALE || status == STATUS_OVERLOADED ||
-           status == STATUS_NOT_FOUND;
+           status == STATUS_NOT_FOUND || status == STATUS_FULL;
+}
+
+/* When nothing is wrong any more it is the capacity of now that counts. */
+static bool can_be_full(const struct sim *sim, const struct sim_op *op)
+{
+    bool settled = op->expect == SIM_EXPECT_SUCCESS && sim->scenario.calm;
+
+    return op->operation == OPERATION_ADD &&
+           sim_oracle_tried(sim, op->name) >= sim_grown_room(sim, op->name, settled);
 }
 
 /* Whether the one binding was confirmed before the operation and not dropped while it ran. */
@@ -263,6 +279,12 @@ static bool lived_through(const struct sim_name_history *history, const struct s
 
     return __builtin_popcount(mask) == 1 && binding->live_us < op->begun_us &&
            binding->drop_us == SIM_OPEN;
+}
+
+/* A full filter that is to grow: refused for now. */
+static bool waits_for_room(const struct sim *sim, const struct sim_op *op, enum status status)
+{
+    return sim->growth.on && status == STATUS_UNAVAILABLE && can_be_full(sim, op);
 }
 
 static void judge_end(struct sim *sim, const struct sim_op *op, const struct session_result *result,
@@ -281,7 +303,13 @@ static void judge_end(struct sim *sim, const struct sim_op *op, const struct ses
     } else if (result->status == STATUS_NOT_FOUND && live) {
         sim_fail(sim, "operation %" PRIu64 " did not find %s, which existed all the time",
                  op->serial, sim_name(op->name));
-    } else if (op->expect == SIM_EXPECT_SUCCESS && live && result->status != STATUS_OK) {
+    } else if (result->status == STATUS_FULL) {
+        if (!can_be_full(sim, op)) {
+            sim_fail(sim, "operation %" PRIu64 " finds %s full, which has room: %s", op->serial,
+                     sim_name(op->name), result->message);
+        }
+    } else if (op->expect == SIM_EXPECT_SUCCESS && live && result->status != STATUS_OK &&
+               !waits_for_room(sim, op, result->status)) {
         sim_fail(sim, "nothing is wrong any more, yet operation %" PRIu64 " ended with %s: %s",
                  op->serial, status_code(result->status), result->message);
     }

@@ -13,9 +13,11 @@
  *   inherit   "present" takes an add of that key, in a binding that can have answered
  *   NEW       at most one add of a key is NEW, and none after an acknowledged one
  *   PRESENT   takes another add of the key; never the add's own first attempt
+ *   FULL      takes as many keys as the filter was ever asked to have room for
  *   end       every operation ends once, by its deadline; OK means every key is decided
  *
- * Filters are large for their few keys, so false positives do not occur.
+ * The smallest array has a page a shard, which is large for few keys whatever the filter's
+ * capacity, so false positives do not occur.
  *
  * Owner:   sim_oracle_fini() frees the history.
  * Threads: none.
@@ -76,6 +78,7 @@ struct sim_name_history {
     uint32_t nbindings;
     struct sim_binding bindings[SIM_MAX_BINDINGS];
     uint32_t first_add[SIM_MAX_KEYS];
+    uint32_t ntried; /* keys that somebody began to add */
 };
 
 struct sim_oracle {
@@ -100,6 +103,9 @@ struct sim_binding *sim_oracle_newest(struct sim *sim, uint32_t name);
 void sim_oracle_op_begins(struct sim *sim, struct sim_op *op);
 void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
                         const struct session_result *result);
+
+/* Keys of the name that somebody began to add. */
+uint32_t sim_oracle_tried(const struct sim *sim, uint32_t name);
 
 /* Was the key's add acknowledged in the newest binding? */
 bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t key);

@@ -1,5 +1,6 @@
 #include "tests/sim/sim_phase.h"
 
+#include "node/growth_layers.h"
 #include "node/node_private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_faults.h"
@@ -19,6 +20,14 @@ static uint32_t phases_of_disk(const struct node *node, const struct sim_disk *d
            (rolls ? bit(SIM_PHASE_ROLL) : 0) | (merges ? bit(SIM_PHASE_MERGE) : 0);
 }
 
+static uint32_t phases_of_set(const struct replica_set *set)
+{
+    bool grows = set->growth != NULL;
+
+    return (!set->loaded ? bit(SIM_PHASE_RECOVERY) : 0) | (grows ? bit(SIM_PHASE_GROW) : 0) |
+           (grows && set->growth->nopen > 0 ? bit(SIM_PHASE_VALVE) : 0);
+}
+
 static uint32_t look_at_replicas(struct sim_process *process)
 {
     const struct node *node = process->node;
@@ -32,7 +41,7 @@ static uint32_t look_at_replicas(struct sim_process *process)
             enum replica_state state = hosted_state(hosted, group);
 
             phases |= state == REPLICA_JOINING ? bit(SIM_PHASE_SYNC) : 0;
-            phases |= !hosted->set->loaded ? bit(SIM_PHASE_RECOVERY) : 0;
+            phases |= phases_of_set(hosted->set);
             if (state == REPLICA_FULL && process->served != process->generation &&
                 sim_view_answers(process)) {
                 process->served = process->generation;

@@ -8,6 +8,8 @@
  *   merge     a run is being written
  *   boot      the store has not yet taken note of this boot
  *   sync      some replica of it is JOINING
+ *   grow      some replica of it has arrays of two generations
+ *   valve     ... and keys come through a valve
  *
  * Threads: none.
  */

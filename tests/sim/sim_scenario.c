@@ -243,15 +243,18 @@ static void begin_faults(struct sim *sim)
     case SIM_SCENARIO_OLD_LIFE:
         sim_replacement_begin(sim);
         break;
-    case SIM_SCENARIO_DRAIN:
-    case SIM_SCENARIO_REPLACE:
-        sim_drain_begin(sim);
+    case SIM_SCENARIO_GROW:
+        plan(sim, (uint32_t)sim_random_below(&sim->random, 3), on_drop);
         break;
     case SIM_SCENARIO_STORM:
     case SIM_SCENARIO_FORGETFUL:
+    case SIM_SCENARIO_DRAIN:
+    case SIM_SCENARIO_REPLACE:
     case SIM_NSCENARIOS:
         break;
     }
+    sim_drain_begin(sim);
+    sim_growth_begin(sim);
     if (sim->scenario.kind != SIM_SCENARIO_COORDINATORS &&
         (sim->scenario.kind == SIM_SCENARIO_STORM || sim->scenario.kind == SIM_SCENARIO_MIX ||
          sim_random_chance(&sim->random, sim->options.lengthy ? 1000 : 400))) {

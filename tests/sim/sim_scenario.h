@@ -31,7 +31,8 @@ struct sim;
     X(TWO_JOIN, "two replicas are replaced at once")               \
     X(OLD_LIFE, "a life that was replaced runs on, cut off")       \
     X(DRAIN, "nodes are drained one after the other")              \
-    X(REPLACE, "dead nodes are replaced by a spare")
+    X(REPLACE, "dead nodes are replaced by a spare")               \
+    X(GROW, "filters grow under load")
 
 enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
 

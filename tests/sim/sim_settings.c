@@ -20,11 +20,11 @@ static bool moves(const struct sim *sim)
     return sim->scenario.kind == SIM_SCENARIO_DRAIN || sim->scenario.kind == SIM_SCENARIO_REPLACE;
 }
 
-/* Directed at replacements, which take a log. */
+/* Directed at replacements or growth, which take a log. */
 static bool replaces(const struct sim *sim)
 {
-    return moves(sim) || sim->scenario.kind == SIM_SCENARIO_LAG ||
-           sim->scenario.kind == SIM_SCENARIO_TWO_JOIN ||
+    return moves(sim) || sim->scenario.kind == SIM_SCENARIO_GROW ||
+           sim->scenario.kind == SIM_SCENARIO_LAG || sim->scenario.kind == SIM_SCENARIO_TWO_JOIN ||
            sim->scenario.kind == SIM_SCENARIO_OLD_LIFE;
 }
 
@@ -190,7 +190,8 @@ static void draw_processes(struct sim *sim)
     if (kind == SIM_SCENARIO_CUT_REPLICAS) {
         settings->nnodes = (uint32_t)sim_random_between(&sim->random, 1, 3);
         settings->nspares = settings->nnodes;
-    } else if (kind == SIM_SCENARIO_MOVE || kind == SIM_SCENARIO_MIX || moves(sim)) {
+    } else if (kind == SIM_SCENARIO_MOVE || kind == SIM_SCENARIO_MIX || kind == SIM_SCENARIO_GROW ||
+               moves(sim)) {
         settings->nspares = (uint32_t)sim_random_between(&sim->random, 1, 2);
     } else if (kind == SIM_SCENARIO_STORM || kind == SIM_SCENARIO_STALE_ROUTER ||
                kind == SIM_SCENARIO_REPEATS) {
@@ -198,7 +199,7 @@ static void draw_processes(struct sim *sim)
     }
     if (kind == SIM_SCENARIO_TWO_JOIN) {
         settings->nnodes = 5;
-    } else if (moves(sim)) {
+    } else if (moves(sim) || kind == SIM_SCENARIO_GROW) {
         settings->nnodes = (uint32_t)sim_random_between(&sim->random, 3, 4); /* several groups */
     }
     settings->nrouters = sim_random_chance(&sim->random, 800) ? 2 : 1;
@@ -257,10 +258,11 @@ static void draw_durability(struct sim *sim)
 
 void sim_scenario_draw(struct sim *sim)
 {
-    sim->scenario.kind = (enum sim_scenario_kind)sim_random_below(&sim->random, SIM_NSCENARIOS);
+    sim->scenario.kind = (enum sim_scenario_kind)sim_random_below(&sim->random, SIM_SCENARIO_GROW);
     if (sim->options.scenario != 0) {
         sim->scenario.kind = (enum sim_scenario_kind)(sim->options.scenario - 1);
     }
+    sim_growth_draw_scenario(sim);
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
     draw_times(sim);
@@ -269,4 +271,5 @@ void sim_scenario_draw(struct sim *sim)
     draw_durability(sim);
     draw_load(sim);
     draw_weather(sim);
+    sim_growth_draw(sim);
 }

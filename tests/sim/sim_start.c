@@ -42,6 +42,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->gossip_rate = settings->gossip_rate;
         config->catch_up_wait_us = 600000;
         config->scrub_interval_us = settings->scrub_interval_us;
+        config->growth_rate = process->sim->growth.rate;
     }
 }
 
@@ -102,6 +103,7 @@ static enum status start_coordinator(struct sim_process *process)
         .fence_retry_us = sim->settings.fence_retry_us,
         .replace_after_us = sim->settings.replace_after_us,
         .moves_at_once = 2,
+        .growth_hosts = sim->growth.hosts,
     };
     enum status status;
 

@@ -228,7 +228,6 @@ static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_
         for (const struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
              set = set->next) {
             what = !replica_set_ready(set) ? "fills its arrays"
-                   : set->growth != NULL   ? "builds another generation"
                    : set->doubted          ? "catches up with the others"
                                            : what;
         }
@@ -239,29 +238,52 @@ static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_
     return what != NULL;
 }
 
-/* A change takes fences of F current members, and N - W + 1 readers to copy from. */
-static bool group_unrest(const struct sim *sim, const struct filter_document *document,
-                         uint32_t group, char text[SIM_UNREST_BYTES])
+bool sim_view_can_replace(const struct sim *sim, const struct filter_document *document,
+                          uint32_t group)
 {
     const struct quorum_rule *rule = &document->content.rule;
-    uint32_t sources = rule->replicas - rule->write + 1;
-    uint32_t fences = quorum_fences(rule);
-    uint32_t full = full_in_group(sim, document, group, OPERATION_CHECK);
     uint32_t current = 0;
 
     for (uint32_t i = 0; i < rule->replicas; i++) {
         current += sim_view_is_full(sim, &document->content.groups[group].slots[i].current);
     }
-    for (uint32_t i = 0; i < rule->replicas; i++) {
+    return full_in_group(sim, document, group, OPERATION_CHECK) >=
+               rule->replicas - rule->write + 1 &&
+           current >= quorum_fences(rule);
+}
+
+static bool group_unrest(const struct sim *sim, const struct filter_document *document,
+                         uint32_t group, char text[SIM_UNREST_BYTES])
+{
+    bool can = sim_view_can_replace(sim, document, group);
+
+    for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const struct slot *slot = &document->content.groups[group].slots[i];
 
-        if (full >= sources && current >= fences &&
-            (slot_is_pair(slot) || !sim_view_is_full(sim, &slot->current))) {
+        if (can && (slot_is_pair(slot) || !sim_view_is_full(sim, &slot->current))) {
             (void)snprintf(text, SIM_UNREST_BYTES,
                            "slot %u of group %u of %s, epoch %" PRIu64 ", %s", i, group,
                            document->content.name, document->epoch,
                            slot_is_pair(slot) ? "is a pair" : "names a life that is gone");
             return true;
+        }
+    }
+    return false;
+}
+
+bool sim_view_moves(const struct sim *sim)
+{
+    for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
+        const struct filter_document *document = sim_view_document(sim, name);
+
+        for (uint32_t i = 0; document != NULL && i < document->content.ngroups; i++) {
+            for (uint32_t k = 0; k < document->content.rule.replicas; k++) {
+                const struct slot *slot = &document->content.groups[i].slots[k];
+
+                if (slot_is_pair(slot) && slot->incoming.node != slot->current.node) {
+                    return true;
+                }
+            }
         }
     }
     return false;

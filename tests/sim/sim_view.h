@@ -55,6 +55,14 @@ uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation
 bool sim_view_log_has(const struct sim_process *node, const struct filter_document *document,
                       uint64_t fingerprint);
 
+/* Some slot is on its way from a node to another one. */
+bool sim_view_moves(const struct sim *sim);
+
+/* Can a slot group's replacements come to their end? They take fences of F current members, and
+ * N - W + 1 readers to copy from. */
+bool sim_view_can_replace(const struct sim *sim, const struct filter_document *document,
+                          uint32_t group);
+
 enum { SIM_UNREST_BYTES = 320 };
 
 /* Is somebody in the midst of something that ends by itself? A node that reads its log or fills
