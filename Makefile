@@ -30,7 +30,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
-BARE_GOALS := test demo demo-expand bench bench-durability deps clean help layers format format-check models
+BARE_GOALS := test demo demo-expand bench bench-durability bench-growth deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -330,6 +330,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check install tools/test-install-deps.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
+    --check "benchmark of growth" "tools/test-bench-growth.sh $(REL)" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
 
@@ -360,6 +361,9 @@ bench: ## Measure all in one run, beside Redis: build/bench-report/ (BENCH=quick
 bench-durability: ## The part of it about what is kept on disk (BENCH=quick, ROUNDS=3)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=durability bench-run
+bench-growth: ## The part of it about filters that grow (BENCH=quick)
+	@tools/install-deps.sh bench
+	@$(MAKE) VARIANT=release PARTS=growth bench-run
 bench-programs: all $(BENCHES) $(SIM)
 bench-run: bench-programs
 	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) PARTS=$(call quoted,$(PARTS)) \
@@ -422,7 +426,7 @@ help: ## List the targets
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 .PHONY: all check unit property sim models torture mutants integration asan tsan fuzz fuzz-run bench bench-run \
-    bench-durability bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
+    bench-durability bench-growth bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))

@@ -25,6 +25,19 @@
         .target = "figure", .method = "", .op = (name) \
     }
 
+/* Not one. */
+#define NONE(words, name)                                                                      \
+    {                                                                                          \
+        .claim = words, .against = "fixed", .quantity = VALUE, .of = FIGURE(name), .unit = "", \
+        .fixed = 1, .bound = 0                                                                 \
+    }
+
+#define RATE(words, name)                                                          \
+    {                                                                              \
+        .claim = "error rate, upper 99.9 % limit, " words, .against = "asked for", \
+        .quantity = VALUE, .of = FIGURE(name), .unit = "%", .fixed = 1, .bound = 1 \
+    }
+
 const struct figure figures_all[] = {
     {.claim = "check, batch 1,000, 64 in flight",
      .against = "SMISMEMBER",
@@ -204,6 +217,41 @@ const struct figure figures_all[] = {
      .fixed = 100e6,
      .bound = 1,
      .at_least = true},
+    {.claim = "growth: backfill and verify, one node",
+     .against = "fixed",
+     .quantity = VALUE,
+     .of = FIGURE("growth: backfill and verify"),
+     .unit = "/s",
+     .fixed = 20e6,
+     .bound = 1,
+     .at_least = true},
+    {.claim = "p99 of checks while a filter grows",
+     .against = "before",
+     .quantity = VALUE,
+     .of = FIGURE("growth: p99 of checks"),
+     .unit = "x",
+     .fixed = 1,
+     .bound = 2},
+    {.claim = "memory at the peak of growth",
+     .against = "arrays and one shard",
+     .quantity = VALUE,
+     .of = FIGURE("growth: memory at the peak"),
+     .unit = "x",
+     .fixed = 1,
+     .bound = 1.1},
+    {.claim = "memory after growth",
+     .against = "new arrays",
+     .quantity = VALUE,
+     .of = FIGURE("growth: memory afterwards"),
+     .unit = "x",
+     .fixed = 1,
+     .bound = 1.1},
+    NONE("client-visible retries while it grows", "growth: client-visible retries"),
+    NONE("STALE answers while it grows", "growth: STALE answers"),
+    RATE("before growth", "growth: error rate, before"),
+    RATE("while it grows", "growth: error rate, while it grows"),
+    RATE("after growth", "growth: error rate, afterwards"),
+    RATE("at the new capacity", "growth: error rate, full again"),
     {.claim = "on disk a distinct key, merged",
      .against = "fixed",
      .quantity = VALUE,

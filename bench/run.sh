@@ -9,7 +9,7 @@
 #   BENCH=quick   one round, fewer rows
 #   BENCH=tiny    fewer still: the runner's own test
 #   ROUNDS=N      instead of 5
-#   PARTS="kernel cluster durability"   all of them, or some
+#   PARTS="kernel cluster durability growth"   all of them, or some
 #   REDISBLOOM_SO=FILE   also Redis' own Bloom filter, from this module
 #   REDIS_SERVER=FILE    instead of the redis-server found in PATH
 #
@@ -33,20 +33,20 @@ choose_rows() {
     case $kind in
     full)
         rounds=${ROUNDS:-5}
-        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6))
+        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=3
         BENCH_BATCHES="1 16 64 256 1000 4096" BENCH_FLIGHTS="1 16 64"
         BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=120M,1M,1.2G kernel_flags=--rates
         ;;
     quick)
         rounds=${ROUNDS:-1}
-        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2))
+        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=1
         BENCH_BATCHES="1 1000 4096" BENCH_FLIGHTS="1 64" BENCH_SIZES=1000000
         kernel_sizes=120M,1M kernel_flags=
         ;;
     tiny)
         rounds=${ROUNDS:-1}
-        cluster_minutes=1 durability_minutes=1
+        cluster_minutes=1 durability_minutes=1 growth_minutes=1
         BENCH_BATCHES="1 1000" BENCH_FLIGHTS=64 BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=1M kernel_flags=
         ;;
@@ -62,7 +62,8 @@ choose_rows() {
         kernel) ;;
         cluster) minutes=$((minutes + cluster_minutes)) ;;
         durability) minutes=$((minutes + durability_minutes)) ;;
-        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability" ;;
+        growth) minutes=$((minutes + growth_minutes)) ;;
+        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth" ;;
         esac
     done
 }
@@ -148,7 +149,7 @@ stop() {
 }
 
 kind=${BENCH:-full}
-parts=${PARTS:-kernel cluster durability}
+parts=${PARTS:-kernel cluster durability growth}
 build=$(cd "${1:-build}" && pwd) || exit 2
 output=${2:-$build/bench-report}
 for program in bin/orbloom bench/kernel bench/report bench/disk bench/watch; do
@@ -163,6 +164,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-bench-XXXXXX") || exit 1
 . "$here/redis.sh"
 # shellcheck source=bench/durability.sh
 . "$here/durability.sh"
+# shellcheck source=bench/growth.sh
+. "$here/growth.sh"
 trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
@@ -190,6 +193,9 @@ if has cluster; then
 fi
 if has durability; then
     run_durability || status=1
+fi
+if has growth; then
+    run_growth || status=1
 fi
 {
     echo "duration: $((SECONDS - begin_s)) s"

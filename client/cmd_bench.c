@@ -142,6 +142,7 @@ static int measure(struct bench *bench)
                         .kind = kind_of(settings->operation),
                         .choice = {.known = settings->size, .fresh = settings->fresh},
                         .keys = settings->keys,
+                        .pace = settings->pace,
                         .for_us = settings->for_us,
                         .batch = (uint32_t)settings->batch,
                         .in_flight = (uint32_t)settings->in_flight};

@@ -35,6 +35,16 @@ static const struct flag flags[] = {
         .help = "send no more after this; else all --keys",
     },
     {
+        .name = "pace",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(pace),
+        .min = 1,
+        .max = UINT64_C(1000000000),
+        .sample = "KEYS",
+        .range = "1 to 1G",
+        .help = "send so many a second, answered or not, and count latency from a batch's time",
+    },
+    {
         .name = "batch",
         .kind = FLAG_COUNT,
         .offset = FIELD(batch),

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { WAIT_MS = 1000 };
+enum { WAIT_MS = 1000, US_PER_MS = 1000, NAP_US = 30 };
 
 struct run {
     const struct load *load;
@@ -18,6 +18,7 @@ struct run {
     size_t prepared;
     uint64_t sent;
     uint64_t number; /* of batches */
+    uint64_t start_us;
 };
 
 static void fail(struct run *run, int code, const char *message)
@@ -36,7 +37,8 @@ static void take(struct run *run, const struct bench_completion *completion)
     }
     result->keys += completion->batch->count;
     result->batches++;
-    latency_add(&result->latency, completion->latency_us);
+    result->retries += completion->attempts > 1 ? completion->attempts - 1 : 0;
+    latency_add(&result->latency, completion->latency_us + completion->batch->late_us);
     run->idle[run->nidle++] = completion->batch;
 }
 
@@ -66,12 +68,26 @@ static void fill_batch(struct run *run, struct bench_batch *batch)
     run->sent += batch->count;
 }
 
+/* When the next batch leaves, by the pace. */
+static uint64_t due_us(const struct run *run)
+{
+    return run->start_us + (uint64_t)((double)run->sent * 1e6 / (double)run->load->pace);
+}
+
+static uint64_t early_us(const struct run *run)
+{
+    uint64_t now_us = hub_now_us();
+
+    return run->load->pace > 0 && due_us(run) > now_us ? due_us(run) - now_us : 0;
+}
+
 static void submit(struct run *run)
 {
     struct bench_target *target = run->load->target;
     struct bench_batch *batch = run->idle[--run->nidle];
     int code;
 
+    batch->late_us = run->load->pace > 0 ? hub_now_us() - due_us(run) : 0;
     fill_batch(run, batch);
     code = run->ops->submit(target, batch);
     while (code == ORBLOOM_OVERLOADED && run->ops->in_flight(target) > 0) {
@@ -82,6 +98,15 @@ static void submit(struct run *run)
         run->result->unanswered += batch->count;
         fail(run, code, run->ops->error(target));
         run->idle[run->nidle++] = batch;
+    }
+}
+
+/* The last millisecond is waited for in naps, as answers are waited for in milliseconds. */
+static void await(struct run *run, uint64_t early_us)
+{
+    collect(run, (uint32_t)(early_us / US_PER_MS));
+    if (early_us < US_PER_MS) {
+        hub_nap(NAP_US);
     }
 }
 
@@ -117,7 +142,6 @@ static void release(struct run *run)
 bool load_run(const struct load *load, struct load_result *result)
 {
     struct run run = {.load = load, .ops = load->target->ops, .result = result};
-    uint64_t start_us;
     bool ready;
 
     assert(load->batch > 0 && load->batch <= LOAD_MAX_BATCH && load->in_flight > 0);
@@ -125,12 +149,14 @@ bool load_run(const struct load *load, struct load_result *result)
 
     *result = (struct load_result){0};
     ready = prepare(&run);
-    start_us = hub_now_us();
+    run.start_us = hub_now_us();
     while (ready && run.sent < load->keys && result->code == ORBLOOM_OK) {
-        if (load->for_us > 0 && hub_now_us() - start_us >= load->for_us) {
+        if (load->for_us > 0 && hub_now_us() - run.start_us >= load->for_us) {
             break;
         }
-        if (run.nidle > 0) {
+        if (run.nidle > 0 && early_us(&run) > 0) {
+            await(&run, early_us(&run));
+        } else if (run.nidle > 0) {
             submit(&run); /* Leaves at once; answers are taken when no batch is idle. */
         } else {
             collect(&run, WAIT_MS);
@@ -139,7 +165,7 @@ bool load_run(const struct load *load, struct load_result *result)
     while (ready && run.ops->in_flight(load->target) > 0) {
         collect(&run, WAIT_MS);
     }
-    result->elapsed_us = hub_now_us() - start_us;
+    result->elapsed_us = hub_now_us() - run.start_us;
     release(&run);
     return ready;
 }

@@ -3,6 +3,9 @@
  *
  * Every answer is judged: a known key answered absent is a lost key.
  *
+ * With a pace each batch has its time, and its latency counts from then: what waits behind a slow
+ * answer is slow itself.
+ *
  * Threads: none.
  */
 #ifndef ORBLOOM_CLIENT_CMD_BENCH_LOAD_H
@@ -21,6 +24,7 @@ struct load {
     enum load_kind kind;
     struct key_choice choice;
     uint64_t keys;   /* to send in all */
+    uint64_t pace;   /* keys a second, whatever the answers; 0: as fast as they come */
     uint64_t for_us; /* nothing more is sent after this; 0: all keys are sent */
     uint32_t batch;
     uint32_t in_flight;
@@ -32,6 +36,7 @@ struct load_result {
     uint64_t elapsed_us;
     uint64_t lost;            /* known keys answered absent: must be 0 */
     uint64_t unanswered;      /* keys without an answer */
+    uint64_t retries;         /* frames sent again, as the first was not answered for good */
     uint64_t absent;          /* fresh keys checked */
     uint64_t false_positives; /* of those, answered present */
     int code;                 /* of the newest batch that was not answered whole */

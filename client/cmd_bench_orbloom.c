@@ -70,7 +70,8 @@ static bool wait_one(struct bench_target *target, uint32_t timeout_ms, struct be
                                      .code = completion.code,
                                      .message = completion.message,
                                      .answers = completion.answers,
-                                     .latency_us = completion.latency_us};
+                                     .latency_us = completion.latency_us,
+                                     .attempts = completion.attempts};
     return true;
 }
 

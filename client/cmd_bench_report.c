@@ -72,6 +72,7 @@ static void show_result(struct json *json, const struct bench_row *row)
     json_count(json, "p99_us", latency_quantile_us(&result->latency, 0.99));
     json_count(json, "lost", result->lost);
     json_count(json, "unanswered", result->unanswered);
+    json_count(json, "retries", result->retries);
     json_count(json, "absent_checked", result->absent);
     json_count(json, "false_positives", result->false_positives);
 }

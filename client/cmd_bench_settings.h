@@ -22,6 +22,7 @@ struct bench_settings {
     uint64_t in_flight;
     uint64_t size;
     uint64_t fresh;
+    uint64_t pace;   /* 0: as fast as answers come */
     uint64_t for_us; /* 0: until all keys are sent */
     double rate;
     const char *hash;

@@ -19,8 +19,9 @@
 struct bench_batch {
     enum orbloom_operation operation;
     uint32_t count;
-    uint64_t first; /* of its keys in the load */
-    uint8_t *keys;  /* key i begins at keys + i * stride */
+    uint64_t first;   /* of its keys in the load */
+    uint64_t late_us; /* the load's own: how long after its time it left */
+    uint8_t *keys;    /* key i begins at keys + i * stride */
     size_t stride;
     void *slot; /* the target's own */
 };
@@ -32,6 +33,7 @@ struct bench_completion {
     const uint8_t *answers; /* one a key; NULL: only `added` is known */
     uint64_t added;         /* how many of the keys were new */
     uint64_t latency_us;
+    uint32_t attempts; /* 0 and 1: no retry was needed */
 };
 
 /* The set of keys that is measured. */

@@ -31,6 +31,12 @@ expect() {
 }
 
 expect 0 '^torture: [0-9,]+ faults, [1-9][0-9,]* acknowledged adds, 0 lost$' --seconds "$seconds"
+for action in expansions drains; do
+    grep -Eq "^$action +[1-9]" "$output" || {
+        echo "torture: no $action in $seconds s"
+        wrong=1
+    }
+done
 expect 1 '^torture: FAILED: LOST: ' --seconds 4 --break false-claim
 expect 1 '^torture: FAILED: (LOST|NOT READY): ' --seconds 4 --break wipe-majority
 exit $wrong

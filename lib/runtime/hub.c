@@ -15,6 +15,13 @@ uint64_t hub_now_us(void)
     return uv_hrtime() / 1000;
 }
 
+void hub_nap(uint32_t nap_us)
+{
+    struct timespec nap = {.tv_nsec = (long)nap_us * 1000};
+
+    (void)nanosleep(&nap, NULL);
+}
+
 void hub_count(struct hub *hub, unsigned counter)
 {
     assert(counter < HUB_NCOUNTERS);

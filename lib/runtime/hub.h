@@ -82,4 +82,7 @@ void hub_stop_lanes(struct hub *hub);
 /* Monotonic microseconds. */
 uint64_t hub_now_us(void);
 
+/* Sleep about so long, whatever comes; less than a second. */
+void hub_nap(uint32_t nap_us);
+
 #endif

@@ -130,8 +130,8 @@ static void take(struct checks *self, const struct orbloom_completion *done)
                    done->message);
     }
     if (batch->never) {
-        atomic_fetch_add(&tally->never_asked, verdicts.present + verdicts.absent);
-        atomic_fetch_add(&tally->never_present, verdicts.present);
+        atomic_fetch_add(&tally->never[batch->state].asked, verdicts.present + verdicts.absent);
+        atomic_fetch_add(&tally->never[batch->state].present, verdicts.present);
     } else {
         atomic_fetch_add(&tally->read_back, verdicts.present);
     }
@@ -158,6 +158,7 @@ static bool fill(struct checks *self, struct checks_batch *batch, checks_fill_fn
     for (uint32_t i = 0; i < batch->count; i++) {
         ledger_key(batch->numbers[i], batch->keys + (size_t)i * LEDGER_KEY_BYTES);
     }
+    batch->state = atomic_load(&batch->filter->state);
     batch->busy = true;
     batch->first_ms = journal_now_ms();
     submit(self, batch);

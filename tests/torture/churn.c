@@ -2,7 +2,7 @@
 
 #include "client/orbloom.h"
 #include "tests/support/random.h"
-#include "tests/torture/create.h"
+#include "tests/torture/admin.h"
 #include "tests/torture/journal.h"
 #include "tests/torture/readback.h"
 
@@ -20,7 +20,7 @@ enum {
 
 struct churn {
     struct torture *torture;
-    struct creator creator;
+    struct admin admin;
     struct orbloom *handle;
     struct checks *checks;
     struct ledger_filter *turn;
@@ -39,25 +39,23 @@ static bool must_stop(const struct torture *torture)
     return atomic_load(&torture->ending) || atomic_load(&torture->tally.failed);
 }
 
-/* With some room, as W replicas may hold what was never acknowledged. Filters whose log is synced
- * and those that leave it to the kernel survive kill -9 alike. */
-static bool create(struct creator *creator, const char *name, uint64_t keys, bool sync)
+/* Filters whose log is synced and those that leave it to the kernel survive kill -9 alike. */
+static bool create(struct admin *admin, const char *name, uint64_t keys, bool sync, bool grows)
 {
-    struct torture *torture = creator->torture;
+    struct torture *torture = admin->torture;
     uint64_t start_ms = journal_now_ms();
     enum status status;
 
     atomic_fetch_add(&torture->creating, 1);
     do {
-        status = creator_create(creator, name, keys + keys / 50 + 1000,
-                                sync ? DURABILITY_SYNC : DURABILITY_OS);
+        status = admin_create(admin, name, keys, sync, grows);
         if (status != STATUS_OK) {
-            journal_say("create %s: %s", name, creator->error);
+            journal_say("create %s: %s", name, admin->error);
             journal_pause_ms(PAUSE_MS);
         }
         if (journal_now_ms() - start_ms > atomic_load(&torture->patience_ms)) {
             tally_fail(&torture->tally, "STUCK: %s can't be created for %" PRIu64 " s: %s", name,
-                       (journal_now_ms() - start_ms) / 1000, creator->error);
+                       (journal_now_ms() - start_ms) / 1000, admin->error);
         }
     } while (status != STATUS_OK && !must_stop(torture));
     atomic_fetch_sub(&torture->creating, 1);
@@ -102,14 +100,14 @@ static void retire(struct churn *self, struct ledger_filter *filter)
 }
 
 static struct ledger_filter *begin(struct churn *self, const char *name, uint64_t keys, bool sync,
-                                   bool adding)
+                                   bool adding, bool grows)
 {
     struct ledger_filter *filter;
 
-    if (!create(&self->creator, name, keys, sync)) {
+    if (!create(&self->admin, name, keys, sync, grows)) {
         return NULL;
     }
-    filter = ledger_open(&self->torture->ledger, name, keys, adding);
+    filter = ledger_open(&self->torture->ledger, name, keys, adding, grows);
     if (filter == NULL) {
         tally_fail(&self->torture->tally, "no room for filter %s in the ledger", name);
     }
@@ -148,7 +146,7 @@ static void churn_brief(struct churn *self)
 {
     bool sync = self->briefs++ % 2 == 0;
     struct ledger_filter *filter = begin(self, sync ? "brief-a" : "brief-b", BRIEF_KEYS, sync,
-                                         false);
+                                         false, false);
 
     if (filter != NULL) {
         add_brief(self, filter);
@@ -169,7 +167,8 @@ static void churn_turn(struct churn *self)
     if (self->turn == NULL && !must_stop(self->torture)) {
         (void)snprintf(name, sizeof name, "turn-%u", ++self->turns);
         self->turn = begin(self, name, round_keys(self->torture->options.keys_max / TURN_SHARE),
-                           random_below(self->random, 2) == 0, true);
+                           random_below(self->random, 2) == 0, true,
+                           torture_may(self->torture, "grow") && self->turns % 2 == 0);
     }
 }
 
@@ -190,11 +189,12 @@ static bool connect_churn(struct torture *torture, struct orbloom **handle)
 bool churn_begin(struct torture *torture)
 {
     uint64_t keys = round_keys(torture->options.keys_max / KEEP_SHARE);
-    struct creator creator;
-    bool good = creator_open(&creator, torture) && create(&creator, "keep", keys, true) &&
-                ledger_open(&torture->ledger, "keep", keys, true) != NULL;
+    bool grows = torture_may(torture, "grow");
+    struct admin admin;
+    bool good = admin_open(&admin, torture) && create(&admin, "keep", keys, true, grows) &&
+                ledger_open(&torture->ledger, "keep", keys, true, grows) != NULL;
 
-    creator_close(&creator);
+    admin_close(&admin);
     return good;
 }
 
@@ -204,8 +204,8 @@ void *churn_thread(void *context)
     struct churn self = {.torture = thread->torture, .random = &thread->random};
 
     self.checks = checks_open(thread->torture, thread->torture->routers);
-    if (creator_open(&self.creator, thread->torture) &&
-        connect_churn(thread->torture, &self.handle) && self.checks != NULL) {
+    if (admin_open(&self.admin, thread->torture) && connect_churn(thread->torture, &self.handle) &&
+        self.checks != NULL) {
         while (!must_stop(thread->torture)) {
             churn_turn(&self);
             if (!must_stop(thread->torture)) {
@@ -216,6 +216,6 @@ void *churn_thread(void *context)
     }
     checks_close(&self.checks);
     orbloom_close(&self.handle);
-    creator_close(&self.creator);
+    admin_close(&self.admin);
     return NULL;
 }

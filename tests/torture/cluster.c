@@ -91,7 +91,8 @@ static bool write_conf(struct cluster *self, const struct daemon *daemon)
     size_t room = sizeof text - (size_t)used;
 
     if (daemon->kind == DAEMON_COORDINATOR) {
-        (void)snprintf(rest, room, "store = \"%s/store.sqlite\";\n", self->dir);
+        (void)snprintf(rest, room, "store = \"%s/store.sqlite\";\nnode_timeout = \"2s\";\n",
+                       self->dir);
     } else {
         used = snprintf(rest, room, "coordinators = [%s];\nsync_interval = \"200ms\";\n",
                         join(self, DAEMON_COORDINATOR, "\"", list));

@@ -16,6 +16,7 @@ const struct coverage_row coverage_rows[COVERAGE_ROWS] = {
     {"cut-router", FAULT_CUT, DAEMON_ROUTER},
     {"cut-coordinator", FAULT_CUT, DAEMON_COORDINATOR},
     {"wipe-node", FAULT_WIPE, DAEMON_NODE},
+    {"replace-node", FAULT_REPLACE, DAEMON_NODE},
     {"rollback-node", FAULT_ROLLBACK, DAEMON_NODE},
     {"rewind-node", FAULT_REWIND, DAEMON_NODE},
 };
@@ -23,7 +24,8 @@ const struct coverage_row coverage_rows[COVERAGE_ROWS] = {
 static const char *const phase_names[PHASES] = {
     [PHASE_CREATE] = "create", [PHASE_ADD] = "add",   [PHASE_CHECK] = "check",
     [PHASE_REPLAY] = "replay", [PHASE_SYNC] = "sync", [PHASE_MERGE] = "merge",
-    [PHASE_DROP] = "drop",
+    [PHASE_DROP] = "drop",     [PHASE_GROW] = "grow", [PHASE_VALVE] = "valve",
+    [PHASE_MOVE] = "move",
 };
 
 const char *coverage_phase_name(enum phase phase)
@@ -80,6 +82,9 @@ enum phase coverage_choose_phase(const struct coverage *self, uint32_t row, uint
 {
     uint32_t best = (uint32_t)random_below(random, PHASES);
 
+    if (random_below(random, 2) == 0) {
+        return (enum phase)best; /* One that seldom comes is not waited for each time. */
+    }
     for (uint32_t i = 0; i < PHASES; i++) {
         if (self->cells[row][i] < self->cells[row][best]) {
             best = i;

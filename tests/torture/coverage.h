@@ -18,6 +18,7 @@ enum fault {
     FAULT_CUT,      /* cut off from some or all others for a while */
     FAULT_WIPE,     /* killed, its folder emptied */
     FAULT_ROLLBACK, /* killed, its folder replaced by a copy of an earlier life */
+    FAULT_REPLACE,  /* killed, its folder emptied, its replicas given to another node meanwhile */
     FAULT_REWIND,   /* the same with a copy made in its very last life */
 };
 
@@ -29,6 +30,9 @@ enum phase {
     PHASE_SYNC,   /* a replica is JOINING */
     PHASE_MERGE,  /* some node's runs have changed */
     PHASE_DROP,
+    PHASE_GROW,  /* a filter is on its way to another generation */
+    PHASE_VALVE, /* and has keys in arrays that are not complete */
+    PHASE_MOVE,  /* replicas go to another node */
     PHASES
 };
 
@@ -38,7 +42,7 @@ struct coverage_row {
     enum daemon_kind kind;
 };
 
-enum { COVERAGE_ROWS = 13 };
+enum { COVERAGE_ROWS = 14 };
 
 extern const struct coverage_row coverage_rows[COVERAGE_ROWS];
 

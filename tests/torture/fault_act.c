@@ -8,8 +8,9 @@
 enum {
     SHORTEST_MS = 100,
     LONGEST_MS = 3000,
-    DOWN_MS = 500, /* of a killed process, mostly */
-    COPY_ODDS = 4, /* every so many-th time that a node is dead or stopped its folder is copied */
+    DOWN_MS = 500,      /* of a killed process, mostly */
+    REPLACE_MS = 20000, /* at most, of one whose place is being given away */
+    COPY_ODDS = 2, /* every so many-th time that a node is dead or stopped its folder is copied */
 };
 
 /* More short ones than long ones: 100 ms times a power of 30 between 0 and 1. */
@@ -130,9 +131,10 @@ void fault_act_begin(struct faults *self, uint32_t index, enum fault fault)
         begin_pause(self, index, fault == FAULT_STOP);
         break;
     case FAULT_WIPE:
+    case FAULT_REPLACE:
     case FAULT_ROLLBACK:
     case FAULT_REWIND:
-        begin_destruction(self, index, fault == FAULT_WIPE);
+        begin_destruction(self, index, fault == FAULT_WIPE || fault == FAULT_REPLACE);
         break;
     }
 }
@@ -159,6 +161,10 @@ bool fault_act_tick(struct faults *self, uint32_t index)
     struct fault_active *active = &self->active[index];
     struct daemon *daemon = &self->torture->cluster.daemons[index];
 
+    if (active->fault == FAULT_REPLACE && atomic_load(&self->torture->replacing) == index + 1 &&
+        journal_now_ms() < active->end_ms + REPLACE_MS) {
+        return false;
+    }
     if (journal_now_ms() < active->end_ms || !job_done(self, index)) {
         return false;
     }

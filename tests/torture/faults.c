@@ -9,7 +9,6 @@
 
 enum {
     PHASE_WAIT_MS = 400, /* for the phase that a fault is meant for */
-    GAP_MS = 700,
     START_LIMIT_MS = 120000,
     HEAL_MARGIN_MS = 300,
     CALM_AFTER_MS = 8000, /* what is not healed by then is given peace */
@@ -18,7 +17,8 @@ enum {
 
 static bool is_destruction(enum fault fault)
 {
-    return fault == FAULT_WIPE || fault == FAULT_ROLLBACK || fault == FAULT_REWIND;
+    return fault == FAULT_WIPE || fault == FAULT_REPLACE || fault == FAULT_ROLLBACK ||
+           fault == FAULT_REWIND;
 }
 
 /* ---- what may be injected ---- */
@@ -29,6 +29,9 @@ static bool is_allowed(const struct torture *torture, const struct coverage_row 
     bool needs_disk = is_destruction(row->fault) || row->fault == FAULT_KILL_ALL ||
                       (row->fault == FAULT_KILL && row->kind == DAEMON_NODE);
 
+    if (row->fault == FAULT_REPLACE && !torture_may(torture, "move")) {
+        return false;
+    }
     if (row->fault == FAULT_CUT && !torture->cluster.network.namespaces) {
         return false;
     }
@@ -136,7 +139,10 @@ static uint32_t phases_now(const struct faults *self)
            (uint32_t)(starting || atomic_load(&self->watch->replaying)) << PHASE_REPLAY |
            (uint32_t)atomic_load(&self->watch->joining) << PHASE_SYNC |
            (uint32_t)atomic_load(&self->watch->merging) << PHASE_MERGE |
-           (uint32_t)(atomic_load(&torture->dropping) > 0) << PHASE_DROP;
+           (uint32_t)(atomic_load(&torture->dropping) > 0) << PHASE_DROP |
+           (uint32_t)atomic_load(&self->watch->growing) << PHASE_GROW |
+           (uint32_t)atomic_load(&self->watch->valve) << PHASE_VALVE |
+           (uint32_t)atomic_load(&self->watch->moving) << PHASE_MOVE;
 }
 
 static bool suits(const struct faults *self, const struct coverage_row *row, uint32_t index)
@@ -150,6 +156,9 @@ static bool suits(const struct faults *self, const struct coverage_row *row, uin
     switch (row->fault) {
     case FAULT_ROLLBACK:
         return copy_life > 0 && copy_life < daemon->lives;
+    case FAULT_REPLACE:
+        return atomic_load(&self->torture->spare) != 0 &&
+               atomic_load(&self->torture->spare) != index + 1;
     case FAULT_REWIND:
         return copy_life > 0 && copy_life == daemon->lives && daemon->state == DAEMON_RUNNING;
     case FAULT_KILL:
@@ -191,6 +200,7 @@ static bool spares_nodes(const struct faults *self)
 static uint32_t rows_now(struct faults *self)
 {
     bool spares = spares_nodes(self);
+    bool spare = atomic_load(&self->torture->spare) != 0; /* seldom: so it goes first */
     uint32_t rows = 0;
 
     for (uint32_t i = 0; i < COVERAGE_ROWS; i++) {
@@ -198,6 +208,7 @@ static uint32_t rows_now(struct faults *self)
         bool possible = (self->rows >> i & 1) != 0 && find_target(self, row) != CLUSTER_MAX_DAEMONS;
 
         if ((is_destruction(row->fault) && self->unhealed) ||
+            (is_destruction(row->fault) && row->fault != FAULT_REPLACE && spare) ||
             (row->kind == DAEMON_NODE && spares) ||
             (row->fault == FAULT_KILL_ALL && faults_count_active(self) > 0)) {
             possible = false;
@@ -230,6 +241,9 @@ static void begin(struct faults *self, uint32_t row)
     if (coverage_rows[row].fault == FAULT_KILL_ALL) {
         kill_all(self);
         return;
+    }
+    if (coverage_rows[row].fault == FAULT_REPLACE) {
+        atomic_store(&self->torture->replacing, target + 1);
     }
     if (is_destruction(coverage_rows[row].fault)) {
         self->unhealed = true;
@@ -269,7 +283,7 @@ void faults_maybe_begin(struct faults *self)
     if ((phases_now(self) >> self->phase & 1) != 0 || now_ms - self->planned_ms > PHASE_WAIT_MS) {
         begin(self, self->planned);
         self->planned = COVERAGE_ROWS;
-        self->next_ms = now_ms + random_below(&self->random, GAP_MS);
+        self->next_ms = now_ms + random_below(&self->random, self->torture->options.gap_ms);
         self->crowds = random_below(&self->random, CROWD_ODDS) == 0;
     }
 }

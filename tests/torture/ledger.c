@@ -1,13 +1,14 @@
 #include "tests/torture/ledger.h"
 
 #include "tests/support/random.h"
+#include "tests/torture/journal.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 64 };
+enum { TRIES = 64, REST_MS = 100 };
 
 void ledger_init(struct ledger *self)
 {
@@ -23,7 +24,8 @@ void ledger_fini(struct ledger *self)
     (void)pthread_mutex_destroy(&self->lock);
 }
 
-struct ledger_filter *ledger_open(struct ledger *self, const char *name, uint64_t keys, bool adding)
+struct ledger_filter *ledger_open(struct ledger *self, const char *name, uint64_t keys, bool adding,
+                                  bool grows)
 {
     struct ledger_filter *filter = NULL;
 
@@ -39,6 +41,7 @@ struct ledger_filter *ledger_open(struct ledger *self, const char *name, uint64_
         (void)snprintf(filter->name, sizeof filter->name, "%s", name);
         filter->keys = keys;
         filter->adding = adding;
+        filter->grows = grows;
         filter->used = filter->open = filter->bits != NULL;
     }
     (void)pthread_mutex_unlock(&self->lock);
@@ -73,7 +76,8 @@ static struct ledger_filter *choose(struct ledger *self, uint64_t *random, bool 
 
     for (size_t i = 0; i < LEDGER_MAX_FILTERS; i++) {
         struct ledger_filter *filter = &self->filters[(first + i) % LEDGER_MAX_FILTERS];
-        bool suits = adding ? filter->adding && filter->next < filter->keys
+        bool suits = adding ? filter->adding && filter->next < filter->keys &&
+                                  atomic_load(&filter->rests_ms) <= journal_now_ms()
                             : atomic_load(&filter->acked) > 0;
 
         if (filter->used && filter->open && suits) {
@@ -208,4 +212,40 @@ void ledger_key(uint64_t number, char key[LEDGER_KEY_BYTES])
         key[i] = digits[number & 15];
         number >>= 4;
     }
+}
+
+/* ---- growth ---- */
+
+void ledger_rest(struct ledger_filter *filter, uint64_t now_ms)
+{
+    uint64_t none = 0;
+
+    (void)atomic_compare_exchange_strong(&filter->full_since_ms, &none, now_ms);
+    atomic_store(&filter->rests_ms, now_ms + REST_MS);
+}
+
+uint64_t ledger_see(struct ledger *self, const char *name, uint64_t wanted, uint32_t state,
+                    bool *done)
+{
+    uint64_t now_ms = journal_now_ms();
+    uint64_t took_ms = 0;
+
+    *done = false;
+    (void)pthread_mutex_lock(&self->lock);
+    for (size_t i = 0; i < LEDGER_MAX_FILTERS; i++) {
+        struct ledger_filter *filter = &self->filters[i];
+
+        if (!filter->used || strcmp(filter->name, name) != 0) {
+            continue;
+        }
+        *done = filter->wanted != 0 && wanted == 0;
+        if (filter->wanted != wanted) {
+            filter->wanted = wanted;
+            filter->wanted_ms = now_ms;
+        }
+        took_ms = wanted != 0 ? now_ms - filter->wanted_ms : 0;
+        atomic_store(&filter->state, state);
+    }
+    (void)pthread_mutex_unlock(&self->lock);
+    return took_ms;
 }

@@ -29,9 +29,15 @@ struct ledger_filter {
     bool used;
     bool open;   /* there are threads at work on it */
     bool adding; /* numbers are handed out */
+    bool grows;  /* by itself: FULL may be answered for a while */
     uint32_t users;
-    uint64_t keys;         /* numbers below this are handed out, then it is full */
-    _Atomic uint64_t next; /* the next number */
+    _Atomic uint64_t rests_ms;      /* nothing is handed out before this, as it was FULL */
+    _Atomic uint64_t full_since_ms; /* no add was acknowledged since; 0: it is not full */
+    _Atomic uint32_t state;         /* an enum tally_state, as last seen */
+    uint64_t wanted;                /* generation on its way, as last seen; 0: none */
+    uint64_t wanted_ms;             /* since when */
+    uint64_t keys;                  /* numbers below this are handed out, then it is full */
+    _Atomic uint64_t next;          /* the next number */
     _Atomic uint64_t acked;
     _Atomic uint64_t *bits; /* of every number: acknowledged */
 };
@@ -46,8 +52,8 @@ void ledger_init(struct ledger *self);
 void ledger_fini(struct ledger *self);
 
 /* A filter that exists now and has no keys; NULL: no memory, or too many. */
-struct ledger_filter *ledger_open(struct ledger *self, const char *name, uint64_t keys,
-                                  bool adding);
+struct ledger_filter *ledger_open(struct ledger *self, const char *name, uint64_t keys, bool adding,
+                                  bool grows);
 
 /* Nobody takes it from here on; true once nobody has it any more. */
 bool ledger_shut(struct ledger *self, struct ledger_filter *filter);
@@ -69,6 +75,14 @@ void ledger_put(struct ledger *self, struct ledger_filter *filter);
 /* These of the 64 keys from number 64 * word on are acknowledged. */
 void ledger_acknowledge(struct ledger *self, struct ledger_filter *filter, uint64_t word,
                         uint64_t bits);
+
+/* An add was refused as FULL. */
+void ledger_rest(struct ledger_filter *filter, uint64_t now_ms);
+
+/* A filter's wanted generation (0: there is one only) and state, as seen now. How long it has been
+ * on its way to that one; *done: it came to its end. */
+uint64_t ledger_see(struct ledger *self, const char *name, uint64_t wanted, uint32_t state,
+                    bool *done);
 
 /* Put up to `room` acknowledged numbers into `out`: those of a word at random; those at or
  * behind *from, which moves on; those below *from, which moves back. */

@@ -4,7 +4,9 @@
 #include "tests/torture/adds.h"
 #include "tests/torture/churn.h"
 #include "tests/torture/faults.h"
+#include "tests/torture/grow.h"
 #include "tests/torture/journal.h"
+#include "tests/torture/move.h"
 #include "tests/torture/readback.h"
 #include "tests/torture/report.h"
 
@@ -25,10 +27,21 @@ enum {
     FINAL_MS = 1800000,
     PROGRESS_MS = 10000,
     INTERRUPTED = 130,
+    CALM_MARGIN_MS = 1000, /* reports are that old at most */
     LEAST_ROOM_BYTES = 1 << 30,
 };
 
 const uint32_t torture_sets[TORTURE_SETS] = {3, 5, 6};
+
+/* Nothing grows or moves without a log. A majority can only be wiped in quiet. */
+bool torture_may(const struct torture *torture, const char *what)
+{
+    const struct options *options = &torture->options;
+
+    return !options->in_memory && options->sabotage != SABOTAGE_WIPE_MAJORITY &&
+           !options_list_has(options->without, what) &&
+           (strcmp(what, "move") != 0 || options->nodes > TORTURE_REPLICAS);
+}
 
 struct run {
     struct torture torture;
@@ -36,10 +49,13 @@ struct run {
     struct faults faults;
     struct adds_thread adds[ADDERS];
     struct churn_thread churn;
+    struct grow_thread grow;
+    struct move_thread move;
     struct readback_thread readers[MAX_READERS];
     struct readback_thread endless;
     uint32_t nreaders;
-    pthread_t workers[ADDERS + 2];     /* adds, churn, endless checks: until torture.ending */
+    pthread_t workers[ADDERS + 4]; /* adds, churn, growth, moves, checks: until torture.ending */
+    uint32_t nworkers;
     pthread_t others[MAX_READERS + 1]; /* read-backs, watch: until torture.over */
     uint64_t read_faults;              /* that had ended when the newest read-back began */
     uint64_t start_ms;
@@ -89,6 +105,22 @@ static void start_readers(struct run *run)
     }
 }
 
+static void start_actions(struct run *run)
+{
+    struct torture *torture = &run->torture;
+    uint64_t seed = torture->options.seed;
+
+    if (torture_may(torture, "grow-asked")) {
+        run->grow = (struct grow_thread){.torture = torture, .random = seed + 70};
+        start(&run->workers[run->nworkers++], grow_thread, &run->grow);
+    }
+    if (torture_may(torture, "move")) {
+        run->move = (struct move_thread){
+            .torture = torture, .watch = &run->watch, .random = seed + 80};
+        start(&run->workers[run->nworkers++], move_thread, &run->move);
+    }
+}
+
 static void start_threads(struct run *run)
 {
     struct torture *torture = &run->torture;
@@ -97,13 +129,14 @@ static void start_threads(struct run *run)
     for (uint32_t i = 0; i < ADDERS; i++) {
         run->adds[i] = (struct adds_thread){
             .torture = torture, .random = seed + 1 + i, .pace = torture->options.pace / ADDERS};
-        start(&run->workers[i], adds_thread, &run->adds[i]);
+        start(&run->workers[run->nworkers++], adds_thread, &run->adds[i]);
     }
     run->churn = (struct churn_thread){.torture = torture, .random = seed + 50};
-    start(&run->workers[ADDERS], churn_thread, &run->churn);
+    start(&run->workers[run->nworkers++], churn_thread, &run->churn);
     run->endless.torture = torture;
     run->endless.random = seed + 60;
-    start(&run->workers[ADDERS + 1], readback_endless, &run->endless);
+    start(&run->workers[run->nworkers++], readback_endless, &run->endless);
+    start_actions(run);
     start_readers(run);
     run->watch.torture = torture;
     start(&run->others[MAX_READERS], watch_thread, &run->watch);
@@ -112,7 +145,7 @@ static void start_threads(struct run *run)
 static void end_workers(struct run *run)
 {
     atomic_store(&run->torture.ending, true);
-    for (uint32_t i = 0; i < ADDERS + 2; i++) {
+    for (uint32_t i = 0; i < run->nworkers; i++) {
         (void)pthread_join(run->workers[i], NULL);
     }
 }
@@ -223,9 +256,9 @@ static bool time_is_up(const struct run *run)
 static void inject(struct run *run)
 {
     bool wipes = run->torture.options.sabotage == SABOTAGE_WIPE_MAJORITY;
-    bool stopped = false; /* A majority can only be wiped in quiet. */
+    bool stopped = false; /* A majority can only be wiped in quiet: that is waited for. */
 
-    while (!must_stop(run) && !time_is_up(run)) {
+    while (!must_stop(run) && (!time_is_up(run) || (wipes && !run->sabotaged))) {
         tick(run);
         if (readers_idle(run) && run->faults.ended > run->read_faults) {
             read_back(run, false);
@@ -261,6 +294,23 @@ static void settle(struct run *run)
     }
 }
 
+/* Until nothing grows and nothing moves: no longer than the cluster's patience. */
+static void await_calm(struct run *run)
+{
+    uint64_t start_ms = journal_now_ms();
+    uint64_t limit_ms = start_ms + atomic_load(&run->torture.patience_ms);
+
+    while (!must_stop(run) && atomic_load(&run->watch.calm_ms) <= start_ms + CALM_MARGIN_MS) {
+        tick(run);
+        if (journal_now_ms() > limit_ms) {
+            tally_fail(&run->torture.tally,
+                       "STUCK: filters grow or replicas move still, %d s after "
+                       "all faults and all commands",
+                       (int)((limit_ms - start_ms) / 1000));
+        }
+    }
+}
+
 static void read_all_back(struct run *run)
 {
     uint64_t limit_ms = journal_now_ms() + FINAL_MS;
@@ -289,6 +339,7 @@ static void torment(struct run *run)
     settle(run);
     journal_tell("the faults are over");
     end_workers(run);
+    await_calm(run);
     read_all_back(run);
     end_others(run);
     report_judge_rate(torture);

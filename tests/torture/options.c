@@ -17,10 +17,13 @@ static const char usage[] =
     "  --keys-max N       acknowledged keys held at a time (default 20M)\n"
     "  --pace N           adds a second (default 300k)\n"
     "  --verify-keys N    newest keys, and random ones, read back after faults (default 1M)\n"
-    "  --nodes N          (default 3)      --routers N   (default 2)\n"
+    "  --nodes N          (default 4)      --routers N   (default 2)\n"
+    "  --gap N            milliseconds between two faults, at most (default 700)\n"
     "  --dir DIR          data, logs and the journal (default: a temporary folder)\n"
     "  --keep             the folder, also when all went well\n"
-    "  --only LIST        faults, such as kill-node,stop; --without LIST leaves some out\n"
+    "  --only LIST        faults, such as kill-node,stop\n"
+    "  --without LIST     faults to leave out; and grow (expansions), grow-asked (but those that\n"
+    "                     filters begin by themselves), move (drains, which take a fourth node)\n"
     "  --in-memory        nodes without a disk: leave out kill-node, kill-all and destructions\n"
     "  --loopback         no network namespaces, and so no partitions\n"
     "  --break HOW        a loss on purpose, which must be found: wipe-majority, false-claim\n";
@@ -43,6 +46,7 @@ static const struct number_option numbers[] = {
     {"--verify-keys", FIELD(verify_keys), 1000, 1000000000},
     {"--nodes", FIELD(nodes), 3, 12},
     {"--routers", FIELD(routers), 1, 6},
+    {"--gap", FIELD(gap_ms), 1, 1000000},
 };
 
 static const struct {
@@ -121,8 +125,9 @@ int options_parse(struct options *self, int argc, char **argv, int *code)
                              .keys_max = 20000000,
                              .pace = 300000,
                              .verify_keys = 1000000,
-                             .nodes = 3,
-                             .routers = 2};
+                             .nodes = 4,
+                             .routers = 2,
+                             .gap_ms = 700};
     for (int i = 1; i < argc;) {
         int used;
 

@@ -25,12 +25,13 @@ struct options {
     uint64_t verify_keys; /* recent ones, and as many at random, read back after faults */
     uint64_t nodes;
     uint64_t routers;
+    uint64_t gap_ms; /* between two faults, at most */
     const char *dir; /* NULL: a temporary one */
     bool keep;
     bool in_memory;      /* nodes keep nothing on disk */
     bool loopback;       /* no network namespaces */
     const char *only;    /* faults to inject, by name; NULL: all */
-    const char *without; /* faults to leave out */
+    const char *without; /* faults to leave out, and actions: grow, move */
     enum sabotage sabotage;
 };
 

@@ -61,26 +61,61 @@ void report_losses(struct torture *torture)
     }
 }
 
+static const char *const state_names[TALLY_STATES] = {
+    [TALLY_STILL] = "still",
+    [TALLY_GROWING] = "growing",
+    [TALLY_VALVE] = "valve open",
+    [TALLY_MOVING] = "moving",
+};
+
 /* Far above what chance does at the bound, which the fill stays below. */
 void report_judge_rate(struct torture *torture)
 {
-    double asked = (double)atomic_load(&torture->tally.never_asked);
-    double present = (double)atomic_load(&torture->tally.never_present);
+    for (uint32_t state = 0; state < TALLY_STATES; state++) {
+        double asked = (double)atomic_load(&torture->tally.never[state].asked);
+        double present = (double)atomic_load(&torture->tally.never[state].present);
 
-    if (present > TORTURE_RATE * asked + 5 * sqrt(TORTURE_RATE * asked) + 5) {
-        tally_fail(&torture->tally,
-                   "RATE: %.0f of %.0f keys that nobody added are called present; the bound is "
-                   "%.3g",
-                   present, asked, TORTURE_RATE);
+        if (present > TORTURE_RATE * asked + 5 * sqrt(TORTURE_RATE * asked) + 5) {
+            tally_fail(&torture->tally,
+                       "RATE: %.0f of %.0f keys that nobody added are called present (%s); the "
+                       "bound is %.3g",
+                       present, asked, state_names[state], TORTURE_RATE);
+        }
     }
+}
+
+static void print_rates(const struct tally *tally)
+{
+    char text[NUMBER_TEXT_BYTES];
+
+    for (uint32_t state = 0; state < TALLY_STATES; state++) {
+        double asked = (double)atomic_load(&tally->never[state].asked);
+        double present = (double)atomic_load(&tally->never[state].present);
+
+        (void)printf("%-18s %16.4f %% of %s keys never added, %s; bound %g %%\n",
+                     state == 0 ? "false positives" : "", asked > 0 ? 100 * present / asked : 0,
+                     number_show_count((uint64_t)asked, text), state_names[state],
+                     100 * TORTURE_RATE);
+    }
+}
+
+static void print_actions(const struct tally *tally)
+{
+    char text[NUMBER_TEXT_BYTES];
+
+    (void)printf("expansions         %16" PRIu64 "   taken back %" PRIu64
+                 ", keys FULL meanwhile %s\n",
+                 atomic_load(&tally->expansions), atomic_load(&tally->aborts),
+                 number_show_count(atomic_load(&tally->full), text));
+    (void)printf("drains             %16" PRIu64 "   lost nodes replaced %" PRIu64 "\n",
+                 atomic_load(&tally->drains), atomic_load(&tally->replacements));
 }
 
 static void print_totals(const struct torture *torture, const struct faults *faults,
                          uint64_t took_ms)
 {
     const struct tally *tally = &torture->tally;
-    char text[8][NUMBER_TEXT_BYTES];
-    double asked = (double)atomic_load(&tally->never_asked);
+    char text[7][NUMBER_TEXT_BYTES];
 
     (void)printf("\n");
     coverage_print(&faults->coverage, faults->rows, stdout);
@@ -101,9 +136,8 @@ static void print_totals(const struct torture *torture, const struct faults *fau
                  number_show_count(atomic_load(&tally->passes), text[6]));
     (void)printf("healed             %16" PRIu64 "   slowest %.1f s\n", faults->heals,
                  (double)faults->heal_ms_max / 1000);
-    (void)printf("false positives    %16.4f %% of %s keys never added; bound %g %%\n",
-                 asked > 0 ? 100 * (double)atomic_load(&tally->never_present) / asked : 0,
-                 number_show_count((uint64_t)asked, text[7]), 100 * TORTURE_RATE);
+    print_actions(tally);
+    print_rates(tally);
     (void)printf("partitions         %16s\n",
                  torture->cluster.network.namespaces ? "by network namespaces" : "none");
 }

@@ -10,6 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of a filter, when absent keys were asked for. */
+enum tally_state {
+    TALLY_STILL,   /* one generation */
+    TALLY_GROWING, /* two */
+    TALLY_VALVE,   /* two, and keys in the new one alone somewhere */
+    TALLY_MOVING,  /* one, while replicas are moved */
+    TALLY_STATES
+};
+
 enum { TALLY_MAX_LOSSES = 32, TALLY_REASON_BYTES = 256, TALLY_FILTER_BYTES = 32 };
 
 /* One answer "absent" about a key that was acknowledged. */
@@ -25,8 +34,15 @@ struct tally {
     _Atomic uint64_t read_back;      /* answers "present" about acknowledged keys */
     _Atomic uint64_t unsure;         /* sets of replicas with one that could not answer */
     _Atomic uint64_t again;          /* keys asked again, as nobody could answer at first */
-    _Atomic uint64_t never_asked;    /* keys that were never added ... */
-    _Atomic uint64_t never_present;  /* ... and are called present */
+    struct {
+        _Atomic uint64_t asked;   /* keys that were never added ... */
+        _Atomic uint64_t present; /* ... and are called present */
+    } never[TALLY_STATES];
+    _Atomic uint64_t full;       /* keys refused by filters that were growing */
+    _Atomic uint64_t expansions; /* that came to their end, back and forth */
+    _Atomic uint64_t aborts;
+    _Atomic uint64_t drains; /* after which a node had nothing left */
+    _Atomic uint64_t replacements;
     _Atomic uint64_t lost;
     _Atomic uint64_t passes; /* read-backs completed */
     _Atomic bool failed;     /* end as soon as possible */

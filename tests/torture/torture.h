@@ -2,7 +2,8 @@
  *
  * The main thread injects faults and looks after processes (faults.h); other threads add keys
  * (adds.h), check them (checks.h), read them back after faults (readback.h), create and drop
- * filters (churn.h) and watch what the cluster says of itself (watch.h).
+ * filters (churn.h), have them grow and shrink (grow.h), move replicas (move.h) and watch what the
+ * cluster says of itself (watch.h).
  *
  * Threads: as each part says; `ending` and `over` may be read by any.
  */
@@ -33,10 +34,18 @@ struct torture {
     _Atomic uint32_t dropping;
     _Atomic uint32_t adding;
     _Atomic uint32_t checking;
+    _Atomic uint32_t spare; /* index + 1 of a node without replicas that may take a lost one's */
+    _Atomic uint32_t replacing;   /* index + 1 of the lost one, while it waits for that */
     _Atomic uint64_t patience_ms; /* so long may the cluster leave a question open */
     _Atomic bool ending;          /* no more adds, no more filters */
     _Atomic bool over;            /* every thread ends */
 };
+
+/* The capacity of a filter for so many keys. */
+uint64_t torture_room(uint64_t keys);
+
+/* May filters "grow", or replicas "move"? As options and the cluster allow. */
+bool torture_may(const struct torture *torture, const char *what);
 
 /* Bit sets of slots: every set of R of N. */
 extern const uint32_t torture_sets[TORTURE_SETS];

@@ -29,6 +29,10 @@ struct watch {
     bool building;
     bool replaying;
     bool merging;
+    bool growing;
+    bool valve;
+    bool leaving; /* a node is drained or replaced, and holds something still */
+    uint32_t slots[CLUSTER_MAX_DAEMONS];
     uint64_t filters[MAX_FILTERS];  /* ids */
     uint32_t replicas[MAX_FILTERS]; /* each should have */
     uint32_t nfilters;
@@ -47,6 +51,55 @@ static struct channel *open_channel(const char *routers, const char *coordinator
 
 /* ---- what it is doing ---- */
 
+/* Keys of a filter in arrays of its wanted generation alone. */
+static uint64_t overflow_of(const struct admin_reply *reply, uint64_t filter_id)
+{
+    uint64_t keys = 0;
+
+    for (size_t i = 0; i < reply->nreplicas; i++) {
+        keys += reply->replicas[i].filter_id == filter_id ? reply->replicas[i].overflow_keys : 0;
+    }
+    return keys;
+}
+
+static void see_growth(struct watch *self, const struct admin_reply *reply,
+                       const struct filter_summary *filter)
+{
+    struct tally *tally = &self->torture->tally;
+    bool growing = filter->ngenerations > 1;
+    bool valve = growing && overflow_of(reply, filter->id) > 0;
+    uint64_t wanted = growing ? filter->generations[filter->ngenerations - 1].id : 0;
+    bool done;
+    uint64_t took_ms;
+
+    self->growing |= growing;
+    self->valve |= valve;
+    took_ms = ledger_see(&self->torture->ledger, filter->name, wanted,
+                         valve           ? TALLY_VALVE
+                         : growing       ? TALLY_GROWING
+                         : self->leaving ? TALLY_MOVING
+                                         : TALLY_STILL,
+                         &done);
+    atomic_fetch_add(&tally->expansions, done);
+    if (took_ms > atomic_load(&self->torture->patience_ms)) {
+        tally_fail(tally, "STUCK: %s is on its way to another generation for %" PRIu64 " s: %s",
+                   filter->name, took_ms / 1000, filter->growth_awaited);
+    }
+}
+
+static void see_node(struct watch *self, const struct node_summary *node)
+{
+    const struct daemon *daemon;
+
+    for (uint32_t i = 0;
+         (daemon = cluster_next(&self->torture->cluster, DAEMON_NODE, &i)) != NULL;) {
+        if (strcmp(daemon->name, node->name) == 0) {
+            self->slots[i - 1] = node->slots;
+        }
+    }
+    self->leaving |= (node->draining || node->replaced_by[0] != '\0') && node->slots > 0;
+}
+
 static void on_status(void *context, const struct session_result *result)
 {
     struct watch *self = context;
@@ -61,6 +114,12 @@ static void on_status(void *context, const struct session_result *result)
     for (size_t i = 0; i < reply->nreplicas; i++) {
         self->joining |= reply->replicas[i].state == REPLICA_JOINING;
         self->building |= reply->replicas[i].state == REPLICA_BUILDING;
+    }
+    for (size_t i = 0; i < reply->nnodes; i++) {
+        see_node(self, &reply->nodes[i]);
+    }
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        see_growth(self, reply, &reply->filters[i]);
     }
     for (size_t i = 0; i < reply->nfilters && self->nfilters < MAX_FILTERS; i++) {
         const struct filter_summary *filter = &reply->filters[i];
@@ -128,21 +187,40 @@ static void ask_node(struct watch *self, uint32_t index, const struct daemon *da
     }
 }
 
+static void publish(struct watch *self, uint64_t start_ms)
+{
+    struct watch_thread *thread = self->thread;
+
+    atomic_store(&thread->joining, self->joining);
+    atomic_store(&thread->growing, self->growing);
+    atomic_store(&thread->valve, self->valve);
+    atomic_store(&thread->moving, self->leaving && self->changing);
+    for (uint32_t i = 0; i < CLUSTER_MAX_DAEMONS; i++) {
+        atomic_store(&thread->slots[i], self->slots[i]);
+    }
+    if (!self->growing && !self->changing) {
+        atomic_store(&thread->calm_ms, start_ms);
+    }
+    atomic_store(&thread->looked_ms, start_ms);
+}
+
 static void look(struct watch *self)
 {
+    uint64_t start_ms = journal_now_ms();
     struct frame status = {.kind = FRAME_ADMIN_REQUEST};
     struct frame stats = {.kind = FRAME_STATS_REQUEST};
     const struct daemon *daemon;
 
     status.body.admin_request = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
     self->answered = self->joining = self->building = self->replaying = self->merging = false;
+    self->growing = self->valve = self->leaving = false;
     self->nfilters = 0;
     channel_ask(self->coordinators, ASK_US, &status, on_status, self);
     for (uint32_t i = 0; (daemon = next_usable(self, &i)) != NULL;) {
         ask_node(self, i, daemon, &stats, on_stats);
     }
     if (self->answered) {
-        atomic_store(&self->thread->joining, self->joining);
+        publish(self, start_ms);
     }
     atomic_store(&self->thread->replaying, self->replaying || self->building);
     atomic_store(&self->thread->merging, self->merging);

@@ -1,7 +1,8 @@
 /* watch.h - a thread that asks the cluster how it is: what it is doing, and whether it is whole.
  *
- * What it is doing (a replica JOINING, a log read back, runs being merged) only says under which
- * phases a fault is counted. Whole: every replica of every filter is FULL, as the nodes themselves
+ * What it is doing (a replica JOINING, a log read back, runs being merged, filters growing,
+ * replicas moving) only says under which phases a fault is counted. An expansion that does not come
+ * to its end is a failure. Whole: every replica of every filter is FULL, as the nodes themselves
  * say, not as some coordinator remembers, and no replacement of replicas is under way.
  *
  * Threads: watch_thread() is the body of one; the rest may be read by any.
@@ -18,6 +19,12 @@ struct watch_thread {
     _Atomic bool joining;
     _Atomic bool replaying;
     _Atomic bool merging;
+    _Atomic bool growing;
+    _Atomic bool valve;         /* keys in arrays of a wanted generation alone */
+    _Atomic bool moving;        /* replicas leave a node that is drained or replaced */
+    _Atomic uint64_t looked_ms; /* when the newest look that was answered began */
+    _Atomic uint64_t calm_ms;   /* when one began that found nothing growing and nothing changing */
+    _Atomic uint32_t slots[CLUSTER_MAX_DAEMONS]; /* of a node, by daemon */
 };
 
 /* Until torture.over. */

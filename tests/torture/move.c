@@ -1,0 +1,174 @@
+#include "tests/torture/move.h"
+
+#include "tests/support/random.h"
+#include "tests/torture/admin.h"
+#include "tests/torture/journal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    PAUSE_MS = 1000,
+    STEP_MS = 20,
+    DRAIN_MS = 15000,  /* then it is taken back, whatever is left */
+    OFFER_MS = 6000,   /* a spare is offered */
+    REPLACE_MS = 12000 /* a lost node's place is asked for */
+};
+
+struct move {
+    struct move_thread *thread;
+    struct torture *torture;
+    struct admin admin;
+};
+
+static bool must_stop(const struct torture *torture)
+{
+    return atomic_load(&torture->ending) || atomic_load(&torture->tally.failed);
+}
+
+static const char *name_of(const struct move *self, uint32_t index)
+{
+    return self->torture->cluster.daemons[index].name;
+}
+
+static void drain(struct move *self, uint32_t index, bool undo)
+{
+    uint64_t start_ms = journal_now_ms();
+    enum status status;
+
+    do {
+        status = admin_drain(&self->admin, name_of(self, index), undo);
+        if (status != STATUS_OK) {
+            journal_pause_ms(STEP_MS);
+        }
+        if (undo && journal_now_ms() - start_ms > atomic_load(&self->torture->patience_ms)) {
+            tally_fail(&self->torture->tally, "STUCK: the drain of %s can't be taken back: %s",
+                       name_of(self, index), self->admin.error);
+        }
+    } while (undo && status != STATUS_OK && !atomic_load(&self->torture->tally.failed));
+    journal_say("drain %s%s: %s", name_of(self, index), undo ? ", undo" : "", self->admin.error);
+}
+
+/* Nothing is left on it, as seen since `since_ms`. */
+static bool is_empty(const struct move *self, uint32_t index, uint64_t since_ms)
+{
+    return atomic_load(&self->thread->watch->looked_ms) > since_ms &&
+           atomic_load(&self->thread->watch->slots[index]) == 0;
+}
+
+static bool await_empty(const struct move *self, uint32_t index)
+{
+    uint64_t start_ms = journal_now_ms();
+    uint64_t limit_ms = start_ms + DRAIN_MS / 3 + random_below(&self->thread->random, DRAIN_MS);
+
+    while (!must_stop(self->torture) && journal_now_ms() < limit_ms) {
+        if (is_empty(self, index, start_ms)) {
+            return true;
+        }
+        journal_pause_ms(STEP_MS);
+    }
+    return false;
+}
+
+/* The spare takes what the lost one held; it may have got new filters' replicas meanwhile, and is
+ * refused then: the lost one comes back as it is, empty. */
+static void replace(struct move *self, uint32_t lost, uint32_t spare)
+{
+    uint64_t limit_ms = journal_now_ms() + REPLACE_MS;
+    enum status status = STATUS_UNAVAILABLE;
+    bool offered = false;
+
+    while (status != STATUS_OK && journal_now_ms() < limit_ms && !must_stop(self->torture)) {
+        journal_pause_ms(10 * STEP_MS); /* It must have been silent for a while. */
+        if (!offered && journal_now_ms() + REPLACE_MS * 3 / 4 < limit_ms) {
+            continue; /* The spare stays empty until then. */
+        }
+        if (!offered) {
+            drain(self, spare, true);
+            offered = true;
+        }
+        status = admin_replace(&self->admin, name_of(self, lost), name_of(self, spare));
+    }
+    journal_say("replace %s by %s: %s", name_of(self, lost), name_of(self, spare),
+                self->admin.error);
+    if (!offered) {
+        drain(self, spare, true);
+    }
+    atomic_store(&self->torture->replacing, 0);
+    if (status == STATUS_OK) {
+        if (await_empty(self, lost)) {
+            atomic_fetch_add(&self->torture->tally.replacements, 1);
+        }
+        drain(self, lost, true);
+    }
+}
+
+/* A fault may come and take some node's data. */
+static void offer(struct move *self, uint32_t spare)
+{
+    uint64_t limit_ms = journal_now_ms() + OFFER_MS;
+    uint32_t lost = 0;
+
+    atomic_store(&self->torture->spare, spare + 1);
+    while (lost == 0 && journal_now_ms() < limit_ms && !must_stop(self->torture)) {
+        journal_pause_ms(STEP_MS);
+        lost = atomic_load(&self->torture->replacing);
+    }
+    atomic_store(&self->torture->spare, 0);
+    journal_pause_ms(10 * STEP_MS); /* The fault may just have begun. */
+    lost = atomic_load(&self->torture->replacing);
+    if (lost != 0) {
+        replace(self, lost - 1, spare);
+    } else {
+        drain(self, spare, true);
+    }
+}
+
+static uint32_t draw_node(struct move *self)
+{
+    struct cluster *cluster = &self->torture->cluster;
+    uint64_t skip = random_below(&self->thread->random, self->torture->options.nodes);
+    uint32_t i = 0;
+    const struct daemon *node = cluster_next(cluster, DAEMON_NODE, &i);
+
+    while (skip-- > 0) {
+        node = cluster_next(cluster, DAEMON_NODE, &i);
+    }
+    return (uint32_t)(node - cluster->daemons);
+}
+
+static void move_once(struct move *self)
+{
+    uint32_t index = draw_node(self);
+
+    drain(self, index, false);
+    if (self->admin.status != STATUS_OK) {
+        drain(self, index, true); /* It may have been written. */
+        return;
+    }
+    if (!await_empty(self, index)) {
+        drain(self, index, true);
+        return;
+    }
+    atomic_fetch_add(&self->torture->tally.drains, 1);
+    journal_say("%s is drained", name_of(self, index));
+    offer(self, index);
+}
+
+void *move_thread(void *context)
+{
+    struct move_thread *thread = context;
+    struct move self = {.thread = thread, .torture = thread->torture};
+
+    if (!admin_open(&self.admin, self.torture)) {
+        return NULL;
+    }
+    while (!must_stop(self.torture)) {
+        if (!atomic_load(&thread->watch->wants_whole)) {
+            move_once(&self);
+        }
+        journal_pause_ms(random_below(&thread->random, PAUSE_MS));
+    }
+    admin_close(&self.admin);
+    return NULL;
+}
