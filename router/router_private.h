@@ -225,7 +225,7 @@ void router_refuse_client(struct router *self, const struct peer *to, uint64_t c
                           const struct client_request *request, enum status status,
                           const char *message);
 
-/* The rebuild that a feed is meant for is not open, as far as the store goes. */
+/* The rebuild that a feed is meant for is not open, by the store. */
 void router_refuse_feed(struct router *self, const struct peer *to, uint64_t correlation,
                         const struct client_request *request, const char *name);
 
@@ -296,10 +296,9 @@ uint64_t hedge_tick_us(const struct router *self);
 
 /* ---- router_ops.c ---- */
 
-/* May this be fed into the filter, by the document as it is? Also for what is no feed. */
+/* May this be fed, by the document as it is? Also for what is no feed. Only what may is begun. */
 bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t lineage);
 
-/* Take in a client's batch for a known filter; a feed is one that may be. */
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
               const struct client_request *request, struct document_entry *entry);
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* Keys of four kinds: OLD were added before begin, of those the first KEPT are in the list; BOTH
- * between begin and feed, LATE between feed and commit. */
+ * between begin and feed, LATE between feed and commit; FED are in the list and were never added.
+ */
 enum {
     LINE_BYTES = 24,
     LIMIT_S = 120,
@@ -17,6 +18,7 @@ enum {
     OLD = 0,
     BOTH = 100000,
     LATE = 200000,
+    FED = 300000,
     /* Of 2,000 keys that are forgotten, at 1 %: the upper 99.9999 % limit. */
     FORGOTTEN_MOST = 48,
 };
@@ -86,11 +88,13 @@ static void expect_all_present(void)
     cr_assert_eq(count_present(OLD, EACH), EACH);
     cr_assert_eq(count_present(BOTH, EACH), EACH);
     cr_assert_eq(count_present(LATE, EACH), EACH);
+    cr_assert_leq(count_present(FED, KEPT), FORGOTTEN_MOST, "the list is not served yet");
 }
 
 static void expect_committed(void)
 {
     cr_assert_eq(count_present(OLD, KEPT), KEPT, "fed");
+    cr_assert_eq(count_present(FED, KEPT), KEPT, "fed only");
     cr_assert_eq(count_present(BOTH, EACH), EACH, "added since begin");
     cr_assert_eq(count_present(LATE, EACH), EACH, "added since the feed");
     cr_assert_leq(count_present(OLD + KEPT, EACH - KEPT), FORGOTTEN_MOST, "forgotten");
@@ -111,6 +115,7 @@ static void until_before_commit(void)
     REBUILD("begin");
     add(BOTH, EACH);
     feed(OLD, KEPT);
+    feed(FED, KEPT);
     add(LATE, EACH);
     expect_all_present();
 }
@@ -157,6 +162,7 @@ Test(rebuild, outlives_kills, .timeout = LIMIT_S)
     add(BOTH, EACH);
     restart("node-2");
     feed(OLD, KEPT);
+    feed(FED, KEPT);
     restart("coordinator");
     add(LATE, EACH);
     expect_all_present();
