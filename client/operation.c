@@ -91,49 +91,71 @@ enum status operation_create_keys(const struct session_keys *keys, struct op_id 
     return STATUS_OK;
 }
 
-/* The one text of a question, where it has one. */
-static const char **text_of(struct frame *frame)
+enum { QUESTION_TEXTS = 2 };
+
+/* The texts of a question, as many as it has; -1: nobody asks this. */
+static int texts_of(struct frame *frame, const char **texts[QUESTION_TEXTS])
 {
     if (frame->kind == FRAME_ADMIN_REQUEST) {
-        return &frame->body.admin_request.name;
+        texts[0] = &frame->body.admin_request.name;
+        texts[1] = &frame->body.admin_request.successor;
+        return 2;
     }
     if (frame->kind == FRAME_INFO_REQUEST) {
-        return &frame->body.info_request.filter;
+        texts[0] = &frame->body.info_request.filter;
+        return 1;
     }
-    return NULL;
+    return frame->kind == FRAME_STATS_REQUEST ? 0 : -1;
+}
+
+/* They outlive the caller's: a question may be asked again and again. */
+static enum status measure_texts(const char **const texts[QUESTION_TEXTS], int count, size_t *size)
+{
+    *size = 0;
+    for (int i = 0; i < count; i++) {
+        size_t one;
+
+        if (*texts[i] == NULL) {
+            *texts[i] = "";
+        }
+        one = strlen(*texts[i]) + 1;
+        if (one > DOCUMENT_NAME_BYTES) {
+            return STATUS_TOO_LARGE;
+        }
+        *size += one;
+    }
+    return STATUS_OK;
 }
 
 enum status operation_create_question(const struct frame *frame, struct operation_state **out)
 {
     struct operation_state *self;
     struct frame copy = *frame;
-    const char **text = text_of(&copy);
+    const char **texts[QUESTION_TEXTS];
+    int count = texts_of(&copy, texts);
     size_t size = 0;
+    enum status status = count < 0 ? STATUS_INVALID : measure_texts(texts, count, &size);
+    char *place;
 
     assert(*out == NULL);
 
-    if (text == NULL && frame->kind != FRAME_STATS_REQUEST) {
-        return STATUS_INVALID;
-    }
-    if (text != NULL) {
-        if (*text == NULL) {
-            *text = "";
-        }
-        size = strlen(*text) + 1;
-        if (size > DOCUMENT_NAME_BYTES) {
-            return STATUS_TOO_LARGE;
-        }
+    if (status != STATUS_OK) {
+        return status;
     }
     self = heap_alloc(1, sizeof *self + size);
     if (self == NULL) {
         return STATUS_NOMEM;
     }
+    place = (char *)(self + 1);
+    for (int i = 0; i < count; i++) {
+        size_t one = strlen(*texts[i]) + 1;
+
+        memcpy(place, *texts[i], one);
+        *texts[i] = place;
+        place += one;
+    }
     memset(self, 0, sizeof *self);
     self->frame = copy;
-    if (text != NULL) {
-        memcpy(self + 1, *text, size);
-        *text_of(&self->frame) = (const char *)(self + 1);
-    }
     *out = self;
     return STATUS_OK;
 }

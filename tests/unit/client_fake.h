@@ -30,6 +30,7 @@ struct fake_sent {
     size_t count;
     char key[32]; /* the first one */
     char name[DOCUMENT_NAME_BYTES];
+    char successor[DOCUMENT_NAME_BYTES];
 };
 
 struct fake {
@@ -92,6 +93,8 @@ static inline void fake_keep(struct fake *fake, uint32_t link, const struct fram
         (void)snprintf(sent->name, sizeof sent->name, "%s", request->filter);
     } else if (frame->kind == FRAME_ADMIN_REQUEST) {
         (void)snprintf(sent->name, sizeof sent->name, "%s", frame->body.admin_request.name);
+        (void)snprintf(sent->successor, sizeof sent->successor, "%s",
+                       frame->body.admin_request.successor);
     } else if (frame->kind == FRAME_INFO_REQUEST) {
         (void)snprintf(sent->name, sizeof sent->name, "%s", frame->body.info_request.filter);
     }

@@ -225,6 +225,33 @@ Test(session_bounds, questions_find_their_addressee)
     fake_end(fake);
 }
 
+/* What the caller passed may be gone when it is asked again. */
+Test(session_bounds, questions_keep_their_texts)
+{
+    struct fake *fake = fake_start(1);
+    struct fake_outcome outcome = {0};
+    struct frame question = {.kind = FRAME_ADMIN_REQUEST};
+    struct frame busy = {.kind = FRAME_ADMIN_REPLY};
+    char name[] = "node-1";
+    char successor[] = "node-2";
+
+    question.body.admin_request = (struct admin_request){
+        .action = ADMIN_NODE_REPLACE, .name = name, .successor = successor};
+    cr_assert_eq(
+        session_ask(fake->session, fake->now_us, TIMEOUT_US, &question, fake_done, &outcome),
+        STATUS_OK);
+    memset(name, 'x', sizeof name - 1);
+    memset(successor, 'x', sizeof successor - 1);
+    busy.correlation = fake->sent[0].correlation;
+    busy.body.admin_reply = (struct admin_reply){.status = STATUS_NAME_BUSY, .message = "busy"};
+    fake_answer_frame(fake, fake->sent[0].link, &busy);
+    fake_pass(fake, 10 * MS);
+    cr_assert_eq(fake->nsent, 2);
+    cr_assert_str_eq(fake->sent[1].name, "node-1");
+    cr_assert_str_eq(fake->sent[1].successor, "node-2");
+    fake_end(fake);
+}
+
 /* Every allocation fails once, on the way from creation to the answer. */
 Test(session_bounds, no_failed_allocation_harms)
 {
