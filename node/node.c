@@ -200,8 +200,8 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     } else if (frame.kind == FRAME_HINT) {
         node_on_hint(self, now_us, &frame.body.hint);
     } else if (frame.kind == FRAME_ERROR) {
-        log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "the coordinator refused a frame: %s",
-                    frame.body.error.message);
+        log_limited(&self->coordinator_limit, now_us, LOG_WARN,
+                    "the coordinator refused a frame: %s", frame.body.error.message);
     } else {
         refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }

@@ -178,6 +178,7 @@ struct node {
     struct exchange *exchange; /* with other nodes; NULL: memory only */
 
     struct log_limit bad_frame_limit;
+    struct log_limit coordinator_limit; /* of what it refuses */
     struct log_limit bad_document_limit;
     struct log_limit no_space_limit;
     struct log_limit pull_limit;

@@ -170,7 +170,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
         return;
     }
     if (reply->status != STATUS_OK) {
-        log_limited(&self->bad_frame_limit, now_us, LOG_ERROR,
+        log_limited(&self->coordinator_limit, now_us, LOG_ERROR,
                     "the coordinator refuses this node: %s: %s", status_code(reply->status),
                     reply->message);
         return;

@@ -110,8 +110,8 @@ static void on_coordinator(struct router *self, uint64_t now_us, const struct fr
     } else if (frame->kind == FRAME_HINT) {
         self->next_sync_us = frame->body.hint.change > self->since ? now_us : self->next_sync_us;
     } else if (frame->kind == FRAME_ERROR) {
-        log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "the coordinator refused a frame: %s",
-                    frame->body.error.message);
+        log_limited(&self->coordinator_limit, now_us, LOG_WARN,
+                    "the coordinator refused a frame: %s", frame->body.error.message);
     } else {
         router_refuse_frame(self, now_us, NULL, frame, STATUS_INVALID);
     }

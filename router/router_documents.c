@@ -93,7 +93,7 @@ void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correla
     bool again;
 
     if (reply->status != STATUS_OK) {
-        log_limited(&self->bad_frame_limit, now_us, LOG_ERROR, "the coordinator answers %s: %s",
+        log_limited(&self->coordinator_limit, now_us, LOG_ERROR, "the coordinator answers %s: %s",
                     status_code(reply->status), reply->message);
     }
     if (reply->status != STATUS_OK && reply->status != STATUS_UNAVAILABLE) {

@@ -203,6 +203,7 @@ struct router {
     struct codec_arena *arena;
     struct buffer out;
     struct log_limit bad_frame_limit;
+    struct log_limit coordinator_limit; /* of what it refuses */
     struct log_limit bad_document_limit;
     struct log_limit conflict_limit;
     uint64_t counters[ROUTER_NCOUNTERS];
