@@ -27,7 +27,7 @@ inside() {
     unsure_n=$(grep -vc -e '^absent$' -e '^present$' "$1/answers")
     seq -f 'https://never-added.example/%.0f' "$probes" >"$1/probes"
     false_n=$(run check demo -q --only present "$1/probes" | wc -l)
-    bits=$("$orbloom" info demo --json | sed -n 's/.*"bits_per_key": \([0-9.]*\).*/\1/p')
+    bits=$("$orbloom" info demo --json | sed -n 's/.*"bits_per_key": \([0-9.]*\).*/\1/p' | head -n 1)
     memory=$(node_memory)
 
     line "URLs read" "$read_n"
