@@ -7,6 +7,8 @@
 # however it ends.
 set -u
 export LC_ALL=C
+# shellcheck source=tools/demo-cluster.sh
+. "$(dirname "$0")/demo-cluster.sh"
 
 rate=1 # percent
 probes=500000
@@ -110,14 +112,6 @@ run() {
     }
 }
 
-commas() {
-    echo "$1" | sed -e :a -e 's/\B[0-9]\{3\}\>/,&/;ta'
-}
-
-percent() {
-    awk -v part="$1" -v whole="$2" 'BEGIN { printf "%.2f %%", whole ? 100 * part / whole : 0 }'
-}
-
 bin=$(cd "${1:-${BIN:-build/bin}}" && pwd) || exit 2
 orbloom=$bin/orbloom
 if [ "${2-}" = inside ]; then
@@ -128,27 +122,8 @@ if [ ! -x "$orbloom" ]; then
     exit 2
 fi
 
-# The playground runs beside this shell, so that a signal finds the shell waiting.
-playground=
-stop() {
-    if [ -n "$playground" ]; then
-        kill -TERM "$playground" 2>/dev/null
-        wait "$playground" 2>/dev/null
-    fi
-    rm -rf "$work"
-}
-work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-demo-XXXXXX") || exit 1
-trap stop EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
+demo_folder
 echo "orbloom demo: lines of the package index go into a filter that grows meanwhile (N=3, W=2, R=2)"
 "$(dirname "$0")/package-index.sh" lines >"$work/all" || exit 1
 head -n "$most" "$work/all" >"$work/keys"
-TMPDIR=$work "$orbloom" playground --base-port 0 --log-level warn \
-    --run "$0" "$bin" inside "$work" &
-playground=$!
-wait "$playground"
-status=$?
-playground=
-exit "$status"
+demo_cluster "$work"

@@ -6,6 +6,8 @@
 # processes are stopped and all files removed at the end, however it ends.
 set -u
 export LC_ALL=C
+# shellcheck source=tools/demo-cluster.sh
+. "$(dirname "$0")/demo-cluster.sh"
 
 rate=1 # percent
 probes=1000000
@@ -75,14 +77,6 @@ node_memory() {
     echo "${bytes:-0}"
 }
 
-commas() {
-    echo "$1" | sed -e :a -e 's/\B[0-9]\{3\}\>/,&/;ta'
-}
-
-percent() {
-    awk -v part="$1" -v whole="$2" 'BEGIN { printf "%.2f %%", whole ? 100 * part / whole : 0 }'
-}
-
 # line NAME NUMBER [REMARK]
 line() {
     printf '  %-26s %12s  %s\n' "$1" "$(commas "$2")" "${3-}"
@@ -99,26 +93,7 @@ if [ ! -x "$orbloom" ]; then
     exit 2
 fi
 
-# The playground runs beside this shell, so that a signal finds the shell waiting.
-playground=
-stop() {
-    if [ -n "$playground" ]; then
-        kill -TERM "$playground" 2>/dev/null
-        wait "$playground" 2>/dev/null
-    fi
-    rm -rf "$work"
-}
-work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-demo-XXXXXX") || exit 1
-trap stop EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
+demo_folder
 echo "orbloom demo: homepages of all packages, deduplicated by 3 nodes (N=3, W=2, R=2)"
 "$(dirname "$0")/package-index.sh" homepages >"$work/urls" || exit 1
-TMPDIR=$work "$orbloom" playground --base-port 0 --log-level warn \
-    --run "$0" "$bin" inside "$work" &
-playground=$!
-wait "$playground"
-status=$?
-playground=
-exit "$status"
+demo_cluster "$work"
