@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 512, POLL_MS = 20, LINE_BYTES = 512, OPEN_FOLDERS = 16 };
@@ -140,21 +141,19 @@ static size_t find(const struct playground *self, const char *daemon)
     return i;
 }
 
+/* Until its last thread is gone, which holds its port and its folder: the first is a zombie long
+ * before. */
 static bool runs(pid_t pid)
 {
-    char path[64];
-    char state = 'X';
-    FILE *file;
+    struct pollfd ended = {.events = POLLIN};
+    bool running;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (file != NULL) {
-        if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) {
-            state = 'X';
-        }
-        (void)fclose(file);
+    ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    running = ended.fd >= 0 && poll(&ended, 1, 0) == 0;
+    if (ended.fd >= 0) {
+        (void)close(ended.fd);
     }
-    return state != 'X' && state != 'Z';
+    return running;
 }
 
 static void wait_gone(pid_t pid, const char *name)
