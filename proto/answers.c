@@ -53,6 +53,7 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .lines = generation->geometry.lines,
         .z = generation->geometry.z,
         .ngenerations = document->ngenerations,
+        .nchain = document->content.nchain,
         .turns = document->turns,
         .nturns = document->nturns,
         .growth_held = document->growth_held,

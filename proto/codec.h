@@ -186,7 +186,8 @@ struct replica_report {
     uint32_t generation;    /* that all its shards are served from, or the one that is being left */
     uint32_t shards_grown;  /* of the group, served from the wanted generation */
     uint64_t overflow_keys; /* only in arrays of the wanted one that are not complete yet */
-    uint64_t keys_next;     /* estimate, of the lineage that does not serve yet */
+    uint64_t keys_next;     /* estimate, of the lineage that does not serve yet; of a chain: of the
+                               generation that adds go to */
 };
 
 struct sync_request {
@@ -426,6 +427,7 @@ struct filter_summary {
     uint32_t z;
     struct generation_summary generations[DOCUMENT_MAX_GENERATIONS]; /* the last one is wanted */
     uint32_t ngenerations;
+    uint32_t nchain;       /* of them, read together: the first ones; 0: no chain */
     const uint32_t *turns; /* nodes that may build it now; at most DOCUMENT_MAX_TURNS */
     size_t nturns;
     bool growth_held;         /* aborted: it does not grow by itself */

@@ -80,6 +80,20 @@ static enum status put_lineages(const struct epoch_content *content, struct code
     return STATUS_OK;
 }
 
+static enum status put_chain(const struct epoch_content *content, struct codec_scratch *scratch,
+                             Orbloom__V1__EpochContent *wire)
+{
+    wire->n_chain = content->nchain;
+    wire->chain = codec_scratch_take(scratch, content->nchain, sizeof *wire->chain);
+    if (wire->chain == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (uint32_t i = 0; i < content->nchain; i++) {
+        wire->chain[i] = content->chain[i];
+    }
+    return STATUS_OK;
+}
+
 static enum status put_content(const struct filter_document *document,
                                struct codec_scratch *scratch, Orbloom__V1__EpochContent *wire)
 {
@@ -96,7 +110,8 @@ static enum status put_content(const struct filter_document *document,
     wire->newest_slice = content->newest_slice;
     status = put_groups(content, scratch, wire);
     status = status != STATUS_OK ? status : put_shards(document, scratch, wire);
-    return status != STATUS_OK ? status : put_lineages(content, scratch, wire);
+    status = status != STATUS_OK ? status : put_lineages(content, scratch, wire);
+    return status != STATUS_OK ? status : put_chain(content, scratch, wire);
 }
 
 enum status codec_epoch_encode(struct filter_document *document)
@@ -200,6 +215,18 @@ static enum status get_lineages(const Orbloom__V1__EpochContent *wire,
     return STATUS_OK;
 }
 
+static enum status get_chain(const Orbloom__V1__EpochContent *wire, struct epoch_content *content)
+{
+    if (wire->n_chain > DOCUMENT_MAX_GENERATIONS) {
+        return STATUS_MALFORMED;
+    }
+    content->nchain = (uint32_t)wire->n_chain;
+    for (size_t i = 0; i < wire->n_chain; i++) {
+        content->chain[i] = wire->chain[i];
+    }
+    return STATUS_OK;
+}
+
 enum status codec_epoch_decode(struct codec_arena *arena, struct filter_document *document)
 {
     struct epoch_content *content = &document->content;
@@ -218,5 +245,6 @@ enum status codec_epoch_decode(struct codec_arena *arena, struct filter_document
     status = codec_signed_text(wire->name, content->name, sizeof content->name);
     status = status != STATUS_OK ? status : get_groups(wire, content);
     status = status != STATUS_OK ? status : get_shards(wire, content);
-    return status != STATUS_OK ? status : get_lineages(wire, content);
+    status = status != STATUS_OK ? status : get_lineages(wire, content);
+    return status != STATUS_OK ? status : get_chain(wire, content);
 }

@@ -40,6 +40,7 @@ static enum status put_growth(struct codec_scratch *scratch, const struct filter
     out->shards_grown = summary->shards_grown;
     out->shards_growing = summary->shards_growing;
     out->growth_held = summary->growth_held;
+    out->nchain = summary->nchain;
     status = status != STATUS_OK
                  ? status
                  : codec_put_message(scratch, summary->growth_awaited, &out->growth_awaited);
@@ -130,6 +131,7 @@ static enum status get_generations(const Orbloom__V1__FilterSummary *wire,
         };
     }
     out->ngenerations = (uint32_t)wire->n_generations;
+    out->nchain = wire->nchain < out->ngenerations ? wire->nchain : out->ngenerations;
     return STATUS_OK;
 }
 

@@ -158,7 +158,22 @@ bool document_has_turn(const struct filter_document *self, uint32_t node)
 
 uint64_t document_shard_bytes(const struct filter_document *self)
 {
-    return document_generation(self)->geometry.lines * LINE_BYTES;
+    uint64_t lines = document_generation(self)->geometry.lines;
+
+    for (uint32_t i = 0; document_is_chain(self) && i + 1 < self->ngenerations; i++) {
+        lines += self->generations[i].geometry.lines;
+    }
+    return lines * LINE_BYTES;
+}
+
+bool document_is_chain(const struct filter_document *self)
+{
+    return self->content.nchain > 0;
+}
+
+bool document_logs_keys(const struct filter_document *self)
+{
+    return self->keylog == KEYLOG_ON && self->durability != DURABILITY_MEMORY;
 }
 
 static bool member_matches(const struct member *member, uint32_t node, uint64_t incarnation)

@@ -96,7 +96,9 @@ struct epoch_content {
     uint16_t *group_of_shard; /* 1 << shard_bits entries, each < ngroups */
     struct lineage lineages[DOCUMENT_MAX_LINEAGES];
     uint32_t nlineages;
-    uint64_t newest_slice; /* 0 without a window */
+    uint64_t newest_slice;                    /* 0 without a window */
+    uint32_t chain[DOCUMENT_MAX_GENERATIONS]; /* generations that checks read together, see below */
+    uint32_t nchain;                          /* 0: one array, or a key log to build others from */
 };
 
 /* One geometry; ids are never reused. */
@@ -127,7 +129,8 @@ struct filter_document {
     uint64_t window_us; /* 0: no window */
     uint32_t nslices;
     struct generation generations[DOCUMENT_MAX_GENERATIONS];
-    uint32_t ngenerations; /* the last one is the wanted one, those before it are being left */
+    uint32_t ngenerations; /* the last one is the wanted one, those before it are being left; of a
+                              chain they stay */
     uint32_t turns[DOCUMENT_MAX_TURNS]; /* nodes that may build the wanted one now */
     uint32_t nturns;
     bool growth_held;  /* an operator aborted its growth: it does not grow by itself */
@@ -190,7 +193,16 @@ const struct generation *document_generation_of(const struct filter_document *se
  * while there are several generations. One that has nothing to serve yet needs no turn. */
 bool document_has_turn(const struct filter_document *self, uint32_t node);
 
-/* Bytes of one replica of one shard, in the wanted generation. */
+/* Without a log of keys nothing can be built anew: such a filter grows by a chain of generations.
+ * Those that the epoch names are read together, the oldest first, and all are kept for good; adds
+ * go to the last one of them. One generation more, the last of the document's, is being made room
+ * for, and joins the chain with a later epoch. */
+bool document_is_chain(const struct filter_document *self);
+
+/* Is what a generation is built anew from kept: a log of keys, on disk? */
+bool document_logs_keys(const struct filter_document *self);
+
+/* Bytes of one replica of one shard, in the wanted generation; of a chain, in all of them. */
 uint64_t document_shard_bytes(const struct filter_document *self);
 
 /* The slot that (node, incarnation) holds in `group`, as member of any kind; -1: none.

@@ -218,6 +218,51 @@ static const char *rule_generations(const struct filter_document *self)
     return fault;
 }
 
+/* What a chain names are the document's generations, in their order; one more may be on its way. */
+static const char *chain_fault(const struct filter_document *self)
+{
+    const struct epoch_content *content = &self->content;
+
+    if (content->nchain > DOCUMENT_MAX_GENERATIONS || content->nchain > self->ngenerations ||
+        self->ngenerations > content->nchain + 1) {
+        return "the generations are not those of the chain, and one more at most";
+    }
+    for (uint32_t i = 0; i < self->ngenerations; i++) {
+        if (i < content->nchain && content->chain[i] != self->generations[i].id) {
+            return "the chain names other generations";
+        }
+        if (i > 0 && self->generations[i].id < self->generations[i - 1].id) {
+            return "a chain's generations are not in the order in which they came";
+        }
+    }
+    return NULL;
+}
+
+/* All of them are read: so their rates add up. */
+static const char *rule_chain(const struct filter_document *self)
+{
+    static const double rounding = 1e-9;
+    double sum = 0;
+
+    if (!document_is_chain(self)) {
+        return self->keylog == KEYLOG_OFF && self->ngenerations > 1
+                   ? "without key log there are several generations, and no chain of them"
+                   : NULL;
+    }
+    if (document_logs_keys(self) || self->content.nlineages > 1 || self->window_us != 0) {
+        return "there is a chain of generations, though there is a key log, a window or a rebuild";
+    }
+    for (uint32_t i = 0; i < self->ngenerations; i++) {
+        if (self->generations[i].rate <= 0) {
+            return "a generation of a chain has no rate of its own";
+        }
+        sum += self->generations[i].rate;
+    }
+    return sum > self->rate * (1 + rounding)
+               ? "the rates of a chain's generations are more than the filter's together"
+               : chain_fault(self);
+}
+
 static const char *rule_turns(const struct filter_document *self)
 {
     if (self->nturns > DOCUMENT_MAX_TURNS) {
@@ -292,8 +337,8 @@ static const char *rule_served(const struct filter_document *self)
 enum status document_validate(const struct filter_document *self, const char **reason)
 {
     static const char *(*const rules[])(const struct filter_document *self) = {
-        rule_numbers, rule_wishes,   rule_content,     rule_shards,
-        rule_groups,  rule_lineages, rule_generations, rule_turns,
+        rule_numbers,  rule_wishes,      rule_content, rule_shards, rule_groups,
+        rule_lineages, rule_generations, rule_chain,   rule_turns,
     };
     size_t i;
 

@@ -1,11 +1,21 @@
 #include "cluster/live_sets.h"
 
-/* As many as the window has, and the one before them. Without a window there is slice 0 alone. */
+static uint64_t newest_slice(const struct filter_document *document)
+{
+    return document_is_chain(document) ? document->content.nchain - 1
+                                       : document->content.newest_slice;
+}
+
+/* As many as the window has, and the one before them; of a chain all. Without either there is slice
+ * 0 alone. */
 static uint64_t slices_kept(const struct filter_document *document)
 {
     uint64_t newest = document->content.newest_slice;
     uint64_t kept = (uint64_t)document->nslices + 1;
 
+    if (document_is_chain(document)) {
+        return document->content.nchain;
+    }
     return newest == 0 ? 1 : newest < kept ? newest : kept;
 }
 
@@ -33,13 +43,36 @@ struct live_set live_sets_at(const struct filter_document *document, uint32_t at
     const struct epoch_content *content = &document->content;
     uint32_t kept = (uint32_t)slices_kept(document);
     const struct lineage *lineage = &content->lineages[place_of(content, at / kept)];
+    uint64_t slice = newest_slice(document) - at % kept;
 
     return (struct live_set){
         .lineage = lineage->id,
-        .slice = content->newest_slice - at % kept,
+        .slice = slice,
         .read = lineage->serving,
         .written = at % kept == 0,
+        .generation = live_sets_generation(document, slice),
     };
+}
+
+bool live_sets_ahead(const struct filter_document *document, struct live_set *out)
+{
+    bool longer = document_is_chain(document) && document->ngenerations > document->content.nchain;
+    struct live_set next = live_sets_at(document, 0);
+
+    next.slice++;
+    next.read = next.written = false;
+    next.generation = document_generation(document);
+    *out = next;
+    return longer || document->content.newest_slice != 0;
+}
+
+const struct generation *live_sets_generation(const struct filter_document *document,
+                                              uint64_t slice)
+{
+    if (!document_is_chain(document)) {
+        return document_generation(document);
+    }
+    return slice < document->content.nchain ? &document->generations[slice] : NULL;
 }
 
 bool live_sets_have_lineage(const struct filter_document *document, uint32_t lineage)
@@ -54,6 +87,6 @@ bool live_sets_have_lineage(const struct filter_document *document, uint32_t lin
 
 bool live_sets_have(const struct filter_document *document, uint32_t lineage, uint64_t slice)
 {
-    return live_sets_have_lineage(document, lineage) && slice <= document->content.newest_slice &&
-           document->content.newest_slice - slice < slices_kept(document);
+    return live_sets_have_lineage(document, lineage) && slice <= newest_slice(document) &&
+           newest_slice(document) - slice < slices_kept(document);
 }

@@ -18,7 +18,7 @@ static void expect(uint32_t at, uint32_t lineage, uint64_t slice, bool read, boo
 
 static void lineages(uint32_t first, uint32_t second, bool second_serves)
 {
-    document = (struct filter_document){0};
+    document = (struct filter_document){.generations = {{.id = 1}}, .ngenerations = 1};
     document.content.lineages[0] = (struct lineage){first, !second_serves};
     document.content.lineages[1] = (struct lineage){second, second_serves};
     document.content.nlineages = second != 0 ? 2 : 1;

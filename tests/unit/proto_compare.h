@@ -270,6 +270,7 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     for (size_t i = 0; i < a->nturns; i++) {
         SAME(turns[i]);
     }
+    SAME(nchain);
     SAME(growth_held);
     SAME(lineage);
     SAME(rebuild_lineage);

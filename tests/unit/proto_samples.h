@@ -336,6 +336,7 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .z = 2,
         .generations = {{1, i + 90, 0.01, i + 91, 1}, {7, i + 92, 0.001, i + 93, 2}},
         .ngenerations = (uint32_t)(i % 3),
+        .nchain = (uint32_t)(i % 3 == 2 ? i % 2 + 1 : 0),
         .turns = turns,
         .nturns = i == 0 ? DOCUMENT_MAX_TURNS : i % 4,
         .growth_held = i % 2 == 0,
