@@ -54,8 +54,7 @@ static bool can_grow(const struct node *self, const struct document_entry *entry
     const struct hosted_filter *hosted = entry->attachment;
 
     return self->storage != NULL && hosted != NULL && set != NULL && !entry->conflict &&
-           entry->document.keylog == KEYLOG_ON && entry->document.durability != DURABILITY_MEMORY &&
-           replica_set_ready(set);
+           document_logs_keys(&entry->document) && replica_set_ready(set);
 }
 
 /* Is it for all that is here? One that is for no less than what serves is no worse in any case: a
@@ -84,7 +83,7 @@ bool node_growth_presses(const struct replica_set *set, const struct filter_docu
                                                       : document_generation(document);
     const struct replica_group *group = &set->groups[number];
 
-    return group->hosted && to->id != from->generation.id &&
+    return group->hosted && !document_is_chain(document) && to->id != from->generation.id &&
            to->capacity > from->generation.capacity &&
            growth_is_near(group->keys, layer_capacity(from, group->nshards));
 }
@@ -266,7 +265,8 @@ static void go_back(struct node *self, struct document_entry *entry, struct repl
 static bool has_nothing_to_do(const struct document_entry *entry, const struct replica_set *set)
 {
     return set->growth == NULL &&
-           replica_set_base(set)->generation.id == document_generation(&entry->document)->id;
+           (document_is_chain(&entry->document) ||
+            replica_set_base(set)->generation.id == document_generation(&entry->document)->id);
 }
 
 /* True: something was done, and more may be. */

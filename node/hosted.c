@@ -63,10 +63,13 @@ bool hosted_is_looked_at(const struct replica_set *set)
     return set->read && (replica_set_built(set) || !set->loaded);
 }
 
+/* The vote of an add rests on what checks look into, too. */
 static bool is_about(const struct replica_set *set, const struct segment *segment)
 {
-    return segment->operation == OPERATION_ADD ? hosted_is_target(set, segment)
-                                               : hosted_is_looked_at(set);
+    bool checks = (segment->lineage == 0 || segment->operation == OPERATION_CHECK) &&
+                  hosted_is_looked_at(set);
+
+    return checks || (segment->operation == OPERATION_ADD && hosted_is_target(set, segment));
 }
 
 enum replica_state hosted_state_for(const struct hosted_filter *self, const struct segment *segment)

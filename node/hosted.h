@@ -9,6 +9,10 @@
  * Invariant: the sets of one filter have the same shards and slot groups here, and the same state
  * of those; `complete` and `copied` of a group are those of the first set.
  *
+ * Of a chain of generations each has a set, the newest first. What an older one has stays there for
+ * good, and is read there: it does not go into the newest one again, or a chain would be filled
+ * with the same keys over and over. Bits that no log has are no reason to leave a key out.
+ *
  * Errors:  as said.
  * Owner:   hosted_filter_destroy().
  * Threads: none.
@@ -25,7 +29,8 @@ struct hosted_filter {
     struct fence fence;
     struct replica_set *set;    /* the first; NULL: nothing hosted here, or no room */
     bool lacks_read;            /* there was no room for a set that checks read, */
-    bool lacks_written;         /* ... or that adds go to */
+    bool lacks_written;         /* ... or that adds go to, */
+    bool lacks_ahead;           /* ... or that a chain is to be longer by */
     uint64_t hosting;           /* tells these sets from those before */
     bool refused;               /* no room: said once */
     uint64_t fence_end;         /* where the fence's record ends in the log */
@@ -76,6 +81,22 @@ bool hosted_is_looked_at(const struct replica_set *set);
 
 /* Does an add of that segment go into the set? */
 bool hosted_is_target(const struct replica_set *set, const struct segment *segment);
+
+/* hosted_chain.c: an add to a chain of several generations, at most HOSTED_CHUNK_KEYS; true: some
+ * were refused. */
+enum { HOSTED_CHUNK_KEYS = 4096, HOSTED_CHUNK_WORDS = HOSTED_CHUNK_KEYS / 64 };
+
+bool hosted_chain_add(struct hosted_filter *self, const struct segment *segment,
+                      const uint64_t *fingerprints, uint32_t count, uint64_t *present,
+                      uint64_t *accepted);
+
+/* As replica_set_fill(), but for what older generations of the set's chain have. */
+void hosted_fill(struct replica_set *set, const struct filter_document *document,
+                 const uint64_t *fingerprints, size_t count);
+
+/* As replica_set_fits(), likewise. */
+bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *fingerprints,
+                 uint32_t count);
 
 /* The report of a group, of all sets together: memory is added up, keys are those of the lineage
  * that has most, and the least advanced set tells the rest. Else as replica_set_report(). */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { CHUNK_KEYS = 4096, CHUNK_WORDS = CHUNK_KEYS / 64 };
+enum { CHUNK_KEYS = HOSTED_CHUNK_KEYS, CHUNK_WORDS = HOSTED_CHUNK_WORDS };
 
 /* In any of the sets that are read, or in the one that a list goes to. */
 static void look(const struct hosted_filter *self, const struct segment *segment,
@@ -88,6 +88,9 @@ static bool put_singly(struct hosted_filter *self, const struct segment *segment
 static bool add(struct hosted_filter *self, const struct segment *segment,
                 const uint64_t *fingerprints, uint32_t count, uint64_t *present, uint64_t *accepted)
 {
+    if (self->set->chained) {
+        return hosted_chain_add(self, segment, fingerprints, count, present, accepted);
+    }
     look(self, segment, fingerprints, count, present);
     if (!all_have_room(self, segment, count)) {
         return put_singly(self, segment, fingerprints, count, accepted);

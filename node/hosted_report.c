@@ -30,12 +30,57 @@ static void show_behind(const struct replica_report *one, struct replica_report 
     }
 }
 
+static void show_lacking(const struct hosted_filter *self, struct replica_report *report)
+{
+    if ((self->lacks_read || self->lacks_written) && report->state > REPLICA_BUILDING) {
+        report->state = REPLICA_BUILDING;
+        report->complete = 0;
+    }
+}
+
+/* Of a chain all are served together, each in its place: a group is grown when the wanted
+ * generation's arrays stand. */
+static void report_chain(const struct hosted_filter *self, const struct filter_document *document,
+                         uint32_t group, uint64_t sample_lines, struct replica_report *report)
+{
+    uint32_t wanted = document_generation(document)->id;
+
+    report->keys_next = report->keys;
+    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
+        struct replica_report one = {0};
+
+        if (set != self->set) {
+            replica_set_report(set, document, group, hosted_is_live(set) ? sample_lines : 0, &one);
+            report->bytes += one.bytes;
+            report->bits_set += one.bits_set;
+            report->bits_seen += one.bits_seen;
+            report->keys += one.keys;
+        }
+        if (set != self->set && hosted_is_live(set)) {
+            show_behind(&one, report);
+        }
+    }
+    report->generation = replica_set_base(self->set)->generation.id;
+    report->shards_grown = 0;
+    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
+        if (replica_set_base(set)->generation.id == wanted && replica_set_built(set)) {
+            report->generation = wanted;
+            report->shards_grown = set->groups[group].nshards;
+        }
+    }
+}
+
 void hosted_report(const struct hosted_filter *self, const struct filter_document *document,
                    uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
     uint64_t keys;
 
     replica_set_report(self->set, document, group, sample_lines, report);
+    if (document_is_chain(document)) {
+        report_chain(self, document, group, sample_lines, report);
+        show_lacking(self, report);
+        return;
+    }
     report->keys_next = lineage_keys(self, rebuild_lineage(document), group);
     for (const struct replica_set *set = self->set->next; set != NULL; set = set->next) {
         struct replica_report one = {0};
@@ -49,8 +94,5 @@ void hosted_report(const struct hosted_filter *self, const struct filter_documen
         keys = lineage_keys(self, set->lineage, group);
         report->keys = keys > report->keys ? keys : report->keys;
     }
-    if ((self->lacks_read || self->lacks_written) && report->state > REPLICA_BUILDING) {
-        report->state = REPLICA_BUILDING;
-        report->complete = 0;
-    }
+    show_lacking(self, report);
 }

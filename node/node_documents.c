@@ -100,6 +100,20 @@ void node_apply_all(struct node *self)
     }
 }
 
+/* Of a chain the older generations first: what they have need not go into the newer ones again. */
+static void begin_replay(struct node *self, struct document_entry *entry, struct replica_set *set)
+{
+    bool waits = false;
+
+    for (const struct replica_set *older = set->next; set->chained && older != NULL;
+         older = older->next) {
+        waits = waits || (older->read && !replica_set_ready(older));
+    }
+    if (!waits) {
+        (void)node_replay_begin(self, entry, set);
+    }
+}
+
 /* True: a set of the filter is still to be built. */
 static bool build(struct node *self, struct document_entry *entry, uint64_t slice_bytes,
                   bool *loading)
@@ -114,7 +128,7 @@ static bool build(struct node *self, struct document_entry *entry, uint64_t slic
         more = replica_set_build(set, slice_bytes);
         if (!more && !set->loaded) {
             *loading = true;
-            (void)node_replay_begin(self, entry, set);
+            begin_replay(self, entry, set);
         }
     }
     return more;

@@ -1,15 +1,15 @@
 /* Arrays of filters without key log, for snapshots. */
+#include "cluster/live_sets.h"
 #include "node/node_private.h"
 
-static struct document_entry *entry_of(const struct node *self, const struct storage_set *set)
+static const struct replica_set *set_of(const struct node *self, const struct storage_set *set)
 {
-    struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
+    const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
 
     return entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
                    entry->document.keylog == KEYLOG_OFF &&
-                   entry->document.content.lineages[0].id == set->lineage &&
-                   entry->document.content.newest_slice == set->slice
-               ? entry
+                   live_sets_have(&entry->document, set->lineage, set->slice)
+               ? hosted_find(entry->attachment, set->lineage, set->slice)
                : NULL;
 }
 
@@ -24,24 +24,23 @@ struct snapshot_geometry node_image_geometry(const struct geometry *geometry)
 bool node_image(void *context, const struct storage_set *set, struct storage_image *out)
 {
     const struct node *self = context;
-    const struct document_entry *entry = entry_of(self, set);
-    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    const struct replica_set *found = set_of(self, set);
     const struct layer *layer;
 
-    if (hosted == NULL || hosted->set == NULL || !replica_set_ready(hosted->set)) {
+    if (found == NULL || !replica_set_ready(found)) {
         return false;
     }
-    layer = replica_set_base(hosted->set);
+    layer = replica_set_base(found);
     *out = (struct storage_image){
-        .hosting = hosted->set->hosting,
+        .hosting = found->hosting,
         .generation = layer->generation.id,
         .geometry = node_image_geometry(&layer->generation.geometry),
         .shards = layer->shards,
-        .nshards = hosted->set->nshards,
+        .nshards = found->nshards,
         .nhosted = layer->nhosted,
     };
-    for (uint32_t i = 0; i < hosted->set->ngroups; i++) {
-        out->ngroups += hosted->set->groups[i].hosted;
+    for (uint32_t i = 0; i < found->ngroups; i++) {
+        out->ngroups += found->groups[i].hosted;
     }
     return true;
 }
@@ -49,12 +48,11 @@ bool node_image(void *context, const struct storage_set *set, struct storage_ima
 void node_image_groups(void *context, const struct storage_set *set, struct snapshot_group *out)
 {
     const struct node *self = context;
-    const struct document_entry *entry = entry_of(self, set);
-    const struct hosted_filter *hosted = entry->attachment;
+    const struct replica_set *found = set_of(self, set);
 
-    for (uint32_t i = 0; i < hosted->set->ngroups; i++) {
-        if (hosted->set->groups[i].hosted) {
-            *out++ = (struct snapshot_group){.group = i, .keys = hosted->set->groups[i].keys};
+    for (uint32_t i = 0; i < found->ngroups; i++) {
+        if (found->groups[i].hosted) {
+            *out++ = (struct snapshot_group){.group = i, .keys = found->groups[i].keys};
         }
     }
 }

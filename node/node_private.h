@@ -289,9 +289,9 @@ struct snapshot_geometry node_image_geometry(const struct geometry *geometry);
 
 /* node_replay_image.c: of a filter without key log: its snapshot, what the log has. False: it is
  * another geometry's, and nothing was done. */
-MUST_USE bool node_replay_pages(struct node *self, struct document_entry *entry,
+MUST_USE bool node_replay_pages(struct replica_set *set, const struct filter_document *document,
                                 const struct storage_load *load);
-void node_replay_records(struct node *self, struct document_entry *entry,
+void node_replay_records(struct node *self, struct document_entry *entry, struct replica_set *set,
                          const struct storage_read *read);
 
 /* The log has been written a little further. */

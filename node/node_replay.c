@@ -98,7 +98,7 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
         end(self);
     } else {
         if (read->lines) {
-            node_replay_records(self, entry, read);
+            node_replay_records(self, entry, set, read);
         } else {
             fill(self, entry, set, read);
         }
@@ -141,7 +141,7 @@ static void on_pages(struct storage_load *read, uint64_t now_us, enum status sta
         end(self);
         return;
     }
-    if (!node_replay_pages(self, entry, read)) {
+    if (!node_replay_pages(set, &entry->document, read)) {
         node_begin_incarnation(self, now_us, AMNESIA_CORRUPT); /* Its bits are lost to us. */
         begin_log(self);
         return;

@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-static bool suits(const struct document_entry *entry, const struct storage_load *load)
+static bool suits(const struct replica_set *set, const struct storage_load *load)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    const struct generation *own = &replica_set_base(hosted->set)->generation;
+    const struct generation *own = &replica_set_base(set)->generation;
     struct snapshot_geometry geometry = node_image_geometry(&own->geometry);
     const struct snapshot_geometry *other = &load->shape->geometry;
 
@@ -25,23 +24,20 @@ static void take_counts(struct replica_set *set, const struct snapshot_shape *sh
     }
 }
 
-bool node_replay_pages(struct node *self, struct document_entry *entry,
+bool node_replay_pages(struct replica_set *set, const struct filter_document *document,
                        const struct storage_load *load)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    struct replica_set *set = hosted->set;
     const struct snapshot_shape *shape = load->shape;
     uint64_t pages_a_shard = shape->geometry.lines / LINES_PER_PAGE;
 
-    (void)self;
-    if (!suits(entry, load)) {
+    if (!suits(set, load)) {
         return false;
     }
     for (size_t i = 0; i < load->npages; i++) {
         uint64_t at = load->first + i;
 
-        replica_set_merge_page(set, &entry->document, shape->shards[at / pages_a_shard],
-                               at % pages_a_shard, load->pages + i * LINES_PAGE_BYTES);
+        replica_set_merge_page(set, document, shape->shards[at / pages_a_shard], at % pages_a_shard,
+                               load->pages + i * LINES_PAGE_BYTES);
     }
     if (load->end) {
         take_counts(set, shape);
@@ -51,26 +47,22 @@ bool node_replay_pages(struct node *self, struct document_entry *entry,
 
 /* The count of the snapshot covers what came before its end: its bits may have come in a page that
  * was copied before they were set. */
-static void fill_batch(struct node *self, struct document_entry *entry,
+static void fill_batch(struct node *self, struct document_entry *entry, struct replica_set *set,
                        const struct record_batch *batch, uint64_t offset)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    struct replica_set *set = hosted->set;
     uint64_t *keys = batch->group < set->ngroups ? &set->groups[batch->group].keys : NULL;
     uint64_t before = keys != NULL ? *keys : 0;
 
-    replica_set_fill(set, &entry->document, batch->fingerprints, batch->count);
+    hosted_fill(set, &entry->document, batch->fingerprints, batch->count);
     if (keys != NULL && offset < self->replay.counted_from) {
         *keys = before;
     }
     node_note_batch(self, entry, batch);
 }
 
-static void merge_page(struct node *self, struct document_entry *entry,
-                       const struct record_lines *lines, uint64_t offset)
+static void merge_page(const struct node *self, const struct document_entry *entry,
+                       struct replica_set *set, const struct record_lines *lines, uint64_t offset)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    struct replica_set *set = hosted->set;
     uint64_t *keys;
     uint64_t before;
 
@@ -85,13 +77,13 @@ static void merge_page(struct node *self, struct document_entry *entry,
     }
 }
 
-void node_replay_records(struct node *self, struct document_entry *entry,
+void node_replay_records(struct node *self, struct document_entry *entry, struct replica_set *set,
                          const struct storage_read *read)
 {
     for (size_t i = 0; i < read->nbatches; i++) {
-        fill_batch(self, entry, &read->batches[i], read->offsets[i]);
+        fill_batch(self, entry, set, &read->batches[i], read->offsets[i]);
     }
     for (size_t i = 0; i < read->npages; i++) {
-        merge_page(self, entry, &read->pages[i], read->page_offsets[i]);
+        merge_page(self, entry, set, &read->pages[i], read->page_offsets[i]);
     }
 }

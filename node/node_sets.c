@@ -22,7 +22,7 @@ void node_sets_release(struct node *self, struct hosted_filter *hosted)
         hosted->set = set->next;
         drop(self, set);
     }
-    hosted->lacks_read = hosted->lacks_written = false;
+    hosted->lacks_read = hosted->lacks_written = hosted->lacks_ahead = false;
     show_memory(self);
 }
 
@@ -59,8 +59,8 @@ static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
     struct replica_set *set = NULL;
     struct storage_set stored;
 
-    *status = replica_set_create(document, self->id, self->incarnation, node_growth_room(self),
-                                 &set);
+    *status = replica_set_create(document, live->generation, self->id, self->incarnation,
+                                 node_growth_room(self), &set);
     if (*status != STATUS_OK || set == NULL) {
         return NULL;
     }
@@ -135,6 +135,7 @@ static struct replica_set **line_up(struct node *self, struct hosted_filter *hos
         if (set != NULL) {
             set->read = live.read;
             set->written = live.written;
+            set->chained = document_is_chain(document);
             *end = set;
             end = &set->next;
         } else {
@@ -145,21 +146,26 @@ static struct replica_set **line_up(struct node *self, struct hosted_filter *hos
     return end;
 }
 
-/* Arrays for the slice to come, so that adds need not wait when it begins. Without room for them
- * they will. */
+/* Arrays for the slice or generation to come, so that adds need not wait when it begins. Without
+ * room for a slice's they will; a chain does not get longer before they stand. */
 static void stand_ahead(struct node *self, struct hosted_filter *hosted,
-                        const struct filter_document *document, struct replica_set **end)
+                        const struct filter_document *document, struct replica_set **end,
+                        enum status *status)
 {
-    struct live_set live = live_sets_at(document, 0);
-    enum status status;
+    struct live_set live;
+    enum status refused = STATUS_OK;
 
-    if (document->content.newest_slice == 0) {
+    hosted->lacks_ahead = false;
+    if (!live_sets_ahead(document, &live)) {
         return;
     }
-    live.slice++;
     *end = take_out(hosted, &live);
     if (*end == NULL) {
-        *end = make(self, hosted, document, &live, &status);
+        *end = make(self, hosted, document, &live, &refused);
+    }
+    if (*end == NULL && document_is_chain(document)) {
+        hosted->lacks_ahead = true;
+        *status = *status == STATUS_OK ? refused : *status;
     }
 }
 
@@ -188,12 +194,12 @@ void node_sets_follow(struct node *self, struct hosted_filter *hosted,
     }
     end = line_up(self, hosted, document, &first, &status);
     if (first != NULL) {
-        stand_ahead(self, hosted, document, end);
+        stand_ahead(self, hosted, document, end, &status);
     }
     forget_rest(self, hosted);
     hosted->set = first;
     if (first == NULL) {
-        hosted->lacks_read = hosted->lacks_written = false;
+        hosted->lacks_read = hosted->lacks_written = hosted->lacks_ahead = false;
     }
     if (status != STATUS_OK && !hosted->refused) {
         say_no_room(self, document, status);

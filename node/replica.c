@@ -11,7 +11,7 @@ static bool hosts_shard(const struct replica_set *self, const struct filter_docu
 
 /* Returns how many shards are hosted here. */
 static uint32_t fill_groups(struct replica_set *self, const struct filter_document *document,
-                            uint32_t node, uint64_t incarnation)
+                            uint64_t capacity, uint32_t node, uint64_t incarnation)
 {
     uint32_t hosted = 0;
 
@@ -23,8 +23,7 @@ static uint32_t fill_groups(struct replica_set *self, const struct filter_docume
 
         group->hosted = document_slot_of(document, i, node, 0) >= 0;
         group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
-        group->keys_capacity = layer_share(document_generation(document)->capacity, group->nshards,
-                                           self->nshards);
+        group->keys_capacity = layer_share(capacity, group->nshards, self->nshards);
         hosted += group->hosted ? group->nshards : 0;
     }
     return hosted;
@@ -47,7 +46,8 @@ static enum status make_layer(struct replica_set *self, const struct filter_docu
     return status;
 }
 
-enum status replica_set_create(const struct filter_document *document, uint32_t node,
+enum status replica_set_create(const struct filter_document *document,
+                               const struct generation *generation, uint32_t node,
                                uint64_t incarnation, uint64_t room_bytes, struct replica_set **out)
 {
     struct replica_set *self = heap_zalloc(1, sizeof *self);
@@ -63,8 +63,8 @@ enum status replica_set_create(const struct filter_document *document, uint32_t 
     if (self->groups == NULL) {
         goto fail;
     }
-    hosted = fill_groups(self, document, node, incarnation);
-    self->bytes = hosted * document_shard_bytes(document);
+    hosted = fill_groups(self, document, generation->capacity, node, incarnation);
+    self->bytes = hosted * lines_shard_bytes(&generation->geometry);
     if (self->bytes > room_bytes) {
         status = STATUS_NO_SPACE;
         goto fail;
@@ -74,7 +74,7 @@ enum status replica_set_create(const struct filter_document *document, uint32_t 
         *out = NULL;
         return STATUS_OK;
     }
-    status = make_layer(self, document, document_generation(document), &self->layers[0]);
+    status = make_layer(self, document, generation, &self->layers[0]);
     if (status != STATUS_OK) {
         goto fail;
     }

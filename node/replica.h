@@ -40,6 +40,7 @@ struct replica_set {
     uint64_t slice;
     bool read;               /* by checks */
     bool written;            /* by adds that name no lineage */
+    bool chained;            /* by a chain: what its older generations have stays there for good */
     uint64_t hosting;        /* tells these arrays from those before */
     uint64_t growth_refused; /* revision of the document under which arrays were built in vain */
     enum growth_move growth_said;         /* why nothing grows, as far as it was said */
@@ -59,8 +60,10 @@ struct replica_set {
     double loaded_part;    /* how much of it they cover, 0 to 1 */
 };
 
-/* Nothing hosted here gives *out = NULL and STATUS_OK. `room_bytes`: what the limit leaves. */
-MUST_USE enum status replica_set_create(const struct filter_document *document, uint32_t node,
+/* Arrays of that generation. Nothing hosted here gives *out = NULL and STATUS_OK. `room_bytes`:
+ * what the limit leaves. */
+MUST_USE enum status replica_set_create(const struct filter_document *document,
+                                        const struct generation *generation, uint32_t node,
                                         uint64_t incarnation, uint64_t room_bytes,
                                         struct replica_set **out);
 void replica_set_destroy(struct replica_set **set);

@@ -1,5 +1,8 @@
 #include "cluster/pull_lines.h"
 
+#include "cluster/live_sets.h"
+
+#include <assert.h>
 #include <xxhash.h>
 
 uint64_t pull_geometry(const struct geometry *geometry)
@@ -12,8 +15,8 @@ uint64_t pull_geometry(const struct geometry *geometry)
 
 void pull_scope_name(struct pull_scope *scope, const struct filter_document *document)
 {
-    const struct generation *generation = document_generation(document);
-    bool bits = document->keylog == KEYLOG_OFF;
+    const struct generation *generation = live_sets_generation(document, scope->slice);
+    bool bits = document->keylog == KEYLOG_OFF && generation != NULL;
 
     scope->generation = bits ? generation->id : 0;
     scope->geometry = bits ? pull_geometry(&generation->geometry) : 0;
@@ -47,14 +50,17 @@ bool pull_kind_fits(enum pull_kind kind, const struct filter_document *document)
     return true;
 }
 
-uint64_t pull_pages_a_shard(const struct filter_document *document)
+uint64_t pull_pages_a_shard(const struct filter_document *document, uint64_t slice)
 {
-    return document_shard_bytes(document) / PULL_PAGE_BYTES;
+    const struct generation *generation = live_sets_generation(document, slice);
+
+    assert(generation != NULL);
+    return lines_shard_bytes(&generation->geometry) / PULL_PAGE_BYTES;
 }
 
-uint64_t pull_pages(const struct filter_document *document)
+uint64_t pull_pages(const struct filter_document *document, uint64_t slice)
 {
-    return document_nshards(document) * pull_pages_a_shard(document);
+    return document_nshards(document) * pull_pages_a_shard(document, slice);
 }
 
 uint32_t pull_group_shards(const struct filter_document *document, uint32_t group)
@@ -86,7 +92,7 @@ bool pull_pages_ascend(const struct pull_reply *reply)
 
 bool pull_pages_belong(const struct pull_reply *reply, const struct filter_document *document)
 {
-    uint64_t pages = pull_pages_a_shard(document);
+    uint64_t pages = pull_pages_a_shard(document, reply->scope.slice);
     bool all = true;
 
     for (size_t i = 0; i < reply->npages; i++) {

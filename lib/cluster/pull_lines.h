@@ -16,18 +16,19 @@
 /* XXH3-64, seed 0, of seed, lines, z and shard bits as words of 64 bits, little-endian; never 0. */
 uint64_t pull_geometry(const struct geometry *geometry);
 
-/* Name the array in a scope, if it is all that the filter keeps. */
+/* Name the array of its slice in a scope, if it is all that the filter keeps; none where the
+ * document has no such slice. */
 void pull_scope_name(struct pull_scope *scope, const struct filter_document *document);
 
-/* Does the scope name the filter's own array, or none where it keeps keys? */
+/* Does the scope name the array of its slice, or none where keys are kept? */
 bool pull_scope_fits(const struct pull_scope *scope, const struct filter_document *document);
 
 /* May this kind be asked for a filter with, or without, key log? */
 bool pull_kind_fits(enum pull_kind kind, const struct filter_document *document);
 
-/* Of a filter: pages of a shard, and of all. */
-uint64_t pull_pages_a_shard(const struct filter_document *document);
-uint64_t pull_pages(const struct filter_document *document);
+/* Of a live slice's array: pages of a shard, and of all. */
+uint64_t pull_pages_a_shard(const struct filter_document *document, uint64_t slice);
+uint64_t pull_pages(const struct filter_document *document, uint64_t slice);
 
 /* Of a group: how many shards it has. */
 uint32_t pull_group_shards(const struct filter_document *document, uint32_t group);

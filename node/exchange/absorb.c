@@ -68,7 +68,7 @@ static enum status judge(const struct document_entry *entry, const struct replic
         return STATUS_INVALID;
     }
     return replica_set_state(set, batch->group) == REPLICA_FULL &&
-                   !replica_set_fits(set, batch->group, batch->fingerprints, batch->count)
+                   !hosted_fits(set, batch->group, batch->fingerprints, batch->count)
                ? STATUS_FULL
                : STATUS_OK;
 }
@@ -96,7 +96,7 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
     if (status != STATUS_OK) {
         return status;
     }
-    replica_set_fill(set, &entry->document, batch->fingerprints, batch->count);
+    hosted_fill(set, &entry->document, batch->fingerprints, batch->count);
     if (node_batch_named(batch)) {
         node_arrived(self, batch);
         node_note_batch(self, entry, batch);

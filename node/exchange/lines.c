@@ -1,11 +1,19 @@
 /* Pages of arrays of filters without key log: giving them, and taking them over. */
 #include "base/heap.h"
+#include "cluster/live_sets.h"
 #include "cluster/pull_lines.h"
 #include "node/exchange/exchange.h"
 
 #include <string.h>
 
 enum { LOOK_PAGES = 4096 /* for one answer: 16 MiB, some milliseconds where all are zeros */ };
+
+/* The scope's set; NULL: it is not here. */
+static struct replica_set *set_of(const struct document_entry *entry,
+                                  const struct pull_scope *scope)
+{
+    return hosted_find(entry->attachment, scope->lineage, scope->slice);
+}
 
 /* ---- giving ---- */
 
@@ -21,9 +29,11 @@ static bool is_empty(const uint8_t *page)
 }
 
 /* The next page that is here and of the group, from `from` on; shards of others are passed by. */
-static uint64_t next_page(const struct filter_document *document, uint32_t group, uint64_t from)
+static uint64_t next_page(const struct filter_document *document, const struct pull_scope *scope,
+                          uint64_t from)
 {
-    uint64_t pages = pull_pages_a_shard(document);
+    uint64_t pages = pull_pages_a_shard(document, scope->slice);
+    uint32_t group = scope->group;
     uint64_t shard = from / pages;
 
     if (shard >= document_nshards(document) || document->content.group_of_shard[shard] == group) {
@@ -38,41 +48,45 @@ static uint64_t next_page(const struct filter_document *document, uint32_t group
 static void gather(struct serve_page *page, const struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
-    const struct hosted_filter *hosted = entry->attachment;
-    uint64_t pages = pull_pages_a_shard(document);
-    uint64_t at = next_page(document, page->request.scope.group, page->next);
+    const struct pull_scope *scope = &page->request.scope;
+    const struct replica_set *set = set_of(entry, scope);
+    uint64_t pages = pull_pages_a_shard(document, scope->slice);
+    uint64_t all = pull_pages(document, scope->slice);
+    uint64_t at = next_page(document, scope, page->next);
 
-    for (unsigned looked = 0; looked < LOOK_PAGES && page->npages < PULL_MAX_PAGES &&
-                              at < pull_pages(document) && at <= page->request.to;
+    for (unsigned looked = 0;
+         looked < LOOK_PAGES && page->npages < PULL_MAX_PAGES && at < all && at <= page->request.to;
          looked++) {
-        const uint8_t *bytes = replica_set_base(hosted->set)->shards[at / pages] +
+        const uint8_t *bytes = replica_set_base(set)->shards[at / pages] +
                                at % pages * PULL_PAGE_BYTES;
 
         if (!is_empty(bytes)) {
             memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
             page->page_ids[page->npages++] = at;
         }
-        at = next_page(document, page->request.scope.group, at + 1);
+        at = next_page(document, scope, at + 1);
     }
     page->next = at;
-    page->end = at >= pull_pages(document) || at > page->request.to;
+    page->end = at >= all || at > page->request.to;
 }
 
 static enum status gather_wanted(struct serve_page *page, const struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
-    const struct hosted_filter *hosted = entry->attachment;
-    uint64_t pages = pull_pages_a_shard(document);
+    const struct pull_scope *scope = &page->request.scope;
+    const struct replica_set *set = set_of(entry, scope);
+    uint64_t pages = pull_pages_a_shard(document, scope->slice);
+    uint64_t all = pull_pages(document, scope->slice);
 
     for (size_t i = 0; i < page->request.nprefixes; i++) {
         uint64_t id = page->request.prefixes[i];
         const uint8_t *bytes;
 
-        if (id < page->request.from || id > page->request.to || id >= pull_pages(document) ||
-            document->content.group_of_shard[id / pages] != page->request.scope.group) {
+        if (id < page->request.from || id > page->request.to || id >= all ||
+            document->content.group_of_shard[id / pages] != scope->group) {
             return STATUS_INVALID;
         }
-        bytes = replica_set_base(hosted->set)->shards[id / pages] + id % pages * PULL_PAGE_BYTES;
+        bytes = replica_set_base(set)->shards[id / pages] + id % pages * PULL_PAGE_BYTES;
         if (!is_empty(bytes)) {
             memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
             page->page_ids[page->npages++] = id;
@@ -88,9 +102,9 @@ static enum status gather_wanted(struct serve_page *page, const struct document_
 enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
                              const struct document_entry *entry)
 {
-    const struct hosted_filter *hosted = entry->attachment;
+    const struct pull_scope *scope = &page->request.scope;
 
-    if (replica_set_state(hosted->set, page->request.scope.group) != REPLICA_FULL) {
+    if (replica_set_state(set_of(entry, scope), scope->group) != REPLICA_FULL) {
         return STATUS_NOT_READY;
     }
     page->page_ids = heap_alloc(PULL_MAX_PAGES, sizeof *page->page_ids);
@@ -113,8 +127,9 @@ enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
 static enum status take_page(struct node *self, struct document_entry *entry,
                              const struct pull_scope *scope, uint64_t id, const uint8_t *bytes)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    uint64_t pages = pull_pages_a_shard(&entry->document);
+    struct replica_set *set = set_of(entry, scope);
+    const struct replica_group *group = &set->groups[scope->group];
+    uint64_t pages = pull_pages_a_shard(&entry->document, scope->slice);
     const struct record_lines lines = {
         .filter_id = scope->filter_id,
         .slice = scope->slice,
@@ -127,17 +142,17 @@ static enum status take_page(struct node *self, struct document_entry *entry,
     enum status status;
     uint64_t end;
 
-    if (replica_set_has_page(hosted->set, lines.shard, lines.page, bytes)) {
+    if (replica_set_has_page(set, lines.shard, lines.page, bytes)) {
         return STATUS_OK; /* As what is here is in the log, so is this. */
     }
     /* It can do without what others bring, as batches do: see node_absorb(). */
-    if (replica_set_state(hosted->set, scope->group) == REPLICA_FULL &&
-        hosted->set->groups[scope->group].keys >= hosted->set->groups[scope->group].keys_capacity) {
+    if (replica_set_state(set, scope->group) == REPLICA_FULL &&
+        group->keys >= group->keys_capacity) {
         return STATUS_OK;
     }
     status = storage_put_lines(self->storage, &lines, &end);
     if (status == STATUS_OK) {
-        replica_set_merge_page(hosted->set, &entry->document, lines.shard, lines.page, bytes);
+        replica_set_merge_page(set, &entry->document, lines.shard, lines.page, bytes);
         node_count(self, NODE_pages_copied_total);
     }
     return status;
@@ -146,15 +161,16 @@ static enum status take_page(struct node *self, struct document_entry *entry,
 enum status node_pull_take_lines(struct node *self, uint64_t now_us, struct document_entry *entry,
                                  struct pull_reply *reply)
 {
-    const struct hosted_filter *hosted = entry->attachment;
+    const struct replica_set *set = set_of(entry, &reply->scope);
     enum status status = STATUS_OK;
     size_t done = 0;
 
-    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set) ||
-        !replica_set_hosts(hosted->set, reply->scope.group)) {
+    if (set == NULL || self->failed || !replica_set_ready(set) ||
+        !replica_set_hosts(set, reply->scope.group)) {
         return STATUS_NOT_READY; /* A replay under way would not see it. */
     }
-    if (!pull_scope_fits(&reply->scope, &entry->document) ||
+    if (!live_sets_have(&entry->document, set->lineage, set->slice) ||
+        !pull_scope_fits(&reply->scope, &entry->document) ||
         !pull_pages_belong(reply, &entry->document)) {
         return STATUS_SHAPE;
     }

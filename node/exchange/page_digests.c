@@ -19,25 +19,34 @@ static bool may_step(struct exchange *exchange, uint64_t now_us)
     return may;
 }
 
-static uint64_t digest_of(const struct hosted_filter *hosted, uint64_t pages, uint64_t id)
+static uint64_t digest_of(const struct replica_set *set, uint64_t pages, uint64_t id)
 {
     return pull_page_digest(
-        replica_set_base(hosted->set)->shards[id / pages] + id % pages * PULL_PAGE_BYTES, id);
+        replica_set_base(set)->shards[id / pages] + id % pages * PULL_PAGE_BYTES, id);
+}
+
+/* The scope's set; NULL: it is not here. */
+static const struct replica_set *set_of(const struct document_entry *entry,
+                                        const struct pull_scope *scope)
+{
+    return hosted_find(entry->attachment, scope->lineage, scope->slice);
 }
 
 /* ---- all shards of a group, in their order ---- */
 
 /* Go on, *left pages at most. True: the walk's shard is done, its digest is in the walk. */
-static bool walk(struct page_walk *walk, const struct hosted_filter *hosted,
-                 const struct filter_document *document, uint32_t group, unsigned *left)
+static bool walk(struct page_walk *walk, const struct document_entry *entry,
+                 const struct pull_scope *scope, unsigned *left)
 {
-    uint64_t pages = pull_pages_a_shard(document);
+    const struct filter_document *document = &entry->document;
+    const struct replica_set *set = set_of(entry, scope);
+    uint64_t pages = pull_pages_a_shard(document, scope->slice);
 
-    while (document->content.group_of_shard[walk->shard] != group) {
+    while (document->content.group_of_shard[walk->shard] != scope->group) {
         walk->shard++;
     }
     for (; walk->page<pages && * left> 0; walk->page++, --*left) {
-        walk->sum += digest_of(hosted, pages, walk->shard * pages + walk->page);
+        walk->sum += digest_of(set, pages, walk->shard * pages + walk->page);
     }
     return walk->page == pages;
 }
@@ -56,8 +65,7 @@ static void tell_shards(struct serve_page *page, uint64_t now_us,
     unsigned left = STEP_PAGES;
 
     if (may_step(exchange, now_us)) {
-        while (page->ndigests < nshards && walk(&page->walk, entry->attachment, &entry->document,
-                                                page->request.scope.group, &left)) {
+        while (page->ndigests < nshards && walk(&page->walk, entry, &page->request.scope, &left)) {
             page->digests[page->ndigests++] = page->walk.sum;
             next_shard(&page->walk);
         }
@@ -75,17 +83,18 @@ static enum status tell_pages(struct serve_page *page, uint64_t now_us,
                               const struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
-    uint64_t pages = pull_pages_a_shard(document);
+    const struct pull_scope *scope = &page->request.scope;
+    uint64_t pages = pull_pages_a_shard(document, scope->slice);
     uint64_t from = page->request.from;
     uint64_t to = page->request.to;
 
-    if (from > to || to >= pull_pages(document) || from / pages != to / pages ||
-        document->content.group_of_shard[from / pages] != page->request.scope.group) {
+    if (from > to || to >= pull_pages(document, scope->slice) || from / pages != to / pages ||
+        document->content.group_of_shard[from / pages] != scope->group) {
         return STATUS_INVALID;
     }
     for (page->next = from; page->next <= to && page->ndigests < PULL_MAX_PAGE_DIGESTS;
          page->next++) {
-        page->digests[page->ndigests++] = digest_of(entry->attachment, pages, page->next);
+        page->digests[page->ndigests++] = digest_of(set_of(entry, scope), pages, page->next);
     }
     page->end = page->next > to;
     node_serve_send(page, now_us, STATUS_OK);
@@ -103,8 +112,7 @@ enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us)
     if (status != STATUS_OK) {
         return status;
     }
-    if (replica_set_state(((const struct hosted_filter *)entry->attachment)->set,
-                          request->scope.group) != REPLICA_FULL) {
+    if (replica_set_state(set_of(entry, &request->scope), request->scope.group) != REPLICA_FULL) {
         return STATUS_NOT_READY;
     }
     nshards = pull_group_shards(&entry->document, request->scope.group);
@@ -131,7 +139,8 @@ enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us)
 void node_compare_pump(struct node *self, uint64_t now_us, const struct document_entry *entry,
                        struct pull_item *item)
 {
-    const struct hosted_filter *hosted = entry->attachment;
+    const struct pull_scope *scope = &item->pull.scope;
+    const struct replica_set *set = set_of(entry, scope);
     struct exchange *exchange = self->exchange;
     unsigned left = STEP_PAGES;
 
@@ -139,12 +148,12 @@ void node_compare_pump(struct node *self, uint64_t now_us, const struct document
         item->walk = (struct page_walk){0};
         return;
     }
-    if (replica_set_ready(hosted->set) && replica_set_hosts(hosted->set, item->pull.scope.group) &&
+    if (set != NULL && replica_set_ready(set) && replica_set_hosts(set, scope->group) &&
         may_step(exchange, now_us)) {
-        while (item->pull.phase == PULL_PHASE_COMPARE &&
-               walk(&item->walk, hosted, &entry->document, item->pull.scope.group, &left)) {
+        while (item->pull.phase == PULL_PHASE_COMPARE && walk(&item->walk, entry, scope, &left)) {
             pull_shard_compared(&item->pull, now_us,
-                                item->walk.shard * pull_pages_a_shard(&entry->document),
+                                item->walk.shard *
+                                    pull_pages_a_shard(&entry->document, scope->slice),
                                 item->walk.sum);
             next_shard(&item->walk);
         }
@@ -162,12 +171,12 @@ enum status node_pull_take_digests(struct node *self, uint64_t now_us,
                                    const struct document_entry *entry, struct pull *pull,
                                    const struct pull_reply *reply)
 {
-    const struct hosted_filter *hosted = entry->attachment;
-    uint64_t pages = pull_pages_a_shard(&entry->document);
+    const struct replica_set *set = set_of(entry, &pull->scope);
+    uint64_t pages = pull_pages_a_shard(&entry->document, pull->scope.slice);
     uint64_t own[PULL_MAX_PAGE_DIGESTS];
 
-    if (hosted == NULL || hosted->set == NULL || self->failed || !replica_set_ready(hosted->set) ||
-        !replica_set_hosts(hosted->set, pull->scope.group)) {
+    if (set == NULL || self->failed || !replica_set_ready(set) ||
+        !replica_set_hosts(set, pull->scope.group)) {
         return STATUS_NOT_READY;
     }
     if (!pull_scope_fits(&reply->scope, &entry->document)) {
@@ -180,7 +189,7 @@ enum status node_pull_take_digests(struct node *self, uint64_t now_us,
         return STATUS_MALFORMED;
     }
     for (size_t i = 0; i < reply->ndigests; i++) {
-        own[i] = digest_of(hosted, pages, reply->from + i);
+        own[i] = digest_of(set, pages, reply->from + i);
     }
     return pull_take_pages(pull, now_us, reply, own);
 }

@@ -44,8 +44,8 @@ static void add_item(struct node *self, const struct filter_document *document, 
                                .needed = pull_sources_needed(&document->content.rule)};
     pull_init(&item->pull, joins ? PULL_SYNC : PULL_DELTA, &scope, source,
               cursor != NULL ? &cursor->offset : NULL, interval_us(self));
-    item->pull.npages = pull_pages(document);
-    item->pull.pages_a_shard = pull_pages_a_shard(document);
+    item->pull.npages = pull_pages(document, scope.slice);
+    item->pull.pages_a_shard = pull_pages_a_shard(document, scope.slice);
     item->pull.nshards = pull_group_shards(document, group);
     /* What joins has lost writes of this epoch, which a SYNC leaves to routers. */
     if (doubted || (joins && self->torn)) {

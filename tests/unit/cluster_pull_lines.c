@@ -90,7 +90,7 @@ Test(pull_lines, pages_belong_to_shards_of_the_group)
     };
 
     reply = (struct pull_reply){.kind = PULL_LINES, .page_ids = ids, .npages = 4};
-    cr_assert_eq(pull_pages(&document), 8);
+    cr_assert_eq(pull_pages(&document, 0), 8);
     cr_assert(pull_pages_belong(&reply, &document));
     reply.scope.group = 1;
     cr_assert_not(pull_pages_belong(&reply, &document));

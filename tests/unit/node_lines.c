@@ -175,7 +175,7 @@ static bool forge(struct circle *self, struct circle_frame *frame, struct frame 
         reply->scope.group++;
         break;
     case BEYOND:
-        ids[reply->npages - 1] = pull_pages(&document);
+        ids[reply->npages - 1] = pull_pages(&document, 0);
         reply->next = ids[reply->npages - 1] + 1;
         break;
     case BACK:
@@ -286,7 +286,7 @@ Test(node_lines, questions_beyond_the_array_are_refused)
     scope = (struct pull_scope){
         .filter_id = 5, .epoch = document.epoch, .epoch_hash = document.epoch_hash, .lineage = 1};
     pull_scope_name(&scope, &document);
-    pages = pull_pages_a_shard(&document);
+    pages = pull_pages_a_shard(&document, 0);
     cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 0, UINT64_MAX, NULL, 0), STATUS_OK);
     cr_assert_eq(circle->answer.body.pull_reply.ndigests, document_nshards(&document));
     cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 1, pages - 1, NULL, 0), STATUS_OK);
@@ -294,10 +294,10 @@ Test(node_lines, questions_beyond_the_array_are_refused)
     cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 1, 0, NULL, 0), STATUS_INVALID);
     cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 0, pages, NULL, 0), STATUS_INVALID,
                  "two shards");
-    cr_assert_eq(
-        asked_pages(&scope, PULL_DIGESTS, pull_pages(&document), pull_pages(&document), NULL, 0),
-        STATUS_INVALID);
-    wanted[0] = pull_pages(&document);
+    cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, pull_pages(&document, 0),
+                             pull_pages(&document, 0), NULL, 0),
+                 STATUS_INVALID);
+    wanted[0] = pull_pages(&document, 0);
     cr_assert_eq(asked_pages(&scope, PULL_LINES, 0, UINT64_MAX, wanted, 1), STATUS_INVALID);
     wanted[0] = 3;
     cr_assert_eq(asked_pages(&scope, PULL_LINES, 0, 2, wanted, 1), STATUS_INVALID);
