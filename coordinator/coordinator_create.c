@@ -1,5 +1,6 @@
 #include "coordinator/coordinator_create.h"
 
+#include "cluster/growth_chain.h"
 #include "coordinator/coordinator_difference.h"
 #include "coordinator/coordinator_private.h"
 #include "filter/sizing.h"
@@ -14,11 +15,7 @@ static enum status check_served(struct create *self)
     const struct create_parameters *wanted = &self->request->create;
     const char *reason = NULL;
 
-    if (wanted->when_full == WHEN_FULL_EXPAND &&
-        (wanted->keylog == KEYLOG_OFF || wanted->durability == DURABILITY_MEMORY)) {
-        reason = "when-full expand takes a key log on disk, from which filters are built anew; "
-                 "create with when-full refuse, or with keylog on and durability sync or os";
-    } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
+    if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
         reason = "keylog off and durability memory exclude each other: what is kept in memory only "
                  "has no log that could do without keys; leave keylog on, or create with "
                  "durability sync or os";
@@ -63,28 +60,45 @@ static enum status check_parameters(struct create *self)
 
 /* ---- writing it ---- */
 
-/* What is asked for; else it grows if it can. */
+/* What is asked for; else it grows, unless it is in memory, where what it costs is not expected. */
 static void choose_when_full(struct create *self)
 {
-    bool logged = self->request->create.keylog == KEYLOG_ON &&
-                  self->durability != DURABILITY_MEMORY;
-
     self->when_full = self->request->create.when_full;
     if (self->when_full == 0) {
-        self->when_full = logged ? WHEN_FULL_EXPAND : WHEN_FULL_REFUSE;
+        self->when_full = self->durability == DURABILITY_MEMORY ? WHEN_FULL_REFUSE
+                                                                : WHEN_FULL_EXPAND;
     }
 }
 
-/* The nodes decide about the durability that was left open, and may have no disks. */
-static enum status check_growth(struct create *self)
+/* What is to grow without a log of keys is the first generation of a chain. */
+static bool is_chain(const struct create *self)
 {
-    if (self->when_full == WHEN_FULL_EXPAND && self->durability == DURABILITY_MEMORY) {
+    return self->when_full == WHEN_FULL_EXPAND &&
+           (self->request->create.keylog == KEYLOG_OFF || self->durability == DURABILITY_MEMORY);
+}
+
+/* Half of the rate is left for generations to come. */
+static enum status plan_chain(struct create *self, struct filter_document *document)
+{
+    const struct create_parameters *wanted = &self->request->create;
+    struct generation *first = &document->generations[0];
+    struct sizing_request request = {.capacity = wanted->capacity};
+
+    document->ngenerations = 0;
+    request.rate = growth_chain_next_rate(document);
+    document->ngenerations = 1;
+    if (sizing_plan_generation(&request, document->content.shard_bits, &self->plan) != STATUS_OK) {
         (void)snprintf(self->message, sizeof self->message,
-                       "when-full expand takes nodes with a disk, as filters are built anew from a "
-                       "log; give %u nodes a data folder, or create with --when-full refuse",
-                       self->request->create.rule.replicas);
-        return STATUS_UNAVAILABLE;
+                       "to grow without a log of keys takes half of the rate for each next "
+                       "generation, and %g is too little to be divided; ask for more, or create "
+                       "with --when-full refuse",
+                       wanted->rate);
+        return STATUS_INVALID;
     }
+    first->rate = request.rate;
+    first->geometry.lines = self->plan.lines;
+    first->geometry.z = self->plan.z;
+    growth_chain_start(document);
     return STATUS_OK;
 }
 
@@ -137,12 +151,11 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
 
     create_choose_durability(self, now_us, create);
     choose_when_full(create);
-    status = check_growth(create);
-    if (status != STATUS_OK) {
-        return status;
-    }
     fill_document(self, create, &document);
-    status = create_place(self, now_us, create, &document);
+    status = is_chain(create) ? plan_chain(create, &document) : STATUS_OK;
+    if (status == STATUS_OK) {
+        status = create_place(self, now_us, create, &document);
+    }
     if (status == STATUS_OK) {
         for (size_t i = 0; i < sizeof secret.bytes; i += 8) {
             uint64_t random = self->effects.random(self->effects.context);

@@ -20,10 +20,15 @@ static enum status status_of(enum growth_verdict verdict)
     case GROWTH_VERDICT_IN_MEMORY:
     case GROWTH_VERDICT_ABOVE_MAX:
     case GROWTH_VERDICT_BELOW_KEYS:
+    case GROWTH_VERDICT_CHAIN_SHRINKS:
+    case GROWTH_VERDICT_CHAIN_RATE:
+    case GROWTH_VERDICT_CHAIN_BACK:
+    case GROWTH_VERDICT_CHAIN_LONG:
         return STATUS_INVALID;
     case GROWTH_VERDICT_OTHER_RUNS:
         return STATUS_EXISTS;
     case GROWTH_VERDICT_REBUILDS:
+    case GROWTH_VERDICT_REPLICAS:
         return STATUS_CONFLICT;
     case GROWTH_VERDICT_NOT_ACTIVE:
         return STATUS_DROPPED;
@@ -139,7 +144,7 @@ static void say_begun(const struct document_entry *entry)
     log_line(LOG_INFO, "filter %s: %s to %" PRIu64 " keys at %g, generation %" PRIu32,
              entry->document.content.name,
              growth_goes_back(&entry->document) ? "an operator takes it back" : "asked to change",
-             wanted->capacity, entry->document.rate, wanted->id);
+             entry->document.capacity, entry->document.rate, wanted->id);
 }
 
 void coordinator_on_expand(struct coordinator *self, uint64_t now_us, const struct peer *from,

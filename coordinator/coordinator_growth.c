@@ -2,6 +2,7 @@
  * tells where each stands, so any coordinator goes on after another one. Several that hear of the
  * same nodes write the same; one that hears of few lets the others act. */
 #include "base/heap.h"
+#include "cluster/growth_chain.h"
 #include "coordinator/coordinator_private.h"
 
 #include <inttypes.h>
@@ -115,11 +116,16 @@ static enum status advance(struct coordinator *self, uint64_t now_us,
     if (!growth_sees_most(view)) {
         return STATUS_OK;
     }
+    if (document_is_chain(&entry->document) &&
+        (growth_chain_waits(&entry->document) || !growth_done(view))) {
+        return STATUS_OK; /* All make room at once; the chain is of the epoch. */
+    }
     if (growth_done(view)) {
         status = growth_write(self, now_us, entry, edit_finish, NULL);
         if (status == STATUS_OK) {
-            log_line(LOG_INFO, "filter %s: all replicas serve generation %" PRIu32,
-                     entry->document.content.name, id);
+            log_line(LOG_INFO, "filter %s: all replicas %s generation %" PRIu32,
+                     entry->document.content.name,
+                     document_is_chain(&entry->document) ? "read, and add to," : "serve", id);
         }
         return status;
     }
@@ -160,7 +166,7 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
 
     growth_view_weigh(self, view);
     answer = growth_request(view, &wish, self->effects.random(self->effects.context));
-    if (wish.capacity <= document_generation(document)->capacity) {
+    if (wish.capacity <= document->capacity) {
         answer.verdict = GROWTH_VERDICT_ABOVE_MAX;
     }
     if (answer.verdict != GROWTH_VERDICT_BEGIN) {
@@ -198,7 +204,7 @@ static enum status look_whether_due(struct coordinator *self, uint64_t now_us,
     if (known) { /* Else they seem to arrive when it is merely the reports that do. */
         growth_pace_note(&growing->pace, now_us, keys);
     }
-    if (!growth_due(&entry->document, keys, growing->pace.keys_per_s,
+    if (!growth_due(&entry->document, growth_pressing_keys(view), growing->pace.keys_per_s,
                     growth_duration_s(view, keys, max_hosts(self)))) {
         growing->refused[0] = '\0';
     } else if (!changes_has_pairs(&entry->document)) {

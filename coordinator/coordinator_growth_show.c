@@ -62,16 +62,17 @@ static void explain_room(const struct coordinator *self, const struct growth_ans
 
 static void explain_running(const struct filter_document *document, char *text)
 {
-    const struct generation *wanted = document_generation(document);
     char capacity[NUMBER_TEXT_BYTES];
     char rate[NUMBER_TEXT_BYTES];
 
     (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "it is %s to %s keys at %s already; %s",
                    growth_goes_back(document) ? "going back" : "on its way",
-                   number_show_count(wanted->capacity, capacity),
+                   number_show_count(document->capacity, capacity),
                    number_show_rate(document->rate, rate),
-                   growth_goes_back(document) ? "ask again when it is there"
-                                              : "let it end, or take it back first with --abort");
+                   growth_goes_back(document)    ? "ask again when it is there"
+                   : document_is_chain(document) ? "let it end"
+                                                 : "let it end, or take it back first with "
+                                                   "--abort");
 }
 
 static void explain_range(char *text)
@@ -85,11 +86,13 @@ static const char *fixed_text(enum growth_verdict verdict)
 {
     switch (verdict) {
     case GROWTH_VERDICT_NO_KEYLOG:
-        return "it has no key log to be built anew from (keylog off); create a larger filter and "
-               "add its keys again";
+        return "it has no key log to be built anew from (keylog off), and its one array takes the "
+               "whole rate (when-full refuse), so none can be added; create a larger filter, with "
+               "--when-full expand if it is to grow, and add its keys again";
     case GROWTH_VERDICT_IN_MEMORY:
-        return "it is kept in memory only, without a log to be built anew from; create a larger "
-               "filter, with --durability sync or os if it is to grow, and add its keys again";
+        return "it is kept in memory only, without a log to be built anew from, and its one array "
+               "takes the whole rate (when-full refuse), so none can be added; create a larger "
+               "filter, with --when-full expand if it is to grow, and add its keys again";
     case GROWTH_VERDICT_NOTHING:
         return "nothing is under way; say how far it is to grow: --capacity, or --fpr";
     case GROWTH_VERDICT_KEYS_UNKNOWN:
@@ -100,6 +103,21 @@ static const char *fixed_text(enum growth_verdict verdict)
     case GROWTH_VERDICT_REBUILDS:
         return "a rebuild from a list is open; end that first: `orbloom rebuild NAME commit`, or "
                "abort";
+    case GROWTH_VERDICT_CHAIN_SHRINKS:
+        return "it has no log to be built anew from, so arrays that are there stay: it can only "
+               "grow; create a smaller filter and add its keys again";
+    case GROWTH_VERDICT_CHAIN_RATE:
+        return "it has no log to be built anew from, so its rate stays: only its capacity can "
+               "grow; leave out --fpr, or create another filter and add its keys again";
+    case GROWTH_VERDICT_CHAIN_BACK:
+        return "it has no log to be built anew from: what it grows by can't be taken back; let it "
+               "end";
+    case GROWTH_VERDICT_CHAIN_LONG:
+        return "its checks read as many generations already as its rate can be divided among; "
+               "create a larger filter and add its keys again";
+    case GROWTH_VERDICT_REPLICAS:
+        return "replicas are being replaced; that goes first: retry when `orbloom status` shows "
+               "none";
     case GROWTH_VERDICT_BEGIN:
     case GROWTH_VERDICT_JOINS:
     case GROWTH_VERDICT_IS_SO:
@@ -158,6 +176,11 @@ static void tell(const struct coordinator *self, const struct filter_document *d
     if (!growth_sees_most(view)) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                        "half of its nodes or more have not reported to this coordinator lately");
+    } else if (document_is_chain(document)) {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s",
+                       changes_has_pairs(document)
+                           ? "replicas are being replaced; that goes first"
+                           : "all nodes that live to have room for the next generation");
     } else if (document->nturns > 0) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s %s", names,
                        document->nturns == 1 ? "builds" : "build");

@@ -73,6 +73,7 @@ static void take_reports(const struct coordinator *self, uint64_t filter_id,
                     .shards_grown = report->shards_grown,
                     .growing = report->phase == PHASE_GROWING,
                     .keys = report->keys,
+                    .newest_keys = report->keys_next,
                     .overflow_keys = report->overflow_keys,
                 };
             }

@@ -11,11 +11,14 @@
 
 enum { LISTED_NODES = 4 /* by name, in a message */ };
 
-/* Of the largest generation. */
-static uint64_t largest_shard_bytes(const struct filter_document *document)
+/* Of the largest generation; of a chain, of all. */
+static uint64_t most_shard_bytes(const struct filter_document *document)
 {
     uint64_t most = 0;
 
+    if (document_is_chain(document)) {
+        return document_shard_bytes(document);
+    }
     for (uint32_t i = 0; i < document->ngenerations; i++) {
         uint64_t bytes = document->generations[i].geometry.lines * LINE_BYTES;
 
@@ -30,7 +33,7 @@ uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
 
     for (size_t i = 0; i < self->documents.count; i++) {
         const struct filter_document *document = &self->documents.by_id[i]->document;
-        uint64_t shard_bytes = largest_shard_bytes(document);
+        uint64_t shard_bytes = most_shard_bytes(document);
         uint64_t held = 0;
 
         if (document->content.state == FILTER_DROPPED) {
@@ -42,7 +45,9 @@ uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
             held += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
         }
         held *= document->content.nlineages; /* Each has arrays of its own. */
-        sum += held > 0 && growth_running(document) ? held + shard_bytes : held;
+        sum += held > 0 && growth_running(document) && !document_is_chain(document)
+                   ? held + shard_bytes
+                   : held;
     }
     return sum;
 }

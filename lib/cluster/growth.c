@@ -1,12 +1,13 @@
 /* What may be asked for, and the edits of the document. */
-#include "cluster/growth.h"
+#include "cluster/growth_chain.h"
+#include "cluster/growth_private.h"
 
 #include <assert.h>
 #include <string.h>
 
 bool growth_running(const struct filter_document *document)
 {
-    return document->ngenerations > 1;
+    return document->ngenerations > (document_is_chain(document) ? document->content.nchain : 1);
 }
 
 bool growth_goes_back(const struct filter_document *document)
@@ -17,20 +18,21 @@ bool growth_goes_back(const struct filter_document *document)
 
 bool growth_possible(const struct filter_document *document)
 {
-    return document->keylog == KEYLOG_ON && document->durability != DURABILITY_MEMORY;
+    return document_logs_keys(document) || document_is_chain(document);
 }
 
 bool growth_makes_room(const struct filter_document *document)
 {
-    uint64_t wanted = document_generation(document)->capacity;
-    bool grows = growth_running(document) && wanted > document->generations[0].capacity;
+    bool chain = document_is_chain(document);
+    uint64_t wanted = chain ? document->capacity : document_generation(document)->capacity;
+    bool grows = growth_running(document) && (chain || wanted > document->generations[0].capacity);
     bool may = document->when_full == WHEN_FULL_EXPAND && !document->growth_held &&
-               wanted < document->max_capacity;
+               wanted < document->max_capacity && !growth_chain_is_long(document);
 
     return growth_possible(document) && (grows || (may && !growth_running(document)));
 }
 
-uint64_t growth_keys(const struct growth_view *view, bool *known)
+static uint64_t sum_most(const struct growth_view *view, bool newest, bool *known)
 {
     uint64_t most[DOCUMENT_MAX_SHARDS] = {0};
     bool heard[DOCUMENT_MAX_SHARDS] = {false};
@@ -40,10 +42,11 @@ uint64_t growth_keys(const struct growth_view *view, bool *known)
     *known = true;
     for (size_t i = 0; i < view->nreports; i++) {
         const struct growth_report *report = &view->reports[i];
+        uint64_t keys = newest ? report->newest_keys : report->keys;
+
         if (report->group < ngroups) {
             heard[report->group] = true;
-            most[report->group] = report->keys > most[report->group] ? report->keys
-                                                                     : most[report->group];
+            most[report->group] = keys > most[report->group] ? keys : most[report->group];
         }
     }
     for (uint32_t group = 0; group < ngroups; group++) {
@@ -51,6 +54,18 @@ uint64_t growth_keys(const struct growth_view *view, bool *known)
         *known = *known && heard[group];
     }
     return sum;
+}
+
+uint64_t growth_keys(const struct growth_view *view, bool *known)
+{
+    return sum_most(view, false, known);
+}
+
+uint64_t growth_pressing_keys(const struct growth_view *view)
+{
+    bool known;
+
+    return sum_most(view, document_is_chain(view->document), &known);
 }
 
 static double rate_of(const struct filter_document *document, const struct generation *generation)
@@ -70,17 +85,13 @@ static uint64_t shards_on(const struct filter_document *document, uint32_t node)
     return count;
 }
 
-/* Whether every node has room; else the one that lacks most. */
-static bool fits(const struct growth_view *view, const struct sizing_plan *plan,
+bool growth_fits(const struct growth_view *view, uint64_t more, uint64_t peak,
                  struct growth_answer *answer)
 {
-    uint64_t old = document_shard_bytes(view->document);
-    uint64_t more = plan->shard_bytes > old ? plan->shard_bytes - old : 0;
-
     for (uint32_t i = 0; i < view->nnodes; i++) {
         const struct growth_node *node = &view->nodes[i];
         uint64_t shards = shards_on(view->document, node->id);
-        uint64_t needed = node->used_bytes + shards * more + plan->shard_bytes;
+        uint64_t needed = node->used_bytes + shards * more + peak;
 
         if (shards > 0 && needed > node->limit_bytes &&
             needed - node->limit_bytes > answer->missing_bytes) {
@@ -92,10 +103,18 @@ static bool fits(const struct growth_view *view, const struct sizing_plan *plan,
     return answer->missing_bytes == 0;
 }
 
+static bool fits(const struct growth_view *view, const struct sizing_plan *plan,
+                 struct growth_answer *answer)
+{
+    uint64_t old = document_shard_bytes(view->document);
+    uint64_t more = plan->shard_bytes > old ? plan->shard_bytes - old : 0;
+
+    return growth_fits(view, more, plan->shard_bytes, answer);
+}
+
 /* ---- what is asked for ---- */
 
-/* Above what there was and is; the revision suffices as long as every id comes from one. */
-static uint64_t next_id(const struct filter_document *document)
+uint64_t growth_next_id(const struct filter_document *document)
 {
     uint64_t id = document->revision + 1;
 
@@ -156,7 +175,7 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
     bool known;
 
     if (sizing_plan_generation(&request, document->content.shard_bits, plan) != STATUS_OK ||
-        next_id(document) > UINT32_MAX) {
+        growth_next_id(document) > UINT32_MAX) {
         return GROWTH_VERDICT_OUT_OF_RANGE;
     }
     if (answer->capacity > document->max_capacity) {
@@ -183,6 +202,9 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
         .rate = wish->rate != 0 ? wish->rate : rate_of(document, wanted),
     };
 
+    if (document_is_chain(document)) {
+        return growth_chain_request(view, wish, seed);
+    }
     answer.verdict = judge_state(document, wish, &answer);
     if (answer.verdict == GROWTH_VERDICT_BEGIN && growth_running(document)) {
         /* Some nodes have it already, and it has more room: no reason to refuse it holds. */
@@ -194,7 +216,7 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
     }
     if (answer.verdict == GROWTH_VERDICT_BEGIN) {
         answer.next = (struct generation){
-            .id = (uint32_t)next_id(document),
+            .id = (uint32_t)growth_next_id(document),
             .geometry = {.seed = seed,
                          .lines = plan.lines,
                          .z = plan.z,
@@ -240,6 +262,8 @@ struct growth_answer growth_abort(const struct growth_view *view)
         answer.verdict = GROWTH_VERDICT_NOT_ACTIVE;
     } else if (!growth_running(document)) {
         answer.verdict = GROWTH_VERDICT_NOTHING;
+    } else if (document_is_chain(document)) {
+        answer.verdict = GROWTH_VERDICT_CHAIN_BACK;
     } else if (growth_goes_back(document)) {
         answer.verdict = GROWTH_VERDICT_JOINS;
     } else if (answer.keys > left->capacity && left->capacity < wanted) {
@@ -277,6 +301,10 @@ void growth_begin(struct filter_document *document, const struct growth_answer *
     struct generation *left = &document->generations[0];
 
     assert(answer->verdict == GROWTH_VERDICT_BEGIN);
+    if (document_is_chain(document)) {
+        growth_chain_begin(document, answer);
+        return;
+    }
     if (growth_running(document)) {
         assert(answer->next.id == left->id);
         swap_generations(document);
@@ -305,6 +333,10 @@ void growth_give_turns(struct filter_document *document, const uint32_t *turns, 
 
 void growth_finish(struct filter_document *document)
 {
+    if (document_is_chain(document)) {
+        growth_chain_finish(document);
+        return;
+    }
     document->generations[0] = *document_generation(document);
     document->ngenerations = 1;
     want(document);

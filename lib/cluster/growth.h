@@ -1,4 +1,5 @@
-/* growth.h - when and how a filter with key log gets another geometry while it serves.
+/* growth.h - when and how a filter gets another geometry while it serves; this is about those with
+ * a key log. Those without grow by a chain of generations: growth_chain.h.
  *
  * The document names the wanted generation last, those being left before it. Nodes build the
  * wanted one by themselves, from their own logs, when they have a turn; what is decided here is
@@ -55,6 +56,7 @@ struct growth_report {
     uint32_t shards_grown;  /* served from the wanted one */
     bool growing;           /* it has arrays of both */
     uint64_t keys;          /* estimate, overflow included */
+    uint64_t newest_keys;   /* of a chain: of them, in the generation that adds go to */
     uint64_t overflow_keys; /* of them, beyond what the generation being left may hold */
 };
 
@@ -71,7 +73,7 @@ bool growth_running(const struct filter_document *document);
 /* Back to a generation that was left before? Ids rise, so its id is the lower one. */
 bool growth_goes_back(const struct filter_document *document);
 
-/* Can it be built anew from a log? */
+/* Can it grow: anew from a log, or by a chain? */
 bool growth_possible(const struct filter_document *document);
 
 /* Will a filter that is full take more keys before long, by itself? */
@@ -80,6 +82,9 @@ bool growth_makes_room(const struct filter_document *document);
 /* Distinct keys: of each slot group the most that a replica reports. *known is false when no
  * replica of some group has reported. */
 uint64_t growth_keys(const struct growth_view *view, bool *known);
+
+/* Those that count when growth_due() is asked: of a chain, what its last generation has. */
+uint64_t growth_pressing_keys(const struct growth_view *view);
 
 /* ---- what to want ---- */
 
@@ -103,6 +108,13 @@ enum growth_verdict {
     GROWTH_VERDICT_KEYS_UNKNOWN, /* it would shrink, and a slot group has not reported */
     GROWTH_VERDICT_BELOW_KEYS,   /* it holds more keys than that */
     GROWTH_VERDICT_NO_ROOM,      /* see `node` */
+    /* of a chain: */
+    GROWTH_VERDICT_CHAIN_SHRINKS, /* less than it is for */
+    GROWTH_VERDICT_CHAIN_RATE,    /* another rate */
+    GROWTH_VERDICT_CHAIN_BACK,    /* taken back */
+    GROWTH_VERDICT_CHAIN_LONG,    /* it has as many generations as there may be, or the next one's
+                                     rate would be below what arrays are made for */
+    GROWTH_VERDICT_REPLICAS,      /* replicas are being replaced: that goes first */
 };
 
 struct growth_answer {
@@ -188,8 +200,9 @@ void growth_pace_note(struct growth_pace *self, uint64_t now_us, uint64_t keys);
 /* How long to another geometry, all hosts in turn: an estimate on the safe side. */
 double growth_duration_s(const struct growth_view *view, uint64_t keys, uint32_t max_hosts);
 
-/* Is it time? keys + arrival x (duration + margin) >= capacity, but not below half of it, as a
- * filter that is merely loaded fast may stay below its capacity; at 85 % in any case. */
+/* Is it time? `keys`: growth_pressing_keys(). keys + arrival x (duration + margin) >= capacity, but
+ * not below half of it, as a filter that is merely loaded fast may stay below its capacity; at 85 %
+ * in any case. */
 bool growth_due(const struct filter_document *document, uint64_t keys, double keys_per_s,
                 double duration_s);
 

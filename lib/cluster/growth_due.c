@@ -45,6 +45,9 @@ double growth_duration_s(const struct growth_view *view, uint64_t keys, uint32_t
     double turns;
     double keys_a_node;
 
+    if (document_is_chain(document)) {
+        return turn_s; /* Nothing is read back, and all make room at once. */
+    }
     for (uint32_t i = 0; i < view->nnodes; i++) {
         for (uint32_t group = 0; group < document->content.ngroups; group++) {
             if (document_slot_of(document, group, view->nodes[i].id, 0) >= 0) {
@@ -72,7 +75,8 @@ bool growth_due(const struct filter_document *document, uint64_t keys, double ke
 
 uint64_t growth_goal(const struct filter_document *document, uint64_t keys, double factor)
 {
-    uint64_t capacity = document_generation(document)->capacity;
+    uint64_t capacity = document_is_chain(document) ? document->capacity
+                                                    : document_generation(document)->capacity;
     double goal = factor * (double)(keys > capacity ? keys : capacity);
 
     return goal < (double)document->max_capacity ? (uint64_t)goal : document->max_capacity;

@@ -94,7 +94,7 @@ Test(coordinator_expand, without_a_log_it_says_what_to_do_instead)
     memory_store_init(&store);
     coordinator_stage_init(&stage, &store.store);
     coordinator_stage_make_filter(&stage);
-    expect_refusal(ask(20000, 0), STATUS_INVALID, "--durability sync or os");
+    expect_refusal(ask(20000, 0), STATUS_INVALID, "--when-full expand");
     close_stage();
 }
 
