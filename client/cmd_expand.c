@@ -54,8 +54,10 @@ static const struct flag_table table = {
     .notes =
         "Grows, shrinks, or changes the rate: nodes build new arrays from their own logs, shard "
         "by\n"
-        "shard and host by host. No key is needed and none is lost; adds and checks go on. Takes\n"
-        "filters with key log, of durability sync or os.\n"
+        "shard and host by host. No key is needed and none is lost; adds and checks go on.\n"
+        "Without a log of keys (keylog off, or durability memory) a filter that was created with\n"
+        "when-full expand grows by one more generation, and checks read all of them; it takes no\n"
+        "smaller capacity, no other rate and no way back.\n"
         "What is under way already is joined, by the same numbers or none; Ctrl-C leaves it\n"
         "running. The timeout is that of each question to a coordinator.\n\n"
         "Examples:\n"
@@ -95,8 +97,8 @@ static int take(void *context, const struct frame *frame)
     wanted = &filter->generations[filter->ngenerations - 1];
     self->filter_id = filter->id;
     self->wanted = wanted->id;
-    self->running = filter->ngenerations > 1;
-    (void)growth_size_text(filter, wanted, text);
+    self->running = growth_is_running(filter);
+    (void)growth_wanted_text(filter, text);
     if (!self->running) {
         (void)printf("%s: %s, as it is already\n", self->name, text);
     } else {

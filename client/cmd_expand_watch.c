@@ -131,7 +131,7 @@ static void look(struct watch *self, const struct admin_reply *reply)
         return;
     }
     state = growth_state_of(reply, filter);
-    if (filter->ngenerations > 1 && filter->generations[0].id == self->wanted &&
+    if (growth_is_running(filter) && growth_is_there(filter, self->wanted) &&
         state.wanted > self->wanted) {
         state.wanted = self->wanted; /* It was there, and is on its way to another one already. */
         state.running = false;
@@ -144,8 +144,7 @@ static void look(struct watch *self, const struct admin_reply *reply)
         show(self, &state, filter->growth_awaited);
     } else {
         end_line(self);
-        (void)printf("%s: %s\n", self->name,
-                     growth_size_text(filter, &filter->generations[0], text));
+        (void)printf("%s: %s\n", self->name, growth_wanted_text(filter, text));
         finish(self, CMD_OK);
     }
 }

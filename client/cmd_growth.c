@@ -28,19 +28,78 @@ const char *growth_size_text(const struct filter_summary *filter,
     return text;
 }
 
+const char *growth_wanted_text(const struct filter_summary *filter, char text[GROWTH_TEXT_BYTES])
+{
+    double bits = 8.0 * (double)filter->shard_bytes * (double)filter->nshards;
+    char capacity[NUMBER_TEXT_BYTES];
+    char rate[NUMBER_TEXT_BYTES];
+
+    if (filter->nchain == 0) {
+        return growth_size_text(filter, &filter->generations[filter->ngenerations - 1], text);
+    }
+    (void)snprintf(
+        text, GROWTH_TEXT_BYTES, "%s keys at %s, %.2f bits a key in %" PRIu32 " generation%s",
+        number_show_count(filter->capacity, capacity), number_show_rate(filter->rate, rate),
+        filter->capacity > 0 ? bits / (double)filter->capacity : 0, filter->ngenerations,
+        filter->ngenerations == 1 ? "" : "s");
+    return text;
+}
+
+bool growth_is_running(const struct filter_summary *filter)
+{
+    return filter->ngenerations > (filter->nchain > 0 ? filter->nchain : 1);
+}
+
+bool growth_is_there(const struct filter_summary *filter, uint32_t generation)
+{
+    uint32_t serving = filter->nchain > 0 ? filter->nchain : 1;
+    bool there = false;
+
+    for (uint32_t i = 0; i < serving && i < filter->ngenerations; i++) {
+        there = there || filter->generations[i].id == generation;
+    }
+    return there;
+}
+
+static const char *part_of(const struct filter_summary *filter, uint32_t at)
+{
+    bool wanted = at + 1 == filter->ngenerations;
+
+    if (filter->nchain > 0) {
+        return at >= filter->nchain       ? " (to be added)"
+               : at + 1 == filter->nchain ? " (read; adds go there)"
+                                          : " (read)";
+    }
+    return filter->ngenerations == 1 ? "" : wanted ? " (wanted)" : " (being left)";
+}
+
+/* All that are read: their rates add up. */
+static void show_sum(const struct filter_summary *filter)
+{
+    char sum[NUMBER_TEXT_BYTES];
+    char asked[NUMBER_TEXT_BYTES];
+    double rate = 0;
+
+    for (uint32_t i = 0; i < filter->nchain; i++) {
+        rate += filter->generations[i].rate;
+    }
+    if (filter->nchain > 0) {
+        (void)printf("%-14s%" PRIu32 " read together, at %s in sum, asked for at most %s\n", "",
+                     filter->nchain, number_show_rate(rate, sum),
+                     number_show_rate(filter->rate, asked));
+    }
+}
+
 void growth_generations_text(const struct filter_summary *filter)
 {
     for (uint32_t i = 0; i < filter->ngenerations; i++) {
-        bool wanted = i + 1 == filter->ngenerations;
         char text[GROWTH_TEXT_BYTES];
 
         (void)printf("%-14s%" PRIu32 ": %s%s\n", i == 0 ? "generations" : "",
                      filter->generations[i].id,
-                     growth_size_text(filter, &filter->generations[i], text),
-                     filter->ngenerations == 1 ? ""
-                     : wanted                  ? " (wanted)"
-                                               : " (being left)");
+                     growth_size_text(filter, &filter->generations[i], text), part_of(filter, i));
     }
+    show_sum(filter);
     if (filter->growth_held) {
         (void)printf("growth        aborted: it does not grow by itself until `orbloom expand`\n");
     }
@@ -59,7 +118,7 @@ static double share_of(const struct replica_report *report, uint32_t wanted)
 struct growth_state growth_state_of(const struct admin_reply *reply,
                                     const struct filter_summary *filter)
 {
-    struct growth_state state = {.running = filter->ngenerations > 1};
+    struct growth_state state = {.running = growth_is_running(filter)};
     double replicas = (double)filter->rule.replicas * filter->ngroups;
     double sum = 0;
 
@@ -84,6 +143,18 @@ struct growth_state growth_state_of(const struct admin_reply *reply,
 }
 
 /* ---- status ---- */
+
+/* Of a chain: what is being made room for. */
+static void show_longer(const struct filter_summary *filter)
+{
+    const struct generation_summary *next = &filter->generations[filter->ngenerations - 1];
+    char text[GROWTH_TEXT_BYTES];
+
+    (void)printf("\n%s: reads %" PRIu32 " generation%s; generation %" PRIu32
+                 " (%s) is to be added.\nAwaited: %s\n",
+                 filter->name, filter->nchain, filter->nchain == 1 ? "" : "s", next->id,
+                 growth_size_text(filter, next, text), filter->growth_awaited);
+}
 
 static void show_running(const struct admin_reply *reply, const struct filter_summary *filter)
 {
@@ -111,7 +182,9 @@ void growth_text(const struct admin_reply *reply)
     for (size_t i = 0; i < reply->nfilters; i++) {
         const struct filter_summary *filter = &reply->filters[i];
 
-        if (filter->ngenerations > 1) {
+        if (growth_is_running(filter) && filter->nchain > 0) {
+            show_longer(filter);
+        } else if (growth_is_running(filter)) {
             show_running(reply, filter);
         } else if (filter->growth_held) {
             (void)printf("\n%s: its growth was aborted; it does not grow by itself until `orbloom "
@@ -138,6 +211,7 @@ void growth_json(struct json *json, const struct filter_summary *filter)
         json_end(json, '}');
     }
     json_end(json, ']');
+    json_count(json, "generations_read", filter->nchain > 0 ? filter->nchain : 1);
     json_begin(json, "turns", '[');
     for (size_t i = 0; i < filter->nturns; i++) {
         json_count(json, NULL, filter->turns[i]);

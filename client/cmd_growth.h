@@ -16,6 +16,15 @@ const char *growth_size_text(const struct filter_summary *filter,
                              const struct generation_summary *generation,
                              char text[GROWTH_TEXT_BYTES]);
 
+/* The same of what the filter is for when it is there: of the wanted generation, or of a chain. */
+const char *growth_wanted_text(const struct filter_summary *filter, char text[GROWTH_TEXT_BYTES]);
+
+/* Is a generation listed that does not serve everywhere yet? */
+bool growth_is_running(const struct filter_summary *filter);
+
+/* Does it serve everywhere, whatever follows it? */
+bool growth_is_there(const struct filter_summary *filter, uint32_t generation);
+
 /* A line a generation, for `info`. */
 void growth_generations_text(const struct filter_summary *filter);
 

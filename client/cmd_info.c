@@ -34,12 +34,33 @@ static const struct flag_table table = {
     .max_words = 1,
 };
 
+/* Any of them may let an absent key pass. The older ones are taken for as full as they may be. */
+static double rate_of_chain(const struct filter_summary *filter, uint64_t keys)
+{
+    double passes = 0;
+
+    for (uint32_t i = 0; i < filter->nchain; i++) {
+        const struct generation_summary *one = &filter->generations[i];
+        bool last = i + 1 == filter->nchain;
+        uint64_t held = last || keys < one->capacity ? keys : one->capacity;
+        bool known = one->lines > 0 && (one->z == 1 || one->z == 2);
+        double rate = known ? sizing_rate(held, one->lines * filter->nshards, one->z) : 0;
+
+        passes = passes + rate - passes * rate;
+        keys -= held;
+    }
+    return passes;
+}
+
 /* While it changes, that of the generation which lets more pass: some replica may serve it. */
 static double rate_now(const struct filter_summary *filter, uint64_t keys)
 {
     uint64_t lines = filter->lines * filter->nshards;
     double rate = lines > 0 ? sizing_rate(keys, lines, filter->z) : 0;
 
+    if (filter->nchain > 0) {
+        return rate_of_chain(filter, keys);
+    }
     for (uint32_t i = 0; i + 1 < filter->ngenerations; i++) {
         const struct generation_summary *left = &filter->generations[i];
         double other = left->lines > 0 && (left->z == 1 || left->z == 2)

@@ -66,7 +66,7 @@ static void see_growth(struct watch *self, const struct admin_reply *reply,
                        const struct filter_summary *filter)
 {
     struct tally *tally = &self->torture->tally;
-    bool growing = filter->ngenerations > 1;
+    bool growing = filter->ngenerations > (filter->nchain > 0 ? filter->nchain : 1);
     bool valve = growing && overflow_of(reply, filter->id) > 0;
     uint64_t wanted = growing ? filter->generations[filter->ngenerations - 1].id : 0;
     bool done;
