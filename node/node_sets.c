@@ -36,18 +36,20 @@ void node_sets_destroy(struct hosted_filter *hosted)
     }
 }
 
-static void say_no_room(const struct node *self, const struct filter_document *document,
-                        enum status status)
+static void say_no_room(const struct node *self, const struct hosted_filter *hosted,
+                        const struct filter_document *document, enum status status)
 {
+    bool serves = !hosted->lacks_read && !hosted->lacks_written && hosted->lacks_ahead;
     char used[NUMBER_TEXT_BYTES];
     char limit[NUMBER_TEXT_BYTES];
 
     log_line(LOG_ERROR,
-             "cannot hold filter %s: %s; %s of memory_limit %s are in use; raise memory_limit or "
-             "drop filters",
-             document->content.name, status_meaning(status),
-             number_show_bytes(self->memory_used_bytes, used),
-             number_show_bytes(self->config.memory_limit_bytes, limit));
+             "cannot hold %sfilter %s: %s; %s of memory_limit %s are in use; raise memory_limit or "
+             "drop filters%s",
+             serves ? "one more generation of " : "", document->content.name,
+             status_meaning(status), number_show_bytes(self->memory_used_bytes, used),
+             number_show_bytes(self->config.memory_limit_bytes, limit),
+             serves ? ". What is there serves" : "");
 }
 
 /* What the log has nothing of is complete at once: a new lineage, or slice, serves as soon as its
@@ -202,7 +204,7 @@ void node_sets_follow(struct node *self, struct hosted_filter *hosted,
         hosted->lacks_read = hosted->lacks_written = hosted->lacks_ahead = false;
     }
     if (status != STATUS_OK && !hosted->refused) {
-        say_no_room(self, document, status);
+        say_no_room(self, hosted, document, status);
     }
     hosted->refused = status != STATUS_OK;
     show_memory(self);

@@ -61,3 +61,33 @@ Test(live_sets, a_window_keeps_one_slice_more_than_it_has)
     cr_assert_not(live_sets_have(&document, 1, 5));
     cr_assert_not(live_sets_have(&document, 1, 10));
 }
+
+Test(live_sets, a_chain_is_read_whole_and_written_at_its_end)
+{
+    struct live_set ahead;
+
+    lineages(1, 0, false);
+    document.ngenerations = 3;
+    document.generations[1].id = 5;
+    document.generations[2].id = 9;
+    document.content.nchain = 3;
+    cr_assert_eq(live_sets_count(&document), 3);
+    expect(0, 1, 2, true, true);
+    expect(1, 1, 1, true, false);
+    expect(2, 1, 0, true, false);
+    cr_assert_not(live_sets_have(&document, 1, 3));
+    for (uint32_t at = 0; at < 3; at++) {
+        cr_assert_eq(live_sets_at(&document, at).generation, &document.generations[2 - at]);
+    }
+    cr_assert_not(live_sets_ahead(&document, &ahead));
+    document.content.nchain = 2;
+    cr_assert_eq(live_sets_count(&document), 2);
+    expect(0, 1, 1, true, true);
+    cr_assert_not(live_sets_have(&document, 1, 2));
+    cr_assert_null(live_sets_generation(&document, 2));
+    cr_assert(live_sets_ahead(&document, &ahead));
+    cr_assert_eq(ahead.slice, 2);
+    cr_assert_eq(ahead.generation, &document.generations[2]);
+    cr_assert_not(ahead.read);
+    cr_assert_not(ahead.written);
+}

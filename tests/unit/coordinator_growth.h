@@ -1,4 +1,4 @@
-/* coordinator_growth.h - a filter with key log on three nodes of a stage, and what they say of it;
+/* coordinator_growth.h - a filter on three nodes of a stage, and what they say of it;
  * for tests of growth across the cluster. The test changes what they say.
  *
  * Errors:  a failed cr_assert.
@@ -24,6 +24,7 @@ struct says {
     uint32_t generation;
     uint32_t shards_grown;
     uint64_t keys;
+    uint64_t newest; /* of them, in the last generation of a chain */
     uint64_t overflow;
     uint64_t used_bytes;
     uint64_t since; /* as the last answer told */
@@ -32,6 +33,7 @@ struct says {
 
 static struct says says[NODES + 1];
 static uint64_t first_keys = 1000;
+static enum keylog keylog = KEYLOG_ON; /* of the filter */
 
 static inline void say(struct coordinator_stage *at, uint32_t n)
 {
@@ -42,6 +44,7 @@ static inline void say(struct coordinator_stage *at, uint32_t n)
         .generation = says[n].generation,
         .shards_grown = says[n].shards_grown,
         .keys = says[n].keys,
+        .keys_next = says[n].newest,
         .overflow_keys = says[n].overflow,
         .progress = 1,
     };
@@ -72,6 +75,7 @@ static inline struct admin_request create_request(void)
     struct admin_request create = coordinator_stage_create();
 
     create.create.durability = DURABILITY_SYNC;
+    create.create.keylog = keylog;
     return create;
 }
 
@@ -88,7 +92,8 @@ static inline void open_with(enum when_full when_full)
     coordinator_stage_report(&stage, NODES, FILTER, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
     for (uint32_t n = 1; n <= NODES; n++) {
-        says[n] = (struct says){.generation = 1, .shards_grown = SHARDS, .keys = first_keys};
+        says[n] = (struct says){
+            .generation = 1, .shards_grown = SHARDS, .keys = first_keys, .newest = first_keys};
     }
     report_all(&stage);
 }
@@ -96,6 +101,7 @@ static inline void open_with(enum when_full when_full)
 static inline void close_stage(void)
 {
     first_keys = 1000;
+    keylog = KEYLOG_ON;
     coordinator_stage_fini(&stage);
     memory_store_fini(&store);
 }

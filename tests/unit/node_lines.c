@@ -4,6 +4,8 @@
  */
 #include "tests/unit/node_lines.h"
 
+static uint64_t ids[PULL_MAX_PAGES];
+
 Test(node_lines, the_union_of_enough_arrays_is_taken_over)
 {
     uint64_t few = 10 * BATCH;

@@ -16,8 +16,9 @@ static struct circle *circle;
 static struct filter_document document;
 static uint64_t keys[MANY][BATCH];
 
-/* Nodes 1 to 3 hold the filter, node 4 is to come. Nothing of the log is kept for others. */
-static inline void open_circle(void)
+/* Nodes 1 to 3 hold the filter, node 4 is to come. Nothing of the log is kept for others. The
+ * document was not handed over. */
+static inline void open_nodes(void)
 {
     circle = calloc(1, sizeof *circle);
     circle_init(circle, 4);
@@ -30,10 +31,15 @@ static inline void open_circle(void)
     circle_document(circle, 5, &rule, 3, &document);
     document.keylog = KEYLOG_OFF;
     document.generations[0].geometry.lines = 1 << 11;
-    circle_hand(circle, &document, 0);
     for (uint32_t i = 0; i < MANY; i++) {
         circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
     }
+}
+
+static inline void open_circle(void)
+{
+    open_nodes();
+    circle_hand(circle, &document, 0);
 }
 
 static inline void close_circle(void)
@@ -111,8 +117,6 @@ static inline void expect_all(uint32_t id, uint32_t count)
         cr_assert_eq(circle_count(circle, id, &document, keys[i], BATCH), BATCH, "batch %u", i);
     }
 }
-
-static uint64_t ids[PULL_MAX_PAGES];
 
 static inline void put_back(struct circle_frame *frame, const struct frame *decoded)
 {

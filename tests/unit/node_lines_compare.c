@@ -2,6 +2,8 @@
  * differs is sent alone, and what is forged brings nothing that is not there. */
 #include "tests/unit/node_lines.h"
 
+static uint64_t ids[PULL_MAX_PAGES];
+
 static size_t digest_bytes;
 static unsigned pages_sent;
 
