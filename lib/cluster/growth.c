@@ -32,6 +32,17 @@ bool growth_makes_room(const struct filter_document *document)
     return growth_possible(document) && (grows || (may && !growth_running(document)));
 }
 
+/* Of a chain, a node that has not heard of the present one tells of another generation. */
+static bool is_current(const struct growth_view *view, const struct growth_report *report)
+{
+    for (uint32_t i = 0; i < view->nnodes; i++) {
+        if (view->nodes[i].id == report->node) {
+            return view->nodes[i].current;
+        }
+    }
+    return false;
+}
+
 static uint64_t sum_most(const struct growth_view *view, bool newest, bool *known)
 {
     uint64_t most[DOCUMENT_MAX_SHARDS] = {0};
@@ -44,7 +55,7 @@ static uint64_t sum_most(const struct growth_view *view, bool newest, bool *know
         const struct growth_report *report = &view->reports[i];
         uint64_t keys = newest ? report->newest_keys : report->keys;
 
-        if (report->group < ngroups) {
+        if (report->group < ngroups && (!newest || is_current(view, report))) {
             heard[report->group] = true;
             most[report->group] = keys > most[report->group] ? keys : most[report->group];
         }

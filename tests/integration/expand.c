@@ -161,7 +161,8 @@ Test(expand, what_cannot_be_is_refused_and_says_why, .timeout = LIMIT_S)
 {
     start();
     PLAYGROUND_DO("", "create", "seen", "--capacity", "20M", "--fpr", "1%");
-    PLAYGROUND_DO("", "create", "bits", "--capacity", "10k", "--fpr", "1%", "--keylog", "off");
+    PLAYGROUND_DO("", "create", "bits", "--capacity", "10k", "--fpr", "1%", "--keylog", "off",
+                  "--when-full", "refuse");
     add("seen", 0, 3000);
     playground_wait_status(" 3,0"); /* keys, about */
     EXPECT_REFUSED(1, "more than the capacity of 1,000; ask for more", "seen", "--capacity",

@@ -1,12 +1,21 @@
 /* A filter without key log on real disks: its log is cut, and what was acknowledged is there after
- * kill -9 and after the loss of a whole folder. */
+ * kill -9 and after the loss of a whole folder; also where it has grown by generations. */
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+enum {
+    STEPS = 10, /* of so many keys, as it grows */
+    STEP = 10000,
+    TRIES = 100,
+    TRY_US = 100000,
+    ABSENT = 100000,
+    MOST_PRESENT = 1100, /* the upper 99.9 % limit of 1 % */
+};
 enum { LIMIT_S = 100, PATH_BYTES = 256, KEYS = 60000, ROUNDS = 30, MOST_BYTES = 24 << 20 };
 
 static struct playground playground;
@@ -102,4 +111,105 @@ Test(keylog_off, survives_kills_and_a_lost_folder, .timeout = LIMIT_S)
     playground_restart(&playground, "node-2");
     playground_stop(&playground);
     free(keys);
+}
+
+/* Lines "NAME-N"; free() it. */
+static char *lines(const char *name, int first, int count)
+{
+    char *text = malloc((size_t)count * 24 + 1);
+    size_t used = 0;
+
+    cr_assert_not_null(text);
+    for (int i = first; i < first + count; i++) {
+        used += (size_t)sprintf(text + used, "%s-%d\n", name, i);
+    }
+    return text;
+}
+
+/* Faster than it grows adds are put off for a moment: who asks again gets through. */
+static void add_step(int first)
+{
+    char *text = lines("key", first, STEP);
+    struct command command;
+    int status = 1;
+
+    for (int i = 0; status != 0 && i < TRIES; i++) {
+        command_run(&command, span_text(text), "orbloom", "add", "bits", NULL);
+        status = command.exit_status;
+        cr_assert(status == 0 || strstr(command.errors, "full until it has grown") != NULL, "%s",
+                  command.errors);
+        command_forget(&command);
+        if (status != 0) {
+            (void)usleep(TRY_US);
+        }
+    }
+    cr_assert_eq(status, 0, "full for too long");
+    free(text);
+}
+
+static size_t count_present(const char *name, int count)
+{
+    char *text = lines(name, 0, count);
+    struct command command;
+    size_t present;
+
+    command_run(&command, span_text(text), "orbloom", "check", "bits", NULL);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    present = command_count_lines(command.output, "present");
+    command_forget(&command);
+    free(text);
+    return present;
+}
+
+static void expect_refused(const char *flag, const char *value, const char *text)
+{
+    struct command command;
+
+    command_run(&command, span_text(""), "orbloom", "expand", "bits", flag, value, NULL);
+    command_expect_errors(&command, 1, text);
+    command_forget(&command);
+}
+
+static void wipe(const char *node)
+{
+    char text[PATH_BYTES];
+
+    playground_kill(&playground, node);
+    (void)snprintf(text, sizeof text, "rm -rf %s/%s/data", playground.dir, node);
+    cr_assert_eq(system(text), 0);
+    playground_restart(&playground, node);
+    expect_full(3);
+}
+
+Test(keylog_off, grows_by_generations_that_are_read_together, .timeout = LIMIT_S)
+{
+    struct command command;
+
+    playground_start(&playground, &(struct playground_plan){.nodes = 3});
+    PLAYGROUND_DO("", "create", "bits", "--capacity", "20k", "--fpr", "1%", "--keylog", "off");
+    for (int i = 0; i < STEPS; i++) {
+        add_step(i * STEP);
+    }
+    cr_assert_eq(count_present("key", STEPS * STEP), STEPS * STEP);
+    cr_assert_leq(count_present("other", ABSENT), MOST_PRESENT);
+    command_run(&command, span_text(""), "orbloom", "info", "bits", NULL);
+    cr_assert_not_null(strstr(command.output, "read together, at 0."), "%s", command.output);
+    cr_assert_not_null(strstr(command.output, "20,000 keys at 0.5 %"), "%s", command.output);
+    command_forget(&command);
+    expect_refused("--capacity", "20k", "it can only grow");
+    expect_refused("--fpr", "0.1%", "leave out --fpr");
+    PLAYGROUND_DO("", "expand", "bits", "--capacity", "1M");
+
+    wipe("node-1");
+    playground_kill(&playground, "node-2");
+    cr_assert_eq(count_present("key", STEPS * STEP), STEPS * STEP, "node 1 has to answer");
+    playground_restart(&playground, "node-2");
+    expect_full(3);
+    playground_kill(&playground, "node-1");
+    playground_restart(&playground, "node-1");
+    expect_full(3);
+    playground_kill(&playground, "node-3");
+    cr_assert_eq(count_present("key", STEPS * STEP), STEPS * STEP, "and after a start");
+    playground_restart(&playground, "node-3");
+    playground_stop(&playground);
 }

@@ -192,6 +192,11 @@ Test(growth_chain, it_is_due_by_what_its_last_generation_has)
     cr_assert_not(growth_due(&cluster.document, 500, 0, 4));
     cr_assert(growth_due(&cluster.document, 9800, 0, 4), "of 11,500");
     cr_assert_eq(growth_goal(&cluster.document, 18300, 2), 40000);
+    hold(9000, 9800);
+    for (uint32_t id = 1; id <= 3; id++) {
+        growth_cluster_node(&cluster, id)->current = false;
+    }
+    cr_assert_eq(growth_pressing_keys(&cluster.view), 0, "they told of the one before");
 }
 
 Test(growth_chain, a_rate_that_can_not_be_halved_ends_it)

@@ -92,9 +92,12 @@ Test(coordinator_growth_chain, grows_by_itself_when_its_last_generation_is_nearl
     report_all(&stage);
     cr_assert_eq(nchain(), 1, "not on all that live");
     grow(2);
-    report_all(&stage);
+    say(&stage, 2);
+    say(&stage, 2);
+    coordinator_stage_pass(&stage, 2 * SECOND_US);
     cr_assert_eq(nchain(), 2);
     cr_assert_eq(document_at(&stage)->epoch, epoch + 1);
+    cr_assert_eq(document_at(&stage)->ngenerations, 2, "what they said was of the first one");
     hold(13500, 5000);
     report_all(&stage);
     coordinator_stage_pass(&stage, 2 * SECOND_US);
