@@ -28,6 +28,7 @@ struct says {
     uint64_t overflow;
     uint64_t used_bytes;
     uint64_t since; /* as the last answer told */
+    uint64_t life;  /* another incarnation than the first one, which has lost its data; 0: that */
     bool dead;
 };
 
@@ -49,6 +50,10 @@ static inline void say(struct coordinator_stage *at, uint32_t n)
         .progress = 1,
     };
 
+    if (says[n].life != 0) {
+        request.incarnation = request.boot = says[n].life;
+        report.state = REPLICA_JOINING;
+    }
     request.replicas = &report;
     request.nreplicas = 1;
     request.since = says[n].since;

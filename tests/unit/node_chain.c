@@ -314,6 +314,26 @@ Test(node_chain, a_start_has_all_generations)
     }
 }
 
+/* Nothing comes into an older one any more, and yet the log is not kept for it for ever. */
+Test(node_chain, the_log_is_cut_behind_older_generations)
+{
+    enum { MOST_SEGMENTS = 24 };
+
+    open_stage();
+    (void)add(0);
+    grow(CAPACITY);
+    cr_assert_eq(node_stage_counter(&stage, "snapshots_total"), 0);
+    for (int i = 0; i < 6; i++) {
+        add_for_long(1);
+    }
+    cr_assert_geq(node_stage_files(&stage, "snap-"), 2);
+    cr_assert_leq(node_stage_files(&stage, "log-"), MOST_SEGMENTS);
+    restart(STAGE_END_POWER);
+    expect(0);
+    expect(1);
+    close_stage();
+}
+
 /* What no snapshot has yet is in the log, each generation's apart. */
 Test(node_chain, a_start_has_all_generations_from_the_log_alone)
 {

@@ -78,10 +78,11 @@ Test(node_chain_meet, who_joins_takes_over_every_generation)
     }
     hand_over(1);
     expect_all(JOINER, 3 * PART);
+    cut(JOINER, true); /* From its own log, then. */
     for (int i = 0; i < 2; i++) {
         circle_stop(circle, JOINER);
         circle_start(circle, JOINER);
-        circle_run(circle, SECOND);
+        circle_run(circle, 5 * SECOND);
         expect_all(JOINER, 3 * PART);
     }
     close_circle();
@@ -172,6 +173,38 @@ Test(node_chain_meet, who_was_away_catches_up_in_every_generation)
     for (uint32_t slice = 0; slice < 2; slice++) {
         cr_assert_lt(set_in(3, slice)->groups[0].keys, PART * BATCH * 11 / 10, "%u", slice);
     }
+    close_circle();
+}
+
+/* Batches that others logged for the newest generation, of keys that an older one has here. */
+Test(node_chain_meet, what_comes_again_does_not_fill_the_newest)
+{
+    open_chain();
+    circle->retain_mib = 8;
+    for (uint32_t id = 1; id <= 3; id++) {
+        circle_stop(circle, id);
+        circle_start(circle, id);
+    }
+    circle_run(circle, 3 * SECOND);
+    for (uint32_t i = 0; i < PART; i++) {
+        for (uint32_t id = 1; id <= 3; id++) {
+            add(i, id);
+        }
+    }
+    grow();
+    cut(3, true);
+    for (uint32_t i = 0; i < PART; i++) {
+        for (uint32_t id = 1; id <= 2; id++) {
+            cr_assert_eq(circle_add(circle, id, &document, 100 + i, keys[i], BATCH), STATUS_OK);
+        }
+    }
+    cut(3, false);
+    circle_run(circle, 20 * SECOND);
+    cr_assert_geq(circle_counter(circle, 3, NODE_gossip_keys_missed_total), PART * BATCH);
+    for (uint32_t id = 1; id <= 3; id++) {
+        cr_assert_eq(set_in(id, 1)->groups[0].keys, 0, "node %u", id);
+    }
+    expect_all(3, PART);
     close_circle();
 }
 
