@@ -103,3 +103,28 @@ Test(pull_lines, pages_belong_to_shards_of_the_group)
     reply.npages = 1;
     cr_assert_not(pull_pages_belong(&reply, &document), "beyond all shards");
 }
+
+Test(pull_lines, a_scope_names_the_array_of_its_place_in_the_chain)
+{
+    static const struct filter_document chain = {
+        .keylog = KEYLOG_OFF,
+        .content = {.shard_bits = 1, .chain = {1, 7}, .nchain = 2},
+        .generations = {{.id = 1, .geometry = {.seed = 5, .lines = 128, .z = 1, .shard_bits = 1}},
+                        {.id = 7, .geometry = {.seed = 6, .lines = 64, .z = 2, .shard_bits = 1}},
+                        {.id = 9, .geometry = {.seed = 7, .lines = 64, .z = 2, .shard_bits = 1}}},
+        .ngenerations = 3,
+    };
+
+    for (uint32_t slice = 0; slice < 2; slice++) {
+        struct pull_scope named = {.slice = slice};
+
+        pull_scope_name(&named, &chain);
+        cr_assert_eq(named.generation, chain.generations[slice].id);
+        cr_assert_eq(named.geometry, pull_geometry(&chain.generations[slice].geometry));
+        cr_assert(pull_scope_fits(&named, &chain));
+        named.slice = 1 - slice;
+        cr_assert_not(pull_scope_fits(&named, &chain), "that is another one's");
+    }
+    cr_assert_eq(pull_pages(&chain, 0), 4);
+    cr_assert_eq(pull_pages(&chain, 1), 2);
+}
