@@ -69,6 +69,9 @@ static bool is_about(const struct replica_set *set, const struct segment *segmen
     bool checks = (segment->lineage == 0 || segment->operation == OPERATION_CHECK) &&
                   hosted_is_looked_at(set);
 
+#ifdef ORBLOOM_MUTANT_CHAIN_VOTES_EARLY
+    checks = checks && segment->operation == OPERATION_CHECK;
+#endif
     return checks || (segment->operation == OPERATION_ADD && hosted_is_target(set, segment));
 }
 

@@ -44,11 +44,15 @@ struct live_set live_sets_at(const struct filter_document *document, uint32_t at
     uint32_t kept = (uint32_t)slices_kept(document);
     const struct lineage *lineage = &content->lineages[place_of(content, at / kept)];
     uint64_t slice = newest_slice(document) - at % kept;
+    bool read = lineage->serving;
 
+#ifdef ORBLOOM_MUTANT_CHAIN_READS_NEWEST
+    read = read && (at == 0 || !document_is_chain(document));
+#endif
     return (struct live_set){
         .lineage = lineage->id,
         .slice = slice,
-        .read = lineage->serving,
+        .read = read,
         .written = at % kept == 0,
         .generation = live_sets_generation(document, slice),
     };

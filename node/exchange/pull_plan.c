@@ -58,11 +58,15 @@ static void add_group(struct node *self, const struct filter_document *document,
                       uint32_t group, struct filter_pulls *pulls)
 {
     const struct member me = {.node = self->id, .incarnation = self->incarnation};
+    uint32_t nsets = live_sets_count(document);
     struct pull_plan plan;
 
+#ifdef ORBLOOM_MUTANT_CHAIN_JOINS_NEWEST
+    nsets = document_is_chain(document) ? 1 : nsets;
+#endif
     pull_plan_make(document, group, &me, &plan);
     for (uint32_t rank = 0; rank < plan.nsources; rank++) {
-        for (uint32_t at = 0; at < live_sets_count(document); at++) {
+        for (uint32_t at = 0; at < nsets; at++) {
             add_item(self, document, doubted, &plan, group, at, rank, pulls);
         }
     }

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_grown.h"
 
-#include "cluster/growth.h"
+#include "cluster/growth_chain.h"
 #include "node/node_private.h"
 #include "tests/sim/sim.h"
 
@@ -115,7 +115,8 @@ static bool is_due(const struct sim *sim, const struct filter_document *document
     uint64_t capacity = document_generation(document)->capacity;
 
     return document->when_full == WHEN_FULL_EXPAND && growth_possible(document) &&
-           !document->growth_held && capacity < document->max_capacity &&
+           !document->growth_held && document->capacity < document->max_capacity &&
+           !growth_chain_is_long(document) &&
            (double)keys_of(sim, document) >= due_share * (double)capacity;
 }
 

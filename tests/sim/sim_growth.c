@@ -14,6 +14,7 @@ enum {
     MOVING_PERMILLE = 350, /* of all these: replicas move, too */
     EXPAND_PERMILLE = 650, /* filters that grow by themselves */
     KEYLOG_PERMILLE = 850,
+    CHAINED_PERMILLE = 300, /* all filters without key log, growing by themselves or when asked */
     TWO_PAGES_KEYS = 20000, /* of a shard, at the rates here */
     MAX_KEYS = 65536,
     INSIST_US = 300000,
@@ -55,10 +56,15 @@ static void draw_filter(struct sim *sim, uint32_t name)
                                                                                  : KEYLOG_OFF;
     parameters->when_full = sim_random_chance(random, EXPAND_PERMILLE) ? WHEN_FULL_EXPAND
                                                                        : WHEN_FULL_REFUSE;
-    if (parameters->keylog == KEYLOG_OFF) {
-        parameters->when_full = WHEN_FULL_REFUSE;
-    }
     sim->growth.least[name] = parameters->capacity;
+}
+
+static void chain_all(struct sim *sim)
+{
+    for (uint32_t i = 0; i < SIM_WEAK; i++) {
+        sim->operator.names[i].parameters.keylog = KEYLOG_OFF;
+        sim->operator.names[i].parameters.when_full = WHEN_FULL_EXPAND;
+    }
 }
 
 /* Those that move already do so in their own way. */
@@ -91,6 +97,9 @@ void sim_growth_draw(struct sim *sim)
         draw_filter(sim, i);
     }
     draw_moving(sim);
+    if (sim_random_chance(&self->random, CHAINED_PERMILLE)) {
+        chain_all(sim);
+    }
 }
 
 /* ---- the operator ---- */
@@ -105,7 +114,7 @@ static struct expand_parameters draw_wish(struct sim *sim, const struct filter_d
 {
     static const double rates[] = {1e-2, 1e-5, 1e-8};
     struct sim_random *random = &sim->growth.random;
-    uint64_t capacity = document_generation(document)->capacity;
+    uint64_t capacity = document->capacity;
 
     switch (sim_random_below(random, 12)) {
     case 0:

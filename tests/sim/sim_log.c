@@ -39,9 +39,19 @@ static void read_batch(struct sim_file *file, struct span record)
 
 /* ---- bits ---- */
 
-enum { PAGE_BITS = 8 * SNAPSHOT_PAGE_BYTES, MAX_BITS = 64 /* that a key has */ };
+enum {
+    PAGE_BITS = 8 * SNAPSHOT_PAGE_BYTES,
+    MAX_BITS = 64,         /* that a key has */
+    MAX_SHARD_PAGES = 256, /* of an array */
+};
 
-/* `place`: of all shards of the filter, one after the other. */
+/* A page of a filter's arrays: of slice, shard and page of that. */
+static uint64_t page_of(uint64_t slice, uint64_t shard, uint64_t page)
+{
+    return (slice * DOCUMENT_MAX_SHARDS + shard) * MAX_SHARD_PAGES + page;
+}
+
+/* `place`: of all pages of the filter, one after the other. */
 static uint64_t mix_bit(uint64_t filter_id, uint64_t place)
 {
     return mix(filter_id, (place + 1) * UINT64_C(0xd6e8feb86659fd93));
@@ -64,31 +74,33 @@ static void read_lines(struct sim_file *file, struct span record)
     uint8_t page[RECORD_PAGE_BYTES];
     struct record_lines lines;
 
-    if (record_lines_get(record, &lines) == STATUS_OK) { /* Shards of the simulator are a page. */
+    if (record_lines_get(record, &lines) == STATUS_OK) {
         record_lines_page(&lines, page);
-        read_page(file, lines.filter_id, lines.shard + lines.page, page);
+        read_page(file, lines.filter_id, page_of(lines.slice, lines.shard, lines.page), page);
     }
 }
 
-/* Which bits a fingerprint has. */
-static unsigned bits_of(const struct filter_document *document, uint64_t fingerprint,
+/* Which bits a fingerprint has in a slice's array; all are in one page. */
+static unsigned bits_of(const struct live_set *live, uint64_t fingerprint,
                         uint64_t places[MAX_BITS])
 {
-    static _Alignas(64) uint8_t page[SNAPSHOT_PAGE_BYTES];
+    static _Alignas(64) uint8_t array[MAX_SHARD_PAGES * SNAPSHOT_PAGE_BYTES];
     uint8_t *shards[DOCUMENT_MAX_SHARDS] = {0};
-    const struct geometry *geometry = &document_generation(document)->geometry;
+    const struct geometry *geometry = &live->generation->geometry;
     const struct lines_view view = {.geometry = *geometry, .shards = shards};
     uint64_t shard = lines_shard_index(geometry->shard_bits, fingerprint);
+    uint64_t page = lines_line_index(geometry, fingerprint) / LINES_PER_PAGE;
+    uint8_t *bytes = array + page * SNAPSHOT_PAGE_BYTES;
     uint64_t present;
     unsigned count = 0;
 
-    assert(document_shard_bytes(document) == sizeof page);
-    memset(page, 0, sizeof page);
-    shards[shard] = page;
+    assert(lines_shard_bytes(geometry) <= sizeof array);
+    memset(bytes, 0, SNAPSHOT_PAGE_BYTES);
+    shards[shard] = array;
     lines_add(&view, &fingerprint, 1, &present);
     for (uint64_t i = 0; i < PAGE_BITS; i++) {
-        if ((page[i / 8] >> i % 8 & 1) != 0) {
-            places[count++] = shard * PAGE_BITS + i;
+        if ((bytes[i / 8] >> i % 8 & 1) != 0) {
+            places[count++] = page_of(live->slice, shard, page) * PAGE_BITS + i;
         }
     }
     return count;
@@ -162,20 +174,22 @@ static void read_run(struct sim_file *file, const struct sim_image *image)
 static void read_snapshot(struct sim_file *file, const struct sim_image *image)
 {
     uint64_t npages;
+    uint64_t a_shard;
     uint32_t nshards;
 
     if (file->read_to > 0 || image->size < SNAPSHOT_HEADER_BYTES || number_at(image, 120) == 0) {
         return;
     }
     memcpy(&nshards, image->bytes + 88, sizeof nshards);
-    npages = number_at(image, 56) / 64 * nshards;
+    a_shard = number_at(image, 56) / LINES_PER_PAGE;
+    npages = a_shard * nshards;
     for (uint64_t i = 0; i < npages; i++) {
         uint32_t shard;
         const uint8_t *tables = image->bytes + SNAPSHOT_HEADER_BYTES +
                                 npages * SNAPSHOT_PAGE_BYTES + npages * 8;
 
-        memcpy(&shard, tables + i * sizeof shard, sizeof shard);
-        read_page(file, number_at(image, 24), shard,
+        memcpy(&shard, tables + i / a_shard * sizeof shard, sizeof shard);
+        read_page(file, number_at(image, 24), page_of(number_at(image, 32), shard, i % a_shard),
                   image->bytes + SNAPSHOT_HEADER_BYTES + i * SNAPSHOT_PAGE_BYTES);
     }
     file->read_to = image->size;
@@ -211,10 +225,11 @@ static bool any_has(const struct sim_disk *disk, bool durable, uint64_t key)
 
 /* A page is told as a whole, so all of them are in one page, or in a batch. */
 static bool bits_are_set(const struct sim_disk *disk, bool durable,
-                         const struct filter_document *document, uint64_t fingerprint)
+                         const struct filter_document *document, const struct live_set *live,
+                         uint64_t fingerprint)
 {
     uint64_t places[MAX_BITS];
-    unsigned count = bits_of(document, fingerprint, places);
+    unsigned count = bits_of(live, fingerprint, places);
     bool all = true;
 
     for (unsigned i = 0; i < count && all; i++) {
@@ -233,7 +248,8 @@ bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_
 
         has = live.read &&
               any_has(disk, durable, mix_key(document->id, live.lineage, live.slice, fingerprint));
+        has = has || (document->keylog == KEYLOG_OFF &&
+                      bits_are_set(disk, durable, document, &live, fingerprint));
     }
-    return has ||
-           (document->keylog == KEYLOG_OFF && bits_are_set(disk, durable, document, fingerprint));
+    return has;
 }
