@@ -98,7 +98,7 @@ static const struct flag flags[] = {
         .sample = "POLICY",
         .range = "refuse | expand",
         .help =
-            "before its capacity: grow, or past it refuse adds; else expand where it can (below)",
+            "before its capacity: grow, or past it refuse adds; else expand, or refuse in memory",
     },
     {
         .name = "durability",
@@ -140,12 +140,18 @@ static const struct flag_table table = {
         "os, kill -9 of all of them; with memory, the restart of N - W nodes, as each comes back\n"
         "empty. sync and os take nodes with a disk, memory nodes without one.\n"
         "Keylog off takes less disk: a copy of the bits and a log that is cut. Such a filter can\n"
-        "never be built anew at another size or rate, growing adds bits beside the old ones, and\n"
+        "never be built anew at another size or rate, growing adds an array beside the old ones "
+        "(the\n"
+        "first one is made for half of the rate, unless when-full is refuse: 1.44 bits a key), "
+        "and\n"
         "replicas copy bits from each other: what one has they all get, exact keys are not "
         "known.\n"
-        "When full: a filter with key log, of durability sync or os, grows by itself before it is\n"
-        "full, up to max-capacity; others refuse adds (FULL) past their capacity. One that has\n"
-        "grown since counts as the same when it has at least the capacity asked for.\n\n"
+        "When full: a filter grows by itself before it is full, up to max-capacity, unless it is "
+        "to\n"
+        "refuse adds (FULL) past its capacity, which is what one of durability memory does if "
+        "left\n"
+        "out. One that has grown since counts as the same when it has at least the capacity asked\n"
+        "for.\n\n"
         "Examples:\n"
         "  orbloom create seen --capacity 10M --fpr 1%\n"
         "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n\n"
