@@ -154,7 +154,7 @@ check_sample() {
 }
 
 check_flags() {
-    for flag in $("$bin/orbloom" "$1" --help | grep -oE '^ +--[a-z-]+' | sort -u); do
+    for flag in $("$bin/orbloom" help "$1" 2>/dev/null | grep -oE '^ +--[a-z-]+' | sort -u); do
         if ! grep -qF -e "$flag" "$root/README.md" "$root/docs/cli.md" \
             "$root/docs/benchmark.md" 2>/dev/null; then
             complain "no document names orbloom $1 $flag"
