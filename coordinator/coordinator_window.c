@@ -267,7 +267,7 @@ void windows_describe(const struct coordinator *self, uint64_t now_us,
                        "another slice begins when its replicas have been replaced");
     } else if (left_us == WINDOW_UNKNOWN) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
-                       "nodes to confirm that slice %" PRIu64 " has begun, F of every slot group",
+                       "another slice begins once enough nodes have confirmed slice %" PRIu64,
                        document->content.newest_slice);
     } else {
         uint64_t gone_us = now_us - rotating->asked_us;
