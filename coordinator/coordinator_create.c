@@ -1,6 +1,7 @@
 #include "coordinator/coordinator_create.h"
 
 #include "cluster/growth_chain.h"
+#include "cluster/window.h"
 #include "coordinator/coordinator_difference.h"
 #include "coordinator/coordinator_private.h"
 #include "filter/sizing.h"
@@ -13,9 +14,15 @@
 static enum status check_served(struct create *self)
 {
     const struct create_parameters *wanted = &self->request->create;
-    const char *reason = NULL;
+    const char *reason = window_fault(wanted->window_us, wanted->nslices);
+    bool bare = wanted->keylog == KEYLOG_OFF || wanted->durability == DURABILITY_MEMORY;
 
-    if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
+    if (reason == NULL && wanted->window_us != 0 && bare) {
+        reason = "a window takes a key log on disk, as only that tells which slice a key is of; "
+                 "create with keylog on, and durability sync or os";
+    } else if (reason != NULL) {
+        /* Said above. */
+    } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
         reason = "keylog off and durability memory exclude each other: what is kept in memory only "
                  "has no log that could do without keys; leave keylog on, or create with "
                  "durability sync or os";
@@ -31,9 +38,9 @@ static enum status check_parameters(struct create *self)
 {
     const struct create_parameters *wanted = &self->request->create;
     struct sizing_request sizing = {
-        .capacity = wanted->capacity,
-        .rate = wanted->rate,
-        .max_capacity = wanted->max_capacity,
+        .capacity = window_set_capacity(wanted->nslices, wanted->capacity),
+        .rate = window_set_rate(wanted->nslices, wanted->rate),
+        .max_capacity = window_set_capacity(wanted->nslices, wanted->max_capacity),
     };
 
     if (!document_name_valid(span_text(self->request->name))) {
@@ -59,6 +66,12 @@ static enum status check_parameters(struct create *self)
 }
 
 /* ---- writing it ---- */
+
+uint64_t create_max_capacity(const struct create_parameters *wanted)
+{
+    return wanted->max_capacity != 0 ? wanted->max_capacity
+                                     : wanted->capacity * SIZING_CAPACITY_GROWTH;
+}
 
 /* What is asked for; else it grows, unless it is in memory, where what it costs is not expected. */
 static void choose_when_full(struct create *self)
@@ -106,14 +119,18 @@ static void fill_document(struct coordinator *self, const struct create *create,
                           struct filter_document *document)
 {
     const struct create_parameters *wanted = &create->request->create;
+    uint32_t nslices = wanted->nslices;
+    uint64_t set_capacity = window_set_capacity(nslices, wanted->capacity);
+    uint64_t set_most = window_set_capacity(nslices, create_max_capacity(wanted));
 
     *document = (struct filter_document){
         .revision = 1,
         .epoch = 1,
-        .capacity = wanted->capacity,
+        .capacity = window_capacity(nslices, set_capacity),
         .rate = wanted->rate,
-        .max_capacity = wanted->max_capacity != 0 ? wanted->max_capacity
-                                                  : wanted->capacity * SIZING_CAPACITY_GROWTH,
+        .max_capacity = window_capacity(nslices, set_most),
+        .window_us = wanted->window_us,
+        .nslices = nslices,
         .hash = wanted->hash,
         .when_unavailable = wanted->when_unavailable,
         .when_full = create->when_full,
@@ -126,11 +143,12 @@ static void fill_document(struct coordinator *self, const struct create *create,
     document->content.state = FILTER_ACTIVE;
     document->content.rule = wanted->rule;
     document->content.shard_bits = create->plan.shard_bits;
+    document->content.newest_slice = nslices > 0 ? 1 : 0;
     document->content.nlineages = 1;
     document->content.lineages[0] = (struct lineage){.id = 1, .serving = true};
     document->generations[0] = (struct generation){
         .id = 1,
-        .capacity = wanted->capacity,
+        .capacity = set_capacity,
         .rate = wanted->rate,
         .geometry =
             {

@@ -1,6 +1,7 @@
 /* What may be asked for, and the edits of the document. */
 #include "cluster/growth_chain.h"
 #include "cluster/growth_private.h"
+#include "cluster/window.h"
 
 #include <assert.h>
 #include <string.h>
@@ -27,7 +28,7 @@ bool growth_makes_room(const struct filter_document *document)
     uint64_t wanted = chain ? document->capacity : document_generation(document)->capacity;
     bool grows = growth_running(document) && (chain || wanted > document->generations[0].capacity);
     bool may = document->when_full == WHEN_FULL_EXPAND && !document->growth_held &&
-               wanted < document->max_capacity && !growth_chain_is_long(document);
+               document->capacity < document->max_capacity && !growth_chain_is_long(document);
 
     return growth_possible(document) && (grows || (may && !growth_running(document)));
 }
@@ -84,6 +85,19 @@ static double rate_of(const struct filter_document *document, const struct gener
     return generation->rate > 0 ? generation->rate : document->rate;
 }
 
+/* What is asked for is for all slices of a window, a generation's capacity is what one takes. */
+static uint64_t set_capacity(const struct filter_document *document, uint64_t capacity)
+{
+    return window_set_capacity(document->nslices, capacity);
+}
+
+static bool is_generation(const struct filter_document *document,
+                          const struct growth_answer *answer, const struct generation *generation)
+{
+    return set_capacity(document, answer->capacity) == generation->capacity &&
+           answer->rate == rate_of(document, generation);
+}
+
 /* ---- memory ---- */
 
 static uint64_t shards_on(const struct filter_document *document, uint32_t node)
@@ -120,7 +134,8 @@ static bool fits(const struct growth_view *view, const struct sizing_plan *plan,
     uint64_t old = document_shard_bytes(view->document);
     uint64_t more = plan->shard_bytes > old ? plan->shard_bytes - old : 0;
 
-    return growth_fits(view, more, plan->shard_bytes, answer);
+    return growth_fits(view, window_sets(view->document->nslices) * more, plan->shard_bytes,
+                       answer);
 }
 
 /* ---- what is asked for ---- */
@@ -143,8 +158,7 @@ static bool goes_forth(const struct filter_document *document, const struct grow
 {
     const struct generation *left = &document->generations[0];
 
-    return growth_goes_back(document) && answer->capacity == left->capacity &&
-           answer->rate == rate_of(document, left) &&
+    return growth_goes_back(document) && is_generation(document, answer, left) &&
            left->capacity >= document_generation(document)->capacity;
 }
 
@@ -152,8 +166,7 @@ static enum growth_verdict judge_state(const struct filter_document *document,
                                        const struct growth_wish *wish,
                                        const struct growth_answer *answer)
 {
-    const struct generation *wanted = document_generation(document);
-    bool same = answer->capacity == wanted->capacity && answer->rate == rate_of(document, wanted);
+    bool same = is_generation(document, answer, document_generation(document));
 
     if (document->content.state != FILTER_ACTIVE) {
         return GROWTH_VERDICT_NOT_ACTIVE;
@@ -182,7 +195,11 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
                                       struct sizing_plan *plan)
 {
     const struct filter_document *document = view->document;
-    const struct sizing_request request = {.capacity = answer->capacity, .rate = answer->rate};
+    const struct sizing_request request = {
+        .capacity = set_capacity(document, answer->capacity),
+        .rate = window_set_rate(document->nslices, answer->rate),
+    };
+    uint64_t keys;
     bool known;
 
     if (sizing_plan_generation(&request, document->content.shard_bits, plan) != STATUS_OK ||
@@ -192,11 +209,12 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
     if (answer->capacity > document->max_capacity) {
         return GROWTH_VERDICT_ABOVE_MAX;
     }
-    answer->keys = growth_keys(view, &known);
-    if (answer->keys > answer->capacity) {
+    keys = growth_keys(view, &known);
+    answer->keys = window_capacity(document->nslices, keys);
+    if (keys > request.capacity) {
         return GROWTH_VERDICT_BELOW_KEYS;
     }
-    if (!known && answer->capacity < document_generation(document)->capacity) {
+    if (!known && request.capacity < document_generation(document)->capacity) {
         return GROWTH_VERDICT_KEYS_UNKNOWN;
     }
     return fits(view, plan, answer) ? GROWTH_VERDICT_BEGIN : GROWTH_VERDICT_NO_ROOM;
@@ -209,7 +227,7 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
     const struct generation *wanted = document_generation(document);
     struct sizing_plan plan = {0};
     struct growth_answer answer = {
-        .capacity = wish->capacity != 0 ? wish->capacity : wanted->capacity,
+        .capacity = wish->capacity != 0 ? wish->capacity : document->capacity,
         .rate = wish->rate != 0 ? wish->rate : rate_of(document, wanted),
     };
 
@@ -232,7 +250,7 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
                          .lines = plan.lines,
                          .z = plan.z,
                          .shard_bits = document->content.shard_bits},
-            .capacity = answer.capacity,
+            .capacity = set_capacity(document, answer.capacity),
             .rate = answer.rate,
         };
     }
@@ -258,17 +276,18 @@ struct growth_answer growth_abort(const struct growth_view *view)
     const struct generation *left = &document->generations[0];
     struct growth_answer answer = {
         .verdict = GROWTH_VERDICT_BEGIN,
-        .capacity = left->capacity,
+        .capacity = window_capacity(document->nslices, left->capacity),
         .rate = rate_of(document, left),
     };
     uint64_t wanted = document_generation(document)->capacity;
     uint64_t overflow = most_overflow(view);
     bool known;
+    uint64_t keys = growth_keys(view, &known);
 
-    answer.keys = growth_keys(view, &known);
-    if (overflow > 0 && answer.keys < left->capacity + overflow) {
-        answer.keys = left->capacity + overflow;
+    if (overflow > 0 && keys < left->capacity + overflow) {
+        keys = left->capacity + overflow;
     }
+    answer.keys = window_capacity(document->nslices, keys);
     if (document->content.state != FILTER_ACTIVE) {
         answer.verdict = GROWTH_VERDICT_NOT_ACTIVE;
     } else if (!growth_running(document)) {
@@ -277,7 +296,7 @@ struct growth_answer growth_abort(const struct growth_view *view)
         answer.verdict = GROWTH_VERDICT_CHAIN_BACK;
     } else if (growth_goes_back(document)) {
         answer.verdict = GROWTH_VERDICT_JOINS;
-    } else if (answer.keys > left->capacity && left->capacity < wanted) {
+    } else if (keys > left->capacity && left->capacity < wanted) {
         answer.verdict = GROWTH_VERDICT_BELOW_KEYS;
     } else if (!known && left->capacity < wanted) {
         answer.verdict = GROWTH_VERDICT_KEYS_UNKNOWN;
@@ -292,7 +311,7 @@ static void want(struct filter_document *document)
 {
     const struct generation *wanted = document_generation(document);
 
-    document->capacity = wanted->capacity;
+    document->capacity = window_capacity(document->nslices, wanted->capacity);
     document->rate = rate_of(document, wanted);
     document->nturns = 0;
     document->revision++;
