@@ -26,6 +26,7 @@ struct hosted_filter {
     struct replica_set *set;    /* the first; NULL: nothing hosted here, or no room */
     bool lacks_read;            /* there was no room for a set that checks read, */
     bool lacks_written;         /* ... or that adds go to */
+    bool lacks_groups;          /* ... for some slot groups, in any of the sets */
     uint64_t hosting;           /* tells these sets from those before */
     bool refused;               /* no room: said once */
     uint64_t fence_end;         /* where the fence's record ends in the log */

@@ -111,7 +111,7 @@ static bool build(struct node *self, struct document_entry *entry, uint64_t slic
         return false;
     }
     for (struct replica_set *set = hosted->set; set != NULL && !more; set = set->next) {
-        more = replica_set_build(set, slice_bytes);
+        more = replica_set_build(set, &entry->document, slice_bytes);
         if (!more && !set->loaded) {
             *loading = true;
             (void)node_replay_begin(self, entry, set);

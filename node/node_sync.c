@@ -44,7 +44,8 @@ static void host_what_waits(struct node *self)
         const struct hosted_filter *hosted = entry->attachment;
 
         if (hosted == NULL || hosted->unlogged ||
-            ((hosted->set == NULL || hosted->lacks_read || hosted->lacks_written) &&
+            ((hosted->set == NULL || hosted->lacks_read || hosted->lacks_written ||
+              hosted->lacks_groups) &&
              entry->document.content.state == FILTER_ACTIVE)) {
             node_apply(self, entry);
         }
