@@ -390,6 +390,14 @@ bool changes_describe(struct coordinator *self, uint64_t now_us,
                       const struct filter_document *document, struct change_summary *summary,
                       char *text);
 
+/* ---- coordinator_lack.c ---- */
+
+/* Shards with fewer than N FULL replicas: why, and what helps. `changes`: changes_describe() has
+ * something to tell. `text`: two, which the summary points to. */
+void lack_describe(const struct coordinator *self, uint64_t now_us,
+                   const struct filter_document *document, bool changes,
+                   struct filter_summary *summary, char text[2][COORDINATOR_MESSAGE_BYTES]);
+
 /* Is a replica of the filter being replaced? */
 bool changes_has_pairs(const struct filter_document *document);
 

@@ -19,6 +19,7 @@ struct overview {
     char (*texts)[COORDINATOR_MESSAGE_BYTES];     /* of the changes */
     char (*growth)[2][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
     char (*rebuilds)[COORDINATOR_MESSAGE_BYTES];  /* of the filters */
+    char (*lacks)[2][COORDINATOR_MESSAGE_BYTES];  /* of the filters */
 };
 
 /* What a silent node said last tells nothing about now. */
@@ -95,13 +96,17 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
 
         if (is_asked_for(document, name)) {
             size_t at = overview->nfilters++;
+            bool changes;
 
             answer_filter_summary(document, &overview->filters[at]);
             growth_describe(self, now_us, entry, &overview->filters[at], overview->growth[at]);
             rebuild_describe(self, document, &overview->filters[at], overview->rebuilds[at]);
-            overview->nchanges += changes_describe(self, now_us, document,
-                                                   &overview->changes[overview->nchanges],
-                                                   overview->texts[overview->nchanges]);
+            changes = changes_describe(self, now_us, document,
+                                       &overview->changes[overview->nchanges],
+                                       overview->texts[overview->nchanges]);
+            overview->nchanges += changes;
+            lack_describe(self, now_us, document, changes, &overview->filters[at],
+                          overview->lacks[at]);
         }
     }
 }
@@ -136,9 +141,10 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
     overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
     overview->growth = heap_zalloc(self->documents.count, sizeof *overview->growth);
     overview->rebuilds = heap_zalloc(self->documents.count, sizeof *overview->rebuilds);
+    overview->lacks = heap_zalloc(self->documents.count, sizeof *overview->lacks);
     if (overview->growth == NULL || overview->rebuilds == NULL || overview->nodes == NULL ||
         overview->waits == NULL || overview->filters == NULL || overview->replicas == NULL ||
-        overview->changes == NULL || overview->texts == NULL) {
+        overview->changes == NULL || overview->texts == NULL || overview->lacks == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
@@ -188,6 +194,7 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     heap_free(overview.texts);
     heap_free(overview.growth);
     heap_free(overview.rebuilds);
+    heap_free(overview.lacks);
 }
 
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,

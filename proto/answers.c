@@ -60,6 +60,8 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .rebuild_lineage = rebuild_lineage(document),
         .fed_keys = document->fed_keys,
         .rebuild_awaited = "",
+        .lacking = "",
+        .lacking_remedy = "",
         .growth_awaited = "",
         .growth_refused = "",
     };

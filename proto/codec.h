@@ -435,6 +435,10 @@ struct filter_summary {
     /* From a coordinator only: */
     uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
     const char *rebuild_awaited; /* in words, also after a commit; "": nothing */
+    uint32_t shards_lacking;     /* with fewer than N FULL replicas; as a coordinator knows it */
+    uint32_t fewest_full;        /* that any shard has */
+    const char *lacking;         /* of shards with fewest: which node and why; "": none lacks any */
+    const char *lacking_remedy;  /* what helps */
     uint64_t shards_grown;       /* of replicas, served from the wanted generation */
     uint64_t shards_growing;     /* of so many; 0: there is one generation */
     const char *growth_awaited;  /* in words: what the next step takes */

@@ -94,8 +94,15 @@ enum status codec_put_filter_summary(struct codec_scratch *scratch,
     out->shard_bytes = summary->shard_bytes;
     out->lines = summary->lines;
     out->z = summary->z;
+    out->shards_lacking = summary->shards_lacking;
+    out->fewest_full = summary->fewest_full;
     status = codec_put_text(summary->name, &out->name);
     status = status != STATUS_OK ? status : put_rebuild(scratch, summary, out);
+    status = status != STATUS_OK ? status
+                                 : codec_put_message(scratch, summary->lacking, &out->lacking);
+    status = status != STATUS_OK
+                 ? status
+                 : codec_put_message(scratch, summary->lacking_remedy, &out->lacking_remedy);
     return status != STATUS_OK ? status : put_growth(scratch, summary, out);
 }
 
@@ -197,8 +204,14 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
         .growth_held = wire->growth_held != 0,
         .shards_grown = wire->shards_grown,
         .shards_growing = wire->shards_growing,
+        .shards_lacking = wire->shards_lacking,
+        .fewest_full = wire->fewest_full,
     };
     status = codec_get_text(arena, wire->name, &out->name);
     status = status != STATUS_OK ? status : get_rebuild(arena, wire, out);
+    status = status != STATUS_OK ? status : codec_get_text(arena, wire->lacking, &out->lacking);
+    status = status != STATUS_OK
+                 ? status
+                 : codec_get_text(arena, wire->lacking_remedy, &out->lacking_remedy);
     return status != STATUS_OK ? status : get_growth(arena, wire, out);
 }
