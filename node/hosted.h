@@ -35,6 +35,7 @@ struct hosted_filter {
     bool doubted;               /* not all that was accepted may be here: see exchange/settle.c */
     uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
+    uint64_t loss_epoch;        /* of the last loss accepted in a group hosted here that was told */
     bool joined;                /* its replicas have been completed: compare them soon */
 };
 

@@ -1,5 +1,6 @@
 /* Epoch content: the bytes whose hash requests, quorums and fences name. */
 #include "base/heap.h"
+#include "proto/codec_field.h"
 #include "proto/codec_scratch.h"
 #include "proto/codec_signed.h"
 #include "proto/orbloom.pb-c.h"
@@ -96,7 +97,8 @@ static enum status put_content(const struct filter_document *document,
     wire->newest_slice = content->newest_slice;
     status = put_groups(content, scratch, wire);
     status = status != STATUS_OK ? status : put_shards(document, scratch, wire);
-    return status != STATUS_OK ? status : put_lineages(content, scratch, wire);
+    status = status != STATUS_OK ? status : put_lineages(content, scratch, wire);
+    return status != STATUS_OK ? status : codec_put_losses(content, scratch, wire);
 }
 
 enum status codec_epoch_encode(struct filter_document *document)
@@ -218,5 +220,6 @@ enum status codec_epoch_decode(struct codec_arena *arena, struct filter_document
     status = codec_signed_text(wire->name, content->name, sizeof content->name);
     status = status != STATUS_OK ? status : get_groups(wire, content);
     status = status != STATUS_OK ? status : get_shards(wire, content);
-    return status != STATUS_OK ? status : get_lineages(wire, content);
+    status = status != STATUS_OK ? status : get_lineages(wire, content);
+    return status != STATUS_OK ? status : codec_get_losses(wire, content);
 }

@@ -278,6 +278,10 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     SAME_TEXT(rebuild_awaited);
     SAME(shards_lacking);
     SAME(fewest_full);
+    SAME(loss_epoch);
+    for (size_t i = 0; i < sizeof a->loss_shards; i++) {
+        SAME(loss_shards[i]);
+    }
     SAME_TEXT(lacking);
     SAME_TEXT(lacking_remedy);
     SAME(shards_grown);

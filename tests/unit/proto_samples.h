@@ -346,6 +346,8 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .rebuild_awaited = i % 2 == 0 ? "" : "node-3 to confirm",
         .shards_lacking = (uint32_t)i,
         .fewest_full = 2,
+        .loss_epoch = i % 2,
+        .loss_shards = {i % 2 != 0 ? 0x81 : 0, 0, i % 2 != 0 ? 1 : 0},
         .lacking = i % 2 == 0 ? "" : "node-3 is silent",
         .lacking_remedy = i % 2 == 0 ? "" : "start node-3",
         .shards_grown = i + 94,
