@@ -80,6 +80,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     summary_filter_text(filter);
     growth_generations_text(filter);
     rebuild_info_text(filter);
+    summary_loss_text(filter);
     (void)printf("keys          about %s, %.1f %% of the capacity\n",
                  number_show_count(sum->keys, a), 100 * share);
     (void)printf("rate now      %s expected, asked for at most %s\n",

@@ -51,6 +51,7 @@ static int show(void *context, const struct frame *frame)
         summary_filters_text(reply);
         replicas_text(reply);
         replicas_lacking_text(reply);
+        summary_losses_text(reply);
         replicas_changes_text(reply);
         growth_text(reply);
         rebuild_text(reply);
