@@ -53,7 +53,9 @@ static int show(void *context, const struct frame *frame)
 
     if (!*(const bool *)context) {
         return cmd_fail(STATUS_INVALID,
-                        "to be given up: %s. Nothing was done; repeat it with --yes", message);
+                        "to be given up: %s. Nothing was done; with --yes you accept that, and "
+                        "vouch that no process with that data still runs",
+                        message);
     }
     (void)printf("given up: %s\n", message);
     return CMD_OK;

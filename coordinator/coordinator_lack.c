@@ -75,11 +75,16 @@ static const char *name_of(const struct coordinator *self, uint32_t node)
     return record != NULL ? record->name : "a node not listed";
 }
 
-static const char *reason(const struct coordinator *self, uint64_t now_us, const struct slot *slot)
+static const char *reason(const struct coordinator *self, uint64_t now_us,
+                          const struct slot_group *group, uint32_t index)
 {
+    const struct slot *slot = &group->slots[index];
     const struct member *reader = slot_reader(slot);
     const struct node_record *record = node_list_find(&self->documents.nodes, reader->node);
 
+    if (slot_group_gave_up(group, reader) && !slot_is_pair(slot)) {
+        return "was given up there";
+    }
     if (record != NULL && record->incarnation != reader->incarnation) {
         return slot_is_pair(slot) ? "came back without its data, and is being completed"
                                   : "came back without its data";
@@ -94,13 +99,13 @@ static void tell_reasons(const struct coordinator *self, uint64_t now_us,
                          const struct filter_document *document, const struct lack *lack,
                          char *text)
 {
-    const struct slot *slots = document->content.groups[lack->group].slots;
+    const struct slot_group *group = &document->content.groups[lack->group];
     const char *comma = "";
 
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         if ((lack->full >> i & 1) == 0) {
-            put(text, "%s%.128s %s", comma, name_of(self, slot_reader(&slots[i])->node),
-                reason(self, now_us, &slots[i]));
+            put(text, "%s%.128s %s", comma, name_of(self, slot_reader(&group->slots[i])->node),
+                reason(self, now_us, group, i));
             comma = ", ";
         }
     }
@@ -148,8 +153,10 @@ static void tell_replacing(const struct coordinator *self, uint64_t now_us,
 {
     const struct node_record *other = spare(self, now_us, document, lack->group);
     bool vouch = quorum_fences(&document->content.rule) == document->content.rule.replicas;
+    const struct member life = {.node = silent->id, .incarnation = silent->incarnation};
+    bool given_up = slot_group_gave_up(&document->content.groups[lack->group], &life);
 
-    put(text, "start %.128s", silent->name);
+    put(text, "%s %.128s", given_up ? "empty the folder of, and start" : "start", silent->name);
     if (document->durability == DURABILITY_MEMORY) {
         put(text, "; what it held in memory is gone, and not copied");
     } else if (node_record_leaves(silent)) {

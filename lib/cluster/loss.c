@@ -39,6 +39,7 @@ static bool is_moved(const struct slot_group *group, uint32_t replicas)
 struct tally {
     uint32_t fences; /* have fenced, can, or count as if they had */
     uint32_t silent; /* not gone, and not heard of */
+    uint32_t hold;   /* slots whose reader is not gone */
     bool fresh;      /* some are gone that were not given up */
 };
 
@@ -51,6 +52,7 @@ static void look(const struct loss_view *view, const struct slot_group *group, u
         bool given_up = slot_group_gave_up(group, member);
 
         tally->fences += given_up || (record != NULL && record->incarnation == member->incarnation);
+        tally->hold += !is_gone(view, group, slot_reader(&group->slots[i]));
         if (is_gone(view, group, member)) {
             out->gone |= (uint8_t)(1U << i);
             tally->fresh = tally->fresh || !given_up;
@@ -76,8 +78,8 @@ void loss_judge(const struct filter_document *document, const struct loss_view *
 
     *out = (struct loss_answer){0};
     look(view, group, rule->replicas, &tally, out);
-    out->loses = copies && out->left < sources;
-    out->needed = out->loses || sources > fences ? sources : fences;
+    out->loses = tally.hold < sources;
+    out->needed = (copies && out->left < sources) || sources > fences ? sources : fences;
     if (!(copies && out->left - tally.silent < sources) && tally.fences - tally.silent >= fences) {
         out->verdict = LOSS_ENOUGH;
     } else if (tally.silent > 0) {

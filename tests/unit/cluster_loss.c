@@ -219,3 +219,35 @@ Test(loss, a_copy_that_can_never_be_complete_is_told)
     fence(3);
     expect_wait(CHANGE_WAIT_REPLICAS, 1, 2);
 }
+
+/* Reads have moved to node 1's next life when others are lost, too: what it has is not. */
+Test(loss, reads_that_have_moved_count_where_they_are)
+{
+    struct member joins = {.node = 2, .incarnation = NEW_LIFE + 2};
+    struct pull_plan pulls;
+
+    make(3, 2, 3);
+    lose(1, NEW_LIFE);
+    write_next();
+    fence(2);
+    fence(3);
+    complete(0, 1, NEW_LIFE);
+    write_next();
+    lose(2, NEW_LIFE);
+    cr_assert_eq(judge(0), LOSS_NEEDED, "one of two fences");
+    cr_assert_eq(answer.gone, 3);
+    cr_assert(!answer.loses);
+    lose(3, NEW_LIFE);
+    cr_assert_eq(judge(0), LOSS_NEEDED);
+    cr_assert_eq(answer.gone, 7);
+    cr_assert(answer.loses, "what was acknowledged by 2 and 3");
+    accept(0);
+    write_next();
+    expect_slot(0, 0, SLOT_SINGLE, NEW_LIFE + 1, 0);
+    write_next();
+    expect_slot(0, 1, SLOT_PAIR, old_life(2), NEW_LIFE + 2);
+    pull_plan_make(&document, 0, &joins, &pulls);
+    cr_assert_eq(pulls.needed, 1);
+    cr_assert_eq(pulls.nsources, 1);
+    cr_assert_eq(pulls.sources[0].incarnation, NEW_LIFE + 1);
+}
