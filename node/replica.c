@@ -202,6 +202,9 @@ static void begin_anew(struct replica_set *self, const struct filter_document *d
     self->built_shards = 0;
     self->built_bytes = 0;
     self->loaded = empty;
+#ifdef ORBLOOM_MUTANT_GAIN_UNFILLED
+    self->loaded = true;
+#endif
     self->loaded_part = 0;
 }
 

@@ -227,6 +227,9 @@ enum member_role member_role(const struct filter_document *document, uint32_t gr
     }
     slot = &document->content.groups[group].slots[index];
     if (member_equal(slot_reader(slot), &self)) {
+#ifdef ORBLOOM_MUTANT_LOSS_COMES_BACK
+        return MEMBER_FULL;
+#endif
         return slot_group_gave_up(&document->content.groups[group], &self) ? MEMBER_JOINING
                                                                            : MEMBER_FULL;
     }
