@@ -37,6 +37,8 @@ struct hosted_filter {
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
     uint64_t loss_epoch;        /* of the last loss accepted in a group hosted here that was told */
     bool joined;                /* its replicas have been completed: compare them soon */
+    uint64_t counted_slice;     /* of a window, and since when; 0: none */
+    uint64_t counted_since_us;
 };
 
 /* NULL: not here. `self` may be NULL. */

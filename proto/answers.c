@@ -1,6 +1,7 @@
 #include "proto/answers.h"
 
 #include "cluster/rebuild.h"
+#include "cluster/window.h"
 
 void answer_refusal(uint64_t correlation, enum status status, struct frame *frame)
 {
@@ -79,6 +80,10 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .lacking_remedy = "",
         .growth_awaited = "",
         .growth_refused = "",
+        .window_us = document->window_us,
+        .nslices = document->nslices,
+        .newest_slice = document->content.newest_slice,
+        .window_awaited = "",
     };
     note_losses(document, summary);
     for (uint32_t i = 0; i < document->ngenerations; i++) {
@@ -86,7 +91,7 @@ void answer_filter_summary(const struct filter_document *document, struct filter
 
         summary->generations[i] = (struct generation_summary){
             .id = one->id,
-            .capacity = one->capacity,
+            .capacity = window_capacity(document->nslices, one->capacity),
             .rate = one->rate > 0 ? one->rate : document->rate,
             .lines = one->geometry.lines,
             .z = one->geometry.z,

@@ -68,6 +68,15 @@ static enum status put_rebuild(struct codec_scratch *scratch, const struct filte
     return codec_put_message(scratch, summary->rebuild_awaited, &out->rebuild_awaited);
 }
 
+static enum status put_window(struct codec_scratch *scratch, const struct filter_summary *summary,
+                              Orbloom__V1__FilterSummary *out)
+{
+    out->window_us = summary->window_us;
+    out->nslices = summary->nslices;
+    out->newest_slice = summary->newest_slice;
+    return codec_put_message(scratch, summary->window_awaited, &out->window_awaited);
+}
+
 enum status codec_put_filter_summary(struct codec_scratch *scratch,
                                      const struct filter_summary *summary,
                                      Orbloom__V1__FilterSummary *out)
@@ -111,6 +120,7 @@ enum status codec_put_filter_summary(struct codec_scratch *scratch,
     status = status != STATUS_OK
                  ? status
                  : codec_put_message(scratch, summary->lacking_remedy, &out->lacking_remedy);
+    status = status != STATUS_OK ? status : put_window(scratch, summary, out);
     return status != STATUS_OK ? status : put_growth(scratch, summary, out);
 }
 
@@ -214,6 +224,9 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
         .shards_growing = wire->shards_growing,
         .shards_lacking = wire->shards_lacking,
         .fewest_full = wire->fewest_full,
+        .window_us = wire->window_us,
+        .nslices = wire->nslices,
+        .newest_slice = wire->newest_slice,
     };
     if (wire->loss_shards.len > sizeof out->loss_shards) {
         return STATUS_TOO_LARGE;
@@ -228,5 +241,8 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
     status = status != STATUS_OK
                  ? status
                  : codec_get_text(arena, wire->lacking_remedy, &out->lacking_remedy);
+    status = status != STATUS_OK
+                 ? status
+                 : codec_get_text(arena, wire->window_awaited, &out->window_awaited);
     return status != STATUS_OK ? status : get_growth(arena, wire, out);
 }
