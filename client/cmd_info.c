@@ -106,6 +106,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     summary_filter_text(filter);
     growth_generations_text(filter);
     rebuild_info_text(filter);
+    summary_loss_text(filter);
     window_info_text(filter);
     (void)printf("keys          about %s, %.1f %% of the capacity%s\n",
                  number_show_count(window_keys(filter, sum), a), 100 * share,

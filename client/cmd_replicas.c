@@ -199,3 +199,44 @@ void replicas_changes_json(struct json *json, const struct admin_reply *reply)
     }
     json_end(json, ']');
 }
+
+void replicas_lacking_text(const struct admin_reply *reply)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        const struct filter_summary *filter = &reply->filters[i];
+
+        if (filter->shards_lacking > 0) {
+            (void)printf("\n%s: %u of %u shards have fewer than %u FULL replicas, at least %u: "
+                         "%s.\nWhat helps: %s\n",
+                         filter->name, filter->shards_lacking, filter->nshards,
+                         filter->rule.replicas, filter->fewest_full, filter->lacking,
+                         filter->lacking_remedy);
+            any = true;
+        }
+    }
+    if (!any && reply->nfilters > 0) {
+        (void)printf("\nAll shards have all their replicas FULL.\n");
+    }
+}
+
+void replicas_lacking_json(struct json *json, const struct admin_reply *reply)
+{
+    json_begin(json, "lacking", '[');
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        const struct filter_summary *filter = &reply->filters[i];
+
+        if (filter->shards_lacking > 0) {
+            json_begin(json, NULL, '{');
+            json_text(json, "filter", filter->name);
+            json_count(json, "shards", filter->shards_lacking);
+            json_count(json, "fewest_full", filter->fewest_full);
+            json_count(json, "replicas", filter->rule.replicas);
+            json_text(json, "why", filter->lacking);
+            json_text(json, "remedy", filter->lacking_remedy);
+            json_end(json, '}');
+        }
+    }
+    json_end(json, ']');
+}

@@ -19,6 +19,11 @@ void replicas_changes_text(const struct admin_reply *reply);
 void replicas_json(struct json *json, const struct admin_reply *reply);
 void replicas_changes_json(struct json *json, const struct admin_reply *reply);
 
+/* Filters with shards that have fewer than N FULL replicas: why, and what helps; or that there are
+ * none. */
+void replicas_lacking_text(const struct admin_reply *reply);
+void replicas_lacking_json(struct json *json, const struct admin_reply *reply);
+
 /* What the node's slot groups of the filter are together: the one least ready speaks. */
 struct replicas_state {
     uint32_t groups; /* 0: none here */

@@ -18,8 +18,8 @@ static const struct flag flags[] = {
         .name = "json",
         .kind = FLAG_SWITCH,
         .offset = offsetof(struct status_settings, json),
-        .help = "print one object with \"attention\", \"nodes\", \"filters\", \"replicas\" and "
-                "\"changes\" instead",
+        .help = "print one object with \"attention\", \"nodes\", \"filters\", \"replicas\", "
+                "\"changes\" and \"lacking\" instead",
     },
 };
 
@@ -51,6 +51,8 @@ static int show(void *context, const struct frame *frame)
         (void)putchar('\n');
         summary_filters_text(reply);
         replicas_text(reply);
+        replicas_lacking_text(reply);
+        summary_losses_text(reply);
         replicas_changes_text(reply);
         growth_text(reply);
         rebuild_text(reply);
@@ -68,6 +70,7 @@ static int show(void *context, const struct frame *frame)
     summary_filters_json(&json, "filters", reply);
     replicas_json(&json, reply);
     replicas_changes_json(&json, reply);
+    replicas_lacking_json(&json, reply);
     json_end(&json, '}');
     return CMD_OK;
 }

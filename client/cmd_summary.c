@@ -32,9 +32,10 @@ const char *summary_joining_note(void)
            "With a\n"
            "log on disk it is copied from the others and becomes FULL; what is kept in memory only "
            "is\n"
-           "not. With too few FULL replicas left, `orbloom drop NAME --confirmed-off`, create the "
-           "filter\n"
-           "again and add its keys again.\n";
+           "not. With too few FULL replicas left: orbloom help shard; what is kept in memory only "
+           "is\n"
+           "dropped (orbloom drop NAME --confirmed-off), created again, and its keys added "
+           "again.\n";
 }
 
 void summary_filter_text(const struct filter_summary *filter)
@@ -203,6 +204,7 @@ void summary_filter_json(struct json *json, const struct filter_summary *filter)
     json_count(json, "copy_bytes", summary_copy_bytes(filter));
     json_count(json, "hashes", 8 * filter->z);
     json_number(json, "bits_per_key", bits_per_key(filter));
+    summary_loss_json(json, filter);
 }
 
 void summary_replica_json(struct json *json, const struct replica_report *replica)

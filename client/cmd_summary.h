@@ -33,6 +33,12 @@ void summary_replica_json(struct json *json, const struct replica_report *replic
 void summary_filters_json(struct json *json, const char *name, const struct admin_reply *reply);
 void summary_nodes_json(struct json *json, const char *name, const struct admin_reply *reply);
 
+/* That an operator accepted a loss: in the lines of one filter, of all filters, as members of an
+ * open object. */
+void summary_loss_text(const struct filter_summary *filter);
+void summary_losses_text(const struct admin_reply *reply);
+void summary_loss_json(struct json *json, const struct filter_summary *filter);
+
 /* What JOINING means, and what to do. */
 const char *summary_joining_note(void);
 

@@ -64,6 +64,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     document_cache_fini(&self->documents);
     for (size_t i = 0; i < self->nheard; i++) {
         heap_free(self->heard[i].reports);
+        heap_free(self->heard[i].before);
     }
     heap_free(self->heard);
     fences_fini(self);
@@ -174,6 +175,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
         return;
     case ADMIN_REBALANCE:
         coordinator_on_rebalance(self, now_us, from, frame);
+        return;
+    case ADMIN_ACCEPT_LOSS:
+        coordinator_on_accept_loss(self, now_us, from, frame);
         return;
     }
 }

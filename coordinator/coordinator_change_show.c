@@ -101,14 +101,21 @@ static void tell(const struct coordinator *self, uint64_t now_us,
     case CHANGE_WAIT_REPLICAS:
         (void)snprintf(text, size,
                        "%u of the %u FULL replicas that it takes %s left: acknowledged keys may be "
-                       "lost. Start nodes that still have their data; else drop the filter with "
-                       "--confirmed-off, create it again and add its keys again",
-                       decision->have, decision->needed, decision->have == 1 ? "is" : "are");
+                       "lost. Start nodes that still have their data. If what is gone is gone for "
+                       "good: `orbloom shard accept-loss %.128s all` tells what would be lost",
+                       decision->have, decision->needed, decision->have == 1 ? "is" : "are",
+                       document->content.name);
         return;
     case CHANGE_WAIT_DISK:
         (void)snprintf(text, size,
                        "%s came back without its data, and what is kept in memory only is not "
                        "copied: its replica there stays JOINING, and the filter has one less",
+                       name_of(self, decision->who.node));
+        return;
+    case CHANGE_WAIT_SUCCESSOR:
+        (void)snprintf(text, size,
+                       "what %s held was given up, and nobody has its place yet: drain or replace "
+                       "it; or, if it is back, end it, empty its folder and start it again",
                        name_of(self, decision->who.node));
         return;
     case CHANGE_WAIT_MOVE:

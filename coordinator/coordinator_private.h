@@ -39,6 +39,7 @@ enum {
     X(growth_refused_total, "checks",                                                              \
       "filters that were due to grow by themselves, and could not")                                \
     X(rebuilds_written_total, "documents", "steps of rebuilding filters from a list written here") \
+    X(losses_accepted_total, "documents", "in which an operator gave up replicas that are gone")   \
     X(rotations_written_total, "documents", "slices of time windows begun here")                   \
     X(fences_sent_total, "requests", "fences asked of nodes")                                      \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
@@ -68,6 +69,8 @@ struct heard {
     uint64_t position; /* how far its log is known to have reached, of that incarnation */
     struct replica_report *reports;
     size_t nreports;
+    struct replica_report *before; /* the last ones of the life before this one */
+    size_t nbefore;
     uint32_t link; /* for questions; 0: none yet */
     char link_endpoint[DOCUMENT_TEXT_BYTES];
 };
@@ -294,6 +297,10 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us);
 /* Where the store tells by itself that others have written: read that, and tell followers. */
 void coordinator_check_store(struct coordinator *self, uint64_t now_us);
 
+/* The most keys that any replica of a slot group ever told, as far as this coordinator remembers.
+ */
+uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uint32_t group);
+
 /* NULL when nothing was heard of it. */
 struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);
 
@@ -409,6 +416,19 @@ void coordinator_check_changes(struct coordinator *self, uint64_t now_us);
 bool changes_describe(struct coordinator *self, uint64_t now_us,
                       const struct filter_document *document, struct change_summary *summary,
                       char *text);
+
+/* ---- coordinator_loss.c ---- */
+
+void coordinator_on_accept_loss(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                                const struct frame *frame);
+
+/* ---- coordinator_lack.c ---- */
+
+/* Shards with fewer than N FULL replicas: why, and what helps. `changes`: changes_describe() has
+ * something to tell. `text`: two, which the summary points to. */
+void lack_describe(const struct coordinator *self, uint64_t now_us,
+                   const struct filter_document *document, bool changes,
+                   struct filter_summary *summary, char text[2][COORDINATOR_MESSAGE_BYTES]);
 
 /* Is a replica of the filter being replaced? */
 bool changes_has_pairs(const struct filter_document *document);

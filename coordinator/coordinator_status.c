@@ -20,6 +20,7 @@ struct overview {
     char (*texts)[COORDINATOR_MESSAGE_BYTES];     /* of the changes */
     char (*growth)[2][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
     char (*rebuilds)[COORDINATOR_MESSAGE_BYTES];  /* of the filters */
+    char (*lacks)[2][COORDINATOR_MESSAGE_BYTES];  /* of the filters */
     char (*windows)[COORDINATOR_MESSAGE_BYTES];   /* ... */
 };
 
@@ -97,14 +98,18 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
 
         if (is_asked_for(document, name)) {
             size_t at = overview->nfilters++;
+            bool changes;
 
             answer_filter_summary(document, &overview->filters[at]);
             growth_describe(self, now_us, entry, &overview->filters[at], overview->growth[at]);
             rebuild_describe(self, document, &overview->filters[at], overview->rebuilds[at]);
             windows_describe(self, now_us, document, &overview->filters[at], overview->windows[at]);
-            overview->nchanges += changes_describe(self, now_us, document,
-                                                   &overview->changes[overview->nchanges],
-                                                   overview->texts[overview->nchanges]);
+            changes = changes_describe(self, now_us, document,
+                                       &overview->changes[overview->nchanges],
+                                       overview->texts[overview->nchanges]);
+            overview->nchanges += changes;
+            lack_describe(self, now_us, document, changes, &overview->filters[at],
+                          overview->lacks[at]);
         }
     }
 }
@@ -139,10 +144,12 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
     overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
     overview->growth = heap_zalloc(self->documents.count, sizeof *overview->growth);
     overview->rebuilds = heap_zalloc(self->documents.count, sizeof *overview->rebuilds);
+    overview->lacks = heap_zalloc(self->documents.count, sizeof *overview->lacks);
     overview->windows = heap_zalloc(self->documents.count, sizeof *overview->windows);
-    if (overview->windows == NULL || overview->growth == NULL || overview->rebuilds == NULL ||
-        overview->nodes == NULL || overview->waits == NULL || overview->filters == NULL ||
-        overview->replicas == NULL || overview->changes == NULL || overview->texts == NULL) {
+    if (overview->lacks == NULL || overview->windows == NULL || overview->growth == NULL ||
+        overview->rebuilds == NULL || overview->nodes == NULL || overview->waits == NULL ||
+        overview->filters == NULL || overview->replicas == NULL || overview->changes == NULL ||
+        overview->texts == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
@@ -192,6 +199,7 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     heap_free(overview.texts);
     heap_free(overview.growth);
     heap_free(overview.rebuilds);
+    heap_free(overview.lacks);
     heap_free(overview.windows);
 }
 

@@ -22,6 +22,35 @@ struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
     return NULL;
 }
 
+static uint64_t most_keys(const struct replica_report *reports, size_t count, uint64_t filter_id,
+                          uint32_t group)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (reports[i].filter_id == filter_id && reports[i].group == group &&
+            reports[i].keys > most) {
+            most = reports[i].keys;
+        }
+    }
+    return most;
+}
+
+uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uint32_t group)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < self->nheard; i++) {
+        const struct heard *heard = &self->heard[i];
+        uint64_t now = most_keys(heard->reports, heard->nreports, filter_id, group);
+        uint64_t before = most_keys(heard->before, heard->nbefore, filter_id, group);
+
+        most = now > most ? now : most;
+        most = before > most ? before : most;
+    }
+    return most;
+}
+
 /* ---- followers ---- */
 
 static void follow(struct coordinator *self, uint64_t now_us, const struct peer *peer)
@@ -103,7 +132,13 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
         reports[i].node_id = node;
         reports[i].incarnation = request->incarnation;
     }
-    heap_free(heard->reports);
+    if (heard->incarnation != request->incarnation && heard->nreports > 0) {
+        heap_free(heard->before);
+        heard->before = heard->reports;
+        heard->nbefore = heard->nreports;
+    } else {
+        heap_free(heard->reports);
+    }
     heard->reports = reports;
     heard->nreports = request->nreplicas;
     if (heard->incarnation != request->incarnation || heard->position < request->position) {

@@ -31,6 +31,7 @@ struct hosted_filter {
     bool lacks_read;            /* there was no room for a set that checks read, */
     bool lacks_written;         /* ... or that adds go to, */
     bool lacks_ahead;           /* ... or that a chain is to be longer by */
+    bool lacks_groups;          /* ... for some slot groups, in any of the sets */
     uint64_t hosting;           /* tells these sets from those before */
     bool refused;               /* no room: said once */
     uint64_t fence_end;         /* where the fence's record ends in the log */
@@ -39,6 +40,7 @@ struct hosted_filter {
     bool doubted;               /* not all that was accepted may be here: see exchange/settle.c */
     uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
+    uint64_t loss_epoch;        /* of the last loss accepted in a group hosted here that was told */
     bool joined;                /* its replicas have been completed: compare them soon */
     uint64_t counted_slice;     /* of a window, and since when; 0: none */
     uint64_t counted_since_us;
@@ -95,6 +97,10 @@ bool hosted_chain_add(struct hosted_filter *self, const struct segment *segment,
 /* As replica_set_fill(), but for what older generations of the set's chain have. */
 void hosted_fill(struct replica_set *set, const struct filter_document *document,
                  const uint64_t *fingerprints, size_t count);
+
+/* As replica_set_refill(), likewise. */
+void hosted_refill(struct replica_set *set, const struct filter_document *document,
+                   const uint64_t *fingerprints, size_t count);
 
 /* As replica_set_fits(), likewise. */
 bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *fingerprints,

@@ -125,19 +125,34 @@ bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *
     return one->keys + fresh <= one->keys_capacity;
 }
 
-void hosted_fill(struct replica_set *set, const struct filter_document *document,
-                 const uint64_t *fingerprints, size_t count)
+typedef void (*fill_fn)(struct replica_set *set, const struct filter_document *document,
+                        const uint64_t *fingerprints, size_t count);
+
+static void fill_with(fill_fn fill, struct replica_set *set, const struct filter_document *document,
+                      const uint64_t *fingerprints, size_t count)
 {
     uint64_t fresh[HOSTED_CHUNK_KEYS];
 
     if (!set->chained) {
-        replica_set_fill(set, document, fingerprints, count);
+        fill(set, document, fingerprints, count);
         return;
     }
     for (size_t i = 0; i < count; i += HOSTED_CHUNK_KEYS) {
         size_t step = count - i < HOSTED_CHUNK_KEYS ? count - i : HOSTED_CHUNK_KEYS;
         uint32_t left = lacking(set, fingerprints + i, (uint32_t)step, fresh);
 
-        replica_set_fill(set, document, fresh, left);
+        fill(set, document, fresh, left);
     }
+}
+
+void hosted_fill(struct replica_set *set, const struct filter_document *document,
+                 const uint64_t *fingerprints, size_t count)
+{
+    fill_with(replica_set_fill, set, document, fingerprints, count);
+}
+
+void hosted_refill(struct replica_set *set, const struct filter_document *document,
+                   const uint64_t *fingerprints, size_t count)
+{
+    fill_with(replica_set_refill, set, document, fingerprints, count);
 }

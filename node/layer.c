@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { PAGE_BYTES = 4096 };
@@ -10,21 +11,68 @@ enum { PAGE_BYTES = 4096 };
  * nodes of 6 MB on two cores: a tenth more keys a second by huge ones. */
 #define HUGE_FROM_BYTES (UINT64_C(2) << 20)
 
-/* One after the other in one stretch of pages, as most are smaller than a huge page. */
-static bool map_shards(struct layer *self, const bool *hosted)
+/* One after the other, as most shards are smaller than a huge page. */
+struct layer_pages {
+    struct layer_pages *next;
+    uint8_t *bytes;
+    uint64_t mapped_bytes; /* those of shards that were left included */
+    uint32_t nshards;      /* that have their place here */
+};
+
+static uint32_t count(const struct layer *self, const bool *shards)
 {
+    uint32_t sum = 0;
+
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        sum += shards[shard];
+    }
+    return sum;
+}
+
+static struct layer_pages *map_pages(uint64_t size, uint32_t nshards)
+{
+    struct layer_pages *pages = heap_zalloc(1, sizeof *pages);
+
+    if (pages == NULL) {
+        return NULL;
+    }
+    *pages = (struct layer_pages){.mapped_bytes = size, .nshards = nshards};
+    pages->bytes = heap_pages_alloc(size, size >= HUGE_FROM_BYTES);
+    if (pages->bytes == NULL) {
+        heap_free(pages);
+        return NULL;
+    }
+    return pages;
+}
+
+static void unmap_pages(struct layer_pages *pages)
+{
+    heap_pages_free(pages->bytes, pages->mapped_bytes);
+    heap_free(pages);
+}
+
+enum status layer_host(struct layer *self, const bool *added)
+{
+    uint32_t nadded = count(self, added);
+    struct layer_pages *pages = map_pages(nadded * self->shard_bytes, nadded);
     uint8_t *next;
 
-    self->mapped_bytes = self->nhosted * self->shard_bytes;
-    next = heap_pages_alloc(self->mapped_bytes, self->mapped_bytes >= HUGE_FROM_BYTES);
-    self->pages = next;
-    for (uint32_t shard = 0; next != NULL && shard < self->nshards; shard++) {
-        if (hosted[shard]) {
+    if (pages == NULL) {
+        return STATUS_NOMEM;
+    }
+    next = pages->bytes;
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        if (added[shard]) {
+            assert(self->shards[shard] == NULL);
             self->shards[shard] = next;
+            self->keys[shard] = 0;
             next += self->shard_bytes;
         }
     }
-    return self->pages != NULL;
+    pages->next = self->pages;
+    self->pages = pages;
+    self->nhosted += nadded;
+    return STATUS_OK;
 }
 
 enum status layer_create(const struct generation *generation, const bool *hosted,
@@ -38,12 +86,9 @@ enum status layer_create(const struct generation *generation, const bool *hosted
     self->generation = *generation;
     self->shard_bytes = lines_shard_bytes(&generation->geometry);
     self->nshards = 1u << generation->geometry.shard_bits;
-    for (uint32_t shard = 0; shard < self->nshards; shard++) {
-        self->nhosted += hosted[shard];
-    }
     self->shards = heap_zalloc(self->nshards, sizeof *self->shards);
     self->keys = heap_zalloc(self->nshards, sizeof *self->keys);
-    if (self->shards == NULL || self->keys == NULL || !map_shards(self, hosted)) {
+    if (self->shards == NULL || self->keys == NULL || layer_host(self, hosted) != STATUS_OK) {
         layer_destroy(&self);
         return STATUS_NOMEM;
     }
@@ -59,7 +104,12 @@ void layer_destroy(struct layer **layer)
     if (self == NULL) {
         return;
     }
-    heap_pages_free(self->pages, self->mapped_bytes);
+    while (self->pages != NULL) {
+        struct layer_pages *pages = self->pages;
+
+        self->pages = pages->next;
+        unmap_pages(pages);
+    }
     heap_free(self->shards);
     heap_free(self->keys);
     heap_free(self);
@@ -89,9 +139,28 @@ void layer_drop(struct layer *self, uint32_t shard)
     self->keys[shard] = 0;
 }
 
+static bool is_of(const struct layer_pages *pages, const uint8_t *place)
+{
+    uintptr_t first = (uintptr_t)pages->bytes;
+
+    return (uintptr_t)place >= first && (uintptr_t)place - first < pages->mapped_bytes;
+}
+
+/* With the last shard that has its place there the stretch goes. */
 void layer_leave(struct layer *self, uint32_t shard)
 {
+    struct layer_pages **at = &self->pages;
+    struct layer_pages *pages;
+
     layer_drop(self, shard);
+    while (!is_of(*at, self->shards[shard])) {
+        at = &(*at)->next;
+    }
+    pages = *at;
+    if (--pages->nshards == 0) {
+        *at = pages->next;
+        unmap_pages(pages);
+    }
     self->shards[shard] = NULL;
     self->nhosted--;
 }

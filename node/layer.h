@@ -1,8 +1,8 @@
 /* layer.h - the arrays of one generation of a filter: one for each shard that is hosted here.
  *
- * All of them are places in one stretch of pages. A place takes memory from when it is touched
- * until it is dropped, and is all zeros in between: so a replica set can move from one layer to
- * another shard by shard.
+ * They are places in stretches of pages, one for all shards that came at a time. A place takes
+ * memory from when it is touched until it is dropped, and is all zeros in between: so a replica set
+ * can move from one layer to another shard by shard.
  *
  * Shape:   shards[] has one pointer a shard, NULL for those not hosted here.
  * Errors:  STATUS_NOMEM.
@@ -16,13 +16,14 @@
 
 #include <stdbool.h>
 
+struct layer_pages;
+
 struct layer {
     struct generation generation;
     uint64_t shard_bytes;
     uint32_t nshards; /* of the filter */
     uint32_t nhosted; /* of them here */
-    uint8_t *pages;
-    uint64_t mapped_bytes; /* those of shards that were left included */
+    struct layer_pages *pages;
     uint8_t **shards;
     uint64_t *keys; /* by shard: those that set a bit since the array was begun anew */
 };
@@ -31,6 +32,10 @@ struct layer {
 MUST_USE enum status layer_create(const struct generation *generation, const bool *hosted,
                                   struct layer **out);
 void layer_destroy(struct layer **layer);
+
+/* Places for shards that were not hosted here so far, reserved as above. On an error nothing has
+ * changed. */
+MUST_USE enum status layer_host(struct layer *self, const bool *added);
 
 /* Hosted elsewhere from now on. */
 void layer_leave(struct layer *self, uint32_t shard);

@@ -3,6 +3,7 @@
 #include "proto/intake.h"
 #include "proto/signed_document.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void refuse_document(struct node *self, uint64_t now_us, enum status status)
@@ -60,6 +61,34 @@ static bool suits(struct hosted_filter *hosted, const struct filter_document *do
     return wants_log == has_log;
 }
 
+static bool is_hosted(const struct hosted_filter *hosted, uint32_t group)
+{
+    return hosted->set != NULL && replica_set_hosts(hosted->set, group);
+}
+
+/* Told once; at a start what the log has was told before. */
+static void tell_losses(struct node *self, struct hosted_filter *hosted,
+                        const struct filter_document *document)
+{
+    uint64_t told = hosted->loss_epoch;
+
+    for (uint32_t i = 0; i < document->content.ngroups; i++) {
+        uint64_t epoch = document->content.groups[i].loss_epoch;
+
+        if (epoch <= told || !is_hosted(hosted, i)) {
+            continue;
+        }
+        hosted->loss_epoch = epoch > hosted->loss_epoch ? epoch : hosted->loss_epoch;
+        if (!self->recovering) {
+            node_count(self, NODE_losses_accepted_total);
+            log_line(LOG_WARN,
+                     "filter %s, slot group %" PRIu32 ": an operator has given up replicas that "
+                     "are gone (epoch %" PRIu64 "); what only they had is lost",
+                     document->content.name, i, epoch);
+        }
+    }
+}
+
 void node_apply(struct node *self, struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
@@ -88,6 +117,7 @@ void node_apply(struct node *self, struct document_entry *entry)
         node_sets_release(self, hosted);
     } else if (self->id != 0) {
         node_sets_follow(self, hosted, document, suits(hosted, document, self->storage != NULL));
+        tell_losses(self, hosted, document);
     }
     node_exchange_stir(self);
     node_growth_stir(self);
@@ -125,7 +155,7 @@ static bool build(struct node *self, struct document_entry *entry, uint64_t slic
         return false;
     }
     for (struct replica_set *set = hosted->set; set != NULL && !more; set = set->next) {
-        more = replica_set_build(set, slice_bytes);
+        more = replica_set_build(set, &entry->document, slice_bytes);
         if (!more && !set->loaded) {
             *loading = true;
             begin_replay(self, entry, set);

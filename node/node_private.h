@@ -31,6 +31,8 @@
       "adds that had, or may have, come before, without sure memory of their first vote")    \
     X(documents_taken_total, "documents", "newer documents taken over")                      \
     X(documents_refused_total, "documents", "documents with a wrong MAC, form or content")   \
+    X(losses_accepted_total, "groups",                                                       \
+      "hosted here in which an operator gave up replicas that are gone")                     \
     X(fences_total, "requests", "fences confirmed to coordinators")                          \
     X(malformed_total, "frames",                                                             \
       "frames that could not be decoded or do not belong here, connections that break ZMTP") \

@@ -80,7 +80,7 @@ static void fill(struct node *self, struct document_entry *entry, struct replica
         return;
     }
 #endif
-    replica_set_fill(set, &entry->document, read->fingerprints, read->count);
+    replica_set_refill(set, &entry->document, read->fingerprints, read->count);
     for (size_t i = 0; read->log && i < read->nbatches; i++) {
         node_note_batch(self, entry, &read->batches[i]);
     }

@@ -18,10 +18,20 @@ static bool suits(const struct replica_set *set, const struct storage_load *load
 static void take_counts(struct replica_set *set, const struct snapshot_shape *shape)
 {
     for (uint32_t i = 0; i < shape->ngroups; i++) {
-        if (shape->groups[i].group < set->ngroups) {
-            set->groups[shape->groups[i].group].keys = shape->groups[i].keys;
+        uint32_t group = shape->groups[i].group;
+
+        if (group < set->ngroups && !replica_set_covers(set, group)) {
+            set->groups[group].keys = shape->groups[i].keys;
         }
     }
+}
+
+/* What already covers the log has it, and counts on by itself. */
+static bool wants_shard(const struct replica_set *set, const struct filter_document *document,
+                        uint32_t shard)
+{
+    return shard < set->nshards &&
+           !replica_set_covers(set, document->content.group_of_shard[shard]);
 }
 
 bool node_replay_pages(struct replica_set *set, const struct filter_document *document,
@@ -35,9 +45,12 @@ bool node_replay_pages(struct replica_set *set, const struct filter_document *do
     }
     for (size_t i = 0; i < load->npages; i++) {
         uint64_t at = load->first + i;
+        uint32_t shard = shape->shards[at / pages_a_shard];
 
-        replica_set_merge_page(set, document, shape->shards[at / pages_a_shard], at % pages_a_shard,
-                               load->pages + i * LINES_PAGE_BYTES);
+        if (wants_shard(set, document, shard)) {
+            replica_set_merge_page(set, document, shard, at % pages_a_shard,
+                                   load->pages + i * LINES_PAGE_BYTES);
+        }
     }
     if (load->end) {
         take_counts(set, shape);
@@ -53,7 +66,7 @@ static void fill_batch(struct node *self, struct document_entry *entry, struct r
     uint64_t *keys = batch->group < set->ngroups ? &set->groups[batch->group].keys : NULL;
     uint64_t before = keys != NULL ? *keys : 0;
 
-    hosted_fill(set, &entry->document, batch->fingerprints, batch->count);
+    hosted_refill(set, &entry->document, batch->fingerprints, batch->count);
     if (keys != NULL && offset < self->replay.counted_from) {
         *keys = before;
     }
@@ -66,8 +79,9 @@ static void merge_page(const struct node *self, const struct document_entry *ent
     uint64_t *keys;
     uint64_t before;
 
-    if (lines->shard >= set->nshards || lines->generation != replica_set_base(set)->generation.id) {
-        return; /* Of an array that is no more. */
+    if (!wants_shard(set, &entry->document, lines->shard) ||
+        lines->generation != replica_set_base(set)->generation.id) {
+        return; /* Of an array that is no more, or that has it. */
     }
     keys = &set->groups[entry->document.content.group_of_shard[lines->shard]].keys;
     before = *keys;

@@ -22,7 +22,8 @@ void node_sets_release(struct node *self, struct hosted_filter *hosted)
         hosted->set = set->next;
         drop(self, set);
     }
-    hosted->lacks_read = hosted->lacks_written = hosted->lacks_ahead = false;
+    hosted->lacks_read = hosted->lacks_written = false;
+    hosted->lacks_ahead = hosted->lacks_groups = false;
     show_memory(self);
 }
 
@@ -52,6 +53,15 @@ static void say_no_room(const struct node *self, const struct hosted_filter *hos
              serves ? ". What is there serves" : "");
 }
 
+/* Has the log nothing of it? */
+static bool is_empty(const struct node *self, const struct filter_document *document,
+                     const struct replica_set *set)
+{
+    const struct storage_set stored = hosted_storage_set(document, set);
+
+    return self->storage == NULL || !storage_has(self->storage, &stored);
+}
+
 /* What the log has nothing of is complete at once: a new lineage, or slice, serves as soon as its
  * arrays stand. NULL: no room, or no place here. */
 static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
@@ -59,7 +69,6 @@ static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
                                 enum status *status)
 {
     struct replica_set *set = NULL;
-    struct storage_set stored;
 
     *status = replica_set_create(document, live->generation, self->id, self->incarnation,
                                  node_growth_room(self), &set);
@@ -69,12 +78,41 @@ static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
     set->lineage = live->lineage;
     set->slice = live->slice;
     set->hosting = hosted->hosting = ++self->hostings;
-    stored = hosted_storage_set(document, set);
-    set->loaded = self->storage == NULL || !storage_has(self->storage, &stored);
+    set->loaded = is_empty(self, document, set);
     set->doubted = hosted->doubted;
     self->memory_used_bytes += set->bytes;
     self->building = true;
     return set;
+}
+
+/* Slot groups that are new here join the sets, in all or in none; those that are here already go
+ * on. */
+static enum status gain_groups(struct node *self, struct hosted_filter *hosted,
+                               const struct filter_document *document)
+{
+    enum status status = STATUS_OK;
+    uint64_t lacks = 0;
+
+    for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+        lacks += replica_set_lacks_bytes(set, document, self->id);
+    }
+    hosted->lacks_groups = lacks > node_growth_room(self);
+    if (lacks == 0 || hosted->lacks_groups) {
+        return hosted->lacks_groups ? STATUS_NO_SPACE : STATUS_OK;
+    }
+    for (struct replica_set *set = hosted->set; set != NULL && status == STATUS_OK;
+         set = set->next) {
+        uint64_t held = set->bytes;
+
+        status = replica_set_gain(set, document, self->id, is_empty(self, document, set));
+        self->memory_used_bytes += set->bytes - held;
+        set->hosting = hosted->hosting = ++self->hostings; /* What was begun of it is void. */
+    }
+    if (status != STATUS_OK) {
+        node_sets_release(self, hosted);
+    }
+    self->building = true;
+    return status;
 }
 
 /* Of slot groups that have gone the memory is given back. All sets or none go on. */
@@ -191,6 +229,9 @@ void node_sets_follow(struct node *self, struct hosted_filter *hosted,
     enum status status = STATUS_OK;
 
     follow_groups(self, hosted, document);
+    if (suits) {
+        status = gain_groups(self, hosted, document);
+    }
     if (hosted->set == NULL && !suits) {
         return;
     }
@@ -201,7 +242,8 @@ void node_sets_follow(struct node *self, struct hosted_filter *hosted,
     forget_rest(self, hosted);
     hosted->set = first;
     if (first == NULL) {
-        hosted->lacks_read = hosted->lacks_written = hosted->lacks_ahead = false;
+        hosted->lacks_read = hosted->lacks_written = false;
+    hosted->lacks_ahead = hosted->lacks_groups = false;
     }
     if (status != STATUS_OK && !hosted->refused) {
         say_no_room(self, hosted, document, status);

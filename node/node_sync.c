@@ -45,7 +45,7 @@ static void host_what_waits(struct node *self)
 
         if (hosted == NULL || hosted->unlogged ||
             ((hosted->set == NULL || hosted->lacks_read || hosted->lacks_written ||
-              hosted->lacks_ahead) &&
+              hosted->lacks_ahead || hosted->lacks_groups) &&
              entry->document.content.state == FILTER_ACTIVE)) {
             node_apply(self, entry);
         }

@@ -3,6 +3,8 @@
 #include "base/heap.h"
 #include "node/growth_layers.h"
 
+#include <assert.h>
+
 static bool hosts_shard(const struct replica_set *self, const struct filter_document *document,
                         uint32_t shard)
 {
@@ -121,30 +123,31 @@ static void leave_group(struct replica_set *self, const struct filter_document *
     };
 }
 
-/* Are the groups hosted here those of the document, but for some that are to be left? Not while
- * there are two layers: then everything is made anew, of the wanted generation. */
-static bool keeps_hosting(const struct replica_set *self, const struct filter_document *document,
-                          uint32_t node)
+/* Does anything of it go on? Not when groups come or go while there are two layers, nor when groups
+ * come that might have outgrown the layer that serves: then everything is made anew, of the wanted
+ * generation. */
+static bool goes_on(const struct replica_set *self, const struct filter_document *document,
+                    uint32_t node)
 {
-    uint32_t hosted = 0;
+    bool grown = replica_set_base(self)->generation.id == document_generation(document)->id;
+    uint32_t stay = 0;
+    bool comes = false;
     bool leaves = false;
 
     for (uint32_t i = 0; i < self->ngroups; i++) {
         bool wanted = document_slot_of(document, i, node, 0) >= 0;
 
-        if (wanted && !self->groups[i].hosted) {
-            return false;
-        }
+        comes = comes || (wanted && !self->groups[i].hosted);
         leaves = leaves || (!wanted && self->groups[i].hosted);
-        hosted += wanted;
+        stay += wanted && self->groups[i].hosted;
     }
-    return hosted > 0 && !(leaves && self->growth != NULL);
+    return stay > 0 && !((comes || leaves) && self->growth != NULL) && !(comes && !grown);
 }
 
 bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
                         uint32_t node, uint64_t incarnation)
 {
-    if (!keeps_hosting(self, document, node)) {
+    if (!goes_on(self, document, node)) {
         return false;
     }
     for (uint32_t i = 0; i < self->ngroups; i++) {
@@ -161,6 +164,76 @@ bool replica_set_follow(struct replica_set *self, const struct filter_document *
     return true;
 }
 
+static bool is_gained(const struct replica_set *self, const struct filter_document *document,
+                      uint32_t node, uint32_t group)
+{
+    return !self->groups[group].hosted && document_slot_of(document, group, node, 0) >= 0;
+}
+
+uint64_t replica_set_lacks_bytes(const struct replica_set *self,
+                                 const struct filter_document *document, uint32_t node)
+{
+    uint64_t shards = 0;
+
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        shards += is_gained(self, document, node, i) ? self->groups[i].nshards : 0;
+    }
+    return shards * replica_set_base(self)->shard_bytes;
+}
+
+/* What the groups that cover the log have stays; of others everything is read back again. */
+static void begin_anew(struct replica_set *self, const struct filter_document *document, bool empty)
+{
+    struct layer *layer = replica_set_base(self);
+    bool ready = replica_set_ready(self);
+
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        group->stands = group->hosted && (ready || group->stands);
+        group->keys = group->stands ? group->keys : 0;
+    }
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        if (layer->shards[shard] != NULL &&
+            !self->groups[document->content.group_of_shard[shard]].stands) {
+            layer_drop(layer, shard);
+        }
+    }
+    self->built_shards = 0;
+    self->built_bytes = 0;
+    self->loaded = empty;
+#ifdef ORBLOOM_MUTANT_GAIN_UNFILLED
+    self->loaded = true;
+#endif
+    self->loaded_part = 0;
+}
+
+enum status replica_set_gain(struct replica_set *self, const struct filter_document *document,
+                             uint32_t node, bool empty)
+{
+    struct layer *layer = replica_set_base(self);
+    bool *added = heap_alloc(self->nshards, sizeof *added);
+    enum status status = STATUS_NOMEM;
+
+    assert(self->growth == NULL);
+    for (uint32_t shard = 0; added != NULL && shard < self->nshards; shard++) {
+        added[shard] = is_gained(self, document, node, document->content.group_of_shard[shard]);
+    }
+    if (added != NULL) {
+        status = layer_host(layer, added);
+    }
+    heap_free(added);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    begin_anew(self, document, empty);
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        self->groups[i].hosted |= is_gained(self, document, node, i);
+    }
+    self->bytes = layer_bytes(layer);
+    return STATUS_OK;
+}
+
 bool replica_set_hosts(const struct replica_set *self, uint32_t group)
 {
     return group < self->ngroups && self->groups[group].hosted;
@@ -173,22 +246,40 @@ bool replica_set_built(const struct replica_set *self)
 
 bool replica_set_ready(const struct replica_set *self)
 {
-#ifdef ORBLOOM_MUTANT_ANSWER_WHILE_REPLAYING
-    return replica_set_built(self);
-#endif
     return self->loaded && replica_set_built(self);
 }
 
-bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
+bool replica_set_covers(const struct replica_set *self, uint32_t group)
+{
+    return replica_set_hosts(self, group) &&
+           (self->groups[group].stands || replica_set_ready(self));
+}
+
+bool replica_set_covers_any(const struct replica_set *self)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < self->ngroups && !any; i++) {
+        any = replica_set_covers(self, i);
+    }
+    return any;
+}
+
+/* Arrays that stand are not touched: that would clear bits. */
+bool replica_set_build(struct replica_set *self, const struct filter_document *document,
+                       uint64_t slice_bytes)
 {
     struct layer *layer = replica_set_base(self);
 
     while (!replica_set_built(self) && slice_bytes > 0) {
-        uint64_t step = layer_touch(layer, self->built_shards, self->built_bytes, slice_bytes);
+        uint32_t group = document->content.group_of_shard[self->built_shards];
+        bool skips = layer->shards[self->built_shards] == NULL || self->groups[group].stands;
+        uint64_t step =
+            skips ? 0 : layer_touch(layer, self->built_shards, self->built_bytes, slice_bytes);
 
         self->built_bytes += step;
         slice_bytes -= step;
-        if (layer->shards[self->built_shards] == NULL || self->built_bytes == layer->shard_bytes) {
+        if (skips || self->built_bytes == layer->shard_bytes) {
             self->built_shards++;
             self->built_bytes = 0;
         }
@@ -201,9 +292,15 @@ enum replica_state replica_set_state(const struct replica_set *self, uint32_t gr
     if (self == NULL || group >= self->ngroups || !self->groups[group].hosted) {
         return REPLICA_NONE;
     }
-    if (!replica_set_ready(self)) {
+#ifdef ORBLOOM_MUTANT_ANSWER_WHILE_REPLAYING
+    if (!replica_set_built(self)) {
         return REPLICA_BUILDING;
     }
+#else
+    if (!replica_set_covers(self, group)) {
+        return REPLICA_BUILDING;
+    }
+#endif
 #ifdef ORBLOOM_MUTANT_COUNT_JOINING
     return REPLICA_FULL;
 #else
@@ -216,8 +313,7 @@ enum replica_state replica_set_state(const struct replica_set *self, uint32_t gr
 
 bool replica_set_holds(const struct replica_set *self, uint32_t group)
 {
-    return self != NULL && group < self->ngroups && self->groups[group].hosted &&
-           replica_set_ready(self) && self->groups[group].full;
+    return self != NULL && replica_set_covers(self, group) && self->groups[group].full;
 }
 
 bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,

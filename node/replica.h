@@ -2,7 +2,8 @@
  *
  * A replica set is built from a document in slices: shard by shard the array is allocated and
  * faulted in, so that no request ever waits for the kernel's zeroing; then it is filled from the
- * log. Until the arrays cover the whole log every slot group is BUILDING.
+ * log. Until its arrays cover the whole log a slot group is BUILDING. Groups that are added later
+ * are made in the same way, while those that were there go on.
  *
  * Errors:  STATUS_NO_SPACE when the node's limit does not suffice; STATUS_NOMEM.
  * Owner:   replica_set_create()'s caller calls replica_set_destroy().
@@ -26,6 +27,7 @@ struct growth_layers;
 struct replica_group {
     bool hosted;
     bool full;              /* the slot names this very incarnation */
+    bool stands;            /* its arrays cover the log, while those of other groups are made */
     uint32_t nshards;       /* of the group */
     uint64_t keys;          /* adds accepted that were new here */
     uint64_t keys_capacity; /* no more new keys than this */
@@ -78,10 +80,22 @@ static inline struct layer *replica_set_base(const struct replica_set *self)
 bool replica_set_has(const struct replica_set *self, uint64_t fingerprint);
 
 /* Which groups are FULL may change with the document, or the node's incarnation. Of groups that are
- * not hosted here any more the memory is given back; the others are not touched. False: there are
- * groups that were not hosted here before, or none is left, and the set must be made anew. */
+ * not hosted here any more the memory is given back; the others are not touched. False: no group is
+ * left, or some come while the set grows or is to grow, or go while it grows: it must be made anew.
+ */
 MUST_USE bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
                                  uint32_t node, uint64_t incarnation);
+
+/* Memory of the groups that the document gives to the node and that are not hosted here. */
+uint64_t replica_set_lacks_bytes(const struct replica_set *self,
+                                 const struct filter_document *document, uint32_t node);
+
+/* Host them, too, after replica_set_follow(): their arrays are to be built and, unless `empty`,
+ * filled from the log. Groups that were being made are begun anew with them, the others go on. On
+ * an error nothing has changed. */
+MUST_USE enum status replica_set_gain(struct replica_set *self,
+                                      const struct filter_document *document, uint32_t node,
+                                      bool empty);
 
 /* Are they all of shards of that group? A wrong fingerprint would touch an array that is not
  * here. */
@@ -92,6 +106,11 @@ bool replica_set_belongs(const struct replica_set *self, const struct filter_doc
  * Not bound by the capacity: what was accepted stays. */
 void replica_set_fill(struct replica_set *self, const struct filter_document *document,
                       const uint64_t *fingerprints, size_t count);
+
+/* The same while the log is read back: only those of groups that do not cover it yet, as the others
+ * have them, and may be at another count by now. */
+void replica_set_refill(struct replica_set *self, const struct filter_document *document,
+                        const uint64_t *fingerprints, size_t count);
 
 /* Set the bits that a page of a shard had elsewhere; the keys that it had, too, are estimated from
  * them. Nothing where the shard is not hosted here. `bytes`: 4 KiB. */
@@ -108,11 +127,18 @@ bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint
 
 /* Build at most `slice_bytes` more; true while more is left. STATUS_NOMEM shows as no progress
  * and is tried again. */
-bool replica_set_build(struct replica_set *self, uint64_t slice_bytes);
+bool replica_set_build(struct replica_set *self, const struct filter_document *document,
+                       uint64_t slice_bytes);
 
 bool replica_set_hosts(const struct replica_set *self, uint32_t group);
 bool replica_set_built(const struct replica_set *self); /* the arrays stand */
 bool replica_set_ready(const struct replica_set *self); /* and cover the log */
+
+/* The group's arrays do, whatever those of others. */
+bool replica_set_covers(const struct replica_set *self, uint32_t group);
+
+/* Does any? */
+bool replica_set_covers_any(const struct replica_set *self);
 
 /* State of a slot group; `self` may be NULL: not hosted. */
 enum replica_state replica_set_state(const struct replica_set *self, uint32_t group);

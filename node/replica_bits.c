@@ -51,8 +51,8 @@ bool replica_set_has(const struct replica_set *self, uint64_t fingerprint)
     return present != 0;
 }
 
-void replica_set_fill(struct replica_set *self, const struct filter_document *document,
-                      const uint64_t *fingerprints, size_t count)
+static void fill_groups(struct replica_set *self, const struct filter_document *document,
+                        const uint64_t *fingerprints, size_t count, bool refills)
 {
     const uint16_t *group_of_shard = document->content.group_of_shard;
     size_t done = 0;
@@ -67,11 +67,23 @@ void replica_set_fill(struct replica_set *self, const struct filter_document *do
                                                 fingerprints[done + same])] == group) {
             same++;
         }
-        if (self->groups[group].hosted) {
+        if (self->groups[group].hosted && !(refills && replica_set_covers(self, group))) {
             fill_group(self, group, fingerprints + done, same);
         }
         done += same;
     }
+}
+
+void replica_set_fill(struct replica_set *self, const struct filter_document *document,
+                      const uint64_t *fingerprints, size_t count)
+{
+    fill_groups(self, document, fingerprints, count, false);
+}
+
+void replica_set_refill(struct replica_set *self, const struct filter_document *document,
+                        const uint64_t *fingerprints, size_t count)
+{
+    fill_groups(self, document, fingerprints, count, true);
 }
 
 /* Returns how many bits are set now. */

@@ -33,9 +33,9 @@ static void show_progress(const struct replica_set *self, const struct replica_g
                           struct replica_report *report)
 {
     report->progress = 1.0;
-    if (!replica_set_built(self)) {
+    if (report->state == REPLICA_BUILDING && !replica_set_built(self)) {
         report->progress = (double)self->built_shards / (double)self->nshards;
-    } else if (!self->loaded) {
+    } else if (report->state == REPLICA_BUILDING && !self->loaded) {
         report->phase = PHASE_REPLAYING;
         report->progress = self->loaded_part;
     } else if (report->state == REPLICA_BUILDING) {

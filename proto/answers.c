@@ -29,6 +29,21 @@ void answer_stats(uint64_t correlation, const char *program, const char *name,
     };
 }
 
+static void note_losses(const struct filter_document *document, struct filter_summary *summary)
+{
+    for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
+        const struct slot_group *group =
+            &document->content.groups[document->content.group_of_shard[shard]];
+
+        if (group->loss_epoch != 0) {
+            summary->loss_shards[shard / 8] |= (uint8_t)(1U << shard % 8);
+        }
+        if (group->loss_epoch > summary->loss_epoch) {
+            summary->loss_epoch = group->loss_epoch;
+        }
+    }
+}
+
 void answer_filter_summary(const struct filter_document *document, struct filter_summary *summary)
 {
     const struct generation *generation = document_generation(document);
@@ -62,6 +77,8 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .rebuild_lineage = rebuild_lineage(document),
         .fed_keys = document->fed_keys,
         .rebuild_awaited = "",
+        .lacking = "",
+        .lacking_remedy = "",
         .growth_awaited = "",
         .growth_refused = "",
         .window_us = document->window_us,
@@ -69,6 +86,7 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .newest_slice = document->content.newest_slice,
         .window_awaited = "",
     };
+    note_losses(document, summary);
     for (uint32_t i = 0; i < document->ngenerations; i++) {
         const struct generation *one = &document->generations[i];
 

@@ -302,6 +302,7 @@ enum admin_action {
     ADMIN_NODE_REPLACE = 11,
     ADMIN_NODE_REMOVE = 12,
     ADMIN_REBALANCE = 13,
+    ADMIN_ACCEPT_LOSS = 14,
 };
 
 struct create_parameters {
@@ -364,6 +365,15 @@ struct rebuild_parameters {
     bool empty;        /* commit: even if no list has been fed */
 };
 
+enum { LOSS_MAX_NAMES = 16 };
+
+struct loss_parameters {
+    bool all;       /* shards where it is needed; else those of the slot group of `shard` */
+    uint32_t shard; /* counted from 0 */
+    const char *confirmed_off[LOSS_MAX_NAMES]; /* silent nodes that are gone for good */
+    size_t nconfirmed_off;
+};
+
 struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms;
@@ -374,11 +384,12 @@ struct admin_request {
                               replace: that the node is */
     const char *successor; /* replace: the node that takes over */
     bool undo;             /* drain: no longer */
-    bool dry_run;          /* rebalance */
+    bool dry_run;          /* rebalance, accept-loss: only tell */
     struct create_parameters create;
     struct map_parameters map; /* ADMIN_MAP_* */
     struct expand_parameters expand;
     struct rebuild_parameters rebuild;
+    struct loss_parameters loss; /* ADMIN_ACCEPT_LOSS */
 };
 
 struct node_summary {
@@ -440,12 +451,18 @@ struct filter_summary {
     uint32_t lineage;         /* that serves */
     uint32_t rebuild_lineage; /* that does not serve yet; 0: no rebuild is open */
     uint64_t fed_keys;        /* of the user's list, into that one */
-    uint64_t window_us;       /* 0: none */
+    uint64_t loss_epoch;      /* when an operator last accepted that keys may be lost; 0: never */
+    uint8_t loss_shards[DOCUMENT_MAX_SHARDS / 8]; /* of which shards, ever: bit s of byte s / 8 */
+    uint64_t window_us;                           /* 0: none */
     uint32_t nslices;
     uint64_t newest_slice;
     /* From a coordinator only: */
     uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
     const char *rebuild_awaited; /* in words, also after a commit; "": nothing */
+    uint32_t shards_lacking;     /* with fewer than N FULL replicas; as a coordinator knows it */
+    uint32_t fewest_full;        /* that any shard has */
+    const char *lacking;         /* of shards with fewest: which node and why; "": none lacks any */
+    const char *lacking_remedy;  /* what helps */
     uint64_t shards_grown;       /* of replicas, served from the wanted generation */
     uint64_t shards_growing;     /* of so many; 0: there is one generation */
     const char *growth_awaited;  /* in words: what the next step takes */

@@ -69,6 +69,10 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
         codec_put_rebuild(scratch, &request->rebuild, &wire->rebuild) != STATUS_OK) {
         return STATUS_NOMEM;
     }
+    if (request->action == ADMIN_ACCEPT_LOSS &&
+        codec_put_loss(scratch, &request->loss, &wire->loss) != STATUS_OK) {
+        return STATUS_NOMEM;
+    }
     wire->confirmed_off = request->confirmed_off;
     wire->filter_id = request->filter_id;
     wire->undo = request->undo;
@@ -107,7 +111,7 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 static bool is_action(int value)
 {
     return codec_enum_known(value, ADMIN_REBUILD) ||
-           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_REBALANCE) ||
+           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_ACCEPT_LOSS) ||
            (value >= ADMIN_MAP_BACKUP && value <= ADMIN_MAP_FINISH);
 }
 
@@ -152,6 +156,8 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         status = get_expand(wire->expand, &request->expand);
     } else if (request->action == ADMIN_REBUILD) {
         status = codec_get_rebuild(wire->rebuild, &request->rebuild);
+    } else if (request->action == ADMIN_ACCEPT_LOSS) {
+        status = codec_get_loss(arena, wire->loss, &request->loss);
     }
     if (status == STATUS_OK) {
         status = codec_get_text(arena, wire->successor, &request->successor);

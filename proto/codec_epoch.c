@@ -1,5 +1,6 @@
 /* Epoch content: the bytes whose hash requests, quorums and fences name. */
 #include "base/heap.h"
+#include "proto/codec_field.h"
 #include "proto/codec_scratch.h"
 #include "proto/codec_signed.h"
 #include "proto/orbloom.pb-c.h"
@@ -111,7 +112,8 @@ static enum status put_content(const struct filter_document *document,
     status = put_groups(content, scratch, wire);
     status = status != STATUS_OK ? status : put_shards(document, scratch, wire);
     status = status != STATUS_OK ? status : put_lineages(content, scratch, wire);
-    return status != STATUS_OK ? status : put_chain(content, scratch, wire);
+    status = status != STATUS_OK ? status : put_chain(content, scratch, wire);
+    return status != STATUS_OK ? status : codec_put_losses(content, scratch, wire);
 }
 
 enum status codec_epoch_encode(struct filter_document *document)
@@ -246,5 +248,6 @@ enum status codec_epoch_decode(struct codec_arena *arena, struct filter_document
     status = status != STATUS_OK ? status : get_groups(wire, content);
     status = status != STATUS_OK ? status : get_shards(wire, content);
     status = status != STATUS_OK ? status : get_lineages(wire, content);
-    return status != STATUS_OK ? status : get_chain(wire, content);
+    status = status != STATUS_OK ? status : get_chain(wire, content);
+    return status != STATUS_OK ? status : codec_get_losses(wire, content);
 }

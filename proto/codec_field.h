@@ -92,6 +92,19 @@ MUST_USE enum status codec_put_rebuild(struct codec_scratch *scratch,
                                        Orbloom__V1__RebuildParameters **out);
 MUST_USE enum status codec_get_rebuild(const Orbloom__V1__RebuildParameters *wire,
                                        struct rebuild_parameters *rebuild);
+MUST_USE enum status codec_put_loss(struct codec_scratch *scratch,
+                                    const struct loss_parameters *loss,
+                                    Orbloom__V1__LossParameters **out);
+MUST_USE enum status codec_get_loss(struct codec_arena *arena,
+                                    const Orbloom__V1__LossParameters *wire,
+                                    struct loss_parameters *loss);
+
+/* Losses that were accepted, in the content of an epoch. */
+MUST_USE enum status codec_put_losses(const struct epoch_content *content,
+                                      struct codec_scratch *scratch,
+                                      Orbloom__V1__EpochContent *wire);
+MUST_USE enum status codec_get_losses(const Orbloom__V1__EpochContent *wire,
+                                      struct epoch_content *content);
 
 MUST_USE enum status codec_get_filter_summary(struct codec_arena *arena,
                                               const Orbloom__V1__FilterSummary *wire,

@@ -25,7 +25,9 @@
  *
  * If D dies in v2 its node's next life takes its place (still v2), and the way back to A alone is
  * open. If D dies in v3 the change ends with the fences of the others, and another one begins. A
- * group that has fewer than F members left stays as it is, and never counts what it has not.
+ * group that has fewer than F members left, or no N - W + 1 to copy from, stays as it is, and never
+ * counts what it has not; until an operator gives up what is gone, see cluster/loss.h: that counts
+ * as fenced, and as copied.
  *
  * Errors:  none.
  * Owner:   the caller's arrays.
@@ -69,12 +71,13 @@ enum change_action {
 
 enum change_wait {
     CHANGE_WAIT_NONE = 0,
-    CHANGE_WAIT_FENCES,   /* `have` of `needed` in `group` */
-    CHANGE_WAIT_COPY,     /* `who` is not complete in `group` */
-    CHANGE_WAIT_REPLICAS, /* only `have` members are left of the `needed` ones: for good, unless
-                             the others come back with their data */
-    CHANGE_WAIT_DISK,     /* `who` keeps memory only: there is no log to copy */
-    CHANGE_WAIT_MOVE,     /* `who` is to leave `group`, and the plan has no successor: see there */
+    CHANGE_WAIT_FENCES,    /* `have` of `needed` in `group` */
+    CHANGE_WAIT_COPY,      /* `who` is not complete in `group` */
+    CHANGE_WAIT_REPLICAS,  /* only `have` members are left of the `needed` ones: for good, unless
+                              the others come back with their data */
+    CHANGE_WAIT_DISK,      /* `who` keeps memory only: there is no log to copy */
+    CHANGE_WAIT_MOVE,      /* `who` is to leave `group`, and the plan has no successor: see there */
+    CHANGE_WAIT_SUCCESSOR, /* `who` was given up in `group`, and nobody takes its place yet */
 };
 
 struct change_decision {

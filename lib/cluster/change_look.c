@@ -68,6 +68,11 @@ static uint8_t fenced(const struct change_view *self, uint32_t group)
     return self->evidence != NULL ? self->evidence->groups[group].current_fenced : 0;
 }
 
+static bool gave_up(const struct change_view *self, uint32_t group, const struct member *member)
+{
+    return slot_group_gave_up(&self->document->content.groups[group], member);
+}
+
 /* Does an operator answer for its silence? Not against what is heard of it. */
 static bool is_off(const struct change_view *self, const struct member *member)
 {
@@ -91,12 +96,38 @@ static struct fences count_fences(const struct change_view *self, uint32_t group
 
     for (uint32_t i = 0; i < self->document->content.rule.replicas; i++) {
         const struct member *member = &slots[i].current;
-        bool has = (fenced(self, group) >> i & 1) != 0 || is_off(self, member);
+        bool has = (fenced(self, group) >> i & 1) != 0 || is_off(self, member) ||
+                   gave_up(self, group, member);
         bool can = has || lives(self, member);
 
         count.have += has;
         count.possible += can;
         count.near += has || (can && is_alive(self, record_of(self, member->node)));
+    }
+    return count;
+}
+
+/* Members that a copy can still be taken of, and how many it takes of them: see pull_plan.h. */
+struct sources {
+    uint32_t possible;
+    uint32_t needed;
+};
+
+static struct sources count_sources(const struct change_view *self, uint32_t group)
+{
+    const struct quorum_rule *rule = &self->document->content.rule;
+    const struct slot *slots = self->document->content.groups[group].slots;
+    struct sources count = {0};
+
+    for (uint32_t i = 0; i < rule->replicas; i++) {
+        const struct member *member = &slots[i].current;
+        bool lost = gave_up(self, group, member);
+
+        count.needed += !lost;
+        count.possible += !lost && lives(self, member) && !is_off(self, member);
+    }
+    if (count.needed > rule->replicas - rule->write + 1) {
+        count.needed = rule->replicas - rule->write + 1;
     }
     return count;
 }
@@ -158,6 +189,8 @@ static enum change_outlook look_at_single(const struct change_view *self, uint32
             note(out, CHANGE_WAIT_MOVE, group, 0, 0, &slots[i].current);
         } else if (!lives(self, &slots[i].current)) {
             note(out, CHANGE_WAIT_DISK, group, 0, 0, &slots[i].current);
+        } else if (gave_up(self, group, &slots[i].current)) {
+            note(out, CHANGE_WAIT_SUCCESSOR, group, 0, 0, &slots[i].current);
         }
     }
     if (!begins) {
@@ -175,6 +208,7 @@ static enum change_outlook look_at_pair(const struct change_view *self, uint32_t
 {
     const struct slot *slots = self->document->content.groups[group].slots;
     struct fences fences = count_fences(self, group);
+    struct sources sources = count_sources(self, group);
     enum change_outlook outlook = await_fences(self, group, &fences, out);
 
     for (uint32_t i = 0; i < self->document->content.rule.replicas; i++) {
@@ -188,6 +222,10 @@ static enum change_outlook look_at_pair(const struct change_view *self, uint32_t
             return OUTLOOK_MEND;
         }
         if (self->evidence == NULL || (self->evidence->groups[group].complete >> i & 1) == 0) {
+            if (sources.possible < sources.needed) {
+                note(out, CHANGE_WAIT_REPLICAS, group, sources.possible, sources.needed, NULL);
+                return OUTLOOK_STUCK;
+            }
             note(out, CHANGE_WAIT_COPY, group, 0, 0, &slots[i].incoming);
             outlook = outlook == OUTLOOK_STUCK ||
                               !is_alive(self, record_of(self, slots[i].incoming.node))
@@ -236,7 +274,8 @@ uint8_t change_fences_wanted(const struct filter_document *document, const struc
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const struct slot *slot = &document->content.groups[group].slots[i];
 
-        if ((fenced(&self, group) >> i & 1) == 0 && lives(&self, &slot->current)) {
+        if ((fenced(&self, group) >> i & 1) == 0 && lives(&self, &slot->current) &&
+            !gave_up(&self, group, &slot->current)) {
             wanted |= (uint8_t)(1U << i);
         }
     }

@@ -208,6 +208,16 @@ bool slot_is_pair(const struct slot *slot)
     return slot->incoming.node != 0;
 }
 
+bool slot_group_gave_up(const struct slot_group *group, const struct member *member)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS && group->lost[i].node != 0; i++) {
+        found = found || member_equal(&group->lost[i], member);
+    }
+    return found;
+}
+
 const struct member *slot_reader(const struct slot *slot)
 {
     return slot->reads_incoming ? &slot->incoming : &slot->current;
@@ -232,7 +242,11 @@ enum member_role member_role(const struct filter_document *document, uint32_t gr
     }
     slot = &document->content.groups[group].slots[index];
     if (member_equal(slot_reader(slot), &self)) {
+#ifdef ORBLOOM_MUTANT_LOSS_COMES_BACK
         return MEMBER_FULL;
+#endif
+        return slot_group_gave_up(&document->content.groups[group], &self) ? MEMBER_JOINING
+                                                                           : MEMBER_FULL;
     }
     return slot->reads_incoming && member_equal(&slot->current, &self) ? MEMBER_LEAVING
                                                                        : MEMBER_JOINING;

@@ -77,6 +77,10 @@ struct slot {
 /* The shards whose slots are on the same nodes. */
 struct slot_group {
     struct slot slots[QUORUM_MAX_REPLICAS]; /* the first N are used */
+
+    /* The operator's word: these lives are gone for good, with their data; see cluster/loss.h. */
+    struct member lost[QUORUM_MAX_REPLICAS]; /* node 0: none, also behind it */
+    uint64_t loss_epoch;                     /* since this one; 0: that was never said */
 };
 
 /* A stretch of history whose keys count; a rebuild from a list starts a new one. */
@@ -216,6 +220,9 @@ bool member_equal(const struct member *a, const struct member *b);
 
 bool slot_is_pair(const struct slot *slot);
 
+/* Has an operator given up this life in this group? */
+bool slot_group_gave_up(const struct slot_group *group, const struct member *member);
+
 /* The only member whose "absent" and "present" count. */
 const struct member *slot_reader(const struct slot *slot);
 
@@ -227,7 +234,8 @@ uint32_t slot_writers(const struct slot *slot, const struct member *writers[2]);
 enum member_role {
     MEMBER_NONE = 0, /* holds no slot of it */
     MEMBER_JOINING,  /* takes writes, answers no checks: the incoming half of a pair that does not
-                        read it yet, or a life of a slot's node that the slot does not name */
+                        read it yet, or a life of a slot's node that the slot does not name, or that
+                        was given up and has come back after all */
     MEMBER_FULL,     /* the reader */
     MEMBER_LEAVING,  /* the other half of a pair that reads the incoming one: takes writes */
 };

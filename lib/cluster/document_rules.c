@@ -143,6 +143,19 @@ static const char *group_fault(const struct slot_group *group, uint32_t replicas
     return NULL;
 }
 
+static const char *loss_fault(const struct slot_group *group, uint64_t epoch)
+{
+    if ((group->loss_epoch == 0) != (group->lost[0].node == 0) || group->loss_epoch > epoch) {
+        return "a loss was accepted in no epoch, or one to come, or of no life";
+    }
+    for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS && group->lost[i].node != 0; i++) {
+        if (group->lost[i].incarnation == 0) {
+            return "a node is given up without an incarnation";
+        }
+    }
+    return NULL;
+}
+
 static const char *rule_groups(const struct filter_document *self)
 {
     const char *fault = NULL;
@@ -150,6 +163,7 @@ static const char *rule_groups(const struct filter_document *self)
 
     for (i = 0; i < self->content.ngroups && fault == NULL; i++) {
         fault = group_fault(&self->content.groups[i], self->content.rule.replicas);
+        fault = fault != NULL ? fault : loss_fault(&self->content.groups[i], self->epoch);
     }
     return fault;
 }

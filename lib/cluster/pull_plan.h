@@ -2,7 +2,8 @@
  *
  * Each slot has one reader: the member that checks ask. While a slot is a pair and reads have not
  * moved, its incoming member joins: it needs what N - W + 1 readers have in their logs. Its own
- * slot's reader counts as one of them, but comes last, as it is the one that goes.
+ * slot's reader counts as one of them, but comes last, as it is the one that goes. Readers that an
+ * operator has given up are left out; when fewer than N - W + 1 are left, it needs all of those.
  *
  * Errors:  none.
  * Threads: none; pure.
@@ -20,6 +21,7 @@ enum pull_role {
 
 struct pull_plan {
     enum pull_role role;
+    uint32_t needed; /* JOINS: how many sources complete it; 0: it is complete as it is */
     uint32_t nsources;
     struct member sources[QUORUM_MAX_REPLICAS]; /* in the order in which they are asked */
 };

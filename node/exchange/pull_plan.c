@@ -40,8 +40,7 @@ static void add_item(struct node *self, const struct filter_document *document, 
         joins ? node_cursors_sync(&self->exchange->cursors, &scope, source)
               : node_cursors_delta(&self->exchange->cursors, &scope, source);
 
-    *item = (struct pull_item){.rank = rank,
-                               .needed = pull_sources_needed(&document->content.rule)};
+    *item = (struct pull_item){.rank = rank, .needed = plan->needed};
     pull_init(&item->pull, joins ? PULL_SYNC : PULL_DELTA, &scope, source,
               cursor != NULL ? &cursor->offset : NULL, interval_us(self));
     item->pull.npages = pull_pages(document, scope.slice);
@@ -128,6 +127,29 @@ static bool is_current(const struct node *self, const struct filter_document *do
            pulls->incarnation == self->incarnation;
 }
 
+/* By the operator's word nobody has anything that it would have to take over. */
+static bool needs_nothing(const struct node *self, const struct filter_document *document,
+                          uint32_t group)
+{
+    const struct member me = {.node = self->id, .incarnation = self->incarnation};
+    struct pull_plan plan;
+
+    pull_plan_make(document, group, &me, &plan);
+    return plan.role == PULL_ROLE_JOINS && plan.needed == 0;
+}
+
+static void begin_anew(struct node *self, const struct filter_document *document,
+                       struct hosted_filter *hosted)
+{
+    for (uint32_t i = 0; i < hosted->set->ngroups; i++) {
+        bool complete = hosted->set->groups[i].hosted && needs_nothing(self, document, i);
+
+        hosted->set->groups[i].complete = complete ? document->epoch : 0;
+        hosted->set->groups[i].copied = complete ? 1 : 0;
+        self->changed = self->changed || complete;
+    }
+}
+
 void node_pull_follow(struct node *self, struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
@@ -145,9 +167,6 @@ void node_pull_follow(struct node *self, struct document_entry *entry)
         node_pull_drop(hosted);
         node_cursors_prune(&self->exchange->cursors, document->id, names_source, document);
         hosted->pulls = make(self, document, hosted);
-        for (uint32_t i = 0; i < hosted->set->ngroups; i++) {
-            hosted->set->groups[i].complete = 0;
-            hosted->set->groups[i].copied = 0;
-        }
+        begin_anew(self, document, hosted);
     }
 }

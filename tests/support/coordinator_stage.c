@@ -27,6 +27,9 @@ static void note_told(struct coordinator_stage *self, const struct frame *frame)
     };
     if (reply->nfilters > 0) {
         told->durability = reply->filters[0].durability;
+        told->shards_lacking = reply->filters[0].shards_lacking;
+        (void)snprintf(told->lacking, sizeof told->lacking, "%s", reply->filters[0].lacking);
+        (void)snprintf(told->remedy, sizeof told->remedy, "%s", reply->filters[0].lacking_remedy);
     }
     if (reply->nchanges > 0) {
         told->change = reply->changes[0];

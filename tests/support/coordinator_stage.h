@@ -23,6 +23,9 @@ struct coordinator_told {
     char message[CODEC_MAX_TEXT_BYTES + 1];
     size_t nfilters;
     enum durability durability; /* of the first filter */
+    uint32_t shards_lacking;
+    char lacking[CODEC_MAX_TEXT_BYTES + 1];
+    char remedy[CODEC_MAX_TEXT_BYTES + 1];
     size_t nchanges;
     struct change_summary change; /* the first one */
     char awaited[CODEC_MAX_TEXT_BYTES + 1];

@@ -52,6 +52,7 @@ static void collect(struct flood *self)
 
     cr_assert_eq(orbloom_wait(self->handle, WAIT_MS, &done), 1, "no completion");
     first = (uintptr_t)done.user;
+    self->most_attempts = done.attempts > self->most_attempts ? done.attempts : self->most_attempts;
     if (done.code != ORBLOOM_OK && self->nfailed++ == 0) {
         (void)snprintf(self->first_error, sizeof self->first_error, "%s: %s",
                        orbloom_code_name(done.code), done.message);

@@ -18,8 +18,9 @@ struct flood {
     uint32_t next; /* the number of the next key */
     bool acked[FLOOD_MAX_KEYS];
     uint32_t nacked;
-    uint32_t nfailed;      /* batches that ended in an error */
-    char first_error[256]; /* of those */
+    uint32_t nfailed;       /* batches that ended in an error */
+    char first_error[256];  /* of those */
+    uint32_t most_attempts; /* that any batch took */
 };
 
 void flood_open(struct flood *self, const char *filter);

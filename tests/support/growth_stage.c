@@ -178,12 +178,17 @@ void growth_stage_restart(struct growth_stage *self, enum stage_end how)
 static uint8_t *copy_of(const struct replica_set *set, uint64_t *size)
 {
     const struct layer *layer = replica_set_base(set);
-    uint8_t *copy = malloc(layer->mapped_bytes);
+    uint8_t *copy = malloc(layer_bytes(layer));
 
     cr_assert_null(set->growth);
     cr_assert_not_null(copy);
-    memcpy(copy, layer->pages, layer->mapped_bytes);
-    *size = layer->mapped_bytes;
+    *size = 0;
+    for (uint32_t shard = 0; shard < layer->nshards; shard++) {
+        if (layer->shards[shard] != NULL) {
+            memcpy(copy + *size, layer->shards[shard], layer->shard_bytes);
+            *size += layer->shard_bytes;
+        }
+    }
     return copy;
 }
 

@@ -440,3 +440,16 @@ Test(document, nodes_take_turns_while_there_are_several_generations)
     cr_assert(document_has_turn(&document, 4));
     cr_assert_null(document_generation_of(&document, 9));
 }
+
+Test(document, losses_are_of_lives_and_of_an_epoch)
+{
+    struct slot_group *group = &document.content.groups[1];
+
+    group->lost[0] = (struct member){2, 1002};
+    group->loss_epoch = document.epoch;
+    cr_assert_eq(validate(), STATUS_OK);
+    WRONG(STATUS_MALFORMED, group->loss_epoch, 0);
+    WRONG(STATUS_MALFORMED, group->loss_epoch, document.epoch + 1);
+    WRONG(STATUS_MALFORMED, group->lost[0].node, 0);
+    WRONG(STATUS_MALFORMED, group->lost[0].incarnation, 0);
+}

@@ -126,3 +126,133 @@ Test(node_leave, the_last_group_takes_everything_along)
     cr_assert_eq(count(LEAVER, KEPT), -1);
     close_circle();
 }
+
+/* ---- a group more ---- */
+
+enum { GAINED = 2, GIVER = 4 };
+
+static const struct replica_set *set_of(uint32_t id)
+{
+    const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
+                                                             FILTER);
+    const struct hosted_filter *hosted = entry->attachment;
+
+    cr_assert_not_null(hosted->set);
+    return hosted->set;
+}
+
+/* Nothing is read back from a log that can't be written. */
+static void freeze(bool frozen)
+{
+    circle->nodes[LEAVER - 1].frozen = frozen;
+    circle_run(circle, 1000);
+}
+
+Test(node_leave, a_group_more_does_not_stop_the_others)
+{
+    uint64_t more[BATCH];
+    uint64_t before;
+
+    open_circle();
+    add_all(KEPT, 2, 4);
+    before = memory_of(LEAVER);
+    freeze(true);
+    hand_over(GAINED, GIVER, LEAVER);
+    circle_hand(circle, &document, LEAVER);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), GAINED), REPLICA_BUILDING);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), KEPT), REPLICA_FULL, "at once");
+    cr_assert_eq(memory_of(LEAVER), before * 4 / 3);
+    freeze(false);
+    circle_fingerprints(&document, KEPT, 77, BATCH, more);
+    cr_assert_eq(circle_add(circle, LEAVER, &document, 9, more, BATCH), STATUS_OK);
+    circle_run(circle, 1000000);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), GAINED), REPLICA_FULL);
+    cr_assert_eq(count(LEAVER, KEPT), BATCH);
+    cr_assert_eq(circle_count(circle, LEAVER, &document, more, BATCH), BATCH);
+    close_circle();
+}
+
+/* The log is read back for what is new alone: what serves has it, and counts on by itself. */
+static void come_back(enum keylog keylog)
+{
+    uint64_t keys_before;
+
+    open_circle();
+    document.keylog = keylog;
+    document.revision++;
+    circle_hand(circle, &document, 0);
+    add_all(LEFT, 1, 3);
+    add_all(KEPT, 2, 4);
+    keys_before = set_of(LEAVER)->groups[LEFT].keys;
+    freeze(true);
+    hand_over(LEFT, LEAVER, TAKER);
+    circle_hand(circle, &document, LEAVER);
+    hand_over(LEFT, TAKER, LEAVER);
+    circle_hand(circle, &document, LEAVER);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), KEPT), REPLICA_FULL);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), LEFT), REPLICA_BUILDING);
+    freeze(false);
+    circle_run(circle, 1000000);
+    cr_assert_eq(count(LEAVER, LEFT), BATCH);
+    cr_assert_eq(count(LEAVER, KEPT), BATCH);
+    cr_assert_eq(set_of(LEAVER)->groups[LEFT].keys, keys_before);
+    cr_assert_eq(set_of(LEAVER)->groups[KEPT].keys, keys_before, "counted once");
+    close_circle();
+}
+
+Test(node_leave, a_group_comes_back_beside_others)
+{
+    come_back(KEYLOG_ON);
+}
+
+Test(node_leave, a_group_comes_back_beside_others_without_key_log)
+{
+    come_back(KEYLOG_OFF);
+}
+
+/* Two come back, one after the other, before the first has been read back. */
+Test(node_leave, a_second_group_begins_the_first_one_anew)
+{
+    enum { THIRD = 3 };
+
+    open_circle();
+    add_all(LEFT, 1, 3);
+    freeze(true);
+    hand_over(LEFT, LEAVER, TAKER);
+    hand_over(THIRD, LEAVER, TAKER);
+    circle_hand(circle, &document, LEAVER);
+    hand_over(LEFT, TAKER, LEAVER);
+    circle_hand(circle, &document, LEAVER);
+    hand_over(THIRD, TAKER, LEAVER);
+    circle_hand(circle, &document, LEAVER);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), KEPT), REPLICA_FULL);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), LEFT), REPLICA_BUILDING);
+    freeze(false);
+    circle_run(circle, 1000000);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), THIRD), REPLICA_FULL);
+    cr_assert_eq(count(LEAVER, LEFT), BATCH);
+    cr_assert_eq(set_of(LEAVER)->groups[LEFT].keys, set_of(3)->groups[LEFT].keys,
+                 "the same as where it never left");
+    close_circle();
+}
+
+/* Without room for it the others go on, and it is tried again. */
+Test(node_leave, no_room_for_a_group_more)
+{
+    struct node *node;
+
+    open_circle();
+    add_all(KEPT, 2, 4);
+    node = circle_node(circle, LEAVER);
+    node->config.memory_limit_bytes = node->memory_used_bytes;
+    hand_over(GAINED, GIVER, LEAVER);
+    circle_hand(circle, &document, LEAVER);
+    circle_run(circle, 1000000);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), GAINED), REPLICA_NONE);
+    cr_assert_eq(count(LEAVER, KEPT), BATCH);
+    node->config.memory_limit_bytes *= 2;
+    circle_run(circle, 3000000);
+    cr_assert_eq(replica_set_state(set_of(LEAVER), GAINED), REPLICA_FULL);
+    cr_assert_eq(count(LEAVER, KEPT), BATCH);
+    close_circle();
+}

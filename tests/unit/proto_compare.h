@@ -282,6 +282,14 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     SAME(fed_keys);
     SAME(rebuild_keys);
     SAME_TEXT(rebuild_awaited);
+    SAME(shards_lacking);
+    SAME(fewest_full);
+    SAME(loss_epoch);
+    for (size_t i = 0; i < sizeof a->loss_shards; i++) {
+        SAME(loss_shards[i]);
+    }
+    SAME_TEXT(lacking);
+    SAME_TEXT(lacking_remedy);
     SAME(shards_grown);
     SAME(shards_growing);
     SAME_TEXT(growth_awaited);

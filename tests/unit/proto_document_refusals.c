@@ -237,6 +237,46 @@ Test(document_refusals, lists_longer_than_ours_are_refused)
     orbloom__v1__filter_document__free_unpacked(wire, NULL);
 }
 
+Test(document_refusals, losses_name_a_group_once_and_lives)
+{
+    Orbloom__V1__FilterDocument *wire = unpack_sample();
+    Orbloom__V1__EpochContent *content = orbloom__v1__epoch_content__unpack(
+        NULL, wire->epoch_content.len, wire->epoch_content.data);
+    Orbloom__V1__GivenUpLife life = ORBLOOM__V1__GIVEN_UP_LIFE__INIT;
+    Orbloom__V1__GivenUpLife *lives[QUORUM_MAX_REPLICAS + 1];
+    Orbloom__V1__AcceptedLoss loss = ORBLOOM__V1__ACCEPTED_LOSS__INIT;
+    Orbloom__V1__AcceptedLoss *losses[] = {&loss, &loss};
+
+    for (size_t i = 0; i <= QUORUM_MAX_REPLICAS; i++) {
+        lives[i] = &life;
+    }
+    life.node = 2;
+    life.incarnation = 1002;
+    loss.epoch = 1;
+    loss.lives = lives;
+    loss.n_lives = QUORUM_MAX_REPLICAS;
+    content->losses = losses;
+    content->n_losses = 1;
+    cr_assert_eq(open_content(wire, content), STATUS_OK);
+    content->n_losses = 2;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "twice");
+    content->n_losses = 1;
+    loss.n_lives++;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "too many lives");
+    loss.n_lives = 0;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "no life");
+    loss.n_lives = 1;
+    life.node = 0;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "of no node");
+    life.node = 2;
+    loss.group = 3;
+    cr_assert_eq(open_content(wire, content), STATUS_MALFORMED, "no such group");
+    content->losses = NULL;
+    content->n_losses = 0;
+    orbloom__v1__epoch_content__free_unpacked(content, NULL);
+    orbloom__v1__filter_document__free_unpacked(wire, NULL);
+}
+
 Test(document_refusals, what_is_no_document_has_no_kind)
 {
     enum document_kind kind = (enum document_kind)0;

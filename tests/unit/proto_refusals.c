@@ -430,6 +430,29 @@ Test(refusals, steps_of_rebuilds_are_known)
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED);
 }
 
+Test(refusals, losses_are_accepted_with_parameters)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__LossParameters loss = ORBLOOM__V1__LOSS_PARAMETERS__INIT;
+    ProtobufCBinaryData names[LOSS_MAX_NAMES + 1];
+
+    for (size_t i = 0; i <= LOSS_MAX_NAMES; i++) {
+        names[i] = text("node-1", 6);
+    }
+    wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_ACCEPT_LOSS;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
+    wire.loss = &loss;
+    loss.shard = 7;
+    loss.confirmed_off = names;
+    loss.n_confirmed_off = LOSS_MAX_NAMES;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+    cr_assert_eq(frame.body.admin_request.loss.shard, 7);
+    cr_assert(!frame.body.admin_request.loss.all);
+    cr_assert_str_eq(frame.body.admin_request.loss.confirmed_off[LOSS_MAX_NAMES - 1], "node-1");
+    loss.n_confirmed_off++;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "too many");
+}
+
 Test(refusals, steps_of_changes_are_known)
 {
     Orbloom__V1__AdminReply wire = ORBLOOM__V1__ADMIN_REPLY__INIT;

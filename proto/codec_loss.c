@@ -1,0 +1,112 @@
+/* What operators say of losses: the request, and what documents keep of it. */
+#include "proto/codec_field.h"
+
+/* ---- the request ---- */
+
+enum status codec_put_loss(struct codec_scratch *scratch, const struct loss_parameters *loss,
+                           Orbloom__V1__LossParameters **out)
+{
+    Orbloom__V1__LossParameters *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+    ProtobufCBinaryData *names = codec_scratch_take(scratch, loss->nconfirmed_off, sizeof *names);
+    enum status status = STATUS_OK;
+
+    if (wire == NULL || names == NULL) {
+        return STATUS_NOMEM;
+    }
+    *wire = (Orbloom__V1__LossParameters)ORBLOOM__V1__LOSS_PARAMETERS__INIT;
+    wire->all = loss->all;
+    wire->shard = loss->shard;
+    wire->n_confirmed_off = loss->nconfirmed_off;
+    wire->confirmed_off = names;
+    for (size_t i = 0; i < loss->nconfirmed_off && status == STATUS_OK; i++) {
+        status = codec_put_text(loss->confirmed_off[i], &names[i]);
+    }
+    *out = wire;
+    return status;
+}
+
+enum status codec_get_loss(struct codec_arena *arena, const Orbloom__V1__LossParameters *wire,
+                           struct loss_parameters *loss)
+{
+    enum status status = STATUS_OK;
+
+    if (wire == NULL || wire->n_confirmed_off > LOSS_MAX_NAMES) {
+        return STATUS_MALFORMED;
+    }
+    *loss = (struct loss_parameters){
+        .all = wire->all != 0, .shard = wire->shard, .nconfirmed_off = wire->n_confirmed_off};
+    for (size_t i = 0; i < wire->n_confirmed_off && status == STATUS_OK; i++) {
+        status = codec_get_text(arena, wire->confirmed_off[i], &loss->confirmed_off[i]);
+    }
+    return status;
+}
+
+/* ---- in the epoch's content ---- */
+
+static enum status put_one(const struct slot_group *group, struct codec_scratch *scratch,
+                           Orbloom__V1__AcceptedLoss *wire)
+{
+    Orbloom__V1__GivenUpLife *lives = codec_scratch_take(scratch, QUORUM_MAX_REPLICAS,
+                                                         sizeof *lives);
+
+    wire->lives = codec_scratch_take(scratch, QUORUM_MAX_REPLICAS, sizeof *wire->lives);
+    if (lives == NULL || wire->lives == NULL) {
+        return STATUS_NOMEM;
+    }
+    wire->epoch = group->loss_epoch;
+    while (wire->n_lives < QUORUM_MAX_REPLICAS && group->lost[wire->n_lives].node != 0) {
+        Orbloom__V1__GivenUpLife *life = &lives[wire->n_lives];
+
+        *life = (Orbloom__V1__GivenUpLife)ORBLOOM__V1__GIVEN_UP_LIFE__INIT;
+        life->node = group->lost[wire->n_lives].node;
+        life->incarnation = group->lost[wire->n_lives].incarnation;
+        wire->lives[wire->n_lives++] = life;
+    }
+    return STATUS_OK;
+}
+
+enum status codec_put_losses(const struct epoch_content *content, struct codec_scratch *scratch,
+                             Orbloom__V1__EpochContent *wire)
+{
+    Orbloom__V1__AcceptedLoss *items = codec_scratch_take(scratch, content->ngroups, sizeof *items);
+    enum status status = STATUS_OK;
+
+    wire->losses = codec_scratch_take(scratch, content->ngroups, sizeof *wire->losses);
+    if (items == NULL || wire->losses == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (uint32_t i = 0; i < content->ngroups && status == STATUS_OK; i++) {
+        Orbloom__V1__AcceptedLoss *item = &items[wire->n_losses];
+
+        if (content->groups[i].loss_epoch != 0) {
+            *item = (Orbloom__V1__AcceptedLoss)ORBLOOM__V1__ACCEPTED_LOSS__INIT;
+            item->group = i;
+            status = put_one(&content->groups[i], scratch, item);
+            wire->losses[wire->n_losses++] = item;
+        }
+    }
+    return status;
+}
+
+/* What is left open here, document_validate() looks at. */
+enum status codec_get_losses(const Orbloom__V1__EpochContent *wire, struct epoch_content *content)
+{
+    for (size_t i = 0; i < wire->n_losses; i++) {
+        const Orbloom__V1__AcceptedLoss *loss = wire->losses[i];
+        struct slot_group *group =
+            &content->groups[loss->group < content->ngroups ? loss->group : 0];
+
+        if (loss->group >= content->ngroups || loss->n_lives == 0 ||
+            loss->n_lives > QUORUM_MAX_REPLICAS || loss->epoch == 0 || group->loss_epoch != 0) {
+            return STATUS_MALFORMED;
+        }
+        group->loss_epoch = loss->epoch;
+        for (size_t k = 0; k < loss->n_lives; k++) {
+            if (loss->lives[k]->node == 0) {
+                return STATUS_MALFORMED;
+            }
+            group->lost[k] = (struct member){loss->lives[k]->node, loss->lives[k]->incarnation};
+        }
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,125 @@
+/* An operator accepts a loss: what is refused, what is told, and that it goes on by itself. */
+#include "tests/unit/coordinator_moves.h"
+
+enum { NEW_LIFE = 7000, KEYS = 1234 };
+
+static void report(uint32_t n, uint64_t incarnation, uint64_t complete)
+{
+    struct sync_request request = coordinator_stage_node(n);
+    const struct replica_report reports[1] = {
+        {.filter_id = FILTER,
+         .state = incarnation == request.incarnation ? REPLICA_FULL : REPLICA_JOINING,
+         .keys = incarnation == request.incarnation ? KEYS : 0,
+         .complete = complete}};
+
+    if (incarnation != request.incarnation) {
+        request.incarnation = incarnation;
+        request.boot = incarnation;
+    }
+    request.replicas = reports;
+    request.nreplicas = 1;
+    cr_assert_eq(coordinator_stage_sync(&stage, n, &request).status, STATUS_OK);
+}
+
+static void lose(uint32_t n, uint64_t complete)
+{
+    report(n, NEW_LIFE + n, complete);
+}
+
+static struct coordinator_told accept_loss(bool all, uint32_t shard, bool dry_run,
+                                           const char *confirmed_off)
+{
+    struct admin_request request = {
+        .action = ADMIN_ACCEPT_LOSS, .name = "urls", .successor = "", .dry_run = dry_run};
+
+    request.loss = (struct loss_parameters){.all = all, .shard = shard};
+    if (confirmed_off != NULL) {
+        request.loss.confirmed_off[request.loss.nconfirmed_off++] = confirmed_off;
+    }
+    coordinator_stage_command(&stage, 9, &request);
+    return coordinator_stage_told(&stage);
+}
+
+/* Three nodes that this coordinator has known for long enough. */
+static void open_old_stage(enum durability durability)
+{
+    open_stage(2, 2, durability);
+    coordinator_stage_pass(&stage, SILENCE_US);
+    for (uint32_t n = 1; n <= 3; n++) {
+        report(n, SAMPLE_INCARNATION + n, 0);
+    }
+}
+
+Test(coordinator_loss, it_is_refused_while_it_is_not_needed)
+{
+    struct coordinator_told told;
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    told = accept_loss(true, 0, false, NULL);
+    expect(&told, STATUS_UNAVAILABLE, "has just started");
+    coordinator_stage_pass(&stage, SILENCE_US);
+    for (uint32_t n = 1; n <= 3; n++) {
+        report(n, SAMPLE_INCARNATION + n, 0);
+    }
+    told = accept_loss(true, 0, false, NULL);
+    expect(&told, STATUS_INVALID, "not needed: of slot group 0 3 FULL replicas are left");
+    told = accept_loss(false, 16, false, NULL);
+    expect(&told, STATUS_INVALID, "shards 0 to 15");
+    told = accept_loss(true, 0, false, "node-9");
+    expect(&told, STATUS_NOT_FOUND, "no node node-9");
+    told = accept_loss(true, 0, false, "node-2");
+    expect(&told, STATUS_INVALID, "node node-2 is alive");
+    expect_slot(&stage, 1, SLOT_SINGLE, 2, 0);
+    close_stage();
+}
+
+Test(coordinator_loss, it_is_told_and_then_goes_on_to_its_end)
+{
+    struct coordinator_told told;
+
+    open_old_stage(DURABILITY_SYNC);
+    lose(1, 0);
+    lose(2, 0);
+    told = accept_loss(false, 3, true, NULL);
+    expect(&told, STATUS_OK,
+           "shards 0-15 (1 of 1 groups of shards on the same nodes); gone with "
+           "node-1, node-2; about 1,234 keys were known there; those that no "
+           "other replica has are lost");
+    cr_assert_eq(document_at(&stage)->content.groups[0].loss_epoch, 0, "only told");
+    cr_assert_eq(document_at(&stage)->epoch, 2, "node 1 is a pair");
+    told = accept_loss(false, 3, false, NULL);
+    expect(&told, STATUS_OK, "accepted in epoch 3");
+    cr_assert_eq(document_at(&stage)->content.groups[0].loss_epoch, 3);
+    cr_assert_eq(coordinator_stage_counter(&stage, "losses_accepted_total"), 1);
+    told = accept_loss(true, 0, false, NULL);
+    expect(&told, STATUS_EXISTS, "accepted in epoch 3 already");
+    expect_slot(&stage, 3, SLOT_PAIR, 1, 1);
+    lose(1, 3);
+    expect_slot(&stage, 6, SLOT_SINGLE, 1, 0); /* And node 2 follows. */
+    close_stage();
+}
+
+Test(coordinator_loss, what_is_silent_is_to_be_started_or_vouched_for)
+{
+    struct coordinator_told told;
+
+    open_old_stage(DURABILITY_SYNC);
+    coordinator_stage_pass(&stage, SILENCE_US);
+    lose(1, 0);
+    report(3, SAMPLE_INCARNATION + 3, 0);
+    told = accept_loss(true, 0, false, NULL);
+    expect(&told, STATUS_INVALID, "node node-2 is silent and could come back with its data");
+    told = accept_loss(true, 0, false, "node-2");
+    expect(&told, STATUS_OK, "gone with node-1, node-2");
+    close_stage();
+}
+
+Test(coordinator_loss, what_is_in_memory_only_is_not_copied)
+{
+    struct coordinator_told told;
+
+    open_old_stage(DURABILITY_MEMORY);
+    told = accept_loss(true, 0, false, NULL);
+    expect(&told, STATUS_INVALID, "kept in memory only");
+    close_stage();
+}
