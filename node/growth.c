@@ -55,7 +55,7 @@ static bool can_grow(const struct node *self, const struct document_entry *entry
 
     return self->storage != NULL && hosted != NULL && set != NULL && !entry->conflict &&
            entry->document.keylog == KEYLOG_ON && entry->document.durability != DURABILITY_MEMORY &&
-           replica_set_ready(set);
+           replica_set_built(set) && replica_set_ready(set);
 }
 
 /* Is it for all that is here? One that is for no less than what serves is no worse in any case: a

@@ -51,7 +51,7 @@ static void say_no_room(const struct node *self, const struct filter_document *d
 }
 
 /* What the log has nothing of is complete at once: a new lineage, or slice, serves as soon as its
- * arrays stand. NULL: no room, or no place here. */
+ * arrays stand, or before. NULL: no room, or no place here. */
 static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
                                 const struct filter_document *document, const struct live_set *live,
                                 enum status *status)
@@ -135,6 +135,7 @@ static struct replica_set **line_up(struct node *self, struct hosted_filter *hos
         if (set != NULL) {
             set->read = live.read;
             set->written = live.written;
+            set->unawaited = set->unawaited || (i > 0 && set->loaded);
             *end = set;
             end = &set->next;
         } else {
@@ -145,8 +146,8 @@ static struct replica_set **line_up(struct node *self, struct hosted_filter *hos
     return end;
 }
 
-/* Arrays for the slice to come, so that adds need not wait when it begins. Without room for them
- * they will. */
+/* Arrays for the slice to come, so that adds need not wait for pages when it begins. Without room
+ * for them they will. */
 static void stand_ahead(struct node *self, struct hosted_filter *hosted,
                         const struct filter_document *document, struct replica_set **end)
 {
@@ -160,6 +161,9 @@ static void stand_ahead(struct node *self, struct hosted_filter *hosted,
     *end = take_out(hosted, &live);
     if (*end == NULL) {
         *end = make(self, hosted, document, &live, &status);
+    }
+    if (*end != NULL) {
+        (*end)->unawaited = (*end)->unawaited || (*end)->loaded;
     }
 }
 

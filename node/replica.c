@@ -176,7 +176,7 @@ bool replica_set_ready(const struct replica_set *self)
 #ifdef ORBLOOM_MUTANT_ANSWER_WHILE_REPLAYING
     return replica_set_built(self);
 #endif
-    return self->loaded && replica_set_built(self);
+    return self->loaded && (self->unawaited || replica_set_built(self));
 }
 
 bool replica_set_build(struct replica_set *self, uint64_t slice_bytes)
