@@ -149,6 +149,31 @@ static void list_turns(const struct coordinator *self, const struct filter_docum
     }
 }
 
+/* Keys came while nodes heard of a change to less room: they stay with what they serve. */
+static bool tell_too_many(const struct filter_document *document, const struct growth_view *view,
+                          char *text)
+{
+    const struct generation *wanted = document_generation(document);
+    const struct generation *left = &document->generations[0];
+    char keys[NUMBER_TEXT_BYTES];
+    char room[NUMBER_TEXT_BYTES];
+    char former[NUMBER_TEXT_BYTES];
+    uint64_t held;
+    bool known;
+
+    held = growth_keys(view, &known);
+    if (wanted->capacity >= left->capacity || held <= wanted->capacity) {
+        return false;
+    }
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   "it holds about %s keys by now, more than %s, so nodes stay with what they "
+                   "have: %s %s",
+                   number_show_count(held, keys), number_show_count(wanted->capacity, room),
+                   growth_goes_back(document) ? "ask again for" : "take it back with --abort, to",
+                   number_show_count(left->capacity, former));
+    return true;
+}
+
 static void tell(const struct coordinator *self, const struct filter_document *document,
                  const struct growth_view *view, char *text)
 {
@@ -158,6 +183,8 @@ static void tell(const struct coordinator *self, const struct filter_document *d
     if (!growth_sees_most(view)) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                        "half of its nodes or more have not reported to this coordinator lately");
+    } else if (tell_too_many(document, view, text)) {
+        return;
     } else if (document->nturns > 0) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s %s", names,
                        document->nturns == 1 ? "builds" : "build");
