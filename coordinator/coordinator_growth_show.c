@@ -165,12 +165,11 @@ static bool tell_too_many(const struct filter_document *document, const struct g
     if (wanted->capacity >= left->capacity || held <= wanted->capacity) {
         return false;
     }
-    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
-                   "it holds about %s keys by now, more than %s, so nodes stay with what they "
-                   "have: %s %s",
-                   number_show_count(held, keys), number_show_count(wanted->capacity, room),
-                   growth_goes_back(document) ? "ask again for" : "take it back with --abort, to",
-                   number_show_count(left->capacity, former));
+    (void)snprintf(
+        text, COORDINATOR_MESSAGE_BYTES, "it holds about %s keys by now, more than %s: %s %s",
+        number_show_count(held, keys), number_show_count(wanted->capacity, room),
+        growth_goes_back(document) ? "ask again for" : "take it back (--abort), nodes keep",
+        number_show_count(left->capacity, former));
     return true;
 }
 

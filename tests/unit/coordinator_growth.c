@@ -161,8 +161,8 @@ Test(coordinator_growth, more_keys_than_the_smaller_one_holds_are_told)
     cr_assert_not_null(strstr(awaited(), "builds"), "%s", awaited());
     says[2].keys = 5001;
     report_all(&stage);
-    cr_assert_str_eq(awaited(), "it holds about 5,001 keys by now, more than 5,000, so nodes stay "
-                                "with what they have: take it back with --abort, to 10,000");
+    cr_assert_str_eq(awaited(), "it holds about 5,001 keys by now, more than 5,000: take it back "
+                                "(--abort), nodes keep 10,000");
     cr_assert_eq(take_back().status, STATUS_OK);
     report_all(&stage);
     cr_assert_null(strstr(awaited(), "take it back"), "%s", awaited());
