@@ -136,6 +136,28 @@ static bool was_not_sent(CURLcode code)
     }
 }
 
+static const char *remedy_of(const struct etcd_client *self, CURLcode code)
+{
+    bool bare = self->config->cert_file[0] == '\0';
+
+    switch ((int)code) {
+    case CURLE_OPERATION_TIMEDOUT:
+        return "see etcd's log, or raise etcd_timeout";
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return "etcd_ca_file must vouch for etcd's certificate, and that name the endpoint";
+    case CURLE_SSL_CACERT_BADFILE:
+        return "check etcd_ca_file";
+    case CURLE_SSL_CERTPROBLEM:
+        return "check etcd_cert_file and etcd_key_file";
+    case CURLE_GOT_NOTHING:
+        return "see etcd's log; if it takes TLS only, the endpoint is https://HOST:PORT";
+    case CURLE_RECV_ERROR:
+        return bare ? "see etcd's log; it may want etcd_cert_file" : "see etcd's log";
+    default:
+        return was_not_sent(code) ? "is etcd running, and reachable from here?" : "see etcd's log";
+    }
+}
+
 static enum outcome judge_transfer(struct etcd_client *self, CURLcode code)
 {
     const char *reason = self->error[0] != '\0' ? self->error : curl_easy_strerror(code);
@@ -144,9 +166,7 @@ static enum outcome judge_transfer(struct etcd_client *self, CURLcode code)
         reason = "its answer is longer than any of etcd";
     }
     return note(self, was_not_sent(code) ? OUTCOME_NOT_SENT : OUTCOME_LOST, reason,
-                code == CURLE_OPERATION_TIMEDOUT ? "see etcd's log, or raise etcd_timeout"
-                : was_not_sent(code)             ? "is etcd running, and reachable from here?"
-                                                 : "see etcd's log");
+                remedy_of(self, code));
 }
 
 static enum outcome judge_refusal(struct etcd_client *self, long http, const json_t *answer)
