@@ -21,6 +21,7 @@ static int take_look(void *context, const struct frame *frame)
     }
     self->filter_id = reply->filters[0].id;
     self->open = reply->filters[0].rebuild_lineage;
+    self->serving = reply->filters[0].lineage;
     return CMD_OK;
 }
 
@@ -68,7 +69,8 @@ int rebuild_tell_fed(const struct rebuild_ask *self, uint64_t keys)
 struct waiting {
     const char *name;
     enum rebuild_step step;
-    bool joins; /* it was open before */
+    bool joins;         /* it was open before; a commit: it was written before */
+    uint32_t committed; /* ... for this rebuild */
     bool terminal;
     bool last; /* there is no time for another question */
     bool over;
@@ -79,6 +81,18 @@ static void clear_line(const struct waiting *self)
 {
     if (self->terminal) {
         (void)fputs("\r\033[K", stderr);
+    }
+}
+
+static void show_committed(const struct waiting *self)
+{
+    if (self->joins) {
+        (void)printf("%s: rebuild %" PRIu32 " is committed already; what was neither fed nor added "
+                     "since its begin is forgotten\n",
+                     self->name, self->committed);
+    } else {
+        (void)printf("%s: committed; what was neither fed nor added since begin is forgotten\n",
+                     self->name);
     }
 }
 
@@ -96,8 +110,7 @@ static void show_done(const struct waiting *self, const struct admin_reply *repl
                       self->name);
         break;
     case REBUILD_COMMIT:
-        (void)printf("%s: committed; what was neither fed nor added since begin is forgotten\n",
-                     self->name);
+        show_committed(self);
         if (reply->message[0] != '\0') {
             (void)fprintf(stderr, "%s: %s\n", self->name, reply->message);
         }
@@ -135,16 +148,27 @@ static void on_done(void *context, const struct session_result *result)
     self->over = true;
 }
 
+/* Never 0, "whichever is open": somebody may begin another one just now. Where none is open it is
+ * the one that was committed last, so that a commit may be repeated until all have confirmed. */
+static uint32_t meant(const struct rebuild_ask *self, enum rebuild_step step)
+{
+    if (step == REBUILD_BEGIN) {
+        return 0;
+    }
+    return self->open != 0 ? self->open : self->serving;
+}
+
 int rebuild_do(const struct rebuild_ask *self, enum rebuild_step step, bool yes)
 {
     const struct rebuild_parameters wanted = {
-        .step = step, .lineage = step != REBUILD_BEGIN ? self->open : 0, .empty = yes};
+        .step = step, .lineage = meant(self, step), .empty = yes};
     struct frame frame = frame_of(self, &wanted);
     struct channel_options options = {.routers = self->common->routers,
                                       .coordinators = self->common->coordinators};
     struct waiting waiting = {.name = self->name,
                               .step = step,
-                              .joins = self->open != 0,
+                              .joins = (self->open != 0) == (step == REBUILD_BEGIN),
+                              .committed = self->serving,
                               .terminal = isatty(STDERR_FILENO) != 0,
                               .code = CMD_OK};
     uint64_t end_us = hub_now_us() + self->common->timeout_us;

@@ -16,7 +16,8 @@ struct rebuild_ask {
     const struct flags_common *common;
     const char *name;
     uint64_t filter_id;
-    uint32_t open; /* the rebuild's number; 0: none is open */
+    uint32_t open;    /* the rebuild's number; 0: none is open */
+    uint32_t serving; /* that of the keys that checks read */
 };
 
 /* How the filter stands. */

@@ -225,7 +225,8 @@ int orbloom_feed(struct orbloom *handle, const char *filter, uint32_t list,
 int orbloom_rebuild_fed(struct orbloom *handle, const char *filter, uint32_t list, uint64_t keys);
 
 /* Returns when no check is answered from the former keys any more. `empty` 1: even if no list has
- * been fed. */
+ * been fed. ORBLOOM_DEADLINE: call it again; one that is written already waits for the nodes that
+ * have not confirmed it. */
 int orbloom_rebuild_commit(struct orbloom *handle, const char *filter, uint32_t list, int empty);
 
 int orbloom_rebuild_abort(struct orbloom *handle, const char *filter, uint32_t list);

@@ -15,7 +15,8 @@ struct outcome {
     uint32_t attempts;
     bool created;
     uint64_t filter_id;
-    uint32_t list; /* of the rebuild that is open; 0: none is */
+    uint32_t list;    /* of the rebuild that is open; 0: none is */
+    uint32_t serving; /* of the keys that checks read */
     struct orbloom_info info;
 };
 
@@ -54,6 +55,7 @@ static void on_done(void *context, const struct session_result *result)
         outcome->created = reply->created;
         outcome->filter_id = reply->nfilters == 1 ? reply->filters[0].id : 0;
         outcome->list = reply->nfilters == 1 ? reply->filters[0].rebuild_lineage : 0;
+        outcome->serving = reply->nfilters == 1 ? reply->filters[0].lineage : 0;
     } else if (result->frame->kind == FRAME_INFO_REPLY) {
         take_info(&result->frame->body.info_reply, &outcome->info);
     }
@@ -163,7 +165,7 @@ static int rebuild(struct orbloom *handle, const char *filter,
         request->filter_id = outcome.filter_id;
         request->rebuild = *wanted;
         if (wanted->lineage == 0 && wanted->step != REBUILD_BEGIN) {
-            request->rebuild.lineage = outcome.list;
+            request->rebuild.lineage = outcome.list != 0 ? outcome.list : outcome.serving;
         }
         status = ask(handle, &frame, &outcome);
     }

@@ -265,7 +265,7 @@ void coordinator_on_create(struct coordinator *self, uint64_t now_us, const stru
 
     if (status == STATUS_OK) {
         (void)snprintf(create.message, sizeof create.message,
-                       "the store cannot be written now; retry");
+                       "the store cannot be written now; see the coordinator's log, and retry");
         status = ensure(self, now_us, &create, &filter_id, &created);
     }
     if (status != STATUS_OK) {

@@ -101,8 +101,9 @@ static enum status ensure(struct coordinator *self, uint64_t now_us,
         growth_view_free(view);
         status = status_of(answer.verdict);
         if (answer.verdict == GROWTH_VERDICT_BEGIN) {
-            (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                           "the filter's document could not be written; retry");
+            (void)snprintf(
+                message, COORDINATOR_MESSAGE_BYTES,
+                "the filter's document could not be written; see the coordinator's log, and retry");
             status = growth_write(self, now_us, entry, wanted->abort ? edit_back : edit_begin,
                                   &answer);
             *begun = status == STATUS_OK;

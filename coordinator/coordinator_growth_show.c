@@ -178,6 +178,30 @@ static void list_turns(const struct coordinator *self, const struct filter_docum
     }
 }
 
+/* Keys came while nodes heard of a change to less room: they stay with what they serve. */
+static bool tell_too_many(const struct filter_document *document, const struct growth_view *view,
+                          char *text)
+{
+    const struct generation *wanted = document_generation(document);
+    const struct generation *left = &document->generations[0];
+    char keys[NUMBER_TEXT_BYTES];
+    char room[NUMBER_TEXT_BYTES];
+    char former[NUMBER_TEXT_BYTES];
+    uint64_t held;
+    bool known;
+
+    held = growth_keys(view, &known);
+    if (wanted->capacity >= left->capacity || held <= wanted->capacity) {
+        return false;
+    }
+    (void)snprintf(
+        text, COORDINATOR_MESSAGE_BYTES, "it holds about %s keys by now, more than %s: %s %s",
+        number_show_count(held, keys), number_show_count(wanted->capacity, room),
+        growth_goes_back(document) ? "ask again for" : "take it back (--abort), nodes keep",
+        number_show_count(left->capacity, former));
+    return true;
+}
+
 static void tell(const struct coordinator *self, const struct filter_document *document,
                  const struct growth_view *view, char *text)
 {
@@ -192,6 +216,8 @@ static void tell(const struct coordinator *self, const struct filter_document *d
                        changes_has_pairs(document)
                            ? "replicas are being replaced; that goes first"
                            : "all nodes that live to have room for the next generation");
+    } else if (tell_too_many(document, view, text)) {
+        return;
     } else if (document->nturns > 0) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s %s", names,
                        document->nturns == 1 ? "builds" : "build");

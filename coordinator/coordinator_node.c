@@ -63,7 +63,9 @@ static enum status try_wish(struct coordinator *self, uint64_t now_us, struct wi
         wish->nodes.revision++;
         status = records_write_nodes(self, &wish->nodes);
         if (status != STATUS_OK) {
-            (void)refuse(wish, status, "the node list could not be written; retry");
+            (void)refuse(
+                wish, status,
+                "the node list could not be written; see the coordinator's log, and retry");
         }
     }
     node_list_fini(&wish->nodes);
@@ -267,8 +269,9 @@ static enum status judge_replace(const struct coordinator *self, uint64_t now_us
     if (moves_alive(self, now_us, wish->record->id)) {
         return refuse(wish, STATUS_INVALID,
                       "node %s is alive: let it hand over what it holds, with `orbloom node drain "
-                      "%s`; replace is for nodes that are gone",
-                      wish->record->name, wish->record->name);
+                      "%s`; replace is for nodes that are gone. If its process has ended, wait "
+                      "%" PRIu64 " ms, and repeat this",
+                      wish->record->name, wish->record->name, self->config.node_timeout_us / 1000);
     }
     if (!knows(self, now_us)) {
         return refuse(wish, STATUS_UNAVAILABLE,

@@ -134,7 +134,7 @@ void rebuild_explain_fences(const struct coordinator *self, const struct filter_
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                        "the commit is written, but too few nodes have confirmed it (%" PRIu32
                        " of %" PRIu32 " replicas of each shard must): %s; until then some checks "
-                       "may be answered from the former keys. `orbloom status` shows how far it is",
+                       "may be answered from the former keys. Repeat `commit`, it waits for them",
                        needed, document->content.rule.replicas, names);
     } else {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,

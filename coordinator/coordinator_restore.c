@@ -163,6 +163,17 @@ static enum status merge(struct coordinator *self, const struct map_record *reco
 
 /* ---- the operator's requests ---- */
 
+/* A store that was emptied under its coordinators: what they have read of it is not there. */
+static bool was_emptied(struct coordinator *self)
+{
+    struct restore_record held;
+    enum status status = restore_read(self, "store", &held);
+    bool emptied = status == STATUS_OK && held.version < self->mark.version;
+
+    buffer_fini(&held.value);
+    return emptied;
+}
+
 static enum status begin(struct coordinator *self, char *message)
 {
     struct store_mark mark = self->mark;
@@ -185,6 +196,10 @@ static enum status begin(struct coordinator *self, char *message)
     if (status == STATUS_OK) {
         log_line(LOG_WARN, "a restore from a backup begins");
         status = records_refresh(self);
+    } else if (status == STATUS_CONFLICT && was_emptied(self)) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "the store was emptied while this coordinator ran, which still knows what "
+                       "was in it; restart all coordinators, then repeat this");
     }
     return status;
 }
@@ -244,7 +259,8 @@ void coordinator_on_map_restore(struct coordinator *self, uint64_t now_us, const
     }
     if (status != STATUS_OK && message[0] == '\0') {
         (void)snprintf(message, sizeof message, "the store cannot be read or written: %s",
-                       status_meaning(status));
+                       status == STATUS_UNAVAILABLE ? "somebody else writes it; retry"
+                                                    : status_meaning(status));
     }
     coordinator_answer(self, from, frame->correlation, status, false, message);
 }

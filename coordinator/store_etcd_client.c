@@ -4,10 +4,14 @@
 #include "coordinator/store_etcd_refusal.h"
 #include "runtime/hub.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { QUIET_US = 10000000 };
+enum {
+    QUIET_US = 10000000,
+    ELECTION_MS = 100, /* what is left of one when members that answer have said so */
+};
 
 /* What became of one attempt at one endpoint. */
 enum outcome {
@@ -136,6 +140,28 @@ static bool was_not_sent(CURLcode code)
     }
 }
 
+static const char *remedy_of(const struct etcd_client *self, CURLcode code)
+{
+    bool bare = self->config->cert_file[0] == '\0';
+
+    switch ((int)code) {
+    case CURLE_OPERATION_TIMEDOUT:
+        return "see etcd's log, or raise etcd_timeout";
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return "etcd_ca_file must vouch for etcd's certificate, and that name the endpoint";
+    case CURLE_SSL_CACERT_BADFILE:
+        return "check etcd_ca_file";
+    case CURLE_SSL_CERTPROBLEM:
+        return "check etcd_cert_file and etcd_key_file";
+    case CURLE_GOT_NOTHING:
+        return "see etcd's log; if it takes TLS only, the endpoint is https://HOST:PORT";
+    case CURLE_RECV_ERROR:
+        return bare ? "see etcd's log; it may want etcd_cert_file" : "see etcd's log";
+    default:
+        return was_not_sent(code) ? "is etcd running, and reachable from here?" : "see etcd's log";
+    }
+}
+
 static enum outcome judge_transfer(struct etcd_client *self, CURLcode code)
 {
     const char *reason = self->error[0] != '\0' ? self->error : curl_easy_strerror(code);
@@ -144,9 +170,7 @@ static enum outcome judge_transfer(struct etcd_client *self, CURLcode code)
         reason = "its answer is longer than any of etcd";
     }
     return note(self, was_not_sent(code) ? OUTCOME_NOT_SENT : OUTCOME_LOST, reason,
-                code == CURLE_OPERATION_TIMEDOUT ? "see etcd's log, or raise etcd_timeout"
-                : was_not_sent(code)             ? "is etcd running, and reachable from here?"
-                                                 : "see etcd's log");
+                remedy_of(self, code));
 }
 
 static enum outcome judge_refusal(struct etcd_client *self, long http, const json_t *answer)
@@ -159,6 +183,7 @@ static enum outcome judge_refusal(struct etcd_client *self, long http, const jso
         self->refused = STATUS_UNAUTHENTIC;
         return note(self, OUTCOME_NO_TOKEN, refusal.reason, refusal.remedy);
     case ETCD_REFUSAL_UNKNOWN:
+        self->unsettled = true;
         return note(self, OUTCOME_LOST, refusal.reason, refusal.remedy);
     case ETCD_REFUSAL_NOT_ETCD:
         return note(self, OUTCOME_NOT_SENT, refusal.reason, refusal.remedy);
@@ -286,12 +311,9 @@ static enum outcome ask(struct etcd_client *self, const struct etcd_call *call, 
 
 /* ---- endpoints in turn ---- */
 
-enum status etcd_client_call(struct etcd_client *self, struct etcd_call *call, json_t **answer)
+/* Ask each endpoint once. STATUS_UNAVAILABLE: nobody could say. */
+static enum status ask_in_turn(struct etcd_client *self, struct etcd_call *call, json_t **answer)
 {
-    enum status status = STATUS_UNAVAILABLE;
-
-    call->lost = false;
-    *answer = NULL;
     for (uint32_t tries = 0; tries < self->config->nendpoints; tries++) {
         enum outcome outcome = ask(self, call, answer);
 
@@ -300,19 +322,35 @@ enum status etcd_client_call(struct etcd_client *self, struct etcd_call *call, j
             return STATUS_OK;
         }
         if (outcome == OUTCOME_REFUSED || outcome == OUTCOME_NO_TOKEN) {
-            status = say(self, self->refused);
-            break;
+            return say(self, self->refused);
         }
         if (!call->writes && (self->too_large || self->no_memory)) {
-            status = self->too_large ? STATUS_TOO_LARGE : STATUS_NOMEM; /* Less may be asked. */
-            break;
+            return self->too_large ? STATUS_TOO_LARGE : STATUS_NOMEM; /* Less may be asked. */
         }
         call->lost = call->lost || outcome == OUTCOME_LOST;
-        (void)say(self, status);
+        (void)say(self, STATUS_UNAVAILABLE);
         self->endpoint = (self->endpoint + 1) % self->config->nendpoints;
         self->token[0] = '\0'; /* Simple tokens are known to all members, but not at once. */
     }
-    json_decref(*answer);
+    return STATUS_UNAVAILABLE;
+}
+
+/* Members that answer, and have no leader yet or a new one, will serve in a moment: once more. */
+enum status etcd_client_call(struct etcd_client *self, struct etcd_call *call, json_t **answer)
+{
+    enum status status;
+
+    call->lost = false;
     *answer = NULL;
+    self->unsettled = false;
+    status = ask_in_turn(self, call, answer);
+    if (status == STATUS_UNAVAILABLE && self->unsettled) {
+        (void)poll(NULL, 0, ELECTION_MS);
+        status = ask_in_turn(self, call, answer);
+    }
+    if (status != STATUS_OK) {
+        json_decref(*answer);
+        *answer = NULL;
+    }
     return status;
 }

@@ -34,6 +34,7 @@ struct etcd_client {
     char reason[ETCD_REASON_BYTES]; /* why the last attempt failed, and the remedy */
     bool too_large;                 /* ... because the answer is past ETCD_MAX_ANSWER_BYTES */
     bool no_memory;                 /* ... because there was none for the answer */
+    bool unsettled;                 /* a member was there and could not say, in this call */
     enum status refused;            /* ... by etcd: what it means */
     bool quiet;                     /* whoever else asks says what is wrong */
     uint64_t quiet_until_us[STORE_ETCD_MAX_ENDPOINTS];

@@ -1,6 +1,7 @@
 #include "coordinator/store_sqlite_file.h"
 
 #include "base/log.h"
+#include "coordinator/store_sqlite_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,12 +190,30 @@ static enum status check_pages(const char *path, sqlite3 *connection)
     return status;
 }
 
+static enum status check_place(const char *path)
+{
+    const char *network = store_sqlite_place_of(path);
+
+    if (network != NULL) {
+        log_line(LOG_ERROR,
+                 "store %s: it is on %s, over which hosts do not see each other's locks and would "
+                 "damage it; choose a folder on a local disk, or etcd_endpoints for coordinators "
+                 "on several hosts",
+                 path, network);
+        return STATUS_IO;
+    }
+    return STATUS_OK;
+}
+
 enum status store_sqlite_file_open(const char *path, sqlite3 **connection)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    enum status status = make_file(path);
+    enum status status = check_place(path);
     bool empty = false;
 
+    if (status == STATUS_OK) {
+        status = make_file(path);
+    }
     if (status != STATUS_OK) {
         return status;
     }

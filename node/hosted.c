@@ -57,10 +57,10 @@ bool hosted_is_target(const struct replica_set *set, const struct segment *segme
     return set->written && (segment->lineage == 0 || segment->lineage == set->lineage);
 }
 
-/* What has no arrays yet, and nothing to be read back into them, is empty: no check needs it. */
+/* What takes no keys yet, and has nothing to be read back into it, is empty: no check needs it. */
 bool hosted_is_looked_at(const struct replica_set *set)
 {
-    return set->read && (replica_set_built(set) || !set->loaded || replica_set_covers_any(set));
+    return set->read && (replica_set_ready(set) || !set->loaded || replica_set_covers_any(set));
 }
 
 /* The vote of an add rests on what checks look into, too. */

@@ -63,7 +63,7 @@ static bool is_empty(const struct node *self, const struct filter_document *docu
 }
 
 /* What the log has nothing of is complete at once: a new lineage, or slice, serves as soon as its
- * arrays stand. NULL: no room, or no place here. */
+ * arrays stand, or before. NULL: no room, or no place here. */
 static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
                                 const struct filter_document *document, const struct live_set *live,
                                 enum status *status)
@@ -176,6 +176,7 @@ static struct replica_set **line_up(struct node *self, struct hosted_filter *hos
             set->read = live.read;
             set->written = live.written;
             set->chained = document_is_chain(document);
+            set->unawaited = set->unawaited || (i > 0 && set->loaded);
             *end = set;
             end = &set->next;
         } else {
@@ -186,8 +187,8 @@ static struct replica_set **line_up(struct node *self, struct hosted_filter *hos
     return end;
 }
 
-/* Arrays for the slice or generation to come, so that adds need not wait when it begins. Without
- * room for a slice's they will; a chain does not get longer before they stand. */
+/* Arrays for the slice or generation to come, so that adds need not wait for pages when it begins.
+ * Without room for a slice's they will; a chain does not get longer before they stand. */
 static void stand_ahead(struct node *self, struct hosted_filter *hosted,
                         const struct filter_document *document, struct replica_set **end,
                         enum status *status)
@@ -206,6 +207,9 @@ static void stand_ahead(struct node *self, struct hosted_filter *hosted,
     if (*end == NULL && document_is_chain(document)) {
         hosted->lacks_ahead = true;
         *status = *status == STATUS_OK ? refused : *status;
+    }
+    if (*end != NULL) {
+        (*end)->unawaited = (*end)->unawaited || (*end)->loaded;
     }
 }
 

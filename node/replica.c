@@ -246,7 +246,7 @@ bool replica_set_built(const struct replica_set *self)
 
 bool replica_set_ready(const struct replica_set *self)
 {
-    return self->loaded && replica_set_built(self);
+    return self->loaded && (self->unawaited || replica_set_built(self));
 }
 
 bool replica_set_covers(const struct replica_set *self, uint32_t group)

@@ -1,9 +1,11 @@
 /* replica.h - what a node holds of one filter: the arrays of its shards, and their state.
  *
  * A replica set is built from a document in slices: shard by shard the array is allocated and
- * faulted in, so that no request ever waits for the kernel's zeroing; then it is filled from the
- * log. Until its arrays cover the whole log a slot group is BUILDING. Groups that are added later
- * are made in the same way, while those that were there go on.
+ * faulted in, so that no request waits for the kernel's zeroing; then it is filled from the log.
+ * Until its arrays cover the whole log a slot group is BUILDING. Groups that are added later are
+ * made in the same way, while those that were there go on. Only where a filter that serves gets one
+ * more set, which is empty, requests would rather wait for single pages than for all of them: such
+ * a set is ready at once.
  *
  * Errors:  STATUS_NO_SPACE when the node's limit does not suffice; STATUS_NOMEM.
  * Owner:   replica_set_create()'s caller calls replica_set_destroy().
@@ -56,6 +58,8 @@ struct replica_set {
     uint32_t built_shards; /* shards below this one are ready */
     uint64_t built_bytes;  /* of the shard being built */
     bool loaded;           /* the arrays cover the whole log */
+    bool unawaited;        /* begun empty while the filter serves: it takes keys before its arrays
+                              stand, page by page */
     bool strays;           /* bits may be set of adds that were refused after all, and not logged */
     bool doubted;          /* the log may lack what was accepted: FULL groups are BUILDING until it
                               has caught up with the others */

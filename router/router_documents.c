@@ -3,7 +3,10 @@
 #include "proto/signed_document.h"
 #include "router/router_private.h"
 
-enum { CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
+enum {
+    CONNECT_POLL_US = 50000, /* how soon to try again while nobody is connected */
+    PATIENCE_US = 10000000,  /* twice the usual node_timeout, after which a coordinator knows */
+};
 
 static void refuse_document(struct router *self, uint64_t now_us, enum status status)
 {
@@ -85,6 +88,23 @@ void router_sync(struct router *self, uint64_t now_us)
     }
 }
 
+/* A coordinator that has just started says UNAVAILABLE until nodes have told what they hold: normal
+ * life, unless it lasts. */
+static void say_answer(struct router *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    enum log_level level = LOG_ERROR;
+
+    if (reply->status == STATUS_UNAVAILABLE) {
+        level = log_level_lasting(&self->unavailable_us, now_us, PATIENCE_US);
+    } else {
+        self->unavailable_us = 0;
+    }
+    if (reply->status != STATUS_OK) {
+        log_limited(&self->coordinator_limit, now_us, level, "the coordinator answers %s: %s",
+                    status_code(reply->status), reply->message);
+    }
+}
+
 void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correlation,
                           const struct sync_reply *reply)
 {
@@ -92,10 +112,7 @@ void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correla
     uint64_t refused = self->counters[ROUTER_documents_refused_total];
     bool again;
 
-    if (reply->status != STATUS_OK) {
-        log_limited(&self->coordinator_limit, now_us, LOG_ERROR, "the coordinator answers %s: %s",
-                    status_code(reply->status), reply->message);
-    }
+    say_answer(self, now_us, reply);
     if (reply->status != STATUS_OK && reply->status != STATUS_UNAVAILABLE) {
         return;
     }

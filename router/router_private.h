@@ -171,7 +171,6 @@ struct router {
     struct effects effects;
     uint64_t boot;
     uint64_t round;
-
     struct document_cache documents;
     struct backend *backends; /* DOCUMENT_MAX_NODES places: pointers to them stay valid */
     size_t nbackends;
@@ -199,11 +198,11 @@ struct router {
     bool synced;
     bool doubtful; /* a document or secret of the store was refused: unknown may be wrong */
     uint64_t next_sync_us;
-
     struct codec_arena *arena;
     struct buffer out;
     struct log_limit bad_frame_limit;
     struct log_limit coordinator_limit; /* of what it refuses */
+    uint64_t unavailable_us;            /* since when it says UNAVAILABLE; 0: it does not */
     struct log_limit bad_document_limit;
     struct log_limit conflict_limit;
     uint64_t counters[ROUTER_NCOUNTERS];

@@ -13,7 +13,7 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev
     libhiredis-dev libcurl4-openssl-dev libjansson-dev"
 # redis-tools holds the server's binary too; the package redis-server would add a service.
-test_packages="libcriterion-dev redis-tools etcd-server spin"
+test_packages="libcriterion-dev redis-tools etcd-server openssl spin"
 bench_packages="redis-tools"
 
 policy=${POLICY_FILE:-/usr/sbin/policy-rc.d}

@@ -88,3 +88,11 @@ void log_limited(struct log_limit *site, uint64_t now_us, enum log_level level, 
     site->next_us = now_us + SITE_INTERVAL_US;
     site->skipped = 0;
 }
+
+enum log_level log_level_lasting(uint64_t *since_us, uint64_t now_us, uint64_t patience_us)
+{
+    if (*since_us == 0) {
+        *since_us = now_us > 0 ? now_us : 1;
+    }
+    return now_us >= *since_us + patience_us ? LOG_ERROR : LOG_INFO;
+}

@@ -33,4 +33,8 @@ void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 void log_limited(struct log_limit *site, uint64_t now_us, enum log_level level, const char *format,
                  ...) PRINTF_LIKE(4, 5);
 
+/* How grave is what usually passes by itself? LOG_INFO until it has lasted for `patience_us`, from
+ * then on LOG_ERROR. *since_us: when it began; the caller sets it to 0 when it is over. */
+enum log_level log_level_lasting(uint64_t *since_us, uint64_t now_us, uint64_t patience_us);
+
 #endif

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+enum { FIRST_LINEAGE = 1 /* that a filter is created with */ };
+
 uint32_t rebuild_lineage(const struct filter_document *document)
 {
     return document->content.nlineages > 1 ? document->content.lineages[1].id : 0;
@@ -161,8 +163,8 @@ struct rebuild_answer rebuild_may_commit(const struct filter_document *document,
 {
     struct rebuild_answer answer = rebuild_may_feed(document, lineage);
 
-    if (document->content.state == FILTER_ACTIVE && lineage != 0 &&
-        lineage == rebuild_serving(document)) {
+    if (document->content.state == FILTER_ACTIVE && lineage == rebuild_serving(document) &&
+        lineage > FIRST_LINEAGE) {
         answer = (struct rebuild_answer){.verdict = REBUILD_VERDICT_JOINS, .lineage = lineage};
     } else if (answer.verdict != REBUILD_VERDICT_WRITE) {
         return answer;

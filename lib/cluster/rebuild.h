@@ -70,7 +70,7 @@ struct rebuild_answer rebuild_may_begin(const struct growth_view *view);
 struct rebuild_answer rebuild_may_feed(const struct filter_document *document, uint32_t lineage);
 
 /* May it be committed? `evidence`: about the document's epoch, or NULL: none yet. `empty`: even if
- * no list has been fed. JOINS: that lineage serves. */
+ * no list has been fed. JOINS: that lineage serves, by an earlier commit. */
 struct rebuild_answer rebuild_may_commit(const struct filter_document *document, uint32_t lineage,
                                          const struct evidence *evidence, bool empty);
 

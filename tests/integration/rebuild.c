@@ -3,6 +3,7 @@
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,12 @@ static void until_before_commit(void)
     expect_all_present();
 }
 
+static void restart(const char *process)
+{
+    playground_kill(&playground, process);
+    playground_restart(&playground, process);
+}
+
 Test(rebuild, keeps_the_list_and_what_came_since_and_forgets_the_rest, .timeout = LIMIT_S)
 {
     start();
@@ -127,7 +134,29 @@ Test(rebuild, keeps_the_list_and_what_came_since_and_forgets_the_rest, .timeout 
     REBUILD("begin"); /* joined */
     REBUILD("commit");
     expect_committed();
-    EXPECT_REFUSED(1, "no rebuild of it is open: begin first", "seen", "commit");
+    stop();
+}
+
+/* Whoever was told DEADLINE asks again, and hears of it once enough nodes have confirmed. */
+Test(rebuild, a_commit_is_repeated_until_it_is_confirmed, .timeout = LIMIT_S)
+{
+    start();
+    until_before_commit();
+    REBUILD("commit");
+    restart("coordinator");
+    REBUILD("commit"); /* By one that knows nothing of who has confirmed. */
+    playground_signal(&playground, "node-1", SIGSTOP);
+    playground_signal(&playground, "node-3", SIGSTOP);
+    EXPECT_REFUSED(1, "the commit is written, but too few nodes have confirmed it", "seen",
+                   "commit", "--timeout", "1s");
+    playground_signal(&playground, "node-1", SIGCONT);
+    playground_signal(&playground, "node-3", SIGCONT);
+    command_run(&command, span_text(""), "orbloom", "rebuild", "seen", "commit", NULL);
+    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
+    cr_assert_not_null(strstr(command.output, "seen: rebuild 2 is committed already"), "%s",
+                       command.output);
+    command_forget(&command);
+    EXPECT_REFUSED(1, "no rebuild of it is open: begin first", "seen", "abort");
     stop();
 }
 
@@ -144,12 +173,6 @@ Test(rebuild, aborted_changes_nothing_and_the_next_one_begins_empty, .timeout = 
     cr_assert_leq(count_present(OLD, EACH), FORGOTTEN_MOST + EACH / 100);
     cr_assert_leq(count_present(BOTH, EACH), FORGOTTEN_MOST + EACH / 100);
     stop();
-}
-
-static void restart(const char *process)
-{
-    playground_kill(&playground, process);
-    playground_restart(&playground, process);
 }
 
 /* A coordinator is killed between all steps, and a node while the rebuild is open and after. */

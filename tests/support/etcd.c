@@ -48,6 +48,15 @@ static void choose_ports(struct etcd *self)
         self->peer_port = choose_port();
     } while (self->peer_port == self->client_port);
     (void)snprintf(self->endpoint, sizeof self->endpoint, "http://127.0.0.1:%u", self->client_port);
+    while (self->tls_endpoint[0] != '\0' &&
+           (self->tls_port == 0 || self->tls_port == self->client_port ||
+            self->tls_port == self->peer_port)) {
+        self->tls_port = choose_port();
+    }
+    if (self->tls_port != 0) {
+        (void)snprintf(self->tls_endpoint, sizeof self->tls_endpoint, "https://127.0.0.1:%u",
+                       self->tls_port);
+    }
 }
 
 void etcd_make(struct etcd *self)
@@ -57,6 +66,32 @@ void etcd_make(struct etcd *self)
     choose_ports(self);
 }
 
+void etcd_make_certificates(struct etcd *self)
+{
+    static const char script[] =
+        "exec >/dev/null 2>&1; cd %s && for who in ca other; do openssl req -x509 -newkey ec "
+        "-pkeyopt "
+        "ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$who -keyout $who.key -out $who.pem; "
+        "done && printf 'subjectAltName=IP:127.0.0.1\\n' >names && for who in server client; do "
+        "openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$who "
+        "-keyout $who.key -out $who.csr && openssl x509 -req -in $who.csr -CA ca.pem -CAkey ca.key "
+        "-CAcreateserial -days 2 -extfile names -out $who.pem || exit 1; done";
+    char command[1024];
+
+    (void)snprintf(command, sizeof command, script, self->dir);
+    cr_assert_eq(system(command), 0, "openssl makes no certificates; is it installed? (make deps)");
+    (void)snprintf(self->tls_endpoint, sizeof self->tls_endpoint, "to be chosen");
+    choose_ports(self);
+}
+
+static void set_file(const char *variable, const struct etcd *self, const char *name)
+{
+    char path[96];
+
+    (void)snprintf(path, sizeof path, "%s/%s", self->dir, name);
+    (void)setenv(variable, path, 1);
+}
+
 /* In the child: never returns. */
 static void become_etcd(const struct etcd *self, pid_t parent)
 {
@@ -64,18 +99,27 @@ static void become_etcd(const struct etcd *self, pid_t parent)
     char data[80];
     char peer[64];
     char cluster[80];
+    char clients[160];
     int descriptor;
 
     (void)snprintf(log, sizeof log, "%s/log", self->dir);
     (void)snprintf(data, sizeof data, "%s/data", self->dir);
     (void)snprintf(peer, sizeof peer, "http://127.0.0.1:%u", self->peer_port);
     (void)snprintf(cluster, sizeof cluster, "default=%s", peer);
+    (void)snprintf(clients, sizeof clients, "%s%s%s", self->endpoint,
+                   self->tls_port != 0 ? "," : "", self->tls_port != 0 ? self->tls_endpoint : "");
+    if (self->tls_port != 0) { /* As flags, with the folder before them. */
+        set_file("ETCD_CERT_FILE", self, "server.pem");
+        set_file("ETCD_KEY_FILE", self, "server.key");
+        set_file("ETCD_TRUSTED_CA_FILE", self, "ca.pem");
+        (void)setenv("ETCD_CLIENT_CERT_AUTH", "true", 1);
+    }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (getppid() == parent && descriptor >= 0 && dup2(descriptor, 1) == 1 &&
         dup2(descriptor, 2) == 2) {
-        (void)execlp("etcd", "etcd", "--data-dir", data, "--listen-client-urls", self->endpoint,
-                     "--advertise-client-urls", self->endpoint, "--listen-peer-urls", peer,
+        (void)execlp("etcd", "etcd", "--data-dir", data, "--listen-client-urls", clients,
+                     "--advertise-client-urls", clients, "--listen-peer-urls", peer,
                      "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster,
                      "--heartbeat-interval", "20", "--election-timeout", "200", (char *)NULL);
     }

@@ -17,11 +17,17 @@ struct etcd {
     uint16_t client_port;
     uint16_t peer_port;
     char endpoint[64]; /* "http://127.0.0.1:PORT" */
-    pid_t pid;         /* 0: it does not run */
+    uint16_t tls_port; /* 0: it has no certificate */
+    char tls_endpoint[64];
+    pid_t pid; /* 0: it does not run */
 };
 
 /* Make folder and choose ports, without starting it: nobody listens there. */
 void etcd_make(struct etcd *self);
+
+/* Before it is started: make it take TLS on a port of its own, from clients with a certificate. In
+ * its folder are then ca.pem, client.pem and client.key, and other.pem of another authority. */
+void etcd_make_certificates(struct etcd *self);
 
 /* Start it, for the first time or again on the same data and ports, and wait until it answers. */
 void etcd_start(struct etcd *self);

@@ -130,3 +130,18 @@ Test(log, a_long_text_is_cut_and_stays_one_line, .init = cr_redirect_stderr)
     cr_assert_eq(lines_of(line), 1);
     cr_assert_leq(strlen(line), 1200);
 }
+
+Test(log, what_usually_passes_is_an_error_once_it_lasts)
+{
+    uint64_t since_us = 0;
+
+    cr_assert_eq(log_level_lasting(&since_us, 5000, 100), LOG_INFO);
+    cr_assert_eq(log_level_lasting(&since_us, 5099, 100), LOG_INFO);
+    cr_assert_eq(log_level_lasting(&since_us, 5100, 100), LOG_ERROR);
+    cr_assert_eq(log_level_lasting(&since_us, 9000, 100), LOG_ERROR);
+    since_us = 0; /* It was over meanwhile. */
+    cr_assert_eq(log_level_lasting(&since_us, 9001, 100), LOG_INFO);
+    since_us = 0;
+    cr_assert_eq(log_level_lasting(&since_us, 0, 100), LOG_INFO);
+    cr_assert_eq(log_level_lasting(&since_us, 101, 100), LOG_ERROR, "a clock that begins at 0");
+}

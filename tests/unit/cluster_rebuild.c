@@ -71,6 +71,8 @@ Test(rebuild, from_begin_to_commit)
     uint32_t lineage;
 
     make(3);
+    cr_assert_eq(may_commit(rebuild_serving(document()), true), REBUILD_VERDICT_NOT_OPEN,
+                 "nothing was ever committed");
     lineage = begin();
     cr_assert_eq(lineage, document()->revision, "what introduced it");
     cr_assert_eq(document()->epoch, 2);

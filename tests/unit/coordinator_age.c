@@ -1,4 +1,5 @@
 /* Is a store that is older than its nodes noticed before anything is changed? */
+#include "cluster/seal.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
@@ -133,5 +134,23 @@ Test(coordinator_age, a_coordinator_waits_until_all_nodes_were_heard)
         &stage, 9,
         &(struct admin_request){.action = ADMIN_DROP, .name = "urls", .timeout_ms = 1000});
     cr_assert_eq(stage.ntold, 0, "the drop is under way");
+    close_stage();
+}
+
+/* As etcd can be, by another hand. What the coordinator has read is not to go on with. */
+Test(coordinator_age, a_store_that_was_emptied_under_it_takes_no_restore)
+{
+    struct admin_request begin = {.action = ADMIN_MAP_BEGIN, .name = ""};
+    struct coordinator_told told;
+
+    open_stage();
+    coordinator_stage_make_filter(&stage);
+    begin.map.cluster = cluster_key_tag(sample_key());
+    memory_store_fini(&store);
+    memory_store_init(&store);
+    told = command(begin);
+    cr_assert_eq(told.status, STATUS_CONFLICT);
+    cr_assert_not_null(strstr(told.message, "restart all coordinators"), "%s", told.message);
+    cr_assert_eq(store.change, 0, "nothing was written");
     close_stage();
 }

@@ -141,3 +141,30 @@ Test(coordinator_growth, no_new_turns_while_replicas_are_replaced)
     cr_assert_eq(document_at(&stage)->ngenerations, 2);
     close_stage();
 }
+
+static const char *awaited(void)
+{
+    static char text[2][COORDINATOR_MESSAGE_BYTES];
+    const struct document_entry *entry = document_cache_find(&stage.coordinator->documents, FILTER);
+    struct filter_summary summary = {0};
+
+    growth_describe(stage.coordinator, stage.now_us, entry, &summary, text);
+    return text[0];
+}
+
+/* It is not over by itself; who waits is told why, and what to do. */
+Test(coordinator_growth, more_keys_than_the_smaller_one_holds_are_told)
+{
+    open_with(WHEN_FULL_REFUSE);
+    begin(5000);
+    report_all(&stage);
+    cr_assert_not_null(strstr(awaited(), "builds"), "%s", awaited());
+    says[2].keys = 5001;
+    report_all(&stage);
+    cr_assert_str_eq(awaited(), "it holds about 5,001 keys by now, more than 5,000: take it back "
+                                "(--abort), nodes keep 10,000");
+    cr_assert_eq(take_back().status, STATUS_OK);
+    report_all(&stage);
+    cr_assert_null(strstr(awaited(), "take it back"), "%s", awaited());
+    close_stage();
+}

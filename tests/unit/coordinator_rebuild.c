@@ -184,6 +184,31 @@ Test(coordinator_rebuild, a_commit_that_is_repeated_joins)
     close_stage();
 }
 
+/* Its time was up with one fence of two; whoever asks again, by what serves now, waits for the
+ * rest. */
+Test(coordinator_rebuild, a_commit_that_ran_out_of_time_is_gone_on_with)
+{
+    struct admin_request again = rebuild(REBUILD_COMMIT);
+
+    open_rebuild();
+    again.rebuild.lineage = 2;
+    again.rebuild.empty = true;
+    coordinator_stage_command(&stage, 6, &again);
+    confirm_two();
+    confirm(&stage, 2);
+    coordinator_stage_pass(&stage, 5100000);
+    expect_refusal(coordinator_stage_told(&stage), STATUS_DEADLINE, "Repeat `commit`");
+    report_all(&stage);
+    again.rebuild.empty = false;
+    coordinator_stage_command(&stage, 7, &again);
+    coordinator_stage_pass(&stage, SECOND_US);
+    cr_assert_eq(stage.ntold, 0, "nobody has confirmed anew");
+    confirm_two();
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    cr_assert_eq(document_at(&stage)->epoch, 3);
+    close_stage();
+}
+
 static void abort_at_other(void *context)
 {
     (void)context;

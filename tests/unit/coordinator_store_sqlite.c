@@ -1,5 +1,6 @@
 /* What only a file can have: no folder, no permission, another program's content, damage. */
 #include "coordinator/store_sqlite.h"
+#include "coordinator/store_sqlite_place.h"
 
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
@@ -87,6 +88,19 @@ Test(coordinator_store_sqlite, a_missing_folder_is_named)
     (void)snprintf(place, sizeof place, "%s/none/store.db", folder);
     expect_refused(place, STATUS_IO, "the folder must exist");
     expect_refused(folder, STATUS_IO, folder);
+}
+
+/* Where the tests run is a disk. */
+Test(coordinator_store_sqlite, file_systems_of_networks_are_known)
+{
+    cr_assert_str_eq(store_sqlite_place_network(0x6969), "NFS");
+    cr_assert_str_eq(store_sqlite_place_network(0xff534d42), "SMB");
+    cr_assert_str_eq(store_sqlite_place_network((unsigned long)(int)0xff534d42), "SMB");
+    cr_assert_null(store_sqlite_place_network(0xef53), "ext4");
+    cr_assert_null(store_sqlite_place_network(0x01021994), "tmpfs");
+    cr_assert_null(store_sqlite_place_of(path));
+    cr_assert_null(store_sqlite_place_of("store.db"), "here");
+    cr_assert_null(store_sqlite_place_of("/nonexistent/store.db"), "told when it is opened");
 }
 
 /* As an ordinary user: root may write anything. */

@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-enum { BATCH = 1000, MANY = 12 };
+enum { BATCH = 1000, MANY = 12, SOME = 6 /* batches in one segment of the log */ };
 
 /* Some keys each: added before the rebuild, while it was open, fed. */
 enum part { BEFORE, DURING, FED, LATER, NPARTS };
@@ -207,31 +207,78 @@ Test(node_lineages, what_was_forgotten_does_not_come_back_from_the_log)
 
 /* ---- no gap ---- */
 
-/* The new arrays are empty, and wait for memory only. Adds wait for them, checks do not. */
-Test(node_lineages, checks_go_on_while_the_new_arrays_are_made)
+static void commit_log(void)
 {
-    struct segment check;
-    struct segment add;
-
-    open_stage();
-    add_some(BEFORE, BATCH);
-    lineage_stage_begin(&rebuild);
-    node_stage_hand(&rebuild.stage, &rebuild.document);
-    check = node_stage_segment(&rebuild.document, OPERATION_CHECK, BATCH);
-    add = node_stage_segment(&rebuild.document, OPERATION_ADD, BATCH);
     node_stage_turn(&rebuild.stage);
     while (node_stage_run(&rebuild.stage, JOB_COMMIT)) {
         node_stage_turn(&rebuild.stage);
     }
-    node_stage_ask(&rebuild.stage, &check, 1, keys[BEFORE], &answer);
+}
+
+/* Without any work in between. */
+static void check_now(enum part part)
+{
+    struct segment segment = node_stage_segment(&rebuild.document, OPERATION_CHECK, BATCH);
+
+    node_stage_ask(&rebuild.stage, &segment, 1, keys[part], &answer);
     cr_assert_eq(answer.segment.status, STATUS_OK);
     cr_assert_eq(answer.segment.state, REPLICA_FULL);
-    node_stage_ask(&rebuild.stage, &add, 1, keys[DURING], &answer);
-    cr_assert_eq(answer.segment.status, STATUS_NOT_READY);
-    cr_assert_eq(hosted_state(lineage_stage_hosted(&rebuild), 0), REPLICA_BUILDING);
-    node_stage_settle(&rebuild.stage);
+}
+
+static void add_now(const uint64_t *fingerprints)
+{
+    struct segment segment = node_stage_segment(&rebuild.document, OPERATION_ADD, BATCH);
+    uint64_t correlation;
+
+    segment.op.sequence = segment.batch.number = ++rebuild.stage.batches;
+    node_stage_send(&rebuild.stage, &segment, 1, fingerprints, 1);
+    commit_log();
+    cr_assert_eq(node_stage_take(&rebuild.stage, &answer, &correlation), 1);
+    cr_assert_eq(answer.segment.status, STATUS_OK);
+    cr_assert_eq(answer.segment.state, REPLICA_FULL);
+}
+
+/* The new arrays are empty, and not all of their pages are there: neither adds nor checks wait for
+ * them, and pages that come later leave alone what was written before. */
+Test(node_lineages, adds_and_checks_go_on_while_the_new_arrays_are_made)
+{
+    open_stage();
+    add_some(BEFORE, BATCH);
+    lineage_stage_begin(&rebuild);
+    node_stage_hand(&rebuild.stage, &rebuild.document);
+    commit_log();
+    cr_assert_not(replica_set_built(lineage_stage_hosted(&rebuild)->set->next));
+    check_now(BEFORE);
+    for (uint32_t i = 0; i < SOME; i++) {
+        add_now(keys[DURING] + i * BATCH);
+    }
+    cr_assert_not(replica_set_built(lineage_stage_hosted(&rebuild)->set->next));
     cr_assert_eq(hosted_state(lineage_stage_hosted(&rebuild), 0), REPLICA_FULL);
-    add_some(DURING, BATCH);
+    node_stage_settle(&rebuild.stage);
+    cr_assert(replica_set_built(lineage_stage_hosted(&rebuild)->set->next));
+    commit();
+    expect(false, true, false);
+    cr_assert_eq(node_stage_absent(&rebuild.stage, &rebuild.document, keys[DURING], SOME * BATCH),
+                 0);
+    close_stage();
+}
+
+/* The commit comes before the pages: what was added is looked for where it is. */
+Test(node_lineages, a_commit_before_the_new_arrays_stand_loses_nothing)
+{
+    open_stage();
+    add_some(BEFORE, BATCH);
+    lineage_stage_begin(&rebuild);
+    node_stage_hand(&rebuild.stage, &rebuild.document);
+    commit_log();
+    add_now(keys[DURING]);
+    lineage_stage_commit(&rebuild);
+    node_stage_hand(&rebuild.stage, &rebuild.document);
+    commit_log();
+    cr_assert_not(replica_set_built(lineage_stage_hosted(&rebuild)->set));
+    check_now(DURING);
+    cr_assert_eq(answer.absent[0], 0);
+    expect(false, true, false);
     close_stage();
 }
 
