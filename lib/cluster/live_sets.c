@@ -4,7 +4,11 @@
 static uint64_t slices_kept(const struct filter_document *document)
 {
     uint64_t newest = document->content.newest_slice;
+#ifdef ORBLOOM_MUTANT_SLICE_TOO_FEW
+    uint64_t kept = document->nslices;
+#else
     uint64_t kept = (uint64_t)document->nslices + 1;
+#endif
 
     return newest == 0 ? 1 : newest < kept ? newest : kept;
 }

@@ -28,6 +28,7 @@
 #include "tests/sim/sim_takeover.h"
 #include "tests/sim/sim_trace.h"
 #include "tests/sim/sim_view.h"
+#include "tests/sim/sim_window.h"
 
 enum { SIM_FAILURE_BYTES = 512 };
 
@@ -39,6 +40,7 @@ enum sim_stream {
     SIM_STREAM_DURABILITY,
     SIM_STREAM_GROWTH,
     SIM_STREAM_REBUILD,
+    SIM_STREAM_WINDOW,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -112,6 +114,7 @@ struct sim {
     struct sim_takeover takeover;
     struct sim_growth growth;
     struct sim_rebuild rebuild;
+    struct sim_window window;
     struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */

@@ -102,7 +102,8 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
         sim->scenario.unrest_us = sim->now_us;
     }
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
-        if (sim->view.changed_us[name] > sim->scenario.unrest_us) {
+        /* A window moves on for ever. */
+        if (sim->view.changed_us[name] > sim->scenario.unrest_us && !sim_window_renews(sim, name)) {
             sim->scenario.unrest_us = sim->view.changed_us[name];
         }
     }

@@ -91,7 +91,7 @@ bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t
 {
     const struct sim_lineage *one = lineage_of(sim, name, lineage);
 
-    return one != NULL && one->acked_us[key] != 0;
+    return one != NULL && one->acked_us[key] != 0 && !sim_window_over(sim, name, one->sent_us[key]);
 }
 
 bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key)

@@ -87,6 +87,9 @@ void sim_process_pause(struct sim_process *self);
 void sim_process_resume(struct sim_process *self);
 bool sim_process_runs(const struct sim_process *self); /* alive and not paused */
 
+/* Its clock jumps ahead. */
+void sim_process_skip(struct sim_process *self, uint64_t by_us);
+
 /* Its own clock. */
 uint64_t sim_process_now(const struct sim_process *self);
 

@@ -252,12 +252,14 @@ static void begin_faults(struct sim *sim)
     case SIM_SCENARIO_DRAIN:
     case SIM_SCENARIO_REPLACE:
     case SIM_SCENARIO_REBUILD:
+    case SIM_SCENARIO_WINDOW:
     case SIM_NSCENARIOS:
         break;
     }
     sim_drain_begin(sim);
     sim_growth_begin(sim);
     sim_rebuild_begin(sim);
+    sim_window_begin(sim);
     sim_behind_begin(sim);
     if (sim->scenario.kind != SIM_SCENARIO_COORDINATORS &&
         (sim->scenario.kind == SIM_SCENARIO_STORM || sim->scenario.kind == SIM_SCENARIO_MIX ||

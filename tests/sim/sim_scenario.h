@@ -33,7 +33,8 @@ struct sim;
     X(DRAIN, "nodes are drained one after the other")              \
     X(REPLACE, "dead nodes are replaced by a spare")               \
     X(GROW, "filters grow under load")                             \
-    X(REBUILD, "filters are rebuilt from lists")
+    X(REBUILD, "filters are rebuilt from lists")                   \
+    X(WINDOW, "filters keep keys for a time")
 
 enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
 

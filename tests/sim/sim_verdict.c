@@ -102,8 +102,9 @@ static bool was_promised(const struct sim *sim, const struct sim_op *op,
     for (size_t i = 0; i < binding->lineages.count; i++) {
         const struct sim_lineage *lineage = &binding->lineages.items[i];
         uint64_t acked_us = lineage->acked_us[key];
+        bool over = sim_window_over(sim, op->name, lineage->sent_us[key]);
 
-        if (concerns(sim, op, lineage) && (acked_us == 0 || acked_us >= op->begun_us)) {
+        if (concerns(sim, op, lineage) && (acked_us == 0 || acked_us >= op->begun_us || over)) {
             return false;
         }
     }
@@ -206,8 +207,25 @@ static void promise(struct sim *sim, const struct sim_op *op, uint32_t key,
                          ? op->lineage == lineage->id
                          : lineage->begun_us != SIM_OPEN && lineage->begun_us <= op->begun_us;
 
-        if (meant && lineage->acked_us[key] == 0) {
+        bool renews = sim_window_renews(sim, op->name) && op->begun_us > lineage->sent_us[key];
+
+        if (meant && (lineage->acked_us[key] == 0 || renews)) {
+            lineage->sent_us[key] = op->begun_us;
             lineage->acked_us[key] = sim->now_us;
+        }
+    }
+}
+
+/* What the window has left may be NEW once more. */
+static void let_go(const struct sim *sim, const struct sim_op *op, uint32_t key,
+                   struct sim_binding *binding)
+{
+    for (size_t i = 0; i < binding->lineages.count; i++) {
+        struct sim_lineage *lineage = &binding->lineages.items[i];
+
+        if (sim_window_over(sim, op->name, lineage->sent_us[key])) {
+            lineage->acked_us[key] = 0;
+            lineage->was_new[key] = false;
         }
     }
 }
@@ -228,6 +246,7 @@ static void judge_add(struct sim *sim, const struct sim_op *op, uint32_t key,
     if (binding == NULL) {
         return;
     }
+    let_go(sim, op, key, binding);
     if (absent && !present) {
         judge_new(sim, op, key, binding);
     }
