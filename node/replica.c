@@ -265,7 +265,7 @@ bool replica_set_covers_any(const struct replica_set *self)
     return any;
 }
 
-/* Arrays that stand are not touched: that would clear bits. */
+/* Arrays that stand need no pages any more. */
 bool replica_set_build(struct replica_set *self, const struct filter_document *document,
                        uint64_t slice_bytes)
 {

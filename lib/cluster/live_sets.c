@@ -11,7 +11,11 @@ static uint64_t newest_slice(const struct filter_document *document)
 static uint64_t slices_kept(const struct filter_document *document)
 {
     uint64_t newest = document->content.newest_slice;
+#ifdef ORBLOOM_MUTANT_SLICE_TOO_FEW
+    uint64_t kept = document->nslices;
+#else
     uint64_t kept = (uint64_t)document->nslices + 1;
+#endif
 
     if (document_is_chain(document)) {
         return document->content.nchain;

@@ -168,14 +168,17 @@ static void done(struct job *job, uint64_t now_us)
 static bool publish(struct storage *storage, uint64_t now_us)
 {
     struct storage_snapshot *self = storage->snapshot;
+    struct storage_image image;
     struct storage_array *array;
     enum status status;
 
     if (!self->finished || storage_synced(storage) < self->id.end) {
         return false;
     }
-    if (storage_arrays_find(&storage->arrays, &self->set) == NULL) {
-        give_up(storage, now_us, STATUS_STALE); /* Dropped; the next start removes the file. */
+    /* Dropped; or a slot group came back meanwhile, and its bits are where this one would cut them
+     * off: what was read back is not logged again. The next start removes the file. */
+    if (storage_arrays_find(&storage->arrays, &self->set) == NULL || !look(self, &image)) {
+        give_up(storage, now_us, STATUS_STALE);
         return true;
     }
     status = storage_edit_array(storage, &self->id);

@@ -127,7 +127,8 @@ struct series {
 
 static bool loses_key(const struct outcome *outcome)
 {
-    return strncmp(outcome->failure, "lost key", 8) == 0;
+    return strncmp(outcome->failure, "lost key", 8) == 0 ||
+           strncmp(outcome->failure, "forgotten key", 13) == 0;
 }
 
 /* A lost key is what to look at first; it ends the series. */

@@ -21,12 +21,14 @@
 #include "tests/sim/sim_process.h"
 #include "tests/sim/sim_queue.h"
 #include "tests/sim/sim_random.h"
+#include "tests/sim/sim_rebuild.h"
 #include "tests/sim/sim_scenario.h"
 #include "tests/sim/sim_show.h"
 #include "tests/sim/sim_store.h"
 #include "tests/sim/sim_takeover.h"
 #include "tests/sim/sim_trace.h"
 #include "tests/sim/sim_view.h"
+#include "tests/sim/sim_window.h"
 
 enum { SIM_FAILURE_BYTES = 512 };
 
@@ -37,6 +39,8 @@ enum sim_stream {
     SIM_STREAM_LOAD,
     SIM_STREAM_DURABILITY,
     SIM_STREAM_GROWTH,
+    SIM_STREAM_REBUILD,
+    SIM_STREAM_WINDOW,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -109,6 +113,8 @@ struct sim {
     struct sim_losses losses;
     struct sim_takeover takeover;
     struct sim_growth growth;
+    struct sim_rebuild rebuild;
+    struct sim_window window;
     struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */

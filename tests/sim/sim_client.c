@@ -17,6 +17,18 @@ uint32_t sim_load_key(uint32_t key, char text[SIM_KEY_BYTES])
     return (uint32_t)snprintf(text, SIM_KEY_BYTES, "key-%u", key);
 }
 
+static const char *word_of(enum operation operation)
+{
+    return operation == OPERATION_ADD ? "add" : operation == OPERATION_FEED ? "feed" : "check";
+}
+
+static enum sim_phase phase_of(enum operation operation)
+{
+    return operation == OPERATION_ADD    ? SIM_PHASE_ADD
+           : operation == OPERATION_FEED ? SIM_PHASE_FEED
+                                         : SIM_PHASE_CHECK;
+}
+
 static void on_done(void *context, const struct session_result *result)
 {
     struct sim_op *op = context;
@@ -25,11 +37,11 @@ static void on_done(void *context, const struct session_result *result)
     sim_trace_hash(&sim->trace, sim->now_us, op->serial, (uint64_t)result->status);
     sim_trace_line(&sim->trace, sim->now_us,
                    "%s: %s %" PRIu64 " of %s ends %s after %u attempts, p%02" PRIx64 " a%02" PRIx64,
-                   op->client->name, op->operation == OPERATION_ADD ? "add" : "check", op->serial,
-                   sim_name(op->name), status_code(result->status), result->attempts,
-                   result->present[0], result->absent[0]);
+                   op->client->name, word_of(op->operation), op->serial, sim_name(op->name),
+                   status_code(result->status), result->attempts, result->present[0],
+                   result->absent[0]);
     sim_oracle_op_ends(sim, op, result);
-    sim_coverage_end(sim, op->operation == OPERATION_ADD ? SIM_PHASE_ADD : SIM_PHASE_CHECK);
+    sim_coverage_end(sim, phase_of(op->operation));
     sim->load.nopen--;
     op->used = false;
 }
@@ -52,18 +64,18 @@ static void begin(struct sim *sim, struct sim_op *op)
 
     sim->load.nopen++;
     sim_oracle_op_begins(sim, op);
-    sim_coverage_begin(sim, op->operation == OPERATION_ADD ? SIM_PHASE_ADD : SIM_PHASE_CHECK);
+    sim_coverage_begin(sim, phase_of(op->operation));
     text[0] = '\0';
     for (uint32_t i = 0; i < op->count; i++) {
         used += snprintf(text + used, sizeof text - (size_t)used, " %u", op->keys[i]);
     }
     sim_trace_line(&sim->trace, sim->now_us, "%s: %s %" PRIu64 " of %s, keys%s", op->client->name,
-                   op->operation == OPERATION_ADD ? "add" : "check", op->serial, sim_name(op->name),
-                   text);
+                   word_of(op->operation), op->serial, sim_name(op->name), text);
 }
 
-bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation operation,
-                     uint32_t name, const uint32_t *keys, uint32_t count, uint64_t timeout_us)
+static bool submit(struct sim *sim, struct sim_process *client, enum operation operation,
+                   uint32_t name, uint32_t lineage, const uint32_t *keys, uint32_t count,
+                   uint64_t timeout_us)
 {
     struct sim_op *op = free_op(&sim->load);
     char blob[SIM_MAX_BATCH * SIM_KEY_BYTES];
@@ -80,6 +92,7 @@ bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation
         .serial = ++sim->load.serial,
         .operation = operation,
         .name = name,
+        .lineage = lineage,
         .count = count,
         .begun_us = sim->now_us,
         .deadline_us = sim->now_us + timeout_us,
@@ -98,6 +111,7 @@ bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation
                                 .blob = (const uint8_t *)blob,
                                 .lengths = lengths,
                                 .count = count,
+                                .lineage = lineage,
                             },
                             on_done, op);
     if (status != STATUS_OK) {
@@ -105,6 +119,18 @@ bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation
     }
     sim_process_arm(client);
     return true;
+}
+
+bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation operation,
+                     uint32_t name, const uint32_t *keys, uint32_t count, uint64_t timeout_us)
+{
+    return submit(sim, client, operation, name, 0, keys, count, timeout_us);
+}
+
+bool sim_load_feed(struct sim *sim, struct sim_process *client, uint32_t name, uint32_t lineage,
+                   const uint32_t *keys, uint32_t count, uint64_t timeout_us)
+{
+    return submit(sim, client, OPERATION_FEED, name, lineage, keys, count, timeout_us);
 }
 
 /* ---- the stream of operations ---- */

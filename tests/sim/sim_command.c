@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-enum { COMMAND_US = 400000 };
+enum { COMMAND_US = 400000, BRIEF_LEAST_US = 60000 };
 
 static struct sim_managed_name *session_of(struct sim *sim)
 {
@@ -36,12 +36,28 @@ static void say(struct sim *sim, const struct admin_request *request)
                        "operator: expand %s, capacity %" PRIu64 ", rate %g%s", request->name,
                        request->expand.capacity, request->expand.rate,
                        request->expand.abort ? " --abort" : "");
+    } else if (request->action == ADMIN_REBUILD) {
+        static const char *const steps[] = {[REBUILD_BEGIN] = "begin",
+                                            [REBUILD_FED] = "fed",
+                                            [REBUILD_COMMIT] = "commit",
+                                            [REBUILD_ABORT] = "abort"};
+
+        sim_trace_line(&sim->trace, sim->now_us, "operator: rebuild %s %s, lineage %" PRIu32,
+                       request->name, steps[request->rebuild.step], request->rebuild.lineage);
     } else {
         sim_trace_line(&sim->trace, sim->now_us, "operator of nodes: action %d %s %s%s%s",
                        (int)request->action, request->name, request->successor,
                        request->undo ? " --undo" : "",
                        request->confirmed_off ? " --confirmed-off" : "");
     }
+}
+
+/* Of steps that wait for nodes some end without an answer. */
+static uint64_t patience(struct sim *sim, const struct admin_request *request)
+{
+    return request->action != ADMIN_REBUILD || sim->scenario.calm
+               ? COMMAND_US
+               : sim_random_between(&sim->rebuild.random, BRIEF_LEAST_US, COMMAND_US);
 }
 
 bool sim_command(struct sim *sim, const struct admin_request *request, sim_command_done_fn done)
@@ -55,10 +71,11 @@ bool sim_command(struct sim *sim, const struct admin_request *request, sim_comma
         return false;
     }
     one->command = ++sim->operator.last_command;
+    one->outlasts = request->action == ADMIN_REBUILD;
     sim->operator.command_done = done;
     say(sim, request);
-    if (session_ask(one->process->session, sim_process_now(one->process), COMMAND_US, &frame,
-                    on_done, sim) != STATUS_OK) {
+    if (session_ask(one->process->session, sim_process_now(one->process), patience(sim, request),
+                    &frame, on_done, sim) != STATUS_OK) {
         sim_fail(sim, "an operator cannot ask");
     }
     sim_process_arm(one->process);

@@ -71,6 +71,7 @@ static const struct {
     {SIM_COORDINATOR, "fences_confirmed_total", false},
     {SIM_COORDINATOR, "fences_void_total", false},
     {SIM_COORDINATOR, "growth_written_total", false},
+    {SIM_COORDINATOR, "rebuilds_written_total", false},
     {SIM_CLIENT, "retries_total", false},
     {SIM_CLIENT, "failovers_total", false},
     {SIM_CLIENT, "deadlines_total", false},
@@ -85,7 +86,8 @@ static uint32_t phases_of_nodes(const struct sim *sim)
     for (uint32_t i = 0; sim->settings.disks && i < sim->nprocesses; i++) {
         phases |= sim->processes[i]->phases;
     }
-    return phases | (sim_view_moves(sim) ? UINT32_C(1) << SIM_PHASE_MOVE : 0);
+    return phases | (sim_view_moves(sim) ? UINT32_C(1) << SIM_PHASE_MOVE : 0) |
+           (sim_rebuild_is_open(sim) ? UINT32_C(1) << SIM_PHASE_REBUILD : 0);
 }
 
 void sim_coverage_fault(struct sim *sim, enum sim_fault fault)

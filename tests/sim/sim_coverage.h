@@ -63,6 +63,9 @@ enum sim_fault {
     X(BOOT, "boot")         \
     X(GROW, "grow")         \
     X(VALVE, "valve")       \
+    X(FEED, "feed")         \
+    X(STEP, "step")         \
+    X(REBUILD, "rebuild")   \
     X(MOVE, "move")
 
 enum sim_phase {

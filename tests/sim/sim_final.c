@@ -47,7 +47,7 @@ static void ask_name(struct sim *sim, struct sim_process *client, uint32_t name)
     uint32_t count = 0;
 
     for (uint32_t key = 0; key < SIM_MAX_KEYS; key++) {
-        if (sim_oracle_acked(sim, name, key)) {
+        if (sim->rebuild.on || sim_oracle_acked(sim, name, 0, key)) {
             keys[count++] = key;
         }
         if (count == SIM_MAX_BATCH) {
@@ -94,14 +94,16 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
     bool ended = sim->load.nopen == 0 && sim_operator_settled(sim);
 
     (void)data;
-    if (!ended || sim_view_unrest(sim, unrest) || sim_grown_unrest(sim, unrest)) {
+    if (!ended || sim_view_unrest(sim, unrest) || sim_grown_unrest(sim, unrest) ||
+        sim_rebuild_unrest(sim, unrest)) {
         if (sim->now_us > until_us) {
             sim_fail(sim, "nothing is wrong any more, yet %s", unrest);
         }
         sim->scenario.unrest_us = sim->now_us;
     }
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
-        if (sim->view.changed_us[name] > sim->scenario.unrest_us) {
+        /* A window moves on for ever. */
+        if (sim->view.changed_us[name] > sim->scenario.unrest_us && !sim_window_renews(sim, name)) {
             sim->scenario.unrest_us = sim->view.changed_us[name];
         }
     }

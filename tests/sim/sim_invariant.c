@@ -2,9 +2,10 @@
 
 #include "cluster/growth.h"
 #include "cluster/live_sets.h"
+#include "cluster/rebuild.h"
 #include "node/node_private.h"
 #include "tests/sim/sim.h"
-#include "tests/sim/sim_log.h"
+#include "tests/sim/sim_forgotten.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,9 +26,8 @@ static bool read_secret(const struct sim *sim, uint64_t filter_id, struct hash_s
                STATUS_OK;
 }
 
-/* NULL: there is no such filter any more. */
-static const uint64_t *fingerprints_of(struct sim *sim, uint32_t name,
-                                       const struct filter_document *document)
+const uint64_t *sim_invariant_fingerprints(struct sim *sim, uint32_t name,
+                                           const struct filter_document *document)
 {
     struct sim_invariant *self = &sim->invariant;
     struct hash_secret secret;
@@ -72,13 +72,13 @@ static const struct hosted_filter *serving(const struct sim_process *process,
     return hosted != NULL && hosted_state(hosted, group) == REPLICA_FULL ? hosted : NULL;
 }
 
-/* Where checks look. */
-static bool has(const struct hosted_filter *hosted, uint64_t fingerprint)
+/* Where checks look once they read that lineage. */
+static bool has(const struct hosted_filter *hosted, uint32_t lineage, uint64_t fingerprint)
 {
     bool any = false;
 
     for (const struct replica_set *set = hosted->set; set != NULL && !any; set = set->next) {
-        any = set->read && replica_set_has(set, fingerprint);
+        any = hosted_is_live(set) && set->lineage == lineage && replica_set_has(set, fingerprint);
     }
     return any;
 }
@@ -86,7 +86,7 @@ static bool has(const struct hosted_filter *hosted, uint64_t fingerprint)
 enum holding { LACKS, HOLDS, LOST };
 
 static enum holding look(const struct sim *sim, const struct member *member,
-                         const struct filter_document *document, uint32_t group,
+                         const struct filter_document *document, uint32_t group, uint32_t lineage,
                          uint64_t fingerprint)
 {
     struct sim_process *process = sim_view_member(sim, member);
@@ -99,13 +99,13 @@ static enum holding look(const struct sim *sim, const struct member *member,
     if (hosted == NULL && sim_losses_has(sim, member)) {
         return LOST; /* Whether it held the key can't be told any more. */
     }
-    if (hosted != NULL && !has(hosted, fingerprint)) {
+    if (hosted != NULL && !has(hosted, lineage, fingerprint)) {
         return LACKS;
     }
     if (process->disk == NULL) {
         return hosted != NULL ? HOLDS : LACKS;
     }
-    return sim_view_log_has(process, document, fingerprint) ? HOLDS : LACKS;
+    return sim_view_log_has(process, document, lineage, fingerprint) ? HOLDS : LACKS;
 }
 
 /* ---- all of them ---- */
@@ -127,7 +127,7 @@ static void show(const struct sim *sim, const struct slot_group *group, const en
 }
 
 static void check_key(struct sim *sim, uint32_t name, const struct filter_document *document,
-                      uint32_t key, uint64_t fingerprint)
+                      uint32_t lineage, uint32_t key, uint64_t fingerprint)
 {
     const struct quorum_rule *rule = &document->content.rule;
     uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprint);
@@ -138,15 +138,16 @@ static void check_key(struct sim *sim, uint32_t name, const struct filter_docume
 
     sim->invariant.checks++;
     for (uint32_t i = 0; i < rule->replicas; i++) {
-        held[i] = look(sim, slot_reader(&group->slots[i]), document, number, fingerprint);
+        held[i] = look(sim, slot_reader(&group->slots[i]), document, number, lineage, fingerprint);
         have += held[i] != LACKS;
     }
     if (have < rule->write) {
         char text[SHOW_BYTES];
 
         show(sim, group, held, rule->replicas, text, sizeof text);
-        sim_fail(sim, "lost key: key %u of %s, acknowledged, which takes %u replicas: %s", key,
-                 sim_name(name), rule->write, text);
+        sim_fail(sim,
+                 "lost key: key %u of %s, lineage %u, acknowledged, which takes %u replicas: %s",
+                 key, sim_name(name), lineage, rule->write, text);
     }
 }
 
@@ -164,11 +165,17 @@ static const struct filter_document *promised(struct sim *sim, uint32_t name)
 void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, uint32_t count)
 {
     const struct filter_document *document = promised(sim, name);
-    const uint64_t *fingerprints = document != NULL ? fingerprints_of(sim, name, document) : NULL;
+    const uint64_t *fingerprints = document != NULL
+                                       ? sim_invariant_fingerprints(sim, name, document)
+                                       : NULL;
 
     for (uint32_t i = 0; fingerprints != NULL && i < count; i++) {
-        if (sim_oracle_acked(sim, name, keys[i])) {
-            check_key(sim, name, document, keys[i], fingerprints[keys[i]]);
+        for (uint32_t k = 0; k < document->content.nlineages; k++) {
+            uint32_t lineage = document->content.lineages[k].id;
+
+            if (sim_oracle_acked(sim, name, lineage, keys[i])) {
+                check_key(sim, name, document, lineage, keys[i], fingerprints[keys[i]]);
+            }
         }
     }
 }
@@ -184,6 +191,7 @@ void sim_invariant_check_all(struct sim *sim)
         for (uint32_t key = 0; key < SIM_MAX_KEYS; key++) {
             sim_invariant_check(sim, name, &key, 1);
         }
+        sim_forgotten_check(sim, name);
     }
 }
 
@@ -220,7 +228,8 @@ static void compare(struct sim *sim, uint32_t name, const struct filter_document
                     const struct sim_process *a, const struct sim_process *b,
                     char text[SIM_UNREST_BYTES])
 {
-    const uint64_t *fingerprints = fingerprints_of(sim, name, document);
+    const uint64_t *fingerprints = sim_invariant_fingerprints(sim, name, document);
+    uint32_t serving = rebuild_serving(document);
     const struct hosted_filter *both[] = {hosted_of(a->node, document->id),
                                           hosted_of(b->node, document->id)};
 
@@ -232,10 +241,11 @@ static void compare(struct sim *sim, uint32_t name, const struct filter_document
         bool hosted = replica_set_base(both[0]->set)->shards[shard] != NULL &&
                       replica_set_base(both[1]->set)->shards[shard] != NULL;
 
-        if (hosted && has(both[0], fingerprints[key]) != has(both[1], fingerprints[key])) {
+        if (hosted &&
+            has(both[0], serving, fingerprints[key]) != has(both[1], serving, fingerprints[key])) {
             (void)snprintf(text, SIM_UNREST_BYTES, "%s and %s differ in key %u of %s", a->name,
                            b->name, key, sim_name(name));
-            if (sim_oracle_acked(sim, name, key)) {
+            if (sim_oracle_acked(sim, name, 0, key)) {
                 return;
             }
         }
@@ -267,7 +277,7 @@ static bool some_is_full(struct sim *sim, const struct filter_document *document
 static bool is_beyond(struct sim *sim, uint32_t name, const struct filter_document *document,
                       uint32_t group)
 {
-    const uint64_t *fingerprints = fingerprints_of(sim, name, document);
+    const uint64_t *fingerprints = sim_invariant_fingerprints(sim, name, document);
     uint64_t room = UINT64_MAX;
     uint64_t held = 0;
 

@@ -7,6 +7,8 @@
  * disk has it in a batch or a run, if there is a disk. While it does not serve (dead, recovering)
  * the disk alone decides. Of a slot under change the member that reads ask is looked at.
  *
+ * A lineage is a set of keys of its own: so it is for each, whether checks read it yet or not.
+ *
  * It is checked for the keys of every acknowledged add at its end, and for all keys after every
  * fault but those of single messages, after every change of a document, and at the end of a run.
  *
@@ -28,11 +30,16 @@ struct sim_invariant {
     } names[SIM_MAX_NAMES];
 };
 
-/* Keys that have just been acknowledged in the name's newest binding. */
+/* Keys that have just been acknowledged in the name's newest binding, in each lineage that the
+ * document names. */
 void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, uint32_t count);
 
 /* All acknowledged keys, if it is due. */
 void sim_invariant_check_all(struct sim *sim);
+
+/* Of all keys of the load; NULL: there is no such filter any more. */
+const uint64_t *sim_invariant_fingerprints(struct sim *sim, uint32_t name,
+                                           const struct filter_document *document);
 
 enum sim_agreement {
     SIM_EQUAL,

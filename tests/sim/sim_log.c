@@ -239,14 +239,14 @@ static bool bits_are_set(const struct sim_disk *disk, bool durable,
 }
 
 bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_document *document,
-                 uint64_t fingerprint)
+                 uint32_t lineage, uint64_t fingerprint)
 {
     bool has = false;
 
     for (uint32_t i = 0; i < live_sets_count(document) && !has; i++) {
         const struct live_set live = live_sets_at(document, i);
 
-        has = live.read &&
+        has = live.lineage == lineage &&
               any_has(disk, durable, mix_key(document->id, live.lineage, live.slice, fingerprint));
         has = has || (document->keylog == KEYLOG_OFF &&
                       bits_are_set(disk, durable, document, &live, fingerprint));

@@ -16,7 +16,7 @@ uint32_t sim_operator_command(const struct sim *sim, const struct sim_process *p
 {
     for (uint32_t i = 0; i < SIM_MAX_NAMES; i++) {
         if (sim->operator.names[i].process == process) {
-            return sim->operator.names[i].command;
+            return sim->operator.names[i].outlasts ? 0 : sim->operator.names[i].command;
         }
     }
     return 0;

@@ -27,6 +27,7 @@ struct sim_managed_name {
     bool recreate;    /* as soon as the drop is confirmed */
     uint32_t tries;   /* of the command under way */
     uint32_t command; /* its number; 0: none is under way */
+    bool outlasts;    /* what is still on its way when it ends may arrive */
 };
 
 struct sim_operator {

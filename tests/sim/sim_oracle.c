@@ -2,13 +2,9 @@
 
 #include "base/heap.h"
 #include "tests/sim/sim.h"
-#include "tests/sim/sim_grown.h"
 #include "tests/sim/sim_memory.h"
 
 #include <assert.h>
-#include <inttypes.h>
-
-enum { DEADLINE_SLACK_US = 2000 /* a client's turn comes a little after its timer */ };
 
 void sim_oracle_init(struct sim_oracle *self)
 {
@@ -17,6 +13,11 @@ void sim_oracle_init(struct sim_oracle *self)
 
 void sim_oracle_fini(struct sim_oracle *self)
 {
+    for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
+        for (uint32_t i = 0; i < self->names[name].nbindings; i++) {
+            sim_lineages_fini(&self->names[name].bindings[i].lineages);
+        }
+    }
     heap_free(self->adds);
 }
 
@@ -39,6 +40,7 @@ void sim_oracle_create_begins(struct sim *sim, uint32_t name)
     binding->live_us = SIM_OPEN;
     binding->drop_us = SIM_OPEN;
     binding->gone_us = SIM_OPEN;
+    sim_lineages_create(&binding->lineages, sim->now_us);
 }
 
 void sim_oracle_create_ends(struct sim *sim, uint32_t name)
@@ -60,9 +62,8 @@ void sim_oracle_drop_ends(struct sim *sim, uint32_t name)
     sim_oracle_newest(sim, name)->gone_us = sim->now_us;
 }
 
-/* The bindings, a bit each, that can have served what ran from `begun_us` to `ended_us`. */
-static uint32_t candidates(const struct sim_name_history *history, uint64_t begun_us,
-                           uint64_t ended_us)
+uint32_t sim_oracle_candidates(const struct sim_name_history *history, uint64_t begun_us,
+                               uint64_t ended_us)
 {
     uint32_t mask = 0;
 
@@ -74,35 +75,41 @@ static uint32_t candidates(const struct sim_name_history *history, uint64_t begu
     return mask;
 }
 
-/* The one binding that served the operation; NULL when it cannot be told. The answer's own word
- * decides only between those that are possible. */
-static struct sim_binding *served_by(struct sim_name_history *history, uint32_t mask,
-                                     const struct session_result *result)
-{
-    const struct frame *frame = result->frame;
-
-    if (__builtin_popcount(mask) == 1) {
-        return &history->bindings[__builtin_ctz(mask)];
-    }
-    if (result->attempts != 1 || frame == NULL || frame->kind != FRAME_CLIENT_REPLY) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < history->nbindings; i++) {
-        struct sim_binding *binding = &history->bindings[i];
-
-        if ((mask >> i & 1) != 0 && binding->filter_id != 0 &&
-            binding->filter_id == frame->body.client_reply.filter_id) {
-            return binding;
-        }
-    }
-    return NULL;
-}
-
-bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t key)
+/* NULL before the first create, or if there is none of that id. */
+static const struct sim_lineage *lineage_of(struct sim *sim, uint32_t name, uint32_t lineage)
 {
     const struct sim_binding *binding = sim_oracle_newest(sim, name);
 
-    return binding != NULL && binding->acked_us[key] != 0;
+    if (binding == NULL) {
+        return NULL;
+    }
+    return lineage == 0 ? sim_lineages_serving(&binding->lineages)
+                        : sim_lineages_find(&binding->lineages, lineage);
+}
+
+bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key)
+{
+    const struct sim_lineage *one = lineage_of(sim, name, lineage);
+
+    return one != NULL && one->acked_us[key] != 0 && !sim_window_over(sim, name, one->sent_us[key]);
+}
+
+bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key)
+{
+    const struct sim_name_history *history = &sim->oracle.names[name];
+    const struct sim_lineage *one = lineage_of(sim, name, lineage);
+    uint32_t newest = history->nbindings - 1;
+
+    for (uint32_t at = history->first_add[key]; one != NULL && at != 0;
+         at = sim->oracle.adds[at].next) {
+        const struct sim_add *add = &sim->oracle.adds[at];
+
+        if ((sim_oracle_candidates(history, add->begun_us, add->ended_us) >> newest & 1) != 0 &&
+            sim_lineage_may_have(one, add)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 uint32_t sim_oracle_tried(const struct sim *sim, uint32_t name)
@@ -116,239 +123,21 @@ void sim_oracle_op_begins(struct sim *sim, struct sim_op *op)
 {
     struct sim_oracle *self = &sim->oracle;
 
-    for (uint32_t i = 0; op->operation == OPERATION_ADD && i < op->count; i++) {
+    op->minority = sim_lineages_minority(sim, op->name);
+    for (uint32_t i = 0; op->operation != OPERATION_CHECK && i < op->count; i++) {
         uint32_t *first = &self->names[op->name].first_add[op->keys[i]];
         uint32_t at = (uint32_t)self->nadds++;
 
         self->adds = sim_memory_reserve(self->adds, &self->capacity, self->nadds,
                                         sizeof *self->adds);
-        self->adds[at] = (struct sim_add){
-            .next = *first, .serial = op->serial, .begun_us = op->begun_us, .ended_us = SIM_OPEN};
+        self->adds[at] = (struct sim_add){.next = *first,
+                                          .serial = op->serial,
+                                          .begun_us = op->begun_us,
+                                          .ended_us = SIM_OPEN,
+                                          .fed = op->operation == OPERATION_FEED,
+                                          .lineage = op->lineage};
         self->names[op->name].ntried += *first == 0;
         *first = at;
         op->adds[i] = at;
-    }
-}
-
-/* An add of the key, begun by now and not by `op` itself, in one of the bindings of `mask`. */
-static bool was_added(const struct sim *sim, const struct sim_op *op, uint32_t key, uint32_t mask)
-{
-    const struct sim_name_history *history = &sim->oracle.names[op->name];
-
-    for (uint32_t at = history->first_add[key]; at != 0; at = sim->oracle.adds[at].next) {
-        const struct sim_add *add = &sim->oracle.adds[at];
-
-        if (add->serial != op->serial &&
-            (candidates(history, add->begun_us, add->ended_us) & mask) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ---- verdicts ---- */
-
-/* On one key. */
-struct verdict {
-    bool present;
-    bool absent;
-};
-
-/* "Absent" takes R FULL replicas of one document, each of which ran while the check did. */
-static bool can_be_sure(const struct sim *sim, const struct sim_op *op)
-{
-    const struct filter_document *document = sim_view_document(sim, op->name);
-
-    return document == NULL || sim->view.changed_us[op->name] >= op->begun_us ||
-           sim_view_most_ran(sim, op->name, op->begun_us) >= document->content.rule.read;
-}
-
-static void judge_absent(struct sim *sim, const struct sim_op *op, uint32_t key, uint32_t mask)
-{
-    const struct sim_name_history *history = &sim->oracle.names[op->name];
-    bool possible = false;
-
-    for (uint32_t i = 0; i < history->nbindings; i++) {
-        uint64_t acked_us = history->bindings[i].acked_us[key];
-
-        possible = possible ||
-                   ((mask >> i & 1) != 0 && (acked_us == 0 || acked_us >= op->begun_us));
-    }
-    if (!possible) {
-        sim_fail(sim,
-                 "lost key: check %" PRIu64 " of %s, begun at %" PRIu64
-                 " us, says key %u is absent; its add was acknowledged before",
-                 op->serial, sim_name(op->name), op->begun_us, key);
-    } else if (!can_be_sure(sim, op)) {
-        sim_fail(sim,
-                 "not sure is never absent: check %" PRIu64 " of %s says key %u is absent, while "
-                 "fewer than R FULL replicas ran",
-                 op->serial, sim_name(op->name), key);
-    }
-}
-
-static void judge_certainty(struct sim *sim, const struct sim_op *op, uint32_t key)
-{
-    if (op->expect == SIM_EXPECT_NO_CERTAINTY) {
-        sim_fail(sim,
-                 "operation %" PRIu64 " is sure about key %u of %s, with too few FULL replicas",
-                 op->serial, key, sim_name(op->name));
-    }
-}
-
-static void judge_check(struct sim *sim, const struct sim_op *op, uint32_t key,
-                        const struct verdict *verdict, uint32_t mask)
-{
-    bool present = verdict->present;
-    bool absent = verdict->absent;
-
-    if (absent && !present) {
-        judge_absent(sim, op, key, mask);
-        judge_certainty(sim, op, key);
-    } else if (absent && op->expect == SIM_EXPECT_SUCCESS) {
-        sim_fail(sim,
-                 "nothing is wrong any more, yet check %" PRIu64 " is not sure about key %u of %s",
-                 op->serial, key, sim_name(op->name));
-    } else if (present && !absent && !was_added(sim, op, key, mask)) {
-        sim_fail(sim,
-                 "wrong present: check %" PRIu64 " of %s finds key %u, which nobody has added "
-                 "since the name was bound",
-                 op->serial, sim_name(op->name), key);
-    }
-}
-
-static void judge_new(struct sim *sim, const struct sim_op *op, uint32_t key,
-                      struct sim_binding *binding)
-{
-    if (binding->was_new[key] ||
-        (binding->acked_us[key] != 0 && binding->acked_us[key] < op->begun_us)) {
-        sim_fail(sim, "lost key: add %" PRIu64 " of %s says key %u is NEW; it was %s before",
-                 op->serial, sim_name(op->name), key,
-                 binding->was_new[key] ? "NEW" : "acknowledged");
-    }
-    binding->was_new[key] = true;
-}
-
-static void judge_add(struct sim *sim, const struct sim_op *op, uint32_t key,
-                      const struct verdict *verdict, uint32_t mask, struct sim_binding *binding)
-{
-    bool present = verdict->present;
-    bool absent = verdict->absent;
-
-    if (present && !absent && !was_added(sim, op, key, mask)) {
-        /* `dedup` would throw the key away though nobody ever had it. */
-        sim_fail(sim,
-                 "lost key: add %" PRIu64 " of %s says key %u is PRESENT; nobody else has added it",
-                 op->serial, sim_name(op->name), key);
-    }
-    judge_certainty(sim, op, key);
-    if (binding == NULL) {
-        return;
-    }
-    if (absent && !present) {
-        judge_new(sim, op, key, binding);
-    }
-    if (binding->acked_us[key] == 0) {
-        binding->acked_us[key] = sim->now_us;
-    }
-}
-
-/* ---- ends ---- */
-
-static bool is_expected(enum status status)
-{
-    return status == STATUS_OK || status == STATUS_UNAVAILABLE || status == STATUS_DEADLINE ||
-           status == STATUS_NOT_READY || status == STATUS_STALE || status == STATUS_OVERLOADED ||
-           status == STATUS_NOT_FOUND || status == STATUS_FULL;
-}
-
-/* When nothing is wrong any more it is the capacity of now that counts. */
-static bool can_be_full(const struct sim *sim, const struct sim_op *op)
-{
-    bool settled = op->expect == SIM_EXPECT_SUCCESS && sim->scenario.calm;
-
-    return op->operation == OPERATION_ADD &&
-           sim_oracle_tried(sim, op->name) >= sim_grown_room(sim, op->name, settled);
-}
-
-/* Whether the one binding was confirmed before the operation and not dropped while it ran. */
-static bool lived_through(const struct sim_name_history *history, const struct sim_op *op,
-                          uint32_t mask)
-{
-    const struct sim_binding *binding = mask != 0 ? &history->bindings[__builtin_ctz(mask)] : NULL;
-
-    return __builtin_popcount(mask) == 1 && binding->live_us < op->begun_us &&
-           binding->drop_us == SIM_OPEN;
-}
-
-/* A full filter that is to grow: refused for now. */
-static bool waits_for_room(const struct sim *sim, const struct sim_op *op, enum status status)
-{
-    return sim->growth.on && status == STATUS_UNAVAILABLE && can_be_full(sim, op);
-}
-
-static void judge_end(struct sim *sim, const struct sim_op *op, const struct session_result *result,
-                      uint32_t mask)
-{
-    bool live = lived_through(&sim->oracle.names[op->name], op, mask);
-
-    if (!op->used) {
-        sim_fail(sim, "operation %" PRIu64 " was answered twice", op->serial);
-    } else if (sim->now_us > op->deadline_us + DEADLINE_SLACK_US) {
-        sim_fail(sim, "operation %" PRIu64 " ended %" PRIu64 " us after its deadline", op->serial,
-                 sim->now_us - op->deadline_us);
-    } else if (!is_expected(result->status)) {
-        sim_fail(sim, "operation %" PRIu64 " ended with %s: %s", op->serial,
-                 status_code(result->status), result->message);
-    } else if (result->status == STATUS_NOT_FOUND && live) {
-        sim_fail(sim, "operation %" PRIu64 " did not find %s, which existed all the time",
-                 op->serial, sim_name(op->name));
-    } else if (result->status == STATUS_FULL) {
-        if (!can_be_full(sim, op)) {
-            sim_fail(sim, "operation %" PRIu64 " finds %s full, which has room: %s", op->serial,
-                     sim_name(op->name), result->message);
-        }
-    } else if (op->expect == SIM_EXPECT_SUCCESS && live && result->status != STATUS_OK &&
-               !waits_for_room(sim, op, result->status)) {
-        sim_fail(sim, "nothing is wrong any more, yet operation %" PRIu64 " ended with %s: %s",
-                 op->serial, status_code(result->status), result->message);
-    }
-}
-
-void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
-                        const struct session_result *result)
-{
-    struct sim_name_history *history = &sim->oracle.names[op->name];
-    uint32_t mask = candidates(history, op->begun_us, sim->now_us);
-    struct sim_binding *binding = served_by(history, mask, result);
-
-    sim->oracle.answers++;
-    judge_end(sim, op, result, mask);
-    for (uint32_t i = 0; i < op->count; i++) {
-        const struct verdict verdict = {
-            .present = (result->present[0] >> i & 1) != 0,
-            .absent = (result->absent[0] >> i & 1) != 0,
-        };
-
-        if (op->operation == OPERATION_ADD && result->status == STATUS_OK &&
-            result->attempts == 1) {
-            /* Any other may still be carried out, by a router that was asked and has slept. */
-            sim->oracle.adds[op->adds[i]].ended_us = sim->now_us;
-        }
-        if (!verdict.present && !verdict.absent) {
-            if (result->status == STATUS_OK) {
-                sim_fail(sim, "operation %" PRIu64 " is OK with undecided keys", op->serial);
-            }
-        } else if (mask == 0) {
-            sim_fail(sim, "operation %" PRIu64 " was answered by %s, which is not bound",
-                     op->serial, sim_name(op->name));
-        } else if (op->operation == OPERATION_ADD) {
-            judge_add(sim, op, op->keys[i], &verdict, mask, binding);
-        } else {
-            judge_check(sim, op, op->keys[i], &verdict, mask);
-        }
-    }
-    if (op->operation == OPERATION_ADD && binding == sim_oracle_newest(sim, op->name)) {
-        sim_invariant_check(sim, op->name, op->keys, op->count);
     }
 }

@@ -7,8 +7,8 @@
  * drop. An operation may have been served by every binding that existed while it ran; most often
  * that is one. Promises, each answered key:
  *
- *   P1        a check does not say "absent" of a key whose add was acknowledged, in every binding
- *             that can have answered, before the check began
+ *   P1        a check does not say "absent" of a key that was promised, before it began, in every
+ *             binding and lineage that can have answered (sim_lineage.h): acknowledged, that is
  *   P3        "absent" takes R FULL replicas that run; no answer comes from no binding
  *   inherit   "present" takes an add of that key, in a binding that can have answered
  *   NEW       at most one add of a key is NEW, and none after an acknowledged one
@@ -26,11 +26,10 @@
 #define ORBLOOM_TESTS_SIM_ORACLE_H
 
 #include "client/session.h"
+#include "tests/sim/sim_lineage.h"
 #include "tests/sim/sim_view.h"
 
-enum { SIM_MAX_KEYS = 384, SIM_MAX_BINDINGS = 16, SIM_MAX_BATCH = 64 };
-
-#define SIM_OPEN UINT64_MAX
+enum { SIM_MAX_BINDINGS = 16, SIM_MAX_BATCH = 64 };
 
 struct sim_process;
 
@@ -48,6 +47,8 @@ struct sim_op {
     uint64_t serial;
     enum operation operation;
     uint32_t name;
+    uint32_t lineage; /* of a feed; 0: whichever does not serve yet */
+    bool minority;    /* a lineage of before the last commit may be found by one replica alone */
     uint32_t count;
     uint32_t keys[SIM_MAX_BATCH];
     uint32_t adds[SIM_MAX_BATCH]; /* the history's record of each key's add */
@@ -57,21 +58,22 @@ struct sim_op {
 };
 
 struct sim_binding {
-    uint64_t filter_id;              /* 0: not seen yet */
-    uint64_t create_us;              /* the create was begun */
-    uint64_t live_us;                /* it was confirmed; SIM_OPEN: not yet */
-    uint64_t drop_us;                /* the drop was begun; SIM_OPEN: not yet */
-    uint64_t gone_us;                /* it was confirmed; SIM_OPEN: not yet */
-    uint64_t acked_us[SIM_MAX_KEYS]; /* first acknowledged add; 0: none */
-    bool was_new[SIM_MAX_KEYS];
+    uint64_t filter_id; /* 0: not seen yet */
+    uint64_t create_us; /* the create was begun */
+    uint64_t live_us;   /* it was confirmed; SIM_OPEN: not yet */
+    uint64_t drop_us;   /* the drop was begun; SIM_OPEN: not yet */
+    uint64_t gone_us;   /* it was confirmed; SIM_OPEN: not yet */
+    struct sim_lineages lineages;
 };
 
-/* An add of one key, for the questions "who else?" */
+/* An add of one key, for the questions "who else?"; or a feed. */
 struct sim_add {
     uint32_t next; /* of the same name and key; 0: none */
     uint64_t serial;
     uint64_t begun_us;
     uint64_t ended_us;
+    bool fed;
+    uint32_t lineage; /* ... into this one; 0: whichever did not serve */
 };
 
 struct sim_name_history {
@@ -100,6 +102,10 @@ void sim_oracle_drop_ends(struct sim *sim, uint32_t name);
 /* The newest binding; NULL before the first. */
 struct sim_binding *sim_oracle_newest(struct sim *sim, uint32_t name);
 
+/* The bindings, a bit each, that can have served what ran from `begun_us` to `ended_us`. */
+uint32_t sim_oracle_candidates(const struct sim_name_history *history, uint64_t begun_us,
+                               uint64_t ended_us);
+
 void sim_oracle_op_begins(struct sim *sim, struct sim_op *op);
 void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
                         const struct session_result *result);
@@ -107,7 +113,10 @@ void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
 /* Keys of the name that somebody began to add. */
 uint32_t sim_oracle_tried(const struct sim *sim, uint32_t name);
 
-/* Was the key's add acknowledged in the newest binding? */
-bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t key);
+/* Is the key promised in that lineage of the newest binding? 0: in the one that serves. */
+bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key);
+
+/* May anybody have put the key into it? */
+bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key);
 
 #endif

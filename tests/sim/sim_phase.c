@@ -93,6 +93,7 @@ void sim_phase_follow(struct sim_process *process)
         return;
     }
     follow_incarnation(process);
+    sim_lineages_note(process);
     process->phases = look_at_replicas(process);
     if (process->disk != NULL) {
         process->phases |= phases_of_disk(process->node, process->disk);

@@ -215,6 +215,12 @@ void sim_process_arm(struct sim_process *self)
     }
 }
 
+void sim_process_skip(struct sim_process *self, uint64_t by_us)
+{
+    self->clock_offset += by_us;
+    sim_process_arm(self);
+}
+
 void sim_process_push(struct sim_process *self, uint32_t message)
 {
     self->inbox = sim_memory_reserve(self->inbox, &self->inbox_capacity, self->ninbox + 1,

@@ -18,6 +18,7 @@
 #include "tests/sim/sim_jobs.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_random.h"
+#include "tests/sim/sim_view.h"
 
 enum sim_kind { SIM_CLIENT, SIM_ROUTER, SIM_NODE, SIM_COORDINATOR, SIM_NKINDS };
 
@@ -58,11 +59,12 @@ struct sim_process {
 
     struct sim_disk *disk; /* of its machine; NULL: none */
     struct sim_jobs jobs;
-    uint64_t incarnation; /* a node's, of its last life so far; 0: it has never run */
-    bool confirmed;       /* ... of which the store has taken note */
-    uint64_t set_aside;   /* files with flipped bits, when that life began */
-    uint32_t served;      /* the newest generation that had a FULL replica */
-    uint32_t phases;      /* a bit each: see sim_phase.h */
+    uint64_t incarnation;             /* a node's, of its last life so far; 0: it has never run */
+    bool confirmed;                   /* ... of which the store has taken note */
+    uint64_t set_aside;               /* files with flipped bits, when that life began */
+    uint32_t served;                  /* the newest generation that had a FULL replica */
+    uint32_t phases;                  /* a bit each: see sim_phase.h */
+    uint32_t lineages[SIM_MAX_NAMES]; /* a node's, by name: the lineage that checks read there */
     struct sim_link links[SIM_MAX_LINKS];
     uint32_t last_link;
     uint32_t *inbox;
@@ -84,6 +86,9 @@ void sim_process_stop(struct sim_process *self); /* SIGTERM: in order */
 void sim_process_pause(struct sim_process *self);
 void sim_process_resume(struct sim_process *self);
 bool sim_process_runs(const struct sim_process *self); /* alive and not paused */
+
+/* Its clock jumps ahead. */
+void sim_process_skip(struct sim_process *self, uint64_t by_us);
 
 /* Its own clock. */
 uint64_t sim_process_now(const struct sim_process *self);

@@ -1,6 +1,7 @@
 #include "tests/sim/sim_scenario.h"
 
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_behind.h"
 #include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_drain.h"
 #include "tests/sim/sim_faults.h"
@@ -250,11 +251,16 @@ static void begin_faults(struct sim *sim)
     case SIM_SCENARIO_FORGETFUL:
     case SIM_SCENARIO_DRAIN:
     case SIM_SCENARIO_REPLACE:
+    case SIM_SCENARIO_REBUILD:
+    case SIM_SCENARIO_WINDOW:
     case SIM_NSCENARIOS:
         break;
     }
     sim_drain_begin(sim);
     sim_growth_begin(sim);
+    sim_rebuild_begin(sim);
+    sim_window_begin(sim);
+    sim_behind_begin(sim);
     if (sim->scenario.kind != SIM_SCENARIO_COORDINATORS &&
         (sim->scenario.kind == SIM_SCENARIO_STORM || sim->scenario.kind == SIM_SCENARIO_MIX ||
          sim_random_chance(&sim->random, sim->options.lengthy ? 1000 : 400))) {

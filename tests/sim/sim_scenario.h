@@ -32,7 +32,9 @@ struct sim;
     X(OLD_LIFE, "a life that was replaced runs on, cut off")       \
     X(DRAIN, "nodes are drained one after the other")              \
     X(REPLACE, "dead nodes are replaced by a spare")               \
-    X(GROW, "filters grow under load")
+    X(GROW, "filters grow under load")                             \
+    X(REBUILD, "filters are rebuilt from lists")                   \
+    X(WINDOW, "filters keep keys for a time")
 
 enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
 

@@ -20,11 +20,13 @@ static bool moves(const struct sim *sim)
     return sim->scenario.kind == SIM_SCENARIO_DRAIN || sim->scenario.kind == SIM_SCENARIO_REPLACE;
 }
 
-/* Directed at replacements or growth, which take a log. */
+/* Directed at replacements, growth or rebuilds, which take a log. */
 static bool replaces(const struct sim *sim)
 {
     return moves(sim) || sim->scenario.kind == SIM_SCENARIO_GROW ||
-           sim->scenario.kind == SIM_SCENARIO_LAG || sim->scenario.kind == SIM_SCENARIO_TWO_JOIN ||
+           sim->scenario.kind == SIM_SCENARIO_REBUILD ||
+           sim->scenario.kind == SIM_SCENARIO_WINDOW || sim->scenario.kind == SIM_SCENARIO_LAG ||
+           sim->scenario.kind == SIM_SCENARIO_TWO_JOIN ||
            sim->scenario.kind == SIM_SCENARIO_OLD_LIFE;
 }
 
@@ -191,7 +193,7 @@ static void draw_processes(struct sim *sim)
         settings->nnodes = (uint32_t)sim_random_between(&sim->random, 1, 3);
         settings->nspares = settings->nnodes;
     } else if (kind == SIM_SCENARIO_MOVE || kind == SIM_SCENARIO_MIX || kind == SIM_SCENARIO_GROW ||
-               moves(sim)) {
+               kind == SIM_SCENARIO_REBUILD || kind == SIM_SCENARIO_WINDOW || moves(sim)) {
         settings->nspares = (uint32_t)sim_random_between(&sim->random, 1, 2);
     } else if (kind == SIM_SCENARIO_STORM || kind == SIM_SCENARIO_STALE_ROUTER ||
                kind == SIM_SCENARIO_REPEATS) {
@@ -199,7 +201,8 @@ static void draw_processes(struct sim *sim)
     }
     if (kind == SIM_SCENARIO_TWO_JOIN) {
         settings->nnodes = 5;
-    } else if (moves(sim) || kind == SIM_SCENARIO_GROW) {
+    } else if (moves(sim) || kind == SIM_SCENARIO_GROW || kind == SIM_SCENARIO_REBUILD ||
+               kind == SIM_SCENARIO_WINDOW) {
         settings->nnodes = (uint32_t)sim_random_between(&sim->random, 3, 4); /* several groups */
     }
     settings->nrouters = sim_random_chance(&sim->random, 800) ? 2 : 1;
@@ -263,6 +266,8 @@ void sim_scenario_draw(struct sim *sim)
         sim->scenario.kind = (enum sim_scenario_kind)(sim->options.scenario - 1);
     }
     sim_growth_draw_scenario(sim);
+    sim_rebuild_draw_scenario(sim);
+    sim_window_draw_scenario(sim);
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
     draw_times(sim);
@@ -272,4 +277,6 @@ void sim_scenario_draw(struct sim *sim)
     draw_load(sim);
     draw_weather(sim);
     sim_growth_draw(sim);
+    sim_rebuild_draw(sim);
+    sim_window_draw(sim);
 }

@@ -60,6 +60,7 @@ static void read_document(struct sim *sim, uint32_t name)
                document->content.state == FILTER_ACTIVE) {
         sim_coverage_fault(sim, SIM_FAULT_MOVE);
     }
+    sim_lineages_follow(sim, name);
 }
 
 static struct sim_process *process_at(const struct sim *sim, const char *endpoint)
@@ -209,9 +210,9 @@ uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation
 }
 
 bool sim_view_log_has(const struct sim_process *node, const struct filter_document *document,
-                      uint64_t fingerprint)
+                      uint32_t lineage, uint64_t fingerprint)
 {
-    return sim_log_has(node->disk, !node->sim->settings.unsynced, document, fingerprint);
+    return sim_log_has(node->disk, !node->sim->settings.unsynced, document, lineage, fingerprint);
 }
 
 static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_BYTES])

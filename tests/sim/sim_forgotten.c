@@ -1,0 +1,71 @@
+#include "tests/sim/sim_forgotten.h"
+
+#include "node/node_private.h"
+#include "tests/sim/sim.h"
+
+#include <inttypes.h>
+
+/* NULL: the node has no arrays of it that stand. */
+static const struct replica_set *set_of(const struct sim_process *process,
+                                        const struct filter_document *document, uint32_t lineage,
+                                        uint32_t group)
+{
+    const struct document_entry *entry;
+    const struct replica_set *set;
+
+    if (!process->alive || process->node->recovering) {
+        return NULL;
+    }
+    entry = document_cache_find(&process->node->documents, document->id);
+    if (entry == NULL || entry->attachment == NULL) {
+        return NULL;
+    }
+    set = hosted_find(entry->attachment, lineage, document->content.newest_slice);
+    return set != NULL && replica_set_ready(set) && replica_set_hosts(set, group) ? set : NULL;
+}
+
+static void look(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key,
+                 uint64_t fingerprint)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprint);
+    uint32_t group = document->content.group_of_shard[shard];
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        const struct sim_process *process = sim->processes[i];
+        const struct replica_set *set = process->kind == SIM_NODE
+                                            ? set_of(process, document, lineage, group)
+                                            : NULL;
+        bool logged = process->kind == SIM_NODE && process->disk != NULL &&
+                      sim_view_log_has(process, document, lineage, fingerprint);
+
+        if (logged || (set != NULL && replica_set_has(set, fingerprint))) {
+            sim_fail(sim,
+                     "forgotten key: %s has key %u in lineage %" PRIu32 " of %s%s; nobody has "
+                     "put it there",
+                     process->name, key, lineage, sim_name(name), logged ? ", in its log" : "");
+        }
+    }
+}
+
+void sim_forgotten_check(struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    const struct sim_binding *binding = sim_oracle_newest(sim, name);
+    const uint64_t *fingerprints;
+
+    if (!sim->rebuild.on || document == NULL || binding == NULL || binding->drop_us != SIM_OPEN ||
+        binding->filter_id != document->id || document->keylog == KEYLOG_OFF) {
+        return;
+    }
+    fingerprints = sim_invariant_fingerprints(sim, name, document);
+    for (uint32_t i = 0; fingerprints != NULL && i < document->content.nlineages; i++) {
+        uint32_t lineage = document->content.lineages[i].id;
+
+        for (uint32_t key = 0; key < SIM_MAX_KEYS; key++) {
+            if (!sim_oracle_may_have(sim, name, lineage, key)) {
+                look(sim, name, lineage, key, fingerprints[key]);
+            }
+        }
+    }
+}

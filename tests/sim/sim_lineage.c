@@ -1,0 +1,202 @@
+#include "tests/sim/sim_lineage.h"
+
+#include "base/heap.h"
+#include "cluster/rebuild.h"
+#include "node/node_private.h"
+#include "tests/sim/sim.h"
+#include "tests/sim/sim_memory.h"
+
+#include <inttypes.h>
+
+void sim_lineages_fini(struct sim_lineages *self)
+{
+    heap_free(self->items);
+    *self = (struct sim_lineages){0};
+}
+
+static struct sim_lineage *append(struct sim_lineages *self, const struct sim_lineage *lineage)
+{
+    self->items = sim_memory_reserve(self->items, &self->capacity, self->count + 1,
+                                     sizeof *self->items);
+    self->items[self->count] = *lineage;
+    return &self->items[self->count++];
+}
+
+void sim_lineages_create(struct sim_lineages *self, uint64_t now_us)
+{
+    const struct sim_lineage first = {
+        .id = SIM_FIRST_LINEAGE,
+        .written_us = now_us,
+        .read_us = now_us,
+        .passed_us = SIM_OPEN,
+        .gone_us = SIM_OPEN,
+    };
+
+    (void)append(self, &first);
+}
+
+struct sim_lineage *sim_lineages_find(const struct sim_lineages *self, uint32_t id)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->items[i].id == id) {
+            return &self->items[i];
+        }
+    }
+    return NULL;
+}
+
+struct sim_lineage *sim_lineages_serving(const struct sim_lineages *self)
+{
+    for (size_t i = self->count; i-- > 0;) {
+        if (self->items[i].read_us != SIM_OPEN) {
+            return &self->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- steps ---- */
+
+/* Those of the very filter; NULL: the name is bound to another one by now, or not yet. */
+static struct sim_lineages *lineages_of(struct sim *sim, uint32_t name, uint64_t filter_id)
+{
+    struct sim_binding *binding = sim_oracle_newest(sim, name);
+
+    return binding != NULL && binding->filter_id == filter_id ? &binding->lineages : NULL;
+}
+
+/* A commit is written only where its `begin` could have returned. */
+static void pass_on(struct sim_lineages *self, struct sim_lineage *next, uint64_t now_us)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->items[i].read_us != SIM_OPEN && self->items[i].passed_us == SIM_OPEN) {
+            self->items[i].passed_us = now_us;
+        }
+    }
+    next->begun_us = next->begun_us == SIM_OPEN ? now_us : next->begun_us;
+    next->read_us = now_us;
+}
+
+void sim_lineages_follow(struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    struct sim_lineages *self = document != NULL ? lineages_of(sim, name, document->id) : NULL;
+
+    for (uint32_t i = 0; self != NULL && i < document->content.nlineages; i++) {
+        const struct lineage *lineage = &document->content.lineages[i];
+        struct sim_lineage *known = sim_lineages_find(self, lineage->id);
+        const struct sim_lineage fresh = {
+            .id = lineage->id,
+            .written_us = sim->now_us,
+            .begun_us = SIM_OPEN,
+            .read_us = SIM_OPEN,
+            .passed_us = SIM_OPEN,
+            .gone_us = SIM_OPEN,
+        };
+
+        known = known != NULL ? known : append(self, &fresh);
+        if (lineage->serving && known->read_us == SIM_OPEN) {
+            pass_on(self, known, sim->now_us);
+        }
+    }
+}
+
+/* Enough replicas have fenced an epoch that was written then: none below it is read any more. */
+static void forget(struct sim_lineages *self, uint64_t written_us, uint64_t now_us)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->items[i].passed_us <= written_us && self->items[i].gone_us == SIM_OPEN) {
+            self->items[i].gone_us = now_us;
+        }
+    }
+}
+
+void sim_lineages_begun(struct sim *sim, uint32_t name, uint64_t filter_id, uint32_t id)
+{
+    struct sim_lineages *self = lineages_of(sim, name, filter_id);
+    struct sim_lineage *lineage = self != NULL ? sim_lineages_find(self, id) : NULL;
+
+    if (lineage == NULL) {
+        return;
+    }
+    if (lineage->begun_us == SIM_OPEN) {
+        lineage->begun_us = sim->now_us;
+    }
+    forget(self, lineage->written_us, sim->now_us);
+}
+
+void sim_lineages_committed(struct sim *sim, uint32_t name, uint64_t filter_id, uint32_t id)
+{
+    struct sim_lineages *self = lineages_of(sim, name, filter_id);
+    struct sim_lineage *lineage = self != NULL ? sim_lineages_find(self, id) : NULL;
+
+    if (lineage == NULL) {
+        return;
+    }
+    if (lineage->read_us == SIM_OPEN) {
+        sim_fail(sim, "the commit of lineage %" PRIu32 " of %s has returned and is not written", id,
+                 sim_name(name));
+        return;
+    }
+    forget(self, lineage->read_us, sim->now_us);
+}
+
+/* ---- what they may have ---- */
+
+bool sim_lineage_is_read(const struct sim_lineage *self, uint64_t from_us, uint64_t to_us)
+{
+    return self->read_us <= to_us && self->gone_us >= from_us;
+}
+
+bool sim_lineage_may_have(const struct sim_lineage *self, const struct sim_add *add)
+{
+    if (add->fed && add->lineage != 0) {
+        return add->lineage == self->id;
+    }
+    return self->written_us <= add->ended_us && self->gone_us >= add->begun_us;
+}
+
+/* ---- who lags ---- */
+
+void sim_lineages_note(struct sim_process *process)
+{
+    const struct sim *sim = process->sim;
+
+    for (uint32_t name = 0; sim->rebuild.on && name < SIM_MAX_NAMES; name++) {
+        const struct filter_document *document = sim_view_document(sim, name);
+        const struct document_entry *entry =
+            document != NULL ? document_cache_find(&process->node->documents, document->id) : NULL;
+
+        if (entry != NULL) {
+            process->lineages[name] = rebuild_serving(&entry->document);
+        }
+    }
+}
+
+/* May it answer from another lineage than the document's? Who is dead comes back as it was. */
+static bool lags(const struct sim *sim, uint32_t name, const struct member *member)
+{
+    const struct sim_process *process = sim_view_member(sim, member);
+
+    return process == NULL ||
+           process->lineages[name] != rebuild_serving(sim_view_document(sim, name));
+}
+
+bool sim_lineages_minority(const struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim->rebuild.on ? sim_view_document(sim, name) : NULL;
+
+    for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
+        const struct slot *slots = document->content.groups[group].slots;
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            count += lags(sim, name, &slots[i].current) ||
+                     (slot_is_pair(&slots[i]) && lags(sim, name, &slots[i].incoming));
+        }
+        if (count > 0 && count < document->content.rule.read) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,77 @@
+/* sim_lineage.h - whose keys count, one stretch after the other: what the oracle knows of rebuilds.
+ *
+ * A binding of a name has one lineage from its create, and one more for each rebuild that is begun.
+ * Adds enter every lineage that is open; checks read one of them: until the next one is committed,
+ * and as long as that is not confirmed perhaps a former one, too.
+ *
+ * A key is promised in a lineage when it was fed into it, or was added by an operation that began
+ * after the lineage's `begin` had returned, and that was acknowledged.
+ *
+ * Owner:   sim_lineages_fini() frees them; zeroed there are none.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_TESTS_SIM_LINEAGE_H
+#define ORBLOOM_TESTS_SIM_LINEAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SIM_MAX_KEYS = 384, SIM_FIRST_LINEAGE = 1 };
+
+#define SIM_OPEN UINT64_MAX
+
+struct sim;
+struct sim_add;
+struct sim_process;
+
+struct sim_lineage {
+    uint32_t id;
+    uint64_t written_us;             /* the store names it: keys may enter */
+    uint64_t begun_us;               /* no add sent from then on may miss it; SIM_OPEN: not yet */
+    uint64_t read_us;                /* its commit was written: checks may read it */
+    uint64_t passed_us;              /* the next one's was written; SIM_OPEN: not yet */
+    uint64_t gone_us;                /* ... and confirmed: no check may read this one any more */
+    uint64_t acked_us[SIM_MAX_KEYS]; /* promised since then; 0: not */
+    uint64_t sent_us[SIM_MAX_KEYS];  /* ... by an operation that began then */
+    bool was_new[SIM_MAX_KEYS];
+};
+
+struct sim_lineages {
+    struct sim_lineage *items;
+    size_t count;
+    size_t capacity;
+};
+
+void sim_lineages_fini(struct sim_lineages *self);
+
+/* The first one: of a filter that is being created. */
+void sim_lineages_create(struct sim_lineages *self, uint64_t now_us);
+
+/* NULL: there is none of that id. */
+struct sim_lineage *sim_lineages_find(const struct sim_lineages *self, uint32_t id);
+
+/* The one whose commit was written last. */
+struct sim_lineage *sim_lineages_serving(const struct sim_lineages *self);
+
+/* The name's document in the store is another one. */
+void sim_lineages_follow(struct sim *sim, uint32_t name);
+
+/* The operator was told so: `begin` has returned, `commit` has. */
+void sim_lineages_begun(struct sim *sim, uint32_t name, uint64_t filter_id, uint32_t id);
+void sim_lineages_committed(struct sim *sim, uint32_t name, uint64_t filter_id, uint32_t id);
+
+/* May checks that ran at that time have read it? */
+bool sim_lineage_is_read(const struct sim_lineage *self, uint64_t from_us, uint64_t to_us);
+
+/* May the add, or what was fed, have entered it? */
+bool sim_lineage_may_have(const struct sim_lineage *self, const struct sim_add *add);
+
+/* After each turn of a node: what does it serve now? */
+void sim_lineages_note(struct sim_process *process);
+
+/* Of a slot group some replicas, but fewer than R, may serve a lineage of before the last commit:
+ * one of them alone may still find a key, see docs/simulator.md. */
+bool sim_lineages_minority(const struct sim *sim, uint32_t name);
+
+#endif
