@@ -10,7 +10,7 @@
 #define MS UINT64_C(1000)
 
 enum {
-    REBUILD_PERMILLE = 70, /* seeds of the scenario REBUILD */
+    NEWER_PERMILLE = 140,  /* seeds of the scenarios REBUILD, RENAME and REBALANCE */
     MIXED_PERMILLE = 150,  /* of the others: filters are rebuilt, too, */
     RARE_PERMILLE = 500,   /* ... where faults are rare that are to meet it */
     MOVING_PERMILLE = 350, /* of the scenario: replicas move */
@@ -33,18 +33,23 @@ static bool is_left_alone(const struct sim *sim)
            kind == SIM_SCENARIO_COORDINATORS || kind == SIM_SCENARIO_LOST;
 }
 
+static bool is_rare(const struct sim *sim)
+{
+    return sim->scenario.kind == SIM_SCENARIO_OLD_LIFE || sim->scenario.kind == SIM_SCENARIO_RENAME;
+}
+
 void sim_rebuild_draw_scenario(struct sim *sim)
 {
+    static const enum sim_scenario_kind newer[] = {SIM_SCENARIO_REBUILD, SIM_SCENARIO_REBUILD,
+                                                   SIM_SCENARIO_RENAME, SIM_SCENARIO_REBALANCE};
     struct sim_rebuild *self = &sim->rebuild;
     bool mixed;
 
     sim_random_init(&self->random, sim->seed, SIM_STREAM_REBUILD);
-    if (sim_random_chance(&self->random, REBUILD_PERMILLE) && sim->options.scenario == 0) {
-        sim->scenario.kind = SIM_SCENARIO_REBUILD;
+    if (sim_random_chance(&self->random, NEWER_PERMILLE) && sim->options.scenario == 0) {
+        sim->scenario.kind = newer[sim_random_below(&self->random, sizeof newer / sizeof newer[0])];
     }
-    mixed = sim_random_chance(&self->random, sim->scenario.kind == SIM_SCENARIO_OLD_LIFE
-                                                 ? RARE_PERMILLE
-                                                 : MIXED_PERMILLE);
+    mixed = sim_random_chance(&self->random, is_rare(sim) ? RARE_PERMILLE : MIXED_PERMILLE);
     if (sim->scenario.kind == SIM_SCENARIO_REBUILD) {
         sim->growth.on = false;
         self->on = true;

@@ -33,7 +33,9 @@ struct sim;
     X(DRAIN, "nodes are drained one after the other")              \
     X(REPLACE, "dead nodes are replaced by a spare")               \
     X(GROW, "filters grow under load")                             \
-    X(REBUILD, "filters are rebuilt from lists")
+    X(REBUILD, "filters are rebuilt from lists")                   \
+    X(RENAME, "names are dropped and created anew")                \
+    X(REBALANCE, "slot groups move to nodes that came later")
 
 enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
 
