@@ -34,6 +34,12 @@ struct live_set live_sets_at(const struct filter_document *document, uint32_t at
     uint32_t kept = (uint32_t)slices_kept(document);
     const struct lineage *lineage = &content->lineages[place_of(content, at / kept)];
 
+#ifdef ORBLOOM_MUTANT_REBUILD_ADDS_TO_NEXT
+    if (content->nlineages > 1 && lineage->serving) {
+        return (struct live_set){
+            .lineage = lineage->id, .slice = content->newest_slice - at % kept, .read = true};
+    }
+#endif
     return (struct live_set){
         .lineage = lineage->id,
         .slice = content->newest_slice - at % kept,

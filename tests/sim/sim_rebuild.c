@@ -11,12 +11,13 @@
 
 enum {
     NEWER_PERMILLE = 140,  /* seeds of the scenarios REBUILD, RENAME and REBALANCE */
-    MIXED_PERMILLE = 150,  /* of the others: filters are rebuilt, too, */
+    MIXED_PERMILLE = 250,  /* of the others: filters are rebuilt, too, */
     RARE_PERMILLE = 500,   /* ... where faults are rare that are to meet it */
     MOVING_PERMILLE = 350, /* of the scenario: replicas move */
     UNNAMED_PERMILLE = 100,
     STALE_PERMILLE = 80, /* commands and lists for what was open before */
     MOST_FED = 24,
+    LISTS = 3, /* at once */
     FEED_LEAST_US = 50000,
     FEED_MOST_US = 900000,
     POLL_US = 20000,
@@ -269,7 +270,9 @@ static void go_on(struct sim *sim, uint32_t name, const struct filter_document *
     if (lineage == 0 || (open != known && choice < 50)) {
         ask(sim, name, &begin); /* Again, until it is answered. */
     } else if (choice < 65) {
-        feed(sim, name, lineage);
+        for (uint32_t i = 0; i < LISTS; i++) {
+            feed(sim, name, lineage);
+        }
     } else if (choice < 73) {
         ask(sim, name, &fed);
     } else if (choice < 89) {
