@@ -54,8 +54,7 @@ static bool can_grow(const struct node *self, const struct document_entry *entry
     const struct hosted_filter *hosted = entry->attachment;
 
     return self->storage != NULL && hosted != NULL && set != NULL && !entry->conflict &&
-           document_logs_keys(&entry->document) && replica_set_built(set) &&
-           replica_set_ready(set);
+           document_logs_keys(&entry->document) && replica_set_built(set) && replica_set_ready(set);
 }
 
 /* Is it for all that is here? One that is for no less than what serves is no worse in any case: a

@@ -247,7 +247,7 @@ void node_sets_follow(struct node *self, struct hosted_filter *hosted,
     hosted->set = first;
     if (first == NULL) {
         hosted->lacks_read = hosted->lacks_written = false;
-    hosted->lacks_ahead = hosted->lacks_groups = false;
+        hosted->lacks_ahead = hosted->lacks_groups = false;
     }
     if (status != STATUS_OK && !hosted->refused) {
         say_no_room(self, hosted, document, status);

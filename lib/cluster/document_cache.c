@@ -211,6 +211,14 @@ enum status document_cache_take(struct document_cache *self, struct filter_docum
     enum status status;
 
     *changed = false;
+#ifdef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
+    if (entry != NULL && entry->document.content.state == FILTER_DROPPED &&
+        document->revision < entry->document.revision) {
+        status = replace(entry, document, signed_bytes);
+        *changed = status == STATUS_OK;
+        return status;
+    }
+#endif
     if (entry == NULL) {
         status = insert(self, document, signed_bytes);
     } else if (contradicts(entry, document, signed_bytes)) {

@@ -30,12 +30,20 @@ void evidence_fini(struct evidence *self)
 
 bool evidence_fits(const struct evidence *self, const struct filter_document *document)
 {
-    return self->groups != NULL && self->filter_id == document->id &&
-           self->epoch == document->epoch && self->ngroups == document->content.ngroups;
+    uint64_t epoch = self->epoch;
+
+#ifdef ORBLOOM_MUTANT_OLD_EVIDENCE
+    epoch = document->epoch;
+#endif
+    return self->groups != NULL && self->filter_id == document->id && epoch == document->epoch &&
+           self->ngroups == document->content.ngroups;
 }
 
 static bool matches(const struct member *member, uint32_t node, uint64_t incarnation)
 {
+#ifdef ORBLOOM_MUTANT_FENCE_ANY_LIFE
+    incarnation = 0;
+#endif
     return node != 0 && member->node == node &&
            (incarnation == 0 || member->incarnation == incarnation);
 }

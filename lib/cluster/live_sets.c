@@ -53,6 +53,14 @@ struct live_set live_sets_at(const struct filter_document *document, uint32_t at
 #ifdef ORBLOOM_MUTANT_CHAIN_READS_NEWEST
     read = read && (at == 0 || !document_is_chain(document));
 #endif
+#ifdef ORBLOOM_MUTANT_REBUILD_ADDS_TO_NEXT
+    if (content->nlineages > 1 && lineage->serving) {
+        return (struct live_set){.lineage = lineage->id,
+                                 .slice = slice,
+                                 .read = true,
+                                 .generation = live_sets_generation(document, slice)};
+    }
+#endif
     return (struct live_set){
         .lineage = lineage->id,
         .slice = slice,

@@ -141,6 +141,9 @@ static enum rebuild_verdict judge_open(const struct filter_document *document, u
 {
     uint32_t open = rebuild_lineage(document);
 
+#ifdef ORBLOOM_MUTANT_REBUILD_ANY_LIST
+    lineage = 0;
+#endif
     if (document->content.state != FILTER_ACTIVE) {
         return REBUILD_VERDICT_NOT_ACTIVE;
     }
@@ -174,6 +177,9 @@ struct rebuild_answer rebuild_may_commit(const struct filter_document *document,
         answer.verdict = REBUILD_VERDICT_REPLICAS;
     } else if (!rebuild_fenced(document, evidence)) {
         answer.verdict = REBUILD_VERDICT_FENCES;
+#ifdef ORBLOOM_MUTANT_COMMIT_UNFENCED
+        answer.verdict = REBUILD_VERDICT_WRITE;
+#endif
     }
     return answer;
 }

@@ -76,6 +76,9 @@ static enum status judge(const struct document_entry *entry, const struct replic
 /* Of one set, by its name: what was forgotten is not here, and does not come back. */
 enum status node_absorb(struct node *self, struct document_entry *entry, struct record_batch *batch)
 {
+#ifdef ORBLOOM_MUTANT_REBUILD_MERGE_ANY
+    batch->targets[0].lineage = live_sets_at(&entry->document, 0).lineage;
+#endif
     struct replica_set *set = hosted_find(entry->attachment, batch->targets[0].lineage,
                                           batch->targets[0].slice);
     enum status status = self->failed ? STATUS_NOT_READY : judge(entry, set, batch);

@@ -70,6 +70,7 @@ struct sim_settings {
     uint64_t node_timeout_us;
     uint64_t fence_retry_us;
     uint64_t replace_after_us;
+    uint64_t moves_at_once;
     uint64_t retry_memory_bytes;
     uint64_t retry_memory_us;
     bool disks;    /* nodes have one each */

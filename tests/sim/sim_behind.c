@@ -48,7 +48,7 @@ static void on_cut(struct sim *sim, void *data, uint64_t number)
 
 void sim_behind_begin(struct sim *sim)
 {
-    if (sim->scenario.kind == SIM_SCENARIO_REBUILD &&
+    if ((sim->scenario.kind == SIM_SCENARIO_REBUILD || sim->scenario.kind == SIM_SCENARIO_RENAME) &&
         sim_random_chance(&sim->rebuild.random, BEHIND_PERMILLE)) {
         sim_after(sim, sim_random_below(&sim->rebuild.random, 300 * MS), on_cut, NULL, 0);
     }

@@ -11,7 +11,7 @@
 
 struct sim;
 
-/* In some seeds of the scenario REBUILD. */
+/* In some seeds of the scenarios REBUILD and RENAME. */
 void sim_behind_begin(struct sim *sim);
 
 #endif

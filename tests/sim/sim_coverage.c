@@ -176,7 +176,7 @@ static uint32_t gap(const char *what, const char *which)
 static bool is_aimed(uint32_t fault, uint32_t phase)
 {
     if (fault == SIM_FAULT_TAKE_OVER) {
-        return phase != SIM_PHASE_MERGE;
+        return phase != SIM_PHASE_MERGE && phase != SIM_PHASE_FEED && phase != SIM_PHASE_STEP;
     }
     return fault != SIM_FAULT_MOVE || (phase != SIM_PHASE_MERGE && phase != SIM_PHASE_ROLL);
 }

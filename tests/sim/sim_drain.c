@@ -20,8 +20,7 @@ static const struct node_record *record_of(const struct sim *sim, uint64_t node)
     return node_list_find(&sim->view.nodes, (uint32_t)node);
 }
 
-/* Some document names it. */
-static bool is_held(const struct sim *sim, uint32_t node)
+bool sim_drain_is_held(const struct sim *sim, uint32_t node)
 {
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
         const struct filter_document *document = sim_view_document(sim, name);
@@ -41,7 +40,7 @@ static void command(struct sim *sim, const struct admin_request *request)
     (void)sim_command(sim, request, NULL);
 }
 
-static void undo(struct sim *sim, const struct node_record *record)
+void sim_drain_undo(struct sim *sim, const struct node_record *record)
 {
     command(sim,
             &(struct admin_request){
@@ -50,7 +49,7 @@ static void undo(struct sim *sim, const struct node_record *record)
 
 /* ---- drain ---- */
 
-static const struct node_record *draw_held(struct sim *sim)
+const struct node_record *sim_drain_draw_held(struct sim *sim)
 {
     uint32_t count = sim->view.nodes.count;
     uint32_t first = count > 0 ? (uint32_t)sim_random_below(&sim->random, count) : 0;
@@ -58,7 +57,7 @@ static const struct node_record *draw_held(struct sim *sim)
     for (uint32_t i = 0; i < count; i++) {
         const struct node_record *record = &sim->view.nodes.nodes[(first + i) % count];
 
-        if (is_held(sim, record->id)) {
+        if (sim_drain_is_held(sim, record->id)) {
             return record;
         }
     }
@@ -74,12 +73,18 @@ static void on_over(struct sim *sim, void *data, uint64_t number)
     for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
         const struct node_record *record = &sim->view.nodes.nodes[i];
 
-        leaves = node_record_leaves(record) && !is_held(sim, record->id) ? record : leaves;
+        leaves = node_record_leaves(record) && !sim_drain_is_held(sim, record->id) ? record
+                                                                                   : leaves;
     }
     if (leaves != NULL) {
-        undo(sim, leaves);
+        sim_drain_undo(sim, leaves);
     }
     sim_after(sim, NEXT_US, on_over, NULL, number);
+}
+
+void sim_drain_over(struct sim *sim)
+{
+    on_over(sim, NULL, 0);
 }
 
 /* Operators who move replicas only leave nodes as they are then. */
@@ -99,10 +104,10 @@ static void on_drain(struct sim *sim, void *data, uint64_t node)
         end(sim);
         return;
     }
-    if (record == NULL || (!record->draining && !is_held(sim, record->id))) {
-        record = draw_held(sim);
-    } else if (record->draining && !is_held(sim, record->id)) {
-        undo(sim, record);
+    if (record == NULL || (!record->draining && !sim_drain_is_held(sim, record->id))) {
+        record = sim_drain_draw_held(sim);
+    } else if (record->draining && !sim_drain_is_held(sim, record->id)) {
+        sim_drain_undo(sim, record);
         record = NULL;
     }
     if (record != NULL && !record->draining) {
@@ -120,7 +125,7 @@ static const struct node_record *find_spare(const struct sim *sim)
     for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
         const struct node_record *record = &sim->view.nodes.nodes[i];
 
-        if (!is_held(sim, record->id) && !node_record_leaves(record)) {
+        if (!sim_drain_is_held(sim, record->id) && !node_record_leaves(record)) {
             return record;
         }
     }
@@ -136,7 +141,7 @@ static void again(struct sim *sim, uint64_t delay_us, uint64_t node)
 
 static void kill_one(struct sim *sim)
 {
-    const struct node_record *record = draw_held(sim);
+    const struct node_record *record = sim_drain_draw_held(sim);
     struct sim_process *process = record != NULL ? sim_view_node(sim, record->id) : NULL;
     uint64_t down_us = sim->settings.node_timeout_us +
                        sim_random_between(&sim->random, 50 * MS, 600 * MS);
@@ -173,9 +178,9 @@ static void on_replace(struct sim *sim, void *data, uint64_t node)
     }
     if (record == NULL) {
         kill_one(sim);
-    } else if (!is_held(sim, record->id)) {
+    } else if (!sim_drain_is_held(sim, record->id)) {
         if (node_record_leaves(record)) {
-            undo(sim, record);
+            sim_drain_undo(sim, record);
         }
         again(sim, NEXT_US, node_record_leaves(record) ? record->id : 0);
     } else if (!node_record_leaves(record) && spare != NULL &&

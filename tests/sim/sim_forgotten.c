@@ -48,13 +48,18 @@ static void look(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key,
     }
 }
 
+static bool is_wanted(const struct sim *sim)
+{
+    return sim->rebuild.on || sim->scenario.kind == SIM_SCENARIO_RENAME;
+}
+
 void sim_forgotten_check(struct sim *sim, uint32_t name)
 {
     const struct filter_document *document = sim_view_document(sim, name);
     const struct sim_binding *binding = sim_oracle_newest(sim, name);
     const uint64_t *fingerprints;
 
-    if (!sim->rebuild.on || document == NULL || binding == NULL || binding->drop_us != SIM_OPEN ||
+    if (!is_wanted(sim) || document == NULL || binding == NULL || binding->drop_us != SIM_OPEN ||
         binding->filter_id != document->id || document->keylog == KEYLOG_OFF) {
         return;
     }

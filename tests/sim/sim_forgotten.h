@@ -7,7 +7,7 @@
  * So nothing comes back from an old log, with a node that returns, or by what nodes take over from
  * each other; nor out of a filter that was dropped into the next one of its name.
  *
- * Looked at in seeds with rebuilds, whenever all acknowledged keys are.
+ * Looked at in seeds with rebuilds, and of the scenario RENAME, whenever all acknowledged keys are.
  *
  * Threads: none.
  */

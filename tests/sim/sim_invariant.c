@@ -83,7 +83,7 @@ static bool has(const struct hosted_filter *hosted, uint32_t lineage, uint64_t f
     return any;
 }
 
-enum holding { LACKS, HOLDS, LOST };
+enum holding { LACKS, UNLOGGED, HOLDS, LOST };
 
 static enum holding look(const struct sim *sim, const struct member *member,
                          const struct filter_document *document, uint32_t group, uint32_t lineage,
@@ -105,7 +105,9 @@ static enum holding look(const struct sim *sim, const struct member *member,
     if (process->disk == NULL) {
         return hosted != NULL ? HOLDS : LACKS;
     }
-    return sim_view_log_has(process, document, lineage, fingerprint) ? HOLDS : LACKS;
+    return sim_view_log_has(process, document, lineage, fingerprint) ? HOLDS
+           : hosted != NULL                                          ? UNLOGGED
+                                                                     : LACKS;
 }
 
 /* ---- all of them ---- */
@@ -113,7 +115,8 @@ static enum holding look(const struct sim *sim, const struct member *member,
 static void show(const struct sim *sim, const struct slot_group *group, const enum holding *held,
                  uint32_t count, char *text, size_t size)
 {
-    static const char *const words[] = {[LACKS] = "lacks", [HOLDS] = "holds", [LOST] = "lost"};
+    static const char *const words[] = {
+        [LACKS] = "lacks", [UNLOGGED] = "has not logged", [HOLDS] = "holds", [LOST] = "lost"};
     size_t used = 0;
 
     text[0] = '\0';
@@ -139,7 +142,7 @@ static void check_key(struct sim *sim, uint32_t name, const struct filter_docume
     sim->invariant.checks++;
     for (uint32_t i = 0; i < rule->replicas; i++) {
         held[i] = look(sim, slot_reader(&group->slots[i]), document, number, lineage, fingerprint);
-        have += held[i] != LACKS;
+        have += held[i] == HOLDS || held[i] == LOST;
     }
     if (have < rule->write) {
         char text[SHOW_BYTES];

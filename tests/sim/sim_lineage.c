@@ -161,31 +161,49 @@ bool sim_lineage_may_have(const struct sim_lineage *self, const struct sim_add *
 void sim_lineages_note(struct sim_process *process)
 {
     const struct sim *sim = process->sim;
+    bool wanted = sim->rebuild.on || sim->scenario.kind == SIM_SCENARIO_RENAME;
 
-    for (uint32_t name = 0; sim->rebuild.on && name < SIM_MAX_NAMES; name++) {
-        const struct filter_document *document = sim_view_document(sim, name);
-        const struct document_entry *entry =
-            document != NULL ? document_cache_find(&process->node->documents, document->id) : NULL;
+    for (uint32_t name = 0; wanted && !process->node->recovering && name < SIM_MAX_NAMES; name++) {
+        const struct document_entry *entry = document_cache_find_name(&process->node->documents,
+                                                                      sim_name(name));
 
-        if (entry != NULL) {
-            process->lineages[name] = rebuild_serving(&entry->document);
-        }
+        process->bound[name] = entry != NULL ? entry->document.id : 0;
+        process->lineages[name] = entry != NULL ? rebuild_serving(&entry->document) : 0;
     }
 }
 
 /* May it answer from another lineage than the document's? Who is dead comes back as it was. */
 static bool lags(const struct sim *sim, uint32_t name, const struct member *member)
 {
+    const struct filter_document *document = sim_view_document(sim, name);
     const struct sim_process *process = sim_view_member(sim, member);
 
-    return process == NULL ||
-           process->lineages[name] != rebuild_serving(sim_view_document(sim, name));
+    return process == NULL || (process->bound[name] == document->id &&
+                               process->lineages[name] != rebuild_serving(document));
+}
+
+/* Some node takes a former filter of the name for live. */
+static bool any_former(const struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    uint64_t id = document != NULL ? document->id : 0;
+    bool any = false;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        uint64_t bound = sim->processes[i]->bound[name];
+
+        any = any || (bound != 0 && bound != id);
+    }
+    return any;
 }
 
 bool sim_lineages_minority(const struct sim *sim, uint32_t name)
 {
-    const struct filter_document *document = sim->rebuild.on ? sim_view_document(sim, name) : NULL;
+    const struct filter_document *document = sim_view_document(sim, name);
 
+    if (any_former(sim, name)) {
+        return true;
+    }
     for (uint32_t group = 0; document != NULL && group < document->content.ngroups; group++) {
         const struct slot *slots = document->content.groups[group].slots;
         uint32_t count = 0;

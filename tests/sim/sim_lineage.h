@@ -70,8 +70,9 @@ bool sim_lineage_may_have(const struct sim_lineage *self, const struct sim_add *
 /* After each turn of a node: what does it serve now? */
 void sim_lineages_note(struct sim_process *process);
 
-/* Of a slot group some replicas, but fewer than R, may serve a lineage of before the last commit:
- * one of them alone may still find a key, see docs/simulator.md. */
+/* Some replicas, but fewer than R, may serve a lineage of before the last commit; or some node, a
+ * filter that the name was bound to before. One of them alone may still find a key, see
+ * docs/simulator.md. Known in seeds with rebuilds, and of the scenario RENAME. */
 bool sim_lineages_minority(const struct sim *sim, uint32_t name);
 
 #endif

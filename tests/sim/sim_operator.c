@@ -149,6 +149,10 @@ static void ask(struct sim *sim, uint32_t name)
     };
     enum status status;
 
+    one->outlasts = !creating && sim->scenario.kind == SIM_SCENARIO_RENAME;
+    if (one->outlasts) {
+        frame.body.admin_request.filter_id = sim_oracle_newest(sim, name)->filter_id;
+    }
     one->tries++;
     one->command = ++sim->operator.last_command;
     sim_coverage_begin(sim, creating ? SIM_PHASE_CREATE : SIM_PHASE_DROP);

@@ -64,7 +64,8 @@ struct sim_process {
     uint64_t set_aside;               /* files with flipped bits, when that life began */
     uint32_t served;                  /* the newest generation that had a FULL replica */
     uint32_t phases;                  /* a bit each: see sim_phase.h */
-    uint32_t lineages[SIM_MAX_NAMES]; /* a node's, by name: the lineage that checks read there */
+    uint64_t bound[SIM_MAX_NAMES];    /* a node's, by name: the filter that it takes for live, */
+    uint32_t lineages[SIM_MAX_NAMES]; /* ... and the lineage of it that checks read there */
     struct sim_link links[SIM_MAX_LINKS];
     uint32_t last_link;
     uint32_t *inbox;

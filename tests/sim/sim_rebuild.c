@@ -10,13 +10,14 @@
 #define MS UINT64_C(1000)
 
 enum {
-    REBUILD_PERMILLE = 70, /* seeds of the scenario REBUILD */
-    MIXED_PERMILLE = 150,  /* of the others: filters are rebuilt, too, */
+    NEWER_PERMILLE = 140,  /* seeds of the scenarios REBUILD, RENAME and REBALANCE */
+    MIXED_PERMILLE = 250,  /* of the others: filters are rebuilt, too, */
     RARE_PERMILLE = 500,   /* ... where faults are rare that are to meet it */
     MOVING_PERMILLE = 350, /* of the scenario: replicas move */
     UNNAMED_PERMILLE = 100,
     STALE_PERMILLE = 80, /* commands and lists for what was open before */
     MOST_FED = 24,
+    LISTS = 3, /* at once */
     FEED_LEAST_US = 50000,
     FEED_MOST_US = 900000,
     POLL_US = 20000,
@@ -33,18 +34,23 @@ static bool is_left_alone(const struct sim *sim)
            kind == SIM_SCENARIO_COORDINATORS || kind == SIM_SCENARIO_LOST;
 }
 
+static bool is_rare(const struct sim *sim)
+{
+    return sim->scenario.kind == SIM_SCENARIO_OLD_LIFE || sim->scenario.kind == SIM_SCENARIO_RENAME;
+}
+
 void sim_rebuild_draw_scenario(struct sim *sim)
 {
+    static const enum sim_scenario_kind newer[] = {SIM_SCENARIO_REBUILD, SIM_SCENARIO_REBUILD,
+                                                   SIM_SCENARIO_RENAME, SIM_SCENARIO_REBALANCE};
     struct sim_rebuild *self = &sim->rebuild;
     bool mixed;
 
     sim_random_init(&self->random, sim->seed, SIM_STREAM_REBUILD);
-    if (sim_random_chance(&self->random, REBUILD_PERMILLE) && sim->options.scenario == 0) {
-        sim->scenario.kind = SIM_SCENARIO_REBUILD;
+    if (sim_random_chance(&self->random, NEWER_PERMILLE) && sim->options.scenario == 0) {
+        sim->scenario.kind = newer[sim_random_below(&self->random, sizeof newer / sizeof newer[0])];
     }
-    mixed = sim_random_chance(&self->random, sim->scenario.kind == SIM_SCENARIO_OLD_LIFE
-                                                 ? RARE_PERMILLE
-                                                 : MIXED_PERMILLE);
+    mixed = sim_random_chance(&self->random, is_rare(sim) ? RARE_PERMILLE : MIXED_PERMILLE);
     if (sim->scenario.kind == SIM_SCENARIO_REBUILD) {
         sim->growth.on = false;
         self->on = true;
@@ -264,7 +270,9 @@ static void go_on(struct sim *sim, uint32_t name, const struct filter_document *
     if (lineage == 0 || (open != known && choice < 50)) {
         ask(sim, name, &begin); /* Again, until it is answered. */
     } else if (choice < 65) {
-        feed(sim, name, lineage);
+        for (uint32_t i = 0; i < LISTS; i++) {
+            feed(sim, name, lineage);
+        }
     } else if (choice < 73) {
         ask(sim, name, &fed);
     } else if (choice < 89) {

@@ -7,6 +7,8 @@
 #include "tests/sim/sim_faults.h"
 #include "tests/sim/sim_final.h"
 #include "tests/sim/sim_move.h"
+#include "tests/sim/sim_rebalance.h"
+#include "tests/sim/sim_rename.h"
 #include "tests/sim/sim_replacement.h"
 
 #include <string.h>
@@ -253,6 +255,8 @@ static void begin_faults(struct sim *sim)
     case SIM_SCENARIO_REPLACE:
     case SIM_SCENARIO_REBUILD:
     case SIM_SCENARIO_WINDOW:
+    case SIM_SCENARIO_RENAME:
+    case SIM_SCENARIO_REBALANCE:
     case SIM_NSCENARIOS:
         break;
     }
@@ -261,6 +265,8 @@ static void begin_faults(struct sim *sim)
     sim_rebuild_begin(sim);
     sim_window_begin(sim);
     sim_behind_begin(sim);
+    sim_rename_begin(sim);
+    sim_rebalance_begin(sim);
     if (sim->scenario.kind != SIM_SCENARIO_COORDINATORS &&
         (sim->scenario.kind == SIM_SCENARIO_STORM || sim->scenario.kind == SIM_SCENARIO_MIX ||
          sim_random_chance(&sim->random, sim->options.lengthy ? 1000 : 400))) {

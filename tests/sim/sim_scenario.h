@@ -34,7 +34,9 @@ struct sim;
     X(REPLACE, "dead nodes are replaced by a spare")               \
     X(GROW, "filters grow under load")                             \
     X(REBUILD, "filters are rebuilt from lists")                   \
-    X(WINDOW, "filters keep keys for a time")
+    X(WINDOW, "filters keep keys for a time")                      \
+    X(RENAME, "names are dropped and created anew")                \
+    X(REBALANCE, "slot groups move to nodes that came later")
 
 enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
 

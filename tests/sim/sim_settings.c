@@ -17,7 +17,8 @@ enum {
 
 static bool moves(const struct sim *sim)
 {
-    return sim->scenario.kind == SIM_SCENARIO_DRAIN || sim->scenario.kind == SIM_SCENARIO_REPLACE;
+    return sim->scenario.kind == SIM_SCENARIO_DRAIN || sim->scenario.kind == SIM_SCENARIO_REPLACE ||
+           sim->scenario.kind == SIM_SCENARIO_REBALANCE;
 }
 
 /* Directed at replacements, growth or rebuilds, which take a log. */
@@ -81,6 +82,8 @@ static void draw_names(struct sim *sim)
         /* One replica's wrong vote is enough. */
         sim->operator.names[0].parameters.rule =(struct quorum_rule){
             .replicas = 1, .write = 1, .read = 1};
+    } else if (sim->scenario.kind == SIM_SCENARIO_REBALANCE) {
+        sim->load.nnames = 2;
     }
 }
 
@@ -153,6 +156,10 @@ static void draw_times(struct sim *sim)
     settings->node_timeout_us = 3 * settings->sync_us;
     settings->fence_retry_us = sim_random_between(random, 10 * MS, 60 * MS);
     settings->replace_after_us = 0;
+    settings->moves_at_once = 2;
+    if (sim->scenario.kind == SIM_SCENARIO_REBALANCE) {
+        settings->moves_at_once = sim_random_between(random, 1, 4);
+    }
     if (replaces(sim)) {
         settings->sync_us = sim_random_between(random, 40 * MS, 80 * MS);
         settings->node_timeout_us = 3 * settings->sync_us;
@@ -193,7 +200,8 @@ static void draw_processes(struct sim *sim)
         settings->nnodes = (uint32_t)sim_random_between(&sim->random, 1, 3);
         settings->nspares = settings->nnodes;
     } else if (kind == SIM_SCENARIO_MOVE || kind == SIM_SCENARIO_MIX || kind == SIM_SCENARIO_GROW ||
-               kind == SIM_SCENARIO_REBUILD || kind == SIM_SCENARIO_WINDOW || moves(sim)) {
+               kind == SIM_SCENARIO_REBUILD || kind == SIM_SCENARIO_WINDOW ||
+               kind == SIM_SCENARIO_RENAME || moves(sim)) {
         settings->nspares = (uint32_t)sim_random_between(&sim->random, 1, 2);
     } else if (kind == SIM_SCENARIO_STORM || kind == SIM_SCENARIO_STALE_ROUTER ||
                kind == SIM_SCENARIO_REPEATS) {

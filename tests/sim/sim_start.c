@@ -102,7 +102,7 @@ static enum status start_coordinator(struct sim_process *process)
         .node_timeout_us = sim->settings.node_timeout_us,
         .fence_retry_us = sim->settings.fence_retry_us,
         .replace_after_us = sim->settings.replace_after_us,
-        .moves_at_once = 2,
+        .moves_at_once = sim->settings.moves_at_once,
         .growth_hosts = sim->growth.hosts,
     };
     enum status status;
