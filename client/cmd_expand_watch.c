@@ -78,6 +78,7 @@ struct watch {
     uint64_t line_us; /* when the next line is due */
     struct watch_pace pace;
     uint32_t failures; /* in a row */
+    bool chained;      /* it can't be taken back */
     bool over;
     int code;
 };
@@ -131,6 +132,7 @@ static void look(struct watch *self, const struct admin_reply *reply)
         return;
     }
     state = growth_state_of(reply, filter);
+    self->chained = filter->nchain > 0;
     if (growth_is_running(filter) && growth_is_there(filter, self->wanted) &&
         state.wanted > self->wanted) {
         state.wanted = self->wanted; /* It was there, and is on its way to another one already. */
@@ -168,10 +170,9 @@ static void on_done(void *context, const struct session_result *result)
 static void say_left(const struct watch *self)
 {
     end_line(self);
-    (void)fprintf(stderr,
-                  "left; it goes on by itself. `orbloom expand %s` shows it again, `orbloom expand "
-                  "%s --abort` takes it back\n",
-                  self->name, self->name);
+    (void)fprintf(stderr, "left; it goes on by itself. `orbloom expand %s` shows it again%s%s%s\n",
+                  self->name, self->chained ? "" : ", `orbloom expand ",
+                  self->chained ? "" : self->name, self->chained ? "" : " --abort` takes it back");
 }
 
 static void wait_a_while(struct channel *channel)

@@ -93,6 +93,25 @@ static void explain_range(char *text)
                    SIZING_RATE_MAX);
 }
 
+/* Of a filter without a log of keys. */
+static const char *chain_text(enum growth_verdict verdict)
+{
+    if (verdict == GROWTH_VERDICT_CHAIN_SHRINKS) {
+        return "it has no log to be built anew from, so arrays that are there stay: it can only "
+               "grow; create a smaller filter and add its keys again";
+    }
+    if (verdict == GROWTH_VERDICT_CHAIN_RATE) {
+        return "it has no log to be built anew from, so its rate stays: only its capacity can "
+               "grow; leave out --fpr, or create another filter and add its keys again";
+    }
+    if (verdict == GROWTH_VERDICT_CHAIN_BACK) {
+        return "it has no log to be built anew from: what it grows by can't be taken back; let it "
+               "end";
+    }
+    return "its checks read as many generations already as its rate can be divided among; create a "
+           "larger filter and add its keys again";
+}
+
 static const char *fixed_text(enum growth_verdict verdict)
 {
     switch (verdict) {
@@ -115,17 +134,10 @@ static const char *fixed_text(enum growth_verdict verdict)
         return "a rebuild from a list is open; end that first: `orbloom rebuild NAME commit`, or "
                "abort";
     case GROWTH_VERDICT_CHAIN_SHRINKS:
-        return "it has no log to be built anew from, so arrays that are there stay: it can only "
-               "grow; create a smaller filter and add its keys again";
     case GROWTH_VERDICT_CHAIN_RATE:
-        return "it has no log to be built anew from, so its rate stays: only its capacity can "
-               "grow; leave out --fpr, or create another filter and add its keys again";
     case GROWTH_VERDICT_CHAIN_BACK:
-        return "it has no log to be built anew from: what it grows by can't be taken back; let it "
-               "end";
     case GROWTH_VERDICT_CHAIN_LONG:
-        return "its checks read as many generations already as its rate can be divided among; "
-               "create a larger filter and add its keys again";
+        return chain_text(verdict);
     case GROWTH_VERDICT_REPLICAS:
         return "replicas are being replaced; that goes first: retry when `orbloom status` shows "
                "none";

@@ -96,10 +96,21 @@ static uint64_t keys_of(const struct sim *sim, const struct filter_document *doc
     return sum;
 }
 
-/* A replacement that can't end holds up turns. */
+/* A replacement that can't end holds up turns, and of a group of which nobody is left nobody
+ * grows. */
 static bool can_end(const struct sim *sim, const struct filter_document *document)
 {
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        bool any = false;
+
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            const struct slot *slot = &document->content.groups[group].slots[i];
+
+            any = any || sim_view_is_full(sim, slot_reader(slot));
+        }
+        if (!any) {
+            return false;
+        }
         for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
             if (slot_is_pair(&document->content.groups[group].slots[i]) &&
                 !sim_view_can_replace(sim, document, group)) {
