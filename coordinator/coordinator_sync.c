@@ -104,6 +104,21 @@ static bool is_old(const struct heard *heard, const struct sync_request *request
            heard->boot == request->boot && request->number <= heard->number;
 }
 
+/* Of a life that is over the last ones stay: nobody else tells what it held. */
+static void keep_reports(struct heard *heard, const struct sync_request *request,
+                         struct replica_report *reports)
+{
+    if (heard->incarnation != request->incarnation && heard->nreports > 0) {
+        heap_free(heard->before);
+        heard->before = heard->reports;
+        heard->nbefore = heard->nreports;
+    } else {
+        heap_free(heard->reports);
+    }
+    heard->reports = reports;
+    heard->nreports = request->nreplicas;
+}
+
 static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
                      const struct sync_request *request)
 {
@@ -132,15 +147,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
         reports[i].node_id = node;
         reports[i].incarnation = request->incarnation;
     }
-    if (heard->incarnation != request->incarnation && heard->nreports > 0) {
-        heap_free(heard->before);
-        heard->before = heard->reports;
-        heard->nbefore = heard->nreports;
-    } else {
-        heap_free(heard->reports);
-    }
-    heard->reports = reports;
-    heard->nreports = request->nreplicas;
+    keep_reports(heard, request, reports);
     if (heard->incarnation != request->incarnation || heard->position < request->position) {
         heard->position = request->position;
     }

@@ -78,6 +78,26 @@ static enum status put_window(struct codec_scratch *scratch, const struct filter
     return codec_put_message(scratch, summary->window_awaited, &out->window_awaited);
 }
 
+/* What replicas lack, and what was given up. */
+static enum status put_lack(struct codec_scratch *scratch, const struct filter_summary *summary,
+                            Orbloom__V1__FilterSummary *out)
+{
+    enum status status = codec_put_message(scratch, summary->lacking, &out->lacking);
+
+    out->shards_lacking = summary->shards_lacking;
+    out->fewest_full = summary->fewest_full;
+    out->loss_epoch = summary->loss_epoch;
+    if (summary->loss_epoch != 0) {
+        out->loss_shards.data = (uint8_t *)summary->loss_shards;
+        out->loss_shards.len = summary->nshards <= DOCUMENT_MAX_SHARDS
+                                   ? (summary->nshards + 7) / 8
+                                   : sizeof summary->loss_shards;
+    }
+    return status != STATUS_OK
+               ? status
+               : codec_put_message(scratch, summary->lacking_remedy, &out->lacking_remedy);
+}
+
 enum status codec_put_filter_summary(struct codec_scratch *scratch,
                                      const struct filter_summary *summary,
                                      Orbloom__V1__FilterSummary *out)
@@ -105,22 +125,9 @@ enum status codec_put_filter_summary(struct codec_scratch *scratch,
     out->shard_bytes = summary->shard_bytes;
     out->lines = summary->lines;
     out->z = summary->z;
-    out->shards_lacking = summary->shards_lacking;
-    out->fewest_full = summary->fewest_full;
-    out->loss_epoch = summary->loss_epoch;
-    if (summary->loss_epoch != 0) {
-        out->loss_shards.data = (uint8_t *)summary->loss_shards;
-        out->loss_shards.len = summary->nshards <= DOCUMENT_MAX_SHARDS
-                                   ? (summary->nshards + 7) / 8
-                                   : sizeof summary->loss_shards;
-    }
     status = codec_put_text(summary->name, &out->name);
     status = status != STATUS_OK ? status : put_rebuild(scratch, summary, out);
-    status = status != STATUS_OK ? status
-                                 : codec_put_message(scratch, summary->lacking, &out->lacking);
-    status = status != STATUS_OK
-                 ? status
-                 : codec_put_message(scratch, summary->lacking_remedy, &out->lacking_remedy);
+    status = status != STATUS_OK ? status : put_lack(scratch, summary, out);
     status = status != STATUS_OK ? status : put_window(scratch, summary, out);
     return status != STATUS_OK ? status : put_growth(scratch, summary, out);
 }
@@ -193,6 +200,24 @@ static enum status get_rebuild(struct codec_arena *arena, const Orbloom__V1__Fil
     return codec_get_text(arena, wire->rebuild_awaited, &out->rebuild_awaited);
 }
 
+static enum status get_lack(struct codec_arena *arena, const Orbloom__V1__FilterSummary *wire,
+                            struct filter_summary *out)
+{
+    enum status status = codec_get_text(arena, wire->lacking, &out->lacking);
+
+    if (wire->loss_shards.len > sizeof out->loss_shards) {
+        return STATUS_TOO_LARGE;
+    }
+    out->shards_lacking = wire->shards_lacking;
+    out->fewest_full = wire->fewest_full;
+    out->loss_epoch = wire->loss_epoch;
+    if (wire->loss_shards.len > 0) {
+        memcpy(out->loss_shards, wire->loss_shards.data, wire->loss_shards.len);
+    }
+    return status != STATUS_OK ? status
+                               : codec_get_text(arena, wire->lacking_remedy, &out->lacking_remedy);
+}
+
 enum status codec_get_filter_summary(struct codec_arena *arena,
                                      const Orbloom__V1__FilterSummary *wire,
                                      struct filter_summary *out)
@@ -224,25 +249,13 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
         .growth_held = wire->growth_held != 0,
         .shards_grown = wire->shards_grown,
         .shards_growing = wire->shards_growing,
-        .shards_lacking = wire->shards_lacking,
-        .fewest_full = wire->fewest_full,
         .window_us = wire->window_us,
         .nslices = wire->nslices,
         .newest_slice = wire->newest_slice,
     };
-    if (wire->loss_shards.len > sizeof out->loss_shards) {
-        return STATUS_TOO_LARGE;
-    }
-    out->loss_epoch = wire->loss_epoch;
-    if (wire->loss_shards.len > 0) {
-        memcpy(out->loss_shards, wire->loss_shards.data, wire->loss_shards.len);
-    }
     status = codec_get_text(arena, wire->name, &out->name);
     status = status != STATUS_OK ? status : get_rebuild(arena, wire, out);
-    status = status != STATUS_OK ? status : codec_get_text(arena, wire->lacking, &out->lacking);
-    status = status != STATUS_OK
-                 ? status
-                 : codec_get_text(arena, wire->lacking_remedy, &out->lacking_remedy);
+    status = status != STATUS_OK ? status : get_lack(arena, wire, out);
     status = status != STATUS_OK
                  ? status
                  : codec_get_text(arena, wire->window_awaited, &out->window_awaited);
