@@ -19,7 +19,7 @@ give_up() {
     exit 0
 }
 
-"$orbloom" create big --timeout 60s --capacity "$((keys + keys / 20))" --fpr 1% --replicas 1 \
+"$orbloom" create big --timeout 60s --capacity "$((keys + keys / 5))" --fpr 1% --replicas 1 \
     --when-full refuse >/dev/null || give_up "the filter can't be made"
 echo "bench: filling a node with $(grouped "$keys") keys (${SECONDS} s)" >&2
 load durable to-grow --op add --filter big --size "$keys" --keys 2 --batch 1 --in-flight 1 || exit 0

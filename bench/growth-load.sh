@@ -2,7 +2,8 @@
 # Run by a playground of three nodes for growth.sh: a filter grows to four times its capacity under
 # load, with the default throttle.
 #   bench/growth-load.sh ORBLOOM BUILD ROWS-FILE WORK-DIRECTORY KEYS
-# Checks come at half of the measured maximum, whatever the answers do; adds beside them. Then it is
+# It is as full as one that would begin to grow by itself before long: from 95 % on all new arrays
+# stand at once, for the valve. Checks come at half of the measured maximum, whatever the answers do; adds beside them. Then it is
 # filled up and probed once more.
 set -u
 
@@ -93,7 +94,7 @@ give_up() {
 }
 
 prepare() {
-    "$orbloom" create big --timeout 60s --capacity "$((keys + keys / 20))" --fpr 1% \
+    "$orbloom" create big --timeout 60s --capacity "$((keys + keys / 5))" --fpr 1% \
         --when-full refuse >/dev/null || give_up "the filter can't be made"
     "$orbloom" create other --capacity $((2 * OTHER)) --fpr 1% >/dev/null || give_up "the other one can't be made"
     echo "bench: filling three nodes with $(grouped "$keys") keys (${SECONDS} s)" >&2

@@ -1,7 +1,11 @@
 #include "base/number.h"
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_summary.h"
+#include "cluster/window.h"
 #include "filter/sizing.h"
+
+enum { DEFAULT_SLICES = 7 };
 
 struct create_settings {
     struct flags_common common;
@@ -16,6 +20,8 @@ struct create_settings {
     const char *when_full;
     const char *durability;
     const char *keylog;
+    uint64_t window_us;
+    uint64_t nslices;
 };
 
 #define FIELD(name) offsetof(struct create_settings, name)
@@ -119,6 +125,26 @@ static const struct flag flags[] = {
         .help = "whether nodes keep fingerprints on disk, 8 bytes a key, or bits only (below)",
     },
     {
+        .name = "window",
+        .kind = FLAG_DURATION,
+        .offset = FIELD(window_us),
+        .min = WINDOW_SLICE_MIN_US,
+        .max = WINDOW_MAX_US,
+        .sample = "TIME",
+        .range = "1s to 3650d",
+        .help = "keys are kept for so long after they were added last (below); else for ever",
+    },
+    {
+        .name = "slices",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(nslices),
+        .min = 1,
+        .max = DOCUMENT_MAX_SLICES,
+        .sample = "COUNT",
+        .range = "1 to 64",
+        .help = "steps that the window moves in, of a second at least; with --window 7",
+    },
+    {
         .name = "hash",
         .kind = FLAG_CHOICE,
         .offset = FIELD(hash),
@@ -146,9 +172,14 @@ static const struct flag_table table = {
         "When full: a filter with key log, of durability sync or os, grows by itself before it is\n"
         "full, up to max-capacity; others refuse adds (FULL) past their capacity. One that has\n"
         "grown since counts as the same when it has at least the capacity asked for.\n\n"
+        "Window: a key is there for the whole window since its add was sent, and is gone about "
+        "one\n"
+        "slice later. Capacity is what the window holds, the same in each slice; with k slices a\n"
+        "copy has k + 2 arrays. It takes a key log and durability sync or os.\n\n"
         "Examples:\n"
         "  orbloom create seen --capacity 10M --fpr 1%\n"
-        "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n\n"
+        "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n"
+        "  orbloom create week --capacity 70M --fpr 1% --window 7d --slices 7\n\n"
         "Exit: 0 it exists now, 1 it could not be created, 2 wrong usage.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
@@ -198,6 +229,17 @@ static int check_capacities(const struct create_settings *settings)
     return CMD_OK;
 }
 
+static int check_window(struct create_settings *settings)
+{
+    const char *fault;
+
+    if (settings->window_us != 0 && settings->nslices == 0) {
+        settings->nslices = DEFAULT_SLICES;
+    }
+    fault = window_fault(settings->window_us, settings->nslices);
+    return fault == NULL ? CMD_OK : cmd_fail(STATUS_INVALID, "%s", fault);
+}
+
 /* Its first generation has id 1, and no other one. */
 static bool has_changed(const struct admin_reply *reply)
 {
@@ -228,9 +270,14 @@ static int show(void *context, const struct frame *frame)
         (void)printf(": %s keys at %s, %u x %s in %u shards, durability %s%s",
                      number_show_count(filter->capacity, keys),
                      number_show_rate(filter->rate, rate), filter->rule.replicas,
-                     number_show_bytes(filter->shard_bytes * filter->nshards, bytes),
-                     filter->nshards, durability_name(filter->durability),
+                     number_show_bytes(summary_copy_bytes(filter), bytes), filter->nshards,
+                     durability_name(filter->durability),
                      filter->keylog == KEYLOG_OFF ? ", keylog off" : "");
+    }
+    if (reply->nfilters > 0 && reply->filters[0].nslices > 0) {
+        (void)printf(", window %s in %u slices",
+                     number_show_duration(reply->filters[0].window_us, keys),
+                     reply->filters[0].nslices);
     }
     (void)putchar('\n');
     return CMD_OK;
@@ -276,6 +323,9 @@ static int run(int argc, char **argv)
     if (code == CMD_OK) {
         code = check_capacities(&settings);
     }
+    if (code == CMD_OK) {
+        code = check_window(&settings);
+    }
     if (code != CMD_OK) {
         return code;
     }
@@ -292,6 +342,8 @@ static int run(int argc, char **argv)
     create->when_full = when_full_of(settings.when_full);
     create->keylog = strcmp(settings.keylog, keylog_name(KEYLOG_OFF)) == 0 ? KEYLOG_OFF : KEYLOG_ON;
     create->durability = durability_of(settings.durability);
+    create->window_us = settings.window_us;
+    create->nslices = (uint32_t)settings.nslices;
     return cmd_ask(&settings.common, &frame, show, words.items[0]);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "client/report.h"
+#include "cluster/window.h"
 
 #include <inttypes.h>
 
@@ -10,7 +11,8 @@ enum { LINE_BITS_A_LINE = 512 };
 static double bits_per_key(const struct filter_summary *filter,
                            const struct generation_summary *generation)
 {
-    double bits = (double)LINE_BITS_A_LINE * (double)generation->lines * (double)filter->nshards;
+    double bits = (double)LINE_BITS_A_LINE * (double)generation->lines * (double)filter->nshards *
+                  window_sets(filter->nslices);
 
     return generation->capacity > 0 ? bits / (double)generation->capacity : 0;
 }

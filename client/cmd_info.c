@@ -5,7 +5,9 @@
 #include "client/cmd_output.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_summary.h"
+#include "client/cmd_window_show.h"
 #include "client/report.h"
+#include "cluster/window.h"
 #include "filter/sizing.h"
 
 struct info_settings {
@@ -48,7 +50,8 @@ static double rate_now(const struct filter_summary *filter, uint64_t keys)
 
         rate = other > rate ? other : rate;
     }
-    return rate;
+    rate *= window_slices_read(filter); /* The sum is what any of them may let pass, at most. */
+    return rate < 1 ? rate : 1;
 }
 
 static void show_json(const struct info_reply *reply, const struct report_sum *sum)
@@ -60,7 +63,8 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     summary_filter_json(&json, &reply->filter);
     growth_json(&json, &reply->filter);
     rebuild_json(&json, &reply->filter);
-    json_count(&json, "keys_estimate", sum->keys);
+    window_json(&json, &reply->filter);
+    json_count(&json, "keys_estimate", window_keys(&reply->filter, sum));
     json_number(&json, "rate_now", rate_now(&reply->filter, sum->keys));
     json_begin(&json, "replicas_reported", '[');
     for (size_t i = 0; i < reply->nreplicas; i++) {
@@ -75,13 +79,16 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     const struct filter_summary *filter = &reply->filter;
     char a[NUMBER_TEXT_BYTES];
     char b[NUMBER_TEXT_BYTES];
-    double share = filter->capacity > 0 ? (double)sum->keys / (double)filter->capacity : 0;
+    uint64_t capacity = window_set_capacity(filter->nslices, filter->capacity);
+    double share = capacity > 0 ? (double)sum->keys / (double)capacity : 0;
 
     summary_filter_text(filter);
     growth_generations_text(filter);
     rebuild_info_text(filter);
-    (void)printf("keys          about %s, %.1f %% of the capacity\n",
-                 number_show_count(sum->keys, a), 100 * share);
+    window_info_text(filter);
+    (void)printf("keys          about %s, %.1f %% of the capacity%s\n",
+                 number_show_count(window_keys(filter, sum), a), 100 * share,
+                 filter->nslices > 0 ? " in the fullest slice" : "");
     (void)printf("rate now      %s expected, asked for at most %s\n",
                  number_show_rate(rate_now(filter, sum->keys), a),
                  number_show_rate(filter->rate, b));

@@ -5,6 +5,7 @@
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_replicas.h"
 #include "client/cmd_summary.h"
+#include "client/cmd_window_show.h"
 #include "client/report.h"
 
 struct status_settings {
@@ -53,6 +54,7 @@ static int show(void *context, const struct frame *frame)
         replicas_changes_text(reply);
         growth_text(reply);
         rebuild_text(reply);
+        window_text(reply);
         summary_moves_text(reply);
         if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
             (void)printf("%s", summary_joining_note());

@@ -3,15 +3,22 @@
 #include "base/number.h"
 #include "client/cmd_growth.h"
 #include "client/cmd_rebuild_show.h"
+#include "client/cmd_window_show.h"
 #include "client/report.h"
+#include "cluster/window.h"
 
 #include <inttypes.h>
 
 enum { MS_PER_S = 1000 };
 
+uint64_t summary_copy_bytes(const struct filter_summary *filter)
+{
+    return filter->shard_bytes * filter->nshards * window_sets(filter->nslices);
+}
+
 static double bits_per_key(const struct filter_summary *filter)
 {
-    double bits = 8.0 * (double)filter->shard_bytes * (double)filter->nshards;
+    double bits = 8.0 * (double)summary_copy_bytes(filter);
 
     return filter->capacity > 0 ? bits / (double)filter->capacity : 0;
 }
@@ -47,7 +54,7 @@ void summary_filter_text(const struct filter_summary *filter)
     (void)printf("kept in       %s; key log %s; hash %s\n", durability_name(filter->durability),
                  keylog_name(filter->keylog), hash_kind_name(filter->hash));
     (void)printf("size          %s a copy, %.2f bits a key, %u shards of %s, k = %u\n",
-                 number_show_bytes(filter->shard_bytes * filter->nshards, a), bits_per_key(filter),
+                 number_show_bytes(summary_copy_bytes(filter), a), bits_per_key(filter),
                  filter->nshards, number_show_bytes(filter->shard_bytes, b), 8 * filter->z);
     (void)printf("epoch         %" PRIu64 ", revision %" PRIu64 "\n", filter->epoch,
                  filter->revision);
@@ -75,8 +82,9 @@ void summary_filters_text(const struct admin_reply *reply)
                      number_show_count(filter->capacity, capacity),
                      number_show_rate(filter->rate, rate), filter->rule.replicas,
                      filter->rule.write, filter->rule.read, hash_kind_name(filter->hash),
-                     number_show_bytes(filter->shard_bytes * filter->nshards, bytes),
-                     number_show_count(sum.keys, keys), sum.full, sum.joining, sum.building);
+                     number_show_bytes(summary_copy_bytes(filter), bytes),
+                     number_show_count(window_keys(filter, &sum), keys), sum.full, sum.joining,
+                     sum.building);
     }
 }
 
@@ -192,7 +200,7 @@ void summary_filter_json(struct json *json, const struct filter_summary *filter)
     json_count(json, "shards", filter->nshards);
     json_count(json, "slot_groups", filter->ngroups);
     json_count(json, "shard_bytes", filter->shard_bytes);
-    json_count(json, "copy_bytes", filter->shard_bytes * filter->nshards);
+    json_count(json, "copy_bytes", summary_copy_bytes(filter));
     json_count(json, "hashes", 8 * filter->z);
     json_number(json, "bits_per_key", bits_per_key(filter));
 }
@@ -229,7 +237,9 @@ void summary_filters_json(struct json *json, const char *name, const struct admi
         growth_coordinator_json(json, filter);
         rebuild_json(json, filter);
         rebuild_coordinator_json(json, filter);
-        json_count(json, "keys_estimate", sum.keys);
+        window_json(json, filter);
+        window_coordinator_json(json, filter);
+        json_count(json, "keys_estimate", window_keys(filter, &sum));
         json_count(json, "replicas_full", sum.full);
         json_count(json, "replicas_joining", sum.joining);
         json_count(json, "replicas_building", sum.building);

@@ -8,6 +8,9 @@
 #include "client/cmd_output.h"
 #include "proto/codec.h"
 
+/* Of all arrays of one copy: a window has one a slice, and two more. */
+uint64_t summary_copy_bytes(const struct filter_summary *filter);
+
 /* One filter, a line a property. */
 void summary_filter_text(const struct filter_summary *filter);
 

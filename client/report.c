@@ -36,6 +36,7 @@ struct report_sum report_summarize(const struct replica_report *reports, size_t 
         sum.building += reports[i].state == REPLICA_BUILDING;
         if (speaks_for_group(reports, count, i, filter_id)) {
             sum.keys += reports[i].keys;
+            sum.keys_kept += reports[i].keys_kept;
         }
     }
     return sum;

@@ -8,7 +8,9 @@
 #include "proto/codec.h"
 
 struct report_sum {
-    uint64_t keys; /* distinct, estimated: the most that any replica of each slot group holds */
+    uint64_t keys; /* distinct, estimated: the most that any replica of each slot group holds; of a
+                      window in its fullest slice */
+    uint64_t keys_kept; /* in all slices, each key as often as slices have it */
     uint32_t full;
     uint32_t joining;
     uint32_t building;

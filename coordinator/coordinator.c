@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_rebuild.h"
+#include "coordinator/coordinator_window.h"
 #include "proto/answers.h"
 
 #include <assert.h>
@@ -68,6 +69,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     fences_fini(self);
     age_fini(self);
     growth_fini(self);
+    windows_fini(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
@@ -232,6 +234,7 @@ static void turn(void *context, uint64_t now_us)
         moves_check(self, now_us);
         coordinator_check_changes(self, now_us);
         coordinator_check_growth(self, now_us);
+        coordinator_check_windows(self, now_us);
     }
 }
 
@@ -246,7 +249,9 @@ static uint64_t next_us(void *context)
     if (!self->frozen && self->growth_news && self->growth_next_us < next) {
         next = self->growth_next_us;
     }
-
+    if (!self->frozen && windows_next_us(self) < next) {
+        next = windows_next_us(self);
+    }
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         if (self->waiters[i].used && self->waiters[i].deadline_us < next) {
             next = self->waiters[i].deadline_us;

@@ -1,5 +1,6 @@
 #include "coordinator/coordinator_create.h"
 
+#include "cluster/window.h"
 #include "coordinator/coordinator_difference.h"
 #include "coordinator/coordinator_private.h"
 #include "filter/sizing.h"
@@ -12,10 +13,16 @@
 static enum status check_served(struct create *self)
 {
     const struct create_parameters *wanted = &self->request->create;
-    const char *reason = NULL;
+    const char *reason = window_fault(wanted->window_us, wanted->nslices);
+    bool bare = wanted->keylog == KEYLOG_OFF || wanted->durability == DURABILITY_MEMORY;
 
-    if (wanted->when_full == WHEN_FULL_EXPAND &&
-        (wanted->keylog == KEYLOG_OFF || wanted->durability == DURABILITY_MEMORY)) {
+    if (reason == NULL && wanted->window_us != 0 && bare) {
+        reason = "a window takes a key log on disk, as only that tells which slice a key is of; "
+                 "create with keylog on, and durability sync or os";
+    } else if (reason != NULL) {
+        /* Said above. */
+    } else if (wanted->when_full == WHEN_FULL_EXPAND &&
+               (wanted->keylog == KEYLOG_OFF || wanted->durability == DURABILITY_MEMORY)) {
         reason = "when-full expand takes a key log on disk, from which filters are built anew; "
                  "create with when-full refuse, or with keylog on and durability sync or os";
     } else if (wanted->keylog == KEYLOG_OFF && wanted->durability == DURABILITY_MEMORY) {
@@ -34,9 +41,9 @@ static enum status check_parameters(struct create *self)
 {
     const struct create_parameters *wanted = &self->request->create;
     struct sizing_request sizing = {
-        .capacity = wanted->capacity,
-        .rate = wanted->rate,
-        .max_capacity = wanted->max_capacity,
+        .capacity = window_set_capacity(wanted->nslices, wanted->capacity),
+        .rate = window_set_rate(wanted->nslices, wanted->rate),
+        .max_capacity = window_set_capacity(wanted->nslices, wanted->max_capacity),
     };
 
     if (!document_name_valid(span_text(self->request->name))) {
@@ -62,6 +69,12 @@ static enum status check_parameters(struct create *self)
 }
 
 /* ---- writing it ---- */
+
+uint64_t create_max_capacity(const struct create_parameters *wanted)
+{
+    return wanted->max_capacity != 0 ? wanted->max_capacity
+                                     : wanted->capacity * SIZING_CAPACITY_GROWTH;
+}
 
 /* What is asked for; else it grows if it can. */
 static void choose_when_full(struct create *self)
@@ -92,14 +105,18 @@ static void fill_document(struct coordinator *self, const struct create *create,
                           struct filter_document *document)
 {
     const struct create_parameters *wanted = &create->request->create;
+    uint32_t nslices = wanted->nslices;
+    uint64_t set_capacity = window_set_capacity(nslices, wanted->capacity);
+    uint64_t set_most = window_set_capacity(nslices, create_max_capacity(wanted));
 
     *document = (struct filter_document){
         .revision = 1,
         .epoch = 1,
-        .capacity = wanted->capacity,
+        .capacity = window_capacity(nslices, set_capacity),
         .rate = wanted->rate,
-        .max_capacity = wanted->max_capacity != 0 ? wanted->max_capacity
-                                                  : wanted->capacity * SIZING_CAPACITY_GROWTH,
+        .max_capacity = window_capacity(nslices, set_most),
+        .window_us = wanted->window_us,
+        .nslices = nslices,
         .hash = wanted->hash,
         .when_unavailable = wanted->when_unavailable,
         .when_full = create->when_full,
@@ -112,11 +129,12 @@ static void fill_document(struct coordinator *self, const struct create *create,
     document->content.state = FILTER_ACTIVE;
     document->content.rule = wanted->rule;
     document->content.shard_bits = create->plan.shard_bits;
+    document->content.newest_slice = nslices > 0 ? 1 : 0;
     document->content.nlineages = 1;
     document->content.lineages[0] = (struct lineage){.id = 1, .serving = true};
     document->generations[0] = (struct generation){
         .id = 1,
-        .capacity = wanted->capacity,
+        .capacity = set_capacity,
         .rate = wanted->rate,
         .geometry =
             {

@@ -17,6 +17,9 @@ struct create {
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
+/* What is asked for; else so many times the capacity. */
+uint64_t create_max_capacity(const struct create_parameters *wanted);
+
 /* What is asked for; else sync where enough nodes have a disk, else memory. */
 void create_choose_durability(const struct coordinator *self, uint64_t now_us,
                               struct create *create);

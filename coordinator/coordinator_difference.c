@@ -2,6 +2,8 @@
 
 #include "base/number.h"
 #include "cluster/growth.h"
+#include "cluster/window.h"
+#include "coordinator/coordinator_create.h"
 #include "filter/sizing.h"
 
 #include <stdio.h>
@@ -57,23 +59,43 @@ static bool has_changed(const struct filter_document *document)
     return document_generation(document)->id > 1 || growth_running(document);
 }
 
+/* Rounded up, as it was when it was made. */
+static uint64_t in_slices(const struct create_parameters *wanted, uint64_t capacity)
+{
+    return window_capacity(wanted->nslices, window_set_capacity(wanted->nslices, capacity));
+}
+
+static void compare_windows(struct difference *self, const struct filter_document *document,
+                            const struct create_parameters *wanted)
+{
+    char a[NUMBER_TEXT_BYTES] = "none";
+    char b[NUMBER_TEXT_BYTES] = "none";
+
+    if (document->window_us != wanted->window_us) {
+        (void)(document->window_us > 0 ? number_show_duration(document->window_us, a) : a);
+        (void)(wanted->window_us > 0 ? number_show_duration(wanted->window_us, b) : b);
+        note(self, "window", a, b);
+    }
+    compare_counts(self, "slices", document->nslices, wanted->nslices);
+}
+
 static void compare_sizes(struct difference *self, const struct filter_document *document,
                           const struct create_parameters *wanted)
 {
-    uint64_t max_capacity = wanted->max_capacity != 0 ? wanted->max_capacity
-                                                      : wanted->capacity * SIZING_CAPACITY_GROWTH;
+    uint64_t max_capacity = in_slices(wanted, create_max_capacity(wanted));
+    uint64_t capacity = in_slices(wanted, wanted->capacity);
     bool changed = has_changed(document);
-    bool enough = changed && document->capacity >= wanted->capacity;
+    bool enough = changed && document->capacity >= capacity;
     bool as_rare = changed && document->rate <= wanted->rate;
 
     if (!enough) {
-        compare_counts(self, "capacity", document->capacity, wanted->capacity);
+        compare_counts(self, "capacity", document->capacity, capacity);
     }
     if (!as_rare) {
         compare_rates(self, document->rate, wanted->rate);
     }
     /* One that follows from another capacity is no difference of its own. */
-    if (wanted->max_capacity != 0 || (!changed && document->capacity == wanted->capacity)) {
+    if (wanted->max_capacity != 0 || (!changed && document->capacity == capacity)) {
         compare_counts(self, "max-capacity", document->max_capacity, max_capacity);
     }
 }
@@ -100,6 +122,7 @@ const char *difference_describe(const struct filter_document *document,
     struct difference self = {.text = text};
 
     text[0] = '\0';
+    compare_windows(&self, document, wanted);
     compare_sizes(&self, document, wanted);
     compare_rules(&self, &document->content.rule, &wanted->rule);
     compare_names(&self, "hash", hash_kind_name(document->hash), hash_kind_name(wanted->hash));

@@ -1,6 +1,6 @@
 /* Asking nodes for fences, and keeping what they said about the epoch in question. */
 #include "base/heap.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_window.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,7 +94,8 @@ static uint32_t link_to(struct coordinator *self, uint32_t node)
     return heard->link;
 }
 
-static void ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry)
+void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
+                     uint64_t slice)
 {
     uint32_t link = link_to(self, node);
     struct frame frame = {
@@ -106,6 +107,7 @@ static void ask_node(struct coordinator *self, uint32_t node, const struct docum
                 .epoch = entry->document.epoch,
                 .epoch_hash = entry->document.epoch_hash,
                 .document = span_of(entry->signed_bytes, entry->signed_size),
+                .slice = slice,
             },
     };
 
@@ -139,7 +141,7 @@ void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fenci
     }
     for (uint32_t i = 0; i < nodes->count; i++) {
         if (missing[i]) {
-            ask_node(self, nodes->nodes[i].id, entry);
+            fences_ask_node(self, nodes->nodes[i].id, entry, 0);
         }
     }
 }
@@ -167,6 +169,7 @@ void coordinator_on_fence_reply(struct coordinator *self, const struct fence_rep
     const struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
     bool counted = false;
 
+    windows_note(self, reply);
     if (reply->status == STATUS_OK && is_ahead(self, reply)) {
         coordinator_count(self, COORDINATOR_fences_void_total);
         return;

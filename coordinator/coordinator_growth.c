@@ -160,7 +160,7 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
 
     growth_view_weigh(self, view);
     answer = growth_request(view, &wish, self->effects.random(self->effects.context));
-    if (wish.capacity <= document_generation(document)->capacity) {
+    if (wish.capacity <= document->capacity) {
         answer.verdict = GROWTH_VERDICT_ABOVE_MAX;
     }
     if (answer.verdict != GROWTH_VERDICT_BEGIN) {

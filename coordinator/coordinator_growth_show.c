@@ -12,10 +12,21 @@ static const char *name_of(const struct coordinator *self, uint32_t node)
     return record != NULL ? record->name : "a node not listed";
 }
 
-static void explain_keys(const struct growth_answer *answer, char *text)
+static void explain_keys(const struct filter_document *document, const struct growth_answer *answer,
+                         char *text)
 {
     char keys[NUMBER_TEXT_BYTES];
     char capacity[NUMBER_TEXT_BYTES];
+    uint32_t nslices = document->nslices;
+
+    if (nslices > 0) {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                       "its fullest slice holds about %s keys, more than a slice of that capacity "
+                       "takes, %s; ask for more",
+                       number_show_count(answer->keys / nslices, keys),
+                       number_show_count(window_set_capacity(nslices, answer->capacity), capacity));
+        return;
+    }
 
     (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                    "it holds about %s keys, more than the capacity of %s; ask for more",
@@ -62,13 +73,12 @@ static void explain_room(const struct coordinator *self, const struct growth_ans
 
 static void explain_running(const struct filter_document *document, char *text)
 {
-    const struct generation *wanted = document_generation(document);
     char capacity[NUMBER_TEXT_BYTES];
     char rate[NUMBER_TEXT_BYTES];
 
     (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "it is %s to %s keys at %s already; %s",
                    growth_goes_back(document) ? "going back" : "on its way",
-                   number_show_count(wanted->capacity, capacity),
+                   number_show_count(document->capacity, capacity),
                    number_show_rate(document->rate, rate),
                    growth_goes_back(document) ? "ask again when it is there"
                                               : "let it end, or take it back first with --abort");
@@ -117,7 +127,7 @@ void growth_explain(const struct coordinator *self, const struct filter_document
                     const struct growth_answer *answer, char text[COORDINATOR_MESSAGE_BYTES])
 {
     if (answer->verdict == GROWTH_VERDICT_BELOW_KEYS) {
-        explain_keys(answer, text);
+        explain_keys(document, answer, text);
     } else if (answer->verdict == GROWTH_VERDICT_ABOVE_MAX) {
         explain_max(document, answer, text);
     } else if (answer->verdict == GROWTH_VERDICT_NO_ROOM) {

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cluster/placement.h"
+#include "cluster/window.h"
 #include "coordinator/coordinator_create.h"
 
 #include <stdio.h>
@@ -41,7 +42,8 @@ uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
 
             held += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
         }
-        held *= document->content.nlineages; /* Each has arrays of its own. */
+        /* Each has arrays of its own. */
+        held *= document->content.nlineages * window_sets(document->nslices);
         sum += held > 0 && growth_running(document) ? held + shard_bytes : held;
     }
     return sum;
@@ -79,7 +81,8 @@ void create_choose_durability(const struct coordinator *self, uint64_t now_us,
 
     create->durability = create->request->create.durability;
     if (create->durability == 0) {
-        to_disk = to_disk || create->request->create.keylog == KEYLOG_OFF;
+        to_disk = to_disk || create->request->create.keylog == KEYLOG_OFF ||
+                  create->request->create.window_us != 0;
         create->durability = to_disk ? DURABILITY_SYNC : DURABILITY_MEMORY;
     }
 }
@@ -199,8 +202,9 @@ enum status create_place(struct coordinator *self, uint64_t now_us, struct creat
         return STATUS_NOMEM;
     }
     nusable = collect_usable(self, now_us, create->durability != DURABILITY_MEMORY, usable);
-    status = placement_make(usable, nusable, create->request->create.rule.replicas,
-                            create->plan.shard_bits, create->plan.shard_bytes, &placement);
+    status = placement_make(
+        usable, nusable, create->request->create.rule.replicas, create->plan.shard_bits,
+        create->plan.shard_bytes * window_sets(create->request->create.nslices), &placement);
     if (status == STATUS_OK) {
         fill_groups(create, &placement, document);
     } else if (status == STATUS_UNAVAILABLE) {

@@ -10,6 +10,7 @@
 #include "cluster/evidence.h"
 #include "cluster/growth.h"
 #include "cluster/rebuild.h"
+#include "cluster/window.h"
 #include "coordinator/coordinator.h"
 #include "proto/codec.h"
 
@@ -38,6 +39,7 @@ enum {
     X(growth_refused_total, "checks",                                                              \
       "filters that were due to grow by themselves, and could not")                                \
     X(rebuilds_written_total, "documents", "steps of rebuilding filters from a list written here") \
+    X(rotations_written_total, "documents", "slices of time windows begun here")                   \
     X(fences_sent_total, "requests", "fences asked of nodes")                                      \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
     X(fences_void_total, "replies", "fence replies that do not count")                             \
@@ -129,6 +131,18 @@ struct growing {
     char refused[COORDINATOR_MESSAGE_BYTES]; /* due, and can't: why; "": no */
 };
 
+/* What this coordinator has heard of the newest slice of one filter with a window. */
+struct rotating {
+    uint64_t filter_id;
+    uint64_t slice;
+    bool fenced; /* F of every slot group have fenced an epoch that names it */
+    struct window_count *counts;
+    size_t ncounts;
+    uint64_t asked_us; /* how long they have counted; 0: not yet */
+    uint64_t tried_us; /* to write the next slice; 0: not yet */
+    uint64_t next_us;  /* to ask, or to write, again */
+};
+
 struct coordinator {
     struct coordinator_config config;
     struct effects effects;
@@ -156,6 +170,8 @@ struct coordinator {
     bool changes_due;      /* ... but something went wrong */
     struct growing *growings;
     size_t ngrowings;
+    struct rotating *rotatings;
+    size_t nrotatings;
     uint64_t growth_seen;    /* growth was looked at up to this change */
     bool growth_news;        /* nodes have reported since, or something went wrong */
     uint64_t growth_next_us; /* not to be looked at before */
@@ -312,6 +328,10 @@ void fences_fini(struct coordinator *self);
 /* Ask the nodes of the wanted slots, unless that was done less than fence_retry ago. */
 void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fencing,
                 const struct document_entry *entry, fences_wanted_fn wanted);
+
+/* One node. `slice`: it is to count that one, 0: none. */
+void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
+                     uint64_t slice);
 
 void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply);
 

@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_rebuild.h"
+#include "coordinator/coordinator_window.h"
 #include "proto/answers.h"
 
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct overview {
     char (*texts)[COORDINATOR_MESSAGE_BYTES];     /* of the changes */
     char (*growth)[2][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
     char (*rebuilds)[COORDINATOR_MESSAGE_BYTES];  /* of the filters */
+    char (*windows)[COORDINATOR_MESSAGE_BYTES];   /* ... */
 };
 
 /* What a silent node said last tells nothing about now. */
@@ -99,6 +101,7 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
             answer_filter_summary(document, &overview->filters[at]);
             growth_describe(self, now_us, entry, &overview->filters[at], overview->growth[at]);
             rebuild_describe(self, document, &overview->filters[at], overview->rebuilds[at]);
+            windows_describe(self, now_us, document, &overview->filters[at], overview->windows[at]);
             overview->nchanges += changes_describe(self, now_us, document,
                                                    &overview->changes[overview->nchanges],
                                                    overview->texts[overview->nchanges]);
@@ -136,9 +139,10 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
     overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
     overview->growth = heap_zalloc(self->documents.count, sizeof *overview->growth);
     overview->rebuilds = heap_zalloc(self->documents.count, sizeof *overview->rebuilds);
-    if (overview->growth == NULL || overview->rebuilds == NULL || overview->nodes == NULL ||
-        overview->waits == NULL || overview->filters == NULL || overview->replicas == NULL ||
-        overview->changes == NULL || overview->texts == NULL) {
+    overview->windows = heap_zalloc(self->documents.count, sizeof *overview->windows);
+    if (overview->windows == NULL || overview->growth == NULL || overview->rebuilds == NULL ||
+        overview->nodes == NULL || overview->waits == NULL || overview->filters == NULL ||
+        overview->replicas == NULL || overview->changes == NULL || overview->texts == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
@@ -188,6 +192,7 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     heap_free(overview.texts);
     heap_free(overview.growth);
     heap_free(overview.rebuilds);
+    heap_free(overview.windows);
 }
 
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,

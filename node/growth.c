@@ -371,8 +371,9 @@ bool node_grow(struct node *self, uint64_t now_us)
         more = node_span_step(self, now_us, entry) || more;
     }
     growth->due = more || growth->phase != GROWTH_REST;
-    if (!growth->due) {
-        node_growth_fini(self); /* Some megabytes, for a long time perhaps. */
+    if (!growth->due && growth->current.capacity + growth->coming.capacity > 0) {
+        node_growth_fini(self); /* It may not be needed for long, nor what reading has left. */
+        heap_trim();
     }
     return more;
 }

@@ -1,6 +1,7 @@
 #include "node/growth_layers.h"
 
 #include "base/heap.h"
+#include "cluster/window.h"
 #include "node/growth_plan.h"
 
 #include <assert.h>
@@ -72,7 +73,9 @@ void growth_layers_follow(struct replica_set *set, const struct filter_document 
     const struct generation *from = &old_layer(set)->generation;
     const struct generation *to = &new_layer(set)->generation;
 
-    set->growth->valve = beyond(growth_valve_capacity(from, to, document->rate), from->capacity);
+    set->growth->valve = beyond(
+        growth_valve_capacity(from, to, window_set_rate(document->nslices, document->rate)),
+        from->capacity);
     set->growth->shard_valve = layer_share(set->growth->valve, 1, set->nshards);
     set->growth->shard_excess = layer_share(beyond(to->capacity, from->capacity), 1, set->nshards);
     for (uint32_t i = 0; i < set->ngroups; i++) {

@@ -35,6 +35,8 @@ struct hosted_filter {
     uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
     bool joined;                /* its replicas have been completed: compare them soon */
+    uint64_t counted_slice;     /* of a window, and since when; 0: none */
+    uint64_t counted_since_us;
 };
 
 /* NULL: not here. `self` may be NULL. */

@@ -2,6 +2,7 @@
 #include "cluster/rebuild.h"
 #include "node/hosted.h"
 
+/* A key counts in each slice that has it. */
 static uint64_t lineage_keys(const struct hosted_filter *self, uint32_t lineage, uint32_t group)
 {
     uint64_t sum = 0;
@@ -33,9 +34,8 @@ static void show_behind(const struct replica_report *one, struct replica_report 
 void hosted_report(const struct hosted_filter *self, const struct filter_document *document,
                    uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
-    uint64_t keys;
-
     replica_set_report(self->set, document, group, sample_lines, report);
+    report->keys_kept = lineage_keys(self, rebuild_serving(document), group);
     report->keys_next = lineage_keys(self, rebuild_lineage(document), group);
     for (const struct replica_set *set = self->set->next; set != NULL; set = set->next) {
         struct replica_report one = {0};
@@ -46,8 +46,7 @@ void hosted_report(const struct hosted_filter *self, const struct filter_documen
         if (hosted_is_live(set)) {
             show_behind(&one, report);
         }
-        keys = lineage_keys(self, set->lineage, group);
-        report->keys = keys > report->keys ? keys : report->keys;
+        report->keys = one.keys > report->keys ? one.keys : report->keys;
     }
     if ((self->lacks_read || self->lacks_written) && report->state > REPLICA_BUILDING) {
         report->state = REPLICA_BUILDING;

@@ -5,6 +5,24 @@
 /* Lines looked at for one filter's estimate of keys: 64 MiB, a few milliseconds. */
 enum { INFO_SAMPLE_LINES = 1 << 20 };
 
+/* A slice begins to count when the coordinator has F fences, see cluster/window.h: on this node's
+ * own clock, and anew when its process starts. */
+static void count_slice(struct hosted_filter *hosted, uint64_t newest, uint64_t now_us,
+                        uint64_t asked, struct fence_reply *reply)
+{
+    if (newest == 0) {
+        return;
+    }
+    if (asked == newest && hosted->counted_slice != newest) {
+        hosted->counted_slice = newest;
+        hosted->counted_since_us = now_us;
+    }
+    if (hosted->counted_slice == newest) {
+        reply->slice = newest;
+        reply->counted_us = now_us - hosted->counted_since_us;
+    }
+}
+
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame)
 {
@@ -26,7 +44,7 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
         .boot = self->identity.boot,
     };
     if (entry != NULL && entry->attachment != NULL && !entry->conflict) {
-        const struct hosted_filter *hosted = entry->attachment;
+        struct hosted_filter *hosted = entry->attachment;
 
         reply->epoch = hosted->fence.epoch;
         reply->epoch_hash = entry->document.epoch_hash;
@@ -37,6 +55,10 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
             reply->position = hosted->fence_end;
             need.synced = hosted->fence_end;
             self->counters[NODE_fences_total] += reply->status == STATUS_OK;
+            if (reply->status == STATUS_OK) {
+                count_slice(hosted, entry->document.content.newest_slice, now_us, request->slice,
+                            reply);
+            }
         }
     }
     node_reply_when(self, from, &answer, need);

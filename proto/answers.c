@@ -1,6 +1,7 @@
 #include "proto/answers.h"
 
 #include "cluster/rebuild.h"
+#include "cluster/window.h"
 
 void answer_refusal(uint64_t correlation, enum status status, struct frame *frame)
 {
@@ -62,13 +63,17 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .rebuild_awaited = "",
         .growth_awaited = "",
         .growth_refused = "",
+        .window_us = document->window_us,
+        .nslices = document->nslices,
+        .newest_slice = document->content.newest_slice,
+        .window_awaited = "",
     };
     for (uint32_t i = 0; i < document->ngenerations; i++) {
         const struct generation *one = &document->generations[i];
 
         summary->generations[i] = (struct generation_summary){
             .id = one->id,
-            .capacity = one->capacity,
+            .capacity = window_capacity(document->nslices, one->capacity),
             .rate = one->rate > 0 ? one->rate : document->rate,
             .lines = one->geometry.lines,
             .z = one->geometry.z,

@@ -175,7 +175,7 @@ struct replica_report {
     uint64_t fence; /* lowest epoch still accepted */
     enum replica_state state;
     uint64_t bytes;
-    uint64_t keys;      /* estimate of distinct keys from the fill */
+    uint64_t keys;      /* estimate of distinct keys from the fill; of the fullest slice */
     uint64_t bits_set;  /* in the sampled lines */
     uint64_t bits_seen; /* bits of the sampled lines; all of them when small */
     double progress;    /* of building, or of the phase, 0 to 1 */
@@ -187,6 +187,7 @@ struct replica_report {
     uint32_t shards_grown;  /* of the group, served from the wanted generation */
     uint64_t overflow_keys; /* only in arrays of the wanted one that are not complete yet */
     uint64_t keys_next;     /* estimate, of the lineage that does not serve yet */
+    uint64_t keys_kept; /* estimate, of all slices that are kept: a key counts in each of them */
 };
 
 struct sync_request {
@@ -249,6 +250,7 @@ struct fence_request {
     uint64_t epoch;
     uint64_t epoch_hash;
     struct span document; /* the signed document of that epoch */
+    uint64_t slice;       /* count this one from now on, if it is the newest; 0: none */
 };
 
 struct fence_reply {
@@ -258,8 +260,10 @@ struct fence_reply {
     uint64_t epoch_hash;
     uint32_t node_id;
     uint64_t incarnation;
-    uint64_t position; /* of the fence in the node's log; 0 while nodes keep memory only */
-    uint64_t boot;     /* of that log; 0: memory only */
+    uint64_t position;   /* of the fence in the node's log; 0 while nodes keep memory only */
+    uint64_t boot;       /* of that log; 0: memory only */
+    uint64_t slice;      /* the newest, if the node counts it; 0: none */
+    uint64_t counted_us; /* ... for how long, on the node's own clock */
 };
 
 /* ---- node and node, about a start; pulls: cluster/pull_message.h ---- */
@@ -309,6 +313,8 @@ struct create_parameters {
     enum when_full when_full; /* 0: expand where the filter can, else refuse */
     enum keylog keylog;
     enum durability durability; /* 0: sync where enough nodes have a disk, else memory */
+    uint64_t window_us;         /* 0: no window */
+    uint32_t nslices;           /* of the window; 0 without one */
 };
 
 /* A record of the store, as it is there. */
@@ -432,6 +438,9 @@ struct filter_summary {
     uint32_t lineage;         /* that serves */
     uint32_t rebuild_lineage; /* that does not serve yet; 0: no rebuild is open */
     uint64_t fed_keys;        /* of the user's list, into that one */
+    uint64_t window_us;       /* 0: none */
+    uint32_t nslices;
+    uint64_t newest_slice;
     /* From a coordinator only: */
     uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
     const char *rebuild_awaited; /* in words, also after a commit; "": nothing */
@@ -439,6 +448,7 @@ struct filter_summary {
     uint64_t shards_growing;     /* of so many; 0: there is one generation */
     const char *growth_awaited;  /* in words: what the next step takes */
     const char *growth_refused;  /* in words: why it does not grow by itself, though it is due */
+    const char *window_awaited;  /* in words: when another slice begins */
 };
 
 /* A filter whose replicas are being replaced, or should be. */

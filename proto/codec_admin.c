@@ -17,6 +17,8 @@ static void put_create(const struct create_parameters *create, Orbloom__V1__Crea
     wire->when_full = (Orbloom__V1__WhenFull)create->when_full;
     wire->keylog = (Orbloom__V1__Keylog)create->keylog;
     wire->durability = (Orbloom__V1__Durability)create->durability;
+    wire->window_us = create->window_us;
+    wire->nslices = create->nslices;
 }
 
 static enum status put_expand(const struct expand_parameters *expand, struct codec_scratch *scratch,
@@ -96,6 +98,8 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
         .when_full = (enum when_full)wire->when_full,
         .keylog = (enum keylog)wire->keylog,
         .durability = (enum durability)wire->durability,
+        .window_us = wire->window_us,
+        .nslices = wire->nslices,
     };
     return STATUS_OK;
 }

@@ -18,6 +18,7 @@ enum status codec_put_fence_request(const struct frame *frame, struct codec_scra
     wire->epoch = request->epoch;
     wire->epoch_hash = request->epoch_hash;
     wire->document = codec_put_span(request->document);
+    wire->slice = request->slice;
     *out = &wire->base;
     return STATUS_OK;
 }
@@ -36,6 +37,7 @@ enum status codec_get_fence_request(const ProtobufCMessage *message, struct code
         .epoch = wire->epoch,
         .epoch_hash = wire->epoch_hash,
         .document = codec_get_span(wire->document),
+        .slice = wire->slice,
     };
     return STATUS_OK;
 }
@@ -58,6 +60,8 @@ enum status codec_put_fence_reply(const struct frame *frame, struct codec_scratc
     wire->incarnation = reply->incarnation;
     wire->position = reply->position;
     wire->boot = reply->boot;
+    wire->slice = reply->slice;
+    wire->counted_us = reply->counted_us;
     *out = &wire->base;
     return STATUS_OK;
 }
@@ -77,6 +81,8 @@ enum status codec_get_fence_reply(const ProtobufCMessage *message, struct codec_
         .incarnation = wire->incarnation,
         .position = wire->position,
         .boot = wire->boot,
+        .slice = wire->slice,
+        .counted_us = wire->counted_us,
     };
     return STATUS_OK;
 }

@@ -22,6 +22,7 @@ static void put_report(const struct replica_report *report, Orbloom__V1__Replica
     wire->shards_grown = report->shards_grown;
     wire->overflow_keys = report->overflow_keys;
     wire->keys_next = report->keys_next;
+    wire->keys_kept = report->keys_kept;
 }
 
 enum status codec_put_reports(struct codec_scratch *scratch, const struct replica_report *reports,
@@ -63,6 +64,7 @@ static enum status get_report(const Orbloom__V1__ReplicaReport *wire, struct rep
         .shards_grown = wire->shards_grown,
         .overflow_keys = wire->overflow_keys,
         .keys_next = wire->keys_next,
+        .keys_kept = wire->keys_kept,
     };
     if ((unsigned)wire->state > REPLICA_FULL || (unsigned)wire->phase > PHASE_GROWING ||
         wire->bits_set > wire->bits_seen) {

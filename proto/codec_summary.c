@@ -67,6 +67,15 @@ static enum status put_rebuild(struct codec_scratch *scratch, const struct filte
     return codec_put_message(scratch, summary->rebuild_awaited, &out->rebuild_awaited);
 }
 
+static enum status put_window(struct codec_scratch *scratch, const struct filter_summary *summary,
+                              Orbloom__V1__FilterSummary *out)
+{
+    out->window_us = summary->window_us;
+    out->nslices = summary->nslices;
+    out->newest_slice = summary->newest_slice;
+    return codec_put_message(scratch, summary->window_awaited, &out->window_awaited);
+}
+
 enum status codec_put_filter_summary(struct codec_scratch *scratch,
                                      const struct filter_summary *summary,
                                      Orbloom__V1__FilterSummary *out)
@@ -96,6 +105,7 @@ enum status codec_put_filter_summary(struct codec_scratch *scratch,
     out->z = summary->z;
     status = codec_put_text(summary->name, &out->name);
     status = status != STATUS_OK ? status : put_rebuild(scratch, summary, out);
+    status = status != STATUS_OK ? status : put_window(scratch, summary, out);
     return status != STATUS_OK ? status : put_growth(scratch, summary, out);
 }
 
@@ -197,8 +207,14 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
         .growth_held = wire->growth_held != 0,
         .shards_grown = wire->shards_grown,
         .shards_growing = wire->shards_growing,
+        .window_us = wire->window_us,
+        .nslices = wire->nslices,
+        .newest_slice = wire->newest_slice,
     };
     status = codec_get_text(arena, wire->name, &out->name);
     status = status != STATUS_OK ? status : get_rebuild(arena, wire, out);
+    status = status != STATUS_OK
+                 ? status
+                 : codec_get_text(arena, wire->window_awaited, &out->window_awaited);
     return status != STATUS_OK ? status : get_growth(arena, wire, out);
 }

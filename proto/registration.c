@@ -2,7 +2,7 @@
 
 enum {
     CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 13 * 8 + 1 + SEAL_MAC_BYTES,
-    REPORT_BYTES = 16 * 8,
+    REPORT_BYTES = 17 * 8,
     HELD_BYTES = 4 * 8,
     CHUNK_REPORTS = 32,
 };
@@ -45,7 +45,8 @@ static size_t put_report(uint8_t *out, size_t at, const struct replica_report *r
     at = put_number(out, at, report->generation);
     at = put_number(out, at, report->shards_grown);
     at = put_number(out, at, report->overflow_keys);
-    return put_number(out, at, report->keys_next);
+    at = put_number(out, at, report->keys_next);
+    return put_number(out, at, report->keys_kept);
 }
 
 static size_t put_held(uint8_t *out, size_t at, const struct held_document *held)

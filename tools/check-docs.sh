@@ -5,7 +5,8 @@
 #   between tabs) has a row in a table of docs/configuration.md, with the same default; and a
 #   table below a heading that names the daemon has no other rows.
 # - deploy/node.conf, router.conf and coordinator.conf pass --check-config.
-# - Every command of `orbloom help --names` is named in README.md or docs/cli.md.
+# - Every command of `orbloom help --names` is named in README.md or docs/cli.md, and every flag
+#   of its help there or in docs/benchmark.md.
 # - Every example of client/examples has fewer than 100 lines and a heading in docs/examples.md.
 #
 # In configuration.md a table of options has a column "option" first and one named "default";
@@ -152,6 +153,15 @@ check_sample() {
     fi
 }
 
+check_flags() {
+    for flag in $("$bin/orbloom" help "$1" 2>/dev/null | grep -oE '^ +--[a-z-]+' | sort -u); do
+        if ! grep -qF -e "$flag" "$root/README.md" "$root/docs/cli.md" \
+            "$root/docs/benchmark.md" 2>/dev/null; then
+            complain "no document names orbloom $1 $flag"
+        fi
+    done
+}
+
 check_commands() {
     has_program orbloom client || return 0
     names=$("$bin/orbloom" help --names) || complain "orbloom help --names fails"
@@ -161,6 +171,7 @@ check_commands() {
             grep -Eq "(orbloom |\`)$name([^a-z-]|\$)"; then
             complain "neither README.md nor docs/cli.md names orbloom $name"
         fi
+        check_flags "$name"
     done
 }
 

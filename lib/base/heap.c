@@ -1,5 +1,6 @@
 #include "base/heap.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,11 @@ void heap_free(void *pointer)
         atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
         free(pointer);
     }
+}
+
+void heap_trim(void)
+{
+    (void)malloc_trim(0);
 }
 
 static void *map(size_t size_bytes)

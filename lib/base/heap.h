@@ -30,6 +30,9 @@ MUST_USE void *heap_realloc(void *old, size_t count, size_t size);
 /* A copy of a C string. */
 MUST_USE char *heap_strdup(const char *text);
 
+/* Give memory that was freed back to the system, as far as whole pages are free. Milliseconds. */
+void heap_trim(void);
+
 void heap_free(void *pointer);
 
 /* Zeroed pages, not yet backed by memory; `huge` asks for transparent huge pages. */

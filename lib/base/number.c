@@ -148,3 +148,15 @@ const char *number_show_rate(double rate, char text[NUMBER_TEXT_BYTES])
     (void)snprintf(text, NUMBER_TEXT_BYTES, "%.4g %%", rate * 100);
     return text;
 }
+
+const char *number_show_duration(uint64_t duration_us, char text[NUMBER_TEXT_BYTES])
+{
+    const struct suffix *unit = duration_suffixes;
+
+    while (unit[1].text != NULL && (double)duration_us >= unit[1].factor) {
+        unit++;
+    }
+    (void)snprintf(text, NUMBER_TEXT_BYTES, "%.4g%s", (double)duration_us / unit->factor,
+                   unit->text);
+    return text;
+}

@@ -31,6 +31,9 @@ const char *number_show_bytes(uint64_t value_bytes, char text[NUMBER_TEXT_BYTES]
 /* 59231 -> "59,231". Returns `text`. */
 const char *number_show_count(uint64_t value, char text[NUMBER_TEXT_BYTES]);
 
+/* 129600000000 -> "1.5d", rounded to four digits. Returns `text`. */
+const char *number_show_duration(uint64_t duration_us, char text[NUMBER_TEXT_BYTES]);
+
 /* 0.001 -> "0.1 %". Returns `text`. */
 const char *number_show_rate(double rate, char text[NUMBER_TEXT_BYTES]);
 

@@ -1,6 +1,8 @@
 /* What may be asked for, and the edits of the document. */
 #include "cluster/growth.h"
 
+#include "cluster/window.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -25,7 +27,7 @@ bool growth_makes_room(const struct filter_document *document)
     uint64_t wanted = document_generation(document)->capacity;
     bool grows = growth_running(document) && wanted > document->generations[0].capacity;
     bool may = document->when_full == WHEN_FULL_EXPAND && !document->growth_held &&
-               wanted < document->max_capacity;
+               document->capacity < document->max_capacity;
 
     return growth_possible(document) && (grows || (may && !growth_running(document)));
 }
@@ -58,6 +60,19 @@ static double rate_of(const struct filter_document *document, const struct gener
     return generation->rate > 0 ? generation->rate : document->rate;
 }
 
+/* What is asked for is for all slices of a window, a generation's capacity is what one takes. */
+static uint64_t set_capacity(const struct filter_document *document, uint64_t capacity)
+{
+    return window_set_capacity(document->nslices, capacity);
+}
+
+static bool is_generation(const struct filter_document *document,
+                          const struct growth_answer *answer, const struct generation *generation)
+{
+    return set_capacity(document, answer->capacity) == generation->capacity &&
+           answer->rate == rate_of(document, generation);
+}
+
 /* ---- memory ---- */
 
 static uint64_t shards_on(const struct filter_document *document, uint32_t node)
@@ -76,11 +91,12 @@ static bool fits(const struct growth_view *view, const struct sizing_plan *plan,
 {
     uint64_t old = document_shard_bytes(view->document);
     uint64_t more = plan->shard_bytes > old ? plan->shard_bytes - old : 0;
+    uint32_t nsets = window_sets(view->document->nslices);
 
     for (uint32_t i = 0; i < view->nnodes; i++) {
         const struct growth_node *node = &view->nodes[i];
         uint64_t shards = shards_on(view->document, node->id);
-        uint64_t needed = node->used_bytes + shards * more + plan->shard_bytes;
+        uint64_t needed = node->used_bytes + nsets * shards * more + plan->shard_bytes;
 
         if (shards > 0 && needed > node->limit_bytes &&
             needed - node->limit_bytes > answer->missing_bytes) {
@@ -113,8 +129,7 @@ static bool goes_forth(const struct filter_document *document, const struct grow
 {
     const struct generation *left = &document->generations[0];
 
-    return growth_goes_back(document) && answer->capacity == left->capacity &&
-           answer->rate == rate_of(document, left) &&
+    return growth_goes_back(document) && is_generation(document, answer, left) &&
            left->capacity >= document_generation(document)->capacity;
 }
 
@@ -122,8 +137,7 @@ static enum growth_verdict judge_state(const struct filter_document *document,
                                        const struct growth_wish *wish,
                                        const struct growth_answer *answer)
 {
-    const struct generation *wanted = document_generation(document);
-    bool same = answer->capacity == wanted->capacity && answer->rate == rate_of(document, wanted);
+    bool same = is_generation(document, answer, document_generation(document));
 
     if (document->content.state != FILTER_ACTIVE) {
         return GROWTH_VERDICT_NOT_ACTIVE;
@@ -152,7 +166,11 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
                                       struct sizing_plan *plan)
 {
     const struct filter_document *document = view->document;
-    const struct sizing_request request = {.capacity = answer->capacity, .rate = answer->rate};
+    const struct sizing_request request = {
+        .capacity = set_capacity(document, answer->capacity),
+        .rate = window_set_rate(document->nslices, answer->rate),
+    };
+    uint64_t keys;
     bool known;
 
     if (sizing_plan_generation(&request, document->content.shard_bits, plan) != STATUS_OK ||
@@ -162,11 +180,12 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
     if (answer->capacity > document->max_capacity) {
         return GROWTH_VERDICT_ABOVE_MAX;
     }
-    answer->keys = growth_keys(view, &known);
-    if (answer->keys > answer->capacity) {
+    keys = growth_keys(view, &known);
+    answer->keys = window_capacity(document->nslices, keys);
+    if (keys > request.capacity) {
         return GROWTH_VERDICT_BELOW_KEYS;
     }
-    if (!known && answer->capacity < document_generation(document)->capacity) {
+    if (!known && request.capacity < document_generation(document)->capacity) {
         return GROWTH_VERDICT_KEYS_UNKNOWN;
     }
     return fits(view, plan, answer) ? GROWTH_VERDICT_BEGIN : GROWTH_VERDICT_NO_ROOM;
@@ -179,7 +198,7 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
     const struct generation *wanted = document_generation(document);
     struct sizing_plan plan = {0};
     struct growth_answer answer = {
-        .capacity = wish->capacity != 0 ? wish->capacity : wanted->capacity,
+        .capacity = wish->capacity != 0 ? wish->capacity : document->capacity,
         .rate = wish->rate != 0 ? wish->rate : rate_of(document, wanted),
     };
 
@@ -199,7 +218,7 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
                          .lines = plan.lines,
                          .z = plan.z,
                          .shard_bits = document->content.shard_bits},
-            .capacity = answer.capacity,
+            .capacity = set_capacity(document, answer.capacity),
             .rate = answer.rate,
         };
     }
@@ -225,24 +244,25 @@ struct growth_answer growth_abort(const struct growth_view *view)
     const struct generation *left = &document->generations[0];
     struct growth_answer answer = {
         .verdict = GROWTH_VERDICT_BEGIN,
-        .capacity = left->capacity,
+        .capacity = window_capacity(document->nslices, left->capacity),
         .rate = rate_of(document, left),
     };
     uint64_t wanted = document_generation(document)->capacity;
     uint64_t overflow = most_overflow(view);
     bool known;
+    uint64_t keys = growth_keys(view, &known);
 
-    answer.keys = growth_keys(view, &known);
-    if (overflow > 0 && answer.keys < left->capacity + overflow) {
-        answer.keys = left->capacity + overflow;
+    if (overflow > 0 && keys < left->capacity + overflow) {
+        keys = left->capacity + overflow;
     }
+    answer.keys = window_capacity(document->nslices, keys);
     if (document->content.state != FILTER_ACTIVE) {
         answer.verdict = GROWTH_VERDICT_NOT_ACTIVE;
     } else if (!growth_running(document)) {
         answer.verdict = GROWTH_VERDICT_NOTHING;
     } else if (growth_goes_back(document)) {
         answer.verdict = GROWTH_VERDICT_JOINS;
-    } else if (answer.keys > left->capacity && left->capacity < wanted) {
+    } else if (keys > left->capacity && left->capacity < wanted) {
         answer.verdict = GROWTH_VERDICT_BELOW_KEYS;
     } else if (!known && left->capacity < wanted) {
         answer.verdict = GROWTH_VERDICT_KEYS_UNKNOWN;
@@ -257,7 +277,7 @@ static void want(struct filter_document *document)
 {
     const struct generation *wanted = document_generation(document);
 
-    document->capacity = wanted->capacity;
+    document->capacity = window_capacity(document->nslices, wanted->capacity);
     document->rate = rate_of(document, wanted);
     document->nturns = 0;
     document->revision++;

@@ -1,5 +1,6 @@
 /* When a filter grows by itself. */
 #include "cluster/growth.h"
+#include "cluster/window.h"
 
 #include <math.h>
 
@@ -72,8 +73,8 @@ bool growth_due(const struct filter_document *document, uint64_t keys, double ke
 
 uint64_t growth_goal(const struct filter_document *document, uint64_t keys, double factor)
 {
-    uint64_t capacity = document_generation(document)->capacity;
-    double goal = factor * (double)(keys > capacity ? keys : capacity);
+    uint64_t held = window_capacity(document->nslices, keys);
+    double goal = factor * (double)(held > document->capacity ? held : document->capacity);
 
     return goal < (double)document->max_capacity ? (uint64_t)goal : document->max_capacity;
 }

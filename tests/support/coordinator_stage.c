@@ -63,6 +63,7 @@ static void note_fence(struct coordinator_stage *self, const struct fake_sent *s
         .epoch = request->epoch,
         .epoch_hash = request->epoch_hash,
         .document_size = request->document.size,
+        .slice = request->slice,
     };
 }
 
@@ -255,8 +256,8 @@ void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us
     self->now_us = end_us;
 }
 
-void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
-                               enum status status)
+static void confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
+                    enum status status, uint64_t slice, uint64_t counted_us)
 {
     const struct coordinator_fence *fence = NULL;
     struct frame frame = {.kind = FRAME_FENCE_REPLY};
@@ -272,9 +273,23 @@ void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, ui
         .epoch_hash = fence->epoch_hash,
         .node_id = node,
         .incarnation = incarnation,
+        .slice = slice,
+        .counted_us = counted_us,
     };
     fake_answer(&self->actor, self->now_us, fence->link, &frame);
     collect(self);
+}
+
+void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
+                               enum status status)
+{
+    confirm(self, node, incarnation, status, 0, 0);
+}
+
+void coordinator_stage_count(struct coordinator_stage *self, uint32_t node, uint64_t slice,
+                             uint64_t counted_us)
+{
+    confirm(self, node, SAMPLE_INCARNATION + node, STATUS_OK, slice, counted_us);
 }
 
 struct coordinator_told coordinator_stage_told(struct coordinator_stage *self)

@@ -48,6 +48,7 @@ struct coordinator_fence {
     uint64_t epoch;
     uint64_t epoch_hash;
     size_t document_size;
+    uint64_t slice; /* to be counted */
 };
 
 struct coordinator_stage {
@@ -98,6 +99,10 @@ void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us
 /* Node n answers the newest fence asked of it, under this incarnation. */
 void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
                                enum status status);
+
+/* The same, by its own incarnation: it has counted the slice that it was asked to for so long. */
+void coordinator_stage_count(struct coordinator_stage *self, uint32_t node, uint64_t slice,
+                             uint64_t counted_us);
 
 /* The only answer told so far, which is then forgotten. */
 struct coordinator_told coordinator_stage_told(struct coordinator_stage *self);

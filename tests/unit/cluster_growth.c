@@ -336,3 +336,46 @@ Test(growth, no_id_is_used_again_not_even_after_an_abort)
     growth_finish(&cluster.document);
     cr_assert_gt(growth_cluster_begin(&cluster, 50000), second);
 }
+
+/* What is asked for is for the window, an array and its fill are of one slice. */
+Test(growth, of_a_window_a_generation_is_for_a_slice)
+{
+    const struct sizing_request request = {.capacity = 20000, .rate = 0.01 / 4};
+    struct filter_document *document = &cluster.document;
+    struct growth_answer answer;
+    struct sizing_plan plan;
+
+    document->nslices = 3;
+    document->window_us = 3000000;
+    document->content.newest_slice = 5;
+    document->capacity = 3 * document->generations[0].capacity;
+    answer = ask(60000, 0);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BEGIN, "%d", (int)answer.verdict);
+    cr_assert_eq(answer.next.capacity, 20000);
+    cr_assert_eq(answer.next.rate, 0.01);
+    cr_assert_eq(sizing_plan_generation(&request, 4, &plan), STATUS_OK);
+    cr_assert_eq(answer.next.geometry.lines, plan.lines);
+    expect(document->capacity, 0, GROWTH_VERDICT_IS_SO);
+    growth_begin(document, &answer);
+    cr_assert_eq(document->capacity, 60000);
+    expect(60000, 0, GROWTH_VERDICT_JOINS);
+    growth_back(document);
+    cr_assert_eq(document->capacity, 30000);
+}
+
+Test(growth, of_a_window_the_fullest_slice_decides)
+{
+    struct filter_document *document = &cluster.document;
+    struct growth_answer answer;
+
+    document->nslices = 3;
+    document->window_us = 3000000;
+    document->capacity = 30000;
+    cluster.reports[0].keys = 5001;
+    answer = ask(15000, 0);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_BELOW_KEYS, "%d", (int)answer.verdict);
+    cr_assert_eq(growth_goal(document, 9000, 2), 60000);
+    cr_assert_eq(growth_goal(document, 20000, 2), 120000, "what the fullest slice holds, thrice");
+    cr_assert(growth_due(document, 8501, 0, 0));
+    cr_assert_not(growth_due(document, 8499, 0, 0));
+}

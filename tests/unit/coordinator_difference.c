@@ -57,6 +57,27 @@ Test(difference, every_parameter_is_compared)
     EXPECT(when_full, WHEN_FULL_EXPAND, "when-full refuse, not expand");
     EXPECT(keylog, KEYLOG_OFF, "keylog on, not off");
     EXPECT(durability, DURABILITY_SYNC, "durability memory, not sync");
+    EXPECT(window_us, 86400000000, "window none, not 1d");
+}
+
+/* A window's capacity is rounded up to whole slices when it is created. */
+Test(difference, of_a_window_whole_slices_are_compared)
+{
+    struct create_parameters wanted = same;
+    struct filter_document document;
+    char text[DIFFERENCE_BYTES];
+
+    sample_document(1, "urls", &rule, 3, &document);
+    document.window_us = wanted.window_us = 86400000000;
+    document.nslices = wanted.nslices = 7;
+    document.capacity = 7 * 1429;
+    document.max_capacity = 7 * 91429;
+    cr_assert_str_eq(difference_describe(&document, &wanted, text), "");
+    wanted.nslices = 8;
+    wanted.capacity = document.capacity;
+    (void)difference_describe(&document, &wanted, text);
+    cr_assert_not_null(strstr(text, "slices 7, not 8"), "%s", text);
+    document_fini(&document);
 }
 
 Test(difference, rates_that_differ_a_little_do_not_look_alike)

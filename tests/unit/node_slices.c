@@ -201,3 +201,64 @@ Test(node_slices, memory_and_runs_of_what_has_expired_are_given_back)
     cr_assert_leq(node_stage_counter(&window.stage, "run_keys"), (SLICES + 1) * BATCH);
     close_stage();
 }
+
+/* ---- counting ---- */
+
+static struct fence_reply asked_to_count(uint64_t slice)
+{
+    struct frame frame = {.kind = FRAME_FENCE_REQUEST, .correlation = 3};
+    struct fake_sent sent = {0};
+
+    frame.body.fence_request = (struct fence_request){
+        .filter_id = window.document.id,
+        .epoch = window.document.epoch,
+        .epoch_hash = window.document.epoch_hash,
+        .slice = slice,
+    };
+    fake_forget(&window.stage.fake);
+    fake_request(&window.stage.actor, window.stage.now_us, 5, &frame);
+    while (fake_take(&window.stage.fake, &sent) && sent.frame.kind != FRAME_FENCE_REPLY) {
+    }
+    cr_assert_eq(sent.frame.kind, FRAME_FENCE_REPLY);
+    cr_assert_eq(sent.frame.body.fence_reply.status, STATUS_OK);
+    return sent.frame.body.fence_reply;
+}
+
+static void expect_count(uint64_t asked, uint64_t slice, uint64_t counted_us)
+{
+    struct fence_reply reply = asked_to_count(asked);
+
+    cr_assert_eq(reply.slice, slice);
+    cr_assert_eq(reply.counted_us, counted_us);
+}
+
+Test(node_slices, the_newest_slice_is_counted_from_when_it_is_asked_to_be)
+{
+    open_stage();
+    expect_count(0, 0, 0);
+    expect_count(2, 0, 0);
+    expect_count(1, 1, 0);
+    window.stage.now_us += 700;
+    expect_count(0, 1, 700);
+    window.stage.now_us += 300;
+    expect_count(1, 1, 1000);
+    rotate();
+    expect_count(0, 0, 0);
+    expect_count(1, 0, 0);
+    expect_count(2, 2, 0);
+    window.stage.now_us += 50;
+    expect_count(2, 2, 50);
+    close_stage();
+}
+
+/* Nobody knows for how long it was down, and its clock may be another machine's by now. */
+Test(node_slices, a_restart_counts_anew)
+{
+    open_stage();
+    expect_count(1, 1, 0);
+    window.stage.now_us += 5000;
+    lineage_stage_restart(&window, STAGE_END_KILL);
+    expect_count(0, 0, 0);
+    expect_count(1, 1, 0);
+    close_stage();
+}

@@ -144,6 +144,7 @@ static inline void compare_reports(const struct replica_report *a, const struct 
         SAME(shards_grown);
         SAME(overflow_keys);
         SAME(keys_next);
+        SAME(keys_kept);
     }
 }
 
@@ -198,6 +199,8 @@ static inline void compare_fence_reply(const struct fence_reply *a, const struct
     SAME(incarnation);
     SAME(position);
     SAME(boot);
+    SAME(slice);
+    SAME(counted_us);
 }
 
 static inline void compare_rule(const struct quorum_rule *a, const struct quorum_rule *b)
@@ -227,6 +230,8 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(create.when_full);
     SAME(create.keylog);
     SAME(create.durability);
+    SAME(create.window_us);
+    SAME(create.nslices);
     SAME(expand.capacity);
     SAME(expand.rate);
     SAME(expand.abort);
@@ -280,6 +285,10 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     SAME(shards_growing);
     SAME_TEXT(growth_awaited);
     SAME_TEXT(growth_refused);
+    SAME(window_us);
+    SAME(nslices);
+    SAME(newest_slice);
+    SAME_TEXT(window_awaited);
 }
 
 static inline void compare_node_summary(const struct node_summary *a, const struct node_summary *b)
@@ -395,6 +404,7 @@ static inline void compare_small(const struct frame *a, const struct frame *b)
         SAME(body.fence_request.epoch);
         SAME(body.fence_request.epoch_hash);
         SAME_SPAN(body.fence_request.document);
+        SAME(body.fence_request.slice);
         break;
     case FRAME_INFO_REQUEST:
         SAME_TEXT(body.info_request.filter);

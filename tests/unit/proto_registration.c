@@ -116,6 +116,7 @@ Test(registration, covers_every_report)
         BENT(shards_grown, 1);
         BENT(overflow_keys, 1);
         BENT(keys_next, 1);
+        BENT(keys_kept, 1);
     }
 #undef BENT
 }

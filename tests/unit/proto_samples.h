@@ -173,6 +173,7 @@ static inline void sample_reports(enum sample_size size, const struct replica_re
             .shards_grown = (uint32_t)i + 43,
             .overflow_keys = i + 44,
             .keys_next = i + 45,
+            .keys_kept = i + 46,
         };
     }
     *out = reports;
@@ -237,13 +238,13 @@ static inline void sample_fence(enum sample_size size, struct frame *out)
         out->body.fence_request = (struct fence_request){0};
         if (size != SAMPLE_EMPTY) {
             out->body.fence_request = (struct fence_request){
-                61, 62, 63, span_of(bytes, sample_count(size, 3, sizeof bytes))};
+                61, 62, 63, span_of(bytes, sample_count(size, 3, sizeof bytes)), 54};
         }
     } else {
         out->body.fence_reply = (struct fence_reply){0};
         if (size != SAMPLE_EMPTY) {
             out->body.fence_reply = (struct fence_reply){
-                STATUS_NEED_DOC, 64, 65, 66, 67, 68, 69, 70};
+                STATUS_NEED_DOC, 64, 65, 66, 67, 68, 69, 70, 71, 72};
         }
     }
 }
@@ -306,6 +307,8 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
             .when_full = WHEN_FULL_EXPAND,
             .keylog = KEYLOG_OFF,
             .durability = DURABILITY_SYNC,
+            .window_us = 75,
+            .nslices = 76,
         };
     }
 }
@@ -348,6 +351,10 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .shards_growing = i + 95,
         .growth_awaited = i % 3 == 0 ? "" : "node-1 builds",
         .growth_refused = i % 3 != 1 ? "" : "node-2 lacks 1 GiB",
+        .window_us = i + 100,
+        .nslices = (uint32_t)i + 101,
+        .newest_slice = i + 102,
+        .window_awaited = i % 2 == 0 ? "" : "another slice begins in 1h",
     };
 }
 
