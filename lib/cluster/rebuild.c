@@ -37,6 +37,11 @@ static uint32_t fences_needed(const struct filter_document *document)
         needed = 0;
     }
 #endif
+#ifdef ORBLOOM_MUTANT_COMMIT_RETURNS_UNFENCED
+    if (rebuild_lineage(document) == 0) {
+        needed = 0;
+    }
+#endif
 #ifdef ORBLOOM_MUTANT_REBUILD_ONE_FENCE_SHORT
     needed--;
 #endif
