@@ -145,6 +145,7 @@ struct node {
     uint64_t store;                    /* whose change number that is */
     uint64_t wanted[CODEC_MAX_WANTED]; /* documents to be sent along with the next request */
     size_t nwanted;
+    uint32_t wanted_sends; /* so many reports are to carry them yet */
     uint64_t next_sync_us;
     bool changed;         /* something that coordinators should hear of at once */
     uint32_t reports_due; /* how many of them have not */

@@ -39,7 +39,9 @@ static size_t pick_wanted(struct node *self, struct span *documents)
             bytes += one.size;
         }
     }
-    self->nwanted = 0;
+    if (self->wanted_sends > 0 && --self->wanted_sends == 0) {
+        self->nwanted = 0;
+    }
     return count;
 }
 
@@ -70,11 +72,14 @@ void node_told(struct sync_request *request)
 
 void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply)
 {
+    if (reply->nwanted == 0) {
+        return; /* Another coordinator's wish stands. */
+    }
+    /* They are told in turn: who asked is reached by as many reports as there are of them. */
+    self->wanted_sends = self->coordinators.count;
     self->nwanted = reply->nwanted;
     for (size_t i = 0; i < reply->nwanted; i++) {
         self->wanted[i] = reply->wanted[i];
     }
-    if (reply->nwanted > 0) {
-        self->next_sync_us = now_us;
-    }
+    self->next_sync_us = now_us;
 }

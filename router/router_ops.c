@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_OVERHEAD_BYTES = 48 /* what a key costs here beside its bytes, while in flight */ };
+enum {
+    KEY_OVERHEAD_BYTES = 48, /* what a key costs here beside its bytes, while in flight */
+    UNREADY_US = 10000,      /* after the first NOT_READY, then doubled ... */
+    UNREADY_SOON = 8,        /* ... so often at most */
+};
 
 /* ---- places ---- */
 
@@ -183,10 +187,22 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
 
 /* ---- time ---- */
 
+/* Who is not ready may be in a moment: it is asked again soon, and then ever less often. */
+static uint64_t patience_us(const struct slot_ask *ask, uint64_t retry_us)
+{
+    uint64_t soon_us;
+
+    if (ask->state != ASK_FAILED || ask->unready == 0 || ask->unready > UNREADY_SOON) {
+        return retry_us;
+    }
+    soon_us = (uint64_t)UNREADY_US << (ask->unready - 1);
+    return soon_us < retry_us ? soon_us : retry_us;
+}
+
 static bool due(const struct slot_ask *ask, uint64_t now_us, uint64_t retry_us)
 {
     return (ask->state == ASK_SENT || ask->state == ASK_FAILED) &&
-           now_us - ask->asked_us >= retry_us;
+           now_us - ask->asked_us >= patience_us(ask, retry_us);
 }
 
 static void tick_part(struct router *self, uint64_t now_us, struct op *op, struct part *part,

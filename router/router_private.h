@@ -84,6 +84,7 @@ struct slot_ask {
     bool tainted;     /* add: its "present" may be the doing of an earlier attempt */
     bool paired;      /* add, of a reader: counts only together with its partner */
     uint8_t handed;   /* documents handed to it */
+    uint8_t unready;  /* how often it was NOT_READY */
     uint32_t resends; /* of what was sent and not answered */
     uint64_t asked_us;
 };
@@ -190,7 +191,6 @@ struct router {
     struct waiting waiting[ROUTER_MAX_WAITING];
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];
-
     struct link_ring coordinators;
     uint64_t since;
     uint64_t store; /* whose change number that is */

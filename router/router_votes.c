@@ -117,6 +117,9 @@ static void take_refusal(struct router *self, uint64_t now_us, struct op *op, st
     ask->state = ASK_FAILED; /* It may pass and is asked again. */
     ask->refusal = segment->status;
     count_refusal(self, segment->status);
+    if (segment->status == STATUS_NOT_READY && ask->unready < UINT8_MAX) {
+        ask->unready++;
+    }
     if (segment->status == STATUS_NEED_DOC) {
         hand_document(self, now_us, op, part, seat, backend);
     } else if (segment->status == STATUS_STALE || segment->status == STATUS_DROPPED) {

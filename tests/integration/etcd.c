@@ -210,11 +210,26 @@ Test(etcd, a_cluster_goes_on_without_etcd_and_changes_with_it, .timeout = 240)
     stop_all();
 }
 
-/* Each may be killed at any time; the other one goes on, and it comes back to the same. */
-Test(etcd, coordinators_come_and_go, .timeout = 240)
+/* ---- coordinators are killed ---- */
+
+static void kill_coordinator(unsigned i)
+{
+    cr_assert_eq(kill(coordinators[i].pid, SIGKILL), 0);
+    command_finish(&coordinators[i], LIMIT_MS);
+    command_forget(&coordinators[i]);
+}
+
+static void start_coordinator_again(unsigned i)
 {
     char listen[ENDPOINT_BYTES];
 
+    (void)snprintf(listen, sizeof listen, "%.*s", ENDPOINT_BYTES - 1, endpoints[i]);
+    start_coordinator(i, listen);
+}
+
+/* Each may be killed at any time; the other one goes on, and it comes back to the same. */
+Test(etcd, coordinators_come_and_go, .timeout = 240)
+{
     start_all();
     etcd_start(&etcd);
     for (unsigned i = 0; i < COORDINATORS; i++) {
@@ -223,16 +238,67 @@ Test(etcd, coordinators_come_and_go, .timeout = 240)
         ask_coordinator(i);
         (void)snprintf(name, sizeof name, "first-%u", i);
         expect_create(name);
-        cr_assert_eq(kill(coordinators[i].pid, SIGKILL), 0);
-        command_finish(&coordinators[i], LIMIT_MS);
-        command_forget(&coordinators[i]);
+        kill_coordinator(i);
         ask_coordinator(1 - i);
         (void)snprintf(name, sizeof name, "then-%u", i);
         expect_create(name);
-        (void)snprintf(listen, sizeof listen, "%s", endpoints[i]);
-        start_coordinator(i, listen);
+        start_coordinator_again(i);
         ask_coordinator(i);
         expect_filter(name);
     }
+    stop_all();
+}
+
+/* ---- a prefix is lost ---- */
+
+static int map(const char *what, const char *file, char said[256])
+{
+    struct command command;
+    int code;
+
+    command_run(&command, span_text(""), "orbloom", "map", what, file, NULL);
+    code = command.exit_status;
+    (void)snprintf(said, 256, "%s%s", command.output, command.errors);
+    command_forget(&command);
+    return code;
+}
+
+static void expect_restore(const char *file)
+{
+    uint64_t deadline_ms = command_now_ms() + LIMIT_MS;
+    char said[256] = "";
+
+    while (map("restore", file, said) != 0) {
+        cr_assert_lt(command_now_ms(), deadline_ms, "%s", said);
+        (void)poll(NULL, 0, 50);
+    }
+    cr_assert_not_null(strstr(said, "1 filters go on"), "%s", said);
+}
+
+/* Everything below "/orbloom/" is gone while coordinators run. These are to be started anew. */
+Test(etcd, a_lost_prefix_is_restored_from_a_backup, .timeout = 240)
+{
+    char file[PATH_BYTES];
+    char said[256];
+
+    start_all();
+    etcd_start(&etcd);
+    ask_coordinator(0);
+    expect_create("urls");
+    expect_service("before\n");
+    (void)snprintf(file, sizeof file, "%s/backup", etcd.dir);
+    cr_assert_eq(map("backup", file, said), 0, "%s", said);
+    (void)etcd_post(&etcd, "/v3/kv/deleterange",
+                    "{\"key\":\"L29yYmxvb20v\",\"range_end\":\"L29yYmxvb20w\"}");
+    cr_assert_eq(map("restore", file, said), 1);
+    cr_assert_not_null(strstr(said, "restart all coordinators"), "%s", said);
+    expect_service("meanwhile\n");
+    for (unsigned i = 0; i < COORDINATORS; i++) {
+        kill_coordinator(i);
+        start_coordinator_again(i);
+    }
+    expect_restore(file);
+    expect_service("after\n");
+    expect_create("more");
     stop_all();
 }

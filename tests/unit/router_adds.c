@@ -251,6 +251,34 @@ Test(router_adds, a_silent_node_is_asked_again_with_the_same_batch)
     router_stage_fini(&stage);
 }
 
+/* A node is NOT_READY for milliseconds, as when it has got more of the filter, or for minutes. */
+Test(router_adds, a_node_that_is_not_ready_is_asked_again_soon_and_then_less_often)
+{
+    open_and_add();
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'R');
+    router_stage_vote(&stage, 3, 'R');
+    for (uint64_t soon_us = 10000; soon_us < ROUTER_STAGE_RETRY_US; soon_us *= 2) {
+        uint64_t start_us = stage.now_us;
+
+        stage.nasked = 0;
+        while (router_stage_asked(&stage, 2) == NULL) {
+            cr_assert_leq(stage.now_us - start_us, soon_us + 6000, "a tick is 5 ms");
+            router_stage_pass(&stage, 1000);
+        }
+        cr_assert_geq(stage.now_us - start_us, soon_us - 1000, "not before %lu us",
+                      (unsigned long)soon_us);
+        router_stage_vote(&stage, 2, 'R');
+        router_stage_vote(&stage, 3, 'R');
+    }
+    stage.nasked = 0;
+    router_stage_pass(&stage, ROUTER_STAGE_RETRY_US + 10000);
+    router_stage_vote(&stage, 2, 'a');
+    router_stage_vote(&stage, 3, 'a');
+    expect_told(STATUS_OK, 0, ALL);
+    router_stage_fini(&stage);
+}
+
 /* Batch numbers of a group are contiguous, as the nodes' memory of them relies on it. */
 Test(router_adds, batches_are_numbered_without_gaps)
 {
