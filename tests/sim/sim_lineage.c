@@ -158,10 +158,18 @@ bool sim_lineage_may_have(const struct sim_lineage *self, const struct sim_add *
 
 /* ---- who lags ---- */
 
+/* Are names used again, or keys forgotten, where any node may be cut off at any time? The other
+ * scenarios with drops choose who hears of nothing: there none may answer. */
+static bool may_lag(const struct sim *sim)
+{
+    return sim->rebuild.on || sim->growth.on || sim->scenario.kind == SIM_SCENARIO_RENAME ||
+           sim->scenario.kind == SIM_SCENARIO_MIX;
+}
+
 void sim_lineages_note(struct sim_process *process)
 {
     const struct sim *sim = process->sim;
-    bool wanted = sim->rebuild.on || sim->scenario.kind == SIM_SCENARIO_RENAME;
+    bool wanted = may_lag(sim);
 
     for (uint32_t name = 0; wanted && !process->node->recovering && name < SIM_MAX_NAMES; name++) {
         const struct document_entry *entry = document_cache_find_name(&process->node->documents,

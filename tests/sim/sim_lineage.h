@@ -72,7 +72,7 @@ void sim_lineages_note(struct sim_process *process);
 
 /* Some replicas, but fewer than R, may serve a lineage of before the last commit; or some node, a
  * filter that the name was bound to before. One of them alone may still find a key, see
- * docs/simulator.md. Known in seeds with rebuilds, and of the scenario RENAME. */
+ * docs/simulator.md. Known in seeds with rebuilds or growth, and of RENAME and MIX. */
 bool sim_lineages_minority(const struct sim *sim, uint32_t name);
 
 #endif
