@@ -48,7 +48,7 @@ static const struct {
     {SIM_NODE, "full_total", false},
     {SIM_NODE, "growth_keys_total", false},
     {SIM_NODE, "growth_shards_total", false},
-    {SIM_NODE, "growth_restarts_total", false},
+    {SIM_NODE, "growth_restarts_total", true},
     {SIM_ROUTER, "hedges_total", false},
     {SIM_ROUTER, "disagreements_total", false},
     {SIM_ROUTER, "retries_total", false},
@@ -176,7 +176,8 @@ static uint32_t gap(const char *what, const char *which)
 static bool is_aimed(uint32_t fault, uint32_t phase)
 {
     if (fault == SIM_FAULT_TAKE_OVER) {
-        return phase != SIM_PHASE_MERGE && phase != SIM_PHASE_FEED && phase != SIM_PHASE_STEP;
+        return phase != SIM_PHASE_MERGE && phase != SIM_PHASE_FEED && phase != SIM_PHASE_STEP &&
+               phase != SIM_PHASE_MOVE;
     }
     return fault != SIM_FAULT_MOVE || (phase != SIM_PHASE_MERGE && phase != SIM_PHASE_ROLL);
 }
