@@ -1,0 +1,221 @@
+/* admin_message.h - what operators ask of a coordinator, and what it answers; see codec.h.
+ *
+ * Units:   times in milliseconds unless named _us; sizes in bytes, capacities in keys.
+ * Owner:   as codec.h says of frames.
+ * Threads: none.
+ */
+#ifndef ORBLOOM_PROTO_ADMIN_MESSAGE_H
+#define ORBLOOM_PROTO_ADMIN_MESSAGE_H
+
+#include "base/span.h"
+#include "base/status.h"
+#include "cluster/change.h"
+#include "cluster/document.h"
+#include "proto/replica_report.h"
+
+enum admin_action {
+    ADMIN_CREATE = 1,
+    ADMIN_DROP = 2,
+    ADMIN_STATUS = 3,
+    ADMIN_MAP_BACKUP = 20,
+    ADMIN_MAP_BEGIN = 21,
+    ADMIN_MAP_RECORDS = 22,
+    ADMIN_MAP_FINISH = 23,
+    ADMIN_EXPAND = 4,
+    ADMIN_REBUILD = 5,
+    ADMIN_NODE_DRAIN = 10,
+    ADMIN_NODE_REPLACE = 11,
+    ADMIN_NODE_REMOVE = 12,
+    ADMIN_REBALANCE = 13,
+    ADMIN_ACCEPT_LOSS = 14,
+};
+
+struct create_parameters {
+    uint64_t capacity;
+    double rate;
+    uint64_t max_capacity; /* 0: 64 times capacity */
+    struct quorum_rule rule;
+    enum hash_kind hash;
+    enum when_unavailable when_unavailable;
+    enum when_full when_full; /* 0: expand where the filter can, else refuse */
+    enum keylog keylog;
+    enum durability durability; /* 0: sync where enough nodes have a disk, else memory */
+    uint64_t window_us;         /* 0: no window */
+    uint32_t nslices;           /* of the window; 0 without one */
+};
+
+/* A record of the store, as it is there. */
+struct map_record {
+    const char *key;
+    struct span value;
+};
+
+struct map_parameters {
+    uint64_t since;   /* backup: records written after this change */
+    uint64_t cluster; /* restore: cluster_key_tag() */
+    const struct map_record *records;
+    size_t nrecords;
+    const char *const *confirmed_off; /* finish: names of nodes that are off for good */
+    size_t nconfirmed_off;
+    bool accept_losses; /* finish */
+};
+
+struct map_page {
+    uint64_t cluster;
+    uint64_t store;
+    uint64_t change; /* all that was written up to here is in this page or those before */
+    bool more;
+    const struct map_record *records;
+    size_t nrecords;
+};
+
+/* Another capacity or rate, or both; neither: join what is under way. */
+struct expand_parameters {
+    uint64_t capacity; /* 0: as it is */
+    double rate;       /* 0: as it is */
+    bool abort;        /* take back what is under way; without numbers */
+};
+
+enum rebuild_step {
+    REBUILD_BEGIN = 1,  /* a new lineage; answered once no add can miss it any more */
+    REBUILD_FED = 2,    /* keys of the user's list have been acknowledged */
+    REBUILD_COMMIT = 3, /* the new lineage serves, the other one is forgotten */
+    REBUILD_ABORT = 4,  /* the new lineage is forgotten */
+};
+
+struct rebuild_parameters {
+    enum rebuild_step step;
+    uint32_t lineage;  /* all but begin: the one that was begun; 0: whichever does not serve yet */
+    uint64_t fed_keys; /* fed */
+    bool empty;        /* commit: even if no list has been fed */
+};
+
+enum { LOSS_MAX_NAMES = 16 };
+
+struct loss_parameters {
+    bool all;       /* shards where it is needed; else those of the slot group of `shard` */
+    uint32_t shard; /* counted from 0 */
+    const char *confirmed_off[LOSS_MAX_NAMES]; /* silent nodes that are gone for good */
+    size_t nconfirmed_off;
+};
+
+struct admin_request {
+    enum admin_action action;
+    uint32_t timeout_ms;
+    const char *name;      /* of a filter, or a node; "" for status of all */
+    uint64_t filter_id;    /* drop, expand, rebuild: this one and no later one of that name; 0:
+                              whichever */
+    bool confirmed_off;    /* drop: the operator vouches that former incarnations are off; drain and
+                              replace: that the node is */
+    const char *successor; /* replace: the node that takes over */
+    bool undo;             /* drain: no longer */
+    bool dry_run;          /* rebalance, accept-loss: only tell */
+    struct create_parameters create;
+    struct map_parameters map; /* ADMIN_MAP_* */
+    struct expand_parameters expand;
+    struct rebuild_parameters rebuild;
+    struct loss_parameters loss; /* ADMIN_ACCEPT_LOSS */
+};
+
+struct node_summary {
+    uint32_t id;
+    const char *name;
+    const char *host;
+    const char *zone;
+    const char *endpoint;
+    uint64_t incarnation;
+    bool alive;           /* this coordinator has heard of it within its node_timeout */
+    uint64_t seen_ago_ms; /* since it was heard of last; 0 also when it never was */
+    uint64_t memory_limit_bytes;
+    uint64_t memory_used_bytes;
+    uint32_t replicas_full; /* slot groups of filters */
+    uint32_t replicas_joining;
+    uint32_t replicas_building;
+    uint64_t disk_used_bytes;
+    bool durable;
+    bool draining;
+    const char *replaced_by; /* "": by none */
+    uint32_t slots;          /* that documents name it in */
+    const char *awaited;     /* why what is to leave it can't yet; "": nothing is waited for */
+};
+
+struct generation_summary {
+    uint32_t id;
+    uint64_t capacity;
+    double rate;
+    uint64_t lines; /* per shard */
+    uint32_t z;
+};
+
+struct filter_summary {
+    uint64_t id;
+    const char *name;
+    enum filter_state state;
+    uint64_t revision;
+    uint64_t epoch;
+    uint64_t capacity;
+    uint64_t max_capacity;
+    double rate;
+    struct quorum_rule rule;
+    enum hash_kind hash;
+    enum when_unavailable when_unavailable;
+    enum when_full when_full;
+    enum keylog keylog;
+    enum durability durability;
+    uint32_t nshards;
+    uint32_t ngroups;
+    uint64_t shard_bytes;
+    uint64_t lines; /* per shard */
+    uint32_t z;
+    struct generation_summary generations[DOCUMENT_MAX_GENERATIONS]; /* the last one is wanted */
+    uint32_t ngenerations;
+    uint32_t nchain;       /* of them, read together: the first ones; 0: no chain */
+    const uint32_t *turns; /* nodes that may build it now; at most DOCUMENT_MAX_TURNS */
+    size_t nturns;
+    bool growth_held;         /* aborted: it does not grow by itself */
+    uint32_t lineage;         /* that serves */
+    uint32_t rebuild_lineage; /* that does not serve yet; 0: no rebuild is open */
+    uint64_t fed_keys;        /* of the user's list, into that one */
+    uint64_t loss_epoch;      /* when an operator last accepted that keys may be lost; 0: never */
+    uint8_t loss_shards[DOCUMENT_MAX_SHARDS / 8]; /* of which shards, ever: bit s of byte s / 8 */
+    uint64_t window_us;                           /* 0: none */
+    uint32_t nslices;
+    uint64_t newest_slice;
+    /* From a coordinator only: */
+    uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
+    const char *rebuild_awaited; /* in words, also after a commit; "": nothing */
+    uint32_t shards_lacking;     /* with fewer than N FULL replicas; as a coordinator knows it */
+    uint32_t fewest_full;        /* that any shard has */
+    const char *lacking;         /* of shards with fewest: which node and why; "": none lacks any */
+    const char *lacking_remedy;  /* what helps */
+    uint64_t shards_grown;       /* of replicas, served from the wanted generation */
+    uint64_t shards_growing;     /* of so many; 0: there is one generation */
+    const char *growth_awaited;  /* in words: what the next step takes */
+    const char *growth_refused;  /* in words: why it does not grow by itself, though it is due */
+    const char *window_awaited;  /* in words: when another slice begins */
+};
+
+/* A filter whose replicas are being replaced, or should be. */
+struct change_summary {
+    uint64_t filter_id;
+    enum change_step step;
+    uint32_t slots;      /* on their way; 0 while it can't begin */
+    const char *awaited; /* in words: what the next step takes */
+};
+
+struct admin_reply {
+    enum status status;
+    const char *message;
+    bool created; /* by this command; else it existed, or was under way */
+    const struct filter_summary *filters;
+    size_t nfilters;
+    const struct node_summary *nodes;
+    size_t nnodes;
+    const struct replica_report *replicas;
+    size_t nreplicas;
+    const struct change_summary *changes;
+    size_t nchanges;
+    struct map_page map; /* ADMIN_MAP_BACKUP; else all zero */
+};
+
+#endif
