@@ -4,8 +4,8 @@
  *   growth_span.c   a span of shards: stands, is filled, checked, weighed, serves
  *   growth_read.c   what the span is filled and checked with
  *
- * One span at a time a node, in slices of a millisecond or so between requests, at most
- * growth_rate keys a second.
+ * One span at a time a node, in slices of less than a millisecond between requests, at most
+ * growth_rate keys a second, less what requests take (growth_throttle.h).
  *
  * Why no key is lost: from `cut` on, a position of the log, every add of the span's shards goes to
  * both arrays; what the log has below `cut` is read back, which waits until it is written, so that
@@ -18,8 +18,8 @@
 #define ORBLOOM_NODE_GROWTH_H
 
 #include "cluster/document_cache.h"
-#include "cluster/token_bucket.h"
 #include "node/growth_plan.h"
+#include "node/growth_throttle.h"
 #include "node/storage/storage.h"
 
 struct document_entry;
@@ -38,7 +38,7 @@ struct growth_stretch {
 struct node_growth {
     bool due;           /* something may be left to do */
     uint64_t resume_us; /* nothing before; 0: at once */
-    struct token_bucket bucket;
+    struct growth_throttle throttle;
 
     enum growth_phase phase; /* of the span under way: */
     uint64_t filter_id;

@@ -5,7 +5,7 @@
 enum {
     SPANS = 32,            /* of a set, about: the end of the log is read for each of them */
     TOUCH_BYTES = 1 << 20, /* 256 pages, half a millisecond */
-    SLICE_KEYS = 32 << 10, /* about a millisecond */
+    SLICE_KEYS = 8 << 10,  /* likewise, at most */
     MOST_WRONGS = 3,
 };
 
@@ -203,9 +203,16 @@ static void read_on(struct node *self)
 static bool is_throttled(struct node *self, uint64_t now_us)
 {
     struct node_growth *growth = &self->growth;
-    uint64_t ready_us = token_bucket_ready_us(&growth->bucket, now_us);
+    uint64_t served = self->counters[NODE_keys_checked_total] +
+                      self->counters[NODE_keys_added_total];
+    uint64_t ready_us;
 
-    if (self->config.growth_rate == 0 || ready_us <= now_us) {
+    if (self->config.growth_rate == 0) {
+        return false;
+    }
+    ready_us = growth_throttle_ready_us(&growth->throttle, now_us, served,
+                                        self->config.growth_rate);
+    if (ready_us <= now_us) {
         return false;
     }
     growth->resume_us = ready_us;
@@ -232,7 +239,7 @@ static bool work_on_keys(struct node *self, uint64_t now_us, const struct docume
         return !growth->reading && growth->resume_us == 0;
     }
     if (self->config.growth_rate > 0) {
-        token_bucket_take(&growth->bucket, now_us, count, self->config.growth_rate);
+        growth_throttle_take(&growth->throttle, now_us, count);
     }
     self->counters[NODE_growth_keys_total] += count;
     if (!growth_checks(growth->phase)) {

@@ -120,8 +120,8 @@ static const struct option options[] = {
         .unit = "keys",
         .range = "0 to 1G",
         .value = "5M",
-        .help = "keys a second that are read back while a filter grows, twice for each key; 0: as "
-                "many as possible",
+        .help = "keys a second that are read back while a filter grows, twice for each key, less "
+                "what requests take, down to a sixteenth; 0: as many as possible",
     },
     {
         .name = "retry_memory",
