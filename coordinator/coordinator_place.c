@@ -54,15 +54,32 @@ uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
     return sum;
 }
 
-/* Heard of lately, under the incarnation that the node list names, and not to be emptied. */
-static bool is_usable(const struct coordinator *self, uint64_t now_us,
-                      const struct node_record *record)
+/* Heard of lately, under the incarnation that the node list names. */
+static bool is_alive(const struct coordinator *self, uint64_t now_us,
+                     const struct node_record *record)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
 
-    return heard != NULL && !node_record_leaves(record) &&
-           heard->incarnation == record->incarnation &&
+    return heard != NULL && heard->incarnation == record->incarnation &&
            now_us - heard->last_us <= self->config.node_timeout_us;
+}
+
+/* Alive and not to be emptied. */
+static bool is_usable(const struct coordinator *self, uint64_t now_us,
+                      const struct node_record *record)
+{
+    return is_alive(self, now_us, record) && !node_record_leaves(record);
+}
+
+static uint32_t count_leaving(const struct coordinator *self, uint64_t now_us)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        count += is_alive(self, now_us, &nodes->nodes[i]) && node_record_leaves(&nodes->nodes[i]);
+    }
+    return count;
 }
 
 static uint32_t count_usable(const struct coordinator *self, uint64_t now_us, bool durable)
@@ -142,10 +159,17 @@ static void explain_nodes(const struct coordinator *self, uint64_t now_us, struc
 {
     bool durable = create->durability != DURABILITY_MEMORY;
     uint32_t needed = create->request->create.rule.replicas;
+    uint32_t leaving = count_leaving(self, now_us);
     char others[COORDINATOR_MESSAGE_BYTES / 2];
 
     list_nodes(self, now_us, !durable, others, sizeof others);
-    if (others[0] == '\0') {
+    if (others[0] == '\0' && nusable + leaving >= needed) {
+        (void)snprintf(create->message, sizeof create->message,
+                       "%u replicas need as many nodes, %u of the %u alive are being drained or "
+                       "replaced; start nodes, or take them into use again: "
+                       "orbloom node drain NODE --undo",
+                       needed, leaving, nusable + leaving);
+    } else if (others[0] == '\0') {
         (void)snprintf(create->message, sizeof create->message,
                        "%u replicas need as many nodes, %u of the %u known are alive; start nodes "
                        "or ask for fewer replicas",
