@@ -119,7 +119,7 @@ static void tell(const struct coordinator *self, uint64_t now_us,
                        name_of(self, decision->who.node));
         return;
     case CHANGE_WAIT_MOVE:
-        moves_tell(self, &view->plan, text, size);
+        moves_tell(&self->documents.nodes, &view->plan, text, size);
         return;
     }
 }

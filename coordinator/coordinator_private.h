@@ -377,12 +377,22 @@ uint64_t moves_bytes(const struct coordinator *self, uint32_t node);
 uint32_t moves_slots(const struct coordinator *self, uint32_t node);
 
 /* Why what is to leave can't; "" if nothing lacks. */
-void moves_tell(const struct coordinator *self, const struct move_plan *plan, char *text,
+void moves_tell(const struct node_list *nodes, const struct move_plan *plan, char *text,
                 size_t size);
 
-/* The same of all filters for one node. */
-void moves_tell_node(const struct coordinator *self, uint64_t now_us,
-                     const struct node_record *record, char *text, size_t size);
+/* What could not leave a node, by this list, each in its turn. */
+struct moves_stuck {
+    uint32_t slots;
+    uint64_t bytes;
+    enum move_lack lack; /* of the first of them */
+    bool shares_host;    /* what can will share a host with another replica of its group */
+    char text[COORDINATOR_MESSAGE_BYTES / 2 + DOCUMENT_NAME_BYTES + 16]; /* the first: why */
+};
+
+/* Of all filters. Nothing is stuck on a node that is not to leave. STATUS_NOMEM. */
+MUST_USE enum status moves_judge(const struct coordinator *self, uint64_t now_us,
+                                 const struct node_list *nodes, const struct node_record *record,
+                                 struct moves_stuck *out);
 
 /* Sees to it that what waits for another reason than the store's news is looked at again. */
 void moves_check(struct coordinator *self, uint64_t now_us);

@@ -56,8 +56,11 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
                           struct node_summary *summary)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
+    struct moves_stuck stuck;
 
-    moves_tell_node(self, now_us, record, waits, COORDINATOR_MESSAGE_BYTES);
+    if (moves_judge(self, now_us, &self->documents.nodes, record, &stuck) == STATUS_OK) {
+        (void)snprintf(waits, COORDINATOR_MESSAGE_BYTES, "%s", stuck.text);
+    }
     *summary = (struct node_summary){
         .id = record->id,
         .name = record->name,
