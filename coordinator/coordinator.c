@@ -126,10 +126,11 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
                      const struct frame *frame)
 {
     enum status status = records_refresh(self);
+    char message[COORDINATOR_MESSAGE_BYTES];
 
-    if (status != STATUS_OK) {
-        coordinator_answer(self, from, frame->correlation, status, false,
-                           "the store cannot be read; see the coordinator's log");
+    if (status != STATUS_OK && frame->body.admin_request.action != ADMIN_STATUS) {
+        records_tell(self, status, "read", message, sizeof message);
+        coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
     if (is_change(frame->body.admin_request.action) && age_reason(self) != NULL) {
@@ -157,7 +158,7 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
         coordinator_on_rebuild(self, now_us, from, frame);
         return;
     case ADMIN_STATUS:
-        coordinator_on_status(self, now_us, from, frame);
+        coordinator_on_status(self, now_us, from, frame, status);
         return;
     case ADMIN_MAP_BACKUP:
         coordinator_on_map_backup(self, from, frame);

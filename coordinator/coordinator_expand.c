@@ -125,12 +125,12 @@ static enum status ensure(struct coordinator *self, uint64_t now_us, struct aske
         status = status_of(answer.verdict);
         asked->waits = answer.verdict == GROWTH_VERDICT_KEYS_OLD;
         if (answer.verdict == GROWTH_VERDICT_BEGIN) {
-            (void)snprintf(
-                asked->message, sizeof asked->message,
-                "the filter's document could not be written; see the coordinator's log, and retry");
             status = growth_write(self, now_us, asked->entry,
                                   asked->wanted->abort ? edit_back : edit_begin, &answer);
             asked->begun = status == STATUS_OK;
+            if (status != STATUS_OK) {
+                records_tell(self, status, "written", asked->message, sizeof asked->message);
+            }
         }
     }
     return status;

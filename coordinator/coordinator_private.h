@@ -167,6 +167,7 @@ struct coordinator {
     uint64_t change;                 /* the cache reflects the store up to here */
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
+    char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
 
     struct store_mark mark;
     bool went_back; /* the store's change number has; until it is restored */
@@ -243,6 +244,10 @@ struct document_entry *records_find(const struct coordinator *self, const char *
                                     uint64_t filter_id);
 MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
 
+/* "the store can't be written: why; what helps", right after an operation that failed with this. */
+void records_tell(const struct coordinator *self, enum status status, const char *done, char *text,
+                  size_t size);
+
 /* Read the store's record about itself. */
 void records_take_mark(struct coordinator *self, uint64_t version, struct span value);
 
@@ -269,6 +274,10 @@ struct registered {
 MUST_USE enum status coordinator_register(struct coordinator *self, uint64_t now_us,
                                           const struct sync_request *request,
                                           struct registered *out);
+
+/* The node of this claim, verified, by the list that was read last; 0: it is not there as that
+ * life. For when the store can't be read: nothing is written. */
+uint32_t coordinator_recognize(const struct coordinator *self, const struct sync_request *request);
 
 /* A record as a node's claim says, but for the id. */
 void registration_fill(struct node_record *record, const struct sync_request *request);
@@ -554,8 +563,9 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
 
 /* ---- coordinator_status.c ---- */
 
+/* `read`: of the store, right now; unless that is OK it tells what was read last, and says so. */
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame);
+                           const struct frame *frame, enum status read);
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame);
 
