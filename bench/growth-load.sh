@@ -40,10 +40,12 @@ sample_memory() {
     local node key kib rest most=()
     while :; do
         for node in "${nodes[@]}"; do
+            kib=0
             while read -r key kib rest; do
                 [ "$key" != RssAnon: ] || break
             done <"/proc/${pids[$node]}/status"
-            if [ "$kib" -gt "${peaks[$node]:-0}" ]; then
+            # A node that is just reading it, or has ended, may show nothing.
+            if [ "${kib:-0}" -gt "${peaks[$node]:-0}" ]; then
                 peaks[$node]=$kib
                 echo $((kib * 1024)) >"$work/peak-$node"
             fi

@@ -71,6 +71,9 @@ void coordinator_destroy(struct coordinator **coordinator)
     age_fini(self);
     growth_fini(self);
     windows_fini(self);
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
+        waiters_end(&self->waiters[i]);
+    }
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
@@ -123,10 +126,11 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
                      const struct frame *frame)
 {
     enum status status = records_refresh(self);
+    char message[COORDINATOR_MESSAGE_BYTES];
 
-    if (status != STATUS_OK) {
-        coordinator_answer(self, from, frame->correlation, status, false,
-                           "the store cannot be read; see the coordinator's log");
+    if (status != STATUS_OK && frame->body.admin_request.action != ADMIN_STATUS) {
+        records_tell(self, status, "read", message, sizeof message);
+        coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
     if (is_change(frame->body.admin_request.action) && age_reason(self) != NULL) {
@@ -154,7 +158,7 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
         coordinator_on_rebuild(self, now_us, from, frame);
         return;
     case ADMIN_STATUS:
-        coordinator_on_status(self, now_us, from, frame);
+        coordinator_on_status(self, now_us, from, frame, status);
         return;
     case ADMIN_MAP_BACKUP:
         coordinator_on_map_backup(self, from, frame);
@@ -214,11 +218,12 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     struct frame frame = {0};
     enum status status = codec_decode(self->arena, bytes, &frame);
 
-    (void)link; /* A fence reply names its node and incarnation. */
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
     } else if (frame.kind == FRAME_FENCE_REPLY) {
-        coordinator_on_fence_reply(self, &frame.body.fence_reply);
+        coordinator_on_fence_reply(self, &frame.body.fence_reply); /* names its node */
+    } else if (frame.kind == FRAME_INFO_REPLY) {
+        coordinator_on_info_reply(self, link, &frame);
     } else {
         refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }
@@ -234,6 +239,7 @@ static void turn(void *context, uint64_t now_us)
     coordinator_check_drops(self, now_us);
     self->frozen = !age_settled(self, now_us) || age_reason(self) != NULL;
     coordinator_check_rebuilds(self, now_us);
+    coordinator_check_expands(self, now_us);
     if (!self->frozen) {
         moves_check(self, now_us);
         coordinator_check_changes(self, now_us);
@@ -257,9 +263,9 @@ static uint64_t next_us(void *context)
         next = windows_next_us(self);
     }
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].deadline_us < next) {
-            next = self->waiters[i].deadline_us;
-        }
+        uint64_t waiter_us = waiters_next_us(&self->waiters[i]);
+
+        next = waiter_us < next ? waiter_us : next;
     }
     for (size_t i = 0; !self->frozen && i < self->nfencings; i++) {
         if (self->fencings[i].next_us < next) {

@@ -88,7 +88,9 @@ static void tell(const struct coordinator *self, uint64_t now_us,
 
     switch (decision->wait) {
     case CHANGE_WAIT_NONE:
-        (void)snprintf(text, size, "the store to be written");
+        (void)snprintf(text, size, "the store to be written%s%s",
+                       self->unwritten[0] != '\0' ? "; when that was tried last, " : "",
+                       self->unwritten);
         return;
     case CHANGE_WAIT_FENCES:
         tell_silent(self, now_us, document, decision->group, silent, sizeof silent);
@@ -119,7 +121,7 @@ static void tell(const struct coordinator *self, uint64_t now_us,
                        name_of(self, decision->who.node));
         return;
     case CHANGE_WAIT_MOVE:
-        moves_tell(self, &view->plan, text, size);
+        moves_tell(&self->documents.nodes, &view->plan, text, size);
         return;
     }
 }

@@ -264,9 +264,10 @@ void coordinator_on_create(struct coordinator *self, uint64_t now_us, const stru
     enum status status = check_parameters(&create);
 
     if (status == STATUS_OK) {
-        (void)snprintf(create.message, sizeof create.message,
-                       "the store cannot be written now; see the coordinator's log, and retry");
         status = ensure(self, now_us, &create, &filter_id, &created);
+    }
+    if (status != STATUS_OK && create.message[0] == '\0') {
+        records_tell(self, status, "written", create.message, sizeof create.message);
     }
     if (status != STATUS_OK) {
         coordinator_answer(self, from, frame->correlation, status, false, create.message);

@@ -188,9 +188,8 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
     }
     status = begin_drop(self, entry);
     if (status != STATUS_OK) {
-        coordinator_answer(
-            self, from, frame->correlation, status, false,
-            "the filter's document could not be written; see the coordinator's log, and retry");
+        records_tell(self, status, "written", message, sizeof message);
+        coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
     if (request->confirmed_off) {

@@ -75,7 +75,7 @@ void fences_fini(struct coordinator *self)
 
 /* ---- asking ---- */
 
-static uint32_t link_to(struct coordinator *self, uint32_t node)
+uint32_t fences_link(struct coordinator *self, uint32_t node)
 {
     const struct node_record *record = node_list_find(&self->documents.nodes, node);
     struct heard *heard = coordinator_heard(self, node);
@@ -97,7 +97,7 @@ static uint32_t link_to(struct coordinator *self, uint32_t node)
 void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
                      uint64_t slice)
 {
-    uint32_t link = link_to(self, node);
+    uint32_t link = fences_link(self, node);
     struct frame frame = {
         .kind = FRAME_FENCE_REQUEST,
         .correlation = entry->document.id,

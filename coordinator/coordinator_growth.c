@@ -9,7 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GROWTH_LOOK_US = 100000, DUE_LOOK_US = 1000000, REFUSED_LOOK_US = 10000000 };
+enum {
+    GROWTH_LOOK_US = 100000,
+    DUE_LOOK_US = 1000000,
+    UNWRITTEN_LOOK_US = 2000000,
+    REFUSED_LOOK_US = 10000000,
+};
 
 static const double default_factor = 2;
 
@@ -139,6 +144,16 @@ static enum status advance(struct coordinator *self, uint64_t now_us,
 
 /* ---- by itself ---- */
 
+static void say_refused(struct coordinator *self, uint64_t now_us,
+                        const struct document_entry *entry, const struct growing *growing,
+                        const char *before)
+{
+    if (strcmp(before, growing->refused) != 0) {
+        log_limited(&self->growth_limit, now_us, LOG_WARN, "filter %s is due to grow and can't: %s",
+                    entry->document.content.name, growing->refused);
+    }
+}
+
 static void refuse(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
                    const struct growth_answer *answer, struct growing *growing)
 {
@@ -148,10 +163,19 @@ static void refuse(struct coordinator *self, uint64_t now_us, const struct docum
     growth_explain(self, &entry->document, answer, growing->refused);
     growing->next_us = now_us + REFUSED_LOOK_US;
     coordinator_count(self, COORDINATOR_growth_refused_total);
-    if (strcmp(before, growing->refused) != 0) {
-        log_limited(&self->growth_limit, now_us, LOG_WARN, "filter %s is due to grow and can't: %s",
-                    entry->document.content.name, growing->refused);
-    }
+    say_refused(self, now_us, entry, growing, before);
+}
+
+/* Not the filter's fault, and nothing is lost: it goes on when the store is back. */
+static void note_unwritten(struct coordinator *self, uint64_t now_us, enum status status,
+                           const struct document_entry *entry, struct growing *growing)
+{
+    char before[COORDINATOR_MESSAGE_BYTES];
+
+    memcpy(before, growing->refused, sizeof before);
+    records_tell(self, status, "written", growing->refused, sizeof growing->refused);
+    growing->next_us = now_us + UNWRITTEN_LOOK_US;
+    say_refused(self, now_us, entry, growing, before);
 }
 
 static enum status begin(struct coordinator *self, uint64_t now_us,
@@ -173,12 +197,14 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
         refuse(self, now_us, entry, &answer, growing);
         return STATUS_OK;
     }
-    growing->refused[0] = '\0';
     status = growth_write(self, now_us, entry, edit_begin, &answer);
     if (status == STATUS_OK) {
+        growing->refused[0] = '\0';
         log_line(LOG_INFO,
                  "filter %s holds about %" PRIu64 " keys: it grows by itself, to %" PRIu64,
                  entry->document.content.name, keys, answer.capacity);
+    } else if (status != STATUS_CONFLICT) {
+        note_unwritten(self, now_us, status, entry, growing);
     }
     return status;
 }

@@ -71,6 +71,17 @@ static void explain_room(const struct coordinator *self, const struct growth_ans
         number_show_bytes(record != NULL ? record->memory_limit_bytes : 0, limit));
 }
 
+/* Who does not answer counts as silent before long, and is then left out. */
+static void explain_old(const struct coordinator *self, const struct growth_answer *answer,
+                        char *text)
+{
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   "how many keys it holds now is not known: node %s was asked and has not "
+                   "answered, so nothing was changed. See `orbloom status`, and retry: without an "
+                   "answer for %" PRIu64 " ms it counts as silent, and the others suffice",
+                   name_of(self, answer->node), self->config.node_timeout_us / 1000);
+}
+
 static void explain_running(const struct filter_document *document, char *text)
 {
     char capacity[NUMBER_TEXT_BYTES];
@@ -126,8 +137,8 @@ static const char *fixed_text(enum growth_verdict verdict)
     case GROWTH_VERDICT_NOTHING:
         return "nothing is under way; say how far it is to grow: --capacity, or --fpr";
     case GROWTH_VERDICT_KEYS_UNKNOWN:
-        return "how many keys it holds is not known: no replica of some slot group has reported "
-               "lately; see `orbloom status`, and retry";
+        return "how many keys it holds now is not known: no replica of some slot group can tell; "
+               "see `orbloom status`, and retry";
     case GROWTH_VERDICT_NOT_ACTIVE:
         return "it is being dropped";
     case GROWTH_VERDICT_REBUILDS:
@@ -148,6 +159,7 @@ static const char *fixed_text(enum growth_verdict verdict)
     case GROWTH_VERDICT_OUT_OF_RANGE:
     case GROWTH_VERDICT_ABOVE_MAX:
     case GROWTH_VERDICT_BELOW_KEYS:
+    case GROWTH_VERDICT_KEYS_OLD:
     case GROWTH_VERDICT_NO_ROOM:
         break;
     }
@@ -165,6 +177,8 @@ void growth_explain(const struct coordinator *self, const struct filter_document
         explain_room(self, answer, text);
     } else if (answer->verdict == GROWTH_VERDICT_OTHER_RUNS) {
         explain_running(document, text);
+    } else if (answer->verdict == GROWTH_VERDICT_KEYS_OLD) {
+        explain_old(self, answer, text);
     } else if (answer->verdict == GROWTH_VERDICT_OUT_OF_RANGE) {
         explain_range(text);
     } else {

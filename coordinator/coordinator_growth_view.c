@@ -44,6 +44,33 @@ static bool tells(const struct replica_report *report, uint64_t filter_id)
     return report->filter_id == filter_id && report->state >= REPLICA_JOINING;
 }
 
+static struct growth_report view_of(uint32_t node, const struct replica_report *report)
+{
+    return (struct growth_report){
+        .node = node,
+        .group = report->group,
+        .generation = report->generation,
+        .shards_grown = report->shards_grown,
+        .growing = report->phase == PHASE_GROWING,
+        .keys = report->keys,
+        .newest_keys = report->keys_next,
+        .overflow_keys = report->overflow_keys,
+    };
+}
+
+size_t growth_view_take(const struct replica_report *reports, size_t count, uint64_t filter_id,
+                        uint32_t node, struct growth_report *out)
+{
+    size_t taken = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (tells(&reports[i], filter_id)) {
+            out[taken++] = view_of(node, &reports[i]);
+        }
+    }
+    return taken;
+}
+
 static size_t count_reports(const struct coordinator *self, uint64_t filter_id)
 {
     size_t count = 0;
@@ -62,22 +89,7 @@ static void take_reports(const struct coordinator *self, uint64_t filter_id,
     for (size_t i = 0; i < self->nheard; i++) {
         const struct heard *heard = &self->heard[i];
 
-        for (size_t k = 0; k < heard->nreports; k++) {
-            const struct replica_report *report = &heard->reports[k];
-
-            if (tells(report, filter_id)) {
-                *out++ = (struct growth_report){
-                    .node = heard->node,
-                    .group = report->group,
-                    .generation = report->generation,
-                    .shards_grown = report->shards_grown,
-                    .growing = report->phase == PHASE_GROWING,
-                    .keys = report->keys,
-                    .newest_keys = report->keys_next,
-                    .overflow_keys = report->overflow_keys,
-                };
-            }
-        }
+        out += growth_view_take(heard->reports, heard->nreports, filter_id, heard->node, out);
     }
 }
 
@@ -109,6 +121,26 @@ struct growth_view *growth_view_make(const struct coordinator *self, uint64_t no
         .nreports = nreports,
     };
     return view;
+}
+
+enum status growth_view_add(struct growth_view *view, const struct inquiry *inquiry)
+{
+    struct growth_node *nodes = (struct growth_node *)view->nodes;
+    struct growth_report *reports = heap_realloc(
+        (void *)view->reports, view->nreports + inquiry->nreports, sizeof *reports);
+
+    if (reports == NULL) {
+        return STATUS_NOMEM;
+    }
+    view->reports = reports;
+    for (size_t i = 0; i < inquiry->nreports; i++) {
+        reports[view->nreports] = inquiry->reports[i];
+        reports[view->nreports++].asked = true;
+    }
+    for (uint32_t i = 0; i < view->nnodes; i++) {
+        nodes[i].told = inquiry_has_told(inquiry, nodes[i].id);
+    }
+    return STATUS_OK;
 }
 
 void growth_view_weigh(const struct coordinator *self, struct growth_view *view)

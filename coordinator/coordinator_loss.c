@@ -257,7 +257,7 @@ static enum status write(struct coordinator *self, uint64_t now_us,
         coordinator_count(self, COORDINATOR_losses_accepted_total);
         self->changes_due = true;
     } else {
-        (void)refuse(acceptance, status, "the document could not be written; retry");
+        records_tell(self, status, "written", acceptance->message, sizeof acceptance->message);
     }
     return status;
 }

@@ -94,8 +94,10 @@ void coordinator_on_map_backup(struct coordinator *self, const struct peer *from
     if (status == STATUS_OK) {
         send_page(self, from, frame->correlation, paging);
     } else {
-        coordinator_answer(self, from, frame->correlation, status, false,
-                           "the store cannot be read; see the coordinator's log");
+        char message[COORDINATOR_MESSAGE_BYTES];
+
+        records_tell(self, status, "read", message, sizeof message);
+        coordinator_answer(self, from, frame->correlation, status, false, message);
     }
     buffer_fini(&paging->bytes);
     heap_free(paging);

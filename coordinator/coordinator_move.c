@@ -92,6 +92,23 @@ static bool any_leaves(const struct coordinator *self, uint64_t now_us,
     return false;
 }
 
+/* The nodes of a list, that of the store or one that is to be; heap_free() it. */
+static struct move_node *describe(const struct coordinator *self, uint64_t now_us,
+                                  const struct node_list *list)
+{
+    struct move_node *nodes = heap_alloc(list->count, sizeof *nodes);
+
+    for (uint32_t i = 0; nodes != NULL && i < list->count; i++) {
+        nodes[i] = (struct move_node){
+            .record = &list->nodes[i],
+            .alive = moves_alive(self, now_us, list->nodes[i].id),
+            .leaves = moves_leaves(self, now_us, &list->nodes[i]),
+            .used_bytes = moves_bytes(self, list->nodes[i].id),
+        };
+    }
+    return nodes;
+}
+
 enum status moves_plan(const struct coordinator *self, uint64_t now_us,
                        const struct filter_document *document, struct move_plan *plan)
 {
@@ -106,37 +123,59 @@ enum status moves_plan(const struct coordinator *self, uint64_t now_us,
     if (!any_leaves(self, now_us, document)) {
         return rebalance_plan(self, now_us, document, plan);
     }
-    nodes = heap_alloc(list->count, sizeof *nodes);
+    nodes = describe(self, now_us, list);
     if (nodes == NULL) {
         return STATUS_NOMEM;
     }
-    for (uint32_t i = 0; i < list->count; i++) {
-        nodes[i] = (struct move_node){
-            .record = &list->nodes[i],
-            .alive = moves_alive(self, now_us, list->nodes[i].id),
-            .leaves = moves_leaves(self, now_us, &list->nodes[i]),
-            .used_bytes = moves_bytes(self, list->nodes[i].id),
-        };
-    }
-    status = move_plan_make(document, nodes, list->count, budget(self), plan);
+    status = move_plan_make(document, nodes, list->count, budget(self), 0, plan);
     heap_free(nodes);
     return status;
 }
 
 /* ---- in words ---- */
 
-static const char *name_of(const struct coordinator *self, uint32_t node)
+static const char *name_of(const struct node_list *nodes, uint32_t node)
 {
-    const struct node_record *record = node_list_find(&self->documents.nodes, node);
+    const struct node_record *record = node_list_find(nodes, node);
 
     return record != NULL ? record->name : "a node not listed";
 }
 
-void moves_tell(const struct coordinator *self, const struct move_plan *plan, char *text,
+/* Who is replaced has one candidate, which the operator has named. */
+static const struct node_record *successor_of(const struct node_list *nodes, uint32_t leaver)
+{
+    const struct node_record *record = node_list_find(nodes, leaver);
+
+    return record != NULL && record->replaced_by != 0 ? node_list_find(nodes, record->replaced_by)
+                                                      : NULL;
+}
+
+static void tell_node(const struct node_list *nodes, const struct move_plan *plan, char *text,
+                      size_t size)
+{
+    const struct node_record *successor = successor_of(nodes, plan->leaver);
+    const char *leaver = name_of(nodes, plan->leaver);
+
+    if (successor != NULL) {
+        (void)snprintf(text, size,
+                       "node %.128s, which is to take group %u from %.128s, can't now: it is to be "
+                       "alive, to have a disk, not to leave itself and to hold none of that group "
+                       "yet",
+                       successor->name, plan->group, leaver);
+        return;
+    }
+    (void)snprintf(text, size,
+                   "no other node can take group %u from %.128s: it takes one that is alive, has a "
+                   "disk, does not leave itself and holds none of that group yet; start one "
+                   "more node",
+                   plan->group, leaver);
+}
+
+void moves_tell(const struct node_list *nodes, const struct move_plan *plan, char *text,
                 size_t size)
 {
     char missing[NUMBER_TEXT_BYTES];
-    const char *leaver = name_of(self, plan->leaver);
+    const char *leaver = name_of(nodes, plan->leaver);
 
     text[0] = '\0';
     switch (plan->lack) {
@@ -146,47 +185,71 @@ void moves_tell(const struct coordinator *self, const struct move_plan *plan, ch
         (void)snprintf(text, size, "its turn: other groups are moving first (moves_at_once)");
         return;
     case MOVE_LACK_NODE:
-        (void)snprintf(text, size,
-                       "no other node can take group %u from %s: it takes one that is alive, has a "
-                       "disk, does not leave itself and holds none of that group yet; start one "
-                       "more node",
-                       plan->group, leaver);
+        tell_node(nodes, plan, text, size);
         return;
     case MOVE_LACK_ROOM:
         (void)snprintf(text, size,
-                       "no node has room for group %u from %s: %s lacks %s; raise its memory_limit "
-                       "or start one more node",
-                       plan->group, leaver, name_of(self, plan->candidate),
+                       "no node has room for group %u from %.128s: %.128s lacks %s; raise its "
+                       "memory_limit or start one more node",
+                       plan->group, leaver, name_of(nodes, plan->candidate),
                        number_show_bytes(plan->missing_bytes, missing));
         return;
     case MOVE_LACK_LOG:
         (void)snprintf(text, size,
-                       "%s is to leave, and what is kept in memory only can't be copied: drop the "
-                       "filter, create it again and add its keys again",
+                       "%.128s is to leave, and what is kept in memory only can't be copied: drop "
+                       "the filter, create it again and add its keys again",
                        leaver);
         return;
     }
 }
 
-void moves_tell_node(const struct coordinator *self, uint64_t now_us,
-                     const struct node_record *record, char *text, size_t size)
+static void note_stuck(const struct node_list *nodes, const struct filter_document *document,
+                       const struct move_plan *plan, struct moves_stuck *stuck)
 {
-    text[0] = '\0';
-    for (size_t i = 0; i < self->documents.count && text[0] == '\0'; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-        struct move_plan plan;
-        char why[COORDINATOR_MESSAGE_BYTES / 2];
+    char why[COORDINATOR_MESSAGE_BYTES / 2];
 
-        if (!is_held(document) || move_slots_held(document, record->id) == 0 ||
-            moves_plan(self, now_us, document, &plan) != STATUS_OK) {
-            continue;
+    if (plan->lack != MOVE_LACK_NONE && stuck->slots == 0) {
+        moves_tell(nodes, plan, why, sizeof why);
+        stuck->lack = plan->lack;
+        (void)snprintf(stuck->text, sizeof stuck->text, "filter %.128s: %s", document->content.name,
+                       why);
+    }
+    stuck->slots += plan->waiting;
+    stuck->bytes += plan->waiting_bytes;
+    stuck->shares_host |= plan->shares_host;
+}
+
+/* All filters draw on the same memory. */
+enum status moves_judge(const struct coordinator *self, uint64_t now_us,
+                        const struct node_list *nodes, const struct node_record *record,
+                        struct moves_stuck *out)
+{
+    struct move_node *described = NULL;
+    enum status status = STATUS_OK;
+
+    *out = (struct moves_stuck){0};
+    if (!moves_leaves(self, now_us, record)) {
+        return STATUS_OK;
+    }
+    described = describe(self, now_us, nodes);
+    if (described == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < self->documents.count && status == STATUS_OK; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+        struct move_plan plan = {0};
+
+        if (document->content.state == FILTER_ACTIVE) {
+            status = move_plan_make(document, described, nodes->count, UINT32_MAX, record->id,
+                                    &plan);
         }
-        if (plan.lack > MOVE_LACK_TURN && plan.leaver == record->id) {
-            moves_tell(self, &plan, why, sizeof why);
-            (void)snprintf(text, size, "filter %s: %s", document->content.name, why);
+        if (status == STATUS_OK) {
+            note_stuck(nodes, document, &plan, out);
         }
         move_plan_fini(&plan);
     }
+    heap_free(described);
+    return status;
 }
 
 /* ---- when ---- */

@@ -63,9 +63,7 @@ static enum status try_wish(struct coordinator *self, uint64_t now_us, struct wi
         wish->nodes.revision++;
         status = records_write_nodes(self, &wish->nodes);
         if (status != STATUS_OK) {
-            (void)refuse(
-                wish, status,
-                "the node list could not be written; see the coordinator's log, and retry");
+            records_tell(self, status, "written", wish->message, sizeof wish->message);
         }
     }
     node_list_fini(&wish->nodes);
@@ -111,6 +109,38 @@ static enum status vouch(const struct coordinator *self, uint64_t now_us, struct
     return STATUS_OK;
 }
 
+/* ---- can it be done? ---- */
+
+/* A node that nothing can take a replica from would stand there for good, and be given no other
+ * replicas either: refused while the operator can still choose. What becomes impossible later is
+ * told by status. */
+static enum status check_places(const struct coordinator *self, uint64_t now_us, struct wish *wish,
+                                struct moves_stuck *stuck)
+{
+    enum status status = moves_judge(self, now_us, &wish->nodes, wish->record, stuck);
+    uint32_t slots = moves_slots(self, wish->record->id);
+    char bytes[NUMBER_TEXT_BYTES];
+
+    if (status != STATUS_OK) {
+        return refuse(wish, status, "%s", status_meaning(status));
+    }
+    if (stuck->slots == 0) {
+        return STATUS_OK;
+    }
+    return refuse(wish, stuck->lack == MOVE_LACK_ROOM ? STATUS_NO_SPACE : STATUS_INVALID,
+                  "%" PRIu32 " of the %" PRIu32 " replicas of slot groups on %s, %s, have nowhere "
+                  "to go, so nothing was changed; %s",
+                  stuck->slots, slots, wish->record->name, number_show_bytes(stuck->bytes, bytes),
+                  stuck->text);
+}
+
+static const char *host_warning(const struct moves_stuck *stuck)
+{
+    return stuck->shares_host ? "; some will share a host with another replica of their shards, "
+                                "unless a node is started on another host"
+                              : "";
+}
+
 /* ---- drain ---- */
 
 static const struct node_record *replaced_by_it(const struct wish *wish)
@@ -138,7 +168,9 @@ static enum status judge_drain(const struct coordinator *self, uint64_t now_us, 
 {
     const struct node_record *old = replaced_by_it(wish);
     uint64_t vouched = wish->record->confirmed_off;
-    enum status status;
+    bool drains = wish->record->draining;
+    struct moves_stuck stuck = {0};
+    enum status status = STATUS_OK;
 
     if (wish->request->undo) {
         return stop_draining(wish);
@@ -149,16 +181,21 @@ static enum status judge_drain(const struct coordinator *self, uint64_t now_us, 
                       "with `orbloom node drain %s --undo`",
                       wish->record->name, old->name, old->name, old->name);
     }
-    status = vouch(self, now_us, wish);
+    wish->record->draining = true;
+    if (!drains) {
+        status = check_places(self, now_us, wish, &stuck);
+    }
+    if (status == STATUS_OK) {
+        status = vouch(self, now_us, wish);
+    }
     if (status != STATUS_OK) {
         return status;
     }
-    if (wish->record->draining && wish->record->confirmed_off == vouched) {
+    if (drains && wish->record->confirmed_off == vouched) {
         return refuse(wish, STATUS_EXISTS, "it is being drained; see `orbloom status`");
     }
-    wish->record->draining = true;
-    return refuse(wish, STATUS_OK, "draining: %" PRIu32 " replicas of slot groups move elsewhere",
-                  moves_slots(self, wish->record->id));
+    return refuse(wish, STATUS_OK, "draining: %" PRIu32 " replicas of slot groups move elsewhere%s",
+                  moves_slots(self, wish->record->id), host_warning(&stuck));
 }
 
 void coordinator_on_drain(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -260,7 +297,9 @@ static enum status judge_replace(const struct coordinator *self, uint64_t now_us
 {
     const struct node_record *successor = find(&wish->nodes, wish->request->successor);
     uint64_t vouched = wish->record->confirmed_off;
-    enum status status;
+    bool again = successor != NULL && wish->record->replaced_by == successor->id;
+    struct moves_stuck stuck = {0};
+    enum status status = STATUS_OK;
 
     if (successor == NULL) {
         return refuse(wish, STATUS_NOT_FOUND, "there is no node %.128s; see `orbloom status`",
@@ -279,20 +318,24 @@ static enum status judge_replace(const struct coordinator *self, uint64_t now_us
                       "retry in %" PRIu64 " ms",
                       self->config.node_timeout_us / 1000);
     }
-    status = vouch(self, now_us, wish);
-    if (status == STATUS_OK && wish->record->replaced_by == successor->id) {
-        if (wish->record->confirmed_off == vouched) {
-            return refuse(wish, STATUS_EXISTS, "it is being replaced; see `orbloom status`");
-        }
-    } else if (status == STATUS_OK) {
+    if (!again) {
         status = check_successor(self, now_us, wish, successor);
+    }
+    wish->record->replaced_by = successor->id;
+    if (!again && status == STATUS_OK) {
+        status = check_places(self, now_us, wish, &stuck);
+    }
+    if (status == STATUS_OK) {
+        status = vouch(self, now_us, wish);
     }
     if (status != STATUS_OK) {
         return status;
     }
-    wish->record->replaced_by = successor->id;
-    return refuse(wish, STATUS_OK, "%" PRIu32 " replicas of slot groups move to %s",
-                  moves_slots(self, wish->record->id), successor->name);
+    if (again && wish->record->confirmed_off == vouched) {
+        return refuse(wish, STATUS_EXISTS, "it is being replaced; see `orbloom status`");
+    }
+    return refuse(wish, STATUS_OK, "%" PRIu32 " replicas of slot groups move to %s%s",
+                  moves_slots(self, wish->record->id), successor->name, host_warning(&stuck));
 }
 
 void coordinator_on_replace(struct coordinator *self, uint64_t now_us, const struct peer *from,

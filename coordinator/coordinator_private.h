@@ -104,7 +104,18 @@ struct follower {
     uint64_t last_us;
 };
 
-enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD };
+enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND };
+
+/* What nodes answer when they are asked how many keys they have of a filter. */
+struct inquiry {
+    uint64_t number;               /* of the question: answers to others don't count */
+    uint64_t next_us;              /* to ask once more who has not answered */
+    bool news;                     /* somebody has answered since it was looked at */
+    struct growth_report *reports; /* all that was answered */
+    size_t nreports;
+    uint32_t told[DOCUMENT_MAX_NODES]; /* who has; also those that have nothing to report yet */
+    uint32_t ntold;
+};
 
 /* An operator whose command is under way. */
 struct waiter {
@@ -115,6 +126,8 @@ struct waiter {
     uint64_t filter_id;
     enum waiter_kind kind;
     struct rebuild_parameters rebuild; /* with WAITER_REBUILD; its lineage is the one in question */
+    struct expand_parameters expand;   /* with WAITER_EXPAND */
+    struct inquiry *inquiry;           /* ... what nodes answer; the waiter's own */
     bool created;                      /* by this command */
 };
 
@@ -154,6 +167,7 @@ struct coordinator {
     uint64_t change;                 /* the cache reflects the store up to here */
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
+    char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
 
     struct store_mark mark;
     bool went_back; /* the store's change number has; until it is restored */
@@ -167,6 +181,7 @@ struct coordinator {
     size_t nheard;
     struct follower followers[COORDINATOR_MAX_PEERS];
     struct waiter waiters[COORDINATOR_MAX_WAITERS];
+    uint64_t inquiries; /* begun so far; numbers them */
     struct fencing *fencings;
     size_t nfencings;
     uint64_t changes_seen; /* replacements were looked for up to this change */
@@ -229,6 +244,10 @@ struct document_entry *records_find(const struct coordinator *self, const char *
                                     uint64_t filter_id);
 MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
 
+/* "the store can't be written: why; what helps", right after an operation that failed with this. */
+void records_tell(const struct coordinator *self, enum status status, const char *done, char *text,
+                  size_t size);
+
 /* Read the store's record about itself. */
 void records_take_mark(struct coordinator *self, uint64_t version, struct span value);
 
@@ -255,6 +274,10 @@ struct registered {
 MUST_USE enum status coordinator_register(struct coordinator *self, uint64_t now_us,
                                           const struct sync_request *request,
                                           struct registered *out);
+
+/* The node of this claim, verified, by the list that was read last; 0: it is not there as that
+ * life. For when the store can't be read: nothing is written. */
+uint32_t coordinator_recognize(const struct coordinator *self, const struct sync_request *request);
 
 /* A record as a node's claim says, but for the id. */
 void registration_fill(struct node_record *record, const struct sync_request *request);
@@ -336,6 +359,9 @@ void fences_fini(struct coordinator *self);
 void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fencing,
                 const struct document_entry *entry, fences_wanted_fn wanted);
 
+/* The link to a node for questions, opened if need be; 0: not heard of here. */
+uint32_t fences_link(struct coordinator *self, uint32_t node);
+
 /* One node. `slice`: it is to count that one, 0: none. */
 void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
                      uint64_t slice);
@@ -360,12 +386,22 @@ uint64_t moves_bytes(const struct coordinator *self, uint32_t node);
 uint32_t moves_slots(const struct coordinator *self, uint32_t node);
 
 /* Why what is to leave can't; "" if nothing lacks. */
-void moves_tell(const struct coordinator *self, const struct move_plan *plan, char *text,
+void moves_tell(const struct node_list *nodes, const struct move_plan *plan, char *text,
                 size_t size);
 
-/* The same of all filters for one node. */
-void moves_tell_node(const struct coordinator *self, uint64_t now_us,
-                     const struct node_record *record, char *text, size_t size);
+/* What could not leave a node, by this list, each in its turn. */
+struct moves_stuck {
+    uint32_t slots;
+    uint64_t bytes;
+    enum move_lack lack; /* of the first of them */
+    bool shares_host;    /* what can will share a host with another replica of its group */
+    char text[COORDINATOR_MESSAGE_BYTES / 2 + DOCUMENT_NAME_BYTES + 16]; /* the first: why */
+};
+
+/* Of all filters. Nothing is stuck on a node that is not to leave. STATUS_NOMEM. */
+MUST_USE enum status moves_judge(const struct coordinator *self, uint64_t now_us,
+                                 const struct node_list *nodes, const struct node_record *record,
+                                 struct moves_stuck *out);
 
 /* Sees to it that what waits for another reason than the store's news is looked at again. */
 void moves_check(struct coordinator *self, uint64_t now_us);
@@ -442,6 +478,14 @@ struct growth_view *growth_view_make(const struct coordinator *self, uint64_t no
 void growth_view_weigh(const struct coordinator *self, struct growth_view *view);
 void growth_view_free(struct growth_view *view);
 
+/* Those of a filter that tell how many keys there are; `out` has room for `count`. Returns how
+ * many. */
+size_t growth_view_take(const struct replica_report *reports, size_t count, uint64_t filter_id,
+                        uint32_t node, struct growth_report *out);
+
+/* What nodes have answered, beside what they report anyway. */
+MUST_USE enum status growth_view_add(struct growth_view *view, const struct inquiry *inquiry);
+
 /* ---- coordinator_growth.c ---- */
 
 /* Give turns, end and begin growth, of all filters. */
@@ -473,6 +517,23 @@ void growth_describe(const struct coordinator *self, uint64_t now_us,
 void coordinator_on_expand(struct coordinator *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame);
 
+/* Go on with those that wait for what nodes answer. */
+void coordinator_check_expands(struct coordinator *self, uint64_t now_us);
+
+/* ---- coordinator_inquiry.c: how many keys there are now ---- */
+
+/* NULL: out of memory. inquiry_close() frees, and takes NULL. */
+struct inquiry *inquiry_open(struct coordinator *self);
+void inquiry_close(struct inquiry **inquiry);
+
+bool inquiry_has_told(const struct inquiry *inquiry, uint32_t node);
+
+/* Ask all nodes that hold some of the filter and have not answered, unless that was just done. */
+void inquiry_ask(struct coordinator *self, uint64_t now_us, struct inquiry *inquiry,
+                 const struct filter_document *document);
+
+void coordinator_on_info_reply(struct coordinator *self, uint32_t link, const struct frame *frame);
+
 /* ---- coordinator_drop.c ---- */
 
 void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -486,8 +547,15 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
 /* When a command that asks for this much time must be answered. */
 uint64_t waiters_deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms);
 
-/* Keep an operator waiting; answers OVERLOADED when there are too many. */
+/* Keep an operator waiting; answers OVERLOADED when there are too many, and frees what is the
+ * waiter's. */
 void waiters_add(struct coordinator *self, const struct waiter *waiter);
+
+/* Forget one; it was answered. */
+void waiters_end(struct waiter *waiter);
+
+/* When it is to be looked at, whatever comes. */
+uint64_t waiters_next_us(const struct waiter *waiter);
 
 /* Answer and forget one; with the filter as it is, unless it was dropped. */
 void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
@@ -495,8 +563,9 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
 
 /* ---- coordinator_status.c ---- */
 
+/* `read`: of the store, right now; unless that is OK it tells what was read last, and says so. */
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame);
+                           const struct frame *frame, enum status read);
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame);
 

@@ -207,6 +207,9 @@ void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const s
         if (status == STATUS_CONFLICT) {
             status = records_refresh(self);
         }
+        if (status != STATUS_OK) {
+            records_tell(self, status, "written", message, sizeof message);
+        }
     }
     if (status == STATUS_OK && !request->dry_run) {
         log_line(LOG_INFO, "rebalance: %s", message);

@@ -144,9 +144,7 @@ static enum status ensure(struct coordinator *self, uint64_t now_us,
         }
     }
     if (status != STATUS_OK) {
-        (void)snprintf(
-            message, COORDINATOR_MESSAGE_BYTES,
-            "the filter's document could not be written; see the coordinator's log, and retry");
+        records_tell(self, status, "written", message, COORDINATOR_MESSAGE_BYTES);
         return status;
     }
     wanted->lineage = answer.lineage;

@@ -72,6 +72,23 @@ void records_take_mark(struct coordinator *self, uint64_t version, struct span v
     }
 }
 
+void records_tell(const struct coordinator *self, enum status status, const char *done, char *text,
+                  size_t size)
+{
+    const char *reason = self->store->reason != NULL ? self->store->reason(self->store->self) : "";
+
+    if (status == STATUS_CONFLICT) {
+        (void)snprintf(text, size, "somebody else writes it all the time; retry");
+        return;
+    }
+    if (status != STATUS_IO && status != STATUS_UNAUTHENTIC) {
+        (void)snprintf(text, size, "%s", status_meaning(status));
+        return;
+    }
+    (void)snprintf(text, size, "the store can't be %s: %.400s", done,
+                   reason[0] != '\0' ? reason : "see the coordinator's log");
+}
+
 /* Take one record of the store into the cache, with the version that guards its next edit. */
 static enum status take(struct coordinator *self, uint64_t version, struct span value)
 {
@@ -164,7 +181,9 @@ static enum status swap(struct coordinator *self, const struct store_swap *swaps
         coordinator_count(self, COORDINATOR_swap_conflicts_total);
     } else if (status != STATUS_OK) {
         coordinator_count(self, COORDINATOR_store_errors_total);
+        records_tell(self, status, "written", self->unwritten, sizeof self->unwritten);
     } else {
+        self->unwritten[0] = '\0';
         coordinator_count(self, COORDINATOR_documents_written_total);
         status = records_refresh(self);
     }

@@ -228,15 +228,32 @@ static enum status refuse_while_old(struct coordinator *self, const struct boot_
     return STATUS_UNAVAILABLE;
 }
 
-enum status coordinator_register(struct coordinator *self, uint64_t now_us,
-                                 const struct sync_request *request, struct registered *out)
+static struct boot_claim claim_of(const struct sync_request *request)
 {
-    const struct boot_claim claim = {
+    return (struct boot_claim){
         .incarnation = request->incarnation,
         .boot = request->boot,
         .boot_before = request->boot_before,
         .replaces = request->replaces,
     };
+}
+
+uint32_t coordinator_recognize(const struct coordinator *self, const struct sync_request *request)
+{
+    const struct node_record *record = node_list_find_name(&self->documents.nodes, request->name);
+    const struct boot_claim claim = claim_of(request);
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    return check_claim(self, request, message) == STATUS_OK && record != NULL &&
+                   boot_judge(record, &claim) == BOOT_KNOWN && same_record(record, request)
+               ? record->id
+               : 0;
+}
+
+enum status coordinator_register(struct coordinator *self, uint64_t now_us,
+                                 const struct sync_request *request, struct registered *out)
+{
+    const struct boot_claim claim = claim_of(request);
     enum status status = check_claim(self, request, out->message);
 
     if (status == STATUS_OK) {

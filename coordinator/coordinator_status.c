@@ -56,8 +56,11 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
                           struct node_summary *summary)
 {
     const struct heard *heard = coordinator_heard(self, record->id);
+    struct moves_stuck stuck;
 
-    moves_tell_node(self, now_us, record, waits, COORDINATOR_MESSAGE_BYTES);
+    if (moves_judge(self, now_us, &self->documents.nodes, record, &stuck) == STATUS_OK) {
+        (void)snprintf(waits, COORDINATOR_MESSAGE_BYTES, "%s", stuck.text);
+    }
     *summary = (struct node_summary){
         .id = record->id,
         .name = record->name,
@@ -162,7 +165,7 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
 }
 
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame)
+                           const struct frame *frame, enum status read)
 {
     const char *name = frame->body.admin_request.name;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
@@ -177,6 +180,9 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     }
     if (status == STATUS_OK && age_reason(self) != NULL) {
         (void)snprintf(message, sizeof message, "%s", age_reason(self));
+    }
+    if (status == STATUS_OK && read != STATUS_OK) {
+        records_tell(self, read, "read, so this is what was known before", message, sizeof message);
     }
     answer.body.admin_reply = (struct admin_reply){
         .status = status,

@@ -332,15 +332,24 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
                          const struct frame *frame)
 {
     const struct sync_request *request = &frame->body.sync_request;
-    struct registered registered = {.message = "the store cannot be read or written now"};
+    struct registered registered = {0};
     enum status status = records_refresh(self);
 
     coordinator_count(self, COORDINATOR_syncs_total);
-    if (status == STATUS_OK && request->role == SYNC_NODE) {
+    if (status != STATUS_OK && request->role == SYNC_NODE) {
+        registered.node = coordinator_recognize(self, request);
+    }
+    if (status != STATUS_OK) {
+        records_tell(self, status, "read", registered.message, sizeof registered.message);
+    } else if (request->role == SYNC_NODE) {
         status = coordinator_register(self, now_us, request, &registered);
-        if (registered.node != 0) {
-            remember(self, now_us, registered.node, request);
+        if (status != STATUS_OK && registered.message[0] == '\0') {
+            records_tell(self, status, "written", registered.message, sizeof registered.message);
         }
+    }
+    /* Also of one that is refused, or that can't be told anything now: it is there as it says. */
+    if (registered.node != 0) {
+        remember(self, now_us, registered.node, request);
     }
     if (status == STATUS_OK && request->role == SYNC_ROUTER && age_differs(self)) {
         (void)snprintf(registered.message, sizeof registered.message, "%s", age_reason(self));

@@ -19,7 +19,17 @@ void waiters_add(struct coordinator *self, const struct waiter *waiter)
         }
     }
     coordinator_answer(self, &waiter->peer, waiter->correlation, STATUS_OVERLOADED, waiter->created,
-                       "too many commands are waiting; the change goes on, retry to see its end");
+                       waiter->kind == WAITER_EXPAND
+                           ? "too many commands are waiting, and nothing was changed; retry"
+                           : "too many commands are waiting; the change goes on, retry to see its "
+                             "end");
+    waiters_end(&(struct waiter){.inquiry = waiter->inquiry});
+}
+
+void waiters_end(struct waiter *waiter)
+{
+    inquiry_close(&waiter->inquiry);
+    waiter->used = false;
 }
 
 void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
@@ -39,5 +49,14 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
         answer.body.admin_reply.nfilters = 1;
     }
     coordinator_reply(self, &waiter->peer, &answer);
-    waiter->used = false;
+    waiters_end(waiter);
+}
+
+uint64_t waiters_next_us(const struct waiter *waiter)
+{
+    uint64_t next = waiter->used ? waiter->deadline_us : ACTOR_NEVER;
+
+    return waiter->used && waiter->inquiry != NULL && waiter->inquiry->next_us < next
+               ? waiter->inquiry->next_us
+               : next;
 }

@@ -54,6 +54,10 @@ struct store {
     /* May anything have been written since this was last asked, by whoever? Costs nothing. NULL:
      * the store does not tell by itself. */
     bool (*moved)(void *self);
+
+    /* Why the last operation that failed did so, and what helps, for people; valid until the next
+     * operation. NULL: the store does not tell. */
+    const char *(*reason)(void *self);
 };
 
 #endif

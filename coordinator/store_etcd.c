@@ -27,6 +27,9 @@ enum status etcd_refuse_answer(struct store_etcd *self, const char *what)
                 "store %s, keys below %s: %s; is the prefix this cluster's alone? Restore a backup "
                 "if it was damaged",
                 self->config.endpoints[self->client.endpoint], self->config.prefix, what);
+    (void)snprintf(self->client.reason, sizeof self->client.reason,
+                   "%s; is etcd_prefix this cluster's alone? Restore a backup if it was damaged",
+                   what);
     return STATUS_IO;
 }
 
@@ -193,6 +196,13 @@ static bool moved(void *context)
     return atomic_exchange(&self->moved, false);
 }
 
+static const char *tell_reason(void *context)
+{
+    const struct store_etcd *self = context;
+
+    return self->client.reason;
+}
+
 static void destroy(struct store_etcd *self)
 {
     if (self == NULL) {
@@ -229,7 +239,8 @@ enum status store_etcd_open(const struct store_etcd_config *config, struct store
                                  .swap = swap,
                                  .since = since,
                                  .change = read_change,
-                                 .moved = moved};
+                                 .moved = moved,
+                                 .reason = tell_reason};
     status = etcd_client_init(&self->client, &self->config);
     if (status == STATUS_OK) {
         status = draw_name(self->swap_name);

@@ -20,15 +20,20 @@ static const char *const queries[QUERY_NQUERIES] = {
     [QUERY_CHANGE] = "SELECT coalesce(max(version), 0) FROM record",
 };
 
+enum { REASON_BYTES = 400 };
+
 struct store_sqlite {
     struct store store;
     char *path;
     sqlite3 *connection;
     sqlite3_stmt *statements[QUERY_NQUERIES];
+    char reason[REASON_BYTES];
+    bool locked; /* the lock was waited for in vain, and not had since */
 };
 
 static enum status refuse(struct store_sqlite *self, const char *doing)
 {
+    store_sqlite_file_explain(self->connection, self->reason, sizeof self->reason);
     return store_sqlite_file_refuse(self->path, self->connection, doing);
 }
 
@@ -171,6 +176,24 @@ static void assert_swaps(const struct store_swap *swaps, size_t count)
     }
 }
 
+/* Whoever waits keeps the whole coordinator waiting: for a lock that somebody keeps only once. From
+ * then on it is tried without waiting, until it is had. */
+static enum status take_lock(struct store_sqlite *self)
+{
+    int code = sqlite3_exec(self->connection, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    bool before = self->locked;
+
+    self->locked = (code & 0xff) == SQLITE_BUSY;
+    if (self->locked != before) {
+        store_sqlite_file_wait(self->connection, before);
+    }
+    if (self->locked && before) { /* That is in the log. */
+        store_sqlite_file_explain(self->connection, self->reason, sizeof self->reason);
+        return STATUS_IO;
+    }
+    return code == SQLITE_OK ? STATUS_OK : refuse(self, "write");
+}
+
 static enum status swap(void *context, const struct store_swap *swaps, size_t count,
                         uint64_t *change)
 {
@@ -179,7 +202,7 @@ static enum status swap(void *context, const struct store_swap *swaps, size_t co
     enum status status;
 
     assert_swaps(swaps, count);
-    status = execute(self, "BEGIN IMMEDIATE");
+    status = take_lock(self);
     if (status != STATUS_OK) {
         return status;
     }
@@ -215,6 +238,13 @@ static enum status since(void *context, uint64_t after, store_visit_fn visit, vo
     }
     release(statement);
     return status;
+}
+
+static const char *tell_reason(void *context)
+{
+    const struct store_sqlite *self = context;
+
+    return self->reason;
 }
 
 static enum status prepare(struct store_sqlite *self)
@@ -261,8 +291,12 @@ enum status store_sqlite_open(const char *path, struct store **out)
     if (status != STATUS_OK) {
         goto fail;
     }
-    self->store = (struct store){
-        .self = self, .get = get, .swap = swap, .since = since, .change = read_change};
+    self->store = (struct store){.self = self,
+                                 .get = get,
+                                 .swap = swap,
+                                 .since = since,
+                                 .change = read_change,
+                                 .reason = tell_reason};
     *out = &self->store;
     return STATUS_OK;
 

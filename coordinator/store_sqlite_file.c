@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,6 +60,17 @@ static enum status refuse(const char *path, const char *doing, const char *reaso
 {
     log_line(LOG_ERROR, "store %s: cannot %s: %s; %s", path, doing, reason, remedy(code));
     return STATUS_IO;
+}
+
+void store_sqlite_file_wait(sqlite3 *connection, bool waits)
+{
+    (void)sqlite3_busy_timeout(connection, waits ? BUSY_TIMEOUT_MS : 0);
+}
+
+void store_sqlite_file_explain(sqlite3 *connection, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%.200s; %s", sqlite3_errmsg(connection),
+                   remedy(sqlite3_errcode(connection)));
 }
 
 enum status store_sqlite_file_refuse(const char *path, sqlite3 *connection, const char *doing)
@@ -220,7 +232,7 @@ enum status store_sqlite_file_open(const char *path, sqlite3 **connection)
     if (sqlite3_open_v2(path, connection, flags, NULL) != SQLITE_OK) {
         return store_sqlite_file_refuse(path, *connection, "open");
     }
-    (void)sqlite3_busy_timeout(*connection, BUSY_TIMEOUT_MS);
+    store_sqlite_file_wait(*connection, true);
     /* SQLite opens what it may not write for reading, and says so only at the first write. */
     if (sqlite3_db_readonly(*connection, "main") != 0) {
         return refuse(path, "write", "it is read-only", SQLITE_READONLY);

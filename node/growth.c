@@ -7,6 +7,7 @@
 #include "node/node_private.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static void give_back(struct growth_stretch *stretch)
 {
@@ -176,30 +177,44 @@ static void see(const struct node *self, const struct document_entry *entry,
 
 /* ---- what is done ---- */
 
-static void say_small(const struct document_entry *entry)
+const char *node_growth_slice(const struct replica_set *set, char text[NODE_SLICE_BYTES])
 {
-    log_line(LOG_ERROR,
-             "filter %s: this node holds more keys than the wanted generation %u is for, and stays "
-             "with the one it has; want one of more than %" PRIu64 " keys",
-             entry->document.content.name, document_generation(&entry->document)->id,
-             document_generation(&entry->document)->capacity);
+    text[0] = '\0';
+    if (set->slice != 0) {
+        (void)snprintf(text, NODE_SLICE_BYTES, ", slice %" PRIu64, set->slice);
+    }
+    return text;
+}
+
+static void say_small(const struct document_entry *entry, const struct replica_set *set)
+{
+    char slice[NODE_SLICE_BYTES];
+
+    log_line(
+        LOG_ERROR,
+        "filter %s%s: this node holds more keys than the wanted generation %u is for, and stays "
+        "with the one it has; want one of more than %" PRIu64 " keys",
+        entry->document.content.name, node_growth_slice(set, slice),
+        document_generation(&entry->document)->id, document_generation(&entry->document)->capacity);
 }
 
 static void say_no_room(const struct node *self, const struct document_entry *entry,
                         const struct replica_set *set)
 {
+    char slice[NODE_SLICE_BYTES];
     char need[NUMBER_TEXT_BYTES];
     char used[NUMBER_TEXT_BYTES];
     char limit[NUMBER_TEXT_BYTES];
     uint64_t bytes = set->growth != NULL ? node_span_bytes(set)
                                          : needed(set, document_generation(&entry->document));
 
-    log_line(LOG_ERROR,
-             "filter %s can't grow here: that takes %s more, and %s of memory_limit %s are in use; "
-             "raise memory_limit or drop filters. What is there serves",
-             entry->document.content.name, number_show_bytes(bytes, need),
-             number_show_bytes(self->memory_used_bytes, used),
-             number_show_bytes(self->config.memory_limit_bytes, limit));
+    log_line(
+        LOG_ERROR,
+        "filter %s%s can't grow here: that takes %s more, and %s of memory_limit %s are in use; "
+        "raise memory_limit or drop filters. What is there serves",
+        entry->document.content.name, node_growth_slice(set, slice), number_show_bytes(bytes, need),
+        number_show_bytes(self->memory_used_bytes, used),
+        number_show_bytes(self->config.memory_limit_bytes, limit));
 }
 
 static void say(const struct node *self, const struct document_entry *entry,
@@ -210,7 +225,7 @@ static void say(const struct node *self, const struct document_entry *entry,
     }
     set->growth_said = move;
     if (move == MOVE_STAY_SMALL) {
-        say_small(entry);
+        say_small(entry, set);
     } else if (move == MOVE_STAY_ROOM) {
         say_no_room(self, entry, set);
     }
@@ -219,39 +234,44 @@ static void say(const struct node *self, const struct document_entry *entry,
 static bool begin(struct node *self, struct document_entry *entry, struct replica_set *set)
 {
     const struct generation *wanted = document_generation(&entry->document);
+    char slice[NODE_SLICE_BYTES];
 
     if (growth_layers_begin(set, &entry->document, wanted) != STATUS_OK) {
         say(self, entry, set, MOVE_STAY_ROOM);
         return false;
     }
-    log_line(LOG_INFO, "filter %s: builds generation %u, for %" PRIu64 " keys, beside %u",
-             entry->document.content.name, wanted->id, wanted->capacity,
-             replica_set_base(set)->generation.id);
+    log_line(LOG_INFO, "filter %s%s: builds generation %u, for %" PRIu64 " keys, beside %u",
+             entry->document.content.name, node_growth_slice(set, slice), wanted->id,
+             wanted->capacity, replica_set_base(set)->generation.id);
     return true;
 }
 
 static void finish(struct node *self, struct document_entry *entry, struct replica_set *set)
 {
     uint64_t before = set->bytes;
+    char slice[NODE_SLICE_BYTES];
 
     growth_layers_finish(set);
     node_growth_account(self, set, before);
     self->changed = true;
-    log_line(LOG_INFO, "filter %s: generation %u serves all that is here",
-             entry->document.content.name, replica_set_base(set)->generation.id);
+    log_line(LOG_INFO, "filter %s%s: generation %u serves all that is here",
+             entry->document.content.name, node_growth_slice(set, slice),
+             replica_set_base(set)->generation.id);
 }
 
 static void go_back(struct node *self, struct document_entry *entry, struct replica_set *set,
                     enum growth_move move)
 {
+    char slice[NODE_SLICE_BYTES];
     uint64_t before;
 
     if (node_growth_set(self, entry) == set) {
         node_span_end(self, set);
     }
     before = set->bytes;
-    log_line(LOG_INFO, "filter %s: generation %u is not wanted any more",
-             entry->document.content.name, set->layers[1]->generation.id);
+    log_line(LOG_INFO, "filter %s%s: generation %u is not wanted any more",
+             entry->document.content.name, node_growth_slice(set, slice),
+             set->layers[1]->generation.id);
     if (move == MOVE_TURN) {
         growth_layers_turn(set, &entry->document);
     } else {

@@ -82,6 +82,11 @@ uint64_t node_growth_room(const struct node *self);
 /* The entry's set whose span is under way; NULL: another filter's, or it has gone. */
 struct replica_set *node_growth_set(const struct node *self, const struct document_entry *entry);
 
+enum { NODE_SLICE_BYTES = 32 };
+
+/* ", slice 7": which of a window's sets, for a log line; "" of a filter without one. */
+const char *node_growth_slice(const struct replica_set *set, char text[NODE_SLICE_BYTES]);
+
 /* Keep the account of memory: `before` was set->bytes. */
 void node_growth_account(struct node *self, const struct replica_set *set, uint64_t before);
 

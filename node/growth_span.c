@@ -161,11 +161,14 @@ static bool await(struct node *self)
 static void give_up(struct node *self, const struct document_entry *entry)
 {
     struct replica_set *set = node_growth_set(self, entry);
+    char slice[NODE_SLICE_BYTES];
 
-    log_line(LOG_ERROR,
-             "filter %s: new arrays for shards %u to %u came out wrong %d times and are given up; "
-             "the old ones serve. Check this machine's memory, then restart this node",
-             entry->document.content.name, self->growth.first, self->growth.end - 1, MOST_WRONGS);
+    log_line(
+        LOG_ERROR,
+        "filter %s%s: new arrays for shards %u to %u came out wrong %d times and are given up; "
+        "the old ones serve. Check this machine's memory, then restart this node",
+        entry->document.content.name, node_growth_slice(set, slice), self->growth.first,
+        self->growth.end - 1, MOST_WRONGS);
     set->growth_refused = entry->document.revision;
     node_span_end(self, set);
 }
@@ -174,12 +177,14 @@ static void found_wrong(struct node *self, const struct document_entry *entry, c
 {
     struct node_growth *growth = &self->growth;
     struct replica_set *set = node_growth_set(self, entry);
+    char slice[NODE_SLICE_BYTES];
 
     node_count(self, NODE_growth_verify_failures_total);
     log_line(LOG_ERROR,
-             "filter %s: the new arrays of shards %u to %u are wrong, %s; they are built again, "
+             "filter %s%s: the new arrays of shards %u to %u are wrong, %s; they are built again, "
              "and the old ones serve meanwhile",
-             entry->document.content.name, growth->first, growth->end - 1, what);
+             entry->document.content.name, node_growth_slice(set, slice), growth->first,
+             growth->end - 1, what);
     if (++growth->wrongs == MOST_WRONGS) {
         give_up(self, entry);
         return;

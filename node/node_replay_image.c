@@ -70,7 +70,10 @@ static void fill_batch(struct node *self, struct document_entry *entry, struct r
     if (keys != NULL && offset < self->replay.counted_from) {
         *keys = before;
     }
-    node_note_batch(self, entry, batch);
+    /* Of a group that was left no bits are kept, so nothing of it is had: see replicas.md. */
+    if (keys != NULL && set->groups[batch->group].hosted) {
+        node_note_batch(self, entry, batch);
+    }
 }
 
 static void merge_page(const struct node *self, const struct document_entry *entry,

@@ -6,7 +6,7 @@
  *   client ------ client_request / client_reply, info_request / info_reply ------> router
  *   router ------ node_request / node_reply, documents, info_request ------------> node
  *   router, node  sync_request / sync_reply, <- hint ----------------------------> coordinator
- *   coordinator - fence_request / fence_reply -----------------------------------> node
+ *   coordinator - fence_request / fence_reply, info_request / info_reply ---------> node
  *   node -------- pull_request / pull_reply, boot_request / boot_reply ------------> node
  *   client ------ admin_request / admin_reply -----------------------------------> coordinator
  *   anyone ------ stats_request / stats_reply, error (a refusal) ----------------> anyone

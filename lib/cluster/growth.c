@@ -199,6 +199,7 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
         .capacity = set_capacity(document, answer->capacity),
         .rate = window_set_rate(document->nslices, answer->rate),
     };
+    enum growth_verdict verdict = GROWTH_VERDICT_BEGIN;
     uint64_t keys;
     bool known;
 
@@ -214,8 +215,11 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
     if (keys > request.capacity) {
         return GROWTH_VERDICT_BELOW_KEYS;
     }
-    if (!known && request.capacity < document_generation(document)->capacity) {
-        return GROWTH_VERDICT_KEYS_UNKNOWN;
+    if (request.capacity < document_generation(document)->capacity) {
+        verdict = growth_judge_fewer(view, &answer->node);
+    }
+    if (verdict != GROWTH_VERDICT_BEGIN) {
+        return verdict;
     }
     return fits(view, plan, answer) ? GROWTH_VERDICT_BEGIN : GROWTH_VERDICT_NO_ROOM;
 }
@@ -298,8 +302,8 @@ struct growth_answer growth_abort(const struct growth_view *view)
         answer.verdict = GROWTH_VERDICT_JOINS;
     } else if (keys > left->capacity && left->capacity < wanted) {
         answer.verdict = GROWTH_VERDICT_BELOW_KEYS;
-    } else if (!known && left->capacity < wanted) {
-        answer.verdict = GROWTH_VERDICT_KEYS_UNKNOWN;
+    } else if (left->capacity < wanted) {
+        answer.verdict = growth_judge_fewer(view, &answer.node);
     }
     return answer;
 }

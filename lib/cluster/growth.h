@@ -46,6 +46,7 @@ struct growth_node {
     uint64_t used_bytes;  /* with all that it is to hold already */
     bool alive;           /* heard of lately, or not yet and may be any moment */
     bool current;         /* its reports were made with this revision of the document in hand */
+    bool told;            /* it has answered how many keys it has, asked when the request came */
 };
 
 /* What a node says of its replica of one slot group. */
@@ -55,6 +56,7 @@ struct growth_report {
     uint32_t generation;    /* that all its shards are served from, or one of two */
     uint32_t shards_grown;  /* served from the wanted one */
     bool growing;           /* it has arrays of both */
+    bool asked;             /* it was said when asked, not by itself before */
     uint64_t keys;          /* estimate, overflow included */
     uint64_t newest_keys;   /* of a chain: of them, in the generation that adds go to */
     uint64_t overflow_keys; /* of them, beyond what the generation being left may hold */
@@ -105,7 +107,9 @@ enum growth_verdict {
     GROWTH_VERDICT_REBUILDS,     /* a rebuild from a list is open */
     GROWTH_VERDICT_OTHER_RUNS,   /* another change than this one is under way */
     GROWTH_VERDICT_ABOVE_MAX,    /* more than max_capacity */
-    GROWTH_VERDICT_KEYS_UNKNOWN, /* it would shrink, and a slot group has not reported */
+    GROWTH_VERDICT_KEYS_OLD,     /* it would shrink, and `node` has not told how many it has now:
+                                    ask it, and then this again */
+    GROWTH_VERDICT_KEYS_UNKNOWN, /* it would shrink, and no replica of a slot group can tell */
     GROWTH_VERDICT_BELOW_KEYS,   /* it holds more keys than that */
     GROWTH_VERDICT_NO_ROOM,      /* see `node` */
     /* of a chain: */
@@ -123,7 +127,7 @@ struct growth_answer {
     uint64_t capacity; /* asked for, or as it is */
     double rate;
     uint64_t keys;          /* estimate */
-    uint32_t node;          /* NO_ROOM: which lacks most */
+    uint32_t node;          /* NO_ROOM: which lacks most; KEYS_OLD: one that has not told */
     uint64_t needed_bytes;  /* NO_ROOM: there, at the peak, with all else that it holds */
     uint64_t missing_bytes; /* NO_ROOM: there */
 };
@@ -145,7 +149,7 @@ void growth_begin(struct filter_document *document, const struct growth_answer *
 /* May what is under way be taken back? BEGIN: yes; JOINS: it is being taken back; NOTHING: nothing
  * is under way; BELOW_KEYS: the former capacity is the smaller one, and more keys than that are
  * there already, or some have found no room in the former arrays, see `keys` and `capacity`;
- * KEYS_UNKNOWN. */
+ * KEYS_OLD, KEYS_UNKNOWN: as with a request. */
 struct growth_answer growth_abort(const struct growth_view *view);
 
 /* The generation being left is wanted again, and the filter does not grow by itself any more, or it

@@ -1,4 +1,4 @@
-/* growth_private.h - what growth.c and growth_chain.c share; for them only.
+/* growth_private.h - what growth*.c share; for them only.
  *
  * Threads: none; pure.
  */
@@ -14,5 +14,10 @@ uint64_t growth_next_id(const struct filter_document *document);
  * that lacks most is in the answer. */
 bool growth_fits(const struct growth_view *view, uint64_t more, uint64_t peak,
                  struct growth_answer *answer);
+
+/* Is it known how many keys there are, now, so that they can be told from less room? BEGIN: yes;
+ * KEYS_OLD: *node lives and has not told yet; KEYS_UNKNOWN: all that live have, and some slot group
+ * has none of them. */
+enum growth_verdict growth_judge_fewer(const struct growth_view *view, uint32_t *node);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cluster/move_plan.h"
 
 #include "base/heap.h"
+#include "cluster/window.h"
 
 #include <string.h>
 
@@ -43,14 +44,15 @@ uint32_t move_groups_under_way(const struct filter_document *document)
     return count;
 }
 
-static uint64_t group_bytes(const struct filter_document *document, uint32_t group)
+uint64_t move_group_bytes(const struct filter_document *document, uint32_t group)
 {
     uint64_t shards = 0;
 
     for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
         shards += document->content.group_of_shard[shard] == group;
     }
-    return shards * document_shard_bytes(document) * document->content.nlineages;
+    return shards * document_shard_bytes(document) * document->content.nlineages *
+           window_sets(document->nslices);
 }
 
 uint64_t move_bytes_held(const struct filter_document *document, uint32_t node)
@@ -59,7 +61,7 @@ uint64_t move_bytes_held(const struct filter_document *document, uint32_t node)
 
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         if (document_slot_of(document, group, node, 0) >= 0) {
-            sum += group_bytes(document, group);
+            sum += move_group_bytes(document, group);
         }
     }
     return sum;
@@ -89,6 +91,7 @@ struct planning {
     struct move_node *nodes;
     uint32_t nnodes;
     uint32_t budget;
+    uint32_t leaver; /* whose lacks are noted; 0: all of them */
     struct move_plan *plan;
 };
 
@@ -222,9 +225,16 @@ static struct move_node *choose(const struct planning *self, uint32_t group, uin
 /* ---- the plan ---- */
 
 /* What only waits for its turn is the least interesting. */
-static void note_lack(struct move_plan *plan, enum move_lack lack, uint32_t group, uint32_t leaver)
+static void note_lack(const struct planning *self, enum move_lack lack, uint32_t group,
+                      uint32_t leaver)
 {
+    struct move_plan *plan = self->plan;
+
+    if (self->leaver != 0 && self->leaver != leaver) {
+        return;
+    }
     plan->waiting++;
+    plan->waiting_bytes += move_group_bytes(self->document, group);
     if (plan->lack == MOVE_LACK_NONE || (plan->lack == MOVE_LACK_TURN && lack != MOVE_LACK_TURN)) {
         plan->lack = lack;
         plan->group = group;
@@ -234,10 +244,12 @@ static void note_lack(struct move_plan *plan, enum move_lack lack, uint32_t grou
     }
 }
 
-static void note_no_room(struct move_plan *plan, uint32_t group, uint32_t leaver,
+static void note_no_room(const struct planning *self, uint32_t group, uint32_t leaver,
                          const struct move_node *node, uint64_t bytes)
 {
-    note_lack(plan, MOVE_LACK_ROOM, group, leaver);
+    struct move_plan *plan = self->plan;
+
+    note_lack(self, MOVE_LACK_ROOM, group, leaver);
     if (plan->lack == MOVE_LACK_ROOM && plan->candidate == 0) {
         plan->candidate = node->record->id;
         plan->missing_bytes = bytes - room_of(node);
@@ -251,14 +263,14 @@ static void plan_slot(struct planning *self, uint32_t group, uint32_t slot, uint
     struct cost cost = {0};
 
     if (self->document->durability == DURABILITY_MEMORY) {
-        note_lack(self->plan, MOVE_LACK_LOG, group, leaver);
+        note_lack(self, MOVE_LACK_LOG, group, leaver);
         return;
     }
     node = choose(self, group, bytes, node_of(self, leaver), &cost);
     if (node == NULL) {
-        note_lack(self->plan, MOVE_LACK_NODE, group, leaver);
+        note_lack(self, MOVE_LACK_NODE, group, leaver);
     } else if (cost.no_room) {
-        note_no_room(self->plan, group, leaver, node, bytes);
+        note_no_room(self, group, leaver, node, bytes);
     } else {
         self->plan->groups[group].nodes[slot] = node->record->id;
         self->plan->shares_host |= cost.host_taken;
@@ -283,9 +295,9 @@ static void plan_group(struct planning *self, uint32_t group)
             continue;
         }
         if (!moves && self->budget == 0) {
-            note_lack(self->plan, MOVE_LACK_TURN, group, slots[i].current.node);
+            note_lack(self, MOVE_LACK_TURN, group, slots[i].current.node);
         } else {
-            plan_slot(self, group, i, group_bytes(self->document, group));
+            plan_slot(self, group, i, move_group_bytes(self->document, group));
         }
         any |= targets->nodes[i] != 0;
     }
@@ -293,9 +305,9 @@ static void plan_group(struct planning *self, uint32_t group)
 }
 
 enum status move_plan_make(const struct filter_document *document, struct move_node *nodes,
-                           uint32_t nnodes, uint32_t budget, struct move_plan *out)
+                           uint32_t nnodes, uint32_t budget, uint32_t leaver, struct move_plan *out)
 {
-    struct planning self = {document, nodes, nnodes, budget, out};
+    struct planning self = {document, nodes, nnodes, budget, leaver, out};
 
     *out = (struct move_plan){.ngroups = document->content.ngroups};
     out->groups = heap_zalloc(document->content.ngroups, sizeof *out->groups);

@@ -51,12 +51,16 @@ struct move_plan {
     uint32_t leaver;    /* node */
     uint32_t candidate; /* node; 0: none */
     uint64_t missing_bytes;
-    uint32_t waiting; /* slots that are to leave and have no successor */
-    bool shares_host; /* a successor shares a host with another replica of its group */
+    uint32_t waiting;       /* slots that are to leave and have no successor ... */
+    uint64_t waiting_bytes; /* ... and their bytes */
+    bool shares_host;       /* a successor shares a host with another replica of its group */
 };
 
 /* How many groups of a document are on their way from one node to another. */
 uint32_t move_groups_under_way(const struct filter_document *document);
+
+/* Bytes of one replica of a slot group: of all that it reads, for each lineage and slice. */
+uint64_t move_group_bytes(const struct filter_document *document, uint32_t group);
 
 /* Bytes of the slots that a document names the node in. */
 uint64_t move_bytes_held(const struct filter_document *document, uint32_t node);
@@ -68,9 +72,10 @@ uint32_t move_slots_held(const struct filter_document *document, uint32_t node);
 bool move_may_stay(const struct node_list *nodes, uint32_t node);
 
 /* `nodes`: all of the list; used_bytes grows by what is planned. `budget`: how many groups may
- * begin to move. */
+ * begin to move. `leaver`: the node whose lacks are noted, 0: those of all. */
 MUST_USE enum status move_plan_make(const struct filter_document *document, struct move_node *nodes,
-                                    uint32_t nnodes, uint32_t budget, struct move_plan *out);
+                                    uint32_t nnodes, uint32_t budget, uint32_t leaver,
+                                    struct move_plan *out);
 void move_plan_fini(struct move_plan *self);
 
 /* The planned successor of a slot; 0: none. `self` may be NULL. */

@@ -41,16 +41,6 @@ static uint32_t place_of(const struct search *self, const struct filter_document
     return node;
 }
 
-static uint64_t group_bytes(const struct filter_document *document, uint32_t group)
-{
-    uint64_t shards = 0;
-
-    for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
-        shards += document->content.group_of_shard[shard] == group;
-    }
-    return shards * document_shard_bytes(document) * document->content.nlineages;
-}
-
 /* What has begun to leave a node is counted there no more. */
 static void look_ahead(struct search *self, const struct filter_document *document)
 {
@@ -61,7 +51,7 @@ static void look_ahead(struct search *self, const struct filter_document *docume
 
             if (slot_is_pair(slot) && slot->incoming.node != slot->current.node &&
                 at < self->nnodes) {
-                self->ahead[at] -= (int64_t)group_bytes(document, group);
+                self->ahead[at] -= (int64_t)move_group_bytes(document, group);
             }
         }
     }
@@ -166,7 +156,7 @@ static void try_document(struct search *self, const struct filter_document *docu
 {
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         struct rebalance_move move = {
-            .document = document, .group = group, .bytes = group_bytes(document, group)};
+            .document = document, .group = group, .bytes = move_group_bytes(document, group)};
 
         for (uint32_t i = 0; may_move(document, group) && i < document->content.rule.replicas;
              i++) {

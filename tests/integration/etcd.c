@@ -114,7 +114,7 @@ static void expect_no_create(const char *name)
     char said[256] = "";
 
     cr_assert_not(try_create(name, said));
-    cr_assert_not_null(strstr(said, "IO: the store cannot be read"), "%s", said);
+    cr_assert_not_null(strstr(said, "IO: the store can't be read: "), "%s", said);
 }
 
 /* Adds and checks need no coordinator. */

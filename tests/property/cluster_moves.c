@@ -67,7 +67,7 @@ static enum status make_plan(struct world *self, struct move_plan *plan)
         };
     }
     return move_plan_make(&self->document, nodes, self->list.count,
-                          under_way < BUDGET ? BUDGET - under_way : 0, plan);
+                          under_way < BUDGET ? BUDGET - under_way : 0, 0, plan);
 }
 
 /* A step out of a pair or a move took the fences, and the first one the copy as well. */

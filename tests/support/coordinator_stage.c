@@ -52,15 +52,33 @@ static void note_synced(struct coordinator_stage *self, const struct sync_reply 
     (void)snprintf(self->synced.message, sizeof self->synced.message, "%s", reply->message);
 }
 
+/* Whom a link leads to. */
+static uint32_t node_at(const struct coordinator_stage *self, uint32_t link)
+{
+    unsigned node = 0;
+
+    cr_assert_eq(sscanf(self->fake.endpoints[link - 1], "tcp://node-%u:", &node), 1);
+    return node;
+}
+
+static void note_question(struct coordinator_stage *self, const struct fake_sent *sent)
+{
+    cr_assert_lt(self->nquestions, COORDINATOR_STAGE_MAX);
+    self->questions[self->nquestions++] = (struct coordinator_question){
+        .node = node_at(self, sent->link),
+        .link = sent->link,
+        .correlation = sent->frame.correlation,
+        .filter_id = sent->frame.body.info_request.filter_id,
+    };
+}
+
 static void note_fence(struct coordinator_stage *self, const struct fake_sent *sent)
 {
     const struct fence_request *request = &sent->frame.body.fence_request;
-    unsigned node = 0;
 
     cr_assert_lt(self->nfences, COORDINATOR_STAGE_MAX);
-    cr_assert_eq(sscanf(self->fake.endpoints[sent->link - 1], "tcp://node-%u:", &node), 1);
     self->fences[self->nfences++] = (struct coordinator_fence){
-        .node = node,
+        .node = node_at(self, sent->link),
         .link = sent->link,
         .filter_id = request->filter_id,
         .epoch = request->epoch,
@@ -81,6 +99,8 @@ static void collect(struct coordinator_stage *self)
             note_synced(self, &sent.frame.body.sync_reply);
         } else if (sent.frame.kind == FRAME_FENCE_REQUEST) {
             note_fence(self, &sent);
+        } else if (sent.frame.kind == FRAME_INFO_REQUEST) {
+            note_question(self, &sent);
         } else if (sent.frame.kind == FRAME_HINT) {
             self->nhints++;
         }
@@ -293,6 +313,26 @@ void coordinator_stage_count(struct coordinator_stage *self, uint32_t node, uint
                              uint64_t counted_us)
 {
     confirm(self, node, SAMPLE_INCARNATION + node, STATUS_OK, slice, counted_us);
+}
+
+void coordinator_stage_answer(struct coordinator_stage *self,
+                              const struct coordinator_question *question,
+                              const struct replica_report *reports, size_t nreports)
+{
+    struct frame frame = {
+        .kind = FRAME_INFO_REPLY,
+        .correlation = question->correlation,
+        .body.info_reply =
+            {
+                .status = nreports > 0 ? STATUS_OK : STATUS_NOT_READY,
+                .message = "",
+                .replicas = reports,
+                .nreplicas = nreports,
+            },
+    };
+
+    fake_answer(&self->actor, self->now_us, question->link, &frame);
+    collect(self);
 }
 
 struct coordinator_told coordinator_stage_told(struct coordinator_stage *self)

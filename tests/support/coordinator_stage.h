@@ -54,6 +54,14 @@ struct coordinator_fence {
     uint64_t slice; /* to be counted */
 };
 
+/* How many keys a node has of a filter, asked of it. */
+struct coordinator_question {
+    uint32_t node;
+    uint32_t link;
+    uint64_t correlation;
+    uint64_t filter_id;
+};
+
 struct coordinator_stage {
     struct fake_effects fake;
     struct coordinator *coordinator;
@@ -63,6 +71,8 @@ struct coordinator_stage {
     size_t ntold;
     struct coordinator_fence fences[COORDINATOR_STAGE_MAX];
     size_t nfences;
+    struct coordinator_question questions[COORDINATOR_STAGE_MAX];
+    size_t nquestions; /* not answered yet */
     struct coordinator_synced synced;
     uint64_t sent; /* numbers the requests that have no number */
     size_t nhints;
@@ -106,6 +116,11 @@ void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, ui
 /* The same, by its own incarnation: it has counted the slice that it was asked to for so long. */
 void coordinator_stage_count(struct coordinator_stage *self, uint32_t node, uint64_t slice,
                              uint64_t counted_us);
+
+/* A node answers this question, which is forgotten only when the test sets nquestions back. */
+void coordinator_stage_answer(struct coordinator_stage *self,
+                              const struct coordinator_question *question,
+                              const struct replica_report *reports, size_t nreports);
 
 /* The only answer told so far, which is then forgotten. */
 struct coordinator_told coordinator_stage_told(struct coordinator_stage *self);

@@ -23,11 +23,12 @@ void growth_cluster_init(struct growth_cluster *self, uint32_t nnodes)
             .limit_bytes = UINT64_C(1) << 30,
             .alive = true,
             .current = true,
+            .told = true,
         };
         for (uint32_t group = 0; group < self->document.content.ngroups; group++) {
             if (document_slot_of(&self->document, group, i + 1, 0) >= 0) {
                 self->reports[self->view.nreports++] = (struct growth_report){
-                    .node = i + 1, .group = group, .generation = 1, .keys = 100};
+                    .node = i + 1, .group = group, .generation = 1, .keys = 100, .asked = true};
             }
         }
     }

@@ -57,7 +57,7 @@ static enum status swap(void *context, const struct store_swap *swaps, size_t co
         self->before_swap = NULL;
         hook(self->context);
     }
-    if (self->broken) {
+    if (self->broken || self->read_only) {
         return STATUS_IO;
     }
     for (size_t i = 0; i < count; i++) {
@@ -100,11 +100,23 @@ static enum status current_change(void *context, uint64_t *change)
     return self->broken ? STATUS_IO : STATUS_OK;
 }
 
+static const char *tell_reason(void *context)
+{
+    (void)context;
+    return "the disk is full; make room";
+}
+
 void memory_store_init(struct memory_store *self)
 {
     *self = (struct memory_store){0};
     self->store = (struct store){
-        .self = self, .get = get, .swap = swap, .since = since, .change = current_change};
+        .self = self,
+        .get = get,
+        .swap = swap,
+        .since = since,
+        .change = current_change,
+        .reason = tell_reason,
+    };
 }
 
 void memory_store_fini(struct memory_store *self)

@@ -1,7 +1,7 @@
 /* memory_store.h - the store contract of coordinator/store.h, in memory, shared by coordinators.
  *
  * `before_swap` runs once before the next swap: another coordinator's write comes first. `broken`
- * makes every operation fail with STATUS_IO.
+ * makes every operation fail with STATUS_IO, `read_only` every swap.
  */
 #ifndef ORBLOOM_TESTS_SUPPORT_MEMORY_STORE_H
 #define ORBLOOM_TESTS_SUPPORT_MEMORY_STORE_H
@@ -21,6 +21,7 @@ struct memory_store {
     size_t nrecords;
     uint64_t change;
     bool broken;
+    bool read_only;
     void (*before_swap)(void *context);
     void *context;
 };

@@ -154,6 +154,26 @@ Test(growth, what_it_holds_must_fit)
     expect(20000, 0, GROWTH_VERDICT_BEGIN);
 }
 
+/* What is reported unasked may be a load behind. */
+Test(growth, for_less_room_all_that_live_have_to_tell)
+{
+    struct growth_answer answer;
+
+    growth_cluster_node(&cluster, 2)->told = false;
+    answer = ask(5000, 0);
+    cr_assert_eq(answer.verdict, GROWTH_VERDICT_KEYS_OLD);
+    cr_assert_eq(answer.node, 2);
+    expect(20000, 0, GROWTH_VERDICT_BEGIN);
+    growth_cluster_node(&cluster, 2)->alive = false;
+    expect(5000, 0, GROWTH_VERDICT_BEGIN);
+    for (size_t i = 0; i < cluster.view.nreports; i++) {
+        cluster.reports[i].asked = false;
+    }
+    expect(5000, 0, GROWTH_VERDICT_KEYS_UNKNOWN);
+    cluster.reports[0].keys = 6000;
+    expect(5000, 0, GROWTH_VERDICT_BELOW_KEYS);
+}
+
 /* S max(new - old, 0) + new on top of what the node holds, to the byte. */
 Test(growth, memory_at_the_peak_must_suffice_on_every_node)
 {

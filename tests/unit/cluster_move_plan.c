@@ -60,7 +60,7 @@ static void drain(uint32_t node)
 static void decide(uint32_t budget)
 {
     move_plan_fini(&plan);
-    cr_assert_eq(move_plan_make(&document, nodes, list.count, budget, &plan), STATUS_OK);
+    cr_assert_eq(move_plan_make(&document, nodes, list.count, budget, 0, &plan), STATUS_OK);
 }
 
 static void expect_lack(enum move_lack lack, uint32_t waiting)
@@ -253,7 +253,7 @@ Test(move_plan, without_memory_nothing_is_planned)
     make(3, 2, 3, 4);
     drain(1);
     heap_fault_after(0);
-    cr_assert_eq(move_plan_make(&document, nodes, list.count, 1, &plan), STATUS_NOMEM);
+    cr_assert_eq(move_plan_make(&document, nodes, list.count, 1, 0, &plan), STATUS_NOMEM);
     heap_fault_clear();
     cr_assert_eq(move_plan_target(&plan, 0, 0), 0);
 }

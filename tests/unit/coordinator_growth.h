@@ -30,16 +30,16 @@ struct says {
     uint64_t since; /* as the last answer told */
     uint64_t life;  /* another incarnation than the first one, which has lost its data; 0: that */
     bool dead;
+    bool mute; /* it answers no questions */
 };
 
 static struct says says[NODES + 1];
 static uint64_t first_keys = 1000;
 static enum keylog keylog = KEYLOG_ON; /* of the filter */
 
-static inline void say(struct coordinator_stage *at, uint32_t n)
+static inline struct replica_report report_of(uint32_t n)
 {
-    struct sync_request request = coordinator_stage_node(n);
-    struct replica_report report = {
+    return (struct replica_report){
         .filter_id = FILTER,
         .state = REPLICA_FULL,
         .generation = says[n].generation,
@@ -49,6 +49,12 @@ static inline void say(struct coordinator_stage *at, uint32_t n)
         .overflow_keys = says[n].overflow,
         .progress = 1,
     };
+}
+
+static inline void say(struct coordinator_stage *at, uint32_t n)
+{
+    struct sync_request request = coordinator_stage_node(n);
+    struct replica_report report = report_of(n);
 
     if (says[n].life != 0) {
         request.incarnation = request.boot = says[n].life;
@@ -126,10 +132,27 @@ static inline struct admin_request expand(uint64_t capacity, double rate)
     };
 }
 
+/* Those who are asked how many keys they have now say so. */
+static inline void answer_questions(struct coordinator_stage *at)
+{
+    size_t nquestions = at->nquestions;
+
+    at->nquestions = 0;
+    for (size_t i = 0; i < nquestions; i++) {
+        uint32_t n = at->questions[i].node;
+        struct replica_report report = report_of(n);
+
+        if (!says[n].dead && !says[n].mute) {
+            coordinator_stage_answer(at, &at->questions[i], &report, 1);
+        }
+    }
+}
+
 static inline struct coordinator_told command(struct coordinator_stage *at,
                                               const struct admin_request *request)
 {
     coordinator_stage_command(at, 5, request);
+    answer_questions(at);
     return coordinator_stage_told(at);
 }
 

@@ -78,7 +78,9 @@ Test(coordinator_rebalance, what_is_to_leave_comes_before_rebalancing)
     struct coordinator_told told;
 
     open_stage(2, 2, DURABILITY_SYNC);
-    (void)command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    keep_alive(&stage, 1, 4);
+    told = command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
+    expect(&told, STATUS_OK, "draining");
     told = rebalance(&stage, false, false);
     expect(&told, STATUS_UNAVAILABLE, "comes first");
     close_stage();
