@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     PAUSE_MS = 1000,
@@ -70,28 +71,41 @@ static bool await_empty(const struct move *self, uint32_t index)
     return move_await_empty(self, index, DRAIN_MS / 3 + random_below(self->random, DRAIN_MS));
 }
 
+/* It would go on as filters come and go. */
+static void stop_rebalance(struct move *self)
+{
+    uint64_t start_ms = journal_now_ms();
+
+    while (admin_rebalance(&self->admin, true) != STATUS_OK &&
+           !atomic_load(&self->torture->tally.failed)) {
+        if (journal_now_ms() - start_ms > atomic_load(&self->torture->patience_ms)) {
+            tally_fail(&self->torture->tally, "STUCK: a rebalance can't be stopped: %s",
+                       self->admin.error);
+        }
+        journal_pause_ms(STEP_MS);
+    }
+}
+
 /* Until this node, which has nothing, has got its share. */
 static void rebalance(struct move *self, uint32_t index)
 {
     uint64_t start_ms = journal_now_ms();
     bool asked = false;
+    bool moves = false;
+    bool done = false;
 
-    while (!must_stop(self->torture) && journal_now_ms() < start_ms + REBALANCE_MS) {
-        if (!asked) {
-            asked = admin_rebalance(&self->admin, false) == STATUS_OK;
-            journal_say("rebalance for %s: %s", name_of(self, index), self->admin.error);
-        }
-        if (asked && atomic_load(&self->watch->slots[index]) > 0 &&
-            !atomic_load(&self->watch->changing)) {
-            atomic_fetch_add(&self->torture->tally.rebalances, 1);
-            journal_say("rebalanced: %s has its share", name_of(self, index));
-            return;
+    while (!done && !must_stop(self->torture) && journal_now_ms() < start_ms + REBALANCE_MS) {
+        if (!asked && admin_rebalance(&self->admin, false) == STATUS_OK) {
+            asked = true;
+            moves = strstr(self->admin.error, ": 0 replicas ") == NULL;
         }
         journal_pause_ms(5 * STEP_MS);
+        done = asked && (!moves || atomic_load(&self->watch->slots[index]) > 0);
     }
-    if (admin_rebalance(&self->admin, true) != STATUS_OK) {
-        journal_say("rebalance, stop: %s", self->admin.error); /* It ends by itself. */
-    }
+    journal_say("rebalance for %s: %s, %s", name_of(self, index), self->admin.error,
+                done && moves ? "it has its share" : "nothing came of it");
+    stop_rebalance(self);
+    atomic_fetch_add(&self->torture->tally.rebalances, done && moves);
 }
 
 /* The spare takes what the lost one held; it may have got new filters' replicas meanwhile, and is
