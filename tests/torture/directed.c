@@ -345,6 +345,9 @@ void directed_run(struct directed *self, struct run *run)
         run_tick(run, 0);
         step(self);
         await_line(self);
+        if (torture->options.sabotage == SABOTAGE_FALSE_CLAIM && !run->sabotaged) {
+            run_claim_falsely(run);
+        }
         atomic_store(&self->changes.enough, is_enough(self));
     }
     load(self, torture->options.to);

@@ -2,8 +2,6 @@
 
 #include "tests/torture/journal.h"
 
-#include <inttypes.h>
-
 enum {
     MAX_LAG = 4, /* faults that may end before one more read-back has begun */
     SABOTAGE_PATIENCE_MS = 6000,
@@ -28,24 +26,6 @@ static void start_actions(struct run *run)
     }
 }
 
-/* Claim a batch that nobody adds. */
-static void claim_falsely(struct run *run)
-{
-    struct ledger_handout out;
-    struct ledger_filter *filter = ledger_take_batch(&run->torture.ledger, &run->faults.random,
-                                                     &out);
-
-    if (filter != NULL) {
-        journal_tell("keys from %016" PRIx64 " of %s are claimed, on purpose", out.first,
-                     filter->name);
-        for (uint32_t word = 0; word < LEDGER_BATCH / 64; word++) {
-            ledger_acknowledge(&run->torture.ledger, filter, &out, word, UINT64_MAX);
-        }
-        ledger_put(&run->torture.ledger, filter);
-        run->sabotaged = true;
-    }
-}
-
 static void sabotage(struct run *run)
 {
     uint64_t half_ms = run->torture.options.seconds * 500;
@@ -54,7 +34,7 @@ static void sabotage(struct run *run)
         return;
     }
     if (run->torture.options.sabotage == SABOTAGE_FALSE_CLAIM) {
-        claim_falsely(run);
+        run_claim_falsely(run);
     } else if (run->torture.options.sabotage == SABOTAGE_WIPE_MAJORITY &&
                faults_count_active(&run->faults) == 0 && !run->faults.unhealed) {
         faults_wipe_majority(&run->faults);

@@ -171,6 +171,9 @@ static int complete(struct options *self)
     if (changes && self->in_memory) {
         return refuse("--in-memory", "there is no log to build or copy from: not with --change");
     }
+    if (changes && self->sabotage == SABOTAGE_WIPE_MAJORITY) {
+        return refuse("--break", "with --change: false-claim only");
+    }
     if (changes && self->to < self->keys) {
         return refuse("--to", "less than --keys");
     }

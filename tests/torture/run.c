@@ -43,6 +43,26 @@ void run_tick(struct run *self, uint64_t pause_ms)
     journal_pause_ms(pause_ms);
 }
 
+void run_claim_falsely(struct run *self)
+{
+    struct ledger_handout out;
+    struct ledger_filter *filter = ledger_take_batch(&self->torture.ledger, &self->faults.random,
+                                                     &out);
+
+    if (filter == NULL) {
+        return;
+    }
+    if (!out.again && filter->window_ms == 0) {
+        journal_tell("keys from %016" PRIx64 " of %s are claimed, on purpose", out.first,
+                     filter->name);
+        for (uint32_t word = 0; word < LEDGER_BATCH / 64; word++) {
+            ledger_acknowledge(&self->torture.ledger, filter, &out, word, UINT64_MAX);
+        }
+        self->sabotaged = true;
+    }
+    ledger_put(&self->torture.ledger, filter);
+}
+
 /* Lost keys are asked for once more, and that of processes that answer. */
 static void examine_losses(struct run *self)
 {

@@ -63,6 +63,9 @@ bool run_must_stop(const struct run *self);
 /* Every few milliseconds, whatever the main thread waits for. */
 void run_tick(struct run *self, uint64_t pause_ms);
 
+/* Claim a batch that nobody adds, if there is one to be had: sets `sabotaged`. */
+void run_claim_falsely(struct run *self);
+
 /* The end of each course: nothing is under way, every key is read back, every daemon ends well. */
 void run_finish(struct run *self);
 
