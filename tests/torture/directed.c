@@ -131,14 +131,14 @@ static bool spares_nodes(const struct directed *self)
     return journal_now_ms() < self->next_node_ms;
 }
 
-/* CLUSTER_MAX_DAEMONS: nobody. */
-static uint32_t choose(struct directed *self, uint32_t stages)
+/* What to kill: a daemon, or all nodes. False: nothing. */
+static bool choose(struct directed *self, uint32_t stages, uint32_t *target, enum kills_who *who)
 {
     uint32_t ndaemons = self->run->torture.cluster.ndaemons;
     uint32_t first = (uint32_t)random_below(&self->random, ndaemons);
-    uint32_t best = CLUSTER_MAX_DAEMONS;
     uint64_t fewest = journal_now_ms() < self->next_ms ? 1 : UINT64_MAX; /* less than this */
     bool spares = spares_nodes(self);
+    bool any = false;
 
     for (uint32_t i = 0; i < ndaemons; i++) {
         uint32_t index = (first + i) % ndaemons;
@@ -146,31 +146,37 @@ static uint32_t choose(struct directed *self, uint32_t stages)
 
         if (is_up(self, index) && count < fewest &&
             !(spares && daemon_of(self, index)->kind == DAEMON_NODE)) {
-            best = index;
+            *target = index;
+            *who = who_is(self, index);
             fewest = count;
+            any = true;
         }
     }
-    return best;
+    if (!spares && kills_fewest(&self->kills, stages, KILLS_NODES) < fewest) {
+        *target = self->run->torture.cluster.ndaemons - 1;
+        *who = KILLS_NODES;
+        any = true;
+    }
+    return any;
 }
 
 /* ---- killing ---- */
 
 /* The signal first, everything else after that. */
-static uint32_t send_kill(struct directed *self, uint32_t index, uint64_t *victims)
+static uint64_t send_kill(struct directed *self, uint32_t target, enum kills_who who)
 {
-    bool all = daemon_of(self, index)->kind == DAEMON_COORDINATOR &&
-               random_below(&self->random, ALL_ODDS) == 0;
-    uint32_t count = 0;
+    enum daemon_kind kind = daemon_of(self, target)->kind;
+    bool all = who == KILLS_NODES ||
+               (kind == DAEMON_COORDINATOR && random_below(&self->random, ALL_ODDS) == 0);
+    uint64_t victims = 0;
 
     for (uint32_t i = 0; i < self->run->torture.cluster.ndaemons; i++) {
-        if (i == index ||
-            (all && is_up(self, i) && daemon_of(self, i)->kind == DAEMON_COORDINATOR)) {
+        if (i == target || (all && is_up(self, i) && daemon_of(self, i)->kind == kind)) {
             daemon_signal(daemon_of(self, i), SIGKILL);
-            *victims |= UINT64_C(1) << i;
-            count++;
+            victims |= UINT64_C(1) << i;
         }
     }
-    return count;
+    return victims;
 }
 
 static void show(uint32_t stages, char *text, size_t size)
@@ -185,15 +191,14 @@ static void show(uint32_t stages, char *text, size_t size)
     }
 }
 
-static void kill_one(struct directed *self, uint32_t index, uint32_t before)
+/* What was seen at the victims' end: of a node that builds the very phase. */
+static uint32_t bury(struct directed *self, uint64_t victims, enum daemon_kind kind,
+                     uint32_t before)
 {
-    enum kills_who who = who_is(self, index);
-    enum daemon_kind kind = daemon_of(self, index)->kind;
-    bool builds = who == KILLS_ACTOR && self->stages.change == CHANGE_EXPAND;
-    uint64_t victims = 0;
-    uint32_t nvictims = send_kill(self, index, &victims);
-    uint32_t after = observe(self);
-    char text[64];
+    uint32_t builder = stages_builder(&self->stages);
+    bool builds = self->stages.change == CHANGE_EXPAND && builder < CLUSTER_MAX_DAEMONS &&
+                  (victims >> builder & 1) != 0;
+    uint32_t seen = before & observe(self);
 
     for (uint32_t i = 0; i < self->run->torture.cluster.ndaemons; i++) {
         if ((victims >> i & 1) != 0) {
@@ -201,17 +206,29 @@ static void kill_one(struct directed *self, uint32_t index, uint32_t before)
         }
     }
     if (builds) { /* It is dead now, and has said all. */
-        (void)observe(self);
-        after = (self->stages.builds[index] ? 1U << self->stages.building[index] : 0) |
-                (before & 1U << STAGE_VALVE);
-        before = after;
+        seen = observe(self) & ~(1U << STAGE_VALVE);
+        seen |= before & 1U << STAGE_VALVE;
     }
-    kills_count(&self->kills, before & after, who);
-    show(before & after, text, sizeof text);
-    journal_say("killed %s%s in:%s", daemon_of(self, index)->name,
-                nvictims > 1 ? " and all of its kind" : "", text);
+    for (uint32_t i = 0; kind == DAEMON_NODE && i < self->run->torture.cluster.ndaemons; i++) {
+        if ((victims >> i & 1) != 0) {
+            stages_forget(&self->stages, i);
+        }
+    }
+    return seen;
+}
+
+static void kill_some(struct directed *self, uint32_t target, enum kills_who who, uint32_t before)
+{
+    enum daemon_kind kind = daemon_of(self, target)->kind;
+    uint64_t victims = send_kill(self, target, who);
+    uint32_t seen = bury(self, victims, kind, before);
+    char text[64];
+
+    kills_count(&self->kills, seen, who);
+    show(seen, text, sizeof text);
+    journal_say("killed %s%s in:%s", daemon_of(self, target)->name,
+                (victims & (victims - 1)) != 0 ? " and all of its kind" : "", text);
     if (kind == DAEMON_NODE) {
-        stages_forget(&self->stages, index);
         self->next_node_ms = journal_now_ms() + NODE_GAP_MS +
                              self->run->torture.options.keys / KEYS_A_MS;
     }
@@ -273,6 +290,7 @@ static uint32_t kept_for_now(const struct directed *self, uint32_t stages)
 static void step(struct directed *self)
 {
     uint32_t stages;
+    enum kills_who who;
     uint32_t target;
 
     follow(self);
@@ -281,9 +299,8 @@ static void step(struct directed *self)
     if (stages == 0 || journal_now_ms() < self->soon_ms) {
         return;
     }
-    target = choose(self, kept_for_now(self, stages));
-    if (target != CLUSTER_MAX_DAEMONS) {
-        kill_one(self, target, stages);
+    if (choose(self, kept_for_now(self, stages), &target, &who)) {
+        kill_some(self, target, who, stages);
     }
 }
 

@@ -72,9 +72,8 @@ bool kills_done(const struct kills *self)
 static const char *who_name(enum change change, enum kills_who who)
 {
     static const char *const names[KILLS_NWHO] = {
-        [KILLS_JOINING] = "joining node",
-        [KILLS_OTHER] = "other node",
-        [KILLS_ROUTER] = "router",
+        [KILLS_JOINING] = "joining node",    [KILLS_OTHER] = "other node",
+        [KILLS_NODES] = "all nodes",         [KILLS_ROUTER] = "router",
         [KILLS_COORDINATOR] = "coordinator",
     };
 

@@ -14,6 +14,7 @@ enum kills_who {
     KILLS_ACTOR,   /* the node that builds, or that replicas leave */
     KILLS_JOINING, /* the node that they go to */
     KILLS_OTHER,
+    KILLS_NODES, /* all at once */
     KILLS_ROUTER,
     KILLS_COORDINATOR,
     KILLS_NWHO

@@ -32,7 +32,7 @@ static const char usage[] =
     "    --keys N         that the filter has before the first one (default 10M)\n"
     "    --to N           that it has at the end (default: expand 4, else 2 times as many)\n"
     "    --hits N         kills wanted in each cell of the table (default 2)\n"
-    "    --rounds N       changes, at most (default 24); none begins after --seconds (default "
+    "    --rounds N       changes, at most (default 40); none begins after --seconds (default "
     "240)\n"
     "  --break HOW        a loss on purpose, which must be found: wipe-majority, false-claim\n";
 
@@ -167,7 +167,7 @@ static int complete(struct options *self)
     self->keys = self->keys != 0 ? self->keys : 10000000;
     self->to = self->to != 0 ? self->to : self->keys * times;
     self->hits = self->hits != 0 ? self->hits : 2;
-    self->rounds = self->rounds != 0 ? self->rounds : 24;
+    self->rounds = self->rounds != 0 ? self->rounds : 40;
     if (changes && self->in_memory) {
         return refuse("--in-memory", "there is no log to build or copy from: not with --change");
     }
