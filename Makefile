@@ -285,6 +285,11 @@ TORTURE_SEED    ?=
 TORTURE_FLAGS   ?=
 torture: $(PROGRAMS) $(TORTURE) ## Kill, stop, cut off and wipe real processes: is any key lost? TORTURE_SECONDS=600
 	@$(TORTURE) --seconds $(TORTURE_SECONDS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) $(TORTURE_FLAGS)
+TORTURE_KEYS ?= 10M
+torture-changes: $(PROGRAMS) $(TORTURE) ## Kill each kind of process in each phase of each change, TORTURE_KEYS=10M of keys
+	@for change in expand drain replace; do \
+	    $(TORTURE) --change $$change --keys $(TORTURE_KEYS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) $(TORTURE_FLAGS) || exit 1; \
+	done
 mutants: $(SIM) ## Can the simulator fail? Each planted defect must be found
 	@tools/run-mutants.sh
 asan: ## All suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -425,7 +430,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all check unit property sim models torture mutants integration asan tsan fuzz fuzz-run bench bench-run \
+.PHONY: all check unit property sim models torture torture-changes mutants integration asan tsan fuzz fuzz-run bench bench-run \
     bench-durability bench-growth bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 

@@ -99,12 +99,32 @@ static enum status write_groups(struct coordinator *self, const struct document_
     return status;
 }
 
+static uint32_t count_stage(const struct filter_document *document, enum slot_stage stage)
+{
+    uint32_t count = 0;
+
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            count += slot_stage(&document->content.groups[group].slots[i]) == stage;
+        }
+    }
+    return count;
+}
+
 static void say_written(const struct document_entry *entry)
 {
-    log_line(LOG_INFO, "filter %s: %s (epoch %" PRIu64 ")", entry->document.content.name,
-             changes_has_pairs(&entry->document) ? "replicas are being replaced"
-                                                 : "replicas have been replaced",
-             entry->document.epoch);
+    const struct filter_document *document = &entry->document;
+
+    if (changes_has_pairs(document)) {
+        log_line(LOG_INFO,
+                 "filter %s: replicas are being replaced: %u written in both places, read in the "
+                 "old one, %u read in the new one (epoch %" PRIu64 ")",
+                 document->content.name, count_stage(document, SLOT_PAIR),
+                 count_stage(document, SLOT_MOVED), document->epoch);
+    } else {
+        log_line(LOG_INFO, "filter %s: replicas have been replaced (epoch %" PRIu64 ")",
+                 document->content.name, document->epoch);
+    }
 }
 
 /* True: one more look is worth it, the document has changed. */

@@ -22,6 +22,18 @@ void node_growth_fini(struct node *self)
     self->growth.taken = 0;
 }
 
+void node_growth_go(struct node *self, enum growth_event event)
+{
+    struct node_growth *growth = &self->growth;
+    enum growth_phase before = growth->phase;
+
+    growth->phase = growth_next(before, event);
+    if (growth->phase != before) {
+        log_line(LOG_DEBUG, "filter %016" PRIx64 ", shards %u to %u: %s", growth->filter_id,
+                 growth->first, growth->end - 1, growth_phase_name(growth->phase));
+    }
+}
+
 void node_growth_stir(struct node *self)
 {
     self->growth.due = self->storage != NULL;

@@ -68,6 +68,9 @@ uint64_t node_growth_next_us(const struct node *self);
 /* Frees what was read; it may go on after that. */
 void node_growth_fini(struct node *self);
 
+/* The span under way goes to its next phase, which is logged (debug). */
+void node_growth_go(struct node *self, enum growth_event event);
+
 /* Something that decides what is to be done has changed. */
 void node_growth_stir(struct node *self);
 

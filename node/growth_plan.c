@@ -90,6 +90,23 @@ enum growth_phase growth_next(enum growth_phase phase, enum growth_event event)
     return next_phases[phase][event];
 }
 
+const char *growth_phase_name(enum growth_phase phase)
+{
+    static const char *const names[GROWTH_NPHASES] = {
+        [GROWTH_REST] = "rest",
+        [GROWTH_STANDING] = "stand",
+        [GROWTH_AWAITING] = "await",
+        [GROWTH_FILL_RUNS] = "fill",
+        [GROWTH_FILL_LOG] = "fill from the log",
+        [GROWTH_CHECK_RUNS] = "check",
+        [GROWTH_CHECK_LOG] = "check with the log",
+        [GROWTH_WEIGHING] = "weigh",
+        [GROWTH_SERVING] = "serve",
+    };
+
+    return names[phase];
+}
+
 bool growth_reads(enum growth_phase phase)
 {
     return phase >= GROWTH_FILL_RUNS && phase <= GROWTH_CHECK_LOG;

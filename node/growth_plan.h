@@ -77,6 +77,9 @@ enum growth_event {
 /* An event that a phase does not know leaves it as it is. */
 enum growth_phase growth_next(enum growth_phase phase, enum growth_event event);
 
+/* As docs/expansion.md calls it: "stand", "fill" ... */
+const char *growth_phase_name(enum growth_phase phase);
+
 bool growth_reads(enum growth_phase phase);     /* the log or runs */
 bool growth_reads_log(enum growth_phase phase); /* ... the log */
 bool growth_checks(enum growth_phase phase);    /* and only looks */

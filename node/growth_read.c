@@ -84,7 +84,7 @@ static void start_over(struct node *self, uint64_t now_us, enum status status)
     struct node_growth *growth = &self->growth;
 
     node_count(self, NODE_growth_restarts_total);
-    growth->phase = growth_next(growth->phase, GROWTH_ON_STALE);
+    node_growth_go(self, GROWTH_ON_STALE);
     node_growth_read_begin(self);
     if (status != STATUS_STALE) {
         growth->resume_us = now_us + PATIENCE_US;

@@ -64,7 +64,7 @@ void node_span_begin(struct node *self, struct document_entry *entry, const stru
     growth->first = next_left(set, 0, set->nshards);
     growth->end = span_end(self, set, growth->first);
     growth->wrongs = 0;
-    growth->phase = growth_next(growth->phase, GROWTH_ON_BEGUN);
+    node_growth_go(self, GROWTH_ON_BEGUN);
 }
 
 /* So that they begin from nothing; behind an open valve they can't. */
@@ -89,7 +89,7 @@ void node_span_end(struct node *self, struct replica_set *set)
         unstand(self, set);
     }
     node_growth_read_stop(self);
-    self->growth.phase = growth_next(self->growth.phase, GROWTH_ON_GONE);
+    node_growth_go(self, GROWTH_ON_GONE);
 }
 
 /* ---- arrays that stand ---- */
@@ -140,7 +140,7 @@ static bool stand(struct node *self, const struct document_entry *entry)
 #ifdef ORBLOOM_MUTANT_GROW_DURABLE_ONLY
     growth->cut = storage_synced(self->storage);
 #endif
-    growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+    node_growth_go(self, GROWTH_ON_DONE);
     return true;
 }
 
@@ -151,7 +151,7 @@ static bool await(struct node *self)
     if (storage_written(self->storage) < growth->cut) {
         return false;
     }
-    growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+    node_growth_go(self, GROWTH_ON_DONE);
     node_growth_read_begin(self);
     return true;
 }
@@ -191,14 +191,14 @@ static void found_wrong(struct node *self, const struct document_entry *entry, c
     }
     unstand(self, set);
     node_growth_read_stop(self);
-    growth->phase = growth_next(growth->phase, GROWTH_ON_WRONG);
+    node_growth_go(self, GROWTH_ON_WRONG);
 }
 
 static void read_on(struct node *self)
 {
     struct node_growth *growth = &self->growth;
 
-    growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+    node_growth_go(self, GROWTH_ON_DONE);
     growth->at = growth->first;
     if (growth_reads(growth->phase)) {
         node_growth_read_begin(self);
@@ -265,7 +265,7 @@ static bool weigh(struct node *self, const struct document_entry *entry)
     growth->at = next_left(set, growth->at, growth->end);
     if (growth->at == growth->end) {
         growth->at = growth->first;
-        growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+        node_growth_go(self, GROWTH_ON_DONE);
     } else if (growth_bits_plausible(set, growth->at)) {
         growth->at++;
     } else {
@@ -283,7 +283,7 @@ static bool serve(struct node *self, const struct document_entry *entry)
     growth->at = next_left(set, growth->at, growth->end);
     if (growth->at == growth->end) {
         node_growth_read_stop(self);
-        growth->phase = growth_next(growth->phase, GROWTH_ON_DONE);
+        node_growth_go(self, GROWTH_ON_DONE);
         return true;
     }
     /* Coordinators wait for groups. */

@@ -1,16 +1,40 @@
 #!/bin/bash
-# A short torture must lose nothing; and one that loses keys on purpose must say so.
+# A short torture must lose nothing, of each course; one that loses keys on purpose must say so; and
+# what can't be meant is refused.
 #
 #   tools/test-torture.sh TORTURE [SECONDS]     build/tests/torture, 15
 set -u
 
 torture=${1:?usage: tools/test-torture.sh TORTURE [SECONDS]}
 seconds=${2:-15}
-# rewind-node is left out: see docs/torture.md, "What it has found".
-small="--without rewind-node --keys-max 1M --verify-keys 50k --pace 100k --seed 1"
+# rewind-node is left out: see docs/torture.md, "What it has found"; and the node that comes later, so
+# that the first drain begins at once.
+small="--without rewind-node,rebalance --keys-max 1M --verify-keys 50k --pace 100k --seed 1"
 output=$(mktemp) || exit 2
 wrong=0
 trap 'rm -f "$output"' EXIT
+
+# refused FLAGS...: exit status 2, and a line that says what is wrong.
+refused() {
+    "$torture" "$@" >"$output" 2>&1
+    if [ $? -ne 2 ] || ! grep -Eq '^torture: --[a-z, -]+: .*; see --help$' "$output"; then
+        echo "torture $*: not refused"
+        cat "$output"
+        wrong=1
+    fi
+}
+
+# shows PATTERN...: the output of the last one has such lines.
+shows() {
+    local pattern
+    for pattern in "$@"; do
+        grep -Eq "$pattern" "$output" || {
+            echo "torture: no line like: $pattern"
+            cat "$output"
+            wrong=1
+        }
+    done
+}
 
 # expect STATUS PATTERN FLAGS...: its exit status, and its last line.
 expect() {
@@ -30,13 +54,29 @@ expect() {
     esac
 }
 
-expect 0 '^torture: [0-9,]+ faults, [1-9][0-9,]* acknowledged adds, 0 lost$' --seconds "$seconds"
-for action in expansions drains; do
-    grep -Eq "^$action +[1-9]" "$output" || {
-        echo "torture: no $action in $seconds s"
-        wrong=1
-    }
-done
+refused --change shrink
+refused --keys 1M
+refused --change drain --nodes 3
+refused --change drain --keys 2M --to 1M
+refused --change expand --in-memory
+refused --change expand --break wipe-majority
+
+zero='^torture: [0-9,]+ faults, [1-9][0-9,]* acknowledged adds, 0 lost$'
+expect 0 "$zero" --seconds "$seconds"
+shows '^expansions +[1-9]' '^drains +[1-9]' '^expansions .* by a chain [1-9]' '^slices of a window +[1-9]'
+
+# Each kind of process in each phase of a change; in so little time not every cell is hit.
+killed='[1-9][0-9]*'
+expect 0 "$zero" --change expand --keys 100k --hits 1 --seconds 6
+shows '^kill -9 of +building node +other node +all nodes +router +coordinator$' "^fill +([0-9]+ +){4}[0-9]+$" \
+    "^all +([0-9]+ +){3}$killed +$killed\$" "^changes +$killed +expand"
+expect 0 "$zero" --change drain --keys 100k --hits 1 --seconds 4
+shows '^kill -9 of +leaving node +joining node +other node +all nodes +router +coordinator$' \
+    "^v2 pair +([0-9]+ +){4}$killed +$killed\$" "^changes +$killed +drain"
+expect 0 "$zero" --change replace --keys 100k --hits 1 --seconds 3
+shows "^v2 pair +([0-9]+ +){4}$killed +$killed\$" "^changes +$killed +replace"
+expect 1 '^torture: FAILED: LOST: ' --change expand --keys 100k --seconds 4 --break false-claim
+
 expect 1 '^torture: FAILED: LOST: ' --seconds 4 --break false-claim
 expect 1 '^torture: FAILED: (LOST|NOT READY): ' --seconds 4 --break wipe-majority
 exit $wrong

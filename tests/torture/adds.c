@@ -12,7 +12,7 @@ enum { DEPTH = 16, TIMEOUT_MS = 4000, ATTEMPT_MS = 300, WAIT_MS = 20, MAX_ATTEMP
 
 struct add_batch {
     struct ledger_filter *filter;
-    uint64_t first;
+    struct ledger_handout out;
     uint32_t attempts; /* made of it */
     bool busy;
     char keys[LEDGER_BATCH * LEDGER_KEY_BYTES];
@@ -24,6 +24,7 @@ struct adds {
     struct orbloom *handle;
     uint32_t lengths[LEDGER_BATCH];
     struct add_batch batches[DEPTH];
+    uint64_t pace; /* keys a second, of this thread */
     uint64_t start_ms;
     uint64_t sent;
 };
@@ -59,8 +60,7 @@ static uint64_t note(struct adds *self, const struct add_batch *batch,
         }
         open += 64 - (uint64_t)__builtin_popcountll(bits);
         if (bits != 0) {
-            ledger_acknowledge(&self->torture->ledger, batch->filter, batch->first / 64 + word,
-                               bits);
+            ledger_acknowledge(&self->torture->ledger, batch->filter, &batch->out, word, bits);
             atomic_store(&batch->filter->full_since_ms, 0);
         }
     }
@@ -109,16 +109,18 @@ static void take(struct adds *self, const struct orbloom_completion *done)
 
 static bool is_ahead(const struct adds *self)
 {
-    return self->sent * 1000 > self->thread->pace * (journal_now_ms() - self->start_ms + 1);
+    return self->sent * 1000 > self->pace * (journal_now_ms() - self->start_ms + 1);
 }
 
 /* After a pause what was missed is not made up for. */
 static void catch_up(struct adds *self)
 {
     uint64_t now_ms = journal_now_ms();
-    uint64_t due = self->thread->pace * (now_ms - self->start_ms) / 1000;
+    uint64_t due = self->pace * (now_ms - self->start_ms) / 1000;
+    uint64_t pace = atomic_load(&self->torture->pace) / ADDS_THREADS;
 
-    if (self->sent + self->thread->pace < due) {
+    if (pace != self->pace || self->sent + self->pace < due) {
+        self->pace = pace;
         self->start_ms = now_ms;
         self->sent = 0;
     }
@@ -137,12 +139,12 @@ static bool start_one(struct adds *self)
             continue;
         }
         batch->filter = ledger_take_batch(&self->torture->ledger, &self->thread->random,
-                                          &batch->first);
+                                          &batch->out);
         if (batch->filter == NULL) {
             return false;
         }
         for (uint32_t key = 0; key < LEDGER_BATCH; key++) {
-            ledger_key(batch->first + key, batch->keys + (size_t)key * LEDGER_KEY_BYTES);
+            ledger_key(batch->out.first + key, batch->keys + (size_t)key * LEDGER_KEY_BYTES);
         }
         batch->attempts = 0;
         self->sent += LEDGER_BATCH;
@@ -157,6 +159,7 @@ static void run(struct adds *self)
     struct orbloom_completion done;
 
     self->start_ms = journal_now_ms();
+    self->pace = atomic_load(&self->torture->pace) / ADDS_THREADS;
     while (!atomic_load(&self->torture->ending) || orbloom_in_flight(self->handle) > 0) {
         while (start_one(self)) {
         }

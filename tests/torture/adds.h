@@ -7,13 +7,14 @@
 
 #include "tests/torture/torture.h"
 
+enum { ADDS_THREADS = 2 };
+
 /* The body of a thread: until torture.ending. `context` is a struct adds_thread. */
 void *adds_thread(void *context);
 
 struct adds_thread {
     struct torture *torture;
     uint64_t random;
-    uint64_t pace; /* keys a second */
 };
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-enum { ASK_US = 5000000, BEGINS_WITH = 4 };
+enum { ASK_US = 5000000, BEGINS_WITH = 4, SLICES = 5 };
 
 bool admin_open(struct admin *self, struct torture *torture)
 {
@@ -48,21 +48,24 @@ uint64_t torture_room(uint64_t keys)
     return keys + keys / 50 + 1000;
 }
 
-enum status admin_create(struct admin *self, const char *name, uint64_t keys, bool sync, bool grows)
+enum status admin_create(struct admin *self, const char *name, uint64_t keys,
+                         const struct admin_kind *kind)
 {
     uint64_t room = torture_room(keys);
     struct admin_request request = {.action = ADMIN_CREATE, .name = name};
-    enum durability kept = sync ? DURABILITY_SYNC : DURABILITY_OS;
+    enum durability kept = kind->sync ? DURABILITY_SYNC : DURABILITY_OS;
 
     request.create = (struct create_parameters){
-        .capacity = grows ? room / BEGINS_WITH : room,
+        .capacity = kind->grows ? room / BEGINS_WITH : room,
         .rate = TORTURE_RATE,
         .rule = {.replicas = TORTURE_REPLICAS, .write = TORTURE_WRITE, .read = TORTURE_READ},
         .hash = HASH_SIPHASH24,
         .when_unavailable = WHEN_UNAVAILABLE_ERROR,
-        .when_full = grows ? WHEN_FULL_EXPAND : WHEN_FULL_REFUSE,
-        .keylog = KEYLOG_ON,
+        .when_full = kind->grows ? WHEN_FULL_EXPAND : WHEN_FULL_REFUSE,
+        .keylog = kind->bits_only ? KEYLOG_OFF : KEYLOG_ON,
         .durability = self->torture->options.in_memory ? DURABILITY_MEMORY : kept,
+        .window_us = kind->window_ms * 1000,
+        .nslices = kind->window_ms != 0 ? SLICES : 0,
     };
     return admin_ask(self, &request);
 }
@@ -78,6 +81,14 @@ enum status admin_drain(struct admin *self, const char *node, bool undo)
 {
     struct admin_request request = {
         .action = ADMIN_NODE_DRAIN, .name = node, .successor = "", .undo = undo};
+
+    return admin_ask(self, &request);
+}
+
+enum status admin_rebalance(struct admin *self, bool undo)
+{
+    struct admin_request request = {
+        .action = ADMIN_REBALANCE, .name = "", .successor = "", .undo = undo};
 
     return admin_ask(self, &request);
 }

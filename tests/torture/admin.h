@@ -25,16 +25,23 @@ void admin_close(struct admin *self);
 
 MUST_USE enum status admin_ask(struct admin *self, const struct admin_request *request);
 
-/* With some durability; one that grows begins with a quarter of the room. Fine when it exists with
- * these parameters. */
-MUST_USE enum status admin_create(struct admin *self, const char *name, uint64_t keys, bool sync,
-                                  bool grows);
+struct admin_kind {
+    bool sync;          /* else left to the kernel */
+    bool grows;         /* by itself: it begins with a quarter of the room */
+    bool bits_only;     /* no log of keys */
+    uint64_t window_ms; /* 0: none */
+};
+
+/* Fine when it exists with these parameters. */
+MUST_USE enum status admin_create(struct admin *self, const char *name, uint64_t keys,
+                                  const struct admin_kind *kind);
 
 /* Capacity 0 or rate 0: as it is. */
 MUST_USE enum status admin_expand(struct admin *self, const char *name,
                                   const struct expand_parameters *wish);
 
 MUST_USE enum status admin_drain(struct admin *self, const char *node, bool undo);
+MUST_USE enum status admin_rebalance(struct admin *self, bool undo);
 MUST_USE enum status admin_replace(struct admin *self, const char *node, const char *successor);
 
 #endif

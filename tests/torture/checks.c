@@ -77,13 +77,16 @@ static struct verdicts judge(struct checks *self, const struct checks_batch *bat
                              const struct orbloom_completion *done)
 {
     struct verdicts verdicts = {0};
+    bool bound = !batch->never && journal_now_ms() <= batch->expiry_ms;
 
     for (uint32_t i = 0; i < done->count; i++) {
         verdicts.present += done->answers[i] == ORBLOOM_PRESENT;
         if (done->answers[i] == ORBLOOM_ABSENT) {
             verdicts.absent++;
-            if (!batch->never) {
+            if (bound) {
                 lose(self, batch, i);
+            } else if (!batch->never) {
+                atomic_fetch_add(&self->torture->tally.expired, 1);
             }
         }
     }
@@ -158,6 +161,8 @@ static bool fill(struct checks *self, struct checks_batch *batch, checks_fill_fn
     for (uint32_t i = 0; i < batch->count; i++) {
         ledger_key(batch->numbers[i], batch->keys + (size_t)i * LEDGER_KEY_BYTES);
     }
+    batch->expiry_ms = batch->never ? UINT64_MAX
+                                    : ledger_expiry_ms(batch->filter, batch->numbers, batch->count);
     batch->state = atomic_load(&batch->filter->state);
     batch->busy = true;
     batch->first_ms = journal_now_ms();

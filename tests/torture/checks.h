@@ -23,7 +23,8 @@ struct checks_batch {
     bool insist;    /* ask until every key is answered */
     bool never;     /* keys that were never added */
 
-    uint32_t state; /* an enum tally_state: the filter's when it was asked */
+    uint64_t expiry_ms; /* until then all must be there */
+    uint32_t state;     /* an enum tally_state: the filter's when it was asked */
 
     bool busy; /* the rest is checks.c's */
     bool waiting;

@@ -16,6 +16,9 @@ enum {
     BRIEF_KEYS = 4 * LEDGER_BATCH,
     KEEP_SHARE = 2, /* of keys_max */
     TURN_SHARE = 4,
+    KINDS = 3, /* of turns */
+    WINDOW_MS = 10000,
+    WINDOW_KEYS = 1 << 20, /* remembered */
 };
 
 struct churn {
@@ -40,7 +43,8 @@ static bool must_stop(const struct torture *torture)
 }
 
 /* Filters whose log is synced and those that leave it to the kernel survive kill -9 alike. */
-static bool create(struct admin *admin, const char *name, uint64_t keys, bool sync, bool grows)
+static bool create(struct admin *admin, const char *name, uint64_t keys,
+                   const struct admin_kind *kind)
 {
     struct torture *torture = admin->torture;
     uint64_t start_ms = journal_now_ms();
@@ -48,7 +52,7 @@ static bool create(struct admin *admin, const char *name, uint64_t keys, bool sy
 
     atomic_fetch_add(&torture->creating, 1);
     do {
-        status = admin_create(admin, name, keys, sync, grows);
+        status = admin_create(admin, name, keys, kind);
         if (status != STATUS_OK) {
             journal_say("create %s: %s", name, admin->error);
             journal_pause_ms(PAUSE_MS);
@@ -99,17 +103,17 @@ static void retire(struct churn *self, struct ledger_filter *filter)
     ledger_forget(&self->torture->ledger, filter);
 }
 
-static struct ledger_filter *begin(struct churn *self, const char *name, uint64_t keys, bool sync,
-                                   bool adding, bool grows)
+static struct ledger_filter *begin(struct admin *admin, const char *name, uint64_t keys,
+                                   bool adding, const struct admin_kind *kind)
 {
     struct ledger_filter *filter;
 
-    if (!create(&self->admin, name, keys, sync, grows)) {
+    if (!create(admin, name, keys, kind)) {
         return NULL;
     }
-    filter = ledger_open(&self->torture->ledger, name, keys, adding, grows);
+    filter = ledger_open(&admin->torture->ledger, name, keys, adding, kind->grows, kind->window_ms);
     if (filter == NULL) {
-        tally_fail(&self->torture->tally, "no room for filter %s in the ledger", name);
+        tally_fail(&admin->torture->tally, "no room for filter %s in the ledger", name);
     }
     return filter;
 }
@@ -125,6 +129,8 @@ static void add_brief(struct churn *self, struct ledger_filter *filter)
 
     for (uint64_t first = 0; first < BRIEF_KEYS && !must_stop(self->torture);
          first += LEDGER_BATCH) {
+        const struct ledger_handout out = {.first = first};
+
         for (uint32_t i = 0; i < LEDGER_BATCH; i++) {
             ledger_key(first + i, bytes + (size_t)i * LEDGER_KEY_BYTES);
             lengths[i] = LEDGER_KEY_BYTES;
@@ -133,7 +139,7 @@ static void add_brief(struct churn *self, struct ledger_filter *filter)
         atomic_store(&filter->next, first + LEDGER_BATCH);
         for (uint32_t i = 0; i < LEDGER_BATCH; i++) {
             if (answers[i] != ORBLOOM_UNKNOWN) {
-                ledger_acknowledge(&self->torture->ledger, filter, (first + i) / 64,
+                ledger_acknowledge(&self->torture->ledger, filter, &out, i / 64,
                                    UINT64_C(1) << i % 64);
             }
         }
@@ -145,8 +151,9 @@ static void add_brief(struct churn *self, struct ledger_filter *filter)
 static void churn_brief(struct churn *self)
 {
     bool sync = self->briefs++ % 2 == 0;
-    struct ledger_filter *filter = begin(self, sync ? "brief-a" : "brief-b", BRIEF_KEYS, sync,
-                                         false, false);
+    const struct admin_kind kind = {.sync = sync};
+    struct ledger_filter *filter = begin(&self->admin, sync ? "brief-a" : "brief-b", BRIEF_KEYS,
+                                         false, &kind);
 
     if (filter != NULL) {
         add_brief(self, filter);
@@ -155,6 +162,16 @@ static void churn_brief(struct churn *self)
 }
 
 /* ---- those that are filled ---- */
+
+/* One that grows without a log of keys, one that grows with one, one that is as it is. */
+static struct admin_kind turn_kind(struct churn *self)
+{
+    bool grows = torture_may(self->torture, "grow") && self->turns % KINDS != 0;
+
+    return (struct admin_kind){.sync = random_below(self->random, 2) == 0,
+                               .grows = grows,
+                               .bits_only = grows && self->turns % KINDS == 1};
+}
 
 static void churn_turn(struct churn *self)
 {
@@ -165,10 +182,12 @@ static void churn_turn(struct churn *self)
         self->turn = NULL;
     }
     if (self->turn == NULL && !must_stop(self->torture)) {
+        struct admin_kind kind;
+
         (void)snprintf(name, sizeof name, "turn-%u", ++self->turns);
-        self->turn = begin(self, name, round_keys(self->torture->options.keys_max / TURN_SHARE),
-                           random_below(self->random, 2) == 0, true,
-                           torture_may(self->torture, "grow") && self->turns % 2 == 0);
+        kind = turn_kind(self);
+        self->turn = begin(&self->admin, name,
+                           round_keys(self->torture->options.keys_max / TURN_SHARE), true, &kind);
     }
 }
 
@@ -188,11 +207,14 @@ static bool connect_churn(struct torture *torture, struct orbloom **handle)
 
 bool churn_begin(struct torture *torture)
 {
-    uint64_t keys = round_keys(torture->options.keys_max / KEEP_SHARE);
-    bool grows = torture_may(torture, "grow");
+    const struct admin_kind keep = {.sync = true, .grows = torture_may(torture, "grow")};
+    const struct admin_kind window = {.grows = true, .window_ms = WINDOW_MS};
     struct admin admin;
-    bool good = admin_open(&admin, torture) && create(&admin, "keep", keys, true, grows) &&
-                ledger_open(&torture->ledger, "keep", keys, true, grows) != NULL;
+    bool good = admin_open(&admin, torture) &&
+                begin(&admin, "keep", round_keys(torture->options.keys_max / KEEP_SHARE), true,
+                      &keep) != NULL &&
+                (!torture_may(torture, "window") ||
+                 begin(&admin, "window", WINDOW_KEYS, true, &window) != NULL);
 
     admin_close(&admin);
     return good;

@@ -1,6 +1,7 @@
 /* churn.h - the thread that creates and drops filters, while everything else goes on.
  *
- * "keep" lives as long as the torture. "turn-K" is filled, read back whole, dropped, and the next
+ * "keep" lives as long as the torture, and "window", which keeps its keys for a while only.
+ * "turn-K", of one kind after the other, is filled, read back whole, dropped, and the next
  * one follows. "brief-a" and "brief-b" live for a moment, again and again under the same names:
  * what was acknowledged under a name after its reuse is in the new filter.
  *
@@ -17,7 +18,7 @@ struct churn_thread {
     uint64_t random;
 };
 
-/* Create "keep". */
+/* Create "keep" and "window". */
 bool churn_begin(struct torture *torture);
 
 /* Until torture.ending. */

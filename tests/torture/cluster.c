@@ -5,13 +5,21 @@
 #include "tests/torture/journal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum { PORT = 7400, CONF_BYTES = 4096, READY_MS = 60000, STOP_MS = 60000, POLL_MS = 5 };
+enum {
+    PORT = 7400,
+    CONF_BYTES = 4096,
+    READY_MS = 60000,
+    STOP_MS = 60000,
+    POLL_MS = 5,
+    MOST_GROWTH_RATE = 5000000
+};
 
 static void plan(struct cluster *self, enum daemon_kind kind, uint32_t count)
 {
@@ -64,6 +72,14 @@ const char *cluster_list(struct cluster *self, enum daemon_kind kind, char list[
     return join(self, kind, "", list);
 }
 
+/* Phases of an expansion last for a moment, also where there are few keys. */
+static uint64_t growth_rate(const struct options *options)
+{
+    uint64_t rate = options->keys * 2;
+
+    return rate < MOST_GROWTH_RATE ? rate : MOST_GROWTH_RATE;
+}
+
 /* Small files of the log and short intervals: much happens in little time. */
 static void print_node(const struct cluster *self, const struct daemon *daemon, char *text,
                        size_t size)
@@ -76,6 +92,11 @@ static void print_node(const struct cluster *self, const struct daemon *daemon, 
                        "log_retain = \"8MiB\";\n",
                        daemon->dir);
     }
+    if (self->options->change != CHANGE_NONE) {
+        used = (int)strlen(text);
+        (void)snprintf(text + used, size - (size_t)used, "growth_rate = \"%" PRIu64 "\";\n",
+                       growth_rate(self->options));
+    }
 }
 
 static bool write_conf(struct cluster *self, const struct daemon *daemon)
@@ -85,8 +106,9 @@ static bool write_conf(struct cluster *self, const struct daemon *daemon)
     char text[CONF_BYTES];
     int used = snprintf(text, sizeof text,
                         "name = \"%s\";\nlisten = \"%s\";\ncluster_key_file = \"%s/key\";\n"
-                        "log_level = \"info\";\n",
-                        daemon->name, daemon->endpoint, self->dir);
+                        "log_level = \"%s\";\n",
+                        daemon->name, daemon->endpoint, self->dir,
+                        self->options->change != CHANGE_NONE ? "debug" : "info");
     char *rest = text + used;
     size_t room = sizeof text - (size_t)used;
 
@@ -174,12 +196,15 @@ void cluster_close(struct cluster *self, bool keep)
 }
 
 /* A port that the kernel chose stays the daemon's from then on. */
-static bool start_kind(struct cluster *self, enum daemon_kind kind)
+static bool start_kind(struct cluster *self, enum daemon_kind kind, const struct daemon *but)
 {
     uint64_t limit_ms = journal_now_ms() + READY_MS;
     struct daemon *daemon;
 
     for (uint32_t i = 0; (daemon = cluster_next(self, kind, &i)) != NULL;) {
+        if (daemon == but) {
+            continue;
+        }
         if (!write_conf(self, daemon)) {
             return false;
         }
@@ -196,10 +221,25 @@ static bool start_kind(struct cluster *self, enum daemon_kind kind)
     return true;
 }
 
-bool cluster_start(struct cluster *self)
+bool cluster_start(struct cluster *self, bool late)
 {
-    return start_kind(self, DAEMON_COORDINATOR) && start_kind(self, DAEMON_ROUTER) &&
-           start_kind(self, DAEMON_NODE);
+    const struct daemon *last = late ? &self->daemons[self->ndaemons - 1] : NULL;
+
+    return start_kind(self, DAEMON_COORDINATOR, NULL) && start_kind(self, DAEMON_ROUTER, NULL) &&
+           start_kind(self, DAEMON_NODE, last);
+}
+
+const struct daemon *cluster_start_late(struct cluster *self)
+{
+    struct daemon *last = &self->daemons[self->ndaemons - 1];
+
+    if (!write_conf(self, last)) {
+        journal_tell("no configuration for %s", last->name);
+        return NULL;
+    }
+    daemon_start(last, &self->network);
+    last->ready_ms = journal_now_ms(); /* How long it takes counts from here. */
+    return last;
 }
 
 bool cluster_stop(struct cluster *self)

@@ -31,8 +31,11 @@ bool cluster_open(struct cluster *self, const struct options *options);
 /* Kill what is left; the folder goes too, if it was temporary and is not to be kept. */
 void cluster_close(struct cluster *self, bool keep);
 
-/* Start everything and wait until it is ready. */
-bool cluster_start(struct cluster *self);
+/* Start everything, but the last node if it is to come `late`, and wait until it is ready. */
+bool cluster_start(struct cluster *self, bool late);
+
+/* Start that node; its daemon. NULL: said in the journal. */
+const struct daemon *cluster_start_late(struct cluster *self);
 
 /* SIGTERM to all; false: one did not end in time, or not with exit status 0. */
 bool cluster_stop(struct cluster *self);

@@ -28,6 +28,17 @@ static const char *const phase_names[PHASES] = {
     [PHASE_MOVE] = "move",
 };
 
+uint32_t coverage_row(enum fault fault, enum daemon_kind kind)
+{
+    uint32_t row = 0;
+
+    while (row < COVERAGE_ROWS &&
+           (coverage_rows[row].fault != fault || coverage_rows[row].kind != kind)) {
+        row++;
+    }
+    return row;
+}
+
 const char *coverage_phase_name(enum phase phase)
 {
     return phase_names[phase];

@@ -46,6 +46,9 @@ enum { COVERAGE_ROWS = 14 };
 
 extern const struct coverage_row coverage_rows[COVERAGE_ROWS];
 
+/* COVERAGE_ROWS: there is none. */
+uint32_t coverage_row(enum fault fault, enum daemon_kind kind);
+
 struct coverage {
     uint64_t faults; /* all */
     uint64_t hits[COVERAGE_ROWS];

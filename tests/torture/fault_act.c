@@ -30,7 +30,8 @@ static void start_copy(struct faults *self, uint32_t index)
     char from[DAEMON_PATH_BYTES];
     char to[DAEMON_PATH_BYTES];
     bool wanted = daemon->kind == DAEMON_NODE && !self->torture->options.in_memory &&
-                  daemon->lives > 0 && random_below(&self->random, COPY_ODDS) == 0;
+                  self->torture->options.change == CHANGE_NONE && daemon->lives > 0 &&
+                  random_below(&self->random, COPY_ODDS) == 0;
 
     if (wanted && self->active[index].job == 0) {
         self->active[index].job = folder_copy(daemon_path(daemon, "data", from),

@@ -225,15 +225,11 @@ static void kill_all(struct faults *self)
     }
 }
 
-static void begin(struct faults *self, uint32_t row)
+void faults_begin(struct faults *self, uint32_t row, uint32_t target)
 {
-    uint32_t target = find_target(self, &coverage_rows[row]);
     uint32_t phases = phases_now(self);
     char text[64];
 
-    if (target == CLUSTER_MAX_DAEMONS) {
-        return;
-    }
     coverage_count(&self->coverage, row, phases);
     journal_say("fault %" PRIu64 ": %s, %s, during %s", self->coverage.faults,
                 coverage_rows[row].name, self->torture->cluster.daemons[target].name,
@@ -281,7 +277,11 @@ void faults_maybe_begin(struct faults *self)
         return;
     }
     if ((phases_now(self) >> self->phase & 1) != 0 || now_ms - self->planned_ms > PHASE_WAIT_MS) {
-        begin(self, self->planned);
+        uint32_t target = find_target(self, &coverage_rows[self->planned]);
+
+        if (target != CLUSTER_MAX_DAEMONS) {
+            faults_begin(self, self->planned, target);
+        }
         self->planned = COVERAGE_ROWS;
         self->next_ms = now_ms + random_below(&self->random, self->torture->options.gap_ms);
         self->crowds = random_below(&self->random, CROWD_ODDS) == 0;

@@ -51,6 +51,9 @@ void faults_init(struct faults *self, struct torture *torture, struct watch_thre
 /* Look after everything under way; call it every few milliseconds. */
 void faults_tick(struct faults *self);
 
+/* One of the rows of the table, on daemon number `target`. */
+void faults_begin(struct faults *self, uint32_t row, uint32_t target);
+
 /* Begin one, if it is time. */
 void faults_maybe_begin(struct faults *self);
 

@@ -26,6 +26,14 @@ static const char usage[] =
     "                     filters begin by themselves), move (drains, which take a fourth node)\n"
     "  --in-memory        nodes without a disk: leave out kill-node, kill-all and destructions\n"
     "  --loopback         no network namespaces, and so no partitions\n"
+    "  --change WHAT      instead of all that: expand, drain or replace, again and again, and kill "
+    "-9\n"
+    "                     of each kind of process in each phase of it, with these:\n"
+    "    --keys N         that the filter has before the first one (default 10M)\n"
+    "    --to N           that it has at the end (default: expand 4, else 2 times as many)\n"
+    "    --hits N         kills wanted in each cell of the table (default 2)\n"
+    "    --rounds N       changes, at most (default 40); none begins after --seconds (default "
+    "240)\n"
     "  --break HOW        a loss on purpose, which must be found: wipe-majority, false-claim\n";
 
 struct number_option {
@@ -47,6 +55,10 @@ static const struct number_option numbers[] = {
     {"--nodes", FIELD(nodes), 3, 12},
     {"--routers", FIELD(routers), 1, 6},
     {"--gap", FIELD(gap_ms), 1, 1000000},
+    {"--keys", FIELD(keys), 10000, 1000000000},
+    {"--to", FIELD(to), 10000, 1000000000},
+    {"--hits", FIELD(hits), 1, 1000},
+    {"--rounds", FIELD(rounds), 1, 10000},
 };
 
 static const struct {
@@ -90,6 +102,27 @@ static int set_sabotage(struct options *self, const char *text)
     return 2;
 }
 
+static const char *const change_names[] = {[CHANGE_NONE] = "",
+                                           [CHANGE_EXPAND] = "expand",
+                                           [CHANGE_DRAIN] = "drain",
+                                           [CHANGE_REPLACE] = "replace"};
+
+const char *options_change_name(enum change change)
+{
+    return change_names[change];
+}
+
+static int set_change(struct options *self, const char *text)
+{
+    for (enum change change = CHANGE_EXPAND; change <= CHANGE_REPLACE; change++) {
+        if (strcmp(text, change_names[change]) == 0) {
+            self->change = change;
+            return 2;
+        }
+    }
+    return refuse("--change", "expand, drain or replace");
+}
+
 /* How many words were used; -1: refused. */
 static int parse_one(struct options *self, const char *word, const char *value)
 {
@@ -115,13 +148,44 @@ static int parse_one(struct options *self, const char *word, const char *value)
             return 2;
         }
     }
+    if (strcmp(word, "--change") == 0) {
+        return set_change(self, value);
+    }
     return strcmp(word, "--break") == 0 ? set_sabotage(self, value) : refuse(word, "unknown");
+}
+
+/* What was left out, and what does not go together. */
+static int complete(struct options *self)
+{
+    bool changes = self->change != CHANGE_NONE;
+    uint64_t times = self->change == CHANGE_EXPAND ? 4 : 2;
+
+    if (!changes && (self->keys | self->to | self->hits | self->rounds) != 0) {
+        return refuse("--keys, --to, --hits, --rounds", "only with --change");
+    }
+    self->seconds = self->seconds != 0 ? self->seconds : changes ? 240 : 600;
+    self->keys = self->keys != 0 ? self->keys : 10000000;
+    self->to = self->to != 0 ? self->to : self->keys * times;
+    self->hits = self->hits != 0 ? self->hits : 2;
+    self->rounds = self->rounds != 0 ? self->rounds : 40;
+    if (changes && self->in_memory) {
+        return refuse("--in-memory", "there is no log to build or copy from: not with --change");
+    }
+    if (changes && self->sabotage == SABOTAGE_WIPE_MAJORITY) {
+        return refuse("--break", "with --change: false-claim only");
+    }
+    if (changes && self->to < self->keys) {
+        return refuse("--to", "less than --keys");
+    }
+    if (changes && self->change != CHANGE_EXPAND && self->nodes <= 3) {
+        return refuse("--nodes", "a drain and a replacement take a fourth one");
+    }
+    return 0;
 }
 
 int options_parse(struct options *self, int argc, char **argv, int *code)
 {
-    *self = (struct options){.seconds = 600,
-                             .seed = (uint64_t)time(NULL),
+    *self = (struct options){.seed = (uint64_t)time(NULL),
                              .keys_max = 20000000,
                              .pace = 300000,
                              .verify_keys = 1000000,
@@ -142,6 +206,10 @@ int options_parse(struct options *self, int argc, char **argv, int *code)
             return 1;
         }
         i += used;
+    }
+    if (complete(self) != 0) {
+        *code = 2;
+        return 1;
     }
     return 0;
 }

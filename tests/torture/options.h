@@ -16,9 +16,17 @@ enum sabotage {
     SABOTAGE_FALSE_CLAIM,   /* keys that nobody added are claimed to be acknowledged */
 };
 
+/* What a filter goes through, of which every phase sees every kind of process killed. */
+enum change { CHANGE_NONE, CHANGE_EXPAND, CHANGE_DRAIN, CHANGE_REPLACE };
+
 struct options {
     uint64_t seconds;
-    uint64_t faults; /* stop after so many; 0: no limit */
+    enum change change; /* NONE: everything mixed */
+    uint64_t keys;      /* with a change: that the filter has before the first one, */
+    uint64_t to;        /* ... and at the end */
+    uint64_t rounds;    /* changes, at most */
+    uint64_t hits;      /* kills wanted in each cell */
+    uint64_t faults;    /* stop after so many; 0: no limit */
     uint64_t seed;
     uint64_t keys_max;    /* acknowledged keys held at a time */
     uint64_t pace;        /* adds a second */
@@ -37,6 +45,9 @@ struct options {
 
 /* 0: run; else the program is to exit with *code. */
 int options_parse(struct options *self, int argc, char **argv, int *code);
+
+/* "expand"; "": none. */
+const char *options_change_name(enum change change);
 
 /* Does the comma-separated list hold the word, or a prefix of it that ends at a "-"? */
 bool options_list_has(const char *list, const char *word);

@@ -103,12 +103,17 @@ static void print_actions(const struct tally *tally)
 {
     char text[NUMBER_TEXT_BYTES];
 
-    (void)printf("expansions         %16" PRIu64 "   taken back %" PRIu64
+    (void)printf("expansions         %16" PRIu64 "   by a chain %" PRIu64 ", taken back %" PRIu64
                  ", keys FULL meanwhile %s\n",
-                 atomic_load(&tally->expansions), atomic_load(&tally->aborts),
-                 number_show_count(atomic_load(&tally->full), text));
-    (void)printf("drains             %16" PRIu64 "   lost nodes replaced %" PRIu64 "\n",
-                 atomic_load(&tally->drains), atomic_load(&tally->replacements));
+                 atomic_load(&tally->expansions), atomic_load(&tally->chains),
+                 atomic_load(&tally->aborts), number_show_count(atomic_load(&tally->full), text));
+    (void)printf("drains             %16" PRIu64 "   lost nodes replaced %" PRIu64
+                 ", rebalanced %" PRIu64 "\n",
+                 atomic_load(&tally->drains), atomic_load(&tally->replacements),
+                 atomic_load(&tally->rebalances));
+    (void)printf("slices of a window %16" PRIu64 "   keys absent when it was over %s\n",
+                 atomic_load(&tally->slices),
+                 number_show_count(atomic_load(&tally->expired), text));
 }
 
 static void print_totals(const struct torture *torture, const struct faults *faults,
@@ -117,9 +122,11 @@ static void print_totals(const struct torture *torture, const struct faults *fau
     const struct tally *tally = &torture->tally;
     char text[7][NUMBER_TEXT_BYTES];
 
-    (void)printf("\n");
-    coverage_print(&faults->coverage, faults->rows, stdout);
-    (void)printf("\n");
+    if (torture->options.change == CHANGE_NONE) {
+        (void)printf("\n");
+        coverage_print(&faults->coverage, faults->rows, stdout);
+        (void)printf("\n");
+    }
     (void)printf("time               %16.1f s\n", (double)took_ms / 1000);
     (void)printf("faults             %16s\n", number_show_count(faults->coverage.faults, text[0]));
     (void)printf("acknowledged adds  %16s\n",

@@ -41,7 +41,11 @@ struct tally {
     _Atomic uint64_t full;       /* keys refused by filters that were growing */
     _Atomic uint64_t expansions; /* that came to their end, back and forth */
     _Atomic uint64_t aborts;
-    _Atomic uint64_t drains; /* after which a node had nothing left */
+    _Atomic uint64_t chains;     /* of them, of filters without a log of keys */
+    _Atomic uint64_t slices;     /* of windows, that began */
+    _Atomic uint64_t rebalances; /* that came to their end */
+    _Atomic uint64_t expired;    /* answers "absent" that came when a window was over */
+    _Atomic uint64_t drains;     /* after which a node had nothing left */
     _Atomic uint64_t replacements;
     _Atomic uint64_t lost;
     _Atomic uint64_t passes; /* read-backs completed */

@@ -35,7 +35,9 @@ struct torture {
     _Atomic uint32_t adding;
     _Atomic uint32_t checking;
     _Atomic uint32_t spare; /* index + 1 of a node without replicas that may take a lost one's */
-    _Atomic uint32_t replacing;   /* index + 1 of the lost one, while it waits for that */
+    _Atomic uint32_t replacing; /* index + 1 of the lost one, while it waits for that */
+    _Atomic uint32_t late;      /* index + 1 of a node that comes later; 0: none, or it is there */
+    _Atomic uint64_t pace;      /* adds a second */
     _Atomic uint64_t patience_ms; /* so long may the cluster leave a question open */
     _Atomic bool ending;          /* no more adds, no more filters */
     _Atomic bool over;            /* every thread ends */

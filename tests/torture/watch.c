@@ -31,6 +31,7 @@ struct watch {
     bool merging;
     bool growing;
     bool valve;
+    uint64_t joiners;
     bool leaving; /* a node is drained or replaced, and holds something still */
     uint32_t slots[CLUSTER_MAX_DAEMONS];
     uint64_t filters[MAX_FILTERS];  /* ids */
@@ -81,6 +82,10 @@ static void see_growth(struct watch *self, const struct admin_reply *reply,
                                          : TALLY_STILL,
                          &done);
     atomic_fetch_add(&tally->expansions, done);
+    atomic_fetch_add(&tally->chains, done && filter->nchain > 0);
+    if (filter->newest_slice > atomic_load(&tally->slices)) {
+        atomic_store(&tally->slices, filter->newest_slice);
+    }
     if (took_ms > atomic_load(&self->torture->patience_ms)) {
         tally_fail(tally, "STUCK: %s is on its way to another generation for %" PRIu64 " s: %s",
                    filter->name, took_ms / 1000, filter->growth_awaited);
@@ -95,6 +100,7 @@ static void see_node(struct watch *self, const struct node_summary *node)
          (daemon = cluster_next(&self->torture->cluster, DAEMON_NODE, &i)) != NULL;) {
         if (strcmp(daemon->name, node->name) == 0) {
             self->slots[i - 1] = node->slots;
+            self->joiners |= (uint64_t)(node->replicas_joining > 0) << (i - 1);
         }
     }
     self->leaving |= (node->draining || node->replaced_by[0] != '\0') && node->slots > 0;
@@ -195,6 +201,8 @@ static void publish(struct watch *self, uint64_t start_ms)
     atomic_store(&thread->growing, self->growing);
     atomic_store(&thread->valve, self->valve);
     atomic_store(&thread->moving, self->leaving && self->changing);
+    atomic_store(&thread->changing, self->changing);
+    atomic_store(&thread->joiners, self->joiners);
     for (uint32_t i = 0; i < CLUSTER_MAX_DAEMONS; i++) {
         atomic_store(&thread->slots[i], self->slots[i]);
     }
@@ -214,6 +222,7 @@ static void look(struct watch *self)
     status.body.admin_request = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
     self->answered = self->joining = self->building = self->replaying = self->merging = false;
     self->growing = self->valve = self->leaving = false;
+    self->joiners = 0;
     self->nfilters = 0;
     channel_ask(self->coordinators, ASK_US, &status, on_status, self);
     for (uint32_t i = 0; (daemon = next_usable(self, &i)) != NULL;) {

@@ -21,6 +21,8 @@ struct watch_thread {
     _Atomic bool merging;
     _Atomic bool growing;
     _Atomic bool valve;         /* keys in arrays of a wanted generation alone */
+    _Atomic bool changing;      /* replicas go from one node, or life, to another */
+    _Atomic uint64_t joiners;   /* bit set of daemons: nodes with a replica that is JOINING */
     _Atomic bool moving;        /* replicas leave a node that is drained or replaced */
     _Atomic uint64_t looked_ms; /* when the newest look that was answered began */
     _Atomic uint64_t calm_ms;   /* when one began that found nothing growing and nothing changing */
