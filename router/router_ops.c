@@ -9,6 +9,7 @@ enum {
     KEY_OVERHEAD_BYTES = 48, /* what a key costs here beside its bytes, while in flight */
     UNREADY_US = 10000,      /* after the first NOT_READY, then doubled ... */
     UNREADY_SOON = 8,        /* ... so often at most */
+    RESEND_DOUBLINGS = 2,    /* of retry_us: what was lost is soon there, what is slow gets time */
 };
 
 /* ---- places ---- */
@@ -187,11 +188,15 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
 
 /* ---- time ---- */
 
-/* Who is not ready may be in a moment: it is asked again soon, and then ever less often. */
+/* Who is not ready may be in a moment: it is asked again soon, and then ever less often. Who does
+ * not answer may have more to do than it can: asked as often as ever, it would never catch up. */
 static uint64_t patience_us(const struct slot_ask *ask, uint64_t retry_us)
 {
     uint64_t soon_us;
 
+    if (ask->state == ASK_SENT) {
+        return retry_us << (ask->resends < RESEND_DOUBLINGS ? ask->resends : RESEND_DOUBLINGS);
+    }
     if (ask->state != ASK_FAILED || ask->unready == 0 || ask->unready > UNREADY_SOON) {
         return retry_us;
     }

@@ -251,6 +251,21 @@ Test(router_adds, a_silent_node_is_asked_again_with_the_same_batch)
     router_stage_fini(&stage);
 }
 
+/* One that can't keep up gets no more to do for it. */
+Test(router_adds, a_node_that_stays_silent_is_asked_ever_less_often)
+{
+    enum { NODES = 3, SECOND_US = 1000000, STEP_US = 10000 };
+
+    open_and_add();
+    for (uint32_t passed_us = 0; passed_us < 4 * SECOND_US; passed_us += STEP_US) {
+        router_stage_pass(&stage, STEP_US);
+    }
+    cr_assert_geq(router_stage_counter(&stage, "retries_total"), 3 * NODES);
+    cr_assert_leq(router_stage_counter(&stage, "retries_total"),
+                  NODES * (3 + 4 * SECOND_US / (4 * ROUTER_STAGE_RETRY_US)));
+    router_stage_fini(&stage);
+}
+
 /* A node is NOT_READY for milliseconds, as when it has got more of the filter, or for minutes. */
 Test(router_adds, a_node_that_is_not_ready_is_asked_again_soon_and_then_less_often)
 {
