@@ -276,7 +276,7 @@ static void vouch(struct sim *sim, struct loss_parameters *loss)
 
         if (off && loss->nconfirmed_off < LOSS_MAX_NAMES && sim_random_chance(&self->random, 900)) {
             self->vouched |= bit(process);
-            loss->confirmed_off[loss->nconfirmed_off++] = sim->view.nodes.nodes[i].name;
+            loss->confirmed_off[loss->nconfirmed_off++] = process->alias; /* It outlives retries. */
         }
     }
 }
