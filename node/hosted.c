@@ -60,6 +60,9 @@ bool hosted_is_target(const struct replica_set *set, const struct segment *segme
 /* What takes no keys yet, and has nothing to be read back into it, is empty: no check needs it. */
 bool hosted_is_looked_at(const struct replica_set *set)
 {
+#ifdef ORBLOOM_MUTANT_SET_PASSED_OVER
+    return set->read && replica_set_ready(set);
+#endif
     return set->read && (replica_set_ready(set) || !set->loaded || replica_set_covers_any(set));
 }
 

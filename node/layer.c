@@ -130,6 +130,9 @@ uint64_t layer_touch(struct layer *self, uint32_t shard, uint64_t from, uint64_t
         /* A store makes the kernel give the page now; the array stays as it is. */
         volatile uint8_t *byte = array + from + at;
 
+#ifdef ORBLOOM_MUTANT_TOUCH_CLEARS
+        *byte = 0;
+#endif
         *byte = *byte;
     }
     return step;

@@ -221,6 +221,11 @@ static enum change_outlook look_at_pair(const struct change_view *self, uint32_t
             !member_equal(&successor, &slots[i].incoming)) {
             return OUTLOOK_MEND;
         }
+#ifdef ORBLOOM_MUTANT_LOSS_UNCOPIED
+        if (gave_up(self, group, &slots[i].current)) {
+            continue;
+        }
+#endif
         if (self->evidence == NULL || (self->evidence->groups[group].complete >> i & 1) == 0) {
             if (sources.possible < sources.needed) {
                 note(out, CHANGE_WAIT_REPLICAS, group, sources.possible, sources.needed, NULL);

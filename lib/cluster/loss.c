@@ -21,6 +21,11 @@ static bool is_gone(const struct loss_view *view, const struct slot_group *group
 {
     const struct node_record *record = node_list_find(view->nodes, member->node);
 
+#ifdef ORBLOOM_MUTANT_LOSS_ANY_SILENT
+    if (record != NULL && !is_alive(view, record)) {
+        return true;
+    }
+#endif
     return record == NULL || record->incarnation != member->incarnation || is_off(view, record) ||
            slot_group_gave_up(group, member);
 }
@@ -33,6 +38,15 @@ static bool is_moved(const struct slot_group *group, uint32_t replicas)
         moved = moved || slot_stage(&group->slots[i]) == SLOT_MOVED;
     }
     return moved;
+}
+
+/* Or counts as if it had: by a word that was kept. One that comes with this command alone counts
+ * nowhere until what is gone is given up. */
+static bool can_fence(const struct loss_view *view, const struct node_record *record,
+                      const struct member *member)
+{
+    return record != NULL && record->incarnation == member->incarnation &&
+           (!is_off(view, record) || record->confirmed_off == record->incarnation);
 }
 
 /* Members of a group. */
@@ -51,7 +65,7 @@ static void look(const struct loss_view *view, const struct slot_group *group, u
         const struct node_record *record = node_list_find(view->nodes, member->node);
         bool given_up = slot_group_gave_up(group, member);
 
-        tally->fences += given_up || (record != NULL && record->incarnation == member->incarnation);
+        tally->fences += given_up || can_fence(view, record, member);
         tally->hold += !is_gone(view, group, slot_reader(&group->slots[i]));
         if (is_gone(view, group, member)) {
             out->gone |= (uint8_t)(1U << i);

@@ -10,6 +10,8 @@
 #define ORBLOOM_TESTS_SIM_SIM_H
 
 #include "cluster/seal.h"
+#include "tests/sim/sim_accept.h"
+#include "tests/sim/sim_accepted.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_coverage.h"
 #include "tests/sim/sim_growth.h"
@@ -41,6 +43,7 @@ enum sim_stream {
     SIM_STREAM_GROWTH,
     SIM_STREAM_REBUILD,
     SIM_STREAM_WINDOW,
+    SIM_STREAM_ACCEPT,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -116,6 +119,8 @@ struct sim {
     struct sim_growth growth;
     struct sim_rebuild rebuild;
     struct sim_window window;
+    struct sim_accept accept;
+    struct sim_accepted accepted;
     struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */

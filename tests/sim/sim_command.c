@@ -44,6 +44,9 @@ static void say(struct sim *sim, const struct admin_request *request)
 
         sim_trace_line(&sim->trace, sim->now_us, "operator: rebuild %s %s, lineage %" PRIu32,
                        request->name, steps[request->rebuild.step], request->rebuild.lineage);
+    } else if (request->action == ADMIN_ACCEPT_LOSS) {
+        sim_trace_line(&sim->trace, sim->now_us, "operator: shard accept-loss %s, %zu vouched for",
+                       request->name, request->loss.nconfirmed_off);
     } else {
         sim_trace_line(&sim->trace, sim->now_us, "operator of nodes: action %d %s %s%s%s",
                        (int)request->action, request->name, request->successor,
@@ -71,7 +74,8 @@ bool sim_command(struct sim *sim, const struct admin_request *request, sim_comma
         return false;
     }
     one->command = ++sim->operator.last_command;
-    one->outlasts = request->action == ADMIN_REBUILD;
+    one->outlasts = request->action == ADMIN_REBUILD ||
+                    (request->action == ADMIN_ACCEPT_LOSS && request->loss.nconfirmed_off == 0);
     sim->operator.command_done = done;
     say(sim, request);
     if (session_ask(one->process->session, sim_process_now(one->process), patience(sim, request),

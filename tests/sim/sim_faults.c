@@ -59,7 +59,7 @@ static void on_start(struct sim *sim, void *data, uint64_t number)
 {
     struct sim_process *process = data;
 
-    if (process->standby || sim_takeover_retires(sim, process)) {
+    if (process->standby || sim_accept_holds(sim, process) || sim_takeover_retires(sim, process)) {
         return;
     }
     if (!process->alive) {
@@ -297,7 +297,7 @@ void sim_faults_calm(struct sim *sim)
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
         struct sim_process *process = sim->processes[i];
 
-        if (!process->alive && !process->standby) {
+        if (!process->alive && !process->standby && !sim_accept_holds(sim, process)) {
             sim_process_start(process);
         } else if (process->paused) {
             sim_process_resume(process);

@@ -95,7 +95,7 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
 
     (void)data;
     if (!ended || sim_view_unrest(sim, unrest) || sim_grown_unrest(sim, unrest) ||
-        sim_rebuild_unrest(sim, unrest)) {
+        sim_rebuild_unrest(sim, unrest) || sim_accept_unrest(sim, unrest)) {
         if (sim->now_us > until_us) {
             sim_fail(sim, "nothing is wrong any more, yet %s", unrest);
         }

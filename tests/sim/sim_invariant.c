@@ -154,6 +154,31 @@ static void check_key(struct sim *sim, uint32_t name, const struct filter_docume
     }
 }
 
+bool sim_invariant_is_left(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key,
+                           uint32_t count)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    const uint64_t *fingerprints = sim_invariant_fingerprints(sim, name, document);
+    const struct slot_group *group;
+    uint32_t number;
+    uint32_t have = 0;
+
+    if (fingerprints == NULL) {
+        return false;
+    }
+    lineage = lineage == 0 ? rebuild_serving(document) : lineage;
+    number = document->content.group_of_shard[lines_shard_index(document->content.shard_bits,
+                                                                fingerprints[key])];
+    group = &document->content.groups[number];
+    for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+        const struct member *reader = slot_reader(&group->slots[i]);
+
+        have += !slot_group_gave_up(group, reader) &&
+                look(sim, reader, document, number, lineage, fingerprints[key]) == HOLDS;
+    }
+    return have >= count;
+}
+
 /* NULL when nothing is promised of the name now. */
 static const struct filter_document *promised(struct sim *sim, uint32_t name)
 {

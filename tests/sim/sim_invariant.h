@@ -34,6 +34,10 @@ struct sim_invariant {
  * document names. */
 void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, uint32_t count);
 
+/* Do so many readers that were not given up hold it? 0: in the lineage that serves. */
+bool sim_invariant_is_left(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key,
+                           uint32_t count);
+
 /* All acknowledged keys, if it is due. */
 void sim_invariant_check_all(struct sim *sim);
 

@@ -72,6 +72,7 @@ static bool group_allows(const struct sim *sim, const struct filter_document *do
 
         concerned = concerned || its;
         lost += its || sim_losses_has(sim, &slot->current) ||
+                slot_group_gave_up(&document->content.groups[group], &slot->current) ||
                 (slot_is_pair(slot) && sim_losses_has(sim, &slot->incoming));
     }
     return !concerned || lost < rule->write;

@@ -257,6 +257,7 @@ static void begin_faults(struct sim *sim)
     case SIM_SCENARIO_WINDOW:
     case SIM_SCENARIO_RENAME:
     case SIM_SCENARIO_REBALANCE:
+    case SIM_SCENARIO_ACCEPT:
     case SIM_NSCENARIOS:
         break;
     }
@@ -267,6 +268,7 @@ static void begin_faults(struct sim *sim)
     sim_behind_begin(sim);
     sim_rename_begin(sim);
     sim_rebalance_begin(sim);
+    sim_accept_begin(sim);
     if (sim->scenario.kind != SIM_SCENARIO_COORDINATORS &&
         (sim->scenario.kind == SIM_SCENARIO_STORM || sim->scenario.kind == SIM_SCENARIO_MIX ||
          sim_random_chance(&sim->random, sim->options.lengthy ? 1000 : 400))) {

@@ -36,7 +36,8 @@ struct sim;
     X(REBUILD, "filters are rebuilt from lists")                   \
     X(WINDOW, "filters keep keys for a time")                      \
     X(RENAME, "names are dropped and created anew")                \
-    X(REBALANCE, "slot groups move to nodes that came later")
+    X(REBALANCE, "slot groups move to nodes that came later")      \
+    X(ACCEPT, "too many replicas lost, and that is accepted")
 
 enum { SIM_LENGTHY_TIMES = 10 /* as long */ };
 

@@ -18,7 +18,8 @@ enum {
 static bool moves(const struct sim *sim)
 {
     return sim->scenario.kind == SIM_SCENARIO_DRAIN || sim->scenario.kind == SIM_SCENARIO_REPLACE ||
-           sim->scenario.kind == SIM_SCENARIO_REBALANCE;
+           sim->scenario.kind == SIM_SCENARIO_REBALANCE ||
+           sim->scenario.kind == SIM_SCENARIO_ACCEPT;
 }
 
 /* Directed at replacements, growth or rebuilds, which take a log. */
@@ -276,6 +277,7 @@ void sim_scenario_draw(struct sim *sim)
     sim_growth_draw_scenario(sim);
     sim_rebuild_draw_scenario(sim);
     sim_window_draw_scenario(sim);
+    sim_accept_draw_scenario(sim);
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
     draw_times(sim);
@@ -287,4 +289,5 @@ void sim_scenario_draw(struct sim *sim)
     sim_growth_draw(sim);
     sim_rebuild_draw(sim);
     sim_window_draw(sim);
+    sim_accept_draw(sim);
 }

@@ -246,6 +246,10 @@ static void judge_add(struct sim *sim, const struct sim_op *op, uint32_t key,
     if (binding == NULL) {
         return;
     }
+    if (binding == sim_oracle_newest(sim, op->name) &&
+        sim_accepted_lets_off(sim, op->name, key, op->begun_us)) {
+        return;
+    }
     let_go(sim, op, key, binding);
     if (absent && !present) {
         judge_new(sim, op, key, binding);

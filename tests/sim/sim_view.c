@@ -61,6 +61,7 @@ static void read_document(struct sim *sim, uint32_t name)
         sim_coverage_fault(sim, SIM_FAULT_MOVE);
     }
     sim_lineages_follow(sim, name);
+    sim_accepted_follow(sim, name);
 }
 
 static struct sim_process *process_at(const struct sim *sim, const char *endpoint)
@@ -157,17 +158,26 @@ static bool ran_since(const struct sim *sim, const struct member *member, uint64
                                          : process->killed_us >= since_us;
 }
 
-static bool counts(const struct sim *sim, const struct slot *slot, enum operation operation)
+/* What was given up is JOINING, should it be back. */
+static bool is_counted(const struct sim *sim, const struct slot_group *group,
+                       const struct member *member)
 {
+    return sim_view_is_full(sim, member) && !slot_group_gave_up(group, member);
+}
+
+static bool counts(const struct sim *sim, const struct slot_group *group, uint32_t index,
+                   enum operation operation)
+{
+    const struct slot *slot = &group->slots[index];
     const struct member *writers[2];
     uint32_t count = slot_writers(slot, writers);
     bool live = true;
 
     if (operation == OPERATION_CHECK) {
-        return sim_view_is_full(sim, slot_reader(slot));
+        return is_counted(sim, group, slot_reader(slot));
     }
     for (uint32_t i = 0; i < count; i++) {
-        live = live && sim_view_is_full(sim, writers[i]);
+        live = live && is_counted(sim, group, writers[i]);
     }
     return live;
 }
@@ -178,7 +188,7 @@ static uint32_t full_in_group(const struct sim *sim, const struct filter_documen
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-        count += counts(sim, &document->content.groups[group].slots[slot], operation);
+        count += counts(sim, &document->content.groups[group], slot, operation);
     }
     return count;
 }
@@ -243,14 +253,31 @@ bool sim_view_can_replace(const struct sim *sim, const struct filter_document *d
                           uint32_t group)
 {
     const struct quorum_rule *rule = &document->content.rule;
-    uint32_t current = 0;
+    const struct slot_group *slots = &document->content.groups[group];
+    uint32_t sources = rule->replicas - rule->write + 1;
+    uint32_t fences = 0;
+    uint32_t left = 0;
 
     for (uint32_t i = 0; i < rule->replicas; i++) {
-        current += sim_view_is_full(sim, &document->content.groups[group].slots[i].current);
+        const struct member *member = &slots->slots[i].current;
+
+        fences += slot_group_gave_up(slots, member) || sim_view_is_full(sim, member);
+        left += !slot_group_gave_up(slots, slot_reader(&slots->slots[i]));
     }
     return full_in_group(sim, document, group, OPERATION_CHECK) >=
-               rule->replicas - rule->write + 1 &&
-           current >= quorum_fences(rule);
+               (left < sources ? left : sources) &&
+           fences >= quorum_fences(rule);
+}
+
+/* Its node came back with the very life that was given up: it stays JOINING until it has another
+ * one, or is to leave. */
+static bool waits_for_another(const struct sim *sim, const struct slot_group *group,
+                              const struct slot *slot)
+{
+    const struct node_record *record = node_list_find(&sim->view.nodes, slot->current.node);
+
+    return !slot_is_pair(slot) && slot_group_gave_up(group, &slot->current) && record != NULL &&
+           record->incarnation == slot->current.incarnation && !node_record_leaves(record);
 }
 
 static bool group_unrest(const struct sim *sim, const struct filter_document *document,
@@ -261,7 +288,10 @@ static bool group_unrest(const struct sim *sim, const struct filter_document *do
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const struct slot *slot = &document->content.groups[group].slots[i];
 
-        if (can && (slot_is_pair(slot) || !sim_view_is_full(sim, &slot->current))) {
+        if (can &&
+            (slot_is_pair(slot) ||
+             !is_counted(sim, &document->content.groups[group], &slot->current)) &&
+            !waits_for_another(sim, &document->content.groups[group], slot)) {
             (void)snprintf(text, SIM_UNREST_BYTES,
                            "slot %u of group %u of %s, epoch %" PRIu64 ", %s", i, group,
                            document->content.name, document->epoch,
@@ -311,9 +341,13 @@ bool sim_view_unrest(const struct sim *sim, char text[SIM_UNREST_BYTES])
 }
 
 /* Who has not heard yet that reads ask the new member may ask the old one. */
-static bool slot_ran(const struct sim *sim, const struct slot *slot, uint64_t since_us)
+static bool slot_ran(const struct sim *sim, const struct slot_group *group, const struct slot *slot,
+                     uint64_t since_us)
 {
-    return ran_since(sim, slot_reader(slot), since_us) || ran_since(sim, &slot->current, since_us);
+    const struct member *reader = slot_reader(slot);
+
+    return (ran_since(sim, reader, since_us) && !slot_group_gave_up(group, reader)) ||
+           (ran_since(sim, &slot->current, since_us) && !slot_group_gave_up(group, &slot->current));
 }
 
 uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_us)
@@ -325,7 +359,9 @@ uint32_t sim_view_most_ran(const struct sim *sim, uint32_t name, uint64_t since_
         uint32_t count = 0;
 
         for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-            count += slot_ran(sim, &document->content.groups[group].slots[slot], since_us);
+            const struct slot_group *slots = &document->content.groups[group];
+
+            count += slot_ran(sim, slots, &slots->slots[slot], since_us);
         }
         most = count > most ? count : most;
     }

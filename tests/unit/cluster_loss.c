@@ -100,6 +100,21 @@ Test(loss, what_is_left_is_copied_and_then_counts)
     cr_assert_eq(judge(0), LOSS_ENOUGH);
 }
 
+/* R = 1: every member has to fence, and one is silent for good; enough are left to copy from. */
+Test(loss, a_word_that_is_not_kept_fences_nothing)
+{
+    make(3, 3, 3);
+    silence(1);
+    cr_assert_eq(judge(0), LOSS_SILENT);
+    off[0] = true;
+    cr_assert_eq(judge(0), LOSS_NEEDED, "its fence can't be had");
+    cr_assert_eq(answer.gone, 1);
+    cr_assert_eq(answer.needed, 3);
+    cr_assert(!answer.loses);
+    nodes.nodes[0].confirmed_off = nodes.nodes[0].incarnation;
+    cr_assert_eq(judge(0), LOSS_ENOUGH, "it counts as fenced already");
+}
+
 /* W = N: a write is with all, so that one that is left suffices to copy from; but fences are had of
  * the lost ones only by an operator's word. */
 Test(loss, fences_that_nobody_can_give_are_given_up_without_a_loss)
