@@ -29,10 +29,11 @@ static const struct option options[] = {
                            "auto, or 1ms to 60s", "auto",
                            "a check asks the remaining replicas after this, auto being the time "
                            "within which nodes answered 99 of 100 checks lately"),
-    DAEMON_OPTION_DURATION("retry_interval", FIELD(config.retry_us), DAEMON_MS, 60 * DAEMON_SECOND,
-                           "1ms to 60s", "250ms",
-                           "a node that has not answered is asked again after this, then after up to "
-                           "four times as long"),
+    DAEMON_OPTION_DURATION(
+        "retry_interval", FIELD(config.retry_us), DAEMON_MS, 60 * DAEMON_SECOND, "1ms to 60s",
+        "250ms",
+        "a node that has not answered is asked again after this, then after up to "
+        "four times as long"),
     DAEMON_OPTION_DURATION("spin", FIELD(spin_us), 0, DAEMON_MS, "0us to 1ms", "100us",
                            "look for answers so long before sleeping, while requests are in "
                            "flight: shorter latency for CPU time"),
