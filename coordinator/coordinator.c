@@ -1,4 +1,6 @@
 #include "base/heap.h"
+#include "coordinator/coordinator_growth.h"
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/answers.h"

@@ -2,6 +2,7 @@
  * evidence and by compare-and-swap. Any coordinator goes on from where the store stands; what it
  * knows of an epoch it has asked for itself. */
 #include "base/heap.h"
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/signed_document.h"

@@ -1,4 +1,5 @@
 /* Replacements under way, in words for operators. */
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_private.h"
 
 #include <inttypes.h>

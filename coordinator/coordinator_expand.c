@@ -1,6 +1,7 @@
 /* The operator's `expand`: it begins, joins or takes back, and is answered at once; where the
  * filter would be for fewer keys, once its nodes have said how many it has now. What comes of it is
  * in the document, and told by status. */
+#include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_private.h"
 #include "proto/answers.h"
 

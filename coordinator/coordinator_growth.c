@@ -1,8 +1,11 @@
 /* Growing filters: what cluster/growth.h decides, step by step and by compare-and-swap. The store
  * tells where each stands, so any coordinator goes on after another one. Several that hear of the
  * same nodes write the same; one that hears of few lets the others act. */
+#include "coordinator/coordinator_growth.h"
+
 #include "base/heap.h"
 #include "cluster/growth_chain.h"
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_private.h"
 
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* Growth in words for operators. */
 #include "base/number.h"
+#include "coordinator/coordinator_growth.h"
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_private.h"
 
 #include <inttypes.h>

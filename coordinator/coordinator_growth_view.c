@@ -1,5 +1,6 @@
 /* What is known here of one filter's growth, as cluster/growth.h wants to see it. */
 #include "base/heap.h"
+#include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_private.h"
 
 /* A coordinator that has just started has heard of nobody; that says nothing about anybody. */

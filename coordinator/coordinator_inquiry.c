@@ -2,6 +2,7 @@
  * as the interval between reports. An answer was made after the question, so keys that were
  * acknowledged before it are counted in it. */
 #include "base/heap.h"
+#include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_private.h"
 
 struct inquiry *inquiry_open(struct coordinator *self)

@@ -1,6 +1,7 @@
 /* Shards with fewer replicas that count than they are to have: how many, why, and what an operator
  * can do about it. Steps that are under way are told by coordinator_change_show.c. */
 #include "base/heap.h"
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_private.h"
 
 #include <stdarg.h>

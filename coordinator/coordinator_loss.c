@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cluster/loss.h"
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_private.h"
 
 #include <inttypes.h>

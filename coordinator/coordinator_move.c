@@ -2,6 +2,7 @@
  * plan in words. */
 #include "base/heap.h"
 #include "base/number.h"
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_private.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * the documents alone. */
 #include "base/heap.h"
 #include "base/number.h"
+#include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_private.h"
 
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "cluster/placement.h"
 #include "cluster/window.h"
 #include "coordinator/coordinator_create.h"
+#include "coordinator/coordinator_moves.h"
 
 #include <stdio.h>
 #include <string.h>

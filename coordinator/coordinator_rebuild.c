@@ -3,6 +3,8 @@
  * is in the store: with a coordinator dies only who waited there, and asks another one again. */
 #include "coordinator/coordinator_rebuild.h"
 
+#include "coordinator/coordinator_growth.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+#include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_private.h"
 #include "proto/answers.h"
 

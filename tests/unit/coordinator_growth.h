@@ -6,7 +6,8 @@
 #ifndef ORBLOOM_TESTS_COORDINATOR_GROWTH_H
 #define ORBLOOM_TESTS_COORDINATOR_GROWTH_H
 
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_growth.h"
+#include "coordinator/coordinator_moves.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

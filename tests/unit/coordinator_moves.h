@@ -5,7 +5,7 @@
 #define ORBLOOM_TESTS_UNIT_COORDINATOR_MOVES_H
 
 #include "cluster/change.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_moves.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
