@@ -1,29 +1,15 @@
 /* Filters that grow, with real processes: no key is lost on the way, and each refusal says why. */
+#include "tests/support/numbered_keys.h"
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 24, LIMIT_S = 120, TRIES = 60 };
+enum { LIMIT_S = 120 };
 
 static struct playground playground;
 static struct command command;
-
-/* Lines "key-N" from `first` on; free() it. */
-static char *lines(int first, int count)
-{
-    char *text = malloc((size_t)count * LINE_BYTES + 1);
-    size_t used = 0;
-
-    cr_assert_not_null(text);
-    for (int i = 0; i < count; i++) {
-        used += (size_t)sprintf(text + used, "key-%d\n", first + i);
-    }
-    return text;
-}
 
 static void start(void)
 {
@@ -33,45 +19,6 @@ static void start(void)
 static void stop(void)
 {
     playground_stop(&playground);
-}
-
-static void add(const char *filter, int first, int count)
-{
-    char *text = lines(first, count);
-
-    command_run(&command, span_text(text), "orbloom", "add", filter, NULL);
-    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
-    command_forget(&command);
-    free(text);
-}
-
-/* Faster than it can grow adds are refused for a moment: who asked again gets through. */
-static void add_until_taken(const char *filter, int first, int count)
-{
-    char *text = lines(first, count);
-    int status = 1;
-
-    for (int i = 0; status != 0 && i < TRIES; i++) {
-        command_run(&command, span_text(text), "orbloom", "add", filter, NULL);
-        status = command.exit_status;
-        cr_assert(status == 0 || strstr(command.errors, "FULL") != NULL, "%s", command.errors);
-        command_forget(&command);
-    }
-    cr_assert_eq(status, 0, "full for too long");
-    free(text);
-}
-
-static size_t count_present(const char *filter, int first, int count)
-{
-    char *text = lines(first, count);
-    size_t present;
-
-    command_run(&command, span_text(text), "orbloom", "check", filter, NULL);
-    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
-    present = command_count_lines(command.output, "present");
-    command_forget(&command);
-    free(text);
-    return present;
 }
 
 static void expect_output(const char *text, const char *first, const char *second)
@@ -99,18 +46,18 @@ Test(expand, grows_under_load_and_back_to_one_array, .timeout = LIMIT_S)
     start();
     PLAYGROUND_DO("", "create", "seen", "--capacity", "50k", "--fpr", "1%", "--when-full",
                   "refuse");
-    add("seen", 0, BEFORE);
+    numbered_keys_add("seen", "key", 0, BEFORE);
     PLAYGROUND_DO("", "expand", "seen", "--capacity", "400k", "--detach");
-    add_until_taken("seen", BEFORE, DURING);
+    numbered_keys_offer("seen", "key", BEFORE, DURING, "FULL");
     PLAYGROUND_DO("", "expand", "seen", "--capacity", "400k");
-    cr_assert_eq(count_present("seen", 0, BEFORE + DURING), BEFORE + DURING);
-    cr_assert_leq(count_present("seen", 10000000, ABSENT), MOST);
+    cr_assert_eq(numbered_keys_present("seen", "key", 0, BEFORE + DURING), BEFORE + DURING);
+    cr_assert_leq(numbered_keys_present("seen", "key", 10000000, ABSENT), MOST);
     expect_output("400,000 keys at 1 %", "info", "seen");
     expect_output("epoch         1, ", "info", "seen");
     PLAYGROUND_DO("", "create", "seen", "--capacity", "50k", "--fpr", "1%");
     PLAYGROUND_DO("", "expand", "seen", "--capacity", "300k", "--fpr", "0.1%");
-    cr_assert_eq(count_present("seen", 0, BEFORE + DURING), BEFORE + DURING);
-    cr_assert_leq(count_present("seen", 10000000, ABSENT), MOST / 10 + 40);
+    cr_assert_eq(numbered_keys_present("seen", "key", 0, BEFORE + DURING), BEFORE + DURING);
+    cr_assert_leq(numbered_keys_present("seen", "key", 10000000, ABSENT), MOST / 10 + 40);
     stop();
 }
 
@@ -120,10 +67,10 @@ Test(expand, by_itself_before_it_is_full, .timeout = LIMIT_S)
 
     start();
     PLAYGROUND_DO("", "create", "seen", "--capacity", "20k", "--fpr", "1%");
-    add("seen", 0, KEYS);
+    numbered_keys_add("seen", "key", 0, KEYS);
     playground_wait_status("40,000");
     PLAYGROUND_DO("", "expand", "seen", "--capacity", "40k"); /* joined, until it is there */
-    cr_assert_eq(count_present("seen", 0, KEYS), KEYS);
+    cr_assert_eq(numbered_keys_present("seen", "key", 0, KEYS), KEYS);
     stop();
 }
 
@@ -136,7 +83,7 @@ Test(expand, can_be_left_picked_up_and_taken_back, .timeout = LIMIT_S)
 
     start();
     PLAYGROUND_DO("", "create", "seen", "--capacity", "10k", "--fpr", "1%");
-    add("seen", 0, KEYS);
+    numbered_keys_add("seen", "key", 0, KEYS);
     playground_signal(&playground, "node-2", SIGSTOP);
     command_start(&watch, span_text(""), SIGKILL, "orbloom", words);
     playground_wait_status("is followed by");
@@ -153,7 +100,7 @@ Test(expand, can_be_left_picked_up_and_taken_back, .timeout = LIMIT_S)
     PLAYGROUND_DO("", "expand", "seen", "--capacity", "10k"); /* as it was */
     expect_output("1: 10,000 keys at 1 %", "info", "seen");
     expect_output("does not grow by itself", "info", "seen");
-    cr_assert_eq(count_present("seen", 0, KEYS), KEYS);
+    cr_assert_eq(numbered_keys_present("seen", "key", 0, KEYS), KEYS);
     stop();
 }
 
@@ -163,7 +110,7 @@ Test(expand, what_cannot_be_is_refused_and_says_why, .timeout = LIMIT_S)
     PLAYGROUND_DO("", "create", "seen", "--capacity", "20M", "--fpr", "1%");
     PLAYGROUND_DO("", "create", "bits", "--capacity", "10k", "--fpr", "1%", "--keylog", "off",
                   "--when-full", "refuse");
-    add("seen", 0, 3000);
+    numbered_keys_add("seen", "key", 0, 3000);
     playground_wait_status(" 3,0"); /* keys, about */
     EXPECT_REFUSED(1, "more than the capacity of 1,000; ask for more", "seen", "--capacity",
                    "1000");

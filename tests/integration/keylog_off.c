@@ -1,18 +1,16 @@
 /* A filter without key log on real disks: its log is cut, and what was acknowledged is there after
  * kill -9 and after the loss of a whole folder; also where it has grown by generations. */
+#include "tests/support/numbered_keys.h"
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     STEPS = 10, /* of so many keys, as it grows */
     STEP = 10000,
-    TRIES = 100,
-    TRY_US = 100000,
     ABSENT = 100000,
     MOST_PRESENT = 1100, /* the upper 99.9 % limit of 1 % */
 };
@@ -113,54 +111,6 @@ Test(keylog_off, survives_kills_and_a_lost_folder, .timeout = LIMIT_S)
     free(keys);
 }
 
-/* Lines "NAME-N"; free() it. */
-static char *lines(const char *name, int first, int count)
-{
-    char *text = malloc((size_t)count * 24 + 1);
-    size_t used = 0;
-
-    cr_assert_not_null(text);
-    for (int i = first; i < first + count; i++) {
-        used += (size_t)sprintf(text + used, "%s-%d\n", name, i);
-    }
-    return text;
-}
-
-/* Faster than it grows adds are put off for a moment: who asks again gets through. */
-static void add_step(int first)
-{
-    char *text = lines("key", first, STEP);
-    struct command command;
-    int status = 1;
-
-    for (int i = 0; status != 0 && i < TRIES; i++) {
-        command_run(&command, span_text(text), "orbloom", "add", "bits", NULL);
-        status = command.exit_status;
-        cr_assert(status == 0 || strstr(command.errors, "full until it has grown") != NULL, "%s",
-                  command.errors);
-        command_forget(&command);
-        if (status != 0) {
-            (void)usleep(TRY_US);
-        }
-    }
-    cr_assert_eq(status, 0, "full for too long");
-    free(text);
-}
-
-static size_t count_present(const char *name, int count)
-{
-    char *text = lines(name, 0, count);
-    struct command command;
-    size_t present;
-
-    command_run(&command, span_text(text), "orbloom", "check", "bits", NULL);
-    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
-    present = command_count_lines(command.output, "present");
-    command_forget(&command);
-    free(text);
-    return present;
-}
-
 static void expect_refused(const char *flag, const char *value, const char *text)
 {
     struct command command;
@@ -188,10 +138,10 @@ Test(keylog_off, grows_by_generations_that_are_read_together, .timeout = LIMIT_S
     playground_start(&playground, &(struct playground_plan){.nodes = 3});
     PLAYGROUND_DO("", "create", "bits", "--capacity", "20k", "--fpr", "1%", "--keylog", "off");
     for (int i = 0; i < STEPS; i++) {
-        add_step(i * STEP);
+        numbered_keys_offer("bits", "key", i * STEP, STEP, "full until it has grown");
     }
-    cr_assert_eq(count_present("key", STEPS * STEP), STEPS * STEP);
-    cr_assert_leq(count_present("other", ABSENT), MOST_PRESENT);
+    cr_assert_eq(numbered_keys_present("bits", "key", 0, STEPS * STEP), STEPS * STEP);
+    cr_assert_leq(numbered_keys_present("bits", "other", 0, ABSENT), MOST_PRESENT);
     command_run(&command, span_text(""), "orbloom", "info", "bits", NULL);
     cr_assert_not_null(strstr(command.output, "read together, at 0."), "%s", command.output);
     cr_assert_not_null(strstr(command.output, "20,000 keys at 0.5 %"), "%s", command.output);
@@ -202,14 +152,16 @@ Test(keylog_off, grows_by_generations_that_are_read_together, .timeout = LIMIT_S
 
     wipe("node-1");
     playground_kill(&playground, "node-2");
-    cr_assert_eq(count_present("key", STEPS * STEP), STEPS * STEP, "node 1 has to answer");
+    cr_assert_eq(numbered_keys_present("bits", "key", 0, STEPS * STEP), STEPS * STEP,
+                 "node 1 has to answer");
     playground_restart(&playground, "node-2");
     expect_full(3);
     playground_kill(&playground, "node-1");
     playground_restart(&playground, "node-1");
     expect_full(3);
     playground_kill(&playground, "node-3");
-    cr_assert_eq(count_present("key", STEPS * STEP), STEPS * STEP, "and after a start");
+    cr_assert_eq(numbered_keys_present("bits", "key", 0, STEPS * STEP), STEPS * STEP,
+                 "and after a start");
     playground_restart(&playground, "node-3");
     playground_stop(&playground);
 }

@@ -1,10 +1,10 @@
 /* Filters rebuilt from a list, with real processes: what was fed or added since begin is kept, the
  * rest is forgotten; an abort changes nothing; bad words say why. */
+#include "tests/support/numbered_keys.h"
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,6 @@
  * between begin and feed, LATE between feed and commit; FED are in the list and were never added.
  */
 enum {
-    LINE_BYTES = 24,
     LIMIT_S = 120,
     EACH = 3000,
     KEPT = 1000,
@@ -27,19 +26,6 @@ enum {
 static struct playground playground;
 static struct command command;
 
-/* Lines "key-N" from `first` on; free() it. */
-static char *lines(int first, int count)
-{
-    char *text = malloc((size_t)count * LINE_BYTES + 1);
-    size_t used = 0;
-
-    cr_assert_not_null(text);
-    for (int i = 0; i < count; i++) {
-        used += (size_t)sprintf(text + used, "key-%d\n", first + i);
-    }
-    return text;
-}
-
 static void start(void)
 {
     playground_start(&playground, &(struct playground_plan){0});
@@ -51,19 +37,9 @@ static void stop(void)
     playground_stop(&playground);
 }
 
-static void add(int first, int count)
-{
-    char *text = lines(first, count);
-
-    command_run(&command, span_text(text), "orbloom", "add", "seen", NULL);
-    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
-    command_forget(&command);
-    free(text);
-}
-
 static void feed(int first, int count)
 {
-    char *text = lines(first, count);
+    char *text = numbered_keys_lines("key", first, count);
 
     command_run(&command, span_text(text), "orbloom", "rebuild", "seen", "feed", NULL);
     cr_assert_eq(command.exit_status, 0, "%s", command.errors);
@@ -71,34 +47,23 @@ static void feed(int first, int count)
     free(text);
 }
 
-static size_t count_present(int first, int count)
-{
-    char *text = lines(first, count);
-    size_t present;
-
-    command_run(&command, span_text(text), "orbloom", "check", "seen", NULL);
-    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
-    present = command_count_lines(command.output, "present");
-    command_forget(&command);
-    free(text);
-    return present;
-}
-
 static void expect_all_present(void)
 {
-    cr_assert_eq(count_present(OLD, EACH), EACH);
-    cr_assert_eq(count_present(BOTH, EACH), EACH);
-    cr_assert_eq(count_present(LATE, EACH), EACH);
-    cr_assert_leq(count_present(FED, KEPT), FORGOTTEN_MOST, "the list is not served yet");
+    cr_assert_eq(numbered_keys_present("seen", "key", OLD, EACH), EACH);
+    cr_assert_eq(numbered_keys_present("seen", "key", BOTH, EACH), EACH);
+    cr_assert_eq(numbered_keys_present("seen", "key", LATE, EACH), EACH);
+    cr_assert_leq(numbered_keys_present("seen", "key", FED, KEPT), FORGOTTEN_MOST,
+                  "the list is not served yet");
 }
 
 static void expect_committed(void)
 {
-    cr_assert_eq(count_present(OLD, KEPT), KEPT, "fed");
-    cr_assert_eq(count_present(FED, KEPT), KEPT, "fed only");
-    cr_assert_eq(count_present(BOTH, EACH), EACH, "added since begin");
-    cr_assert_eq(count_present(LATE, EACH), EACH, "added since the feed");
-    cr_assert_leq(count_present(OLD + KEPT, EACH - KEPT), FORGOTTEN_MOST, "forgotten");
+    cr_assert_eq(numbered_keys_present("seen", "key", OLD, KEPT), KEPT, "fed");
+    cr_assert_eq(numbered_keys_present("seen", "key", FED, KEPT), KEPT, "fed only");
+    cr_assert_eq(numbered_keys_present("seen", "key", BOTH, EACH), EACH, "added since begin");
+    cr_assert_eq(numbered_keys_present("seen", "key", LATE, EACH), EACH, "added since the feed");
+    cr_assert_leq(numbered_keys_present("seen", "key", OLD + KEPT, EACH - KEPT), FORGOTTEN_MOST,
+                  "forgotten");
 }
 
 #define REBUILD(...) PLAYGROUND_DO("", "rebuild", "seen", __VA_ARGS__)
@@ -112,12 +77,12 @@ static void expect_committed(void)
 
 static void until_before_commit(void)
 {
-    add(OLD, EACH);
+    numbered_keys_add("seen", "key", OLD, EACH);
     REBUILD("begin");
-    add(BOTH, EACH);
+    numbered_keys_add("seen", "key", BOTH, EACH);
     feed(OLD, KEPT);
     feed(FED, KEPT);
-    add(LATE, EACH);
+    numbered_keys_add("seen", "key", LATE, EACH);
     expect_all_present();
 }
 
@@ -170,8 +135,8 @@ Test(rebuild, aborted_changes_nothing_and_the_next_one_begins_empty, .timeout = 
     REBUILD("begin");
     EXPECT_REFUSED(1, "say --yes", "seen", "commit");
     REBUILD("commit", "--yes");
-    cr_assert_leq(count_present(OLD, EACH), FORGOTTEN_MOST + EACH / 100);
-    cr_assert_leq(count_present(BOTH, EACH), FORGOTTEN_MOST + EACH / 100);
+    cr_assert_leq(numbered_keys_present("seen", "key", OLD, EACH), FORGOTTEN_MOST + EACH / 100);
+    cr_assert_leq(numbered_keys_present("seen", "key", BOTH, EACH), FORGOTTEN_MOST + EACH / 100);
     stop();
 }
 
@@ -179,15 +144,15 @@ Test(rebuild, aborted_changes_nothing_and_the_next_one_begins_empty, .timeout = 
 Test(rebuild, outlives_kills, .timeout = LIMIT_S)
 {
     start();
-    add(OLD, EACH);
+    numbered_keys_add("seen", "key", OLD, EACH);
     REBUILD("begin");
     restart("coordinator");
-    add(BOTH, EACH);
+    numbered_keys_add("seen", "key", BOTH, EACH);
     restart("node-2");
     feed(OLD, KEPT);
     feed(FED, KEPT);
     restart("coordinator");
-    add(LATE, EACH);
+    numbered_keys_add("seen", "key", LATE, EACH);
     expect_all_present();
     REBUILD("commit");
     restart("coordinator");

@@ -1,33 +1,18 @@
 /* What can't be done is refused when it is asked, with what lacks and what helps; nothing is
  * accepted only to stand. */
+#include "tests/support/numbered_keys.h"
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_S = 120, LINE_BYTES = 24, PATH_BYTES = 128 };
+enum { LIMIT_S = 120, PATH_BYTES = 128 };
 
 static struct playground playground;
 static struct command command;
-
-static void add(const char *filter, int first, int count)
-{
-    char *text = malloc((size_t)count * LINE_BYTES + 1);
-    size_t used = 0;
-
-    cr_assert_not_null(text);
-    for (int i = 0; i < count; i++) {
-        used += (size_t)sprintf(text + used, "key-%d\n", first + i);
-    }
-    command_run(&command, span_text(text), "orbloom", "add", filter, NULL);
-    cr_assert_eq(command.exit_status, 0, "%s", command.errors);
-    command_forget(&command);
-    free(text);
-}
 
 #define EXPECT_REFUSED(text, ...)                                           \
     do {                                                                    \
@@ -55,7 +40,7 @@ Test(refusals, to_less_than_was_just_added, .timeout = LIMIT_S)
     PLAYGROUND_DO("", "create", "seen", "--capacity", "200k", "--fpr", "1%", "--when-full",
                   "refuse");
     for (int i = 0; i < ROUNDS; i++) {
-        add("seen", i * KEYS, KEYS);
+        numbered_keys_add("seen", "key", i * KEYS, KEYS);
         (void)snprintf(capacity, sizeof capacity, "%d", i * KEYS + KEYS * 9 / 10);
         EXPECT_REFUSED("more than the capacity of", "expand", "seen", "--capacity", capacity,
                        "--detach");
@@ -70,7 +55,7 @@ Test(refusals, to_less_while_a_node_does_not_answer, .timeout = LIMIT_S)
     playground_start(&playground, &(struct playground_plan){0});
     PLAYGROUND_DO("", "create", "seen", "--capacity", "200k", "--fpr", "1%", "--when-full",
                   "refuse");
-    add("seen", 0, 1000);
+    numbered_keys_add("seen", "key", 0, 1000);
     playground_signal(&playground, "node-2", SIGSTOP);
     EXPECT_REFUSED("node node-2 was asked and has not answered", "expand", "seen", "--capacity",
                    "100k", "--timeout", "1s", "--detach");
@@ -132,7 +117,7 @@ Test(refusals, while_the_store_can_not_be_written, .timeout = LIMIT_S)
     PLAYGROUND_DO("", "create", "seen", "--capacity", "20k", "--fpr", "1%");
     PLAYGROUND_DO("", "create", "other", "--capacity", "20k", "--fpr", "1%");
     lock = lock_store();
-    add("seen", 0, 18000);
+    numbered_keys_add("seen", "key", 0, 18000);
     playground_wait_status("seen: due to grow, and can't: the store can't be written: database is "
                            "locked; another process");
     EXPECT_REFUSED(reason, "expand", "other", "--capacity", "50k");

@@ -1,34 +1,21 @@
 /* One cluster, the commands that everybody uses, in the order in which they are used. Also run
  * against daemons that are built with ThreadSanitizer. */
+#include "tests/support/numbered_keys.h"
 #include "tests/support/playground.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS = 5000, LINE_BYTES = 40 };
+enum { KEYS = 5000 };
 
 static struct playground playground;
 static struct command command;
 
-/* Lines "key-N" from `first` on; free() it. */
-static char *lines(int first, int count)
-{
-    char *text = malloc((size_t)count * LINE_BYTES + 1);
-    size_t used = 0;
-
-    cr_assert_not_null(text);
-    for (int i = 0; i < count; i++) {
-        used += (size_t)sprintf(text + used, "key-%d\n", first + i);
-    }
-    return text;
-}
-
 static void expect_added_and_checked(void)
 {
-    char *known = lines(0, KEYS);
-    char *more = lines(KEYS - 100, 200);
+    char *known = numbered_keys_lines("key", 0, KEYS);
+    char *more = numbered_keys_lines("key", KEYS - 100, 200);
 
     command_run(&command, span_text(known), "orbloom", "add", "seen", NULL);
     cr_assert_eq(command.exit_status, 0, "%s", command.errors);
