@@ -75,7 +75,7 @@ static void hold(bool held)
 {
     growth.stage.node->config.growth_rate = held ? 1 : 0;
     growth.stage.node->growth.resume_us = 0;
-    growth.stage.node->growth.bucket.free_us = held ? UINT64_MAX / 2 : 0;
+    growth.stage.node->growth.throttle.free_us = held ? UINT64_MAX / 2 : 0;
     growth.stage.node->growth.due = true;
 }
 
