@@ -131,28 +131,70 @@ static const struct node_record *silent_member(const struct coordinator *self, u
     return NULL;
 }
 
-/* Who could take a slot of the group at once; NULL: nobody. */
+/* Is one of the silent node's slot groups, of any filter, there already? */
+static bool shares_group(const struct coordinator *self, uint32_t silent, uint32_t other)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+
+        for (uint32_t group = 0; group < document->content.ngroups; group++) {
+            if (document->content.state != FILTER_DROPPED &&
+                document_slot_of(document, group, silent, 0) >= 0 &&
+                document_slot_of(document, group, other, 0) >= 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Who could take a slot of the group at once; whoever could take all that the silent one holds
+ * first. NULL: nobody. */
 static const struct node_record *spare(const struct coordinator *self, uint64_t now_us,
-                                       const struct filter_document *document, uint32_t group)
+                                       const struct filter_document *document, uint32_t group,
+                                       uint32_t silent, bool *takes_all)
 {
     const struct node_list *nodes = &self->documents.nodes;
+    const struct node_record *some = NULL;
 
-    for (uint32_t i = 0; i < nodes->count; i++) {
+    *takes_all = false;
+    for (uint32_t i = 0; i < nodes->count && !*takes_all; i++) {
         const struct node_record *record = &nodes->nodes[i];
 
         if (moves_alive(self, now_us, record->id) && record->durable &&
             !node_record_leaves(record) && document_slot_of(document, group, record->id, 0) < 0) {
-            return record;
+            *takes_all = !shares_group(self, silent, record->id);
+            some = some == NULL || *takes_all ? record : some;
         }
     }
-    return NULL;
+    return some;
+}
+
+/* One takes its place, or several share what it held. */
+static void tell_command(const struct node_record *silent, const struct node_record *other,
+                         bool takes_all, bool vouch, char *text)
+{
+    const char *flag = vouch ? " --confirmed-off" : "";
+
+    put(text, "; if it is gone for good: ");
+    if (other != NULL && !takes_all) {
+        put(text, "`orbloom node drain %.128s%s`", silent->name, flag);
+        return;
+    }
+    put(text, "`orbloom node replace %.128s %.128s%s`", silent->name,
+        other != NULL ? other->name : "NEW", flag);
+    if (other == NULL) {
+        put(text, ", NEW being a node to be started that holds none of these shards");
+    }
 }
 
 static void tell_replacing(const struct coordinator *self, uint64_t now_us,
                            const struct filter_document *document, const struct lack *lack,
                            const struct node_record *silent, char *text)
 {
-    const struct node_record *other = spare(self, now_us, document, lack->group);
+    bool takes_all;
+    const struct node_record *other = spare(self, now_us, document, lack->group, silent->id,
+                                            &takes_all);
     bool vouch = quorum_fences(&document->content.rule) == document->content.rule.replicas;
     const struct member life = {.node = silent->id, .incarnation = silent->incarnation};
     bool given_up = slot_group_gave_up(&document->content.groups[lack->group], &life);
@@ -163,11 +205,7 @@ static void tell_replacing(const struct coordinator *self, uint64_t now_us,
     } else if (node_record_leaves(silent)) {
         put(text, ", or wait: its replicas move to other nodes");
     } else {
-        put(text, "; if it is gone for good: `orbloom node replace %.128s %.128s%s`", silent->name,
-            other != NULL ? other->name : "NEW", vouch ? " --confirmed-off" : "");
-        if (other == NULL) {
-            put(text, ", NEW being a node to be started that holds none of these shards");
-        }
+        tell_command(silent, other, takes_all, vouch, text);
         if (self->config.replace_after_us != 0 && other != NULL && !vouch) {
             put(text, ", which happens by itself after replace_after");
         }

@@ -58,6 +58,25 @@ Test(coordinator_lack, a_silent_node_is_named_and_who_could_take_its_place)
     close_stage();
 }
 
+/* Whoever holds a replica of the same shards already can't take another one. */
+Test(coordinator_lack, where_nobody_can_take_all_several_take_it)
+{
+    struct admin_request other = coordinator_stage_create();
+
+    open_stage(2, 2, DURABILITY_SYNC);
+    keep_alive(&stage, 1, SPARE);
+    other.name = "other";
+    other.create.durability = DURABILITY_SYNC;
+    coordinator_stage_command(&stage, 5, &other);
+    coordinator_stage_pass(&stage, SILENCE_US);
+    (void)coordinator_stage_told(&stage); /* Nobody has made its arrays: not waited for longer. */
+    report_full(1, 1);
+    report_full(3, 3);
+    keep_alive(&stage, SPARE, SPARE);
+    expect_lack("node-2 is silent", "if it is gone for good: `orbloom node drain node-2`");
+    close_stage();
+}
+
 Test(coordinator_lack, an_operator_is_told_what_only_he_can_vouch_for)
 {
     open_stage(3, 1, DURABILITY_SYNC);
