@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "storage/file_name.h"
 #include "storage/log_reader.h"
+#include "storage/log_rewrite.h"
 #include "storage/log_segment.h"
 
 #include <stdio.h>
@@ -156,17 +157,14 @@ static enum status choose_extents(struct surveyor *self)
     return STATUS_OK;
 }
 
-/* What a killed process wrote but had not synced is about to be relied upon. */
 static enum status make_durable(struct surveyor *self)
 {
     const struct found *last = last_readable(self);
-    const struct disk *disk = self->disk;
-    enum status status = disk->sync_folder(disk->context);
+    enum status status = self->disk->sync_folder(self->disk->context);
 
     if (status == STATUS_OK && last != NULL) {
         status = log_segment_open(&self->segment, last->number);
-        status = status == STATUS_OK ? disk->sync(disk->context, self->segment.window.file)
-                                     : STATUS_IO;
+        status = status == STATUS_OK ? log_rewrite(&self->segment) : STATUS_IO;
     }
     return status;
 }

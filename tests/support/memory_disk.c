@@ -131,11 +131,17 @@ static int new_file(struct memory_disk *self, size_t size)
     return self->nfiles++;
 }
 
+/* What the list has: what was lost is in neither. */
 static void sync_bytes(struct file *file)
 {
-    memory_disk_forget_writes(file);
     memory_disk_resize(&file->synced, &file->synced_size, file->size);
-    memcpy(file->synced, file->bytes, file->size);
+    for (const struct write *write = file->writes; write != NULL; write = write->next) {
+        if (!write->failed) {
+            memory_disk_put_bytes(&file->synced, &file->synced_size, write->offset, write->bytes,
+                                  write->size);
+        }
+    }
+    memory_disk_forget_writes(file);
 }
 
 static bool is_named(struct memory_disk *self, int file)
@@ -466,7 +472,8 @@ void memory_disk_put(struct memory_disk *self, const char *name, struct span byt
     if (bytes.size > 0) {
         memcpy(self->files[file]->bytes, bytes.data, bytes.size);
     }
-    sync_bytes(self->files[file]);
+    memory_disk_put_bytes(&self->files[file]->synced, &self->files[file]->synced_size, 0,
+                          self->files[file]->bytes, bytes.size);
     bind(&self->now, name, file);
     bind(&self->durable, name, file);
     memory_disk_collect(self);

@@ -28,6 +28,10 @@ void memory_disk_crash(struct memory_disk *self, uint64_t *random);
 /* kill -9: files are closed, all that was written stays, synced or not. */
 void memory_disk_kill(struct memory_disk *self);
 
+/* The system could not write back what was not synced: it can still be read, and no later sync
+ * makes it durable. So it is after a sync that failed. */
+void memory_disk_lose_unsynced(struct memory_disk *self);
+
 /* Let `count` operations that change something (create, write, sync, rename, remove, sync_folder)
  * succeed; the next fails with STATUS_IO, as do all after it until `count` is set anew. A write
  * that fails may be found in part after a crash that follows. MEMORY_DISK_NEVER: none fails. */

@@ -85,3 +85,12 @@ void memory_disk_crash(struct memory_disk *self, uint64_t *random)
     }
     memory_disk_kill(self);
 }
+
+void memory_disk_lose_unsynced(struct memory_disk *self)
+{
+    for (int i = 0; i < self->nfiles; i++) {
+        if (self->files[i] != NULL) {
+            memory_disk_forget_writes(self->files[i]);
+        }
+    }
+}
