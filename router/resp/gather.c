@@ -1,0 +1,443 @@
+/* Keys of many commands in one request to the router, and its answer shared out again. */
+#include "base/heap.h"
+#include "router/resp/private.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FIRST_ROOM = 16, TRIES = 4 };
+
+static bool is_add(const struct gather *gather)
+{
+    return gather->kind.operation == OPERATION_ADD;
+}
+
+/* ---- which request ---- */
+
+static bool has_room(const struct gather *gather, const struct span *keys, uint32_t count)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += keys[i].size;
+    }
+    return gather->count + count <= CODEC_MAX_KEYS &&
+           (gather->count == 0 || gather->keys.size + bytes <= FRONT_GATHER_BYTES);
+}
+
+static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
+{
+    return gather->kind.operation == kind->operation && gather->kind.make == kind->make &&
+           kind->make != MAKE_ASKED && strcmp(gather->kind.name, kind->name) == 0;
+}
+
+static struct gather *open_one(struct front *self, const struct gather_kind *kind)
+{
+    struct gather *gather = heap_zalloc(1, sizeof *gather);
+
+    if (gather != NULL) {
+        gather->kind = *kind;
+        gather->deadline_us = self->now_us + self->config.timeout_us;
+        buffer_init(&gather->keys, CODEC_MAX_FRAME_BYTES);
+        TAILQ_INSERT_TAIL(&self->open, gather, entry);
+        self->ngathers++;
+    }
+    return gather;
+}
+
+static void destroy(struct front *self, struct gather_list *list, struct gather *gather)
+{
+    TAILQ_REMOVE(list, gather, entry);
+    self->ngathers--;
+    buffer_fini(&gather->keys);
+    heap_free(gather->lengths);
+    heap_free(gather);
+}
+
+static struct gather *choose(struct front *self, const struct gather_kind *kind,
+                             const struct span *keys, uint32_t count)
+{
+    struct gather *gather;
+
+    TAILQ_FOREACH(gather, &self->open, entry)
+    {
+        if (is_kind(gather, kind) && has_room(gather, keys, count)) {
+            return gather;
+        }
+    }
+    return self->ngathers < FRONT_MAX_GATHERS ? open_one(self, kind) : NULL;
+}
+
+/* ---- the order of one connection ---- */
+
+/* Earlier adds to the filter are settled, or leave in the same request. */
+static bool may_follow(const struct session *session, const struct gather_kind *kind,
+                       const struct gather *gather)
+{
+    for (uint32_t i = 0; i < session->nadds; i++) {
+        if (strcmp(session->adds[i]->kind.name, kind->name) == 0 && session->adds[i] != gather) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool note_add(struct session *session, struct gather *gather)
+{
+    for (uint32_t i = 0; i < session->nadds; i++) {
+        if (session->adds[i] == gather) {
+            return true;
+        }
+    }
+    if (session->nadds == FRONT_ADDS) {
+        return false;
+    }
+    session->adds[session->nadds++] = gather;
+    return true;
+}
+
+static void forget_add(struct session *session, const struct gather *gather)
+{
+    for (uint32_t i = 0; i < session->nadds; i++) {
+        if (session->adds[i] == gather) {
+            session->adds[i] = session->adds[--session->nadds];
+            return;
+        }
+    }
+}
+
+/* ---- keys in ---- */
+
+static bool append(struct gather *gather, const struct span *keys, uint32_t count)
+{
+    uint32_t room = gather->room > 0 ? gather->room : FIRST_ROOM;
+    size_t before = gather->keys.size;
+
+    while (room < gather->count + count) {
+        room *= 2;
+    }
+    if (room > gather->room) {
+        uint32_t *grown = heap_realloc(gather->lengths, room, sizeof *grown);
+
+        if (grown == NULL) {
+            return false;
+        }
+        gather->lengths = grown;
+        gather->room = room;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (buffer_append(&gather->keys, keys[i]) != STATUS_OK) {
+            gather->keys.size = before;
+            return false;
+        }
+        gather->lengths[gather->count + i] = (uint32_t)keys[i].size;
+    }
+    gather->count += count;
+    return true;
+}
+
+static void join(struct gather *gather, struct call *call)
+{
+    if (gather->last != NULL) {
+        gather->last->next_shared = call;
+    } else {
+        gather->first = call;
+    }
+    gather->last = call;
+}
+
+bool gather_keys(struct front *self, struct session *session, const struct gather_kind *kind,
+                 const struct span *keys, uint32_t count, bool many)
+{
+    struct gather *gather = choose(self, kind, keys, count);
+    struct call *call;
+
+    if (gather != NULL && !may_follow(session, kind, gather)) {
+        return false;
+    }
+    if (gather != NULL && is_add(gather) && !note_add(session, gather)) {
+        return false;
+    }
+    call = call_begin(self, session);
+    if (call == NULL) {
+        return true;
+    }
+    if (gather == NULL || !append(gather, keys, count)) {
+        call_fail(self, call, "OVERLOADED the router has too much under way; slow down, retry");
+        return true;
+    }
+    call->many = many;
+    call->first = gather->count - count;
+    call->count = count;
+    join(gather, call);
+    return true;
+}
+
+/* ---- the request ---- */
+
+static void fail(struct front *self, struct gather *gather, enum status status,
+                 const char *message);
+
+static void send(struct front *self, struct gather *gather)
+{
+    uint64_t left_us = gather->deadline_us > self->now_us ? gather->deadline_us - self->now_us : 0;
+    struct frame frame = {
+        .correlation = ++self->number,
+        .kind = FRAME_CLIENT_REQUEST,
+        .body.client_request =
+            {
+                .filter = gather->kind.name,
+                .operation = gather->kind.operation,
+                .op = self->op,
+                .timeout_ms = (uint32_t)(left_us / 1000) + 1,
+                .keys = buffer_span(&gather->keys),
+                .lengths = gather->lengths,
+                .count = gather->count,
+            },
+    };
+
+    self->op.sequence++;
+    gather->number = frame.correlation;
+    gather->attempts++;
+    front_count(self, FRONT_resp_requests_total);
+    buffer_clear(&self->frame);
+    if (codec_encode(&frame, &self->frame) != STATUS_OK) {
+        fail(self, gather, STATUS_NOMEM, "the router is out of memory");
+        return;
+    }
+    self->router.on_request(self->router.self, self->now_us, &(struct peer){0},
+                            buffer_span(&self->frame));
+}
+
+void gathers_send(struct front *self)
+{
+    struct gather *gather;
+
+    while ((gather = TAILQ_FIRST(&self->open)) != NULL) {
+        TAILQ_REMOVE(&self->open, gather, entry);
+        TAILQ_INSERT_TAIL(&self->sent, gather, entry);
+        send(self, gather);
+    }
+}
+
+/* ---- the answer ---- */
+
+static bool bit(const uint64_t *plane, uint32_t at)
+{
+    return plane != NULL && (plane[at / 64] >> (at % 64) & 1) != 0;
+}
+
+/* What one key has: for a check "perhaps present", for an add "new", where both may be: an item
+ * that perhaps is new must not be taken for an old one. */
+struct verdict {
+    bool known;
+    bool yes;
+};
+
+static struct verdict verdict_of(const struct gather *gather, const struct client_reply *reply,
+                                 uint32_t at)
+{
+    bool held = at < reply->count;
+    bool present = held && bit(reply->present, at);
+    bool absent = held && bit(reply->absent, at);
+
+    return (struct verdict){.known = present || absent, .yes = is_add(gather) ? absent : present};
+}
+
+static void write_one(struct front *self, struct resp_writer *writer, struct verdict verdict,
+                      const char *error)
+{
+    if (verdict.known) {
+        resp_boolean(writer, verdict.yes);
+    } else {
+        front_count(self, FRONT_resp_errors_total);
+        resp_error(writer, error);
+    }
+}
+
+/* As peers do it: the array ends with the item that found the filter full. */
+static uint32_t answers_of(const struct gather *gather, const struct call *call,
+                           const struct client_reply *reply)
+{
+    for (uint32_t i = 0; reply->status == STATUS_FULL && i < call->count; i++) {
+        if (!verdict_of(gather, reply, call->first + i).known) {
+            return i + 1;
+        }
+    }
+    return call->count;
+}
+
+static void answer(struct front *self, const struct gather *gather, struct call *call,
+                   const struct client_reply *reply, const char *error)
+{
+    struct resp_writer writer = call_writer(call);
+    uint32_t count = answers_of(gather, call, reply);
+
+    if (call->many) {
+        resp_array(&writer, count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        write_one(self, &writer, verdict_of(gather, reply, call->first + i), error);
+    }
+    call_end(self, call);
+}
+
+/* Every command gets its part; the connection may go on. */
+static void settle(struct front *self, struct gather *gather, const struct client_reply *reply,
+                   const char *error)
+{
+    struct call *call = gather->first;
+
+    while (call != NULL) {
+        struct call *next = call->next_shared;
+
+        if (call->session != NULL) {
+            forget_add(call->session, gather);
+        }
+        answer(self, gather, call, reply, error);
+        call = next;
+    }
+    destroy(self, &self->sent, gather);
+}
+
+static void fail(struct front *self, struct gather *gather, enum status status, const char *message)
+{
+    const struct client_reply nothing = {.status = status};
+    char error[FRONT_MESSAGE_BYTES];
+
+    if (status == STATUS_FULL) {
+        (void)snprintf(error, sizeof error, "ERR non scaling filter is full");
+    } else if (status == STATUS_NOT_FOUND) {
+        (void)snprintf(error, sizeof error, "ERR not found");
+    } else {
+        (void)snprintf(error, sizeof error, "%s %s", status_code(status), message);
+    }
+    settle(self, gather, &nothing, error);
+}
+
+/* ---- filters that are missing ---- */
+
+/* Made by whoever came first, which is as good. */
+static void made(struct front *self, void *owner, const struct frame *frame, const char *reason)
+{
+    struct gather *gather = owner;
+    enum status status = STATUS_UNAVAILABLE;
+    const char *message = reason;
+
+    if (frame != NULL) {
+        status = frame->body.admin_reply.status;
+        message = frame->body.admin_reply.message;
+        self->counters[FRONT_resp_filters_created_total] += status == STATUS_OK &&
+                                                            frame->body.admin_reply.created;
+    }
+    if (status == STATUS_OK || status == STATUS_EXISTS) {
+        send(self, gather);
+    } else {
+        fail(self, gather, status, message);
+    }
+}
+
+static void make_filter(struct front *self, struct gather *gather)
+{
+    struct frame frame = {
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request =
+            {
+                .action = ADMIN_CREATE,
+                .name = gather->kind.name,
+                .create = gather->kind.create,
+                .successor = "",
+            },
+    };
+
+    gather->number = 0;
+    question_ask(self, &frame, made, gather);
+}
+
+/* Nothing is in it. */
+static void answer_missing(struct front *self, struct call *call)
+{
+    struct resp_writer writer = call_writer(call);
+
+    if (call->many) {
+        resp_array(&writer, call->count);
+    }
+    for (uint32_t i = 0; i < call->count; i++) {
+        resp_boolean(&writer, false);
+    }
+    call_end(self, call);
+}
+
+/* No such filter: a check finds nothing in it, unless that is to be an error. */
+static void miss(struct front *self, struct gather *gather)
+{
+    if (is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {
+        make_filter(self, gather);
+    } else if (is_add(gather) || self->config.strict_missing) {
+        fail(self, gather, STATUS_NOT_FOUND, "");
+    } else {
+        struct call *next;
+
+        for (struct call *call = gather->first; call != NULL; call = next) {
+            next = call->next_shared;
+            answer_missing(self, call);
+        }
+        destroy(self, &self->sent, gather);
+    }
+}
+
+static struct gather *find(struct front *self, uint64_t number)
+{
+    struct gather *gather;
+
+    TAILQ_FOREACH(gather, &self->sent, entry)
+    {
+        if (gather->number == number) {
+            return gather;
+        }
+    }
+    return NULL;
+}
+
+void gather_on_reply(struct front *self, const struct frame *frame)
+{
+    const struct client_reply *reply = &frame->body.client_reply;
+    struct gather *gather = find(self, frame->correlation);
+    char error[FRONT_MESSAGE_BYTES];
+
+    if (gather == NULL) {
+        return;
+    }
+    if (reply->status == STATUS_NOT_FOUND) {
+        miss(self, gather);
+    } else if (reply->status == STATUS_STALE && gather->attempts < TRIES) {
+        send(self, gather); /* The name is bound to another filter by now. */
+    } else if (reply->status == STATUS_FULL) {
+        settle(self, gather, reply, "ERR non scaling filter is full");
+    } else {
+        (void)snprintf(error, sizeof error, "%s %s", status_code(reply->status), reply->message);
+        settle(self, gather, reply, error);
+    }
+}
+
+void gathers_fini(struct front *self)
+{
+    struct gather_list *lists[] = {&self->open, &self->sent};
+
+    for (size_t i = 0; i < 2; i++) {
+        while (!TAILQ_EMPTY(lists[i])) {
+            struct gather *gather = TAILQ_FIRST(lists[i]);
+            struct call *call = gather->first;
+
+            while (call != NULL) {
+                struct call *next = call->next_shared;
+
+                buffer_fini(&call->reply);
+                heap_free(call);
+                call = next;
+            }
+            destroy(self, lists[i], gather);
+        }
+    }
+}
