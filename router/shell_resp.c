@@ -46,6 +46,12 @@ static void stream_close(void *context, void *stream)
     hub_stream_close(stream);
 }
 
+static void stream_drop(void *context, void *stream)
+{
+    (void)context;
+    hub_stream_drop(stream);
+}
+
 struct stream_effects shell_resp_effects(void)
 {
     return (struct stream_effects){
@@ -53,6 +59,7 @@ struct stream_effects shell_resp_effects(void)
         .unsent = stream_unsent,
         .read = stream_read,
         .close = stream_close,
+        .drop = stream_drop,
     };
 }
 

@@ -5,9 +5,12 @@
 #include "runtime/hub_internal.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -16,6 +19,8 @@ enum {
     PEER_BYTES = 64,
     MOST_UNSENT = 1 << 30,
     NLISTENERS = 2,
+    KEEPALIVE_S = 300,
+    OTHER_FILES = 256, /* that the process has open besides */
 };
 
 union stream_handle {
@@ -98,6 +103,11 @@ void hub_stream_close(struct hub_stream *stream)
     if (!stream->writing) {
         end(stream);
     }
+}
+
+void hub_stream_drop(struct hub_stream *stream)
+{
+    end(stream);
 }
 
 /* ---- what comes ---- */
@@ -238,17 +248,28 @@ static bool open_like(struct hub_streams *streams, const uv_stream_t *listener,
                                      : uv_pipe_init(&streams->hub->loop, &stream->uv.pipe, 0)) == 0;
 }
 
+/* What peers say, if it leaves at once. */
+static void refuse(struct hub_streams *streams, struct hub_stream *stream)
+{
+    static const char text[] = "-ERR max number of clients reached\r\n";
+    uv_buf_t piece = uv_buf_init((char *)(uintptr_t)text, sizeof text - 1);
+
+    streams->refused++;
+    (void)uv_try_write(&stream->uv.stream, &piece, 1);
+    end(stream);
+}
+
 static void greet(struct hub_streams *streams, struct hub_stream *stream)
 {
     char peer[PEER_BYTES];
 
     if (streams->count > streams->max_streams) {
-        streams->refused++;
-        end(stream);
+        refuse(streams, stream);
         return;
     }
     if (stream->uv.handle.type == UV_TCP) {
         (void)uv_tcp_nodelay(&stream->uv.tcp, 1);
+        (void)uv_tcp_keepalive(&stream->uv.tcp, 1, KEEPALIVE_S);
     }
     name_peer(stream, peer, sizeof peer);
     stream->owner = streams->handler.opened(streams->handler.context, hub_now_us(), stream, peer);
@@ -349,10 +370,16 @@ static int listen_tcp(struct hub_streams *streams, const char *endpoint)
 /* A socket that nobody listens on is left over from a process that was killed. */
 static void remove_leftover(const char *path)
 {
-    struct stat found;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (lstat(path, &found) == 0 && S_ISSOCK(found.st_mode)) {
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0 &&
+        errno == ECONNREFUSED) {
         (void)unlink(path);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
     }
 }
 
@@ -386,6 +413,27 @@ static bool listen_on(struct hub_streams *streams, const char *where,
     return error == 0;
 }
 
+/* Every connection takes a descriptor, and the rest of the process must not run out of them. */
+static uint32_t affordable(uint32_t wanted)
+{
+    struct rlimit limit;
+    rlim_t needed = (rlim_t)wanted + OTHER_FILES;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
+        return wanted;
+    }
+    limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= needed) {
+        return wanted;
+    }
+    needed = limit.rlim_cur > 2 * OTHER_FILES ? limit.rlim_cur - OTHER_FILES : limit.rlim_cur / 2;
+    log_line(LOG_WARN,
+             "serves at most %llu RESP clients at once, not %u: more descriptors than %llu are not "
+             "allowed; raise the limit of open files (ulimit -n, LimitNOFILE=)",
+             (unsigned long long)needed, wanted, (unsigned long long)limit.rlim_cur);
+    return (uint32_t)needed;
+}
+
 enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *options,
                              const struct stream_handler *handler, struct hub_streams **out)
 {
@@ -397,7 +445,7 @@ enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *
     }
     self->hub = hub;
     self->handler = *handler;
-    self->max_streams = options->max_streams;
+    self->max_streams = affordable(options->max_streams);
     TAILQ_INIT(&self->list);
     if (!listen_on(self, options->endpoint, listen_tcp) ||
         !listen_on(self, options->path, listen_path)) {

@@ -4,7 +4,8 @@
  * sees what several connections brought together. What is sent leaves at once as far as the
  * connection takes it; the rest waits here, and drained() tells when it has gone.
  *
- * Bounds:  more than max_streams at once are accepted and closed at once, and counted.
+ * Bounds:  more than max_streams at once are told so and closed, and counted. The process' limit of
+ *          descriptors is raised as far as needed and allowed; else there are fewer streams.
  * Errors:  hub_streams_open: STATUS_IO (address in use...: logged with the remedy), STATUS_NOMEM.
  * Owner:   hub_streams_open()'s caller calls hub_streams_close() before hub_destroy(). A stream is
  *          valid until its closed() has returned. Spans are borrowed for the call.
@@ -58,5 +59,8 @@ void hub_stream_read(struct hub_stream *stream, bool wanted);
 
 /* Once all has left; nothing is read from it any more. */
 void hub_stream_close(struct hub_stream *stream);
+
+/* Now, whatever has not left. */
+void hub_stream_drop(struct hub_stream *stream);
 
 #endif

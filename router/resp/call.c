@@ -27,6 +27,16 @@ struct call *call_begin(struct front *self, struct session *session)
     return call;
 }
 
+void call_expect(struct call *call, size_t size)
+{
+    size_t owed = size < REPLY_BYTES ? size : REPLY_BYTES;
+
+    if (call->session != NULL) {
+        call->session->owed += owed - call->owed;
+    }
+    call->owed = (uint32_t)owed;
+}
+
 /* The first one writes where the connection's answers are, the others into their own. */
 struct resp_writer call_writer(struct call *call)
 {
@@ -42,30 +52,41 @@ struct resp_writer call_writer(struct call *call)
 static void destroy(struct call *call)
 {
     buffer_fini(&call->reply);
+    heap_free(call->text);
     heap_free(call);
 }
 
-void call_end(struct front *self, struct call *call)
+static void leave(struct front *self, struct session *session)
+{
+    struct call *first = session->first;
+
+    if (first->reply.size > 0 &&
+        buffer_append(&session->out, buffer_span(&first->reply)) != STATUS_OK) {
+        session_cut(self, session);
+    }
+    session->first = first->next;
+    session->last = session->first != NULL ? session->last : NULL;
+    session->ncalls--;
+    session->owed -= first->owed;
+    destroy(first);
+}
+
+void call_end(struct front *self, struct call *call, const struct resp_writer *writer)
 {
     struct session *session = call->session;
 
     assert(!call->done);
     call->done = true;
+    call_expect(call, call->reply.size);
     if (session == NULL) {
         destroy(call);
         return;
     }
+    if (writer->failed) {
+        session_cut(self, session);
+    }
     while (session->first != NULL && session->first->done) {
-        struct call *first = session->first;
-
-        if (first->reply.size > 0 &&
-            buffer_append(&session->out, buffer_span(&first->reply)) != STATUS_OK) {
-            session_close(self, session);
-        }
-        session->first = first->next;
-        session->last = session->first != NULL ? session->last : NULL;
-        session->ncalls--;
-        destroy(first);
+        leave(self, session);
     }
     session_stir(self, session);
 }
@@ -76,7 +97,7 @@ void call_fail(struct front *self, struct call *call, const char *text)
 
     front_count(self, FRONT_resp_errors_total);
     resp_error(&writer, text);
-    call_end(self, call);
+    call_end(self, call, &writer);
 }
 
 void call_fail_status(struct front *self, struct call *call, enum status status,
@@ -115,4 +136,5 @@ void calls_orphan(struct session *session)
     }
     session->first = session->last = NULL;
     session->ncalls = 0;
+    session->owed = 0;
 }

@@ -31,13 +31,13 @@ static const struct command table[] = {
     ROW("echo", 2, 0, command_echo, "the text again"),
     ROW("exec", 1, COMMAND_UNQUEUED | COMMAND_WAITS, command_exec, "run the queued commands"),
     ROW("exists", -2, COMMAND_WAITS, command_exists, "how many of these filters there are"),
-    ROW("hello", -1, COMMAND_UNQUEUED, command_hello, "choose version 2 or 3 of the protocol"),
+    ROW("hello", -1, COMMAND_UNQUEUED | COMMAND_WAITS, command_hello, "choose version 2 or 3 of the protocol"),
     ROW("info", -1, 0, command_info, "this router and its counters"),
     ROW("keys", 2, COMMAND_WAITS, command_keys, "names of filters that match"),
     ROW("multi", 1, COMMAND_UNQUEUED, command_multi, "queue what follows until EXEC"),
     ROW("ping", -1, 0, command_ping, "PONG, or the text again"),
     ROW("quit", -1, COMMAND_UNQUEUED, command_quit, "close the connection"),
-    ROW("reset", 1, COMMAND_UNQUEUED, command_reset, "the connection as it began"),
+    ROW("reset", 1, COMMAND_UNQUEUED | COMMAND_WAITS, command_reset, "the connection as it began"),
     ROW("scan", -2, COMMAND_WAITS, command_scan, "names of filters, all in one page"),
     ROW("select", 2, 0, command_select, "accepted; there is one database"),
     ROW("type", 2, COMMAND_WAITS, command_type, "MBbloom-- or none"),
@@ -121,16 +121,21 @@ bool argument_name(struct span text, char name[DOCUMENT_NAME_BYTES])
 
 /* ---- answers that are known at once ---- */
 
-enum taken answer_ok(struct front *self, struct session *session)
+enum taken answer_simple(struct front *self, struct session *session, const char *text)
 {
     struct resp_writer writer;
     struct call *call = call_now(self, session, &writer);
 
     if (call != NULL) {
-        resp_simple(&writer, "OK");
-        call_end(self, call);
+        resp_simple(&writer, text);
+        call_end(self, call, &writer);
     }
     return TAKEN_DONE;
+}
+
+enum taken answer_ok(struct front *self, struct session *session)
+{
+    return answer_simple(self, session, "OK");
 }
 
 enum taken answer_error(struct front *self, struct session *session, const char *text)
@@ -151,7 +156,7 @@ enum taken answer_integer(struct front *self, struct session *session, int64_t v
 
     if (call != NULL) {
         resp_integer(&writer, value);
-        call_end(self, call);
+        call_end(self, call, &writer);
     }
     return TAKEN_DONE;
 }
@@ -199,9 +204,11 @@ static enum taken queue(struct front *self, struct session *session, const struc
                         uint32_t count)
 {
     struct resp_writer writer = {.out = &session->queued};
-    struct resp_writer answer;
-    struct call *call;
 
+    if (session->multi_broken) { /* Nothing of it will run. */
+        buffer_fini(&session->queued);
+        return answer_simple(self, session, "QUEUED");
+    }
     resp_array(&writer, count);
     for (uint32_t i = 0; i < count; i++) {
         resp_bulk(&writer, arguments[i]);
@@ -210,12 +217,14 @@ static enum taken queue(struct front *self, struct session *session, const struc
         return answer_error(self, session, "ERR the transaction is too large");
     }
     session->nqueued++;
-    call = call_now(self, session, &answer);
-    if (call != NULL) {
-        resp_simple(&answer, "QUEUED");
-        call_end(self, call);
-    }
-    return TAKEN_DONE;
+    return answer_simple(self, session, "QUEUED");
+}
+
+static bool must_wait(const struct session *session, const struct command *command)
+{
+    bool queued = session->multi && (command->flags & COMMAND_UNQUEUED) == 0;
+
+    return (command->flags & COMMAND_WAITS) != 0 && !queued && session->first != NULL;
 }
 
 enum taken command_take(struct front *self, struct session *session, const struct span *arguments,
@@ -223,11 +232,7 @@ enum taken command_take(struct front *self, struct session *session, const struc
 {
     const struct command *command = command_find(arguments[0]);
 
-    if (command != NULL && (command->flags & COMMAND_WAITS) != 0 && !session->multi &&
-        session->first != NULL) {
-        return TAKEN_WAIT;
-    }
-    if (command != NULL && command->run == command_exec && session->first != NULL) {
+    if (command != NULL && must_wait(session, command)) {
         return TAKEN_WAIT;
     }
     if (command == NULL) {

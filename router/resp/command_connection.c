@@ -24,7 +24,7 @@ COMMAND(ping)
     } else {
         resp_bulk(&writer, arguments[1]);
     }
-    call_end(self, call);
+    call_end(self, call, &writer);
     return TAKEN_DONE;
 }
 
@@ -36,7 +36,7 @@ COMMAND(echo)
     (void)count;
     if (call != NULL) {
         resp_bulk(&writer, arguments[1]);
-        call_end(self, call);
+        call_end(self, call, &writer);
     }
     return TAKEN_DONE;
 }
@@ -80,25 +80,17 @@ static void forget_queue(struct session *session)
     session->multi = false;
     session->multi_broken = false;
     session->nqueued = 0;
-    buffer_clear(&session->queued);
+    buffer_fini(&session->queued); /* It may be large. */
 }
 
 COMMAND(reset)
 {
-    struct resp_writer writer;
-    struct call *call;
-
     (void)arguments;
     (void)count;
     forget_queue(session);
     session->resp3 = false;
     session->label[0] = '\0';
-    call = call_now(self, session, &writer);
-    if (call != NULL) {
-        resp_simple(&writer, "RESET");
-        call_end(self, call);
-    }
-    return TAKEN_DONE;
+    return answer_simple(self, session, "RESET");
 }
 
 /* ---- HELLO ---- */
@@ -151,7 +143,7 @@ static enum taken say_hello(struct front *self, struct session *session)
     resp_text(&writer, "bf");
     resp_text(&writer, "ver");
     resp_integer(&writer, 20612);
-    call_end(self, call);
+    call_end(self, call, &writer);
     return TAKEN_DONE;
 }
 
@@ -225,7 +217,7 @@ static enum taken list_clients(struct front *self, struct session *session, bool
     }
     resp_bulk(&writer, buffer_span(&text));
     buffer_fini(&text);
-    call_end(self, call);
+    call_end(self, call, &writer);
     return TAKEN_DONE;
 }
 
@@ -255,7 +247,7 @@ static enum taken get_name(struct front *self, struct session *session)
     } else {
         resp_null(&writer);
     }
-    call_end(self, call);
+    call_end(self, call, &writer);
     return TAKEN_DONE;
 }
 
@@ -303,7 +295,7 @@ static enum taken answer_nothing(struct front *self, struct session *session, bo
         } else {
             resp_array(&writer, 0);
         }
-        call_end(self, call);
+        call_end(self, call, &writer);
     }
     return TAKEN_DONE;
 }
@@ -393,7 +385,7 @@ COMMAND(exec)
     call = call_now(self, session, &writer);
     if (call != NULL) {
         resp_array(&writer, nqueued);
-        call_end(self, call);
+        call_end(self, call, &writer);
     }
     return TAKEN_DONE;
 }

@@ -87,7 +87,7 @@ static void told(struct front *self, struct call *call, const struct frame *fram
     } else {
         writer = call_writer(call);
         write_info(&writer, call->detail, reply);
-        call_end(self, call);
+        call_end(self, call, &writer);
     }
 }
 
@@ -102,7 +102,7 @@ static void carded(struct front *self, struct call *call, const struct frame *fr
     }
     writer = call_writer(call);
     resp_integer(&writer, reply->has_filter ? (int64_t)items_of(reply) : 0);
-    call_end(self, call);
+    call_end(self, call, &writer);
 }
 
 static enum taken ask_info(struct front *self, struct session *session, struct span filter,
@@ -196,7 +196,7 @@ static void informed(struct front *self, struct call *call, const struct frame *
     describe(self, &frame->body.stats_reply, &text);
     resp_bulk(&writer, buffer_span(&text));
     buffer_fini(&text);
-    call_end(self, call);
+    call_end(self, call, &writer);
 }
 
 COMMAND(info)

@@ -97,7 +97,7 @@ static enum taken nothing_there(struct front *self, struct session *session, uin
     for (uint32_t i = 0; i < count; i++) {
         resp_boolean(&writer, false);
     }
-    call_end(self, call);
+    call_end(self, call, &writer);
     return TAKEN_DONE;
 }
 
@@ -229,7 +229,7 @@ static void reserved(struct front *self, struct call *call, const struct frame *
     } else {
         writer = call_writer(call);
         resp_simple(&writer, "OK");
-        call_end(self, call);
+        call_end(self, call, &writer);
     }
 }
 

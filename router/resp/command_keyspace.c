@@ -1,5 +1,6 @@
 /* Filters as keys: which there are, and how they go. What they ask is answered by a coordinator,
  * out of the store as it is now. */
+#include "base/heap.h"
 #include "router/resp/private.h"
 
 #include <fnmatch.h>
@@ -49,8 +50,8 @@ static void typed(struct front *self, struct call *call, const struct frame *fra
         return;
     }
     writer = call_writer(call);
-    resp_simple(&writer, holds(reply, call->name) ? TYPE_NAME : "none");
-    call_end(self, call);
+    resp_simple(&writer, holds(reply, call->text) ? TYPE_NAME : "none");
+    call_end(self, call, &writer);
 }
 
 COMMAND(type)
@@ -68,7 +69,7 @@ COMMAND(type)
     call = call_now(self, session, &writer);
     if (call != NULL) {
         resp_simple(&writer, "none");
-        call_end(self, call);
+        call_end(self, call, &writer);
     }
     return TAKEN_DONE;
 }
@@ -84,18 +85,30 @@ static void counted(struct front *self, struct call *call, bool one)
     if (--call->first > 0) {
         return;
     }
-    if (call->failure[0] != '\0') {
-        call_fail(self, call, call->failure);
+    if (call->text != NULL || call->unknown) {
+        call_fail(self, call, call->text != NULL ? call->text : "NOMEM the router is out of memory");
         return;
     }
     writer = call_writer(call);
     resp_integer(&writer, call->count);
-    call_end(self, call);
+    call_end(self, call, &writer);
+}
+
+/* The first failure is the answer, in its words or in fewer. */
+static void note_failure(struct call *call, enum status status, const char *message)
+{
+    char text[FRONT_MESSAGE_BYTES];
+
+    (void)snprintf(text, sizeof text, "%s %s", status_code(status), message);
+    if (call->text == NULL) {
+        call->text = heap_strdup(text);
+        call->unknown = call->text == NULL;
+    }
 }
 
 /* One that is not known spoils the count. */
 static void one_of_several(struct front *self, void *owner, const struct frame *frame,
-                           const char *reason)
+                           enum status status, const char *reason)
 {
     struct call *call = owner;
     const struct admin_reply *reply = frame != NULL ? &frame->body.admin_reply : NULL;
@@ -107,15 +120,15 @@ static void one_of_several(struct front *self, void *owner, const struct frame *
         counted(self, call, reply->status == STATUS_OK && there);
         return;
     }
-    (void)snprintf(call->failure, sizeof call->failure, "%s %s",
-                   status_code(reply != NULL ? reply->status : STATUS_UNAVAILABLE),
-                   reply != NULL ? reply->message : reason);
+    note_failure(call, reply != NULL ? reply->status : status,
+                 reply != NULL ? reply->message : reason);
     counted(self, call, false);
 }
 
 static enum taken ask_each(struct front *self, struct session *session,
                            const struct span *arguments, uint32_t count, enum admin_action action)
 {
+    uint64_t deadline_us = self->now_us + self->config.timeout_us;
     struct call *call = call_begin(self, session);
 
     if (call == NULL) {
@@ -129,7 +142,7 @@ static enum taken ask_each(struct front *self, struct session *session,
 
         frame.body.admin_request.action = action;
         if (argument_name(arguments[i], name)) {
-            question_ask(self, &frame, one_of_several, call);
+            question_ask(self, &frame, deadline_us, one_of_several, call);
         } else {
             counted(self, call, false);
         }
@@ -190,9 +203,9 @@ static void listed(struct front *self, struct call *call, const struct frame *fr
             resp_array(&writer, 2);
             resp_text(&writer, "0");
         }
-        write_names(&writer, reply, call->name);
+        write_names(&writer, reply, call->text);
     }
-    call_end(self, call);
+    call_end(self, call, &writer);
 }
 
 /* A pattern that is longer than any name matches none. */

@@ -25,8 +25,8 @@ static void take_answer(struct front *self, const struct frame *frame)
 {
     if (frame->kind == FRAME_CLIENT_REPLY) {
         gather_on_reply(self, frame);
-    } else {
-        questions_on_frame(self, frame);
+    } else if (!questions_on_frame(self, frame) && frame->kind == FRAME_ERROR) {
+        gather_on_error(self, frame);
     }
 }
 
@@ -128,8 +128,7 @@ enum status front_create(const struct front_config *config, const struct router_
     };
     self->next_tick_us = ACTOR_NEVER;
     buffer_init(&self->frame, CODEC_MAX_FRAME_BYTES);
-    TAILQ_INIT(&self->open);
-    TAILQ_INIT(&self->sent);
+    gathers_init(self);
     TAILQ_INIT(&self->questions);
     TAILQ_INIT(&self->sessions);
     TAILQ_INIT(&self->due);
@@ -146,7 +145,7 @@ void front_destroy(struct front **front)
         return;
     }
     while (!TAILQ_EMPTY(&self->sessions)) {
-        session_destroy(self, TAILQ_FIRST(&self->sessions));
+        session_forget(self, TAILQ_FIRST(&self->sessions));
     }
     questions_fini(self);
     gathers_fini(self);
@@ -184,14 +183,19 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     if (!link_ring_has(&self->coordinators, link)) {
         self->router.on_answer(self->router.self, now_us, link, bytes);
     } else if (codec_decode(self->arena, bytes, &frame) == STATUS_OK) {
-        questions_on_frame(self, &frame);
+        (void)questions_on_frame(self, &frame);
     }
 }
 
 static bool is_waiting(const struct front *self)
 {
-    return self->ngathers > 0 || !TAILQ_EMPTY(&self->questions) ||
+    return self->ngathers > 0 || self->nquestions > 0 || self->nclosed > 0 ||
            (self->config.idle_us > 0 && self->nsessions > 0);
+}
+
+static bool has_work(const struct front *self)
+{
+    return !TAILQ_EMPTY(&self->due) || !TAILQ_EMPTY(&self->open) || !TAILQ_EMPTY(&self->again);
 }
 
 /* What came becomes requests; what is answered lets more of what came be taken. */
@@ -201,14 +205,16 @@ static void turn(void *context, uint64_t now_us)
 
     self->now_us = now_us;
     self->started_us = self->started_us != 0 ? self->started_us : now_us;
-    while (!TAILQ_EMPTY(&self->due) || !TAILQ_EMPTY(&self->open)) {
-        sessions_run(self);
-        gathers_send(self);
-    }
+    do { /* The router's turn may have answers, too. */
+        while (has_work(self)) {
+            sessions_run(self);
+            gathers_send(self);
+        }
+        self->router.turn(self->router.self, now_us);
+    } while (has_work(self));
     if (self->next_tick_us == ACTOR_NEVER && is_waiting(self)) {
         self->next_tick_us = now_us + TICK_US;
     }
-    self->router.turn(self->router.self, now_us);
 }
 
 static uint64_t next_us(void *context)
@@ -226,6 +232,7 @@ static void on_time(void *context, uint64_t now_us)
     self->now_us = now_us;
     if (now_us >= self->next_tick_us) {
         questions_tick(self);
+        gathers_tick(self);
         sessions_tick(self);
         self->next_tick_us = is_waiting(self) ? now_us + TICK_US : ACTOR_NEVER;
     }
@@ -237,8 +244,11 @@ static void on_time(void *context, uint64_t now_us)
 static bool work(void *context, uint64_t now_us)
 {
     struct front *self = context;
+    bool more;
 
-    return self->router.work(self->router.self, now_us);
+    self->now_us = now_us;
+    more = self->router.work(self->router.self, now_us);
+    return more || has_work(self);
 }
 
 static void refused(void *context)

@@ -51,6 +51,9 @@ struct stream_effects {
 
     /* Close it once all has left; closed() follows. */
     void (*close)(void *context, void *stream);
+
+    /* Close it now, whatever has not left; closed() follows. */
+    void (*drop)(void *context, void *stream);
 };
 
 struct front;

@@ -6,7 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 16, TRIES = 4 };
+enum {
+    FIRST_ROOM = 16,
+    TRIES = 4,
+    GRACE_US = 1000000, /* after the deadline, which the router keeps by itself */
+    HEAD_BYTES = 16,
+    ANSWER_BYTES = 4,
+};
 
 static bool is_add(const struct gather *gather)
 {
@@ -32,41 +38,84 @@ static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
            kind->make != MAKE_ASKED && strcmp(gather->kind.name, kind->name) == 0;
 }
 
+/* FNV-1a. Whoever fills one bucket only makes it slow for as long as requests are gathered: a
+ * turn. */
+static struct gather **bucket_of(struct front *self, const struct gather_kind *kind)
+{
+    uint32_t hash = 2166136261U ^ (uint32_t)kind->operation;
+
+    for (const char *at = kind->name; *at != '\0'; at++) {
+        hash = (hash ^ (uint8_t)*at) * 16777619U;
+    }
+    return &self->alike[(hash ^ hash >> 16) % FRONT_BUCKETS];
+}
+
+static void move_to(struct gather_list *list, struct gather *gather)
+{
+    if (gather->list != NULL) {
+        TAILQ_REMOVE(gather->list, gather, entry);
+    }
+    TAILQ_INSERT_TAIL(list, gather, entry);
+    gather->list = list;
+}
+
+/* The newest stands first: those behind it are full. */
 static struct gather *open_one(struct front *self, const struct gather_kind *kind)
 {
-    struct gather *gather = heap_zalloc(1, sizeof *gather);
+    struct gather **bucket = bucket_of(self, kind);
+    struct gather *gather = NULL;
 
+    if (self->ngathers < FRONT_MAX_GATHERS) {
+        gather = heap_zalloc(1, sizeof *gather);
+    }
     if (gather != NULL) {
         gather->kind = *kind;
         gather->deadline_us = self->now_us + self->config.timeout_us;
+        gather->slot = self->free_slots[self->ngathers++];
+        self->slots[gather->slot] = gather;
+        gather->next_alike = *bucket;
+        *bucket = gather;
         buffer_init(&gather->keys, CODEC_MAX_FRAME_BYTES);
-        TAILQ_INSERT_TAIL(&self->open, gather, entry);
-        self->ngathers++;
+        move_to(&self->open, gather);
     }
     return gather;
 }
 
-static void destroy(struct front *self, struct gather_list *list, struct gather *gather)
+static void leave_bucket(struct front *self, const struct gather *gather)
 {
-    TAILQ_REMOVE(list, gather, entry);
-    self->ngathers--;
+    struct gather **at = bucket_of(self, &gather->kind);
+
+    while (*at != NULL && *at != gather) {
+        at = &(*at)->next_alike;
+    }
+    if (*at != NULL) {
+        *at = gather->next_alike;
+    }
+}
+
+static void destroy(struct front *self, struct gather *gather)
+{
+    if (gather->list == &self->open) {
+        leave_bucket(self, gather);
+    }
+    TAILQ_REMOVE(gather->list, gather, entry);
+    self->slots[gather->slot] = NULL;
+    self->free_slots[--self->ngathers] = (uint16_t)gather->slot;
     buffer_fini(&gather->keys);
     heap_free(gather->lengths);
     heap_free(gather);
 }
 
+/* An open one that these keys may join. */
 static struct gather *choose(struct front *self, const struct gather_kind *kind,
                              const struct span *keys, uint32_t count)
 {
-    struct gather *gather;
+    struct gather *gather = kind->make != MAKE_ASKED ? *bucket_of(self, kind) : NULL;
 
-    TAILQ_FOREACH(gather, &self->open, entry)
-    {
-        if (is_kind(gather, kind) && has_room(gather, keys, count)) {
-            return gather;
-        }
+    while (gather != NULL && !(is_kind(gather, kind) && has_room(gather, keys, count))) {
+        gather = gather->next_alike;
     }
-    return self->ngathers < FRONT_MAX_GATHERS ? open_one(self, kind) : NULL;
+    return gather;
 }
 
 /* ---- the order of one connection ---- */
@@ -83,18 +132,22 @@ static bool may_follow(const struct session *session, const struct gather_kind *
     return true;
 }
 
-static bool note_add(struct session *session, struct gather *gather)
+static bool is_noted(const struct session *session, const struct gather *gather)
 {
     for (uint32_t i = 0; i < session->nadds; i++) {
         if (session->adds[i] == gather) {
             return true;
         }
     }
-    if (session->nadds == FRONT_ADDS) {
-        return false;
-    }
-    session->adds[session->nadds++] = gather;
-    return true;
+    return false;
+}
+
+/* So many adds are awaited that no further one can be noted. */
+static bool too_many_adds(const struct session *session, const struct gather_kind *kind,
+                          const struct gather *gather)
+{
+    return kind->operation == OPERATION_ADD && session->nadds == FRONT_ADDS &&
+           (gather == NULL || !is_noted(session, gather));
 }
 
 static void forget_add(struct session *session, const struct gather *gather)
@@ -139,6 +192,11 @@ static bool append(struct gather *gather, const struct span *keys, uint32_t coun
 
 static void join(struct gather *gather, struct call *call)
 {
+    struct session *session = call->session;
+
+    if (is_add(gather) && !is_noted(session, gather)) {
+        session->adds[session->nadds++] = gather;
+    }
     if (gather->last != NULL) {
         gather->last->next_shared = call;
     } else {
@@ -153,20 +211,22 @@ bool gather_keys(struct front *self, struct session *session, const struct gathe
     struct gather *gather = choose(self, kind, keys, count);
     struct call *call;
 
-    if (gather != NULL && !may_follow(session, kind, gather)) {
-        return false;
-    }
-    if (gather != NULL && is_add(gather) && !note_add(session, gather)) {
+    if (!may_follow(session, kind, gather) || too_many_adds(session, kind, gather)) {
         return false;
     }
     call = call_begin(self, session);
     if (call == NULL) {
         return true;
     }
+    gather = gather != NULL ? gather : open_one(self, kind);
     if (gather == NULL || !append(gather, keys, count)) {
+        if (gather != NULL && gather->count == 0) {
+            destroy(self, gather);
+        }
         call_fail(self, call, "OVERLOADED the router has too much under way; slow down, retry");
         return true;
     }
+    call_expect(call, HEAD_BYTES + (size_t)count * ANSWER_BYTES);
     call->many = many;
     call->first = gather->count - count;
     call->count = count;
@@ -183,7 +243,7 @@ static void send(struct front *self, struct gather *gather)
 {
     uint64_t left_us = gather->deadline_us > self->now_us ? gather->deadline_us - self->now_us : 0;
     struct frame frame = {
-        .correlation = ++self->number,
+        .correlation = ++self->number << FRONT_SLOT_BITS | gather->slot,
         .kind = FRAME_CLIENT_REQUEST,
         .body.client_request =
             {
@@ -210,13 +270,18 @@ static void send(struct front *self, struct gather *gather)
                             buffer_span(&self->frame));
 }
 
+/* The router may answer before send() returns, and so fill `again`. */
 void gathers_send(struct front *self)
 {
     struct gather *gather;
 
+    while ((gather = TAILQ_FIRST(&self->again)) != NULL) {
+        move_to(&self->sent, gather);
+        send(self, gather);
+    }
     while ((gather = TAILQ_FIRST(&self->open)) != NULL) {
-        TAILQ_REMOVE(&self->open, gather, entry);
-        TAILQ_INSERT_TAIL(&self->sent, gather, entry);
+        leave_bucket(self, gather);
+        move_to(&self->sent, gather);
         send(self, gather);
     }
 }
@@ -280,10 +345,10 @@ static void answer(struct front *self, const struct gather *gather, struct call 
     for (uint32_t i = 0; i < count; i++) {
         write_one(self, &writer, verdict_of(gather, reply, call->first + i), error);
     }
-    call_end(self, call);
+    call_end(self, call, &writer);
 }
 
-/* Every command gets its part; the connection may go on. */
+/* Every command gets its part, or the error where there is no reply; the connection may go on. */
 static void settle(struct front *self, struct gather *gather, const struct client_reply *reply,
                    const char *error)
 {
@@ -295,15 +360,19 @@ static void settle(struct front *self, struct gather *gather, const struct clien
         if (call->session != NULL) {
             forget_add(call->session, gather);
         }
-        answer(self, gather, call, reply, error);
+        if (reply != NULL) {
+            answer(self, gather, call, reply, error);
+        } else {
+            call_fail(self, call, error);
+        }
         call = next;
     }
-    destroy(self, &self->sent, gather);
+    destroy(self, gather);
 }
 
+/* Nothing is known of any key: the error is the whole answer of every command. */
 static void fail(struct front *self, struct gather *gather, enum status status, const char *message)
 {
-    const struct client_reply nothing = {.status = status};
     char error[FRONT_MESSAGE_BYTES];
 
     if (status == STATUS_FULL) {
@@ -313,17 +382,16 @@ static void fail(struct front *self, struct gather *gather, enum status status, 
     } else {
         (void)snprintf(error, sizeof error, "%s %s", status_code(status), message);
     }
-    settle(self, gather, &nothing, error);
+    settle(self, gather, NULL, error);
 }
 
 /* ---- filters that are missing ---- */
 
 /* Made by whoever came first, which is as good. */
-static void made(struct front *self, void *owner, const struct frame *frame, const char *reason)
+static void made(struct front *self, void *owner, const struct frame *frame, enum status status,
+                 const char *message)
 {
     struct gather *gather = owner;
-    enum status status = STATUS_UNAVAILABLE;
-    const char *message = reason;
 
     if (frame != NULL) {
         status = frame->body.admin_reply.status;
@@ -332,7 +400,7 @@ static void made(struct front *self, void *owner, const struct frame *frame, con
                                                             frame->body.admin_reply.created;
     }
     if (status == STATUS_OK || status == STATUS_EXISTS) {
-        send(self, gather);
+        move_to(&self->again, gather);
     } else {
         fail(self, gather, status, message);
     }
@@ -352,7 +420,7 @@ static void make_filter(struct front *self, struct gather *gather)
     };
 
     gather->number = 0;
-    question_ask(self, &frame, made, gather);
+    question_ask(self, &frame, gather->deadline_us, made, gather);
 }
 
 /* Nothing is in it. */
@@ -366,7 +434,7 @@ static void answer_missing(struct front *self, struct call *call)
     for (uint32_t i = 0; i < call->count; i++) {
         resp_boolean(&writer, false);
     }
-    call_end(self, call);
+    call_end(self, call, &writer);
 }
 
 /* No such filter: a check finds nothing in it, unless that is to be an error. */
@@ -383,21 +451,15 @@ static void miss(struct front *self, struct gather *gather)
             next = call->next_shared;
             answer_missing(self, call);
         }
-        destroy(self, &self->sent, gather);
+        destroy(self, gather);
     }
 }
 
 static struct gather *find(struct front *self, uint64_t number)
 {
-    struct gather *gather;
+    struct gather *gather = self->slots[number % FRONT_MAX_GATHERS];
 
-    TAILQ_FOREACH(gather, &self->sent, entry)
-    {
-        if (gather->number == number) {
-            return gather;
-        }
-    }
-    return NULL;
+    return gather != NULL && gather->number == number ? gather : NULL;
 }
 
 void gather_on_reply(struct front *self, const struct frame *frame)
@@ -412,7 +474,8 @@ void gather_on_reply(struct front *self, const struct frame *frame)
     if (reply->status == STATUS_NOT_FOUND) {
         miss(self, gather);
     } else if (reply->status == STATUS_STALE && gather->attempts < TRIES) {
-        send(self, gather); /* The name is bound to another filter by now. */
+        gather->number = 0; /* The name is bound to another filter by now. */
+        move_to(&self->again, gather);
     } else if (reply->status == STATUS_FULL) {
         settle(self, gather, reply, "ERR non scaling filter is full");
     } else {
@@ -421,11 +484,45 @@ void gather_on_reply(struct front *self, const struct frame *frame)
     }
 }
 
+void gather_on_error(struct front *self, const struct frame *frame)
+{
+    struct gather *gather = find(self, frame->correlation);
+
+    if (gather != NULL) {
+        fail(self, gather, frame->body.error.status, frame->body.error.message);
+    }
+}
+
+/* The router answers in time; but if an answer should get lost, nobody waits for ever. */
+void gathers_tick(struct front *self)
+{
+    struct gather *gather = TAILQ_FIRST(&self->sent);
+
+    while (gather != NULL && self->now_us > gather->deadline_us + GRACE_US) {
+        struct gather *next = TAILQ_NEXT(gather, entry);
+
+        if (gather->number != 0) { /* Else a question has a deadline of its own. */
+            fail(self, gather, STATUS_DEADLINE, "the router did not answer");
+        }
+        gather = next;
+    }
+}
+
+void gathers_init(struct front *self)
+{
+    TAILQ_INIT(&self->open);
+    TAILQ_INIT(&self->sent);
+    TAILQ_INIT(&self->again);
+    for (uint32_t i = 0; i < FRONT_MAX_GATHERS; i++) {
+        self->free_slots[i] = (uint16_t)i;
+    }
+}
+
 void gathers_fini(struct front *self)
 {
-    struct gather_list *lists[] = {&self->open, &self->sent};
+    struct gather_list *lists[] = {&self->open, &self->sent, &self->again};
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         while (!TAILQ_EMPTY(lists[i])) {
             struct gather *gather = TAILQ_FIRST(lists[i]);
             struct call *call = gather->first;
@@ -437,7 +534,7 @@ void gathers_fini(struct front *self)
                 heap_free(call);
                 call = next;
             }
-            destroy(self, lists[i], gather);
+            destroy(self, gather);
         }
     }
 }

@@ -37,7 +37,10 @@ enum {
     FRONT_MAX_LINE = 64 << 10,
     FRONT_GATHER_BYTES = 4 << 20, /* of keys in one request */
     FRONT_MAX_CALLS = 8192,       /* of a connection, not answered */
-    FRONT_MAX_GATHERS = 4096,     /* under way */
+    FRONT_SLOT_BITS = 12,
+    FRONT_MAX_GATHERS = 1 << FRONT_SLOT_BITS, /* under way */
+    FRONT_MAX_QUESTIONS = 4096,               /* ... */
+    FRONT_BUCKETS = 1024,
     FRONT_ADDS = 4,               /* requests with adds that a connection may await */
     FRONT_OUT_BYTES = 512 << 20,  /* answers of one turn */
     FRONT_QUEUED_BYTES = 8 << 20, /* of commands in one transaction */
@@ -59,10 +62,15 @@ struct gather_kind {
     struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
 };
 
+TAILQ_HEAD(gather_list, gather);
+
 struct gather {
     TAILQ_ENTRY(gather) entry;
+    struct gather_list *list; /* that it is in */
+    struct gather *next_alike; /* open, and in the same bucket */
     struct gather_kind kind;
-    uint64_t number; /* names the request that is under way; 0: still open */
+    uint32_t slot;
+    uint64_t number; /* names the request that is under way; 0: none is */
     uint32_t attempts;
     uint64_t deadline_us;
     struct buffer keys;
@@ -73,17 +81,16 @@ struct gather {
     struct call *last;
 };
 
-TAILQ_HEAD(gather_list, gather);
-
 /* ---- questions to a coordinator or the router ---- */
 
-/* `frame` NULL: no answer came; `reason` says so. */
+/* `frame` is of the kind that was asked for; NULL: no answer came, `status` and `reason` say so. */
 typedef void (*question_done)(struct front *self, void *owner, const struct frame *frame,
-                              const char *reason);
+                              enum status status, const char *reason);
 
 struct question {
     TAILQ_ENTRY(question) entry;
     uint64_t number;
+    enum frame_kind wanted;
     bool sent;
     struct buffer bytes; /* the frame */
     uint64_t deadline_us;
@@ -102,13 +109,14 @@ struct call {
     struct session *session;  /* NULL: gone */
     bool done;
     bool many;      /* an array, else the one answer */
+    bool unknown;   /* it fails, and there was no memory to say why */
+    uint32_t owed;  /* bytes of `reply`; before it is done, about as many as are to be expected */
     uint32_t first; /* its keys in the gather */
     uint32_t count;
     void (*answer)(struct front *self, struct call *call, const struct frame *frame);
-    uint64_t detail; /* for `answer` */
-    char name[DOCUMENT_NAME_BYTES];
-    char failure[FRONT_MESSAGE_BYTES / 4]; /* what the answer is to be; "": no failure */
-    struct buffer reply;                   /* once done, before its turn */
+    uint64_t detail;     /* for `answer` */
+    char *text;          /* ... too: a name, or why it fails; NULL: none */
+    struct buffer reply; /* once done, before its turn */
 };
 
 struct session {
@@ -121,7 +129,10 @@ struct session {
     uint64_t active_us;
     bool resp3;
     bool closing; /* nothing more is read; closed once all is answered */
+    bool cut;     /* an answer is lost, so that none may follow: closed at once */
     bool closed;  /* stream.close() was called */
+    bool dropped; /* stream.drop() was called */
+    uint64_t closed_us;
     bool paused;
     bool stalled; /* the next request waits for earlier ones */
     struct buffer input;
@@ -131,6 +142,7 @@ struct session {
     struct call *first;
     struct call *last;
     uint32_t ncalls;
+    size_t owed; /* bytes of answers of these calls */
     struct gather *adds[FRONT_ADDS];
     uint32_t nadds;
     bool multi;        /* commands are queued */
@@ -162,11 +174,18 @@ struct front {
     uint64_t started_us;
     struct gather_list open;
     struct gather_list sent;
+    struct gather_list again; /* to be sent once more, at the end of the turn */
     uint32_t ngathers;
+    struct gather *alike[FRONT_BUCKETS]; /* open ones, by kind */
+    struct gather *slots[FRONT_MAX_GATHERS];
+    uint16_t free_slots[FRONT_MAX_GATHERS];
     struct question_list questions;
+    uint32_t nquestions;
     struct session_list sessions;
     struct session_list due;
     uint32_t nsessions;
+    uint32_t nclosed; /* of these, not gone yet */
+    uint64_t next_sweep_us;
     uint64_t next_id;
     uint64_t next_tick_us;
     struct log_limit broken_limit;
@@ -183,9 +202,13 @@ static inline void front_count(struct front *self, enum front_counter counter)
 /* The next command's answer; NULL: no memory. It is answered in its turn. */
 struct call *call_begin(struct front *self, struct session *session);
 
-/* Where to write the answer; then call_end(). */
+/* So many bytes of answer are to be expected of it. */
+void call_expect(struct call *call, size_t size);
+
+/* Where to write the answer; then call_end(). Where the writer has failed the connection is cut
+ * off: what was to be answered next must not be taken for this answer. */
 struct resp_writer call_writer(struct call *call);
-void call_end(struct front *self, struct call *call);
+void call_end(struct front *self, struct call *call, const struct resp_writer *writer);
 
 /* The whole answer is an error: its code and text. */
 void call_fail(struct front *self, struct call *call, const char *text);
@@ -203,12 +226,16 @@ void calls_orphan(struct session *session);
 
 /* It may go on, or has something to send; done at the end of the turn. */
 void session_stir(struct front *self, struct session *session);
+/* Nothing more is taken; closed once all is answered. */
 void session_close(struct front *self, struct session *session);
+
+/* Nothing more is sent, either. */
+void session_cut(struct front *self, struct session *session);
 
 /* Take requests and send answers of all that were stirred. */
 void sessions_run(struct front *self);
 void sessions_tick(struct front *self);
-void session_destroy(struct front *self, struct session *session);
+void session_forget(struct front *self, struct session *session);
 
 /* ---- gather.c ---- */
 
@@ -218,23 +245,25 @@ bool gather_keys(struct front *self, struct session *session, const struct gathe
                  const struct span *keys, uint32_t count, bool many);
 
 void gathers_send(struct front *self);
+void gathers_init(struct front *self);
 void gather_on_reply(struct front *self, const struct frame *frame);
+void gather_on_error(struct front *self, const struct frame *frame);
+void gathers_tick(struct front *self);
 void gathers_fini(struct front *self);
 
 /* ---- question.c ---- */
 
-/* Of a coordinator. */
-void question_ask(struct front *self, struct frame *frame, question_done done, void *owner);
-
-/* Of the router, which may answer before this returns. */
-void question_ask_router(struct front *self, struct frame *frame, question_done done, void *owner);
+/* An admin request, of a coordinator. */
+void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us, question_done done,
+                  void *owner);
 
 /* Ask, and let `answer` answer the command. */
 void question_for_call(struct front *self, struct session *session, struct frame *frame,
                        const char *name, bool of_router,
                        void (*answer)(struct front *, struct call *, const struct frame *),
                        uint64_t detail);
-void questions_on_frame(struct front *self, const struct frame *frame);
+/* False: it answers none. */
+bool questions_on_frame(struct front *self, const struct frame *frame);
 void questions_tick(struct front *self);
 void questions_fini(struct front *self);
 
@@ -250,7 +279,11 @@ enum taken command_take(struct front *self, struct session *session, const struc
 typedef enum taken (*command_fn)(struct front *self, struct session *session,
                                  const struct span *arguments, uint32_t count);
 
-enum { COMMAND_KEYS = 1, COMMAND_WAITS = 2, COMMAND_UNQUEUED = 4 };
+enum {
+    COMMAND_KEYS = 1,
+    COMMAND_WAITS = 2,    /* for answers of all earlier ones */
+    COMMAND_UNQUEUED = 4, /* after MULTI, too */
+};
 
 struct command {
     const char *name; /* in lower case */
@@ -268,6 +301,7 @@ bool command_word(struct span argument, const char *word);
 
 /* Shorthands for answers that are known at once. */
 enum taken answer_ok(struct front *self, struct session *session);
+enum taken answer_simple(struct front *self, struct session *session, const char *text);
 enum taken answer_error(struct front *self, struct session *session, const char *text);
 enum taken answer_integer(struct front *self, struct session *session, int64_t value);
 enum taken answer_arity(struct front *self, struct session *session, const char *name);

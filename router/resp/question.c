@@ -8,31 +8,49 @@
 static void destroy(struct front *self, struct question *question)
 {
     TAILQ_REMOVE(&self->questions, question, entry);
+    self->nquestions--;
     buffer_fini(&question->bytes);
     heap_free(question);
 }
 
-static struct question *begin(struct front *self, struct frame *frame, question_done done,
-                              void *owner)
+static struct question *make(struct front *self, struct frame *frame)
 {
     struct question *question = heap_zalloc(1, sizeof *question);
 
     if (question == NULL) {
-        done(self, owner, NULL, "the router is out of memory");
         return NULL;
     }
-    frame->correlation = ++self->number;
+    frame->correlation = ++self->number << FRONT_SLOT_BITS;
     question->number = frame->correlation;
-    question->done = done;
-    question->owner = owner;
-    question->deadline_us = self->now_us + self->config.timeout_us;
     buffer_init(&question->bytes, CODEC_MAX_FRAME_BYTES);
     TAILQ_INSERT_TAIL(&self->questions, question, entry);
+    self->nquestions++;
     if (codec_encode(frame, &question->bytes) != STATUS_OK) {
         destroy(self, question);
-        done(self, owner, NULL, "the router is out of memory");
         return NULL;
     }
+    return question;
+}
+
+/* NULL: done() was called. */
+static struct question *begin(struct front *self, struct frame *frame, enum frame_kind wanted,
+                              uint64_t deadline_us, question_done done, void *owner)
+{
+    struct question *question;
+
+    if (self->nquestions >= FRONT_MAX_QUESTIONS) {
+        done(self, owner, NULL, STATUS_OVERLOADED, "the router has too many questions under way");
+        return NULL;
+    }
+    question = make(self, frame);
+    if (question == NULL) {
+        done(self, owner, NULL, STATUS_NOMEM, "the router is out of memory");
+        return NULL;
+    }
+    question->wanted = wanted;
+    question->done = done;
+    question->owner = owner;
+    question->deadline_us = deadline_us;
     return question;
 }
 
@@ -42,20 +60,24 @@ static void send(struct front *self, struct question *question)
                                     buffer_span(&question->bytes));
 }
 
-void question_ask(struct front *self, struct frame *frame, question_done done, void *owner)
+void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us, question_done done,
+                  void *owner)
 {
+    uint64_t left_us = deadline_us > self->now_us ? deadline_us - self->now_us : 0;
     struct question *question;
 
-    frame->body.admin_request.timeout_ms = (uint32_t)(self->config.timeout_us / 1000);
-    question = begin(self, frame, done, owner);
+    frame->body.admin_request.timeout_ms = (uint32_t)(left_us / 1000) + 1;
+    question = begin(self, frame, FRAME_ADMIN_REPLY, deadline_us, done, owner);
     if (question != NULL) {
         send(self, question);
     }
 }
 
-void question_ask_router(struct front *self, struct frame *frame, question_done done, void *owner)
+/* It may answer before this returns. */
+static void ask_router(struct front *self, struct frame *frame, enum frame_kind wanted,
+                       uint64_t deadline_us, question_done done, void *owner)
 {
-    struct question *question = begin(self, frame, done, owner);
+    struct question *question = begin(self, frame, wanted, deadline_us, done, owner);
 
     if (question != NULL) {
         buffer_clear(&self->frame);
@@ -67,21 +89,46 @@ void question_ask_router(struct front *self, struct frame *frame, question_done 
     }
 }
 
-void questions_on_frame(struct front *self, const struct frame *frame)
+/* The owner may ask anew, so it goes first. */
+static void finish(struct front *self, struct question *question, const struct frame *frame,
+                   enum status status, const char *reason)
+{
+    question_done done = question->done;
+    void *owner = question->owner;
+
+    destroy(self, question);
+    done(self, owner, frame, status, reason);
+}
+
+bool questions_on_frame(struct front *self, const struct frame *frame)
 {
     struct question *question;
 
     TAILQ_FOREACH(question, &self->questions, entry)
     {
-        if (question->number == frame->correlation) {
-            question_done done = question->done;
-            void *owner = question->owner;
-
-            destroy(self, question);
-            done(self, owner, frame, "");
-            return;
+        if (question->number != frame->correlation) {
+            continue;
         }
+        if (frame->kind == question->wanted) {
+            finish(self, question, frame, STATUS_OK, "");
+        } else if (frame->kind == FRAME_ERROR) {
+            finish(self, question, NULL, frame->body.error.status, frame->body.error.message);
+        } else {
+            finish(self, question, NULL, STATUS_INTERNAL, "an answer of another kind");
+        }
+        return true;
     }
+    return false;
+}
+
+static const char *why_late(const struct question *question)
+{
+    if (question->wanted != FRAME_ADMIN_REPLY) {
+        return "the router does not answer in time";
+    }
+    return question->sent ? "no coordinator answers in time; is it running?"
+                          : "no coordinator can be reached; is one running, and is that what the "
+                            "router's `coordinators` option says?";
 }
 
 void questions_tick(struct front *self)
@@ -92,15 +139,7 @@ void questions_tick(struct front *self)
         struct question *next = TAILQ_NEXT(question, entry);
 
         if (self->now_us >= question->deadline_us) {
-            question_done done = question->done;
-            void *owner = question->owner;
-            bool sent = question->sent;
-
-            destroy(self, question);
-            done(self, owner, NULL,
-                 sent ? "no coordinator answers in time; is it running?"
-                      : "no coordinator can be reached; is one running, and is that what the "
-                        "router's `coordinators` option says?");
+            finish(self, question, NULL, STATUS_UNAVAILABLE, why_late(question));
         } else if (!question->sent) {
             send(self, question);
         }
@@ -111,26 +150,19 @@ void questions_tick(struct front *self)
 void questions_fini(struct front *self)
 {
     while (!TAILQ_EMPTY(&self->questions)) {
-        struct question *question = TAILQ_FIRST(&self->questions);
-        question_done done = question->done;
-        void *owner = question->owner;
-
-        destroy(self, question);
-        done(self, owner, NULL, "the router stops");
+        finish(self, TAILQ_FIRST(&self->questions), NULL, STATUS_UNAVAILABLE, "the router stops");
     }
 }
 
 /* ---- for one command ---- */
 
 static void answer_call(struct front *self, void *owner, const struct frame *frame,
-                        const char *reason)
+                        enum status status, const char *reason)
 {
     struct call *call = owner;
 
     if (frame == NULL) {
-        call_fail_status(self, call, STATUS_UNAVAILABLE, reason);
-    } else if (frame->kind == FRAME_ERROR) {
-        call_fail_status(self, call, frame->body.error.status, frame->body.error.message);
+        call_fail_status(self, call, status, reason);
     } else {
         call->answer(self, call, frame);
     }
@@ -141,6 +173,7 @@ void question_for_call(struct front *self, struct session *session, struct frame
                        void (*answer)(struct front *, struct call *, const struct frame *),
                        uint64_t detail)
 {
+    uint64_t deadline_us = self->now_us + self->config.timeout_us;
     struct call *call = call_begin(self, session);
 
     if (call == NULL) {
@@ -148,10 +181,14 @@ void question_for_call(struct front *self, struct session *session, struct frame
     }
     call->answer = answer;
     call->detail = detail;
-    (void)snprintf(call->name, sizeof call->name, "%s", name);
-    if (of_router) {
-        question_ask_router(self, frame, answer_call, call);
+    call->text = heap_strdup(name);
+    if (call->text == NULL) {
+        call_fail_status(self, call, STATUS_NOMEM, "the router is out of memory");
+    } else if (of_router) {
+        ask_router(self, frame,
+                   frame->kind == FRAME_INFO_REQUEST ? FRAME_INFO_REPLY : FRAME_STATS_REPLY,
+                   deadline_us, answer_call, call);
     } else {
-        question_ask(self, frame, answer_call, call);
+        question_ask(self, frame, deadline_us, answer_call, call);
     }
 }

@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEPT_BYTES = 16 << 10 /* of a buffer that is empty */ };
+enum {
+    KEPT_BYTES = 2 << 10, /* of a buffer that is empty */
+    KEPT_ARGUMENTS = 16,
+    SWEEP_US = 1000000,
+};
 
 static const struct resp_limits limits = {
     .max_arguments = FRONT_MAX_ARGUMENTS,
@@ -44,7 +48,7 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     return session;
 }
 
-void session_destroy(struct front *self, struct session *session)
+void session_forget(struct front *self, struct session *session)
 {
     calls_orphan(session);
     if (session->due) {
@@ -52,6 +56,7 @@ void session_destroy(struct front *self, struct session *session)
     }
     TAILQ_REMOVE(&self->sessions, session, entry);
     self->nsessions--;
+    self->nclosed -= session->closed;
     self->counters[FRONT_resp_connections] = self->nsessions;
     buffer_fini(&session->input);
     buffer_fini(&session->out);
@@ -62,13 +67,19 @@ void session_destroy(struct front *self, struct session *session)
 
 void front_closed(struct front *self, struct session *session)
 {
-    session_destroy(self, session);
+    session_forget(self, session);
 }
 
 void session_close(struct front *self, struct session *session)
 {
     session->closing = true;
     session_stir(self, session);
+}
+
+void session_cut(struct front *self, struct session *session)
+{
+    session->cut = true;
+    session_close(self, session);
 }
 
 void front_drained(struct front *self, uint64_t now_us, struct session *session)
@@ -105,25 +116,39 @@ static void say_broken(struct front *self, struct session *session)
     if (call != NULL) {
         (void)snprintf(text, sizeof text, "ERR %s", session->request.error);
         resp_error(&writer, text);
-        call_end(self, call);
+        call_end(self, call, &writer);
     }
     session_close(self, session);
 }
 
-/* What was taken goes; what is kept moves to the front, and large room that is empty goes too. */
+/* What was taken goes, and large room that is empty; what is kept moves to the front once it is the
+ * smaller part, so that no byte moves often. */
 static void compact(struct session *session)
 {
     size_t left = session->input.size - session->taken;
-    size_t most = session->input.max;
 
-    if (left == 0 && session->input.capacity > KEPT_BYTES) {
-        buffer_fini(&session->input);
-        buffer_init(&session->input, most);
-    } else if (session->taken > 0) {
+    if (left == 0) {
+        session->input.size = session->taken = 0;
+        if (session->input.capacity > KEPT_BYTES) {
+            buffer_fini(&session->input);
+        }
+        if (session->request.capacity > KEPT_ARGUMENTS || session->request.words.size > 0) {
+            resp_request_fini(&session->request);
+            resp_request_init(&session->request);
+        }
+    } else if (session->taken >= left) {
         memmove(session->input.data, session->input.data + session->taken, left);
         session->input.size = left;
+        session->taken = 0;
     }
-    session->taken = 0;
+}
+
+/* Answers that wait to be read, and those that earlier commands will have. */
+static bool has_room(const struct front *self, const struct session *session)
+{
+    size_t unsent = self->streams.unsent(self->streams.context, session->stream);
+
+    return unsent + session->out.size + session->owed <= self->config.max_unread / 2;
 }
 
 static bool may_take(const struct session *session)
@@ -168,24 +193,21 @@ static bool take(struct front *self, struct session *session)
 
 static void send(struct front *self, struct session *session)
 {
-    size_t most = session->out.max;
-
-    if (session->out.size == 0 || session->closed) {
+    if (session->out.size == 0 || session->closed || session->cut) {
         return;
     }
     self->streams.send(self->streams.context, session->stream, buffer_span(&session->out));
     if (session->out.capacity > KEPT_BYTES) {
         buffer_fini(&session->out);
-        buffer_init(&session->out, most);
     }
     buffer_clear(&session->out);
 }
 
 /* Nothing is read from who does not read, or has much to be answered. */
-static void pause_or_go_on(struct front *self, struct session *session, size_t unsent)
+static void pause_or_go_on(struct front *self, struct session *session)
 {
     bool pause = session->closing || session->stalled || session->ncalls >= FRONT_MAX_CALLS ||
-                 unsent > self->config.max_unread / 2;
+                 !has_room(self, session);
 
     if (pause != session->paused) {
         session->paused = pause;
@@ -193,28 +215,50 @@ static void pause_or_go_on(struct front *self, struct session *session, size_t u
     }
 }
 
+static void drop(struct front *self, struct session *session)
+{
+    session->dropped = true;
+    self->streams.drop(self->streams.context, session->stream);
+}
+
+static void close_if_ready(struct front *self, struct session *session)
+{
+    if (session->closed || !session->closing || (session->first != NULL && !session->cut)) {
+        return;
+    }
+    session->closed = true;
+    session->closed_us = self->now_us;
+    self->nclosed++;
+    if (session->cut) {
+        drop(self, session);
+    } else {
+        self->streams.close(self->streams.context, session->stream);
+    }
+}
+
 static void run(struct front *self, struct session *session)
 {
-    size_t unsent = self->streams.unsent(self->streams.context, session->stream);
+    bool full = false;
 
     session->stalled = false;
-    while (may_take(session) && unsent + session->out.size <= self->config.max_unread / 2) {
-        if (!take(self, session)) {
+    while (may_take(session) && !full) {
+        full = !has_room(self, session);
+        if (!full && !take(self, session)) {
             break;
         }
     }
     compact(session);
     send(self, session);
-    unsent = self->streams.unsent(self->streams.context, session->stream);
-    if (unsent > self->config.max_unread && !session->closing) {
+    if (!session->closed && self->streams.unsent(self->streams.context, session->stream) >
+                                self->config.max_unread) {
         front_count(self, FRONT_resp_unread_total);
-        session->closing = true;
+        session_cut(self, session);
     }
-    pause_or_go_on(self, session, unsent);
-    if (session->closing && session->first == NULL && !session->closed) {
-        session->closed = true;
-        self->streams.close(self->streams.context, session->stream);
+    if (full && has_room(self, session)) {
+        session_stir(self, session); /* All has left at once. */
     }
+    pause_or_go_on(self, session);
+    close_if_ready(self, session);
 }
 
 void sessions_run(struct front *self)
@@ -228,16 +272,29 @@ void sessions_run(struct front *self)
     }
 }
 
+static bool is_idle(const struct front *self, const struct session *session)
+{
+    return self->config.idle_us > 0 && session->first == NULL && !session->closing &&
+           self->now_us - session->active_us >= self->config.idle_us;
+}
+
+/* Who does not read its last answers is not waited for any longer than for an answer. */
 void sessions_tick(struct front *self)
 {
     struct session *session;
 
+    if (self->now_us < self->next_sweep_us || (self->config.idle_us == 0 && self->nclosed == 0)) {
+        return;
+    }
+    self->next_sweep_us = self->now_us + SWEEP_US;
     TAILQ_FOREACH(session, &self->sessions, entry)
     {
-        if (self->config.idle_us > 0 && session->first == NULL && !session->closing &&
-            self->now_us - session->active_us >= self->config.idle_us) {
+        if (is_idle(self, session)) {
             front_count(self, FRONT_resp_idle_total);
             session_close(self, session);
+        } else if (session->closed && !session->dropped &&
+                   self->now_us - session->closed_us >= self->config.timeout_us) {
+            drop(self, session);
         }
     }
 }
