@@ -328,7 +328,11 @@ COMMAND(multi)
     (void)arguments;
     (void)count;
     if (session->multi) {
-        return answer_error(self, session, "ERR MULTI calls can not be nested");
+        bool broken = session->multi_broken;
+
+        (void)answer_error(self, session, "ERR MULTI calls can not be nested");
+        session->multi_broken = broken; /* Peers go on, too. */
+        return TAKEN_DONE;
     }
     session->multi = true;
     return answer_ok(self, session);
