@@ -93,8 +93,8 @@ static void print_router(const struct playground *self, const struct playground_
                         self->processes[0].endpoint, self->folder.path, process->name);
 
     if (base != 0 && process == &self->processes[1]) {
-        (void)snprintf(text + used, size - (size_t)used,
-                       "resp_listen = \"tcp://127.0.0.1:%u\";\n", base + RESP_PORT);
+        (void)snprintf(text + used, size - (size_t)used, "resp_listen = \"tcp://127.0.0.1:%u\";\n",
+                       base + RESP_PORT);
     }
 }
 

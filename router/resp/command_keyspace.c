@@ -86,7 +86,8 @@ static void counted(struct front *self, struct call *call, bool one)
         return;
     }
     if (call->text != NULL || call->unknown) {
-        call_fail(self, call, call->text != NULL ? call->text : "NOMEM the router is out of memory");
+        call_fail(self, call,
+                  call->text != NULL ? call->text : "NOMEM the router is out of memory");
         return;
     }
     writer = call_writer(call);

@@ -66,7 +66,7 @@ TAILQ_HEAD(gather_list, gather);
 
 struct gather {
     TAILQ_ENTRY(gather) entry;
-    struct gather_list *list; /* that it is in */
+    struct gather_list *list;  /* that it is in */
     struct gather *next_alike; /* open, and in the same bucket */
     struct gather_kind kind;
     uint32_t slot;
@@ -244,12 +244,27 @@ void session_forget(struct front *self, struct session *session);
 bool gather_keys(struct front *self, struct session *session, const struct gather_kind *kind,
                  const struct span *keys, uint32_t count, bool many);
 
-void gathers_send(struct front *self);
 void gathers_init(struct front *self);
+void gathers_send(struct front *self);
+void gathers_fini(struct front *self);
+
+/* To the end of a list, out of the one that it is in. */
+void gather_move(struct gather_list *list, struct gather *gather);
+void gather_destroy(struct front *self, struct gather *gather);
+
+static inline bool gather_is_add(const struct gather *gather)
+{
+    return gather->kind.operation == OPERATION_ADD;
+}
+
+/* ---- gather_answer.c ---- */
+
+/* Nothing is known of any key: the error is the whole answer of every command. */
+void gather_fail(struct front *self, struct gather *gather, enum status status,
+                 const char *message);
 void gather_on_reply(struct front *self, const struct frame *frame);
 void gather_on_error(struct front *self, const struct frame *frame);
 void gathers_tick(struct front *self);
-void gathers_fini(struct front *self);
 
 /* ---- question.c ---- */
 

@@ -249,8 +249,8 @@ static void run(struct front *self, struct session *session)
     }
     compact(session);
     send(self, session);
-    if (!session->closed && self->streams.unsent(self->streams.context, session->stream) >
-                                self->config.max_unread) {
+    if (!session->closed &&
+        self->streams.unsent(self->streams.context, session->stream) > self->config.max_unread) {
         front_count(self, FRONT_resp_unread_total);
         session_cut(self, session);
     }

@@ -102,8 +102,15 @@ static void put_request(struct fuzz *self)
 static void bend(struct fuzz *self)
 {
     static const char telling[] = "*$\r\n-0129 \"'+:";
-    static const char *const numbers[] = {"-1",    "0",   "21", "400", "401",
-                                          "65536", "1e3", "",   "999999999999999999",
+    static const char *const numbers[] = {"-1",
+                                          "0",
+                                          "21",
+                                          "400",
+                                          "401",
+                                          "65536",
+                                          "1e3",
+                                          "",
+                                          "999999999999999999",
                                           "9999999999999999999999999999999"};
     size_t at = (size_t)draw(self, self->size);
     size_t other = (size_t)draw(self, self->size);

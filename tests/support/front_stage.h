@@ -74,7 +74,8 @@ void front_stage_expect(struct front_stage *self, size_t stream, const char *tex
 void front_stage_pass(struct front_stage *self, uint64_t duration_us);
 
 /* The router answers request `at`: of every key, p present  a absent  m both  u undecided. */
-void front_stage_reply(struct front_stage *self, size_t at, enum status status, const char *letters);
+void front_stage_reply(struct front_stage *self, size_t at, enum status status,
+                       const char *letters);
 
 /* The newest question to the coordinator, which there must be. */
 struct frame front_stage_question(struct front_stage *self);

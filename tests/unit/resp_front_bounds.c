@@ -29,7 +29,8 @@ Test(resp_bounds, a_connection_goes_with_commands_under_way)
     struct frame question;
 
     start(0);
-    front_stage_type(&stage, 0, "BF.EXISTS f a\r\nBF.ADD g a\r\nPING\r\nBF.ADD g b\r\nEXISTS x y\r\n");
+    front_stage_type(&stage, 0,
+                     "BF.EXISTS f a\r\nBF.ADD g a\r\nPING\r\nBF.ADD g b\r\nEXISTS x y\r\n");
     front_stage_type(&stage, 1, "BF.EXISTS f b\r\nBF.ADD g c\r\nEXISTS x\r\n");
     front_stage_turn(&stage);
     front_stage_gone(&stage, 0);
@@ -269,8 +270,7 @@ Test(resp_bounds, so_many_questions_and_no_more)
     stage.fake.deaf = true;
     front_stage_say(&stage, 0, " a\r\n");
     front_stage_say(&stage, 1, "DBSIZE\r\n");
-    front_stage_expect(&stage, 1,
-                       "-OVERLOADED the router has too many questions under way\r\n");
+    front_stage_expect(&stage, 1, "-OVERLOADED the router has too many questions under way\r\n");
     front_stage_pass(&stage, 6 * SECOND);
     cr_assert_not_null(strstr(stage.streams[0].text, "-OVERLOADED"));
     front_stage_fini(&stage);
@@ -305,7 +305,8 @@ Test(resp_bounds, memory_that_fails_costs_no_more_than_the_connection)
                       "after %u: %s", n, text);
         }
         if (!stage.streams[1].closed) {
-            front_stage_expect(&stage, 1, stage.streams[1].text == NULL ? "" : stage.streams[1].text);
+            front_stage_expect(&stage, 1,
+                               stage.streams[1].text == NULL ? "" : stage.streams[1].text);
             front_stage_say(&stage, 1, "PING\r\n");
             front_stage_expect(&stage, 1, "+PONG\r\n");
         }

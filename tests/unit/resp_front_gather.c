@@ -79,8 +79,8 @@ Test(resp_gather, a_thousand_filters_in_one_turn_do_not_mix)
     }
     front_stage_turn(&stage);
     for (size_t i = 1; i <= 1000; i++) {
-        cr_assert_eq(memcmp(stage.streams[0].text + (i - 1) * 4, i % 3 == 0 ? ":1\r\n" : ":0\r\n", 4),
-                     0);
+        cr_assert_eq(
+            memcmp(stage.streams[0].text + (i - 1) * 4, i % 3 == 0 ? ":1\r\n" : ":0\r\n", 4), 0);
     }
     front_stage_fini(&stage);
 }
@@ -125,7 +125,8 @@ Test(resp_gather, a_check_waits_for_the_connections_own_adds)
 Test(resp_gather, waiting_asks_nothing_of_the_router)
 {
     start(1);
-    front_stage_say(&stage, 0, "BF.ADD f a\r\nBF.INSERT f CAPACITY 10 ITEMS b\r\nBF.EXISTS f a\r\n");
+    front_stage_say(&stage, 0,
+                    "BF.ADD f a\r\nBF.INSERT f CAPACITY 10 ITEMS b\r\nBF.EXISTS f a\r\n");
     for (int i = 0; i < 5; i++) {
         front_stage_turn(&stage);
         front_stage_say(&stage, 0, "PING\r\n");
@@ -192,8 +193,7 @@ Test(resp_gather, undecided_keys_are_errors_in_the_array_and_never_0)
     front_stage_say(&stage, 0, "BF.MEXISTS f a b\r\nBF.EXISTS f c\r\n");
     front_stage_reply(&stage, 0, STATUS_UNAVAILABLE, "puu");
     front_stage_turn(&stage);
-    front_stage_expect(&stage, 0,
-                       "*2\r\n:1\r\n-UNAVAILABLE said so\r\n-UNAVAILABLE said so\r\n");
+    front_stage_expect(&stage, 0, "*2\r\n:1\r\n-UNAVAILABLE said so\r\n-UNAVAILABLE said so\r\n");
     front_stage_fini(&stage);
 }
 

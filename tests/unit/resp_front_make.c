@@ -214,8 +214,8 @@ Test(resp_multi, a_transaction_that_is_too_large_is_aborted)
     cr_assert_not_null(strstr(stage.streams[0].text, "-ERR the transaction is too large\r\n"));
     front_stage_expect(&stage, 0, stage.streams[0].text);
     front_stage_say(&stage, 0, "EXEC\r\nPING\r\n");
-    front_stage_expect(
-        &stage, 0, "-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n");
+    front_stage_expect(&stage, 0,
+                       "-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n");
     cr_assert_eq(stage.nasked, 0);
     front_stage_fini(&stage);
 }
