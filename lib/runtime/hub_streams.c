@@ -78,7 +78,6 @@ static void on_closed(uv_handle_t *handle)
     struct hub_streams *streams = stream->streams;
 
     TAILQ_REMOVE(&streams->list, stream, entry);
-    streams->count--;
     streams->nclosing--;
     if (stream->owner != NULL) {
         streams->handler.closed(streams->handler.context, stream->owner);
@@ -91,6 +90,7 @@ static void on_closed(uv_handle_t *handle)
 static void end(struct hub_stream *stream)
 {
     if (!uv_is_closing(&stream->uv.handle)) {
+        stream->streams->count--; /* There is room for another from here on. */
         stream->streams->nclosing++;
         uv_close(&stream->uv.handle, on_closed);
     }
