@@ -73,6 +73,7 @@ SRC_base    := $(wildcard lib/base/*.c)
 SRC_filter  := $(wildcard lib/filter/*.c)
 SRC_cluster := $(wildcard lib/cluster/*.c)
 SRC_storage := $(wildcard lib/storage/*.c)
+SRC_resp    := $(wildcard lib/resp/*.c)
 SRC_runtime := $(wildcard lib/runtime/*.c)
 SRC_proto   := $(wildcard proto/*.c)
 DAEMONS     := node router coordinator
@@ -93,8 +94,8 @@ SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/
 BENCH_MAINS := $(addprefix bench/,disk.c kernel.c report.c runs.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
-SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_runtime) $(SRC_proto) \
-    $(wildcard $(addsuffix /*.c,$(DAEMONS) node/storage node/exchange client)) $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) \
+SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_resp) $(SRC_runtime) $(SRC_proto) \
+    $(wildcard $(addsuffix /*.c,$(DAEMONS) node/storage node/exchange router/resp client)) $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) \
     $(SRC_bench) $(BENCH_MAINS) $(SRC_example)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -144,7 +145,7 @@ FORCE:
 
 # Archives, one a layer. `q` keeps members that share a file name.
 
-LAYERS := base filter cluster storage runtime proto client_core client_cmd \
+LAYERS := base filter cluster storage resp runtime proto client_core client_cmd \
     $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
@@ -183,7 +184,7 @@ PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orb
 
 define daemon
 $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
-    $(call archives,$(1)_shell $(1)_core runtime proto cluster filter storage base)
+    $(call archives,$(1)_shell $(1)_core runtime resp proto cluster filter storage base)
 	$$(link)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
@@ -213,7 +214,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,support simulator bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) storage) \
+TEST_ARCHIVES := $(call archives,support simulator bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) storage resp) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
@@ -232,12 +233,12 @@ $(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
 # The simulator holds every object of the four cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
-$(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) proto cluster filter storage base)
+$(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) resp proto cluster filter storage base)
 	@mkdir -p $(@D)
 	@echo "LD $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--whole-archive $(call archives,$(CORES)) -Wl,--no-whole-archive \
-	    $(call archives,proto cluster filter storage base) $(PURE_LIBS)
+	    $(call archives,resp proto cluster filter storage base) $(PURE_LIBS)
 
 # A mutant is the simulator with the sources that mention ORBLOOM_MUTANT_<NAME> compiled
 # anew with that macro; their objects come before the archives and so replace the members.
@@ -251,7 +252,7 @@ $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@echo "CC $< (mutant $(MUTANT))"
 	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
 $(MUTANT_DIR)/sim: $(call objects,$(SRC_sim)) $(MUTANT_OBJ) \
-    $(call archives,$(CORES) proto cluster filter storage base)
+    $(call archives,$(CORES) resp proto cluster filter storage base)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source mentions ORBLOOM_MUTANT_$(MUTANT)))
 	$(link)
 $(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)

@@ -1,8 +1,8 @@
 #include "client/cmd_growth.h"
 
 #include "base/number.h"
-#include "client/report.h"
 #include "cluster/window.h"
+#include "proto/replica_sum.h"
 
 #include <inttypes.h>
 

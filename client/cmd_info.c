@@ -6,9 +6,9 @@
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_summary.h"
 #include "client/cmd_window_show.h"
-#include "client/report.h"
 #include "cluster/window.h"
 #include "filter/sizing.h"
+#include "proto/replica_sum.h"
 
 struct info_settings {
     struct flags_common common;

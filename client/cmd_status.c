@@ -6,7 +6,7 @@
 #include "client/cmd_replicas.h"
 #include "client/cmd_summary.h"
 #include "client/cmd_window_show.h"
-#include "client/report.h"
+#include "proto/replica_sum.h"
 
 struct status_settings {
     struct flags_common common;

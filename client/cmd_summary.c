@@ -4,8 +4,8 @@
 #include "client/cmd_growth.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_window_show.h"
-#include "client/report.h"
 #include "cluster/window.h"
+#include "proto/replica_sum.h"
 
 #include <inttypes.h>
 

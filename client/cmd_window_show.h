@@ -6,8 +6,8 @@
 #define ORBLOOM_CLIENT_CMD_WINDOW_SHOW_H
 
 #include "client/cmd_output.h"
-#include "client/report.h"
 #include "proto/codec.h"
+#include "proto/replica_sum.h"
 
 /* A line, if it has a window. */
 void window_info_text(const struct filter_summary *filter);

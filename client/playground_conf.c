@@ -9,6 +9,7 @@ enum {
     CONF_BYTES = 4 * PLAYGROUND_PATH_BYTES,
     LIST_BYTES = PLAYGROUND_MAX_ROUTERS * DOCUMENT_TEXT_BYTES,
     ASK_US = 300000,
+    RESP_PORT = 2, /* after the base */
 };
 
 /* Where it is to listen; port 0: the kernel chooses. */
@@ -80,6 +81,23 @@ static void print_node(const struct playground *self, const struct playground_pr
     }
 }
 
+/* Append what routers alone have. Redis clients find the first one behind its port, and each by a
+ * socket in its folder. */
+static void print_router(const struct playground *self, const struct playground_process *process,
+                         char *text, size_t size)
+{
+    uint32_t base = self->options->base_port;
+    int used = snprintf(text, size,
+                        "coordinators = [\"%s\"];\n"
+                        "resp_socket = \"%s/%s/resp.sock\";\n",
+                        self->processes[0].endpoint, self->folder.path, process->name);
+
+    if (base != 0 && process == &self->processes[1]) {
+        (void)snprintf(text + used, size - (size_t)used, "resp_listen = \"tcp://127.0.0.1:%u\";\n",
+                       base + RESP_PORT);
+    }
+}
+
 enum status playground_write_conf(const struct playground *self,
                                   const struct playground_process *process)
 {
@@ -98,7 +116,7 @@ enum status playground_write_conf(const struct playground *self,
     if (process->role == PLAYGROUND_COORDINATOR) {
         (void)snprintf(rest, room, "store = \"%s/%s/data/store.sqlite\";\n", folder, process->name);
     } else if (process->role == PLAYGROUND_ROUTER) {
-        (void)snprintf(rest, room, "coordinators = [\"%s\"];\n", self->processes[0].endpoint);
+        print_router(self, process, rest, room);
     } else {
         print_node(self, process, rest, room);
     }

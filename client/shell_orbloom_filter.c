@@ -1,5 +1,5 @@
-#include "client/report.h"
 #include "client/shell_orbloom_handle.h"
+#include "proto/replica_sum.h"
 
 #include <stdio.h>
 

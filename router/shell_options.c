@@ -1,10 +1,13 @@
 #include "router/shell_options.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #define FIELD(name) offsetof(struct router_settings, name)
 #define BYTES(name) sizeof(((struct router_settings *)NULL)->name)
 #define MIB         (UINT64_C(1) << 20)
+#define LEAST_RATE  1e-6
 
 static const struct option options[] = {
     DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), 1, "router-1",
@@ -43,6 +46,96 @@ static const struct option options[] = {
     DAEMON_OPTION_DURATION("sync_interval", FIELD(config.sync_interval_us), 10 * DAEMON_MS,
                            60 * DAEMON_SECOND, "10ms to 60s", "1s",
                            "how often this router asks a coordinator for news"),
+    {
+        .name = "resp_listen",
+        .kind = OPTION_ENDPOINT,
+        .offset = FIELD(resp_listen),
+        .size = BYTES(resp_listen),
+        .unit = "endpoint",
+        .range = "tcp://HOST:PORT, * for all hosts or a free port",
+        .help = "where this router serves Redis clients (RESP); none: it does not",
+    },
+    {
+        .name = "resp_socket",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(resp_socket),
+        .size = 108, /* what a socket's address has room for */
+        .unit = "path",
+        .range = "a path of at most 107 bytes",
+        .help = "... and a unix-domain socket for those on this machine",
+    },
+    {
+        .name = "resp_max_clients",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(resp_max_clients),
+        .min = 1,
+        .max = 1000000,
+        .unit = "connections",
+        .range = "1 to 1M",
+        .value = "10k",
+        .help = "RESP connections at once; further ones are closed",
+    },
+    DAEMON_OPTION_DURATION("resp_idle_timeout", FIELD(resp.idle_us), 0, 24 * 3600 * DAEMON_SECOND,
+                           "0s to 24h", "0s",
+                           "a RESP connection that is silent for so long is closed; 0s: never"),
+    {
+        .name = "resp_max_unread",
+        .kind = OPTION_BYTES,
+        .offset = FIELD(resp.max_unread),
+        .min = MIB,
+        .max = 1024 * MIB,
+        .unit = "bytes",
+        .range = "1 MiB to 1 GiB",
+        .value = "32MiB",
+        .help = "of answers that wait for one RESP client to read them; from half of it on nothing "
+                "more is taken from that client, beyond it the connection is closed",
+    },
+    DAEMON_OPTION_DURATION("resp_timeout", FIELD(resp.timeout_us), 10 * DAEMON_MS,
+                           60 * DAEMON_SECOND, "10ms to 60s", "5s",
+                           "a RESP command is answered within this, if need be with an error"),
+    {
+        .name = "resp_capacity",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(resp.capacity),
+        .min = 1,
+        .max = UINT64_C(1073741824),
+        .unit = "keys",
+        .range = "1 to 1073741824",
+        .value = "1M",
+        .help = "capacity of a filter that is made because BF.ADD finds none; it grows",
+    },
+    {
+        .name = "resp_error_rate",
+        .kind = OPTION_FACTOR,
+        .offset = FIELD(resp.rate),
+        .min = 0,
+        .max = OPTION_FACTOR_ONE / 4,
+        .unit = "share",
+        .range = "0.000001 to 0.25",
+        .value = "0.01",
+        .help = "its error rate",
+    },
+    {
+        .name = "resp_max_capacity",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(resp.max_capacity),
+        .min = 1,
+        .max = UINT64_C(1000000000000),
+        .unit = "keys",
+        .range = "1 to 1T",
+        .value = "1G",
+        .help = "how far filters that RESP clients make may grow",
+    },
+    {
+        .name = "resp_missing",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(resp_missing),
+        .size = BYTES(resp_missing),
+        .unit = "",
+        .range = "zero | error",
+        .value = "zero",
+        .help = "what BF.EXISTS says of a filter that does not exist",
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 
@@ -56,4 +149,21 @@ static const struct option_table table = {
 const struct option_table *router_option_table(void)
 {
     return &table;
+}
+
+enum status router_options_finish(void *context)
+{
+    struct router_settings *settings = context;
+
+    settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;
+    if (settings->resp.rate < LEAST_RATE) {
+        (void)fprintf(stderr, "orbloom-router: resp_error_rate must be 0.000001 to 0.25\n");
+        return STATUS_USAGE;
+    }
+    if (settings->resp.max_capacity < settings->resp.capacity) {
+        (void)fprintf(stderr,
+                      "orbloom-router: resp_max_capacity must not be less than resp_capacity\n");
+        return STATUS_USAGE;
+    }
+    return STATUS_OK;
 }

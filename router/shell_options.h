@@ -2,6 +2,7 @@
 #ifndef ORBLOOM_ROUTER_SHELL_OPTIONS_H
 #define ORBLOOM_ROUTER_SHELL_OPTIONS_H
 
+#include "router/resp/front.h"
 #include "router/router.h"
 #include "runtime/daemon.h"
 
@@ -9,8 +10,17 @@ struct router_settings {
     struct daemon_settings daemon; /* first: lib/runtime reads it */
     struct router_config config;
     uint64_t spin_us; /* see hub_set_spin() */
+    struct front_config resp;
+    char resp_listen[DAEMON_ENDPOINT_BYTES]; /* "": no RESP clients */
+    char resp_socket[DAEMON_PATH_BYTES];
+    uint64_t resp_max_clients;
+    double resp_error_rate;
+    char resp_missing[8];
 };
 
 const struct option_table *router_option_table(void);
+
+/* What one option alone does not show. STATUS_USAGE after printing why. */
+MUST_USE enum status router_options_finish(void *settings);
 
 #endif

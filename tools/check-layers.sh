@@ -1,7 +1,7 @@
 #!/bin/sh
 # Who may include whom. Usage: tools/check-layers.sh [ROOT]; exit 1 naming file:line.
 #
-#   base <- filter <- cluster <- proto      base <- runtime      base <- storage
+#   base <- filter <- cluster <- proto      base <- runtime      base <- storage      base <- resp
 #   node, router, coordinator and client may use all of these, and never each other
 #   tests may use anything; bench may use the libraries, proto and client
 #
@@ -38,9 +38,10 @@ BEGIN {
     allow("filter", "base filter")
     allow("cluster", "base filter cluster")
     allow("storage", "base storage")
+    allow("resp", "base resp")
     allow("proto", "base filter cluster proto")
     allow("runtime", "base runtime")
-    libraries = "base filter cluster storage proto runtime"
+    libraries = "base filter cluster storage resp proto runtime"
     allow("node", libraries " node")
     allow("router", libraries " router")
     allow("coordinator", libraries " coordinator")

@@ -49,6 +49,8 @@ static bool serve(struct hub *hub)
 
     do {
         now_us = hub_now_us();
+        served |= hub->streamed;
+        hub->streamed = false;
         served |= drain(hub, now_us);
         served |= hub_lanes_deliver(&hub->lanes, now_us);
         if (actor->next_us(actor->self) <= now_us) {
@@ -85,7 +87,7 @@ static bool spin(struct hub *hub, uint64_t left_us)
     start_us = hub_now_us();
     do {
         (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
-        if (hub->ndirty > 0 || hub->stopping || hub_lanes_ready(&hub->lanes)) {
+        if (hub->ndirty > 0 || hub->streamed || hub->stopping || hub_lanes_ready(&hub->lanes)) {
             return true;
         }
         (void)sched_yield();

@@ -42,6 +42,7 @@ struct hub {
     void *zmq_context;
     uint64_t max_frame_bytes;
     uint64_t spin_us;
+    bool streamed; /* a stream has told its handler something since the last turn */
     struct hub_socket *server;
     struct hub_socket *monitor;
     struct hub_inbox inbox;                  /* of the server */

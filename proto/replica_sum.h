@@ -1,9 +1,9 @@
-/* report.h - what the reports of a filter's replicas say together.
+/* replica_sum.h - what the reports of a filter's replicas say together.
  *
  * Threads: any; pure.
  */
-#ifndef ORBLOOM_CLIENT_REPORT_H
-#define ORBLOOM_CLIENT_REPORT_H
+#ifndef ORBLOOM_PROTO_REPLICA_SUM_H
+#define ORBLOOM_PROTO_REPLICA_SUM_H
 
 #include "proto/codec.h"
 

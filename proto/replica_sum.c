@@ -1,4 +1,4 @@
-#include "client/report.h"
+#include "proto/replica_sum.h"
 
 static bool is_of(const struct replica_report *report, uint64_t filter_id)
 {

@@ -1,0 +1,254 @@
+#include "resp/request.h"
+
+#include "base/heap.h"
+#include "resp/words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    MAX_HEAD = 32, /* "*1048576\r\n" and longer ones that are wrong */
+    FEW = 8,       /* arguments that there is always room for */
+    LINE_END = 2,
+};
+
+void resp_request_init(struct resp_request *self)
+{
+    *self = (struct resp_request){0};
+    buffer_init(&self->words, SIZE_MAX / 2);
+}
+
+void resp_request_fini(struct resp_request *self)
+{
+    heap_free(self->arguments);
+    buffer_fini(&self->words);
+    *self = (struct resp_request){0};
+}
+
+__attribute__((format(printf, 2, 3))) static enum resp_progress broken(struct resp_request *self,
+                                                                       const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(self->error, sizeof self->error, format, list);
+    va_end(list);
+    return RESP_BROKEN;
+}
+
+static void begin(struct resp_request *self)
+{
+    self->count = 0;
+    self->size = 0;
+    self->counted = false;
+    self->measured = false;
+    self->at = 0;
+    self->looked = 0;
+}
+
+/* Where the arguments are is kept as offsets until all are there, as the input may move. */
+static bool keep(struct resp_request *self, size_t offset, size_t size)
+{
+    if (self->count == self->capacity) {
+        uint32_t grown = self->capacity > 0 ? 2 * self->capacity : FEW;
+        struct span *arguments = heap_realloc(self->arguments, grown, sizeof *arguments);
+
+        if (arguments == NULL) {
+            return false;
+        }
+        self->arguments = arguments;
+        self->capacity = grown;
+    }
+    self->arguments[self->count++] = span_of((const uint8_t *)(uintptr_t)offset, size);
+    return true;
+}
+
+static enum resp_progress complete(struct resp_request *self, const uint8_t *base, size_t size)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        self->arguments[i].data = base + (uintptr_t)self->arguments[i].data;
+    }
+    self->size = size;
+    return RESP_REQUEST;
+}
+
+/* ---- arrays ---- */
+
+/* "*12\r\n" at `at`: its number, or false if that is none. */
+static bool read_number(const uint8_t *digits, size_t size, int64_t *number)
+{
+    bool negative = size > 0 && digits[0] == '-';
+    int64_t value = 0;
+
+    if (size == negative || size > 18) {
+        return false;
+    }
+    for (size_t i = negative; i < size; i++) {
+        if (digits[i] < '0' || digits[i] > '9') {
+            return false;
+        }
+        value = 10 * value + (digits[i] - '0');
+    }
+    *number = negative ? -value : value;
+    return true;
+}
+
+/* The line that begins at self->at with a sign. RESP_REQUEST: *number is its number. */
+static enum resp_progress read_head(struct resp_request *self, struct span input, const char *what,
+                                    int64_t *number)
+{
+    const uint8_t *head = input.data + self->at;
+    size_t left = input.size - self->at;
+    const uint8_t *end = memchr(head, '\r', left < MAX_HEAD ? left : MAX_HEAD);
+
+    if (end == NULL && left >= MAX_HEAD) {
+        return broken(self, "Protocol error: too big %s string",
+                      what[0] == 'm' ? "mbulk count" : "bulk count");
+    }
+    if (end == NULL || end + 1 == input.data + input.size) {
+        return RESP_MORE;
+    }
+    if (end[1] != '\n' || !read_number(head + 1, (size_t)(end - head) - 1, number)) {
+        return broken(self, "Protocol error: invalid %s length", what);
+    }
+    self->at += (size_t)(end - head) + LINE_END;
+    return RESP_REQUEST;
+}
+
+static enum resp_progress read_count(struct resp_request *self, const struct resp_limits *limits,
+                                     struct span input)
+{
+    int64_t number = 0;
+    enum resp_progress progress = read_head(self, input, "multibulk", &number);
+
+    if (progress != RESP_REQUEST) {
+        return progress;
+    }
+    if (number > (int64_t)limits->max_arguments) {
+        return broken(self, "Protocol error: %s multibulk length",
+                      limits->stranger ? "unauthenticated" : "invalid");
+    }
+    self->wanted = number > 0 ? (uint32_t)number : 0;
+    self->counted = true;
+    return RESP_REQUEST;
+}
+
+static enum resp_progress read_length(struct resp_request *self, const struct resp_limits *limits,
+                                      struct span input)
+{
+    uint8_t sign = input.data[self->at];
+    int64_t number = 0;
+    enum resp_progress progress;
+
+    if (sign != '$') {
+        return broken(self,
+                      sign >= ' ' && sign < 127 ? "Protocol error: expected '$', got '%c'"
+                                                : "Protocol error: expected '$', got \\x%02x",
+                      sign);
+    }
+    progress = read_head(self, input, "bulk", &number);
+    if (progress != RESP_REQUEST) {
+        return progress;
+    }
+    if (number < 0 || (uint64_t)number > limits->max_bulk) {
+        return broken(self, "Protocol error: %s bulk length",
+                      limits->stranger && number >= 0 ? "unauthenticated" : "invalid");
+    }
+    if (self->at + (size_t)number + LINE_END > limits->max_request) {
+        return broken(self, "Protocol error: request of more than %zu bytes", limits->max_request);
+    }
+    self->length = (size_t)number;
+    self->measured = true;
+    return RESP_REQUEST;
+}
+
+static enum resp_progress read_bulk(struct resp_request *self, struct span input)
+{
+    const uint8_t *end = input.data + self->at + self->length;
+
+    if (input.size - self->at < self->length + LINE_END) {
+        return RESP_MORE;
+    }
+    if (end[0] != '\r' || end[1] != '\n') {
+        return broken(self, "Protocol error: no line end after a bulk of %zu bytes", self->length);
+    }
+    if (!keep(self, self->at, self->length)) {
+        return RESP_NOMEM;
+    }
+    self->at += self->length + LINE_END;
+    self->measured = false;
+    return RESP_REQUEST;
+}
+
+static enum resp_progress read_array(struct resp_request *self, const struct resp_limits *limits,
+                                     struct span input)
+{
+    enum resp_progress progress = self->counted ? RESP_REQUEST : read_count(self, limits, input);
+
+    while (progress == RESP_REQUEST && self->count < self->wanted) {
+        if (self->at == input.size) {
+            return RESP_MORE;
+        }
+        progress = self->measured ? RESP_REQUEST : read_length(self, limits, input);
+        if (progress == RESP_REQUEST) {
+            progress = read_bulk(self, input);
+        }
+    }
+    return progress == RESP_REQUEST ? complete(self, input.data, self->at) : progress;
+}
+
+/* ---- lines ---- */
+
+static enum resp_progress read_line(struct resp_request *self, const struct resp_limits *limits,
+                                    struct span input)
+{
+    const uint8_t *end = memchr(input.data + self->looked, '\n', input.size - self->looked);
+    struct span line = span_of(input.data, end != NULL ? (size_t)(end - input.data) : input.size);
+    struct words words;
+
+    self->looked = line.size;
+    if (line.size > limits->max_line) {
+        return broken(self, "Protocol error: too big inline request");
+    }
+    if (end == NULL) {
+        return RESP_MORE;
+    }
+    buffer_clear(&self->words);
+    words_begin(&words, line, &self->words);
+    for (;;) {
+        struct word word = {0};
+
+        switch (words_next(&words, &word)) {
+        case WORDS_ONE:
+            if (self->count == limits->max_arguments) {
+                return broken(self, "Protocol error: too big inline request");
+            }
+            if (!keep(self, word.offset, word.size)) {
+                return RESP_NOMEM;
+            }
+            break;
+        case WORDS_END:
+            return complete(self, self->words.data, line.size + 1);
+        case WORDS_UNBALANCED:
+            return broken(self, "Protocol error: unbalanced quotes in request");
+        case WORDS_NOMEM:
+            return RESP_NOMEM;
+        }
+    }
+}
+
+enum resp_progress resp_request_read(struct resp_request *self, const struct resp_limits *limits,
+                                     struct span input)
+{
+    enum resp_progress progress;
+
+    if (self->size > 0) {
+        begin(self);
+    }
+    if (input.size == 0) {
+        return RESP_MORE;
+    }
+    progress = input.data[0] == '*' ? read_array(self, limits, input)
+                                    : read_line(self, limits, input);
+    return progress;
+}

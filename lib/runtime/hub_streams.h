@@ -1,0 +1,66 @@
+/* hub_streams.h - byte streams on a hub's loop: TCP and unix-domain connections that clients make.
+ *
+ * Whatever has arrived is handed over in the loop's thread between two turns of the actor, which so
+ * sees what several connections brought together. What is sent leaves at once as far as the
+ * connection takes it; the rest waits here, and drained() tells when it has gone.
+ *
+ * Bounds:  more than max_streams at once are told so and closed, and counted. The process' limit of
+ *          descriptors is raised as far as needed and allowed; else there are fewer streams.
+ * Errors:  hub_streams_open: STATUS_IO (address in use...: logged with the remedy), STATUS_NOMEM.
+ * Owner:   hub_streams_open()'s caller calls hub_streams_close() before hub_destroy(). A stream is
+ *          valid until its closed() has returned. Spans are borrowed for the call.
+ * Threads: the loop's.
+ */
+#ifndef ORBLOOM_RUNTIME_HUB_STREAMS_H
+#define ORBLOOM_RUNTIME_HUB_STREAMS_H
+
+#include "base/span.h"
+#include "runtime/hub.h"
+
+#include <stdint.h>
+
+struct hub_streams;
+struct hub_stream;
+
+struct stream_handler {
+    void *context;
+
+    /* `peer`: "127.0.0.1:50312", or the path of the socket. What is returned is the `owner` of the
+     * other calls; NULL: the connection is closed, and no other call follows. */
+    void *(*opened)(void *context, uint64_t now_us, struct hub_stream *stream, const char *peer);
+    void (*bytes)(void *context, uint64_t now_us, void *owner, struct span bytes);
+    void (*drained)(void *context, uint64_t now_us, void *owner);
+    void (*closed)(void *context, void *owner);
+};
+
+struct hub_streams_options {
+    const char *endpoint; /* "tcp://127.0.0.1:6380", * for all hosts or a free port; "": none */
+    const char *path;     /* of a unix-domain socket, made anew; "": none */
+    uint32_t max_streams;
+};
+
+MUST_USE enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *options,
+                                      const struct stream_handler *handler,
+                                      struct hub_streams **out);
+
+/* All connections are closed, what has not left is lost; closed() is called for each. */
+void hub_streams_close(struct hub_streams **streams);
+
+/* Where it really listens ("tcp://127.0.0.1:41703"); "" for none. */
+const char *hub_streams_endpoint(const struct hub_streams *streams);
+
+/* Connections that were one too many. */
+uint64_t hub_streams_refused(const struct hub_streams *streams);
+
+/* Copied as far as it has to wait. Memory that does not suffice closes the stream. */
+void hub_stream_send(struct hub_stream *stream, struct span bytes);
+size_t hub_stream_unsent(const struct hub_stream *stream);
+void hub_stream_read(struct hub_stream *stream, bool wanted);
+
+/* Once all has left; nothing is read from it any more. */
+void hub_stream_close(struct hub_stream *stream);
+
+/* Now, whatever has not left. */
+void hub_stream_drop(struct hub_stream *stream);
+
+#endif

@@ -1,0 +1,265 @@
+/* Filters as keys: which there are, and how they go. What they ask is answered by a coordinator,
+ * out of the store as it is now. */
+#include "base/heap.h"
+#include "router/resp/private.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TYPE_NAME "MBbloom--"
+
+static struct frame status_frame(const char *name)
+{
+    return (struct frame){
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request = {.action = ADMIN_STATUS, .name = name, .successor = ""},
+    };
+}
+
+/* Dropped ones are told, too, while they go. */
+static bool is_there(const struct filter_summary *filter)
+{
+    return filter->state == FILTER_ACTIVE;
+}
+
+static bool holds(const struct admin_reply *reply, const char *name)
+{
+    for (size_t i = 0; reply->status == STATUS_OK && i < reply->nfilters; i++) {
+        if (is_there(&reply->filters[i]) && strcmp(reply->filters[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_answer(const struct admin_reply *reply)
+{
+    return reply->status == STATUS_OK || reply->status == STATUS_NOT_FOUND;
+}
+
+/* ---- one ---- */
+
+static void typed(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct resp_writer writer;
+
+    if (!is_answer(reply)) {
+        call_fail_status(self, call, reply->status, reply->message);
+        return;
+    }
+    writer = call_writer(call);
+    resp_simple(&writer, holds(reply, call->text) ? TYPE_NAME : "none");
+    call_end(self, call, &writer);
+}
+
+COMMAND(type)
+{
+    char name[DOCUMENT_NAME_BYTES];
+    struct frame frame = status_frame(name);
+    struct resp_writer writer;
+    struct call *call;
+
+    (void)count;
+    if (argument_name(arguments[1], name)) {
+        question_for_call(self, session, &frame, name, false, typed, 0);
+        return TAKEN_DONE;
+    }
+    call = call_now(self, session, &writer);
+    if (call != NULL) {
+        resp_simple(&writer, "none");
+        call_end(self, call, &writer);
+    }
+    return TAKEN_DONE;
+}
+
+/* ---- several: each is asked about by itself, and those that count are counted ---- */
+
+/* call->first: still unanswered, call->count: so many so far. */
+static void counted(struct front *self, struct call *call, bool one)
+{
+    struct resp_writer writer;
+
+    call->count += one;
+    if (--call->first > 0) {
+        return;
+    }
+    if (call->text != NULL || call->unknown) {
+        call_fail(self, call,
+                  call->text != NULL ? call->text : "NOMEM the router is out of memory");
+        return;
+    }
+    writer = call_writer(call);
+    resp_integer(&writer, call->count);
+    call_end(self, call, &writer);
+}
+
+/* The first failure is the answer, in its words or in fewer. */
+static void note_failure(struct call *call, enum status status, const char *message)
+{
+    char text[FRONT_MESSAGE_BYTES];
+
+    (void)snprintf(text, sizeof text, "%s %s", status_code(status), message);
+    if (call->text == NULL) {
+        call->text = heap_strdup(text);
+        call->unknown = call->text == NULL;
+    }
+}
+
+/* One that is not known spoils the count. */
+static void one_of_several(struct front *self, void *owner, const struct frame *frame,
+                           enum status status, const char *reason)
+{
+    struct call *call = owner;
+    const struct admin_reply *reply = frame != NULL ? &frame->body.admin_reply : NULL;
+
+    if (reply != NULL && is_answer(reply)) {
+        bool there = call->detail == ADMIN_DROP ||
+                     holds(reply, reply->nfilters > 0 ? reply->filters[0].name : "");
+
+        counted(self, call, reply->status == STATUS_OK && there);
+        return;
+    }
+    note_failure(call, reply != NULL ? reply->status : status,
+                 reply != NULL ? reply->message : reason);
+    counted(self, call, false);
+}
+
+static enum taken ask_each(struct front *self, struct session *session,
+                           const struct span *arguments, uint32_t count, enum admin_action action)
+{
+    uint64_t deadline_us = self->now_us + self->config.timeout_us;
+    struct call *call = call_begin(self, session);
+
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    call->first = count; /* Held by one more, so that it is not answered while asking. */
+    call->detail = action;
+    for (uint32_t i = 1; i < count; i++) {
+        char name[DOCUMENT_NAME_BYTES];
+        struct frame frame = status_frame(name);
+
+        frame.body.admin_request.action = action;
+        if (argument_name(arguments[i], name)) {
+            question_ask(self, &frame, deadline_us, one_of_several, call);
+        } else {
+            counted(self, call, false);
+        }
+    }
+    counted(self, call, false);
+    return TAKEN_DONE;
+}
+
+COMMAND(exists)
+{
+    return ask_each(self, session, arguments, count, ADMIN_STATUS);
+}
+
+COMMAND(del)
+{
+    return ask_each(self, session, arguments, count, ADMIN_DROP);
+}
+
+/* ---- all ---- */
+
+static uint32_t matching(const struct admin_reply *reply, const char *pattern)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        count += is_there(&reply->filters[i]) && fnmatch(pattern, reply->filters[i].name, 0) == 0;
+    }
+    return count;
+}
+
+static void write_names(struct resp_writer *writer, const struct admin_reply *reply,
+                        const char *pattern)
+{
+    resp_array(writer, matching(reply, pattern));
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        if (is_there(&reply->filters[i]) && fnmatch(pattern, reply->filters[i].name, 0) == 0) {
+            resp_text(writer, reply->filters[i].name);
+        }
+    }
+}
+
+enum listing { LIST_NAMES, LIST_PAGE, LIST_COUNT };
+
+static void listed(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct resp_writer writer;
+
+    if (!is_answer(reply)) {
+        call_fail_status(self, call, reply->status, reply->message);
+        return;
+    }
+    writer = call_writer(call);
+    if (call->detail == LIST_COUNT) {
+        resp_integer(&writer, matching(reply, "*"));
+    } else {
+        if (call->detail == LIST_PAGE) {
+            resp_array(&writer, 2);
+            resp_text(&writer, "0");
+        }
+        write_names(&writer, reply, call->text);
+    }
+    call_end(self, call, &writer);
+}
+
+/* A pattern that is longer than any name matches none. */
+static enum taken list(struct front *self, struct session *session, struct span pattern,
+                       enum listing listing)
+{
+    struct frame frame = status_frame("");
+    char text[DOCUMENT_NAME_BYTES] = "";
+
+    if (pattern.size < sizeof text && memchr(pattern.data, '\0', pattern.size) == NULL) {
+        memcpy(text, pattern.data, pattern.size);
+        text[pattern.size] = '\0';
+    }
+    question_for_call(self, session, &frame, text, false, listed, listing);
+    return TAKEN_DONE;
+}
+
+COMMAND(keys)
+{
+    (void)count;
+    return list(self, session, arguments[1], LIST_NAMES);
+}
+
+COMMAND(dbsize)
+{
+    (void)arguments;
+    (void)count;
+    return list(self, session, span_text("*"), LIST_COUNT);
+}
+
+/* All are told at once, so there is only the first page. */
+COMMAND(scan)
+{
+    struct span pattern = span_text("*");
+    int64_t cursor;
+
+    if (!argument_integer(arguments[1], 0, INT64_MAX, &cursor)) {
+        return answer_error(self, session, "ERR invalid cursor");
+    }
+    for (uint32_t i = 2; i < count; i += 2) {
+        int64_t most;
+
+        if (i + 1 == count) {
+            return answer_error(self, session, "ERR syntax error");
+        }
+        if (command_word(arguments[i], "match")) {
+            pattern = arguments[i + 1];
+        } else if (command_word(arguments[i], "type")) {
+            pattern = command_word(arguments[i + 1], "mbbloom--") ? pattern : span_text("");
+        } else if (!command_word(arguments[i], "count") ||
+                   !argument_integer(arguments[i + 1], 1, INT64_MAX, &most)) {
+            return answer_error(self, session, "ERR syntax error");
+        }
+    }
+    return list(self, session, cursor == 0 ? pattern : span_text(""), LIST_PAGE);
+}

@@ -1,0 +1,90 @@
+/* front.h - the router's RESP front: clients of Redis' protocol, served by the router's core.
+ *
+ * An actor around the router's actor: what it is given for itself it takes, all else it hands on.
+ * Keys of commands that are ready in one turn become one request per filter and operation, whatever
+ * connections they came by; its answer is shared out again. The router sees an ordinary client,
+ * whose peer is FRONT_PEER.
+ *
+ *   bytes of a connection --> session: requests --> command --> gather (keys) --> router
+ *                                                          \--> question --> coordinator, router
+ *   router's answer --> gather --> calls, in the order of their commands --> bytes
+ *
+ * Order:   a command on a filter waits until earlier adds of its connection to that filter are
+ *          settled, unless it is an add that can join them in one request. Other commands that look
+ *          at or change filters wait for all earlier ones. Answers leave in the order of commands.
+ * Bounds:  of every connection: what it may have sent unanswered, and what may wait for it to be
+ *          read; at a bound it is not read from until there is room.
+ * Errors:  front_create: STATUS_NOMEM.
+ * Owner:   front_create()'s caller calls front_destroy(), after the router's.
+ * Threads: none; one thread drives it.
+ */
+#ifndef ORBLOOM_ROUTER_RESP_FRONT_H
+#define ORBLOOM_ROUTER_RESP_FRONT_H
+
+#include "base/actor.h"
+#include "base/counter.h"
+#include "router/router.h"
+
+enum { FRONT_TEXT_BYTES = 256 };
+
+struct front_config {
+    uint64_t capacity;     /* of filters that an add creates */
+    double rate;           /* ... and their error rate */
+    uint64_t max_capacity; /* of these, and of those that BF.RESERVE makes */
+    uint64_t timeout_us;   /* a command is answered within this */
+    uint64_t idle_us;      /* a connection that is silent for so long is closed; 0: never */
+    uint64_t max_unread;   /* bytes of answers that may wait for a client before it is closed */
+    bool strict_missing;   /* checks of filters that don't exist are errors, not 0 */
+};
+
+/* What it does to connections. */
+struct stream_effects {
+    void *context;
+
+    void (*send)(void *context, void *stream, struct span bytes);
+
+    /* Bytes that were handed over and have not left. */
+    size_t (*unsent)(void *context, void *stream);
+
+    /* Read from it, or do not. */
+    void (*read)(void *context, void *stream, bool wanted);
+
+    /* Close it once all has left; closed() follows. */
+    void (*close)(void *context, void *stream);
+
+    /* Close it now, whatever has not left; closed() follows. */
+    void (*drop)(void *context, void *stream);
+};
+
+struct front;
+
+MUST_USE enum status front_create(const struct front_config *config,
+                                  const struct router_config *router, const struct effects *effects,
+                                  struct front **out);
+void front_destroy(struct front **front);
+
+/* What the router is to act through. */
+const struct effects *front_effects(struct front *front);
+
+/* The router's actor; and connections, if there are any. Once, before anything happens. */
+void front_attach(struct front *front, const struct actor *router,
+                  const struct stream_effects *streams);
+
+struct actor front_actor(struct front *front);
+
+/* ---- what happens to connections ---- */
+
+/* A client has connected, from `peer` ("127.0.0.1:50312"). NULL: no memory, close it. What is
+ * returned names the connection from here on, until front_closed(). */
+struct session;
+
+struct session *front_opened(struct front *front, uint64_t now_us, void *stream, const char *peer);
+void front_bytes(struct front *front, uint64_t now_us, struct session *session, struct span bytes);
+void front_closed(struct front *front, struct session *session);
+
+/* All that was handed over has left. */
+void front_drained(struct front *front, uint64_t now_us, struct session *session);
+
+struct counter_table front_counters(void);
+
+#endif

@@ -1,0 +1,365 @@
+/* private.h - the parts of the RESP front; shared by the files of this folder only. */
+#ifndef ORBLOOM_ROUTER_RESP_PRIVATE_H
+#define ORBLOOM_ROUTER_RESP_PRIVATE_H
+
+#include "base/link_ring.h"
+#include "base/log.h"
+#include "proto/codec.h"
+#include "resp/reply.h"
+#include "resp/request.h"
+#include "router/resp/front.h"
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#define FRONT_COUNTERS(X)                                                                      \
+    X(resp_connections_total, "connections", "of RESP clients, accepted")                      \
+    X(resp_connections, "connections", "of RESP clients, open now")                            \
+    X(resp_commands_total, "commands", "of RESP clients")                                      \
+    X(resp_errors_total, "commands", "answered with an error")                                 \
+    X(resp_requests_total, "requests", "to the router that keys of commands were gathered in") \
+    X(resp_filters_created_total, "filters", "that an add or BF.INSERT created")               \
+    X(resp_broken_total, "connections", "closed as what came was not RESP")                    \
+    X(resp_unread_total, "connections", "closed as their answers were not read")               \
+    X(resp_idle_total, "connections", "closed as nothing came for too long")
+
+enum front_counter {
+#define X(name, unit, help) FRONT_##name,
+    FRONT_COUNTERS(X)
+#undef X
+        FRONT_NCOUNTERS
+};
+
+enum {
+    FRONT_MAX_ARGUMENTS = CODEC_MAX_KEYS + 32,
+    FRONT_MAX_BULK = 16 << 20,
+    FRONT_MAX_REQUEST = 32 << 20,
+    FRONT_MAX_LINE = 64 << 10,
+    FRONT_GATHER_BYTES = 4 << 20, /* of keys in one request */
+    FRONT_MAX_CALLS = 8192,       /* of a connection, not answered */
+    FRONT_SLOT_BITS = 12,
+    FRONT_MAX_GATHERS = 1 << FRONT_SLOT_BITS, /* under way */
+    FRONT_MAX_QUESTIONS = 4096,               /* ... */
+    FRONT_BUCKETS = 1024,
+    FRONT_ADDS = 4,               /* requests with adds that a connection may await */
+    FRONT_OUT_BYTES = 512 << 20,  /* answers of one turn */
+    FRONT_QUEUED_BYTES = 8 << 20, /* of commands in one transaction */
+    FRONT_MESSAGE_BYTES = 640,
+    FRONT_LABEL_BYTES = 64,
+};
+
+struct call;
+
+/* ---- requests to the router ---- */
+
+/* May a filter be made for an add? */
+enum make { MAKE_NEVER, MAKE_DEFAULT, MAKE_ASKED };
+
+struct gather_kind {
+    char name[DOCUMENT_NAME_BYTES];
+    enum operation operation;
+    enum make make;
+    struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
+};
+
+TAILQ_HEAD(gather_list, gather);
+
+struct gather {
+    TAILQ_ENTRY(gather) entry;
+    struct gather_list *list;  /* that it is in */
+    struct gather *next_alike; /* open, and in the same bucket */
+    struct gather_kind kind;
+    uint32_t slot;
+    uint64_t number; /* names the request that is under way; 0: none is */
+    uint32_t attempts;
+    uint64_t deadline_us;
+    struct buffer keys;
+    uint32_t *lengths;
+    uint32_t count;
+    uint32_t room;
+    struct call *first;
+    struct call *last;
+};
+
+/* ---- questions to a coordinator or the router ---- */
+
+/* `frame` is of the kind that was asked for; NULL: no answer came, `status` and `reason` say so. */
+typedef void (*question_done)(struct front *self, void *owner, const struct frame *frame,
+                              enum status status, const char *reason);
+
+struct question {
+    TAILQ_ENTRY(question) entry;
+    uint64_t number;
+    enum frame_kind wanted;
+    bool sent;
+    struct buffer bytes; /* the frame */
+    uint64_t deadline_us;
+    question_done done;
+    void *owner;
+};
+
+TAILQ_HEAD(question_list, question);
+
+/* ---- connections ---- */
+
+/* A command that was taken and is not answered yet, or not in its turn. */
+struct call {
+    struct call *next;        /* of the session */
+    struct call *next_shared; /* of the gather */
+    struct session *session;  /* NULL: gone */
+    bool done;
+    bool many;      /* an array, else the one answer */
+    bool unknown;   /* it fails, and there was no memory to say why */
+    uint32_t owed;  /* bytes of `reply`; before it is done, about as many as are to be expected */
+    uint32_t first; /* its keys in the gather */
+    uint32_t count;
+    void (*answer)(struct front *self, struct call *call, const struct frame *frame);
+    uint64_t detail;     /* for `answer` */
+    char *text;          /* ... too: a name, or why it fails; NULL: none */
+    struct buffer reply; /* once done, before its turn */
+};
+
+struct session {
+    TAILQ_ENTRY(session) entry;
+    TAILQ_ENTRY(session) due_entry;
+    bool due; /* in the list of those that may go on, or have something to send */
+    void *stream;
+    uint64_t id;
+    uint64_t opened_us;
+    uint64_t active_us;
+    bool resp3;
+    bool closing; /* nothing more is read; closed once all is answered */
+    bool cut;     /* an answer is lost, so that none may follow: closed at once */
+    bool closed;  /* stream.close() was called */
+    bool dropped; /* stream.drop() was called */
+    uint64_t closed_us;
+    bool paused;
+    bool stalled; /* the next request waits for earlier ones */
+    struct buffer input;
+    size_t taken; /* of the input */
+    struct resp_request request;
+    struct buffer out;
+    struct call *first;
+    struct call *last;
+    uint32_t ncalls;
+    size_t owed; /* bytes of answers of these calls */
+    struct gather *adds[FRONT_ADDS];
+    uint32_t nadds;
+    bool multi;        /* commands are queued */
+    bool multi_broken; /* one of them was refused */
+    uint32_t nqueued;
+    struct buffer queued;
+    char label[FRONT_LABEL_BYTES]; /* CLIENT SETNAME */
+    char library[FRONT_LABEL_BYTES];
+    char version[FRONT_LABEL_BYTES];
+    char peer[FRONT_LABEL_BYTES];
+};
+
+TAILQ_HEAD(session_list, session);
+
+struct front {
+    struct front_config config;
+    char router_name[DOCUMENT_NAME_BYTES];
+    struct effects outer;
+    struct effects inner; /* the router's */
+    struct stream_effects streams;
+    struct actor router;
+    struct link_ring coordinators;
+    char endpoints[LINK_RING_MAX][DOCUMENT_TEXT_BYTES];
+    struct codec_arena *arena;
+    struct buffer frame; /* to be handed to the router or sent */
+    struct op_id op;
+    uint64_t number; /* of requests and questions */
+    uint64_t now_us; /* of the event under way */
+    uint64_t started_us;
+    struct gather_list open;
+    struct gather_list sent;
+    struct gather_list again; /* to be sent once more, at the end of the turn */
+    uint32_t ngathers;
+    struct gather *alike[FRONT_BUCKETS]; /* open ones, by kind */
+    struct gather *slots[FRONT_MAX_GATHERS];
+    uint16_t free_slots[FRONT_MAX_GATHERS];
+    struct question_list questions;
+    uint32_t nquestions;
+    struct session_list sessions;
+    struct session_list due;
+    uint32_t nsessions;
+    uint32_t nclosed; /* of these, not gone yet */
+    uint64_t next_sweep_us;
+    uint64_t next_id;
+    uint64_t next_tick_us;
+    struct log_limit broken_limit;
+    uint64_t counters[FRONT_NCOUNTERS];
+};
+
+static inline void front_count(struct front *self, enum front_counter counter)
+{
+    self->counters[counter]++;
+}
+
+/* ---- call.c ---- */
+
+/* The next command's answer; NULL: no memory. It is answered in its turn. */
+struct call *call_begin(struct front *self, struct session *session);
+
+/* So many bytes of answer are to be expected of it. */
+void call_expect(struct call *call, size_t size);
+
+/* Where to write the answer; then call_end(). Where the writer has failed the connection is cut
+ * off: what was to be answered next must not be taken for this answer. */
+struct resp_writer call_writer(struct call *call);
+void call_end(struct front *self, struct call *call, const struct resp_writer *writer);
+
+/* The whole answer is an error: its code and text. */
+void call_fail(struct front *self, struct call *call, const char *text);
+void call_fail_status(struct front *self, struct call *call, enum status status,
+                      const char *message);
+
+/* An answer that is known at once: begin() gives the writer, end() ends it. NULL: no memory, and
+ * the connection is being closed. */
+struct call *call_now(struct front *self, struct session *session, struct resp_writer *writer);
+
+/* The connection has gone; what is under way has nobody to be told. */
+void calls_orphan(struct session *session);
+
+/* ---- session.c ---- */
+
+/* It may go on, or has something to send; done at the end of the turn. */
+void session_stir(struct front *self, struct session *session);
+/* Nothing more is taken; closed once all is answered. */
+void session_close(struct front *self, struct session *session);
+
+/* Nothing more is sent, either. */
+void session_cut(struct front *self, struct session *session);
+
+/* Take requests and send answers of all that were stirred. */
+void sessions_run(struct front *self);
+void sessions_tick(struct front *self);
+void session_forget(struct front *self, struct session *session);
+
+/* ---- gather.c ---- */
+
+/* Add `count` keys for a command, in one request with others of its kind. False: the command must
+ * wait until earlier adds of its connection are settled. */
+bool gather_keys(struct front *self, struct session *session, const struct gather_kind *kind,
+                 const struct span *keys, uint32_t count, bool many);
+
+void gathers_init(struct front *self);
+void gathers_send(struct front *self);
+void gathers_fini(struct front *self);
+
+/* To the end of a list, out of the one that it is in. */
+void gather_move(struct gather_list *list, struct gather *gather);
+void gather_destroy(struct front *self, struct gather *gather);
+
+static inline bool gather_is_add(const struct gather *gather)
+{
+    return gather->kind.operation == OPERATION_ADD;
+}
+
+/* ---- gather_answer.c ---- */
+
+/* Nothing is known of any key: the error is the whole answer of every command. */
+void gather_fail(struct front *self, struct gather *gather, enum status status,
+                 const char *message);
+void gather_on_reply(struct front *self, const struct frame *frame);
+void gather_on_error(struct front *self, const struct frame *frame);
+void gathers_tick(struct front *self);
+
+/* ---- question.c ---- */
+
+/* An admin request, of a coordinator. */
+void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us, question_done done,
+                  void *owner);
+
+/* Ask, and let `answer` answer the command. */
+void question_for_call(struct front *self, struct session *session, struct frame *frame,
+                       const char *name, bool of_router,
+                       void (*answer)(struct front *, struct call *, const struct frame *),
+                       uint64_t detail);
+/* False: it answers none. */
+bool questions_on_frame(struct front *self, const struct frame *frame);
+void questions_tick(struct front *self);
+void questions_fini(struct front *self);
+
+/* ---- command.c ---- */
+
+enum taken { TAKEN_DONE, TAKEN_WAIT };
+
+/* One request, which has at least one argument. TAKEN_WAIT: again once earlier ones are answered.
+ */
+enum taken command_take(struct front *self, struct session *session, const struct span *arguments,
+                        uint32_t count);
+
+typedef enum taken (*command_fn)(struct front *self, struct session *session,
+                                 const struct span *arguments, uint32_t count);
+
+enum {
+    COMMAND_KEYS = 1,
+    COMMAND_WAITS = 2,    /* for answers of all earlier ones */
+    COMMAND_UNQUEUED = 4, /* after MULTI, too */
+};
+
+struct command {
+    const char *name; /* in lower case */
+    int arity;        /* arguments with the name; negative: at least so many */
+    unsigned flags;
+    command_fn run;
+    const char *help;
+};
+
+const struct command *command_find(struct span name);
+const struct command *command_table(size_t *count);
+
+/* "SET" is "set"; for options, too. */
+bool command_word(struct span argument, const char *word);
+
+/* Shorthands for answers that are known at once. */
+enum taken answer_ok(struct front *self, struct session *session);
+enum taken answer_simple(struct front *self, struct session *session, const char *text);
+enum taken answer_error(struct front *self, struct session *session, const char *text);
+enum taken answer_integer(struct front *self, struct session *session, int64_t value);
+enum taken answer_arity(struct front *self, struct session *session, const char *name);
+
+/* A number in `text`; false: it is none, or not from `least` to `most`. */
+bool argument_integer(struct span text, int64_t least, int64_t most, int64_t *value);
+bool argument_double(struct span text, double *value);
+bool argument_name(struct span text, char name[DOCUMENT_NAME_BYTES]);
+
+/* ---- commands ---- */
+
+#define COMMAND(name)                                                      \
+    enum taken command_##name(struct front *self, struct session *session, \
+                              const struct span *arguments, uint32_t count)
+
+COMMAND(bf_add);
+COMMAND(bf_madd);
+COMMAND(bf_insert);
+COMMAND(bf_exists);
+COMMAND(bf_mexists);
+COMMAND(bf_reserve);
+COMMAND(bf_info);
+COMMAND(bf_card);
+COMMAND(bf_del);
+COMMAND(ping);
+COMMAND(echo);
+COMMAND(hello);
+COMMAND(auth);
+COMMAND(select);
+COMMAND(quit);
+COMMAND(reset);
+COMMAND(client);
+COMMAND(command);
+COMMAND(config);
+COMMAND(multi);
+COMMAND(exec);
+COMMAND(discard);
+COMMAND(exists);
+COMMAND(del);
+COMMAND(type);
+COMMAND(keys);
+COMMAND(scan);
+COMMAND(dbsize);
+COMMAND(info);
+
+#endif

@@ -1,0 +1,300 @@
+/* A connection: bytes become requests, requests commands, answers bytes. */
+#include "base/heap.h"
+#include "router/resp/private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    KEPT_BYTES = 2 << 10, /* of a buffer that is empty */
+    KEPT_ARGUMENTS = 16,
+    SWEEP_US = 1000000,
+};
+
+static const struct resp_limits limits = {
+    .max_arguments = FRONT_MAX_ARGUMENTS,
+    .max_bulk = FRONT_MAX_BULK,
+    .max_request = FRONT_MAX_REQUEST,
+    .max_line = FRONT_MAX_LINE,
+};
+
+void session_stir(struct front *self, struct session *session)
+{
+    if (!session->due) {
+        session->due = true;
+        TAILQ_INSERT_TAIL(&self->due, session, due_entry);
+    }
+}
+
+struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer)
+{
+    struct session *session = heap_zalloc(1, sizeof *session);
+
+    if (session == NULL) {
+        return NULL;
+    }
+    session->stream = stream;
+    session->id = ++self->next_id;
+    session->opened_us = session->active_us = now_us;
+    (void)snprintf(session->peer, sizeof session->peer, "%s", peer);
+    buffer_init(&session->input, 2 * (size_t)FRONT_MAX_REQUEST + FRONT_QUEUED_BYTES);
+    buffer_init(&session->out, FRONT_OUT_BYTES);
+    buffer_init(&session->queued, FRONT_QUEUED_BYTES);
+    resp_request_init(&session->request);
+    TAILQ_INSERT_TAIL(&self->sessions, session, entry);
+    self->nsessions++;
+    self->counters[FRONT_resp_connections] = self->nsessions;
+    front_count(self, FRONT_resp_connections_total);
+    return session;
+}
+
+void session_forget(struct front *self, struct session *session)
+{
+    calls_orphan(session);
+    if (session->due) {
+        TAILQ_REMOVE(&self->due, session, due_entry);
+    }
+    TAILQ_REMOVE(&self->sessions, session, entry);
+    self->nsessions--;
+    self->nclosed -= session->closed;
+    self->counters[FRONT_resp_connections] = self->nsessions;
+    buffer_fini(&session->input);
+    buffer_fini(&session->out);
+    buffer_fini(&session->queued);
+    resp_request_fini(&session->request);
+    heap_free(session);
+}
+
+void front_closed(struct front *self, struct session *session)
+{
+    session_forget(self, session);
+}
+
+void session_close(struct front *self, struct session *session)
+{
+    session->closing = true;
+    session_stir(self, session);
+}
+
+void session_cut(struct front *self, struct session *session)
+{
+    session->cut = true;
+    session_close(self, session);
+}
+
+void front_drained(struct front *self, uint64_t now_us, struct session *session)
+{
+    self->now_us = now_us;
+    session_stir(self, session);
+}
+
+void front_bytes(struct front *self, uint64_t now_us, struct session *session, struct span bytes)
+{
+    self->now_us = now_us;
+    session->active_us = now_us;
+    if (session->closing) {
+        return;
+    }
+    if (buffer_append(&session->input, bytes) != STATUS_OK) {
+        session_close(self, session);
+    }
+    session_stir(self, session);
+}
+
+/* ---- taking requests ---- */
+
+static void say_broken(struct front *self, struct session *session)
+{
+    char text[RESP_ERROR_BYTES + 8];
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+
+    front_count(self, FRONT_resp_broken_total);
+    log_limited(&self->broken_limit, self->now_us, LOG_WARN,
+                "closes the connection of RESP client %s: %s", session->peer,
+                session->request.error);
+    if (call != NULL) {
+        (void)snprintf(text, sizeof text, "ERR %s", session->request.error);
+        resp_error(&writer, text);
+        call_end(self, call, &writer);
+    }
+    session_close(self, session);
+}
+
+/* What was taken goes, and large room that is empty; what is kept moves to the front once it is the
+ * smaller part, so that no byte moves often. */
+static void compact(struct session *session)
+{
+    size_t left = session->input.size - session->taken;
+
+    if (left == 0) {
+        session->input.size = session->taken = 0;
+        if (session->input.capacity > KEPT_BYTES) {
+            buffer_fini(&session->input);
+        }
+        if (session->request.capacity > KEPT_ARGUMENTS || session->request.words.size > 0) {
+            resp_request_fini(&session->request);
+            resp_request_init(&session->request);
+        }
+    } else if (session->taken >= left) {
+        memmove(session->input.data, session->input.data + session->taken, left);
+        session->input.size = left;
+        session->taken = 0;
+    }
+}
+
+/* Answers that wait to be read, and those that earlier commands will have. */
+static bool has_room(const struct front *self, const struct session *session)
+{
+    size_t unsent = self->streams.unsent(self->streams.context, session->stream);
+
+    return unsent + session->out.size + session->owed <= self->config.max_unread / 2;
+}
+
+static bool may_take(const struct session *session)
+{
+    return !session->closing && !session->stalled && session->ncalls < FRONT_MAX_CALLS &&
+           session->taken < session->input.size;
+}
+
+/* False: no further one can be taken now. */
+static bool take(struct front *self, struct session *session)
+{
+    struct span input = span_of(session->input.data + session->taken,
+                                session->input.size - session->taken);
+
+    switch (resp_request_read(&session->request, &limits, input)) {
+    case RESP_MORE:
+        return false;
+    case RESP_BROKEN:
+        say_broken(self, session);
+        return false;
+    case RESP_NOMEM:
+        session_close(self, session);
+        return false;
+    case RESP_REQUEST:
+        break;
+    }
+    if (session->request.count > 0) {
+        session->taken += session->request.size;
+        if (command_take(self, session, session->request.arguments, session->request.count) ==
+            TAKEN_WAIT) {
+            session->taken -= session->request.size; /* It is read again then. */
+            session->stalled = true;
+            return false;
+        }
+    } else {
+        session->taken += session->request.size;
+    }
+    return true;
+}
+
+/* ---- sending answers ---- */
+
+static void send(struct front *self, struct session *session)
+{
+    if (session->out.size == 0 || session->closed || session->cut) {
+        return;
+    }
+    self->streams.send(self->streams.context, session->stream, buffer_span(&session->out));
+    if (session->out.capacity > KEPT_BYTES) {
+        buffer_fini(&session->out);
+    }
+    buffer_clear(&session->out);
+}
+
+/* Nothing is read from who does not read, or has much to be answered. */
+static void pause_or_go_on(struct front *self, struct session *session)
+{
+    bool pause = session->closing || session->stalled || session->ncalls >= FRONT_MAX_CALLS ||
+                 !has_room(self, session);
+
+    if (pause != session->paused) {
+        session->paused = pause;
+        self->streams.read(self->streams.context, session->stream, !pause);
+    }
+}
+
+static void drop(struct front *self, struct session *session)
+{
+    session->dropped = true;
+    self->streams.drop(self->streams.context, session->stream);
+}
+
+static void close_if_ready(struct front *self, struct session *session)
+{
+    if (session->closed || !session->closing || (session->first != NULL && !session->cut)) {
+        return;
+    }
+    session->closed = true;
+    session->closed_us = self->now_us;
+    self->nclosed++;
+    if (session->cut) {
+        drop(self, session);
+    } else {
+        self->streams.close(self->streams.context, session->stream);
+    }
+}
+
+static void run(struct front *self, struct session *session)
+{
+    bool full = false;
+
+    session->stalled = false;
+    while (may_take(session) && !full) {
+        full = !has_room(self, session);
+        if (!full && !take(self, session)) {
+            break;
+        }
+    }
+    compact(session);
+    send(self, session);
+    if (!session->closed &&
+        self->streams.unsent(self->streams.context, session->stream) > self->config.max_unread) {
+        front_count(self, FRONT_resp_unread_total);
+        session_cut(self, session);
+    }
+    if (full && has_room(self, session)) {
+        session_stir(self, session); /* All has left at once. */
+    }
+    pause_or_go_on(self, session);
+    close_if_ready(self, session);
+}
+
+void sessions_run(struct front *self)
+{
+    struct session *session;
+
+    while ((session = TAILQ_FIRST(&self->due)) != NULL) {
+        TAILQ_REMOVE(&self->due, session, due_entry);
+        session->due = false;
+        run(self, session);
+    }
+}
+
+static bool is_idle(const struct front *self, const struct session *session)
+{
+    return self->config.idle_us > 0 && session->first == NULL && !session->closing &&
+           self->now_us - session->active_us >= self->config.idle_us;
+}
+
+/* Who does not read its last answers is not waited for any longer than for an answer. */
+void sessions_tick(struct front *self)
+{
+    struct session *session;
+
+    if (self->now_us < self->next_sweep_us || (self->config.idle_us == 0 && self->nclosed == 0)) {
+        return;
+    }
+    self->next_sweep_us = self->now_us + SWEEP_US;
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        if (is_idle(self, session)) {
+            front_count(self, FRONT_resp_idle_total);
+            session_close(self, session);
+        } else if (session->closed && !session->dropped &&
+                   self->now_us - session->closed_us >= self->config.timeout_us) {
+            drop(self, session);
+        }
+    }
+}

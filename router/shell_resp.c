@@ -1,0 +1,88 @@
+#include "router/shell_resp.h"
+
+#include "base/log.h"
+
+static void *opened(void *context, uint64_t now_us, struct hub_stream *stream, const char *peer)
+{
+    return front_opened(context, now_us, stream, peer);
+}
+
+static void bytes_came(void *context, uint64_t now_us, void *owner, struct span bytes)
+{
+    front_bytes(context, now_us, owner, bytes);
+}
+
+static void drained(void *context, uint64_t now_us, void *owner)
+{
+    front_drained(context, now_us, owner);
+}
+
+static void closed(void *context, void *owner)
+{
+    front_closed(context, owner);
+}
+
+static void stream_send(void *context, void *stream, struct span bytes)
+{
+    (void)context;
+    hub_stream_send(stream, bytes);
+}
+
+static size_t stream_unsent(void *context, void *stream)
+{
+    (void)context;
+    return hub_stream_unsent(stream);
+}
+
+static void stream_read(void *context, void *stream, bool wanted)
+{
+    (void)context;
+    hub_stream_read(stream, wanted);
+}
+
+static void stream_close(void *context, void *stream)
+{
+    (void)context;
+    hub_stream_close(stream);
+}
+
+static void stream_drop(void *context, void *stream)
+{
+    (void)context;
+    hub_stream_drop(stream);
+}
+
+struct stream_effects shell_resp_effects(void)
+{
+    return (struct stream_effects){
+        .send = stream_send,
+        .unsent = stream_unsent,
+        .read = stream_read,
+        .close = stream_close,
+        .drop = stream_drop,
+    };
+}
+
+enum status shell_resp_open(struct hub *hub, const struct hub_streams_options *options,
+                            struct front *front, struct hub_streams **out)
+{
+    const struct stream_handler handler = {
+        .context = front,
+        .opened = opened,
+        .bytes = bytes_came,
+        .drained = drained,
+        .closed = closed,
+    };
+    enum status status;
+
+    if (options->endpoint[0] == '\0' && options->path[0] == '\0') {
+        return STATUS_OK;
+    }
+    status = hub_streams_open(hub, options, &handler, out);
+    if (status == STATUS_OK) {
+        log_line(LOG_INFO, "serves RESP clients on %s%s%s", hub_streams_endpoint(*out),
+                 options->endpoint[0] != '\0' && options->path[0] != '\0' ? " and " : "",
+                 options->path);
+    }
+    return status;
+}
