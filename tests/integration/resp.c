@@ -179,7 +179,7 @@ Test(resp, garbage_harms_nobody_else, .timeout = LIMIT_S)
         (void)close(fd);
         expect_answer(good, "PING\r\n", "+PONG\r\n");
     }
-    send_bytes(good, span_of("*3\r\n$6\r\nBF.ADD\r\n$1\r\nb\r\n$4\r\n\0\r\n\xff\r\n", 41));
+    send_bytes(good, span_of("*3\r\n$6\r\nBF.ADD\r\n$1\r\nb\r\n$4\r\n\0\r\n\xff\r\n", 33));
     expect_bytes(good, ":1\r\n");
     expect_answer(good, "\r\nBF.EXISTS b \"\\x00\\r\\n\\xff\"\r\n", ":1\r\n");
     expect_answer(silent, "en\r\n$1\r\na\r\n", ":1\r\n");
