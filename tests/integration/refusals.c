@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LIMIT_S = 120, PATH_BYTES = 128 };
+enum { LIMIT_S = 120, PATH_BYTES = 128, NUMBER_BYTES = 24 };
 
 static struct playground playground;
 static struct command command;
@@ -34,7 +34,7 @@ static void expect_status(const char *text)
 Test(refusals, to_less_than_was_just_added, .timeout = LIMIT_S)
 {
     enum { ROUNDS = 5, KEYS = 20000 };
-    char capacity[LINE_BYTES];
+    char capacity[NUMBER_BYTES];
 
     playground_start(&playground, &(struct playground_plan){0});
     PLAYGROUND_DO("", "create", "seen", "--capacity", "200k", "--fpr", "1%", "--when-full",
