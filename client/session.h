@@ -71,7 +71,8 @@ MUST_USE enum status session_submit(struct session *session, uint64_t now_us, ui
                                     void *context);
 
 /* Ask a router (info) or a coordinator (admin). Only create and drop with the same
- * parameters are safe to repeat, and they are: the frame may reach several coordinators. */
+ * parameters are safe to repeat, and they are: the frame may reach several coordinators. Texts and
+ * arrays that the frame points to are borrowed until the answer. */
 MUST_USE enum status session_ask(struct session *session, uint64_t now_us, uint64_t timeout_us,
                                  const struct frame *frame, session_done_fn done, void *context);
 

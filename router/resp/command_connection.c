@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Clients take it for a Redis that knows the commands which they send at first. */
-#define REDIS_VERSION "7.4.0"
-
 COMMAND(ping)
 {
     struct resp_writer writer;

@@ -170,7 +170,7 @@ static void describe(const struct front *self, const struct stats_reply *stats, 
     char line[2 * MOST_LINE];
 
     (void)snprintf(line, sizeof line,
-                   "# Server\r\nredis_version:7.4.0\r\nredis_mode:standalone\r\n"
+                   "# Server\r\nredis_version:" REDIS_VERSION "\r\nredis_mode:standalone\r\n"
                    "orbloom_router:%s\r\nuptime_in_seconds:%" PRIu64 "\r\n\r\n# Clients\r\n",
                    self->router_name, (self->now_us - self->started_us) / 1000000);
     put(text, line);

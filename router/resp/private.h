@@ -48,6 +48,9 @@ enum {
     FRONT_LABEL_BYTES = 64,
 };
 
+/* Clients take it for a Redis that knows the commands which they send at first. */
+#define REDIS_VERSION "7.4.0"
+
 struct call;
 
 /* ---- requests to the router ---- */
