@@ -7,7 +7,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TICK_NS = 10000000 };
+enum { TICK_NS = 10000000, SHORT_NS = 1000000, TRIES = 1000, PAUSE_US = 2000 };
+
+/* Works until its own clock has moved by a tenth of a tick, says so, and waits to be stopped. */
+static void work_and_wait(int ready)
+{
+    uint64_t used = 0;
+
+    do {
+        if (!process_cpu_ns((long)getpid(), &used)) {
+            _exit(1);
+        }
+    } while (used < SHORT_NS);
+    (void)!write(ready, "x", 1);
+    for (;;) {
+        (void)pause();
+    }
+}
+
+/* What another process has used. The kernel may enter it late, so zero is asked again. */
+static uint64_t used_by(pid_t pid)
+{
+    uint64_t used = 0;
+
+    for (int i = 0; i < TRIES && used == 0; i++) {
+        cr_assert(process_cpu_ns((long)pid, &used));
+        (void)usleep(used == 0 ? PAUSE_US : 0);
+    }
+    return used;
+}
 
 Test(process_usage, our_own_cpu_time_grows)
 {
@@ -36,12 +64,10 @@ Test(process_usage, another_process_is_measured_finer_than_by_ticks)
     pid = fork();
     cr_assert_geq(pid, 0);
     if (pid == 0) {
-        (void)!write(ready[1], "x", 1);
-        (void)pause();
-        _exit(0);
+        work_and_wait(ready[1]);
     }
     cr_assert_eq(read(ready[0], &byte, 1), 1);
-    cr_assert(process_cpu_ns((long)pid, &used));
+    used = used_by(pid);
     cr_assert_gt(used, 0);
     cr_assert_neq(used % TICK_NS, 0, "whole ticks: %lu ns", (unsigned long)used);
     cr_assert(process_resident_bytes((long)pid, &bytes));
