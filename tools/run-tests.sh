@@ -9,13 +9,14 @@
 #     --check NAME COMMAND one test: does the shell command exit 0?
 #     PROGRAM              a Criterion test program
 #
-# Output is shown where something failed. A program that ran no test, crashed, ran out of
+# Output is shown where something failed, and its end once more above the count. A program that ran no test, crashed, ran out of
 # time (TEST_TIMEOUT_S, default 600) or whose exit status contradicts its count has failed.
 # Last line: "N passed, N failed"; exit 1 if any failed or none passed.
 set -u
 
 timeout_s=${TEST_TIMEOUT_S:-600}
 shown_lines=${TEST_SHOWN_LINES:-200}
+repeated_lines=15
 passed=0
 failed=0
 suite=tests
@@ -23,7 +24,8 @@ kind=criterion
 jobs=
 environment=()
 output=$(mktemp) || exit 1
-trap 'rm -f "$output"' EXIT
+failures=$(mktemp) || exit 1
+trap 'rm -f "$output" "$failures"' EXIT
 trap 'exit 130' INT TERM
 
 begin_suite() {
@@ -70,13 +72,26 @@ reason() {
     fi
 }
 
+# show_output LINES: the end of it.
 show_output() {
     local lines
     lines=$(wc -l <"$output")
-    if [ "$lines" -gt "$shown_lines" ]; then
-        echo "    | ($((lines - shown_lines)) lines before these not shown)"
+    if [ "$lines" -gt "$1" ]; then
+        echo "    | ($((lines - $1)) lines before these not shown)"
     fi
-    tail -n "$shown_lines" "$output" | sed 's/^/    | /'
+    tail -n "$1" "$output" | sed 's/^/    | /'
+}
+
+# show_failure NAME REASON MS: now, and in short for the end.
+show_failure() {
+    local line
+    printf -v line 'FAIL  %-8s %-44s %s, %d ms' "$suite" "$@"
+    printf '%s\n' "$line"
+    show_output "$shown_lines"
+    {
+        printf '%s\n' "$line"
+        show_output "$repeated_lines"
+    } >>"$failures"
 }
 
 # report NAME STATUS TESTED GOOD MS: count one program, print its line.
@@ -86,8 +101,7 @@ report() {
     if [ "$status" -eq 0 ] && [ "${tested:-0}" -gt 0 ] && [ "$bad" -eq 0 ]; then
         printf 'ok    %-8s %-44s %5d tests %7d ms\n' "$suite" "$name" "$tested" "$ms"
     else
-        printf 'FAIL  %-8s %-44s %s, %d ms\n' "$suite" "$name" "$(reason "$status" "$tested" "$bad")" "$ms"
-        show_output
+        show_failure "$name" "$(reason "$status" "$tested" "$bad")" "$ms"
         [ "$bad" -gt 0 ] || bad=1
     fi
     passed=$((passed + good))
@@ -128,5 +142,9 @@ while [ $# -gt 0 ]; do
     esac
 done
 
+if [ -s "$failures" ]; then
+    echo "What failed:"
+    cat "$failures"
+fi
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

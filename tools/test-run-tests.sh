@@ -71,5 +71,10 @@ expect 0 "1 passed, 0 failed" --check yes true
 expect 1 "1 passed, 1 failed" --check yes true --check no false
 TEST_TIMEOUT_S=1 expect 1 "0 passed, 1 failed" "$dir/slow"
 
+# What failed is told again between all that went well and the count.
+"$runner" --check no "echo why; false" --check yes true 2>&1 | tail -n 4 | sed 's/, [0-9]* ms$//; s/  */ /g' >"$dir/output"
+printf '%s\n' 'What failed:' 'FAIL tests no 1 failed' ' | why' '1 passed, 1 failed' >"$dir/expected"
+diff "$dir/expected" "$dir/output" || wrong=1
+
 [ "$wrong" -eq 0 ] && echo "the runner fails when it must"
 exit "$wrong"
