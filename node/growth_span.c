@@ -224,6 +224,15 @@ static bool is_throttled(struct node *self, uint64_t now_us)
     return true;
 }
 
+/* How many keys to work on before requests have their turn. */
+static size_t slice_keys(const struct node *self)
+{
+    uint64_t most = self->config.growth_rate > 0 ? growth_throttle_most(&self->growth.throttle)
+                                                 : SLICE_KEYS;
+
+    return most < SLICE_KEYS ? (size_t)most : SLICE_KEYS;
+}
+
 static bool work_on_keys(struct node *self, uint64_t now_us, const struct document_entry *entry)
 {
     struct node_growth *growth = &self->growth;
@@ -235,7 +244,7 @@ static bool work_on_keys(struct node *self, uint64_t now_us, const struct docume
     if (is_throttled(self, now_us)) {
         return false;
     }
-    keys = node_growth_read_some(self, now_us, entry, SLICE_KEYS, &count, &end);
+    keys = node_growth_read_some(self, now_us, entry, slice_keys(self), &count, &end);
     if (end) {
         read_on(self);
         return true;

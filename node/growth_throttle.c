@@ -5,7 +5,8 @@
 #define SECOND_US UINT64_C(1000000)
 #define LOOK_US   UINT64_C(50000)
 #define STALE_US  UINT64_C(1000000) /* an average over longer tells nothing of now */
-#define SAVED_US  UINT64_C(5000)    /* what a timer of whole milliseconds comes late, and more */
+#define TURN_US   UINT64_C(4000)
+#define SAVED_US  UINT64_C(5000) /* what a timer of whole milliseconds comes late, and more */
 
 static uint64_t rate_beside(uint64_t served_a_second, uint64_t limit)
 {
@@ -32,6 +33,13 @@ uint64_t growth_throttle_ready_us(struct growth_throttle *self, uint64_t now_us,
         look(self, now_us, served, limit);
     }
     return self->free_us > now_us ? self->free_us : now_us;
+}
+
+uint64_t growth_throttle_most(const struct growth_throttle *self)
+{
+    uint64_t keys = self->rate * TURN_US / SECOND_US;
+
+    return keys > 0 ? keys : 1;
 }
 
 void growth_throttle_take(struct growth_throttle *self, uint64_t now_us, uint64_t keys)

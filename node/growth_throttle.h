@@ -27,6 +27,10 @@ struct growth_throttle { /* zeroed: nothing was read, nothing was served */
 uint64_t growth_throttle_ready_us(struct growth_throttle *self, uint64_t now_us, uint64_t served,
                                   uint64_t limit);
 
+/* How many to read at once, 1 at least: some milliseconds' worth, so that requests wait for few and
+ * a small limit is met as it is. After growth_throttle_ready_us(). */
+uint64_t growth_throttle_most(const struct growth_throttle *self);
+
 /* So many were read; after growth_throttle_ready_us(). */
 void growth_throttle_take(struct growth_throttle *self, uint64_t now_us, uint64_t keys);
 

@@ -5,7 +5,7 @@
 
 #define SECOND UINT64_C(1000000)
 
-enum { LIMIT = 5000000, SLICE = 8192 };
+enum { LIMIT = 5000000 };
 
 /* For `seconds` from *now_us, in which `load` keys a second are served: the keys read a second, by
  * one who comes when told to, `late_us` later. */
@@ -25,8 +25,8 @@ static uint64_t read_beside(struct growth_throttle *throttle, uint64_t *now_us, 
         ready_us = growth_throttle_ready_us(throttle, *now_us, served, LIMIT);
         cr_assert_geq(ready_us, *now_us);
         if (ready_us == *now_us) {
-            growth_throttle_take(throttle, *now_us, SLICE);
-            keys += SLICE;
+            growth_throttle_take(throttle, *now_us, growth_throttle_most(throttle));
+            keys += growth_throttle_most(throttle);
         } else {
             *now_us = ready_us + late_us;
         }
@@ -113,10 +113,22 @@ Test(node_growth_throttle, a_pause_is_followed_by_no_burst)
     (void)read_beside(&throttle, &now_us, 1, 0, 0);
     now_us += SECOND / 2;
     while (growth_throttle_ready_us(&throttle, now_us, 0, LIMIT) == now_us) {
-        growth_throttle_take(&throttle, now_us, SLICE);
-        keys += SLICE;
+        growth_throttle_take(&throttle, now_us, growth_throttle_most(&throttle));
+        keys += growth_throttle_most(&throttle);
     }
     cr_assert_leq(keys, LIMIT / 100, "a hundredth of a second's");
+}
+
+/* Requests wait for what is read at once: the less, the more there are of them. */
+Test(node_growth_throttle, little_is_read_at_once_beside_much)
+{
+    struct growth_throttle throttle = {0};
+    uint64_t now_us = 17 * SECOND;
+
+    (void)read_beside(&throttle, &now_us, 1, 40 * (uint64_t)LIMIT, 0);
+    cr_assert_eq(growth_throttle_most(&throttle), LIMIT / GROWTH_THROTTLE_FLOOR / 250);
+    (void)read_beside(&throttle, &now_us, 1, 0, 0);
+    cr_assert_eq(growth_throttle_most(&throttle), LIMIT / 250);
 }
 
 Test(node_growth_throttle, the_smallest_rate_is_one)
@@ -124,6 +136,7 @@ Test(node_growth_throttle, the_smallest_rate_is_one)
     struct growth_throttle throttle = {0};
 
     cr_assert_eq(growth_throttle_ready_us(&throttle, SECOND, 0, 1), SECOND);
+    cr_assert_eq(growth_throttle_most(&throttle), 1);
     growth_throttle_take(&throttle, SECOND, 2);
     cr_assert_gt(growth_throttle_ready_us(&throttle, SECOND, 0, 1), 2 * SECOND);
 }
