@@ -176,6 +176,12 @@ static size_t describe(const struct coordinator *self, const struct scene *scene
         }
     }
     heap_free(moves);
+    if (count == 0) {
+        (void)snprintf(text, size,
+                       "nothing to move: no replica that may move would leave the nodes' "
+                       "memory more even");
+        return 0;
+    }
     (void)snprintf(text, size, "%zu replica%s of slot groups to move, %s to copy%s%s", count,
                    count == 1 ? "" : "s", number_show_bytes(bytes, shown), list,
                    listed < count ? "; and others" : "");
