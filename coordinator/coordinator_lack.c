@@ -162,7 +162,7 @@ static const struct node_record *spare(const struct coordinator *self, uint64_t 
         const struct node_record *record = &nodes->nodes[i];
 
         if (moves_alive(self, now_us, record->id) && record->durable &&
-            !node_record_leaves(record) && document_slot_of(document, group, record->id, 0) < 0) {
+            !node_record_leaves(record) && move_may_come(document, group, record)) {
             *takes_all = !shares_group(self, silent, record->id);
             some = some == NULL || *takes_all ? record : some;
         }

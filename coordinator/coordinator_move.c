@@ -160,15 +160,15 @@ static void tell_node(const struct node_list *nodes, const struct move_plan *pla
     if (successor != NULL) {
         (void)snprintf(text, size,
                        "node %.128s, which is to take group %u from %.128s, can't now: it is to be "
-                       "alive, to have a disk, not to leave itself and to hold none of that group "
-                       "yet",
+                       "alive, to have a disk, not to leave itself, to hold none of that group "
+                       "yet and not to have been given up there",
                        successor->name, plan->group, leaver);
         return;
     }
     (void)snprintf(text, size,
                    "no other node can take group %u from %.128s: it takes one that is alive, has a "
-                   "disk, does not leave itself and holds none of that group yet; start one "
-                   "more node",
+                   "disk, does not leave itself, holds none of that group yet and was not given up "
+                   "there; start one more node",
                    plan->group, leaver);
 }
 

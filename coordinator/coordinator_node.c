@@ -236,6 +236,12 @@ static enum status check_share(const struct coordinator *self, struct wish *wish
                           "that holds none, or let others take them: `orbloom node drain %s`",
                           successor->name, filter, wish->record->name);
         }
+        if (!move_may_come(document, group, successor)) {
+            return refuse(wish, STATUS_INVALID,
+                          "what node %s held of the same shards of filter %s was given up; name "
+                          "another node, or end its process, empty its folder and start it again",
+                          successor->name, filter);
+        }
     }
     (void)self;
     return STATUS_OK;

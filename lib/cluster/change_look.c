@@ -36,7 +36,7 @@ static uint32_t successor_node(const struct change_view *self, uint32_t group, u
 }
 
 /* Who should be the incoming member: the present life of that node, if it is another one than the
- * slot names and has a log to copy into. False: nobody. */
+ * slot names, was not given up and has a log to copy into. False: nobody. */
 bool change_successor(const struct change_view *self, uint32_t group, uint32_t index,
                       struct member *out)
 {
@@ -50,7 +50,8 @@ bool change_successor(const struct change_view *self, uint32_t group, uint32_t i
         return false;
     }
     *out = (struct member){.node = node, .incarnation = record->incarnation};
-    return !member_equal(out, &slot->current);
+    return !member_equal(out, &slot->current) &&
+           !slot_group_gave_up(&self->document->content.groups[group], out);
 }
 
 static uint32_t fences_needed(const struct change_view *self)

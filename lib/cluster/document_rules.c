@@ -143,7 +143,7 @@ static const char *group_fault(const struct slot_group *group, uint32_t replicas
     return NULL;
 }
 
-static const char *loss_fault(const struct slot_group *group, uint64_t epoch)
+static const char *loss_fault(const struct slot_group *group, uint32_t replicas, uint64_t epoch)
 {
     if ((group->loss_epoch == 0) != (group->lost[0].node == 0) || group->loss_epoch > epoch) {
         return "a loss was accepted in no epoch, or one to come, or of no life";
@@ -151,6 +151,11 @@ static const char *loss_fault(const struct slot_group *group, uint64_t epoch)
     for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS && group->lost[i].node != 0; i++) {
         if (group->lost[i].incarnation == 0) {
             return "a node is given up without an incarnation";
+        }
+    }
+    for (uint32_t i = 0; i < replicas; i++) {
+        if (slot_group_gave_up(group, &group->slots[i].incoming)) {
+            return "a life that was given up comes back";
         }
     }
     return NULL;
@@ -163,7 +168,9 @@ static const char *rule_groups(const struct filter_document *self)
 
     for (i = 0; i < self->content.ngroups && fault == NULL; i++) {
         fault = group_fault(&self->content.groups[i], self->content.rule.replicas);
-        fault = fault != NULL ? fault : loss_fault(&self->content.groups[i], self->epoch);
+        fault = fault != NULL ? fault
+                              : loss_fault(&self->content.groups[i], self->content.rule.replicas,
+                                           self->epoch);
     }
     return fault;
 }

@@ -86,6 +86,15 @@ bool move_may_stay(const struct node_list *nodes, uint32_t node)
 
 /* ---- who takes it ---- */
 
+bool move_may_come(const struct filter_document *document, uint32_t group,
+                   const struct node_record *record)
+{
+    const struct member life = {.node = record->id, .incarnation = record->incarnation};
+
+    return document_slot_of(document, group, record->id, 0) < 0 &&
+           !slot_group_gave_up(&document->content.groups[group], &life);
+}
+
 struct planning {
     const struct filter_document *document;
     struct move_node *nodes;
@@ -190,7 +199,7 @@ static bool may_take(const struct planning *self, uint32_t group, const struct m
     if (!node->alive || node->leaves || !node->record->durable ||
         node_record_leaves(node->record) ||
         (leaver->record->replaced_by != 0 && leaver->record->replaced_by != id) ||
-        document_slot_of(self->document, group, id, 0) >= 0) {
+        !move_may_come(self->document, group, node->record)) {
         return false;
     }
     for (uint32_t i = 0; i < self->document->content.rule.replicas; i++) {

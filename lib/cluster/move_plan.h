@@ -68,6 +68,11 @@ uint64_t move_bytes_held(const struct filter_document *document, uint32_t node);
 /* Slots that a document names the node in. */
 uint32_t move_slots_held(const struct filter_document *document, uint32_t node);
 
+/* Could the node come to the group? It has none of its slots, and its life was not given up there:
+ * such a one counts for nothing in the group, so that what moved to it would be lost to all. */
+bool move_may_come(const struct filter_document *document, uint32_t group,
+                   const struct node_record *record);
+
 /* Could the node be the incoming member of a pair that goes on? */
 bool move_may_stay(const struct node_list *nodes, uint32_t node);
 

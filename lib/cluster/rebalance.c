@@ -118,7 +118,7 @@ static bool fits(const struct search *self, const struct rebalance_move *move, u
         *hosts += strcmp(self->nodes[other].record->host, node->record->host) == 0;
         *zones += strcmp(self->nodes[other].record->zone, node->record->zone) == 0;
     }
-    return document_slot_of(move->document, move->group, node->record->id, 0) < 0;
+    return move_may_come(move->document, move->group, node->record);
 }
 
 static void try_targets(struct search *self, struct rebalance_move *move,

@@ -149,8 +149,9 @@ static void check_key(struct sim *sim, uint32_t name, const struct filter_docume
 
         show(sim, group, held, rule->replicas, text, sizeof text);
         sim_fail(sim,
-                 "lost key: key %u of %s, lineage %u, acknowledged, which takes %u replicas: %s",
-                 key, sim_name(name), lineage, rule->write, text);
+                 "lost key: key %u of %s, lineage %u, group %u in epoch %" PRIu64
+                 ", acknowledged, which takes %u replicas: %s",
+                 key, sim_name(name), lineage, number, document->epoch, rule->write, text);
     }
 }
 

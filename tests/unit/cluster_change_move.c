@@ -71,6 +71,21 @@ Test(change_move, a_member_of_the_group_is_never_a_successor)
     }
 }
 
+/* ... and what is copied to a life that was given up counts for nothing, so that its loss would be
+ * noticed by nobody. */
+Test(change_move, a_life_that_was_given_up_is_never_a_successor)
+{
+    make(3, 2, 3);
+    add_spares(1);
+    propose(1, 4);
+    document.content.groups[0].lost[0] = (struct member){4, old_life(4)};
+    document.content.groups[0].loss_epoch = document.epoch;
+    cr_assert_eq(decide(), CHANGE_NOTHING);
+    lose(4, NEW_LIFE);
+    write_next();
+    expect_slot(0, 1, SLOT_PAIR, old_life(2), NEW_LIFE + 4);
+}
+
 Test(change_move, a_successor_that_is_to_leave_itself_gives_way)
 {
     make(3, 2, 3);

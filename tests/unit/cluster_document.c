@@ -452,4 +452,6 @@ Test(document, losses_are_of_lives_and_of_an_epoch)
     WRONG(STATUS_MALFORMED, group->loss_epoch, document.epoch + 1);
     WRONG(STATUS_MALFORMED, group->lost[0].node, 0);
     WRONG(STATUS_MALFORMED, group->lost[0].incarnation, 0);
+    WRONG(STATUS_MALFORMED, group->slots[0].incoming, ((struct member){2, 1002}));
+    WRONG(STATUS_OK, group->slots[0].incoming, ((struct member){2, 2002}));
 }

@@ -115,6 +115,19 @@ Test(move_plan, who_is_silent_leaves_or_has_no_disk_takes_nothing)
     cr_assert_eq(move_plan_target(&plan, 0, 1), 6);
 }
 
+/* What moved to it would count for nothing, and nobody would wait for it. */
+Test(move_plan, a_life_that_was_given_up_takes_nothing_of_that_group)
+{
+    make(3, 2, 3, 4);
+    drain(2);
+    document.content.groups[0].lost[0] = (struct member){4, list.nodes[3].incarnation};
+    decide(1);
+    expect_lack(MOVE_LACK_NODE, 1);
+    list.nodes[3].incarnation++;
+    decide(1);
+    cr_assert_eq(move_plan_target(&plan, 0, 1), 4, "its next life");
+}
+
 Test(move_plan, room_is_counted_with_what_is_under_way)
 {
     make(3, 2, 3, 5);

@@ -86,6 +86,16 @@ Test(rebalance, a_new_node_gets_its_share)
     cr_assert_neq(moves[0].group, moves[1].group, "never two slots of a group");
 }
 
+Test(rebalance, a_life_that_was_given_up_gets_none_of_that_group)
+{
+    make(5);
+    for (uint32_t group = 1; group < 4; group++) {
+        document.content.groups[group].lost[0] = (struct member){5, records[4].incarnation};
+    }
+    cr_assert_eq(all(), 1);
+    cr_assert_eq(moves[0].group, 0);
+}
+
 /* What the list of moves says is what comes of making them one by one. */
 Test(rebalance, moves_made_are_moves_planned)
 {
