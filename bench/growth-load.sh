@@ -35,9 +35,11 @@ resident() {
     awk '$1 == "RssAnon:" { printf "%.0f", $2 * 1024 }' "/proc/$(cat "$ORBLOOM_DIR/$1/pid")/status"
 }
 
-# sample_memory: the most of each node, into $work/peak-NODE, until killed.
+# sample_memory: the most of each node, into $work/peak-NODE, until killed. It takes time on the
+# cores that are measured, so it runs before the growth, too.
 sample_memory() {
-    local node key kib rest most=()
+    local node key kib rest
+    declare -A peaks
     while :; do
         for node in "${nodes[@]}"; do
             kib=0
@@ -53,7 +55,13 @@ sample_memory() {
         sleep 0.02
     done
 }
-declare -A pids peaks
+declare -A pids
+
+end_sampler() {
+    kill "$sampler"
+    wait "$sampler" 2>/dev/null
+    sampler=
+}
 
 # checks METHOD FLAG...: of the filter's first keys and of such that it never gets.
 checks() {
@@ -130,14 +138,19 @@ measure_before() {
     rate_figure "before"
     pace=$(value "int(k / 2)" k="$(member keys_per_s)")
     pace=$(printf '%.0f' "$pace")
+    for node in "${nodes[@]}"; do
+        pids[$node]=$(cat "$ORBLOOM_DIR/$node/pid")
+    done
     begin_beside $((4 * keys))
+    sample_memory &
+    sampler=$!
     checks before --pace "$pace" --keys 100000000000 --for "${seconds}s" || exit 0
+    end_sampler
     end_beside
     p99_before=$(member p99_us)
     for node in "${nodes[@]}"; do
         rss_before[$node]=$(resident "$node")
         arrays_before[$node]=$(counter memory_used_bytes "$node")
-        pids[$node]=$(cat "$ORBLOOM_DIR/$node/pid")
     done
     stale_before=$(counter stale_total "${nodes[@]}")
 }
@@ -155,9 +168,7 @@ grow() {
     wait "$grower" || give_up "$(tail -n 1 "$work/expand")"
     grower=
     took=$(value "e - b" e="$EPOCHREALTIME" b="$begin")
-    kill "$sampler"
-    wait "$sampler" 2>/dev/null
-    sampler=
+    end_sampler
     end_beside
 }
 
