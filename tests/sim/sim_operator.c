@@ -56,13 +56,22 @@ static void again(struct sim *sim, uint32_t name)
 
 /* ---- ends ---- */
 
+/* Has it been given another size since an earlier try made it, whose answer got lost? Then one that
+ * asks for the first size is told that there is another. */
+static bool has_changed(const struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+
+    return document != NULL && document_generation(document)->id > 1;
+}
+
 static void end_create(struct sim *sim, uint32_t name, enum status status, const char *message)
 {
     struct sim_managed_name *one = &sim->operator.names[name];
 
     if (name == SIM_WEAK && status == STATUS_INVALID) {
         one->state = SIM_NAME_FREE; /* As it must be. */
-    } else if (status == STATUS_OK) {
+    } else if (status == STATUS_OK || (status == STATUS_EXISTS && has_changed(sim, name))) {
         one->state = SIM_NAME_LIVE;
         sim->operator.weak_exists = sim->operator.weak_exists || name == SIM_WEAK;
         sim_oracle_create_ends(sim, name);
