@@ -1,5 +1,5 @@
 /* BF.ADD and its kin: what a command asks of the router for its items. */
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <stdio.h>
 #include <string.h>

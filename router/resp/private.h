@@ -46,10 +46,14 @@ enum {
     FRONT_QUEUED_BYTES = 8 << 20, /* of commands in one transaction */
     FRONT_MESSAGE_BYTES = 640,
     FRONT_LABEL_BYTES = 64,
+    FRONT_NODE_ID_BYTES = 41, /* 40 hexadecimal digits */
 };
 
 /* Clients take it for a Redis that knows the commands which they send at first. */
 #define REDIS_VERSION "7.4.0"
+
+/* Everybody's name. */
+#define FRONT_USER "default"
 
 struct call;
 
@@ -163,6 +167,7 @@ TAILQ_HEAD(session_list, session);
 struct front {
     struct front_config config;
     char router_name[DOCUMENT_NAME_BYTES];
+    char node_id[FRONT_NODE_ID_BYTES]; /* of this router, as the node of a Redis Cluster */
     struct effects outer;
     struct effects inner; /* the router's */
     struct stream_effects streams;
@@ -284,85 +289,5 @@ void question_for_call(struct front *self, struct session *session, struct frame
 bool questions_on_frame(struct front *self, const struct frame *frame);
 void questions_tick(struct front *self);
 void questions_fini(struct front *self);
-
-/* ---- command.c ---- */
-
-enum taken { TAKEN_DONE, TAKEN_WAIT };
-
-/* One request, which has at least one argument. TAKEN_WAIT: again once earlier ones are answered.
- */
-enum taken command_take(struct front *self, struct session *session, const struct span *arguments,
-                        uint32_t count);
-
-typedef enum taken (*command_fn)(struct front *self, struct session *session,
-                                 const struct span *arguments, uint32_t count);
-
-enum {
-    COMMAND_KEYS = 1,
-    COMMAND_WAITS = 2,    /* for answers of all earlier ones */
-    COMMAND_UNQUEUED = 4, /* after MULTI, too */
-};
-
-struct command {
-    const char *name; /* in lower case */
-    int arity;        /* arguments with the name; negative: at least so many */
-    unsigned flags;
-    command_fn run;
-    const char *help;
-};
-
-const struct command *command_find(struct span name);
-const struct command *command_table(size_t *count);
-
-/* "SET" is "set"; for options, too. */
-bool command_word(struct span argument, const char *word);
-
-/* Shorthands for answers that are known at once. */
-enum taken answer_ok(struct front *self, struct session *session);
-enum taken answer_simple(struct front *self, struct session *session, const char *text);
-enum taken answer_error(struct front *self, struct session *session, const char *text);
-enum taken answer_integer(struct front *self, struct session *session, int64_t value);
-enum taken answer_arity(struct front *self, struct session *session, const char *name);
-
-/* A number in `text`; false: it is none, or not from `least` to `most`. */
-bool argument_integer(struct span text, int64_t least, int64_t most, int64_t *value);
-bool argument_double(struct span text, double *value);
-bool argument_name(struct span text, char name[DOCUMENT_NAME_BYTES]);
-
-/* ---- commands ---- */
-
-#define COMMAND(name)                                                      \
-    enum taken command_##name(struct front *self, struct session *session, \
-                              const struct span *arguments, uint32_t count)
-
-COMMAND(bf_add);
-COMMAND(bf_madd);
-COMMAND(bf_insert);
-COMMAND(bf_exists);
-COMMAND(bf_mexists);
-COMMAND(bf_reserve);
-COMMAND(bf_info);
-COMMAND(bf_card);
-COMMAND(bf_del);
-COMMAND(ping);
-COMMAND(echo);
-COMMAND(hello);
-COMMAND(auth);
-COMMAND(select);
-COMMAND(quit);
-COMMAND(reset);
-COMMAND(client);
-COMMAND(command);
-COMMAND(config);
-COMMAND(multi);
-COMMAND(exec);
-COMMAND(discard);
-COMMAND(exists);
-COMMAND(del);
-COMMAND(type);
-COMMAND(keys);
-COMMAND(scan);
-COMMAND(dbsize);
-COMMAND(info);
 
 #endif

@@ -1,6 +1,6 @@
 /* A connection: bytes become requests, requests commands, answers bytes. */
 #include "base/heap.h"
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <stdio.h>
 #include <string.h>
