@@ -65,6 +65,19 @@ static const struct option options[] = {
         .help = "... and a unix-domain socket for those on this machine",
     },
     {
+        .name = "resp_password_file",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(resp_password_file),
+        .size = BYTES(resp_password_file),
+        .unit = "path",
+        .range = "a file of mode 600",
+        .help = "the password that RESP clients must give, on one line; none: they need none",
+    },
+    DAEMON_OPTION_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
+                           3600 * DAEMON_SECOND, "1s to 1h", "10s",
+                           "a RESP connection that has not given the password within this is "
+                           "closed"),
+    {
         .name = "resp_max_clients",
         .kind = OPTION_COUNT,
         .offset = FIELD(resp_max_clients),

@@ -245,11 +245,21 @@ static bool must_wait(const struct session *session, const struct command *comma
     return (command->flags & COMMAND_WAITS) != 0 && !queued && session->first != NULL;
 }
 
+/* Others are not even told which commands there are. */
+static bool is_for_strangers(const struct command *command)
+{
+    return command != NULL && (command->flags & COMMAND_STRANGERS) != 0;
+}
+
 enum taken command_take(struct front *self, struct session *session, const struct span *arguments,
                         uint32_t count)
 {
     const struct command *command = command_find(arguments[0]);
 
+    if (session->stranger && !is_for_strangers(command)) {
+        front_count(self, FRONT_resp_commands_total);
+        return answer_error(self, session, "NOAUTH Authentication required.");
+    }
     if (command != NULL && must_wait(session, command)) {
         return TAKEN_WAIT;
     }

@@ -22,8 +22,9 @@ enum {
     COMMAND_READS = 2,
     COMMAND_FAST = 4,
     COMMAND_ADMIN = 8,
-    COMMAND_WAITS = 16,    /* for answers of all earlier ones */
-    COMMAND_UNQUEUED = 32, /* after MULTI, too */
+    COMMAND_WAITS = 16,     /* for answers of all earlier ones */
+    COMMAND_UNQUEUED = 32,  /* after MULTI, too */
+    COMMAND_STRANGERS = 64, /* before the password was given, too */
 };
 
 /* Which arguments are keys, as Redis counts: the command is 0, the last argument -1. */
@@ -108,6 +109,12 @@ uint64_t info_items(const struct info_reply *reply);
 /* Ask the router about a filter. */
 void info_ask(struct front *self, struct session *session, const char *name,
               void (*answer)(struct front *, struct call *, const struct frame *), uint64_t detail);
+
+/* ---- command_auth.c ---- */
+
+/* NULL: the connection is no stranger from here on. Else the error to be answered. */
+const char *auth_give(struct front *self, struct session *session, struct span user,
+                      struct span password);
 
 /* ---- command_transaction.c ---- */
 

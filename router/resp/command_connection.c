@@ -38,17 +38,6 @@ COMMAND(echo)
     return TAKEN_DONE;
 }
 
-COMMAND(auth)
-{
-    (void)arguments;
-    if (count > 3) {
-        return answer_error(self, session, "ERR syntax error");
-    }
-    return answer_error(self, session,
-                        "ERR AUTH <password> called without any password configured for the "
-                        "default user. Are you sure your configuration is correct?");
-}
-
 COMMAND(select)
 {
     int64_t database;
@@ -77,6 +66,7 @@ COMMAND(reset)
     (void)arguments;
     (void)count;
     transaction_forget(session);
+    session_estrange(self, session);
     session->resp3 = false;
     session->label[0] = '\0';
     return answer_simple(self, session, "RESET");
@@ -136,11 +126,53 @@ static enum taken say_hello(struct front *self, struct session *session)
     return TAKEN_DONE;
 }
 
+struct greeting {
+    bool named;
+    char label[FRONT_LABEL_BYTES];
+    const struct span *user; /* the password follows it; NULL: none is given */
+};
+
+static const char *read_greeting(const struct span *arguments, uint32_t count,
+                                 struct greeting *greeting)
+{
+    for (uint32_t i = 2; i < count; i++) {
+        if (command_word(arguments[i], "setname") && i + 1 < count) {
+            greeting->named = true;
+            if (!take_label(arguments[++i], greeting->label)) {
+                return LABEL_MESSAGE;
+            }
+        } else if (command_word(arguments[i], "auth") && i + 2 < count) {
+            greeting->user = &arguments[i + 1];
+            i += 2;
+        } else {
+            return "ERR Syntax error in HELLO";
+        }
+    }
+    return NULL;
+}
+
+/* NULL: it may be greeted. */
+static const char *let_in(struct front *self, struct session *session,
+                          const struct greeting *greeting)
+{
+    const char *error = NULL;
+
+    if (greeting->user != NULL) {
+        error = auth_give(self, session, greeting->user[0], greeting->user[1]);
+    }
+    if (error == NULL && session->stranger) {
+        error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+                "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client "
+                "and select the RESP protocol version at the same time";
+    }
+    return error;
+}
+
 COMMAND(hello)
 {
-    char label[FRONT_LABEL_BYTES] = "";
-    bool named = false;
+    struct greeting greeting = {.named = false};
     int64_t version = session->resp3 ? 3 : 2;
+    const char *error;
 
     if (count > 1 && !argument_integer(arguments[1], INT64_MIN, INT64_MAX, &version)) {
         return answer_error(self, session,
@@ -149,21 +181,14 @@ COMMAND(hello)
     if (version < 2 || version > 3) {
         return answer_error(self, session, "NOPROTO unsupported protocol version");
     }
-    for (uint32_t i = 2; i < count; i++) {
-        if (command_word(arguments[i], "setname") && i + 1 < count) {
-            named = true;
-            if (!take_label(arguments[++i], label)) {
-                return answer_error(self, session, LABEL_MESSAGE);
-            }
-        } else if (command_word(arguments[i], "auth") && i + 2 < count) {
-            return command_auth(self, session, arguments, 2);
-        } else {
-            return answer_error(self, session, "ERR Syntax error in HELLO");
-        }
+    error = read_greeting(arguments, count, &greeting);
+    error = error != NULL ? error : let_in(self, session, &greeting);
+    if (error != NULL) {
+        return answer_error(self, session, error);
     }
     session->resp3 = version == 3;
-    if (named) {
-        (void)snprintf(session->label, sizeof session->label, "%s", label);
+    if (greeting.named) {
+        (void)snprintf(session->label, sizeof session->label, "%s", greeting.label);
     }
     return say_hello(self, session);
 }

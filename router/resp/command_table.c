@@ -9,22 +9,23 @@
     {                                                   \
         name, arity, flags, {keys}, run, group, help    \
     }
-#define NO_KEY   0, 0, 0
-#define KEY      1, 1, 1
-#define KEYS     1, -1, 1
-#define SUB_KEY  2, 2, 1 /* behind the subcommand */
-#define READS    COMMAND_READS
-#define WRITES   COMMAND_WRITES
-#define FAST     COMMAND_FAST
-#define WAITS    COMMAND_WAITS
-#define UNQUEUED COMMAND_UNQUEUED
+#define NO_KEY    0, 0, 0
+#define KEY       1, 1, 1
+#define KEYS      1, -1, 1
+#define SUB_KEY   2, 2, 1 /* behind the subcommand */
+#define READS     COMMAND_READS
+#define WRITES    COMMAND_WRITES
+#define FAST      COMMAND_FAST
+#define WAITS     COMMAND_WAITS
+#define UNQUEUED  COMMAND_UNQUEUED
+#define STRANGERS COMMAND_STRANGERS
 
 /* By name. */
 static const struct command table[] = {
     ROW("acl", -2, 0, NO_KEY, command_acl, "server", "WHOAMI: who this connection is"),
     ROW("asking", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; nothing ever moves"),
-    ROW("auth", -2, FAST | UNQUEUED, NO_KEY, command_auth, "connection",
-        "no password is set: an error"),
+    ROW("auth", -2, FAST | UNQUEUED | STRANGERS, NO_KEY, command_auth, "connection",
+        "give the password"),
     ROW("bf.add", 3, WRITES, KEY, command_bf_add, "bf", "add an item; 1: it is new"),
     ROW("bf.card", 2, READS | WAITS, KEY, command_bf_card, "bf",
         "about how many items a filter holds"),
@@ -52,7 +53,7 @@ static const struct command table[] = {
         "run the queued commands"),
     ROW("exists", -2, READS | WAITS, KEYS, command_exists, "generic",
         "how many of these filters there are"),
-    ROW("hello", -1, FAST | UNQUEUED | WAITS, NO_KEY, command_hello, "connection",
+    ROW("hello", -1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_hello, "connection",
         "choose version 2 or 3 of the protocol"),
     ROW("info", -1, 0, NO_KEY, command_info, "server", "this router and its counters"),
     ROW("keys", 2, READS | WAITS, NO_KEY, command_keys, "generic", "names of filters that match"),
@@ -64,10 +65,11 @@ static const struct command table[] = {
     ROW("object", -2, READS | WAITS, SUB_KEY, command_object, "generic",
         "ENCODING, REFCOUNT: what clients ask of any key"),
     ROW("ping", -1, FAST, NO_KEY, command_ping, "connection", "PONG, or the text again"),
-    ROW("quit", -1, FAST | UNQUEUED, NO_KEY, command_quit, "connection", "close the connection"),
+    ROW("quit", -1, FAST | UNQUEUED | STRANGERS, NO_KEY, command_quit, "connection",
+        "close the connection"),
     ROW("readonly", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
     ROW("readwrite", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
-    ROW("reset", 1, FAST | UNQUEUED | WAITS, NO_KEY, command_reset, "connection",
+    ROW("reset", 1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_reset, "connection",
         "the connection as it began"),
     ROW("role", 1, FAST, NO_KEY, command_role, "server", "master, without replicas of its own"),
     ROW("scan", -2, READS | WAITS, NO_KEY, command_scan, "generic",
@@ -103,10 +105,8 @@ static const struct {
     unsigned flag;
     const char *name;
 } flag_names[] = {
-    {COMMAND_WRITES, "write"},
-    {COMMAND_READS, "readonly"},
-    {COMMAND_FAST, "fast"},
-    {COMMAND_ADMIN, "admin"},
+    {COMMAND_WRITES, "write"}, {COMMAND_READS, "readonly"},    {COMMAND_FAST, "fast"},
+    {COMMAND_ADMIN, "admin"},  {COMMAND_STRANGERS, "no_auth"},
 };
 
 enum { FLAGS = sizeof flag_names / sizeof flag_names[0] };

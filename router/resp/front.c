@@ -202,7 +202,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 static bool is_waiting(const struct front *self)
 {
     return self->ngathers > 0 || self->nquestions > 0 || self->nclosed > 0 ||
-           (self->config.idle_us > 0 && self->nsessions > 0);
+           self->nstrangers > 0 || (self->config.idle_us > 0 && self->nsessions > 0);
 }
 
 static bool has_work(const struct front *self)

@@ -23,6 +23,7 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
+#include "cluster/password.h"
 #include "router/router.h"
 
 enum { FRONT_HOST_BYTES = 64 };
@@ -35,6 +36,9 @@ struct front_config {
     uint64_t idle_us;      /* a connection that is silent for so long is closed; 0: never */
     uint64_t max_unread;   /* bytes of answers that may wait for a client before it is closed */
     bool strict_missing;   /* checks of filters that don't exist are errors, not 0 */
+    bool guarded;          /* clients must give the password ... */
+    struct password password;
+    uint64_t auth_us; /* ... within this */
 };
 
 /* Where a connection reached this router. */

@@ -21,7 +21,9 @@
     X(resp_filters_created_total, "filters", "that an add or BF.INSERT created")               \
     X(resp_broken_total, "connections", "closed as what came was not RESP")                    \
     X(resp_unread_total, "connections", "closed as their answers were not read")               \
-    X(resp_idle_total, "connections", "closed as nothing came for too long")
+    X(resp_idle_total, "connections", "closed as nothing came for too long")                   \
+    X(resp_wrong_passwords_total, "commands", "AUTH and HELLO with a wrong user or password")  \
+    X(resp_strangers_total, "connections", "closed as they did not give the password in time")
 
 enum front_counter {
 #define X(name, unit, help) FRONT_##name,
@@ -35,6 +37,10 @@ enum {
     FRONT_MAX_BULK = 16 << 20,
     FRONT_MAX_REQUEST = 32 << 20,
     FRONT_MAX_LINE = 64 << 10,
+    FRONT_STRANGER_ARGUMENTS = 10, /* of who has not given the password */
+    FRONT_STRANGER_BULK = 16 << 10,
+    FRONT_STRANGER_REQUEST = 32 << 10,
+    FRONT_STRANGER_UNREAD = 64 << 10,
     FRONT_GATHER_BYTES = 4 << 20, /* of keys in one request */
     FRONT_MAX_CALLS = 8192,       /* of a connection, not answered */
     FRONT_SLOT_BITS = 12,
@@ -135,6 +141,8 @@ struct session {
     uint64_t opened_us;
     uint64_t active_us;
     bool resp3;
+    bool stranger; /* has not given the password */
+    uint64_t stranger_since_us;
     bool closing; /* nothing more is read; closed once all is answered */
     bool cut;     /* an answer is lost, so that none may follow: closed at once */
     bool closed;  /* stream.close() was called */
@@ -192,11 +200,13 @@ struct front {
     struct session_list sessions;
     struct session_list due;
     uint32_t nsessions;
-    uint32_t nclosed; /* of these, not gone yet */
+    uint32_t nclosed;    /* of these, not gone yet */
+    uint32_t nstrangers; /* ... */
     uint64_t next_sweep_us;
     uint64_t next_id;
     uint64_t next_tick_us;
     struct log_limit broken_limit;
+    struct log_limit stranger_limit;
     uint64_t counters[FRONT_NCOUNTERS];
 };
 
@@ -239,6 +249,10 @@ void session_close(struct front *self, struct session *session);
 
 /* Nothing more is sent, either. */
 void session_cut(struct front *self, struct session *session);
+
+/* It has given the password, or is to give it again. */
+void session_welcome(struct front *self, struct session *session);
+void session_estrange(struct front *self, struct session *session);
 
 /* Take requests and send answers of all that were stirred. */
 void sessions_run(struct front *self);
