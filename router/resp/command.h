@@ -84,6 +84,17 @@ const struct command *command_find(struct span name);
 /* All of them, by name. */
 const struct command *command_table(size_t *count);
 
+/* ---- command_keys.c ---- */
+
+/* NULL: they may be sent. */
+const char *items_error(const struct span *items, uint32_t count);
+
+/* ---- feed.c ---- */
+
+/* Feed them into the rebuild that is open. */
+enum taken feed_take(struct front *self, struct session *session, const char *name,
+                     const struct span *items, uint32_t count);
+
 /* ---- command_keyspace.c ---- */
 
 /* What is asked of a coordinator about one filter, or about all: "". */
@@ -131,13 +142,17 @@ COMMAND(acl);
 COMMAND(auth);
 COMMAND(bf_add);
 COMMAND(bf_card);
+COMMAND(bf_debug);
 COMMAND(bf_del);
 COMMAND(bf_exists);
+COMMAND(bf_expand);
 COMMAND(bf_info);
 COMMAND(bf_insert);
 COMMAND(bf_madd);
 COMMAND(bf_mexists);
+COMMAND(bf_rebuild);
 COMMAND(bf_reserve);
+COMMAND(bf_status);
 COMMAND(client);
 COMMAND(cluster);
 COMMAND(command);

@@ -62,6 +62,7 @@ enum {
 #define FRONT_USER "default"
 
 struct call;
+struct feed_look;
 
 /* ---- requests to the router ---- */
 
@@ -73,6 +74,9 @@ struct gather_kind {
     enum operation operation;
     enum make make;
     struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
+    uint64_t filter_id;              /* feed: of this one ... */
+    uint32_t lineage;                /* ... into this lineage; shared by no other command either */
+    uint64_t deadline_us;            /* feed */
 };
 
 TAILQ_HEAD(gather_list, gather);
@@ -160,8 +164,9 @@ struct session {
     size_t owed; /* bytes of answers of these calls */
     struct gather *adds[FRONT_ADDS];
     uint32_t nadds;
-    bool multi;        /* commands are queued */
-    bool multi_broken; /* one of them was refused */
+    struct feed_look *look; /* of a FEED that waits in the input; NULL: none */
+    bool multi;             /* commands are queued */
+    bool multi_broken;      /* one of them was refused */
     uint32_t nqueued;
     struct buffer queued;
     char label[FRONT_LABEL_BYTES]; /* CLIENT SETNAME */
@@ -274,6 +279,12 @@ void gathers_fini(struct front *self);
 void gather_move(struct gather_list *list, struct gather *gather);
 void gather_destroy(struct front *self, struct gather *gather);
 
+/* It shares no request with others. */
+static inline bool gather_is_alone(const struct gather_kind *kind)
+{
+    return kind->make == MAKE_ASKED || kind->operation == OPERATION_FEED;
+}
+
 static inline bool gather_is_add(const struct gather *gather)
 {
     return gather->kind.operation == OPERATION_ADD;
@@ -287,6 +298,15 @@ void gather_fail(struct front *self, struct gather *gather, enum status status,
 void gather_on_reply(struct front *self, const struct frame *frame);
 void gather_on_error(struct front *self, const struct frame *frame);
 void gathers_tick(struct front *self);
+
+/* ---- feed.c ---- */
+
+/* Items of a list were fed, `count` of them acknowledged; the command's answer is in call->reply.
+ * It leaves once the coordinator knows. */
+void feed_tell(struct front *self, const struct gather *gather, struct call *call, uint32_t count);
+
+/* The connection has gone, or goes on. */
+void feed_forget(struct session *session);
 
 /* ---- question.c ---- */
 

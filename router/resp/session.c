@@ -74,6 +74,7 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
 void session_forget(struct front *self, struct session *session)
 {
     calls_orphan(session);
+    feed_forget(session);
     session_welcome(self, session); /* It is nobody by now. */
     if (session->due) {
         TAILQ_REMOVE(&self->due, session, due_entry);
@@ -301,8 +302,8 @@ void sessions_run(struct front *self)
 
 static bool is_idle(const struct front *self, const struct session *session)
 {
-    return self->config.idle_us > 0 && session->first == NULL && !session->closing &&
-           self->now_us - session->active_us >= self->config.idle_us;
+    return self->config.idle_us > 0 && session->first == NULL && session->look == NULL &&
+           !session->closing && self->now_us - session->active_us >= self->config.idle_us;
 }
 
 static bool is_overdue(const struct front *self, const struct session *session)

@@ -47,3 +47,25 @@ Test(resp_commands, the_time_and_what_a_filter_takes, .timeout = LIMIT_S)
                 "now\nOK\nsame\nraw\n\n1\n");
     playground_stop(&playground);
 }
+
+/* A rebuild needs logs on disk. */
+Test(resp_commands, a_filter_grows_and_is_rebuilt_from_a_list, .timeout = LIMIT_S)
+{
+    playground_start(&playground, &(struct playground_plan){.in_memory = false});
+    redis_socket(&playground, path);
+    redis_shell(path,
+                "redis-cli $S BF.RESERVE f 0.01 1000; redis-cli $S BF.MADD f old kept | wc -l;"
+                "redis-cli $S BF.REBUILD f BEGIN; redis-cli $S BF.REBUILD f COMMIT | cut -c1-50 |"
+                "head -1; redis-cli $S BF.REBUILD f FEED kept new; redis-cli $S BF.EXISTS f new;"
+                "redis-cli $S BF.REBUILD f COMMIT; redis-cli $S BF.MEXISTS f old kept new",
+                "OK\n2\n2\nERR INVALID filter f: no list has been fed: all ke\n1\n1\n0\nOK\n"
+                "0\n1\n1\n");
+    redis_shell(path,
+                "redis-cli $S BF.EXPAND f CAPACITY 100000; for i in $(seq 600); do redis-cli $S "
+                "BF.STATUS f | grep -A1 '^shards_growing' | grep -qx 0 && break; sleep 0.1; done;"
+                "redis-cli $S BF.INFO f CAPACITY; redis-cli $S BF.MEXISTS f kept new;"
+                "redis-cli $S BF.DEBUG f | grep -c capacity:100000; redis-cli $S BF.STATUS |"
+                "grep -c '^node-'",
+                "OK\n100000\n1\n1\n1\n3\n");
+    playground_stop(&playground);
+}

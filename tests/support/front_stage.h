@@ -22,6 +22,8 @@ struct front_asked {
     uint64_t correlation;
     char filter[DOCUMENT_NAME_BYTES];
     enum operation operation;
+    uint64_t filter_id;
+    uint32_t lineage;
     struct op_id op;
     uint32_t timeout_ms;
     size_t count;
