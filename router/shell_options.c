@@ -149,6 +149,16 @@ static const struct option options[] = {
         .value = "zero",
         .help = "what BF.EXISTS says of a filter that does not exist",
     },
+    {
+        .name = "resp_flush",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(resp_flush),
+        .size = BYTES(resp_flush),
+        .unit = "",
+        .range = "off | on",
+        .value = "off",
+        .help = "on: FLUSHALL and FLUSHDB drop every filter of the cluster; off: they are errors",
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 
@@ -168,6 +178,7 @@ enum status router_options_finish(void *context)
 {
     struct router_settings *settings = context;
 
+    settings->resp.flush = strcmp(settings->resp_flush, "on") == 0;
     settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;
     if (settings->resp.rate < LEAST_RATE) {
         (void)fprintf(stderr, "orbloom-router: resp_error_rate must be 0.000001 to 0.25\n");

@@ -17,6 +17,7 @@ struct router_settings {
     uint64_t resp_max_clients;
     double resp_error_rate;
     char resp_missing[8];
+    char resp_flush[4];
 };
 
 const struct option_table *router_option_table(void);

@@ -163,6 +163,7 @@ COMMAND(discard);
 COMMAND(echo);
 COMMAND(exec);
 COMMAND(exists);
+COMMAND(flush);
 COMMAND(hello);
 COMMAND(info);
 COMMAND(keys);

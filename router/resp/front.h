@@ -36,6 +36,7 @@ struct front_config {
     uint64_t idle_us;      /* a connection that is silent for so long is closed; 0: never */
     uint64_t max_unread;   /* bytes of answers that may wait for a client before it is closed */
     bool strict_missing;   /* checks of filters that don't exist are errors, not 0 */
+    bool flush;            /* FLUSHALL drops every filter, else it is an error */
     bool guarded;          /* clients must give the password ... */
     struct password password;
     uint64_t auth_us; /* ... within this */

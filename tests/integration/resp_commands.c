@@ -69,3 +69,18 @@ Test(resp_commands, a_filter_grows_and_is_rebuilt_from_a_list, .timeout = LIMIT_
                 "OK\n100000\n1\n1\n1\n3\n");
     playground_stop(&playground);
 }
+
+Test(resp_commands, all_filters_go_if_that_is_allowed, .timeout = LIMIT_S)
+{
+    start();
+    redis_shell(path,
+                "for i in $(seq 150); do echo BF.RESERVE f$i 0.01 1000; done | redis-cli $S | uniq;"
+                "redis-cli $S FLUSHALL | cut -c1-14; redis-cli $S DBSIZE",
+                "OK\nERR this would\n\n150\n");
+    redis_restart_router(&playground, "resp_flush = \"on\";\nresp_timeout = \"60s\";\n");
+    redis_shell(path,
+                "redis-cli $S FLUSHDB NOW; redis-cli $S FLUSHALL ASYNC; redis-cli $S DBSIZE;"
+                "redis-cli $S FLUSHALL; redis-cli $S BF.RESERVE f1 0.01 1000",
+                "ERR syntax error\n\nOK\n0\nOK\nOK\n");
+    playground_stop(&playground);
+}
