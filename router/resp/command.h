@@ -181,5 +181,6 @@ COMMAND(select);
 COMMAND(slowlog);
 COMMAND(time);
 COMMAND(type);
+COMMAND(wait);
 
 #endif

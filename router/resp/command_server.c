@@ -52,6 +52,27 @@ COMMAND(role)
     return TAKEN_DONE;
 }
 
+/* Whatever was acknowledged is on a write quorum by then, so that there is nothing to wait for but
+ * the connection's own adds. The first copy is what Redis calls the master. */
+COMMAND(wait)
+{
+    int64_t replicas;
+    int64_t timeout_ms;
+
+    (void)count;
+    if (!argument_integer(arguments[1], INT64_MIN, INT64_MAX, &replicas)) {
+        return answer_error(self, session, INTEGER_MESSAGE);
+    }
+    if (!argument_integer(arguments[2], INT64_MIN, INT64_MAX, &timeout_ms)) {
+        return answer_error(self, session, "ERR timeout is not an integer or out of range");
+    }
+    if (timeout_ms < 0) {
+        return answer_error(self, session, "ERR timeout is negative");
+    }
+    session->waited = true;
+    return answer_integer(self, session, session->copies > 0 ? session->copies - 1 : 0);
+}
+
 /* ---- ACL ---- */
 
 static COMMAND(acl_whoami)

@@ -90,6 +90,8 @@ static const struct command table[] = {
     ROW("time", 1, FAST, NO_KEY, command_time, "server", "seconds and microseconds since 1970"),
     ROW("type", 2, READS | WAITS, KEY, command_type, "generic", "MBbloom-- or none"),
     ROW("unlink", -2, WRITES | WAITS, KEYS, command_del, "generic", "drop filters"),
+    ROW("wait", 3, WAITS, NO_KEY, command_wait, "generic",
+        "on how many further replicas this connection's adds are"),
 };
 
 enum { COMMANDS = sizeof table / sizeof table[0] };

@@ -100,6 +100,30 @@ static void forget_add(struct session *session, const struct gather *gather)
     }
 }
 
+static bool all_known(const struct gather *gather, const struct call *call,
+                      const struct client_reply *reply)
+{
+    for (uint32_t i = 0; i < call->count; i++) {
+        if (!verdict_of(gather, reply, call->first + i).known) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* For WAIT. What was not acknowledged may be nowhere. */
+static void note_copies(const struct gather *gather, const struct call *call,
+                        const struct client_reply *reply)
+{
+    struct session *session = call->session;
+    uint32_t copies = reply != NULL && all_known(gather, call, reply) ? reply->copies : 0;
+
+    if (session->waited || copies < session->copies) {
+        session->copies = copies;
+    }
+    session->waited = false;
+}
+
 /* Every command gets its part, or the error where there is no reply; the connection may go on. */
 static void settle(struct front *self, struct gather *gather, const struct client_reply *reply,
                    const char *error)
@@ -111,6 +135,9 @@ static void settle(struct front *self, struct gather *gather, const struct clien
 
         if (call->session != NULL) {
             forget_add(call->session, gather);
+            if (gather->kind.operation != OPERATION_CHECK) {
+                note_copies(gather, call, reply);
+            }
         }
         if (reply != NULL) {
             answer(self, gather, call, reply, error);

@@ -164,6 +164,8 @@ struct session {
     size_t owed; /* bytes of answers of these calls */
     struct gather *adds[FRONT_ADDS];
     uint32_t nadds;
+    uint32_t copies; /* of what was added since `waited`: the least, 0 where that is not sure */
+    bool waited;     /* WAIT was answered, or nothing has been added yet */
     struct feed_look *look; /* of a FEED that waits in the input; NULL: none */
     bool multi;             /* commands are queued */
     bool multi_broken;      /* one of them was refused */

@@ -58,6 +58,7 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     session->id = ++self->next_id;
     self->now_us = now_us;
     session->opened_us = session->active_us = now_us;
+    session->waited = true;
     session_estrange(self, session);
     (void)snprintf(session->peer, sizeof session->peer, "%s", peer);
     buffer_init(&session->input, 2 * (size_t)FRONT_MAX_REQUEST + FRONT_QUEUED_BYTES);

@@ -70,6 +70,18 @@ Test(resp_commands, a_filter_grows_and_is_rebuilt_from_a_list, .timeout = LIMIT_
     playground_stop(&playground);
 }
 
+/* Filters that RESP clients make have N 3, W 2. */
+Test(resp_commands, wait_tells_of_a_write_quorum, .timeout = LIMIT_S)
+{
+    start();
+    redis_shell(path,
+                "(echo WAIT 1 0; echo BF.ADD f a; echo WAIT 2 100; echo WAIT 1 0;"
+                "echo WAIT 1 -1; echo WAIT x 1; echo WAIT 1 x) | redis-cli $S",
+                "0\n1\n1\n1\nERR timeout is negative\n\nERR value is not an integer or out of "
+                "range\n\nERR timeout is not an integer or out of range\n\n");
+    playground_stop(&playground);
+}
+
 Test(resp_commands, all_filters_go_if_that_is_allowed, .timeout = LIMIT_S)
 {
     start();

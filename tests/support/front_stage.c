@@ -123,6 +123,7 @@ void front_stage_reply(struct front_stage *self, size_t at, enum status status, 
         .count = count,
         .present = planes,
         .absent = planes + nwords,
+        .copies = self->copies != 0 ? self->copies : 2,
     };
     tell_front(self, &frame);
     free(planes);

@@ -48,6 +48,7 @@ struct front_stage {
     struct front_stream streams[FRONT_STAGE_STREAMS];
     struct front_asked asked[FRONT_STAGE_ASKED];
     size_t nasked;
+    uint32_t copies;           /* that the fake router tells of; 0: 2 */
     const char *reply_in_turn; /* the fake router answers the newest request so in its turn */
     size_t live;
 };

@@ -208,3 +208,56 @@ Test(resp_server, memory_is_that_of_one_replica)
     expect("MEMORY DOCTOR\r\n", "-ERR unknown subcommand 'DOCTOR'. Try MEMORY HELP.\r\n");
     front_stage_fini(&stage);
 }
+
+/* ---- WAIT ---- */
+
+static void reply(size_t at, uint32_t copies, enum status status, const char *letters)
+{
+    stage.copies = copies;
+    front_stage_reply(&stage, at, status, letters);
+    front_stage_turn(&stage);
+}
+
+Test(resp_wait, it_waits_for_the_connections_adds_and_tells_the_least)
+{
+    start();
+    expect("WAIT 1 0\r\n", ":0\r\n");
+    front_stage_say(&stage, 0, "BF.ADD f a\r\nBF.ADD g a\r\nWAIT 5 0\r\n");
+    reply(1, 4, STATUS_OK, "a");
+    reply(0, 3, STATUS_OK, "p");
+    front_stage_expect(&stage, 0, ":0\r\n:1\r\n:2\r\n");
+    expect("WAIT 1 0\r\n", ":2\r\n");
+    front_stage_say(&stage, 0, "BF.ADD g b\r\nWAIT 1 0\r\n");
+    reply(2, 4, STATUS_OK, "a");
+    front_stage_expect(&stage, 0, ":1\r\n:3\r\n");
+    front_stage_say(&stage, 0, "BF.EXISTS g b\r\nWAIT 1 0\r\n");
+    reply(3, 4, STATUS_OK, "u");
+    front_stage_expect(&stage, 0, "-OK \r\n:3\r\n");
+    front_stage_fini(&stage);
+}
+
+/* ... of others' it says nothing, even of such in the same request. */
+Test(resp_wait, what_was_not_acknowledged_is_nowhere)
+{
+    start();
+    front_stage_type(&stage, 1, "BF.ADD f x\r\n");
+    front_stage_say(&stage, 0, "BF.MADD f a b\r\n");
+    reply(0, 2, STATUS_UNAVAILABLE, "aau");
+    front_stage_expect(&stage, 1, ":1\r\n");
+    front_stage_expect(&stage, 0, "*2\r\n:1\r\n-UNAVAILABLE said so\r\n");
+    front_stage_say(&stage, 1, "WAIT 1 0\r\n");
+    front_stage_expect(&stage, 1, ":1\r\n");
+    front_stage_say(&stage, 0, "BF.ADD f b\r\n");
+    reply(1, 2, STATUS_OK, "a");
+    expect("WAIT 1 0\r\n", ":1\r\n:0\r\n");
+    front_stage_say(&stage, 0, "BF.ADD f b\r\n");
+    reply(2, 2, STATUS_OK, "p");
+    expect("WAIT 1 0\r\n", ":0\r\n:1\r\n");
+    front_stage_say(&stage, 0, "BF.ADD f c\r\n");
+    front_stage_pass(&stage, 8000000);
+    expect("WAIT 1 0\r\n", "-DEADLINE the router did not answer\r\n:0\r\n");
+    expect("WAIT 1 x\r\nWAIT 99999999999999999999 1\r\nWAIT 1 -1\r\n",
+           "-ERR timeout is not an integer or out of range\r\n-" INTEGER_MESSAGE
+           "\r\n-ERR timeout is negative\r\n");
+    front_stage_fini(&stage);
+}
