@@ -92,6 +92,7 @@ struct client_reply {
     size_t count;
     const uint64_t *present; /* the verdict, see cluster/quorum.h */
     const uint64_t *absent;
+    uint32_t copies; /* add, feed: replicas that each acknowledged key is on, at least */
 };
 
 /* ---- router and node ---- */

@@ -53,6 +53,7 @@ enum status codec_put_client_reply(const struct frame *frame, struct codec_scrat
     wire->count = (uint32_t)reply->count;
     wire->present = codec_put_plane(reply->present, reply->count);
     wire->absent = codec_put_plane(reply->absent, reply->count);
+    wire->copies = reply->copies;
     *out = &wire->base;
     return codec_put_message(scratch, reply->message, &wire->message);
 }
@@ -74,6 +75,7 @@ enum status codec_get_client_reply(const ProtobufCMessage *message, struct codec
         .filter_id = wire->filter_id,
         .epoch = wire->epoch,
         .count = wire->count,
+        .copies = wire->copies,
     };
     status = codec_get_text(arena, wire->message, &reply->message);
     if (status == STATUS_OK) {

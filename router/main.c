@@ -8,6 +8,21 @@ static struct router *router;
 static struct front *front;
 static struct hub_streams *streams;
 
+/* As the cluster key, it is read when the program starts. */
+static enum status read_password(struct router_settings *settings)
+{
+    static const struct file_secret secret = {
+        .what = "the resp_password_file",
+        .form = "it must hold one line of 1 to 512 bytes",
+        .remedy = "make one with: (umask 077; openssl rand -hex 32 > FILE)",
+    };
+
+    settings->resp.guarded = settings->resp_password_file[0] != '\0';
+    return settings->resp.guarded ? file_read_secret(&secret, settings->resp_password_file,
+                                                     password_read, &settings->resp.password)
+                                  : STATUS_OK;
+}
+
 static enum status make(const struct router_settings *settings, struct hub *hub,
                         struct actor *actor)
 {
@@ -35,14 +50,15 @@ static enum status stop(void)
 
 static enum status start(void *context, struct hub *hub, struct actor *actor)
 {
-    const struct router_settings *settings = context;
+    struct router_settings *settings = context;
     const struct hub_streams_options options = {
         .endpoint = settings->resp_listen,
         .path = settings->resp_socket,
         .max_streams = (uint32_t)settings->resp_max_clients,
     };
-    enum status status = make(settings, hub, actor);
+    enum status status = read_password(settings);
 
+    status = status == STATUS_OK ? make(settings, hub, actor) : status;
     status = status == STATUS_OK ? shell_resp_open(hub, &options, front, &streams) : status;
     if (status != STATUS_OK) {
         (void)stop();

@@ -157,9 +157,11 @@ static void count_answer(struct router *self, const struct op *op,
     }
 }
 
-static void send_answer(struct router *self, const struct op *op, const struct shortfall *shortfall,
+static void send_answer(struct router *self, const struct op *op,
+                        const struct document_entry *entry, const struct shortfall *shortfall,
                         const uint64_t *present, const uint64_t *absent)
 {
+    bool adds = op->operation == OPERATION_ADD;
     struct frame answer = {
         .correlation = op->correlation,
         .kind = FRAME_CLIENT_REPLY,
@@ -174,6 +176,7 @@ static void send_answer(struct router *self, const struct op *op, const struct s
                 .count = op->count,
                 .present = present,
                 .absent = absent,
+                .copies = adds ? entry->document.content.rule.write : 0,
             },
     };
 
@@ -189,11 +192,11 @@ void op_answer(struct router *self, struct op *op)
 
     survey(self, op, entry, &shortfall);
     if (op->nparts == 1 && op->parts[0].positions == NULL) {
-        send_answer(self, op, &shortfall, op->parts[0].present, op->parts[0].absent);
+        send_answer(self, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);
     } else {
         memset(op->answer, 0, 2 * nwords * sizeof *op->answer);
         scatter(op, op->answer, op->answer + nwords);
-        send_answer(self, op, &shortfall, op->answer, op->answer + nwords);
+        send_answer(self, op, entry, &shortfall, op->answer, op->answer + nwords);
     }
     op_end(self, op);
 }

@@ -65,6 +65,19 @@ static const struct option options[] = {
         .help = "... and a unix-domain socket for those on this machine",
     },
     {
+        .name = "resp_password_file",
+        .kind = OPTION_TEXT,
+        .offset = FIELD(resp_password_file),
+        .size = BYTES(resp_password_file),
+        .unit = "path",
+        .range = "a file of mode 600",
+        .help = "the password that RESP clients must give, on one line; none: they need none",
+    },
+    DAEMON_OPTION_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
+                           3600 * DAEMON_SECOND, "1s to 1h", "10s",
+                           "a RESP connection that has not given the password within this is "
+                           "closed"),
+    {
         .name = "resp_max_clients",
         .kind = OPTION_COUNT,
         .offset = FIELD(resp_max_clients),
@@ -136,6 +149,16 @@ static const struct option options[] = {
         .value = "zero",
         .help = "what BF.EXISTS says of a filter that does not exist",
     },
+    {
+        .name = "resp_flush",
+        .kind = OPTION_CHOICE,
+        .offset = FIELD(resp_flush),
+        .size = BYTES(resp_flush),
+        .unit = "",
+        .range = "off | on",
+        .value = "off",
+        .help = "on: FLUSHALL and FLUSHDB drop every filter of the cluster; off: they are errors",
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 
@@ -155,6 +178,7 @@ enum status router_options_finish(void *context)
 {
     struct router_settings *settings = context;
 
+    settings->resp.flush = strcmp(settings->resp_flush, "on") == 0;
     settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;
     if (settings->resp.rate < LEAST_RATE) {
         (void)fprintf(stderr, "orbloom-router: resp_error_rate must be 0.000001 to 0.25\n");

@@ -13,9 +13,11 @@ struct router_settings {
     struct front_config resp;
     char resp_listen[DAEMON_ENDPOINT_BYTES]; /* "": no RESP clients */
     char resp_socket[DAEMON_PATH_BYTES];
+    char resp_password_file[DAEMON_PATH_BYTES]; /* "": no password */
     uint64_t resp_max_clients;
     double resp_error_rate;
     char resp_missing[8];
+    char resp_flush[4];
 };
 
 const struct option_table *router_option_table(void);

@@ -52,6 +52,18 @@ static void stream_drop(void *context, void *stream)
     hub_stream_drop(stream);
 }
 
+static void stream_local(void *context, void *stream, struct stream_address *address)
+{
+    (void)context;
+    hub_stream_local(stream, address->host, sizeof address->host, &address->port);
+}
+
+static uint64_t wall_us(void *context)
+{
+    (void)context;
+    return hub_wall_us();
+}
+
 struct stream_effects shell_resp_effects(void)
 {
     return (struct stream_effects){
@@ -60,6 +72,8 @@ struct stream_effects shell_resp_effects(void)
         .read = stream_read,
         .close = stream_close,
         .drop = stream_drop,
+        .local = stream_local,
+        .wall_us = wall_us,
     };
 }
 

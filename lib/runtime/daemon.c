@@ -44,7 +44,8 @@ static int run(const struct daemon *self)
     struct hub *hub = NULL;
     int code;
 
-    if (file_read_secret(settings->cluster_key_file, self->read_key, self->key) != STATUS_OK ||
+    if (file_read_secret(&file_cluster_key, settings->cluster_key_file, self->read_key,
+                         self->key) != STATUS_OK ||
         hub_create(&options, &hub) != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }

@@ -220,11 +220,19 @@ enum status file_make_folder(const char *path)
     return make_one_folder(prefix);
 }
 
-#define KEY_REMEDY "make one with: orbloom keygen FILE"
+const struct file_secret file_cluster_key = {
+    .what = "the cluster key file",
+    .form = "it must hold 64 hexadecimal digits",
+    .remedy = "make one with: orbloom keygen FILE",
+};
 
-static enum status refuse_key(const char *path, const char *reason, enum status status)
+static enum status refuse_secret(const struct file_secret *secret, const char *path,
+                                 const char *reason, enum status status)
 {
-    log_line(LOG_ERROR, "cannot use the cluster key file %s: %s", path, reason);
+    bool may_lack = status != STATUS_INVALID;
+
+    log_line(LOG_ERROR, "cannot use %s %s: %s%s%s", secret->what, path, reason,
+             may_lack ? "; " : "", may_lack ? secret->remedy : "");
     return status;
 }
 
@@ -251,30 +259,28 @@ static enum status parse_secret(int descriptor, file_parse_fn parse, void *conte
     return status;
 }
 
-enum status file_read_secret(const char *path, file_parse_fn parse, void *context)
+enum status file_read_secret(const struct file_secret *secret, const char *path,
+                             file_parse_fn parse, void *context)
 {
     enum status status;
     struct stat about;
-    char reason[256];
     int descriptor = open_regular(path, &about);
 
     if (descriptor < 0) {
-        (void)snprintf(reason, sizeof reason, "%s; " KEY_REMEDY, strerror(errno));
-        return refuse_key(path, reason, STATUS_IO);
+        return refuse_secret(secret, path, strerror(errno), STATUS_IO);
     }
     if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
         close_quietly(descriptor);
-        return refuse_key(path, "others than its owner may use it; chmod 600 it", STATUS_INVALID);
+        return refuse_secret(secret, path, "others than its owner may use it; chmod 600 it",
+                             STATUS_INVALID);
     }
     status = parse_secret(descriptor, parse, context);
-    close_quietly(descriptor);
-    if (status == STATUS_IO) {
-        return refuse_key(path, strerror(errno), status);
-    }
     if (status != STATUS_OK) {
-        return refuse_key(path, "it must hold 64 hexadecimal digits; " KEY_REMEDY, status);
+        (void)refuse_secret(secret, path, status == STATUS_IO ? strerror(errno) : secret->form,
+                            status);
     }
-    return STATUS_OK;
+    close_quietly(descriptor);
+    return status;
 }
 
 uint64_t file_memory_available(void)

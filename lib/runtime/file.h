@@ -24,9 +24,19 @@ MUST_USE enum status file_make_folder(const char *path);
 /* Makes something of a file's content, which is wiped afterwards. */
 typedef enum status (*file_parse_fn)(void *context, struct span content);
 
-/* Read the cluster key; logs what is wrong and how to make one. A key file that anyone but its
- * owner may use is refused: STATUS_INVALID. */
-MUST_USE enum status file_read_secret(const char *path, file_parse_fn parse, void *context);
+/* What a secret file is, for those who read what is wrong with it. */
+struct file_secret {
+    const char *what;   /* "the cluster key file" */
+    const char *form;   /* "it must hold ..." */
+    const char *remedy; /* how to make one */
+};
+
+extern const struct file_secret file_cluster_key;
+
+/* Read a secret; logs what is wrong and how to make one. A file that anyone but its owner may use
+ * is refused: STATUS_INVALID. */
+MUST_USE enum status file_read_secret(const struct file_secret *secret, const char *path,
+                                      file_parse_fn parse, void *context);
 
 /* MemAvailable of this machine, in bytes; 0 when unknown. */
 uint64_t file_memory_available(void);

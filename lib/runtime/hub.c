@@ -15,6 +15,14 @@ uint64_t hub_now_us(void)
     return uv_hrtime() / 1000;
 }
 
+uint64_t hub_wall_us(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 void hub_nap(uint32_t nap_us)
 {
     struct timespec nap = {.tv_nsec = (long)nap_us * 1000};

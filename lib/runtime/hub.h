@@ -82,6 +82,9 @@ void hub_stop_lanes(struct hub *hub);
 /* Monotonic microseconds. */
 uint64_t hub_now_us(void);
 
+/* Microseconds since 1970, as the machine's clock is set: not for measuring. */
+uint64_t hub_wall_us(void);
+
 /* Sleep about so long, whatever comes; less than a second. */
 void hub_nap(uint32_t nap_us);
 

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -42,6 +43,22 @@ static void name_peer(const struct hub_stream *stream, char *text, size_t size)
                     sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
         (void)snprintf(text, size, address.ss_family == AF_INET6 ? "[%.45s]:%.5s" : "%.45s:%.5s",
                        host, port);
+    }
+}
+
+void hub_stream_local(const struct hub_stream *stream, char *host, size_t size, uint32_t *port)
+{
+    struct sockaddr_storage address;
+    char name[NI_MAXHOST];
+    char number[NI_MAXSERV];
+    int length = sizeof address;
+
+    if (stream->uv.handle.type == UV_TCP &&
+        uv_tcp_getsockname(&stream->uv.tcp, (struct sockaddr *)&address, &length) == 0 &&
+        getnameinfo((struct sockaddr *)&address, (socklen_t)length, name, sizeof name, number,
+                    sizeof number, NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
+        (void)snprintf(host, size, "%s", name);
+        *port = (uint32_t)strtoul(number, NULL, 10);
     }
 }
 

@@ -63,4 +63,7 @@ void hub_stream_close(struct hub_stream *stream);
 /* Now, whatever has not left. */
 void hub_stream_drop(struct hub_stream *stream);
 
+/* This end of it: a numeric host, a port. Left as they are for one that is not TCP. */
+void hub_stream_local(const struct hub_stream *stream, char *host, size_t size, uint32_t *port);
+
 #endif

@@ -1,55 +1,11 @@
 /* Which command it is, whether it may be taken now, and what all of them have in common. */
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ROW(name, arity, flags, run, help) \
-    {                                      \
-        name, arity, flags, run, help      \
-    }
-
-static const struct command table[] = {
-    ROW("auth", -2, COMMAND_UNQUEUED, command_auth, "no password is set: an error"),
-    ROW("bf.add", 3, COMMAND_KEYS, command_bf_add, "add an item; 1: it is new"),
-    ROW("bf.card", 2, COMMAND_WAITS, command_bf_card, "about how many items a filter holds"),
-    ROW("bf.del", -2, 0, command_bf_del, "not possible: an error says so"),
-    ROW("bf.exists", 3, COMMAND_KEYS, command_bf_exists, "0: the item was never added"),
-    ROW("bf.info", -2, COMMAND_WAITS, command_bf_info, "capacity, size and items of a filter"),
-    ROW("bf.insert", -4, COMMAND_KEYS, command_bf_insert, "add items, making the filter as asked"),
-    ROW("bf.madd", -3, COMMAND_KEYS, command_bf_madd, "add items; 1: new"),
-    ROW("bf.mexists", -3, COMMAND_KEYS, command_bf_mexists, "look items up"),
-    ROW("bf.reserve", -4, COMMAND_WAITS, command_bf_reserve, "make a filter"),
-    ROW("client", -2, 0, command_client, "names and ids of connections"),
-    ROW("command", -1, 0, command_command, "COUNT; anything else: an empty list"),
-    ROW("config", -2, 0, command_config, "GET: an empty list"),
-    ROW("dbsize", 1, COMMAND_WAITS, command_dbsize, "how many filters there are"),
-    ROW("del", -2, COMMAND_WAITS, command_del, "drop filters"),
-    ROW("discard", 1, COMMAND_UNQUEUED, command_discard, "forget the queued commands"),
-    ROW("echo", 2, 0, command_echo, "the text again"),
-    ROW("exec", 1, COMMAND_UNQUEUED | COMMAND_WAITS, command_exec, "run the queued commands"),
-    ROW("exists", -2, COMMAND_WAITS, command_exists, "how many of these filters there are"),
-    ROW("hello", -1, COMMAND_UNQUEUED | COMMAND_WAITS, command_hello,
-        "choose version 2 or 3 of the protocol"),
-    ROW("info", -1, 0, command_info, "this router and its counters"),
-    ROW("keys", 2, COMMAND_WAITS, command_keys, "names of filters that match"),
-    ROW("multi", 1, COMMAND_UNQUEUED, command_multi, "queue what follows until EXEC"),
-    ROW("ping", -1, 0, command_ping, "PONG, or the text again"),
-    ROW("quit", -1, COMMAND_UNQUEUED, command_quit, "close the connection"),
-    ROW("reset", 1, COMMAND_UNQUEUED | COMMAND_WAITS, command_reset, "the connection as it began"),
-    ROW("scan", -2, COMMAND_WAITS, command_scan, "names of filters, all in one page"),
-    ROW("select", 2, 0, command_select, "accepted; there is one database"),
-    ROW("type", 2, COMMAND_WAITS, command_type, "MBbloom-- or none"),
-    ROW("unlink", -2, COMMAND_WAITS, command_del, "drop filters"),
-};
-
-const struct command *command_table(size_t *count)
-{
-    *count = sizeof table / sizeof table[0];
-    return table;
-}
 
 bool command_word(struct span argument, const char *word)
 {
@@ -69,16 +25,6 @@ bool command_word(struct span argument, const char *word)
     return true;
 }
 
-const struct command *command_find(struct span name)
-{
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        if (command_word(name, table[i].name)) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
 /* ---- arguments ---- */
 
 bool argument_integer(struct span text, int64_t least, int64_t most, int64_t *value)
@@ -92,8 +38,9 @@ bool argument_integer(struct span text, int64_t least, int64_t most, int64_t *va
     }
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
+    errno = 0;
     *value = strtoll(copy, &end, 10);
-    return end == copy + text.size && *value >= least && *value <= most;
+    return errno == 0 && end == copy + text.size && *value >= least && *value <= most;
 }
 
 bool argument_double(struct span text, double *value)
@@ -162,12 +109,82 @@ enum taken answer_integer(struct front *self, struct session *session, int64_t v
     return TAKEN_DONE;
 }
 
+enum taken answer_text(struct front *self, struct session *session, const char *text)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+
+    if (call != NULL) {
+        resp_text(&writer, text);
+        call_end(self, call, &writer);
+    }
+    return TAKEN_DONE;
+}
+
+enum taken answer_empty(struct front *self, struct session *session, bool map)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+
+    if (call != NULL) {
+        if (map) {
+            resp_map(&writer, 0);
+        } else {
+            resp_array(&writer, 0);
+        }
+        call_end(self, call, &writer);
+    }
+    return TAKEN_DONE;
+}
+
 enum taken answer_arity(struct front *self, struct session *session, const char *name)
 {
     char text[FRONT_MESSAGE_BYTES];
 
     (void)snprintf(text, sizeof text, "ERR wrong number of arguments for '%s' command", name);
     return answer_error(self, session, text);
+}
+
+/* ---- by a second word ---- */
+
+static bool arity_fits(int arity, uint32_t count)
+{
+    return arity >= 0 ? count == (uint32_t)arity : count >= (uint32_t)-arity;
+}
+
+static enum taken refuse_subcommand(struct front *self, struct session *session, struct span name,
+                                    const char *command)
+{
+    char text[FRONT_MESSAGE_BYTES];
+    char upper[FRONT_LABEL_BYTES] = "";
+
+    for (size_t i = 0; command[i] != '\0' && i + 1 < sizeof upper; i++) {
+        bool lower = command[i] >= 'a' && command[i] <= 'z';
+
+        upper[i] = (char)(lower ? command[i] - 0x20 : command[i]);
+    }
+    (void)snprintf(text, sizeof text, "ERR unknown subcommand '%.*s'. Try %s HELP.",
+                   name.size < 128 ? (int)name.size : 128, (const char *)name.data, upper);
+    return answer_error(self, session, text);
+}
+
+enum taken subcommand_run(struct front *self, struct session *session, const struct span *arguments,
+                          uint32_t count, const struct subcommand *table, size_t size)
+{
+    const char *command = command_find(arguments[0])->name;
+    char name[FRONT_LABEL_BYTES];
+
+    for (size_t i = 0; i < size; i++) {
+        if (!command_word(arguments[1], table[i].name)) {
+            continue;
+        }
+        if (arity_fits(table[i].arity, count)) {
+            return table[i].run(self, session, arguments, count);
+        }
+        (void)snprintf(name, sizeof name, "%s|%s", command, table[i].name);
+        return answer_arity(self, session, name);
+    }
+    return refuse_subcommand(self, session, arguments[1], command);
 }
 
 /* ---- taking one ---- */
@@ -228,11 +245,21 @@ static bool must_wait(const struct session *session, const struct command *comma
     return (command->flags & COMMAND_WAITS) != 0 && !queued && session->first != NULL;
 }
 
+/* Others are not even told which commands there are. */
+static bool is_for_strangers(const struct command *command)
+{
+    return command != NULL && (command->flags & COMMAND_STRANGERS) != 0;
+}
+
 enum taken command_take(struct front *self, struct session *session, const struct span *arguments,
                         uint32_t count)
 {
     const struct command *command = command_find(arguments[0]);
 
+    if (session->stranger && !is_for_strangers(command)) {
+        front_count(self, FRONT_resp_commands_total);
+        return answer_error(self, session, "NOAUTH Authentication required.");
+    }
     if (command != NULL && must_wait(session, command)) {
         return TAKEN_WAIT;
     }
@@ -240,8 +267,7 @@ enum taken command_take(struct front *self, struct session *session, const struc
         front_count(self, FRONT_resp_commands_total);
         return refuse_unknown(self, session, arguments, count);
     }
-    if (command->arity >= 0 ? count != (uint32_t)command->arity
-                            : count < (uint32_t)-command->arity) {
+    if (!arity_fits(command->arity, count)) {
         front_count(self, FRONT_resp_commands_total);
         return answer_arity(self, session, command->name);
     }

@@ -1,5 +1,5 @@
 /* What clients ask and say of their connection. */
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,17 +38,6 @@ COMMAND(echo)
     return TAKEN_DONE;
 }
 
-COMMAND(auth)
-{
-    (void)arguments;
-    if (count > 3) {
-        return answer_error(self, session, "ERR syntax error");
-    }
-    return answer_error(self, session,
-                        "ERR AUTH <password> called without any password configured for the "
-                        "default user. Are you sure your configuration is correct?");
-}
-
 COMMAND(select)
 {
     int64_t database;
@@ -72,19 +61,12 @@ COMMAND(quit)
     return TAKEN_DONE;
 }
 
-static void forget_queue(struct session *session)
-{
-    session->multi = false;
-    session->multi_broken = false;
-    session->nqueued = 0;
-    buffer_fini(&session->queued); /* It may be large. */
-}
-
 COMMAND(reset)
 {
     (void)arguments;
     (void)count;
-    forget_queue(session);
+    transaction_forget(session);
+    session_estrange(self, session);
     session->resp3 = false;
     session->label[0] = '\0';
     return answer_simple(self, session, "RESET");
@@ -144,11 +126,53 @@ static enum taken say_hello(struct front *self, struct session *session)
     return TAKEN_DONE;
 }
 
+struct greeting {
+    bool named;
+    char label[FRONT_LABEL_BYTES];
+    const struct span *user; /* the password follows it; NULL: none is given */
+};
+
+static const char *read_greeting(const struct span *arguments, uint32_t count,
+                                 struct greeting *greeting)
+{
+    for (uint32_t i = 2; i < count; i++) {
+        if (command_word(arguments[i], "setname") && i + 1 < count) {
+            greeting->named = true;
+            if (!take_label(arguments[++i], greeting->label)) {
+                return LABEL_MESSAGE;
+            }
+        } else if (command_word(arguments[i], "auth") && i + 2 < count) {
+            greeting->user = &arguments[i + 1];
+            i += 2;
+        } else {
+            return "ERR Syntax error in HELLO";
+        }
+    }
+    return NULL;
+}
+
+/* NULL: it may be greeted. */
+static const char *let_in(struct front *self, struct session *session,
+                          const struct greeting *greeting)
+{
+    const char *error = NULL;
+
+    if (greeting->user != NULL) {
+        error = auth_give(self, session, greeting->user[0], greeting->user[1]);
+    }
+    if (error == NULL && session->stranger) {
+        error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+                "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client "
+                "and select the RESP protocol version at the same time";
+    }
+    return error;
+}
+
 COMMAND(hello)
 {
-    char label[FRONT_LABEL_BYTES] = "";
-    bool named = false;
+    struct greeting greeting = {.named = false};
     int64_t version = session->resp3 ? 3 : 2;
+    const char *error;
 
     if (count > 1 && !argument_integer(arguments[1], INT64_MIN, INT64_MAX, &version)) {
         return answer_error(self, session,
@@ -157,21 +181,14 @@ COMMAND(hello)
     if (version < 2 || version > 3) {
         return answer_error(self, session, "NOPROTO unsupported protocol version");
     }
-    for (uint32_t i = 2; i < count; i++) {
-        if (command_word(arguments[i], "setname") && i + 1 < count) {
-            named = true;
-            if (!take_label(arguments[++i], label)) {
-                return answer_error(self, session, LABEL_MESSAGE);
-            }
-        } else if (command_word(arguments[i], "auth") && i + 2 < count) {
-            return command_auth(self, session, arguments, 2);
-        } else {
-            return answer_error(self, session, "ERR Syntax error in HELLO");
-        }
+    error = read_greeting(arguments, count, &greeting);
+    error = error != NULL ? error : let_in(self, session, &greeting);
+    if (error != NULL) {
+        return answer_error(self, session, error);
     }
     session->resp3 = version == 3;
-    if (named) {
-        (void)snprintf(session->label, sizeof session->label, "%s", label);
+    if (greeting.named) {
+        (void)snprintf(session->label, sizeof session->label, "%s", greeting.label);
     }
     return say_hello(self, session);
 }
@@ -191,7 +208,7 @@ static void write_client(const struct front *self, const struct session *session
                    session->library, session->version);
 }
 
-static enum taken list_clients(struct front *self, struct session *session, bool all)
+static enum taken show_clients(struct front *self, struct session *session, bool all)
 {
     struct resp_writer writer;
     struct call *call = call_now(self, session, &writer);
@@ -218,11 +235,25 @@ static enum taken list_clients(struct front *self, struct session *session, bool
     return TAKEN_DONE;
 }
 
-static enum taken set_info(struct front *self, struct session *session,
-                           const struct span *arguments)
+static COMMAND(client_list)
+{
+    (void)arguments;
+    (void)count;
+    return show_clients(self, session, true);
+}
+
+static COMMAND(client_info)
+{
+    (void)arguments;
+    (void)count;
+    return show_clients(self, session, false);
+}
+
+static COMMAND(client_setinfo)
 {
     bool name = command_word(arguments[2], "lib-name");
 
+    (void)count;
     if (!name && !command_word(arguments[2], "lib-ver")) {
         return answer_error(self, session, "ERR Unrecognized option for CLIENT SETINFO");
     }
@@ -231,11 +262,20 @@ static enum taken set_info(struct front *self, struct session *session,
                : answer_error(self, session, LABEL_MESSAGE);
 }
 
-static enum taken get_name(struct front *self, struct session *session)
+static COMMAND(client_setname)
+{
+    (void)count;
+    return take_label(arguments[2], session->label) ? answer_ok(self, session)
+                                                    : answer_error(self, session, LABEL_MESSAGE);
+}
+
+static COMMAND(client_getname)
 {
     struct resp_writer writer;
     struct call *call = call_now(self, session, &writer);
 
+    (void)arguments;
+    (void)count;
     if (call == NULL) {
         return TAKEN_DONE;
     }
@@ -248,145 +288,25 @@ static enum taken get_name(struct front *self, struct session *session)
     return TAKEN_DONE;
 }
 
+static COMMAND(client_id)
+{
+    (void)arguments;
+    (void)count;
+    return answer_integer(self, session, (int64_t)session->id);
+}
+
 COMMAND(client)
 {
-    struct span what = arguments[1];
-    char text[FRONT_MESSAGE_BYTES];
-    int size = what.size < 128 ? (int)what.size : 128;
+    static const struct subcommand subcommands[] = {
+        {"getname", 2, command_client_getname},
+        {"id", 2, command_client_id},
+        {"info", 2, command_client_info},
+        {"list", -2, command_client_list},
+        {"no-evict", 3, command_ok},
+        {"no-touch", 3, command_ok},
+        {"setinfo", 4, command_client_setinfo},
+        {"setname", 3, command_client_setname},
+    };
 
-    if (command_word(what, "setinfo") && count == 4) {
-        return set_info(self, session, arguments);
-    }
-    if (command_word(what, "setname") && count == 3) {
-        return take_label(arguments[2], session->label)
-                   ? answer_ok(self, session)
-                   : answer_error(self, session, LABEL_MESSAGE);
-    }
-    if (command_word(what, "getname") && count == 2) {
-        return get_name(self, session);
-    }
-    if (command_word(what, "id") && count == 2) {
-        return answer_integer(self, session, (int64_t)session->id);
-    }
-    if (command_word(what, "list") || command_word(what, "info")) {
-        return list_clients(self, session, command_word(what, "list"));
-    }
-    if ((command_word(what, "no-evict") || command_word(what, "no-touch")) && count == 3) {
-        return answer_ok(self, session);
-    }
-    (void)snprintf(text, sizeof text, "ERR unknown subcommand '%.*s'. Try CLIENT HELP.", size,
-                   (const char *)what.data);
-    return answer_error(self, session, text);
-}
-
-/* ---- about the server ---- */
-
-static enum taken answer_nothing(struct front *self, struct session *session, bool map)
-{
-    struct resp_writer writer;
-    struct call *call = call_now(self, session, &writer);
-
-    if (call != NULL) {
-        if (map) {
-            resp_map(&writer, 0);
-        } else {
-            resp_array(&writer, 0);
-        }
-        call_end(self, call, &writer);
-    }
-    return TAKEN_DONE;
-}
-
-COMMAND(command)
-{
-    size_t commands;
-
-    (void)command_table(&commands);
-    if (count == 2 && command_word(arguments[1], "count")) {
-        return answer_integer(self, session, (int64_t)commands);
-    }
-    return answer_nothing(self, session, count > 1 && command_word(arguments[1], "docs"));
-}
-
-COMMAND(config)
-{
-    if (count >= 3 && command_word(arguments[1], "get")) {
-        return answer_nothing(self, session, true);
-    }
-    return answer_error(self, session,
-                        "ERR options are set in the router's configuration file; see "
-                        "docs/configuration.md");
-}
-
-/* ---- transactions ---- */
-
-COMMAND(multi)
-{
-    (void)arguments;
-    (void)count;
-    if (session->multi) {
-        bool broken = session->multi_broken;
-
-        (void)answer_error(self, session, "ERR MULTI calls can not be nested");
-        session->multi_broken = broken; /* Peers go on, too. */
-        return TAKEN_DONE;
-    }
-    session->multi = true;
-    return answer_ok(self, session);
-}
-
-COMMAND(discard)
-{
-    (void)arguments;
-    (void)count;
-    if (!session->multi) {
-        return answer_error(self, session, "ERR DISCARD without MULTI");
-    }
-    forget_queue(session);
-    return answer_ok(self, session);
-}
-
-/* What was queued goes before what has come since. */
-static bool put_first(struct session *session)
-{
-    struct buffer joined;
-    struct span rest = span_of(session->input.data + session->taken,
-                               session->input.size - session->taken);
-
-    buffer_init(&joined, session->input.max);
-    if (buffer_append(&joined, buffer_span(&session->queued)) != STATUS_OK ||
-        buffer_append(&joined, rest) != STATUS_OK) {
-        buffer_fini(&joined);
-        return false;
-    }
-    buffer_fini(&session->input);
-    session->input = joined;
-    session->taken = 0;
-    return true;
-}
-
-COMMAND(exec)
-{
-    struct resp_writer writer;
-    struct call *call;
-    uint32_t nqueued = session->nqueued;
-
-    (void)arguments;
-    (void)count;
-    if (!session->multi) {
-        return answer_error(self, session, "ERR EXEC without MULTI");
-    }
-    session->multi = false;
-    if (session->multi_broken || !put_first(session)) {
-        forget_queue(session);
-        return answer_error(self, session,
-                            "EXECABORT Transaction discarded because of previous errors.");
-    }
-    forget_queue(session);
-    call = call_now(self, session, &writer);
-    if (call != NULL) {
-        resp_array(&writer, nqueued);
-        call_end(self, call, &writer);
-    }
-    return TAKEN_DONE;
+    return SUBCOMMAND_RUN(subcommands);
 }

@@ -1,6 +1,7 @@
 /* What a filter is and holds; what this router has done. */
+#include "cluster/window.h"
 #include "proto/replica_sum.h"
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,8 +24,12 @@ static const struct {
     [FIELD_EXPANSION] = {"expansion", "Expansion rate"},
 };
 
-/* An estimate, from the bits: the keys themselves are not counted. */
-static uint64_t items_of(const struct info_reply *reply)
+uint64_t info_size(const struct filter_summary *filter)
+{
+    return filter->shard_bytes * filter->nshards * window_sets(filter->nslices);
+}
+
+uint64_t info_items(const struct info_reply *reply)
 {
     return report_summarize(reply->replicas, reply->nreplicas, 0).keys;
 }
@@ -39,13 +44,13 @@ static void write_field(struct resp_writer *writer, enum field field,
         resp_integer(writer, (int64_t)filter->capacity);
         break;
     case FIELD_SIZE:
-        resp_integer(writer, (int64_t)(filter->shard_bytes * filter->nshards));
+        resp_integer(writer, (int64_t)info_size(filter));
         break;
     case FIELD_FILTERS:
         resp_integer(writer, filter->nchain > 0 ? filter->nchain : 1);
         break;
     case FIELD_ITEMS:
-        resp_integer(writer, (int64_t)items_of(reply));
+        resp_integer(writer, (int64_t)info_items(reply));
         break;
     case FIELD_EXPANSION:
         if (filter->when_full == WHEN_FULL_EXPAND) {
@@ -101,50 +106,53 @@ static void carded(struct front *self, struct call *call, const struct frame *fr
         return;
     }
     writer = call_writer(call);
-    resp_integer(&writer, reply->has_filter ? (int64_t)items_of(reply) : 0);
+    resp_integer(&writer, reply->has_filter ? (int64_t)info_items(reply) : 0);
     call_end(self, call, &writer);
 }
 
-static enum taken ask_info(struct front *self, struct session *session, struct span filter,
-                           void (*answer)(struct front *, struct call *, const struct frame *),
-                           uint64_t detail)
+void info_ask(struct front *self, struct session *session, const char *name,
+              void (*answer)(struct front *, struct call *, const struct frame *), uint64_t detail)
 {
-    char name[DOCUMENT_NAME_BYTES];
     struct frame frame = {
         .kind = FRAME_INFO_REQUEST,
         .body.info_request = {.filter = name,
                               .timeout_ms = (uint32_t)(self->config.timeout_us / 1000)},
     };
 
-    if (!argument_name(filter, name)) {
-        return answer == carded ? answer_integer(self, session, 0)
-                                : answer_error(self, session, "ERR not found");
-    }
     question_for_call(self, session, &frame, name, true, answer, detail);
-    return TAKEN_DONE;
 }
 
 COMMAND(bf_info)
 {
-    uint64_t detail = 0;
+    char name[DOCUMENT_NAME_BYTES];
+    uint64_t detail = count == 2 ? NFIELDS : 0;
 
     if (count > 3) {
         return answer_arity(self, session, "bf.info");
     }
-    if (count == 2) {
-        return ask_info(self, session, arguments[1], told, NFIELDS);
-    }
     while (detail < NFIELDS && !command_word(arguments[2], fields[detail].option)) {
         detail++;
     }
-    return detail < NFIELDS ? ask_info(self, session, arguments[1], told, detail)
-                            : answer_error(self, session, "Invalid information value");
+    if (count == 3 && detail == NFIELDS) {
+        return answer_error(self, session, "Invalid information value");
+    }
+    if (!argument_name(arguments[1], name)) {
+        return answer_error(self, session, "ERR not found");
+    }
+    info_ask(self, session, name, told, detail);
+    return TAKEN_DONE;
 }
 
 COMMAND(bf_card)
 {
+    char name[DOCUMENT_NAME_BYTES];
+
     (void)count;
-    return ask_info(self, session, arguments[1], carded, 0);
+    if (!argument_name(arguments[1], name)) {
+        return answer_integer(self, session, 0);
+    }
+    info_ask(self, session, name, carded, 0);
+    return TAKEN_DONE;
 }
 
 /* ---- INFO ---- */

@@ -1,5 +1,5 @@
 /* BF.ADD and its kin: what a command asks of the router for its items. */
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,16 +45,23 @@ static bool too_large(const struct span *items, uint32_t count)
     return count > CODEC_MAX_KEYS || bytes > FRONT_GATHER_BYTES;
 }
 
+const char *items_error(const struct span *items, uint32_t count)
+{
+    if (!items_valid(items, count)) {
+        return ITEM_MESSAGE;
+    }
+    return too_large(items, count) ? "ERR one command takes at most 65536 items and 4 MiB of them"
+                                   : NULL;
+}
+
 static enum taken take_items(struct front *self, struct session *session,
                              const struct gather_kind *kind, const struct span *items,
                              uint32_t count, bool many)
 {
-    if (!items_valid(items, count)) {
-        return answer_error(self, session, ITEM_MESSAGE);
-    }
-    if (too_large(items, count)) {
-        return answer_error(self, session,
-                            "ERR one command takes at most 65536 items and 4 MiB of them");
+    const char *error = items_error(items, count);
+
+    if (error != NULL) {
+        return answer_error(self, session, error);
     }
     return gather_keys(self, session, kind, items, count, many) ? TAKEN_DONE : TAKEN_WAIT;
 }

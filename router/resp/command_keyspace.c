@@ -1,7 +1,7 @@
 /* Filters as keys: which there are, and how they go. What they ask is answered by a coordinator,
  * out of the store as it is now. */
 #include "base/heap.h"
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define TYPE_NAME "MBbloom--"
 
-static struct frame status_frame(const char *name)
+struct frame status_frame(const char *name)
 {
     return (struct frame){
         .kind = FRAME_ADMIN_REQUEST,
@@ -17,23 +17,22 @@ static struct frame status_frame(const char *name)
     };
 }
 
-/* Dropped ones are told, too, while they go. */
-static bool is_there(const struct filter_summary *filter)
+bool status_is_there(const struct filter_summary *filter)
 {
     return filter->state == FILTER_ACTIVE;
 }
 
-static bool holds(const struct admin_reply *reply, const char *name)
+const struct filter_summary *status_find(const struct admin_reply *reply, const char *name)
 {
     for (size_t i = 0; reply->status == STATUS_OK && i < reply->nfilters; i++) {
-        if (is_there(&reply->filters[i]) && strcmp(reply->filters[i].name, name) == 0) {
-            return true;
+        if (status_is_there(&reply->filters[i]) && strcmp(reply->filters[i].name, name) == 0) {
+            return &reply->filters[i];
         }
     }
-    return false;
+    return NULL;
 }
 
-static bool is_answer(const struct admin_reply *reply)
+bool status_is_answer(const struct admin_reply *reply)
 {
     return reply->status == STATUS_OK || reply->status == STATUS_NOT_FOUND;
 }
@@ -45,12 +44,12 @@ static void typed(struct front *self, struct call *call, const struct frame *fra
     const struct admin_reply *reply = &frame->body.admin_reply;
     struct resp_writer writer;
 
-    if (!is_answer(reply)) {
+    if (!status_is_answer(reply)) {
         call_fail_status(self, call, reply->status, reply->message);
         return;
     }
     writer = call_writer(call);
-    resp_simple(&writer, holds(reply, call->text) ? TYPE_NAME : "none");
+    resp_simple(&writer, status_find(reply, call->text) != NULL ? TYPE_NAME : "none");
     call_end(self, call, &writer);
 }
 
@@ -114,9 +113,9 @@ static void one_of_several(struct front *self, void *owner, const struct frame *
     struct call *call = owner;
     const struct admin_reply *reply = frame != NULL ? &frame->body.admin_reply : NULL;
 
-    if (reply != NULL && is_answer(reply)) {
+    if (reply != NULL && status_is_answer(reply)) {
         bool there = call->detail == ADMIN_DROP ||
-                     holds(reply, reply->nfilters > 0 ? reply->filters[0].name : "");
+                     status_find(reply, reply->nfilters > 0 ? reply->filters[0].name : "") != NULL;
 
         counted(self, call, reply->status == STATUS_OK && there);
         return;
@@ -169,7 +168,8 @@ static uint32_t matching(const struct admin_reply *reply, const char *pattern)
     uint32_t count = 0;
 
     for (size_t i = 0; i < reply->nfilters; i++) {
-        count += is_there(&reply->filters[i]) && fnmatch(pattern, reply->filters[i].name, 0) == 0;
+        count += status_is_there(&reply->filters[i]) &&
+                 fnmatch(pattern, reply->filters[i].name, 0) == 0;
     }
     return count;
 }
@@ -179,7 +179,8 @@ static void write_names(struct resp_writer *writer, const struct admin_reply *re
 {
     resp_array(writer, matching(reply, pattern));
     for (size_t i = 0; i < reply->nfilters; i++) {
-        if (is_there(&reply->filters[i]) && fnmatch(pattern, reply->filters[i].name, 0) == 0) {
+        if (status_is_there(&reply->filters[i]) &&
+            fnmatch(pattern, reply->filters[i].name, 0) == 0) {
             resp_text(writer, reply->filters[i].name);
         }
     }
@@ -192,7 +193,7 @@ static void listed(struct front *self, struct call *call, const struct frame *fr
     const struct admin_reply *reply = &frame->body.admin_reply;
     struct resp_writer writer;
 
-    if (!is_answer(reply)) {
+    if (!status_is_answer(reply)) {
         call_fail_status(self, call, reply->status, reply->message);
         return;
     }
@@ -250,7 +251,7 @@ COMMAND(scan)
         int64_t most;
 
         if (i + 1 == count) {
-            return answer_error(self, session, "ERR syntax error");
+            return answer_error(self, session, SYNTAX_MESSAGE);
         }
         if (command_word(arguments[i], "match")) {
             pattern = arguments[i + 1];
@@ -258,7 +259,7 @@ COMMAND(scan)
             pattern = command_word(arguments[i + 1], "mbbloom--") ? pattern : span_text("");
         } else if (!command_word(arguments[i], "count") ||
                    !argument_integer(arguments[i + 1], 1, INT64_MAX, &most)) {
-            return answer_error(self, session, "ERR syntax error");
+            return answer_error(self, session, SYNTAX_MESSAGE);
         }
     }
     return list(self, session, cursor == 0 ? pattern : span_text(""), LIST_PAGE);

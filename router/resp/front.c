@@ -4,6 +4,7 @@
 #include "router/resp/private.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { ARENA_BYTES = 64 << 20, TICK_US = 50000 };
@@ -94,6 +95,16 @@ const struct effects *front_effects(struct front *front)
 
 /* ---- life ---- */
 
+/* Drawn anew at each start: other routers may have the same name, and no client keeps it. */
+static void draw_node_id(struct front *self)
+{
+    const struct effects *effects = &self->outer;
+
+    (void)snprintf(self->node_id, sizeof self->node_id, "%016" PRIx64 "%016" PRIx64 "%08" PRIx32,
+                   effects->random(effects->context), effects->random(effects->context),
+                   (uint32_t)effects->random(effects->context));
+}
+
 enum status front_create(const struct front_config *config, const struct router_config *router,
                          const struct effects *effects, struct front **out)
 {
@@ -126,6 +137,7 @@ enum status front_create(const struct front_config *config, const struct router_
         .session = {effects->random(effects->context), effects->random(effects->context)},
         .sequence = 1,
     };
+    draw_node_id(self);
     self->next_tick_us = ACTOR_NEVER;
     buffer_init(&self->frame, CODEC_MAX_FRAME_BYTES);
     gathers_init(self);
@@ -190,7 +202,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 static bool is_waiting(const struct front *self)
 {
     return self->ngathers > 0 || self->nquestions > 0 || self->nclosed > 0 ||
-           (self->config.idle_us > 0 && self->nsessions > 0);
+           self->nstrangers > 0 || (self->config.idle_us > 0 && self->nsessions > 0);
 }
 
 static bool has_work(const struct front *self)

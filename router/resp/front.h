@@ -23,9 +23,10 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
+#include "cluster/password.h"
 #include "router/router.h"
 
-enum { FRONT_TEXT_BYTES = 256 };
+enum { FRONT_HOST_BYTES = 64 };
 
 struct front_config {
     uint64_t capacity;     /* of filters that an add creates */
@@ -35,9 +36,19 @@ struct front_config {
     uint64_t idle_us;      /* a connection that is silent for so long is closed; 0: never */
     uint64_t max_unread;   /* bytes of answers that may wait for a client before it is closed */
     bool strict_missing;   /* checks of filters that don't exist are errors, not 0 */
+    bool flush;            /* FLUSHALL drops every filter, else it is an error */
+    bool guarded;          /* clients must give the password ... */
+    struct password password;
+    uint64_t auth_us; /* ... within this */
 };
 
-/* What it does to connections. */
+/* Where a connection reached this router. */
+struct stream_address {
+    char host[FRONT_HOST_BYTES]; /* numeric; "": not by TCP */
+    uint32_t port;
+};
+
+/* What it does to connections, and asks about them. */
 struct stream_effects {
     void *context;
 
@@ -54,6 +65,12 @@ struct stream_effects {
 
     /* Close it now, whatever has not left; closed() follows. */
     void (*drop)(void *context, void *stream);
+
+    /* Left as it is where there is none. */
+    void (*local)(void *context, void *stream, struct stream_address *address);
+
+    /* The time of day: microseconds since 1970. */
+    uint64_t (*wall_us)(void *context);
 };
 
 struct front;

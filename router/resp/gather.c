@@ -28,7 +28,7 @@ static bool has_room(const struct gather *gather, const struct span *keys, uint3
 static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
 {
     return gather->kind.operation == kind->operation && gather->kind.make == kind->make &&
-           kind->make != MAKE_ASKED && strcmp(gather->kind.name, kind->name) == 0;
+           !gather_is_alone(kind) && strcmp(gather->kind.name, kind->name) == 0;
 }
 
 /* FNV-1a. Whoever fills one bucket only makes it slow for as long as requests are gathered: a
@@ -63,7 +63,8 @@ static struct gather *open_one(struct front *self, const struct gather_kind *kin
     }
     if (gather != NULL) {
         gather->kind = *kind;
-        gather->deadline_us = self->now_us + self->config.timeout_us;
+        gather->deadline_us = kind->deadline_us != 0 ? kind->deadline_us
+                                                     : self->now_us + self->config.timeout_us;
         gather->slot = self->free_slots[self->ngathers++];
         self->slots[gather->slot] = gather;
         gather->next_alike = *bucket;
@@ -103,7 +104,7 @@ void gather_destroy(struct front *self, struct gather *gather)
 static struct gather *choose(struct front *self, const struct gather_kind *kind,
                              const struct span *keys, uint32_t count)
 {
-    struct gather *gather = kind->make != MAKE_ASKED ? *bucket_of(self, kind) : NULL;
+    struct gather *gather = !gather_is_alone(kind) ? *bucket_of(self, kind) : NULL;
 
     while (gather != NULL && !(is_kind(gather, kind) && has_room(gather, keys, count))) {
         gather = gather->next_alike;
@@ -228,6 +229,8 @@ static void send(struct front *self, struct gather *gather)
         .body.client_request =
             {
                 .filter = gather->kind.name,
+                .filter_id = gather->kind.filter_id,
+                .lineage = gather->kind.lineage,
                 .operation = gather->kind.operation,
                 .op = self->op,
                 .timeout_ms = (uint32_t)(left_us / 1000) + 1,

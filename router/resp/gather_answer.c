@@ -28,7 +28,7 @@ static struct verdict verdict_of(const struct gather *gather, const struct clien
     bool absent = held && bit(reply->absent, at);
 
     return (struct verdict){.known = present || absent,
-                            .yes = gather_is_add(gather) ? absent : present};
+                            .yes = gather->kind.operation == OPERATION_CHECK ? present : absent};
 }
 
 static void write_one(struct front *self, struct resp_writer *writer, struct verdict verdict,
@@ -54,19 +54,40 @@ static uint32_t answers_of(const struct gather *gather, const struct call *call,
     return call->count;
 }
 
+/* How many are known. */
+static uint32_t write_all(struct front *self, struct resp_writer *writer,
+                          const struct gather *gather, const struct call *call,
+                          const struct client_reply *reply, const char *error)
+{
+    uint32_t count = answers_of(gather, call, reply);
+    uint32_t known = 0;
+
+    if (call->many) {
+        resp_array(writer, count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct verdict verdict = verdict_of(gather, reply, call->first + i);
+
+        write_one(self, writer, verdict, error);
+        known += verdict.known;
+    }
+    return known;
+}
+
 static void answer(struct front *self, const struct gather *gather, struct call *call,
                    const struct client_reply *reply, const char *error)
 {
+    bool feeds = gather->kind.operation == OPERATION_FEED;
     struct resp_writer writer = call_writer(call);
-    uint32_t count = answers_of(gather, call, reply);
+    uint32_t known;
 
-    if (call->many) {
-        resp_array(&writer, count);
+    writer.out = feeds ? &call->reply : writer.out;
+    known = write_all(self, &writer, gather, call, reply, error);
+    if (feeds && known > 0 && !writer.failed) {
+        feed_tell(self, gather, call, known);
+    } else {
+        call_end(self, call, &writer);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        write_one(self, &writer, verdict_of(gather, reply, call->first + i), error);
-    }
-    call_end(self, call, &writer);
 }
 
 static void forget_add(struct session *session, const struct gather *gather)
@@ -77,6 +98,30 @@ static void forget_add(struct session *session, const struct gather *gather)
             return;
         }
     }
+}
+
+static bool all_known(const struct gather *gather, const struct call *call,
+                      const struct client_reply *reply)
+{
+    for (uint32_t i = 0; i < call->count; i++) {
+        if (!verdict_of(gather, reply, call->first + i).known) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* For WAIT. What was not acknowledged may be nowhere. */
+static void note_copies(const struct gather *gather, const struct call *call,
+                        const struct client_reply *reply)
+{
+    struct session *session = call->session;
+    uint32_t copies = reply != NULL && all_known(gather, call, reply) ? reply->copies : 0;
+
+    if (session->waited || copies < session->copies) {
+        session->copies = copies;
+    }
+    session->waited = false;
 }
 
 /* Every command gets its part, or the error where there is no reply; the connection may go on. */
@@ -90,6 +135,9 @@ static void settle(struct front *self, struct gather *gather, const struct clien
 
         if (call->session != NULL) {
             forget_add(call->session, gather);
+            if (gather->kind.operation != OPERATION_CHECK) {
+                note_copies(gather, call, reply);
+            }
         }
         if (reply != NULL) {
             answer(self, gather, call, reply, error);
@@ -173,7 +221,7 @@ static void miss(struct front *self, struct gather *gather)
 {
     if (gather_is_add(gather) && gather->kind.make != MAKE_NEVER && gather->attempts < TRIES) {
         make_filter(self, gather);
-    } else if (gather_is_add(gather) || self->config.strict_missing) {
+    } else if (gather->kind.operation != OPERATION_CHECK || self->config.strict_missing) {
         gather_fail(self, gather, STATUS_NOT_FOUND, "");
     } else {
         struct call *next;

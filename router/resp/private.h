@@ -21,7 +21,9 @@
     X(resp_filters_created_total, "filters", "that an add or BF.INSERT created")               \
     X(resp_broken_total, "connections", "closed as what came was not RESP")                    \
     X(resp_unread_total, "connections", "closed as their answers were not read")               \
-    X(resp_idle_total, "connections", "closed as nothing came for too long")
+    X(resp_idle_total, "connections", "closed as nothing came for too long")                   \
+    X(resp_wrong_passwords_total, "commands", "AUTH and HELLO with a wrong user or password")  \
+    X(resp_strangers_total, "connections", "closed as they did not give the password in time")
 
 enum front_counter {
 #define X(name, unit, help) FRONT_##name,
@@ -35,6 +37,10 @@ enum {
     FRONT_MAX_BULK = 16 << 20,
     FRONT_MAX_REQUEST = 32 << 20,
     FRONT_MAX_LINE = 64 << 10,
+    FRONT_STRANGER_ARGUMENTS = 10, /* of who has not given the password */
+    FRONT_STRANGER_BULK = 16 << 10,
+    FRONT_STRANGER_REQUEST = 32 << 10,
+    FRONT_STRANGER_UNREAD = 64 << 10,
     FRONT_GATHER_BYTES = 4 << 20, /* of keys in one request */
     FRONT_MAX_CALLS = 8192,       /* of a connection, not answered */
     FRONT_SLOT_BITS = 12,
@@ -46,12 +52,17 @@ enum {
     FRONT_QUEUED_BYTES = 8 << 20, /* of commands in one transaction */
     FRONT_MESSAGE_BYTES = 640,
     FRONT_LABEL_BYTES = 64,
+    FRONT_NODE_ID_BYTES = 41, /* 40 hexadecimal digits */
 };
 
 /* Clients take it for a Redis that knows the commands which they send at first. */
 #define REDIS_VERSION "7.4.0"
 
+/* Everybody's name. */
+#define FRONT_USER "default"
+
 struct call;
+struct feed_look;
 
 /* ---- requests to the router ---- */
 
@@ -63,6 +74,9 @@ struct gather_kind {
     enum operation operation;
     enum make make;
     struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
+    uint64_t filter_id;              /* feed: of this one ... */
+    uint32_t lineage;                /* ... into this lineage; shared by no other command either */
+    uint64_t deadline_us;            /* feed */
 };
 
 TAILQ_HEAD(gather_list, gather);
@@ -131,6 +145,8 @@ struct session {
     uint64_t opened_us;
     uint64_t active_us;
     bool resp3;
+    bool stranger; /* has not given the password */
+    uint64_t stranger_since_us;
     bool closing; /* nothing more is read; closed once all is answered */
     bool cut;     /* an answer is lost, so that none may follow: closed at once */
     bool closed;  /* stream.close() was called */
@@ -148,8 +164,11 @@ struct session {
     size_t owed; /* bytes of answers of these calls */
     struct gather *adds[FRONT_ADDS];
     uint32_t nadds;
-    bool multi;        /* commands are queued */
-    bool multi_broken; /* one of them was refused */
+    uint32_t copies; /* of what was added since `waited`: the least, 0 where that is not sure */
+    bool waited;     /* WAIT was answered, or nothing has been added yet */
+    struct feed_look *look; /* of a FEED that waits in the input; NULL: none */
+    bool multi;             /* commands are queued */
+    bool multi_broken;      /* one of them was refused */
     uint32_t nqueued;
     struct buffer queued;
     char label[FRONT_LABEL_BYTES]; /* CLIENT SETNAME */
@@ -163,6 +182,7 @@ TAILQ_HEAD(session_list, session);
 struct front {
     struct front_config config;
     char router_name[DOCUMENT_NAME_BYTES];
+    char node_id[FRONT_NODE_ID_BYTES]; /* of this router, as the node of a Redis Cluster */
     struct effects outer;
     struct effects inner; /* the router's */
     struct stream_effects streams;
@@ -187,11 +207,13 @@ struct front {
     struct session_list sessions;
     struct session_list due;
     uint32_t nsessions;
-    uint32_t nclosed; /* of these, not gone yet */
+    uint32_t nclosed;    /* of these, not gone yet */
+    uint32_t nstrangers; /* ... */
     uint64_t next_sweep_us;
     uint64_t next_id;
     uint64_t next_tick_us;
     struct log_limit broken_limit;
+    struct log_limit stranger_limit;
     uint64_t counters[FRONT_NCOUNTERS];
 };
 
@@ -235,6 +257,10 @@ void session_close(struct front *self, struct session *session);
 /* Nothing more is sent, either. */
 void session_cut(struct front *self, struct session *session);
 
+/* It has given the password, or is to give it again. */
+void session_welcome(struct front *self, struct session *session);
+void session_estrange(struct front *self, struct session *session);
+
 /* Take requests and send answers of all that were stirred. */
 void sessions_run(struct front *self);
 void sessions_tick(struct front *self);
@@ -255,6 +281,12 @@ void gathers_fini(struct front *self);
 void gather_move(struct gather_list *list, struct gather *gather);
 void gather_destroy(struct front *self, struct gather *gather);
 
+/* It shares no request with others. */
+static inline bool gather_is_alone(const struct gather_kind *kind)
+{
+    return kind->make == MAKE_ASKED || kind->operation == OPERATION_FEED;
+}
+
 static inline bool gather_is_add(const struct gather *gather)
 {
     return gather->kind.operation == OPERATION_ADD;
@@ -268,6 +300,15 @@ void gather_fail(struct front *self, struct gather *gather, enum status status,
 void gather_on_reply(struct front *self, const struct frame *frame);
 void gather_on_error(struct front *self, const struct frame *frame);
 void gathers_tick(struct front *self);
+
+/* ---- feed.c ---- */
+
+/* Items of a list were fed, `count` of them acknowledged; the command's answer is in call->reply.
+ * It leaves once the coordinator knows. */
+void feed_tell(struct front *self, const struct gather *gather, struct call *call, uint32_t count);
+
+/* The connection has gone, or goes on. */
+void feed_forget(struct session *session);
 
 /* ---- question.c ---- */
 
@@ -284,85 +325,5 @@ void question_for_call(struct front *self, struct session *session, struct frame
 bool questions_on_frame(struct front *self, const struct frame *frame);
 void questions_tick(struct front *self);
 void questions_fini(struct front *self);
-
-/* ---- command.c ---- */
-
-enum taken { TAKEN_DONE, TAKEN_WAIT };
-
-/* One request, which has at least one argument. TAKEN_WAIT: again once earlier ones are answered.
- */
-enum taken command_take(struct front *self, struct session *session, const struct span *arguments,
-                        uint32_t count);
-
-typedef enum taken (*command_fn)(struct front *self, struct session *session,
-                                 const struct span *arguments, uint32_t count);
-
-enum {
-    COMMAND_KEYS = 1,
-    COMMAND_WAITS = 2,    /* for answers of all earlier ones */
-    COMMAND_UNQUEUED = 4, /* after MULTI, too */
-};
-
-struct command {
-    const char *name; /* in lower case */
-    int arity;        /* arguments with the name; negative: at least so many */
-    unsigned flags;
-    command_fn run;
-    const char *help;
-};
-
-const struct command *command_find(struct span name);
-const struct command *command_table(size_t *count);
-
-/* "SET" is "set"; for options, too. */
-bool command_word(struct span argument, const char *word);
-
-/* Shorthands for answers that are known at once. */
-enum taken answer_ok(struct front *self, struct session *session);
-enum taken answer_simple(struct front *self, struct session *session, const char *text);
-enum taken answer_error(struct front *self, struct session *session, const char *text);
-enum taken answer_integer(struct front *self, struct session *session, int64_t value);
-enum taken answer_arity(struct front *self, struct session *session, const char *name);
-
-/* A number in `text`; false: it is none, or not from `least` to `most`. */
-bool argument_integer(struct span text, int64_t least, int64_t most, int64_t *value);
-bool argument_double(struct span text, double *value);
-bool argument_name(struct span text, char name[DOCUMENT_NAME_BYTES]);
-
-/* ---- commands ---- */
-
-#define COMMAND(name)                                                      \
-    enum taken command_##name(struct front *self, struct session *session, \
-                              const struct span *arguments, uint32_t count)
-
-COMMAND(bf_add);
-COMMAND(bf_madd);
-COMMAND(bf_insert);
-COMMAND(bf_exists);
-COMMAND(bf_mexists);
-COMMAND(bf_reserve);
-COMMAND(bf_info);
-COMMAND(bf_card);
-COMMAND(bf_del);
-COMMAND(ping);
-COMMAND(echo);
-COMMAND(hello);
-COMMAND(auth);
-COMMAND(select);
-COMMAND(quit);
-COMMAND(reset);
-COMMAND(client);
-COMMAND(command);
-COMMAND(config);
-COMMAND(multi);
-COMMAND(exec);
-COMMAND(discard);
-COMMAND(exists);
-COMMAND(del);
-COMMAND(type);
-COMMAND(keys);
-COMMAND(scan);
-COMMAND(dbsize);
-COMMAND(info);
 
 #endif

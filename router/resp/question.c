@@ -66,7 +66,8 @@ void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us,
     uint64_t left_us = deadline_us > self->now_us ? deadline_us - self->now_us : 0;
     struct question *question;
 
-    frame->body.admin_request.timeout_ms = (uint32_t)(left_us / 1000) + 1;
+    /* So that it can still say here what it waits for. */
+    frame->body.admin_request.timeout_ms = (uint32_t)((left_us - left_us / 8) / 1000) + 1;
     question = begin(self, frame, FRAME_ADMIN_REPLY, deadline_us, done, owner);
     if (question != NULL) {
         send(self, question);

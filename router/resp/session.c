@@ -1,6 +1,6 @@
 /* A connection: bytes become requests, requests commands, answers bytes. */
 #include "base/heap.h"
-#include "router/resp/private.h"
+#include "router/resp/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,14 @@ enum {
     KEPT_BYTES = 2 << 10, /* of a buffer that is empty */
     KEPT_ARGUMENTS = 16,
     SWEEP_US = 1000000,
+};
+
+static const struct resp_limits strangers_limits = {
+    .max_arguments = FRONT_STRANGER_ARGUMENTS,
+    .max_bulk = FRONT_STRANGER_BULK,
+    .max_request = FRONT_STRANGER_REQUEST,
+    .max_line = FRONT_STRANGER_BULK,
+    .stranger = true,
 };
 
 static const struct resp_limits limits = {
@@ -26,6 +34,19 @@ void session_stir(struct front *self, struct session *session)
     }
 }
 
+void session_welcome(struct front *self, struct session *session)
+{
+    self->nstrangers -= session->stranger;
+    session->stranger = false;
+}
+
+void session_estrange(struct front *self, struct session *session)
+{
+    session->stranger_since_us = self->now_us;
+    self->nstrangers += self->config.guarded && !session->stranger;
+    session->stranger = self->config.guarded;
+}
+
 struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer)
 {
     struct session *session = heap_zalloc(1, sizeof *session);
@@ -35,7 +56,10 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     }
     session->stream = stream;
     session->id = ++self->next_id;
+    self->now_us = now_us;
     session->opened_us = session->active_us = now_us;
+    session->waited = true;
+    session_estrange(self, session);
     (void)snprintf(session->peer, sizeof session->peer, "%s", peer);
     buffer_init(&session->input, 2 * (size_t)FRONT_MAX_REQUEST + FRONT_QUEUED_BYTES);
     buffer_init(&session->out, FRONT_OUT_BYTES);
@@ -51,6 +75,8 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
 void session_forget(struct front *self, struct session *session)
 {
     calls_orphan(session);
+    feed_forget(session);
+    session_welcome(self, session); /* It is nobody by now. */
     if (session->due) {
         TAILQ_REMOVE(&self->due, session, due_entry);
     }
@@ -148,7 +174,9 @@ static bool has_room(const struct front *self, const struct session *session)
 {
     size_t unsent = self->streams.unsent(self->streams.context, session->stream);
 
-    return unsent + session->out.size + session->owed <= self->config.max_unread / 2;
+    size_t most = session->stranger ? FRONT_STRANGER_UNREAD : self->config.max_unread / 2;
+
+    return unsent + session->out.size + session->owed <= most;
 }
 
 static bool may_take(const struct session *session)
@@ -163,7 +191,8 @@ static bool take(struct front *self, struct session *session)
     struct span input = span_of(session->input.data + session->taken,
                                 session->input.size - session->taken);
 
-    switch (resp_request_read(&session->request, &limits, input)) {
+    switch (resp_request_read(&session->request, session->stranger ? &strangers_limits : &limits,
+                              input)) {
     case RESP_MORE:
         return false;
     case RESP_BROKEN:
@@ -274,8 +303,14 @@ void sessions_run(struct front *self)
 
 static bool is_idle(const struct front *self, const struct session *session)
 {
-    return self->config.idle_us > 0 && session->first == NULL && !session->closing &&
-           self->now_us - session->active_us >= self->config.idle_us;
+    return self->config.idle_us > 0 && session->first == NULL && session->look == NULL &&
+           !session->closing && self->now_us - session->active_us >= self->config.idle_us;
+}
+
+static bool is_overdue(const struct front *self, const struct session *session)
+{
+    return session->stranger && !session->closing &&
+           self->now_us - session->stranger_since_us >= self->config.auth_us;
 }
 
 /* Who does not read its last answers is not waited for any longer than for an answer. */
@@ -283,13 +318,17 @@ void sessions_tick(struct front *self)
 {
     struct session *session;
 
-    if (self->now_us < self->next_sweep_us || (self->config.idle_us == 0 && self->nclosed == 0)) {
+    if (self->now_us < self->next_sweep_us ||
+        (self->config.idle_us == 0 && self->nclosed == 0 && self->nstrangers == 0)) {
         return;
     }
     self->next_sweep_us = self->now_us + SWEEP_US;
     TAILQ_FOREACH(session, &self->sessions, entry)
     {
-        if (is_idle(self, session)) {
+        if (is_overdue(self, session)) {
+            front_count(self, FRONT_resp_strangers_total);
+            session_close(self, session);
+        } else if (is_idle(self, session)) {
             front_count(self, FRONT_resp_idle_total);
             session_close(self, session);
         } else if (session->closed && !session->dropped &&

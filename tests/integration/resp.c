@@ -1,10 +1,10 @@
 /* Redis clients of a real cluster: redis-cli and redis-benchmark as they are, and connections that
  * send and read what no client should. */
 #include "tests/support/playground.h"
+#include "tests/support/redis_shell.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@ enum { LIMIT_S = 120, WAIT_MS = 20000, MOST_TEXT = 4096, MANY = 1000 };
 
 static struct playground playground;
 static struct command command;
-static char path[100]; /* shorter than a socket's address may be */
+static char path[REDIS_SOCKET_BYTES];
 
 static void start(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     playground_start(&playground, &(struct playground_plan){.in_memory = true});
-    (void)snprintf(path, sizeof path, "%s/router/resp.sock", playground.dir);
+    redis_socket(&playground, path);
 }
 
 /* ---- connections ---- */
@@ -100,53 +100,37 @@ static void expect_end(int fd)
     (void)close(fd);
 }
 
-/* ---- redis-cli ---- */
-
-/* In a shell, with $S as the arguments that name the socket. */
-static void run_shell(const char *script, const char *output)
-{
-    char line[MOST_TEXT];
-    char text[MOST_TEXT];
-    FILE *shell;
-    size_t size;
-
-    (void)snprintf(line, sizeof line, "S='-s %s'; { %s; } 2>&1 | tail -c 4000", path, script);
-    shell = popen(line, "r");
-    cr_assert_not_null(shell);
-    size = fread(text, 1, sizeof text - 1, shell);
-    text[size] = '\0';
-    cr_assert_eq(pclose(shell), 0);
-    if (output != NULL) {
-        cr_assert_str_eq(text, output, "%s: %s", script, text);
-    }
-}
-
 Test(resp, redis_cli_and_orbloom_see_the_same_filter, .timeout = LIMIT_S)
 {
     start();
-    run_shell("redis-cli $S BF.RESERVE seen 0.001 10000; redis-cli $S BF.ADD seen by-redis;"
-              "redis-cli $S BF.MADD seen a b by-redis; redis-cli $S TYPE seen",
-              "OK\n1\n1\n1\n0\nMBbloom--\n");
+    redis_shell(path,
+                "redis-cli $S BF.RESERVE seen 0.001 10000; redis-cli $S BF.ADD seen by-redis;"
+                "redis-cli $S BF.MADD seen a b by-redis; redis-cli $S TYPE seen",
+                "OK\n1\n1\n1\n0\nMBbloom--\n");
     command_run(&command, span_text("by-redis\na\nb\nc\n"), "orbloom", "check", "seen", NULL);
     cr_assert_str_eq(command.output, "present\npresent\npresent\nabsent\n", "%s", command.errors);
     command_forget(&command);
     PLAYGROUND_DO("by-orbloom\n", "add", "seen");
-    run_shell("redis-cli $S BF.MEXISTS seen by-orbloom nobody; redis-cli $S EXISTS seen other;"
-              "redis-cli $S BF.RESERVE seen 0.01 5; redis-cli $S DEL seen; redis-cli $S DBSIZE",
-              "1\n0\n1\nERR item exists\n\n1\n0\n");
+    redis_shell(path,
+                "redis-cli $S BF.MEXISTS seen by-orbloom nobody; redis-cli $S EXISTS seen other;"
+                "redis-cli $S BF.RESERVE seen 0.01 5; redis-cli $S DEL seen; redis-cli $S DBSIZE",
+                "1\n0\n1\nERR item exists\n\n1\n0\n");
     playground_stop(&playground);
 }
 
 Test(resp, pipe_mode_and_the_benchmark, .timeout = LIMIT_S)
 {
     start();
-    run_shell("for i in $(seq 5000); do echo BF.ADD piped item-$i; done | redis-cli $S --pipe |"
-              "tail -1",
-              "errors: 0, replies: 5000\n");
-    run_shell("for i in $(seq 5000); do echo BF.EXISTS piped item-$i; done | redis-cli $S |"
-              "sort | uniq -c | tr -d ' '",
-              "50001\n");
-    run_shell("redis-benchmark $S -q -n 20000 -P 16 -r 1000 BF.ADD bench item:__rand_int__", NULL);
+    redis_shell(path,
+                "for i in $(seq 5000); do echo BF.ADD piped item-$i; done | redis-cli $S --pipe |"
+                "tail -1",
+                "errors: 0, replies: 5000\n");
+    redis_shell(path,
+                "for i in $(seq 5000); do echo BF.EXISTS piped item-$i; done | redis-cli $S |"
+                "sort | uniq -c | tr -d ' '",
+                "50001\n");
+    redis_shell(path, "redis-benchmark $S -q -n 20000 -P 16 -r 1000 BF.ADD bench item:__rand_int__",
+                NULL);
     playground_stop(&playground);
 }
 
@@ -244,27 +228,13 @@ Test(resp, a_thousand_connections_and_a_node_killed_meanwhile, .timeout = LIMIT_
 
 /* ---- the router's options and its end ---- */
 
-static void restart_router_with(const char *options)
-{
-    char conf[160];
-    FILE *file;
-
-    playground_kill(&playground, "router");
-    (void)snprintf(conf, sizeof conf, "%s/router/conf", playground.dir);
-    file = fopen(conf, "a");
-    cr_assert_not_null(file);
-    (void)fputs(options, file);
-    cr_assert_eq(fclose(file), 0);
-    playground_restart(&playground, "router");
-}
-
 Test(resp, one_too_many_is_told_so, .timeout = LIMIT_S)
 {
     int fds[2];
     int third;
 
     start();
-    restart_router_with("resp_max_clients = \"2\";\n");
+    redis_restart_router(&playground, "resp_max_clients = \"2\";\n");
     for (int i = 0; i < 2; i++) {
         fds[i] = dial();
         expect_answer(fds[i], "PING\r\n", "+PONG\r\n");
@@ -279,32 +249,19 @@ Test(resp, one_too_many_is_told_so, .timeout = LIMIT_S)
     playground_stop(&playground);
 }
 
-/* A free port, for as long as nobody else asks the kernel for one. */
-static unsigned free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
-
 Test(resp, tcp_and_an_end_with_connections_open, .timeout = LIMIT_S)
 {
     char text[256];
-    unsigned port = free_port();
+    unsigned port = redis_free_port();
     int waiting;
 
     start();
     (void)snprintf(text, sizeof text, "resp_listen = \"tcp://127.0.0.1:%u\";\n", port);
-    restart_router_with(text);
+    redis_restart_router(&playground, text);
     waiting = dial();
     (void)snprintf(text, sizeof text,
                    "redis-cli -p %u BF.ADD k a; redis-cli -3 -p %u BF.EXISTS k a", port, port);
-    run_shell(text, "1\n(true)\n");
+    redis_shell(path, text, "1\n(true)\n");
     expect_answer(waiting, "PING\r\n", "+PONG\r\n");
     playground_signal(&playground, "router", SIGTERM);
     expect_end(waiting);

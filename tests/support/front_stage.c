@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char coordinator_endpoint[] = "tcp://coordinator:7400";
-
 /* ---- the router ---- */
 
 static void note_keys(struct front_asked *asked, const struct client_request *request)
@@ -43,6 +41,8 @@ static void router_on_request(void *context, uint64_t now_us, const struct peer 
 
         (void)snprintf(asked->filter, sizeof asked->filter, "%s", request->filter);
         asked->operation = request->operation;
+        asked->filter_id = request->filter_id;
+        asked->lineage = request->lineage;
         asked->op = request->op;
         asked->timeout_ms = request->timeout_ms;
         asked->count = request->count;
@@ -123,9 +123,22 @@ void front_stage_reply(struct front_stage *self, size_t at, enum status status, 
         .count = count,
         .present = planes,
         .absent = planes + nwords,
+        .copies = self->copies != 0 ? self->copies : 2,
     };
     tell_front(self, &frame);
     free(planes);
+}
+
+void front_stage_info(struct front_stage *self, size_t at, const struct info_reply *reply)
+{
+    const struct frame frame = {.kind = FRAME_INFO_REPLY,
+                                .correlation = self->asked[at].correlation,
+                                .body.info_reply = *reply};
+
+    cr_assert_lt(at, self->nasked, "not asked");
+    cr_assert_eq(self->asked[at].kind, FRAME_INFO_REQUEST);
+    tell_front(self, &frame);
+    front_stage_turn(self);
 }
 
 /* ---- streams ---- */
@@ -177,6 +190,21 @@ static void stream_drop(void *context, void *of)
     cr_assert_not(stream->dropped, "dropped twice");
     stream->closed = true;
     stream->dropped = true;
+}
+
+static void stream_local(void *context, void *of, struct stream_address *address)
+{
+    const struct front_stage *self = context;
+
+    if (of == &self->streams[0]) { /* The others did not come by TCP. */
+        *address = (struct stream_address){.host = "192.0.2.1", .port = 6380};
+    }
+}
+
+static uint64_t wall_us(void *context)
+{
+    (void)context;
+    return UINT64_C(1700000000000042);
 }
 
 void front_stage_open(struct front_stage *self, size_t at)
@@ -256,45 +284,6 @@ void front_stage_pass(struct front_stage *self, uint64_t duration_us)
     self->now_us = end_us;
 }
 
-/* ---- the coordinator ---- */
-
-struct frame front_stage_question(struct front_stage *self)
-{
-    struct fake_sent sent;
-    bool any = false;
-
-    while (fake_take(&self->fake, &sent)) {
-        any = true;
-    }
-    cr_assert(any, "no question");
-    cr_assert_eq(sent.frame.kind, FRAME_ADMIN_REQUEST);
-    return sent.frame;
-}
-
-static void answer(struct front_stage *self, const struct frame *frame)
-{
-    fake_answer(&self->actor, self->now_us, fake_link(&self->fake, coordinator_endpoint), frame);
-}
-
-void front_stage_answer(struct front_stage *self, const struct frame *question, enum status status,
-                        bool created)
-{
-    struct frame frame = {.kind = FRAME_ADMIN_REPLY, .correlation = question->correlation};
-
-    frame.body.admin_reply = (struct admin_reply){
-        .status = status, .message = status == STATUS_OK ? "" : "said so", .created = created};
-    answer(self, &frame);
-}
-
-void front_stage_answer_error(struct front_stage *self, const struct frame *question,
-                              enum status status)
-{
-    struct frame frame = {.kind = FRAME_ERROR, .correlation = question->correlation};
-
-    frame.body.error = (struct error_reply){.status = status, .message = "said so"};
-    answer(self, &frame);
-}
-
 /* ---- life ---- */
 
 struct front_config front_stage_config(void)
@@ -318,6 +307,8 @@ void front_stage_init(struct front_stage *self, const struct front_config *confi
         .read = stream_read,
         .close = stream_close,
         .drop = stream_drop,
+        .local = stream_local,
+        .wall_us = wall_us,
     };
     const struct actor actor = {
         .self = self,
@@ -333,7 +324,7 @@ void front_stage_init(struct front_stage *self, const struct front_config *confi
     fake_init(&self->fake);
     self->live = heap_live();
     (void)snprintf(router.coordinators[0], sizeof router.coordinators[0], "%s",
-                   coordinator_endpoint);
+                   FRONT_STAGE_COORDINATOR);
     cr_assert_eq(front_create(config, &router, &self->fake.effects, &self->front), STATUS_OK);
     front_attach(self->front, &actor, &streams);
     self->actor = front_actor(self->front);

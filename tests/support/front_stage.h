@@ -12,6 +12,8 @@
 #include "router/resp/front.h"
 #include "tests/support/fake_effects.h"
 
+#define FRONT_STAGE_COORDINATOR "tcp://coordinator:7400"
+
 enum { FRONT_STAGE_STREAMS = 64, FRONT_STAGE_ASKED = 1024, FRONT_STAGE_KEYS = 256 };
 
 /* A request to the router. */
@@ -20,6 +22,8 @@ struct front_asked {
     uint64_t correlation;
     char filter[DOCUMENT_NAME_BYTES];
     enum operation operation;
+    uint64_t filter_id;
+    uint32_t lineage;
     struct op_id op;
     uint32_t timeout_ms;
     size_t count;
@@ -44,6 +48,7 @@ struct front_stage {
     struct front_stream streams[FRONT_STAGE_STREAMS];
     struct front_asked asked[FRONT_STAGE_ASKED];
     size_t nasked;
+    uint32_t copies;           /* that the fake router tells of; 0: 2 */
     const char *reply_in_turn; /* the fake router answers the newest request so in its turn */
     size_t live;
 };
@@ -77,12 +82,20 @@ void front_stage_pass(struct front_stage *self, uint64_t duration_us);
 void front_stage_reply(struct front_stage *self, size_t at, enum status status,
                        const char *letters);
 
+/* The router answers request `at`, which was for a filter's description. */
+void front_stage_info(struct front_stage *self, size_t at, const struct info_reply *reply);
+
 /* The newest question to the coordinator, which there must be. */
 struct frame front_stage_question(struct front_stage *self);
+
+/* A filter of 16 shards of 4 KiB, as it is told of: active, N 3, W 2, R 2, for 1000 keys. */
+struct filter_summary front_stage_filter(const char *name);
 
 /* The coordinator answers the question. */
 void front_stage_answer(struct front_stage *self, const struct frame *question, enum status status,
                         bool created);
+void front_stage_answer_with(struct front_stage *self, const struct frame *question,
+                             const struct admin_reply *reply);
 void front_stage_answer_error(struct front_stage *self, const struct frame *question,
                               enum status status);
 

@@ -50,6 +50,7 @@ static void note_told(struct router_stage *self, const struct fake_sent *sent)
         told->op = reply->op;
         told->attempt = reply->attempt;
         told->epoch = reply->epoch;
+        told->copies = reply->copies;
         told->count = reply->count;
         told->present = reply->count > 0 ? reply->present[0] : 0;
         told->absent = reply->count > 0 ? reply->absent[0] : 0;

@@ -41,6 +41,7 @@ struct router_told {
     struct op_id op;
     uint32_t attempt;
     uint64_t epoch;
+    uint32_t copies;
     size_t count;
     uint64_t present; /* of the first 64 keys */
     uint64_t absent;

@@ -64,6 +64,7 @@ static inline void compare_client_reply(const struct client_reply *a, const stru
     SAME(count);
     compare_plane(a->present, b->present, a->count);
     compare_plane(a->absent, b->absent, a->count);
+    SAME(copies);
 }
 
 static inline void compare_segment(const struct segment *a, const struct segment *b)

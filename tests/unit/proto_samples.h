@@ -66,6 +66,7 @@ static inline void sample_client_reply(enum sample_size size, struct client_repl
         out->message = "too few; retry";
         out->filter_id = 15;
         out->epoch = 16;
+        out->copies = 17;
     }
 }
 

@@ -33,6 +33,7 @@ static void expect_told(enum status status, uint64_t present, uint64_t absent)
     cr_assert_eq(told.status, status, "status %s, %s", status_code(told.status), told.message);
     cr_assert_eq(told.present, present);
     cr_assert_eq(told.absent, absent);
+    cr_assert_eq(told.copies, rule.write);
 }
 
 /* Vote as three letters say, '-' is silence, then let a little time pass: the verdict. */

@@ -36,6 +36,7 @@ static void expect_told(enum status status, uint64_t present, uint64_t absent)
     cr_assert_eq(told.correlation, 1);
     cr_assert_eq(told.status, status, "status %s", status_code(told.status));
     cr_assert_eq(told.count, KEYS);
+    cr_assert_eq(told.copies, 0, "a check says nothing of copies");
     cr_assert_eq(told.present, present);
     cr_assert_eq(told.absent, absent);
     cr_assert_eq(told.message[0] != '\0', status != STATUS_OK);

@@ -164,15 +164,18 @@ Test(runtime_file, a_cluster_key_is_64_hexadecimal_digits)
     struct cluster_key again = {.mac = {0}};
 
     cr_assert_eq(file_write(path, 0600, span_text(HEX "\n")), STATUS_OK);
-    cr_assert_eq(file_read_secret(path, cluster_key_read, &key), STATUS_OK);
+    cr_assert_eq(file_read_secret(&file_cluster_key, path, cluster_key_read, &key), STATUS_OK);
     cr_assert_eq(file_write(path, 0400, span_text(HEX)), STATUS_OK);
-    cr_assert_eq(file_read_secret(path, cluster_key_read, &again), STATUS_OK);
+    cr_assert_eq(file_read_secret(&file_cluster_key, path, cluster_key_read, &again), STATUS_OK);
     cr_assert_arr_eq(key.mac, again.mac, sizeof key.mac);
     cr_assert_eq(file_write(path, 0600, span_text("")), STATUS_OK);
-    cr_assert_eq(file_read_secret(path, cluster_key_read, &key), STATUS_MALFORMED);
+    cr_assert_eq(file_read_secret(&file_cluster_key, path, cluster_key_read, &key),
+                 STATUS_MALFORMED);
     cr_assert_eq(file_write(path, 0600, span_text("x" HEX)), STATUS_OK);
-    cr_assert_eq(file_read_secret(path, cluster_key_read, &key), STATUS_MALFORMED);
-    cr_assert_eq(file_read_secret(in_folder("none"), cluster_key_read, &key), STATUS_IO);
+    cr_assert_eq(file_read_secret(&file_cluster_key, path, cluster_key_read, &key),
+                 STATUS_MALFORMED);
+    cr_assert_eq(file_read_secret(&file_cluster_key, in_folder("none"), cluster_key_read, &key),
+                 STATUS_IO);
 }
 
 /* A key that others may use is no secret. */
@@ -183,8 +186,8 @@ Test(runtime_file, a_cluster_key_of_others_is_refused)
 
     for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         cr_assert_eq(file_write(in_folder("key"), modes[i], span_text(HEX)), STATUS_OK);
-        cr_assert_eq(file_read_secret(in_folder("key"), cluster_key_read, &key), STATUS_INVALID,
-                     "%o", modes[i]);
+        cr_assert_eq(file_read_secret(&file_cluster_key, in_folder("key"), cluster_key_read, &key),
+                     STATUS_INVALID, "%o", modes[i]);
     }
 }
 
@@ -203,7 +206,7 @@ Test(runtime_file, reading_survives_lack_of_memory)
     cr_assert_eq(file_write(in_folder("key"), 0600, span_text(HEX)), STATUS_OK);
     for (unsigned n = 0; status == STATUS_NOMEM; n++) {
         heap_fault_after(n);
-        status = file_read_secret(in_folder("key"), cluster_key_read, &key);
+        status = file_read_secret(&file_cluster_key, in_folder("key"), cluster_key_read, &key);
         heap_fault_clear();
         cr_assert_lt(n, 10);
     }

@@ -1,0 +1,186 @@
+/* command.h - the commands of the RESP front: their table, and what all of them have in common;
+ * shared by the files of this folder only. */
+#ifndef ORBLOOM_ROUTER_RESP_COMMAND_H
+#define ORBLOOM_ROUTER_RESP_COMMAND_H
+
+#include "router/resp/private.h"
+
+/* ---- command.c ---- */
+
+enum taken { TAKEN_DONE, TAKEN_WAIT };
+
+/* One request, which has at least one argument. TAKEN_WAIT: again once earlier ones are answered.
+ */
+enum taken command_take(struct front *self, struct session *session, const struct span *arguments,
+                        uint32_t count);
+
+typedef enum taken (*command_fn)(struct front *self, struct session *session,
+                                 const struct span *arguments, uint32_t count);
+
+enum {
+    COMMAND_WRITES = 1,
+    COMMAND_READS = 2,
+    COMMAND_FAST = 4,
+    COMMAND_ADMIN = 8,
+    COMMAND_WAITS = 16,     /* for answers of all earlier ones */
+    COMMAND_UNQUEUED = 32,  /* after MULTI, too */
+    COMMAND_STRANGERS = 64, /* before the password was given, too */
+};
+
+/* Which arguments are keys, as Redis counts: the command is 0, the last argument -1. */
+struct command_keys {
+    int8_t first; /* 0: none is */
+    int8_t last;
+    int8_t step;
+};
+
+struct command {
+    const char *name; /* in lower case */
+    int arity;        /* arguments with the name; negative: at least so many */
+    unsigned flags;
+    struct command_keys keys;
+    command_fn run;
+    const char *group; /* as Redis groups them */
+    const char *help;
+};
+
+/* "SET" is "set"; for options, too. */
+bool command_word(struct span argument, const char *word);
+
+/* "config|get" of "config": by the word behind the command. */
+struct subcommand {
+    const char *name; /* in lower case */
+    int arity;        /* with both words */
+    command_fn run;
+};
+
+enum taken subcommand_run(struct front *self, struct session *session, const struct span *arguments,
+                          uint32_t count, const struct subcommand *table, size_t size);
+
+#define SUBCOMMAND_RUN(table) \
+    subcommand_run(self, session, arguments, count, table, sizeof(table) / sizeof((table)[0]))
+
+/* Shorthands for answers that are known at once. */
+enum taken answer_ok(struct front *self, struct session *session);
+enum taken answer_simple(struct front *self, struct session *session, const char *text);
+enum taken answer_text(struct front *self, struct session *session, const char *text);
+enum taken answer_error(struct front *self, struct session *session, const char *text);
+enum taken answer_integer(struct front *self, struct session *session, int64_t value);
+enum taken answer_empty(struct front *self, struct session *session, bool map);
+enum taken answer_arity(struct front *self, struct session *session, const char *name);
+
+#define INTEGER_MESSAGE "ERR value is not an integer or out of range"
+#define SYNTAX_MESSAGE  "ERR syntax error"
+
+/* A number in `text`; false: it is none, or not from `least` to `most`. */
+bool argument_integer(struct span text, int64_t least, int64_t most, int64_t *value);
+bool argument_double(struct span text, double *value);
+bool argument_name(struct span text, char name[DOCUMENT_NAME_BYTES]);
+
+/* ---- command_table.c ---- */
+
+const struct command *command_find(struct span name);
+
+/* All of them, by name. */
+const struct command *command_table(size_t *count);
+
+/* ---- command_keys.c ---- */
+
+/* NULL: they may be sent. */
+const char *items_error(const struct span *items, uint32_t count);
+
+/* ---- feed.c ---- */
+
+/* Feed them into the rebuild that is open. */
+enum taken feed_take(struct front *self, struct session *session, const char *name,
+                     const struct span *items, uint32_t count);
+
+/* ---- command_keyspace.c ---- */
+
+/* What is asked of a coordinator about one filter, or about all: "". */
+struct frame status_frame(const char *name);
+
+/* Is that an answer about filters, be it that there are none? */
+bool status_is_answer(const struct admin_reply *reply);
+
+/* Dropped ones are told, too, while they go. */
+bool status_is_there(const struct filter_summary *filter);
+
+/* NULL: there is none of that name. */
+const struct filter_summary *status_find(const struct admin_reply *reply, const char *name);
+
+/* ---- command_info.c ---- */
+
+/* Bytes of one replica. */
+uint64_t info_size(const struct filter_summary *filter);
+
+/* An estimate, from the bits: the keys themselves are not counted. */
+uint64_t info_items(const struct info_reply *reply);
+
+/* Ask the router about a filter. */
+void info_ask(struct front *self, struct session *session, const char *name,
+              void (*answer)(struct front *, struct call *, const struct frame *), uint64_t detail);
+
+/* ---- command_auth.c ---- */
+
+/* NULL: the connection is no stranger from here on. Else the error to be answered. */
+const char *auth_give(struct front *self, struct session *session, struct span user,
+                      struct span password);
+
+/* ---- command_transaction.c ---- */
+
+/* What was queued, and that it was. */
+void transaction_forget(struct session *session);
+
+/* ---- commands ---- */
+
+#define COMMAND(name)                                                      \
+    enum taken command_##name(struct front *self, struct session *session, \
+                              const struct span *arguments, uint32_t count)
+
+COMMAND(acl);
+COMMAND(auth);
+COMMAND(bf_add);
+COMMAND(bf_card);
+COMMAND(bf_debug);
+COMMAND(bf_del);
+COMMAND(bf_exists);
+COMMAND(bf_expand);
+COMMAND(bf_info);
+COMMAND(bf_insert);
+COMMAND(bf_madd);
+COMMAND(bf_mexists);
+COMMAND(bf_rebuild);
+COMMAND(bf_reserve);
+COMMAND(bf_status);
+COMMAND(client);
+COMMAND(cluster);
+COMMAND(command);
+COMMAND(config);
+COMMAND(dbsize);
+COMMAND(del);
+COMMAND(discard);
+COMMAND(echo);
+COMMAND(exec);
+COMMAND(exists);
+COMMAND(flush);
+COMMAND(hello);
+COMMAND(info);
+COMMAND(keys);
+COMMAND(latency);
+COMMAND(memory);
+COMMAND(multi);
+COMMAND(object);
+COMMAND(ok);
+COMMAND(ping);
+COMMAND(quit);
+COMMAND(reset);
+COMMAND(role);
+COMMAND(scan);
+COMMAND(select);
+COMMAND(slowlog);
+COMMAND(time);
+COMMAND(type);
+COMMAND(wait);
+
+#endif

@@ -1,0 +1,207 @@
+/* What clients ask of any server, answered for this router. */
+#include "router/resp/command.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+COMMAND(ok)
+{
+    (void)arguments;
+    (void)count;
+    return answer_ok(self, session);
+}
+
+COMMAND(time)
+{
+    uint64_t wall_us = self->streams.wall_us(self->streams.context);
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+    char text[24];
+
+    (void)arguments;
+    (void)count;
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    resp_array(&writer, 2);
+    (void)snprintf(text, sizeof text, "%" PRIu64, wall_us / 1000000);
+    resp_text(&writer, text);
+    (void)snprintf(text, sizeof text, "%" PRIu64, wall_us % 1000000);
+    resp_text(&writer, text);
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+/* There is nothing that follows it: copies are on nodes, which no client talks to. */
+COMMAND(role)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+
+    (void)arguments;
+    (void)count;
+    if (call != NULL) {
+        resp_array(&writer, 3);
+        resp_text(&writer, "master");
+        resp_integer(&writer, 0);
+        resp_array(&writer, 0);
+        call_end(self, call, &writer);
+    }
+    return TAKEN_DONE;
+}
+
+/* Whatever was acknowledged is on a write quorum by then, so that there is nothing to wait for but
+ * the connection's own adds. The first copy is what Redis calls the master. */
+COMMAND(wait)
+{
+    int64_t replicas;
+    int64_t timeout_ms;
+
+    (void)count;
+    if (!argument_integer(arguments[1], INT64_MIN, INT64_MAX, &replicas)) {
+        return answer_error(self, session, INTEGER_MESSAGE);
+    }
+    if (!argument_integer(arguments[2], INT64_MIN, INT64_MAX, &timeout_ms)) {
+        return answer_error(self, session, "ERR timeout is not an integer or out of range");
+    }
+    if (timeout_ms < 0) {
+        return answer_error(self, session, "ERR timeout is negative");
+    }
+    session->waited = true;
+    return answer_integer(self, session, session->copies > 0 ? session->copies - 1 : 0);
+}
+
+/* ---- ACL ---- */
+
+static COMMAND(acl_whoami)
+{
+    (void)arguments;
+    (void)count;
+    return answer_text(self, session, FRONT_USER);
+}
+
+COMMAND(acl)
+{
+    static const struct subcommand subcommands[] = {
+        {"whoami", 2, command_acl_whoami},
+    };
+
+    return SUBCOMMAND_RUN(subcommands);
+}
+
+/* ---- SLOWLOG, LATENCY: nothing is noted ---- */
+
+static COMMAND(none)
+{
+    (void)arguments;
+    (void)count;
+    return answer_empty(self, session, false);
+}
+
+static COMMAND(zero)
+{
+    (void)arguments;
+    (void)count;
+    return answer_integer(self, session, 0);
+}
+
+COMMAND(slowlog)
+{
+    static const struct subcommand subcommands[] = {
+        {"get", -2, command_none},
+        {"len", 2, command_zero},
+        {"reset", 2, command_ok},
+    };
+
+    return SUBCOMMAND_RUN(subcommands);
+}
+
+COMMAND(latency)
+{
+    static const struct subcommand subcommands[] = {
+        {"history", 3, command_none},
+        {"latest", 2, command_none},
+        {"reset", -2, command_zero},
+    };
+
+    return SUBCOMMAND_RUN(subcommands);
+}
+
+/* ---- CONFIG ---- */
+
+/* What clients and redis-benchmark look at before they begin. Nothing is saved here: filters are
+ * kept by nodes. */
+static const struct {
+    const char *name;
+    const char *value;
+} parameters[] = {
+    {"appendonly", "no"},
+    {"databases", "16"},
+    {"save", ""},
+};
+
+enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
+
+static bool any_matches(const struct span *patterns, uint32_t count, const char *name)
+{
+    char text[FRONT_LABEL_BYTES];
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (patterns[i].size < sizeof text) {
+            memcpy(text, patterns[i].data, patterns[i].size);
+            text[patterns[i].size] = '\0';
+            if (fnmatch(text, name, FNM_CASEFOLD) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static COMMAND(config_get)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+    bool wanted[PARAMETERS];
+    size_t pairs = 0;
+
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        wanted[i] = any_matches(arguments + 2, count - 2, parameters[i].name);
+        pairs += wanted[i];
+    }
+    resp_map(&writer, pairs);
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        if (wanted[i]) {
+            resp_text(&writer, parameters[i].name);
+            resp_text(&writer, parameters[i].value);
+        }
+    }
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+static COMMAND(config_other)
+{
+    (void)arguments;
+    (void)count;
+    return answer_error(self, session,
+                        "ERR options are set in the router's configuration file; see "
+                        "docs/configuration.md");
+}
+
+COMMAND(config)
+{
+    static const struct subcommand subcommands[] = {
+        {"get", -3, command_config_get},
+        {"resetstat", 2, command_config_other},
+        {"rewrite", 2, command_config_other},
+        {"set", -4, command_config_other},
+    };
+
+    return SUBCOMMAND_RUN(subcommands);
+}

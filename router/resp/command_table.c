@@ -1,0 +1,304 @@
+/* Which commands there are; and what COMMAND tells of them. */
+#include "router/resp/command.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ROW(name, arity, flags, keys, run, group, help) \
+    {                                                   \
+        name, arity, flags, {keys}, run, group, help    \
+    }
+#define NO_KEY    0, 0, 0
+#define KEY       1, 1, 1
+#define KEYS      1, -1, 1
+#define SUB_KEY   2, 2, 1 /* behind the subcommand */
+#define READS     COMMAND_READS
+#define WRITES    COMMAND_WRITES
+#define FAST      COMMAND_FAST
+#define WAITS     COMMAND_WAITS
+#define UNQUEUED  COMMAND_UNQUEUED
+#define STRANGERS COMMAND_STRANGERS
+
+/* By name. */
+static const struct command table[] = {
+    ROW("acl", -2, 0, NO_KEY, command_acl, "server", "WHOAMI: who this connection is"),
+    ROW("asking", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; nothing ever moves"),
+    ROW("auth", -2, FAST | UNQUEUED | STRANGERS, NO_KEY, command_auth, "connection",
+        "give the password"),
+    ROW("bf.add", 3, WRITES, KEY, command_bf_add, "bf", "add an item; 1: it is new"),
+    ROW("bf.card", 2, READS | WAITS, KEY, command_bf_card, "bf",
+        "about how many items a filter holds"),
+    ROW("bf.debug", 2, READS | WAITS, KEY, command_bf_debug, "bf", "the layers of a filter"),
+    ROW("bf.del", -2, WRITES, KEY, command_bf_del, "bf", "not possible: an error says so"),
+    ROW("bf.exists", 3, READS, KEY, command_bf_exists, "bf", "0: the item was never added"),
+    ROW("bf.expand", -2, WRITES | WAITS, KEY, command_bf_expand, "bf",
+        "another CAPACITY or ERROR while it serves; ABORT takes it back"),
+    ROW("bf.info", -2, READS | WAITS, KEY, command_bf_info, "bf",
+        "capacity, size and items of a filter"),
+    ROW("bf.insert", -4, WRITES, KEY, command_bf_insert, "bf",
+        "add items, making the filter as asked"),
+    ROW("bf.madd", -3, WRITES, KEY, command_bf_madd, "bf", "add items; 1: new"),
+    ROW("bf.mexists", -3, READS, KEY, command_bf_mexists, "bf", "look items up"),
+    ROW("bf.rebuild", -3, WRITES | WAITS, KEY, command_bf_rebuild, "bf",
+        "BEGIN, FEED item..., COMMIT [YES], ABORT: replace its items by a list"),
+    ROW("bf.reserve", -4, WRITES | WAITS, KEY, command_bf_reserve, "bf", "make a filter"),
+    ROW("bf.status", -1, READS | WAITS, NO_KEY, command_bf_status, "bf",
+        "how a filter is, or all of them and the nodes"),
+    ROW("client", -2, 0, NO_KEY, command_client, "connection", "names and ids of connections"),
+    ROW("cluster", -2, WAITS, NO_KEY, command_cluster, "cluster",
+        "this router, as the one node that has all slots"),
+    ROW("command", -1, 0, NO_KEY, command_command, "server", "what commands there are"),
+    ROW("config", -2, COMMAND_ADMIN, NO_KEY, command_config, "server",
+        "GET: the few that clients ask for"),
+    ROW("dbsize", 1, READS | WAITS, NO_KEY, command_dbsize, "server", "how many filters there are"),
+    ROW("del", -2, WRITES | WAITS, KEYS, command_del, "generic", "drop filters"),
+    ROW("discard", 1, FAST | UNQUEUED, NO_KEY, command_discard, "transactions",
+        "forget the queued commands"),
+    ROW("echo", 2, FAST, NO_KEY, command_echo, "connection", "the text again"),
+    ROW("exec", 1, UNQUEUED | WAITS, NO_KEY, command_exec, "transactions",
+        "run the queued commands"),
+    ROW("exists", -2, READS | WAITS, KEYS, command_exists, "generic",
+        "how many of these filters there are"),
+    ROW("flushall", -1, WRITES | WAITS, NO_KEY, command_flush, "server",
+        "drop every filter, if resp_flush is on"),
+    ROW("flushdb", -1, WRITES | WAITS, NO_KEY, command_flush, "server",
+        "drop every filter, if resp_flush is on"),
+    ROW("hello", -1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_hello, "connection",
+        "choose version 2 or 3 of the protocol"),
+    ROW("info", -1, 0, NO_KEY, command_info, "server", "this router and its counters"),
+    ROW("keys", 2, READS | WAITS, NO_KEY, command_keys, "generic", "names of filters that match"),
+    ROW("latency", -2, COMMAND_ADMIN, NO_KEY, command_latency, "server", "nothing is noted"),
+    ROW("memory", -2, READS | WAITS, SUB_KEY, command_memory, "server",
+        "USAGE: bytes of one replica of a filter"),
+    ROW("multi", 1, FAST | UNQUEUED, NO_KEY, command_multi, "transactions",
+        "queue what follows until EXEC"),
+    ROW("object", -2, READS | WAITS, SUB_KEY, command_object, "generic",
+        "ENCODING, REFCOUNT: what clients ask of any key"),
+    ROW("ping", -1, FAST, NO_KEY, command_ping, "connection", "PONG, or the text again"),
+    ROW("quit", -1, FAST | UNQUEUED | STRANGERS, NO_KEY, command_quit, "connection",
+        "close the connection"),
+    ROW("readonly", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
+    ROW("readwrite", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
+    ROW("reset", 1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_reset, "connection",
+        "the connection as it began"),
+    ROW("role", 1, FAST, NO_KEY, command_role, "server", "master, without replicas of its own"),
+    ROW("scan", -2, READS | WAITS, NO_KEY, command_scan, "generic",
+        "names of filters, all in one page"),
+    ROW("select", 2, FAST, NO_KEY, command_select, "connection", "accepted; there is one database"),
+    ROW("slowlog", -2, COMMAND_ADMIN, NO_KEY, command_slowlog, "server", "nothing is noted"),
+    ROW("time", 1, FAST, NO_KEY, command_time, "server", "seconds and microseconds since 1970"),
+    ROW("type", 2, READS | WAITS, KEY, command_type, "generic", "MBbloom-- or none"),
+    ROW("unlink", -2, WRITES | WAITS, KEYS, command_del, "generic", "drop filters"),
+    ROW("wait", 3, WAITS, NO_KEY, command_wait, "generic",
+        "on how many further replicas this connection's adds are"),
+};
+
+enum { COMMANDS = sizeof table / sizeof table[0] };
+
+const struct command *command_table(size_t *count)
+{
+    *count = COMMANDS;
+    return table;
+}
+
+const struct command *command_find(struct span name)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (command_word(name, table[i].name)) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- COMMAND ---- */
+
+static const struct {
+    unsigned flag;
+    const char *name;
+} flag_names[] = {
+    {COMMAND_WRITES, "write"}, {COMMAND_READS, "readonly"},    {COMMAND_FAST, "fast"},
+    {COMMAND_ADMIN, "admin"},  {COMMAND_STRANGERS, "no_auth"},
+};
+
+enum { FLAGS = sizeof flag_names / sizeof flag_names[0] };
+
+static void write_flags(struct resp_writer *writer, unsigned flags)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < FLAGS; i++) {
+        count += (flags & flag_names[i].flag) != 0;
+    }
+    resp_array(writer, count);
+    for (size_t i = 0; i < FLAGS; i++) {
+        if ((flags & flag_names[i].flag) != 0) {
+            resp_simple(writer, flag_names[i].name);
+        }
+    }
+}
+
+/* As Redis 7 does it, without categories, hints, further keys and subcommands. */
+static void write_command(struct resp_writer *writer, const struct command *command)
+{
+    resp_array(writer, 10);
+    resp_text(writer, command->name);
+    resp_integer(writer, command->arity);
+    write_flags(writer, command->flags);
+    resp_integer(writer, command->keys.first);
+    resp_integer(writer, command->keys.last);
+    resp_integer(writer, command->keys.step);
+    for (int i = 0; i < 4; i++) {
+        resp_array(writer, 0);
+    }
+}
+
+static void write_help(struct resp_writer *writer, const struct command *command)
+{
+    resp_text(writer, command->name);
+    resp_map(writer, 3);
+    resp_text(writer, "summary");
+    resp_text(writer, command->help);
+    resp_text(writer, "since");
+    resp_text(writer, "1.0.0");
+    resp_text(writer, "group");
+    resp_text(writer, command->group);
+}
+
+static COMMAND(all_commands)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+
+    (void)arguments;
+    (void)count;
+    if (call != NULL) {
+        resp_array(&writer, COMMANDS);
+        for (size_t i = 0; i < COMMANDS; i++) {
+            write_command(&writer, &table[i]);
+        }
+        call_end(self, call, &writer);
+    }
+    return TAKEN_DONE;
+}
+
+static COMMAND(command_count)
+{
+    (void)arguments;
+    (void)count;
+    return answer_integer(self, session, COMMANDS);
+}
+
+static COMMAND(command_info)
+{
+    struct resp_writer writer;
+    struct call *call;
+
+    if (count == 2) {
+        return command_all_commands(self, session, arguments, count);
+    }
+    call = call_now(self, session, &writer);
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    resp_array(&writer, count - 2);
+    for (uint32_t i = 2; i < count; i++) {
+        const struct command *command = command_find(arguments[i]);
+
+        if (command != NULL) {
+            write_command(&writer, command);
+        } else {
+            resp_null(&writer);
+        }
+    }
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+/* Of those that are named, or of all. Names that are none are left out, as Redis does it. */
+static COMMAND(command_docs)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+    size_t known = 0;
+
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    for (uint32_t i = 2; i < count; i++) {
+        known += command_find(arguments[i]) != NULL;
+    }
+    resp_map(&writer, count == 2 ? COMMANDS : known);
+    for (size_t i = 0; count == 2 && i < COMMANDS; i++) {
+        write_help(&writer, &table[i]);
+    }
+    for (uint32_t i = 2; i < count; i++) {
+        const struct command *command = command_find(arguments[i]);
+
+        if (command != NULL) {
+            write_help(&writer, command);
+        }
+    }
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+struct selection {
+    bool module;
+    char text[DOCUMENT_NAME_BYTES]; /* of a module or a pattern; longer ones match nothing */
+};
+
+static bool is_selected(const struct selection *self, const struct command *command)
+{
+    return self->module ? strcmp(self->text, command->group) == 0
+                        : fnmatch(self->text, command->name, 0) == 0;
+}
+
+/* LIST, or LIST FILTERBY MODULE name, or LIST FILTERBY PATTERN pattern. */
+static COMMAND(command_list)
+{
+    struct selection selection = {.text = "*"};
+    struct resp_writer writer;
+    struct call *call;
+    size_t selected = 0;
+
+    if (count != 2) {
+        if (count != 5 || !command_word(arguments[2], "filterby") ||
+            !(command_word(arguments[3], "module") || command_word(arguments[3], "pattern"))) {
+            return answer_error(self, session, SYNTAX_MESSAGE);
+        }
+        selection.module = command_word(arguments[3], "module");
+        (void)snprintf(selection.text, sizeof selection.text, "%.*s",
+                       arguments[4].size < sizeof selection.text ? (int)arguments[4].size : 0,
+                       (const char *)arguments[4].data);
+    }
+    call = call_now(self, session, &writer);
+    if (call == NULL) {
+        return TAKEN_DONE;
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        selected += is_selected(&selection, &table[i]);
+    }
+    resp_array(&writer, selected);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (is_selected(&selection, &table[i])) {
+            resp_text(&writer, table[i].name);
+        }
+    }
+    call_end(self, call, &writer);
+    return TAKEN_DONE;
+}
+
+COMMAND(command)
+{
+    static const struct subcommand subcommands[] = {
+        {"count", 2, command_command_count},
+        {"docs", -2, command_command_docs},
+        {"info", -2, command_command_info},
+        {"list", -2, command_command_list},
+    };
+
+    return count == 1 ? command_all_commands(self, session, arguments, count)
+                      : SUBCOMMAND_RUN(subcommands);
+}

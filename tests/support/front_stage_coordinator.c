@@ -1,0 +1,83 @@
+/* What a RESP front on a stage asks the coordinator, and is told. */
+#include "tests/support/front_stage.h"
+
+#include <criterion/criterion.h>
+
+struct frame front_stage_question(struct front_stage *self)
+{
+    struct fake_sent sent;
+    bool any = false;
+
+    while (fake_take(&self->fake, &sent)) {
+        any = true;
+    }
+    cr_assert(any, "no question");
+    cr_assert_eq(sent.frame.kind, FRAME_ADMIN_REQUEST);
+    return sent.frame;
+}
+
+struct filter_summary front_stage_filter(const char *name)
+{
+    return (struct filter_summary){
+        .id = 7,
+        .name = name,
+        .state = FILTER_ACTIVE,
+        .capacity = 1000,
+        .max_capacity = 64000,
+        .rate = 0.01,
+        .rule = {.replicas = 3, .write = 2, .read = 2},
+        .hash = HASH_SIPHASH24,
+        .when_unavailable = WHEN_UNAVAILABLE_ERROR,
+        .when_full = WHEN_FULL_EXPAND,
+        .keylog = KEYLOG_ON,
+        .durability = DURABILITY_SYNC,
+        .nshards = 16,
+        .ngroups = 1,
+        .shard_bytes = 4096,
+        .lines = 64,
+        .z = 1,
+        .generations = {{.id = 1, .capacity = 1000, .rate = 0.01, .lines = 64, .z = 1}},
+        .ngenerations = 1,
+        .lineage = 1,
+        .rebuild_awaited = "",
+        .lacking = "",
+        .lacking_remedy = "",
+        .growth_awaited = "",
+        .growth_refused = "",
+        .window_awaited = "",
+    };
+}
+
+static void answer(struct front_stage *self, const struct frame *frame)
+{
+    fake_answer(&self->actor, self->now_us, fake_link(&self->fake, FRONT_STAGE_COORDINATOR), frame);
+}
+
+void front_stage_answer_with(struct front_stage *self, const struct frame *question,
+                             const struct admin_reply *reply)
+{
+    const struct frame frame = {.kind = FRAME_ADMIN_REPLY,
+                                .correlation = question->correlation,
+                                .body.admin_reply = *reply};
+
+    answer(self, &frame);
+}
+
+void front_stage_answer(struct front_stage *self, const struct frame *question, enum status status,
+                        bool created)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REPLY, .correlation = question->correlation};
+
+    frame.body.admin_reply = (struct admin_reply){
+        .status = status, .message = status == STATUS_OK ? "" : "said so", .created = created};
+    answer(self, &frame);
+}
+
+void front_stage_answer_error(struct front_stage *self, const struct frame *question,
+                              enum status status)
+{
+    struct frame frame = {.kind = FRAME_ERROR, .correlation = question->correlation};
+
+    frame.body.error = (struct error_reply){.status = status, .message = "said so"};
+    answer(self, &frame);
+}
