@@ -200,6 +200,7 @@ $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/client/examples/%.o $(LIBORBLOOM)
 	$(link)
 $(EXAMPLES): LINK_LIBS = $(DAEMON_LIBS)
 $(BUILD)/examples/cache_guard: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3)
+$(BUILD)/examples/resp_dedup: LINK_LIBS = $(call libs,hiredis)
 
 all: $(PROGRAMS) $(LIBORBLOOM) $(EXAMPLES) ## Build programs, library and examples (default)
 

@@ -11,8 +11,8 @@
 enum {
     START_LIMIT_US = 60000000,
     CHECK_INTERVAL_MS = 20,
-    STOP_LIMIT_MS = 5000,
-    SIGNAL_EXIT = 128, /* as shells say it */
+    STOP_LIMIT_MS = 8000, /* longer than a router drains */
+    SIGNAL_EXIT = 128,    /* as shells say it */
     LIST_BYTES = PLAYGROUND_MAX_ROUTERS * DOCUMENT_TEXT_BYTES,
 };
 

@@ -68,6 +68,7 @@ int main(int argc, char **argv)
     const struct daemon daemon = {
         .options = coordinator_option_table(),
         .settings = &settings,
+        .settings_bytes = sizeof settings,
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,

@@ -289,6 +289,6 @@ struct actor node_actor(struct node *node)
         .time = on_time,
         .work = work,
         .refused = refused,
-        .failed = failed,
+        .over = failed,
     };
 }

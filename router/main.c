@@ -40,8 +40,37 @@ static enum status make(const struct router_settings *settings, struct hub *hub,
     return STATUS_OK;
 }
 
+/* What the library's clients have under way they send again, by another router or this one anew. */
+static void drain(void *context, uint64_t now_us)
+{
+    const struct router_settings *settings = context;
+
+    log_line(
+        LOG_INFO,
+        "takes no more RESP clients, answers %u connections, then stops; a second signal stops "
+        "it at once",
+        front_connections(front));
+    if (streams != NULL) {
+        hub_streams_stop_listening(streams);
+    }
+    front_drain(front, now_us, settings->drain_timeout_us);
+}
+
+static void reload(void *context)
+{
+    const struct router_settings *settings = context;
+
+    front_configure(front, &settings->resp);
+    if (streams != NULL) {
+        hub_streams_set_max(streams, (uint32_t)settings->resp_max_clients);
+    }
+}
+
 static enum status stop(void)
 {
+    if (front != NULL && front_connections(front) > 0) {
+        log_line(LOG_WARN, "cuts %u RESP connections", front_connections(front));
+    }
     hub_streams_close(&streams);
     router_destroy(&router);
     front_destroy(&front);
@@ -74,11 +103,14 @@ int main(int argc, char **argv)
     const struct daemon daemon = {
         .options = router_option_table(),
         .settings = &settings,
+        .settings_bytes = sizeof settings,
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = router_options_finish,
         .start = start,
+        .drain = drain,
+        .reload = reload,
         .stop = stop,
     };
 

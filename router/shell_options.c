@@ -46,6 +46,10 @@ static const struct option options[] = {
     DAEMON_OPTION_DURATION("sync_interval", FIELD(config.sync_interval_us), 10 * DAEMON_MS,
                            60 * DAEMON_SECOND, "10ms to 60s", "1s",
                            "how often this router asks a coordinator for news"),
+    DAEMON_OPTION_LIVE_DURATION("drain_timeout", FIELD(drain_timeout_us), 0, 3600 * DAEMON_SECOND,
+                                "0s to 1h", "5s",
+                                "SIGTERM: commands of RESP clients that are under way are answered "
+                                "within this, before the end"),
     {
         .name = "resp_listen",
         .kind = OPTION_ENDPOINT,
@@ -87,10 +91,11 @@ static const struct option options[] = {
         .range = "1 to 1M",
         .value = "10k",
         .help = "RESP connections at once; further ones are closed",
+        .live = true,
     },
-    DAEMON_OPTION_DURATION("resp_idle_timeout", FIELD(resp.idle_us), 0, 24 * 3600 * DAEMON_SECOND,
-                           "0s to 24h", "0s",
-                           "a RESP connection that is silent for so long is closed; 0s: never"),
+    DAEMON_OPTION_LIVE_DURATION(
+        "resp_idle_timeout", FIELD(resp.idle_us), 0, 24 * 3600 * DAEMON_SECOND, "0s to 24h", "0s",
+        "a RESP connection that is silent for so long is closed; 0s: never"),
     {
         .name = "resp_max_unread",
         .kind = OPTION_BYTES,
@@ -102,10 +107,11 @@ static const struct option options[] = {
         .value = "32MiB",
         .help = "of answers that wait for one RESP client to read them; from half of it on nothing "
                 "more is taken from that client, beyond it the connection is closed",
+        .live = true,
     },
-    DAEMON_OPTION_DURATION("resp_timeout", FIELD(resp.timeout_us), 10 * DAEMON_MS,
-                           60 * DAEMON_SECOND, "10ms to 60s", "5s",
-                           "a RESP command is answered within this, if need be with an error"),
+    DAEMON_OPTION_LIVE_DURATION("resp_timeout", FIELD(resp.timeout_us), 10 * DAEMON_MS,
+                                60 * DAEMON_SECOND, "10ms to 60s", "5s",
+                                "a RESP command is answered within this, if need be with an error"),
     {
         .name = "resp_capacity",
         .kind = OPTION_COUNT,
@@ -116,6 +122,7 @@ static const struct option options[] = {
         .range = "1 to 1073741824",
         .value = "1M",
         .help = "capacity of a filter that is made because BF.ADD finds none; it grows",
+        .live = true,
     },
     {
         .name = "resp_error_rate",
@@ -127,6 +134,7 @@ static const struct option options[] = {
         .range = "0.000001 to 0.25",
         .value = "0.01",
         .help = "its error rate",
+        .live = true,
     },
     {
         .name = "resp_max_capacity",
@@ -138,6 +146,7 @@ static const struct option options[] = {
         .range = "1 to 1T",
         .value = "1G",
         .help = "how far filters that RESP clients make may grow",
+        .live = true,
     },
     {
         .name = "resp_missing",
@@ -148,6 +157,7 @@ static const struct option options[] = {
         .range = "zero | error",
         .value = "zero",
         .help = "what BF.EXISTS says of a filter that does not exist",
+        .live = true,
     },
     {
         .name = "resp_flush",

@@ -10,6 +10,7 @@ struct router_settings {
     struct daemon_settings daemon; /* first: lib/runtime reads it */
     struct router_config config;
     uint64_t spin_us; /* see hub_set_spin() */
+    uint64_t drain_timeout_us;
     struct front_config resp;
     char resp_listen[DAEMON_ENDPOINT_BYTES]; /* "": no RESP clients */
     char resp_socket[DAEMON_PATH_BYTES];

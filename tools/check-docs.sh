@@ -181,8 +181,10 @@ check_example() {
     if [ "$lines" -ge 100 ]; then
         complain "$1: $lines lines; an example has fewer than 100"
     fi
-    if ! grep -q "^## $(basename "$1" .c)\$" "$root/docs/examples.md" 2>/dev/null; then
-        complain "docs/examples.md has no heading \"## $(basename "$1" .c)\""
+    name=$(basename "$1" .py)
+    name=${name%.c}
+    if ! grep -q "^## $name\$" "$root/docs/examples.md" 2>/dev/null; then
+        complain "docs/examples.md has no heading \"## $name\""
     fi
 }
 
@@ -195,7 +197,7 @@ for sample in "$root"/deploy/*.conf; do
     fi
 done
 check_commands
-for example in "$root"/client/examples/*.c; do
+for example in "$root"/client/examples/*.c "$root"/client/examples/*.py; do
     if [ -e "$example" ]; then
         check_example "$example"
     fi

@@ -7,7 +7,7 @@
 #
 # Cores (all of a program's directory but main.c, shell_*, store_sqlite*, store_etcd*, cmd_*, playground*)
 # do not use runtime. Some system headers belong to one place; the table is below.
-# client/examples is for users of the library: of our headers it may include orbloom.h only.
+# client/examples is for users: of our headers it may include orbloom.h only.
 set -u
 
 cd "${1:-$(dirname "$0")/..}" || exit 2
@@ -57,7 +57,7 @@ BEGIN {
     owner["protobuf-c"] = "^proto/"
     owner["sodium"] = "^lib/(filter|cluster|runtime)/"
     owner["xxhash"] = "^lib/(filter|cluster|storage)/"
-    owner["hiredis"] = "^client/cmd_bench_re(dis|ply)"
+    owner["hiredis"] = "^client/(cmd_bench_re(dis|ply)|examples/resp_)"
     owner["jansson"] = "^(bench/|coordinator/store_etcd)"
     owner["curl"] = "^coordinator/store_etcd[^\/]*$"
     owner["sqlite3"] = "^(coordinator/store_sqlite|client/examples/)[^\/]*$"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Name what is missing, then install it: tools/install-deps.sh build|test|demo|bench
+# Name what is missing, then install it: tools/install-deps.sh build|test|clients|demo|bench
 #
 # Uses apt-get without recommended packages, as root or through sudo; apt-get is not called
 # when nothing is missing. No service is started meanwhile: a policy-rc.d that answers 101
@@ -13,7 +13,8 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
     protobuf-c-compiler libconfig-dev libuv1-dev libsodium-dev libxxhash-dev libsqlite3-dev
     libhiredis-dev libcurl4-openssl-dev libjansson-dev"
 # redis-tools holds the server's binary too; the package redis-server would add a service.
-test_packages="libcriterion-dev redis-tools etcd-server openssl spin"
+test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis"
+clients_packages="$test_packages python3-scrapy"
 bench_packages="redis-tools"
 
 policy=${POLICY_FILE:-/usr/sbin/policy-rc.d}
@@ -24,8 +25,9 @@ packages_for() {
     build | demo) echo "$build_packages" ;;
     bench) echo "$build_packages $bench_packages" ;;
     test) echo "$build_packages $test_packages" ;;
+    clients) echo "$build_packages $clients_packages" ;;
     *)
-        echo "usage: tools/install-deps.sh build|test|demo|bench" >&2
+        echo "usage: tools/install-deps.sh build|test|clients|demo|bench" >&2
         return 1
         ;;
     esac

@@ -95,7 +95,7 @@ shows policy-rc.d "of the machine"
 
 # What a build needs, a test and a benchmark need too, and these also a server to compare with.
 rm -f "$dir"/installed/*
-for goal in build demo bench test; do
+for goal in build demo bench test clients; do
     expect 2 1000
     shows output "libhiredis-dev"
 done
@@ -108,9 +108,18 @@ expect 2 1000
 shows output "redis-tools"
 lacks output "libcriterion-dev"
 lacks output " spin"
+lacks output "python3-redis"
 goal=build
 expect 2 1000
 lacks output "redis-tools"
+goal=test
+expect 2 1000
+shows output "python3-redis"
+lacks output "python3-scrapy"
+goal=clients
+expect 2 1000
+shows output "python3-redis"
+shows output "python3-scrapy"
 
 [ "$wrong" -eq 0 ] && echo "what is missing is named, installed, and nothing is left behind"
 exit "$wrong"

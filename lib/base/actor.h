@@ -69,7 +69,7 @@ struct actor {
     bool (*work)(void *self, uint64_t now_us); /* a slice of background work; true: more is left */
     void (*refused)(void *self); /* what came was no frame and was dropped; NULL: not wanted */
     bool (*awaits)(void *self);  /* is an answer expected any moment? NULL: never */
-    bool (*failed)(void *self);  /* it can't go on: the loop ends with this turn; NULL: never */
+    bool (*over)(void *self);    /* it can't or need not go on: the loop ends; NULL: never */
 };
 
 #endif

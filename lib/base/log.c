@@ -1,15 +1,16 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 enum { LINE_MAX_BYTES = 1024, SITE_INTERVAL_US = 1000000 };
 
-/* Process-wide by nature: there is one stderr. Written once at start. */
+/* Process-wide by nature: there is one stderr. The level may change while other threads log. */
 static const char *log_program = "orbloom";
-static enum log_level log_threshold = LOG_WARN;
+static atomic_uint log_threshold = LOG_WARN;
 
 static const char *const level_names[] = {
     [LOG_ERROR] = "error",
@@ -21,7 +22,12 @@ static const char *const level_names[] = {
 void log_setup(const char *program, enum log_level level)
 {
     log_program = program;
-    log_threshold = level;
+    log_set_level(level);
+}
+
+void log_set_level(enum log_level level)
+{
+    log_threshold = (unsigned)level;
 }
 
 bool log_level_parse(const char *text, enum log_level *level)
@@ -59,7 +65,7 @@ void log_line(enum log_level level, const char *format, ...)
     char text[LINE_MAX_BYTES];
     va_list args;
 
-    if (level > log_threshold) {
+    if ((unsigned)level > log_threshold) {
         return;
     }
     va_start(args, format);
@@ -74,7 +80,7 @@ void log_limited(struct log_limit *site, uint64_t now_us, enum log_level level, 
     char text[LINE_MAX_BYTES];
     va_list args;
 
-    if (level > log_threshold) {
+    if ((unsigned)level > log_threshold) {
         return;
     }
     if (now_us < site->next_us) {

@@ -21,8 +21,12 @@ struct log_limit {
     uint64_t skipped;
 };
 
-/* `program` is borrowed for good. Before this call, level is warn and program "orbloom". */
+/* `program` is borrowed for good. Before this call, level is warn and program "orbloom". Before
+ * other threads are started. */
 void log_setup(const char *program, enum log_level level);
+
+/* At any time, from any thread. */
+void log_set_level(enum log_level level);
 
 /* "error", "warn", "info" or "debug"; false when it is none of them. */
 bool log_level_parse(const char *text, enum log_level *level);

@@ -1,9 +1,9 @@
 #include "runtime/daemon.h"
 
 #include "base/log.h"
+#include "runtime/daemon_signals.h"
 #include "runtime/process.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 static void set_up_log(const struct daemon *self)
@@ -33,30 +33,32 @@ static int serve(const struct daemon *self, struct hub *hub)
     return PROCESS_EXIT_OK;
 }
 
-static int run(const struct daemon *self)
+static int run(const struct daemon *self, struct daemon_signals *signals)
 {
     const struct daemon_settings *settings = self->settings;
     const struct hub_options options = {
         .listen = settings->listen,
         .max_frame_bytes = self->max_frame_bytes,
-        .stop_on_signals = true,
+        .on_signal = daemon_on_signal,
+        .signal_context = signals,
     };
-    struct hub *hub = NULL;
     int code;
 
     if (file_read_secret(&file_cluster_key, settings->cluster_key_file, self->read_key,
                          self->key) != STATUS_OK ||
-        hub_create(&options, &hub) != STATUS_OK) {
+        hub_create(&options, &signals->hub) != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }
-    code = serve(self, hub);
-    hub_destroy(&hub);
+    code = serve(self, signals->hub);
+    hub_destroy(&signals->hub);
     return code;
 }
 
 int daemon_main(const struct daemon *self, int argc, char **argv)
 {
+    struct daemon_signals signals = {.daemon = self, .argc = argc, .argv = argv};
     struct option_result result;
+    int code;
 
     process_prepare();
     if (options_load(self->options, argc, argv, self->settings, &result) != STATUS_OK) {
@@ -65,13 +67,18 @@ int daemon_main(const struct daemon *self, int argc, char **argv)
     if (result.done) {
         return PROCESS_EXIT_OK;
     }
+    if (daemon_signals_init(&signals) != STATUS_OK) {
+        return PROCESS_EXIT_FAILURE;
+    }
     if (self->finish != NULL && self->finish(self->settings) != STATUS_OK) {
-        return PROCESS_EXIT_USAGE;
-    }
-    if (result.check_config) {
+        code = PROCESS_EXIT_USAGE;
+    } else if (result.check_config) {
         (void)printf("%s: ok\n", result.config);
-        return PROCESS_EXIT_OK;
+        code = PROCESS_EXIT_OK;
+    } else {
+        set_up_log(self);
+        code = run(self, &signals);
     }
-    set_up_log(self);
-    return run(self);
+    daemon_signals_fini(&signals);
+    return code;
 }

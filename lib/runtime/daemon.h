@@ -1,9 +1,13 @@
 /* daemon.h - the life of a server program: options, key, socket, actor, "ready", signals, end.
  *
  *   options_load -> finish -> (--check-config ends here) -> cluster key -> server socket
- *        -> start -> "ready ENDPOINT" on stdout -> until SIGTERM, SIGINT or the actor has failed
+ *        -> start -> "ready ENDPOINT" on stdout -> until SIGTERM, SIGINT or the actor is over
  *        -> lanes stopped -> stop
  *
+ * SIGTERM: where there is drain(), the first one only asks for the end, and the actor says when it
+ *          is over(); the second one ends at once.
+ * SIGHUP:  the file is read again, and refused as a whole where anything in it is wrong. Options
+ *          that are `live` take effect; others that have changed are named in the log.
  * Shape:   a program's settings begin with a struct daemon_settings.
  * Errors:  whatever fails is logged or printed where it is known; the exit code tells
  *          PROCESS_EXIT_USAGE (options) from PROCESS_EXIT_FAILURE (everything else).
@@ -31,6 +35,7 @@ struct daemon_settings {
 struct daemon {
     const struct option_table *options;
     void *settings;
+    size_t settings_bytes;
     file_parse_fn read_key; /* makes `key` of the cluster key file's content */
     void *key;
     uint64_t max_frame_bytes;
@@ -40,6 +45,12 @@ struct daemon {
 
     /* Make the actor; the server socket listens already. On error say why and keep nothing. */
     enum status (*start)(void *settings, struct hub *hub, struct actor *actor);
+
+    /* End by and by; then the actor is over(). NULL: at once. */
+    void (*drain)(void *settings, uint64_t now_us);
+
+    /* Live options have changed. NULL: nobody cares, but for the log. */
+    void (*reload)(void *settings);
 
     /* No job runs any more. Not OK, after saying why: the program has failed. */
     enum status (*stop)(void);
@@ -70,7 +81,7 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
         .name = "log_level", .kind = OPTION_CHOICE,                                        \
         .offset = offsetof(struct daemon_settings, log_level), .size = DAEMON_LEVEL_BYTES, \
         .unit = "", .range = "error | warn | info | debug", .value = "info",               \
-        .help = "how much is written to stderr",                                           \
+        .help = "how much is written to stderr", .live = true,                             \
     }
 
 /* "name", "host", "zone": a text that others see. `least` 1: it must be given. */
@@ -94,6 +105,14 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
     {                                                                                             \
         .name = (option), .kind = OPTION_DURATION, .offset = (at), .min = (least), .max = (most), \
         .unit = "duration", .range = (bounds), .value = (default_text), .help = (text),           \
+    }
+
+/* ... that may change while the program runs. */
+#define DAEMON_OPTION_LIVE_DURATION(option, at, least, most, bounds, default_text, text)          \
+    {                                                                                             \
+        .name = (option), .kind = OPTION_DURATION, .offset = (at), .min = (least), .max = (most), \
+        .unit = "duration", .range = (bounds), .value = (default_text), .help = (text),           \
+        .live = true,                                                                             \
     }
 
 #define DAEMON_MS     UINT64_C(1000)

@@ -127,7 +127,7 @@ static void sleep_for(struct hub *hub, uint64_t limit_us)
 
 static bool ending(const struct hub *hub)
 {
-    return hub->stopping || (hub->actor.failed != NULL && hub->actor.failed(hub->actor.self));
+    return hub->stopping || (hub->actor.over != NULL && hub->actor.over(hub->actor.self));
 }
 
 void hub_run(struct hub *hub)

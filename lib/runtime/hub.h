@@ -36,6 +36,10 @@ struct hub_options {
     const char *listen; /* "tcp://127.0.0.1:7401", ":*" for a free port; NULL: no server socket */
     uint64_t max_frame_bytes;
     bool stop_on_signals; /* SIGTERM and SIGINT end hub_run() */
+
+    /* Instead, in the loop's thread: of SIGTERM, SIGINT and SIGHUP. NULL: SIGHUP is not watched. */
+    void (*on_signal)(void *context, int number);
+    void *signal_context;
 };
 
 enum {
@@ -63,7 +67,7 @@ void hub_set_spin(struct hub *hub, uint64_t spin_us);
 /* What happened so far; HUB_COUNTER_... */
 uint64_t hub_counter(const struct hub *hub, unsigned counter);
 
-/* Run until hub_stop(), a signal, or the actor says that it has failed. */
+/* Run until hub_stop(), a signal, or the actor says that it is over. */
 void hub_run(struct hub *hub);
 
 /* Run one turn; wait at most `timeout_us` for something to happen. For callers with a loop of

@@ -17,7 +17,7 @@
 #include <sys/queue.h>
 #include <uv.h>
 
-enum { HUB_MAX_LINKS = 2048, HUB_ENDPOINT_BYTES = 256, HUB_NSIGNALS = 2 };
+enum { HUB_MAX_LINKS = 2048, HUB_ENDPOINT_BYTES = 256, HUB_NSIGNALS = 3 };
 
 struct hub_socket {
     struct hub *hub;
@@ -39,6 +39,8 @@ struct hub {
     uv_async_t finished; /* jobs have run, or hub_wake(): ends the sleep */
     struct hub_lanes lanes;
     uv_signal_t signals[HUB_NSIGNALS];
+    void (*on_signal)(void *context, int number);
+    void *signal_context;
     void *zmq_context;
     uint64_t max_frame_bytes;
     uint64_t spin_us;

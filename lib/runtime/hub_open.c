@@ -14,15 +14,21 @@ enum { HUB_SPARE_SOCKETS = 16, HUB_LEAST_FILES = 32 };
 
 static void on_signal(uv_signal_t *signal, int number)
 {
-    (void)number;
-    hub_stop(signal->data);
+    struct hub *hub = signal->data;
+
+    if (hub->on_signal != NULL) {
+        hub->on_signal(hub->signal_context, number);
+    } else {
+        hub_stop(hub);
+    }
 }
 
 static bool watch_signals(struct hub *hub)
 {
-    static const int numbers[HUB_NSIGNALS] = {SIGTERM, SIGINT};
+    static const int numbers[HUB_NSIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    size_t count = hub->on_signal != NULL ? HUB_NSIGNALS : HUB_NSIGNALS - 1;
 
-    for (size_t i = 0; i < HUB_NSIGNALS; i++) {
+    for (size_t i = 0; i < count; i++) {
         hub->signals[i].data = hub;
         if (uv_signal_init(&hub->loop, &hub->signals[i]) != 0 ||
             uv_signal_start(&hub->signals[i], on_signal, numbers[i]) != 0) {
@@ -136,7 +142,9 @@ enum status hub_create(const struct hub_options *options, struct hub **out)
                  strerror(errno));
         goto fail;
     }
-    if (options->stop_on_signals && !watch_signals(self)) {
+    self->on_signal = options->on_signal;
+    self->signal_context = options->signal_context;
+    if ((options->stop_on_signals || options->on_signal != NULL) && !watch_signals(self)) {
         log_line(LOG_ERROR, "cannot watch for signals: %s", strerror(errno));
         goto fail;
     }

@@ -2,7 +2,15 @@
 #include "base/heap.h"
 #include "runtime/hub_streams_internal.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+enum { LINGER_TICK_MS = 100 };
+
 /* ---- its end ---- */
+
+static void linger(struct hub_stream *stream);
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -20,10 +28,20 @@ static void on_closed(uv_handle_t *handle)
     hub_streams_accept_again(streams);
 }
 
+/* There is room for another from here on. */
+static void make_room(struct hub_stream *stream)
+{
+    if (stream->lingering) {
+        stream->streams->nlingering--;
+    } else {
+        stream->streams->count--;
+    }
+}
+
 void hub_stream_end(struct hub_stream *stream)
 {
     if (!uv_is_closing(&stream->uv.handle)) {
-        stream->streams->count--; /* There is room for another from here on. */
+        make_room(stream);
         stream->streams->nclosing++;
         uv_close(&stream->uv.handle, on_closed);
     }
@@ -34,7 +52,7 @@ void hub_stream_close(struct hub_stream *stream)
     stream->closing = true;
     hub_stream_read(stream, false);
     if (!stream->writing) {
-        hub_stream_end(stream);
+        linger(stream);
     }
 }
 
@@ -80,6 +98,71 @@ void hub_stream_read(struct hub_stream *stream, bool wanted)
     }
 }
 
+/* ---- what comes after the end ---- */
+
+static void on_rest(uv_stream_t *uv, ssize_t size, const uv_buf_t *room)
+{
+    struct hub_stream *stream = uv->data;
+
+    (void)room;
+    stream->stirred = true;
+    if (size < 0) {
+        hub_stream_end(stream);
+    }
+}
+
+/* Has the peer's machine all that was sent, and the end? What a unix-domain socket was given is the
+ * peer's at once. */
+static bool arrived(const struct hub_stream *stream)
+{
+    uv_os_fd_t fd;
+    int outstanding = 0;
+
+    return stream->uv.handle.type != UV_TCP || uv_fileno(&stream->uv.handle, &fd) != 0 ||
+           ioctl(fd, SIOCOUTQ, &outstanding) != 0 || outstanding == 0;
+}
+
+void hub_streams_on_timer(uv_timer_t *timer)
+{
+    struct hub_streams *streams = timer->data;
+    struct hub_stream *stream;
+
+    TAILQ_FOREACH(stream, &streams->list, entry)
+    {
+        if (stream->lingering && !stream->stirred && arrived(stream)) {
+            hub_stream_end(stream);
+        }
+        stream->stirred = false;
+    }
+    if (streams->nlingering == 0) {
+        (void)uv_timer_stop(timer);
+    }
+}
+
+/* New ones may have come in place of those that linger, which so take descriptors beyond the bound:
+ * there are not many of these. */
+static void linger(struct hub_stream *stream)
+{
+    struct hub_streams *streams = stream->streams;
+    uv_os_fd_t fd;
+
+    if (stream->lingering || uv_is_closing(&stream->uv.handle)) {
+        return;
+    }
+    if (streams->count + streams->nlingering > streams->max_streams + STREAM_LINGERING_MOST ||
+        uv_fileno(&stream->uv.handle, &fd) != 0 || shutdown(fd, SHUT_WR) != 0 ||
+        uv_read_start(&stream->uv.stream, give_room, on_rest) != 0) {
+        hub_stream_end(stream);
+        return;
+    }
+    make_room(stream);
+    stream->lingering = stream->stirred = true;
+    streams->nlingering++;
+    if (!uv_is_active((const uv_handle_t *)&streams->timer)) {
+        (void)uv_timer_start(&streams->timer, hub_streams_on_timer, LINGER_TICK_MS, LINGER_TICK_MS);
+    }
+}
+
 /* ---- what goes ---- */
 
 size_t hub_stream_unsent(const struct hub_stream *stream)
@@ -105,7 +188,7 @@ static void on_written(uv_write_t *write, int error)
         return;
     }
     if (stream->closing) {
-        hub_stream_end(stream);
+        linger(stream);
     } else {
         streams->hub->streamed = true;
         streams->handler.drained(streams->handler.context, hub_now_us(), stream->owner);

@@ -180,6 +180,8 @@ enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *
     self->handler = *handler;
     self->max_streams = affordable(options->max_streams);
     TAILQ_INIT(&self->list);
+    (void)uv_timer_init(&hub->loop, &self->timer); /* It can't fail. */
+    self->timer.data = self;
     if (!hub_streams_listen(self, options->endpoint, options->path)) {
         hub_streams_close(&self);
         return STATUS_IO;
@@ -188,11 +190,31 @@ enum status hub_streams_open(struct hub *hub, const struct hub_streams_options *
     return STATUS_OK;
 }
 
-static void on_listener_closed(uv_handle_t *handle)
+static void on_own_closed(uv_handle_t *handle)
 {
     struct hub_streams *streams = handle->data;
 
     streams->nclosing--;
+}
+
+void hub_streams_stop_listening(struct hub_streams *streams)
+{
+    for (size_t i = 0; i < STREAM_LISTENERS; i++) {
+        if (streams->listening[i]) {
+            streams->listening[i] = false;
+            streams->nclosing++;
+            uv_close(&streams->listeners[i].handle, on_own_closed);
+        }
+    }
+    if (streams->path[0] != '\0') {
+        (void)unlink(streams->path); /* Now: later it may be another's. */
+        streams->path[0] = '\0';
+    }
+}
+
+void hub_streams_set_max(struct hub_streams *streams, uint32_t max_streams)
+{
+    streams->max_streams = affordable(max_streams);
 }
 
 void hub_streams_close(struct hub_streams **streams)
@@ -204,21 +226,15 @@ void hub_streams_close(struct hub_streams **streams)
     if (self == NULL) {
         return;
     }
-    for (size_t i = 0; i < STREAM_LISTENERS; i++) {
-        if (self->listening[i]) {
-            self->nclosing++;
-            uv_close(&self->listeners[i].handle, on_listener_closed);
-        }
-    }
+    hub_streams_stop_listening(self);
+    self->nclosing++;
+    uv_close((uv_handle_t *)&self->timer, on_own_closed);
     TAILQ_FOREACH(stream, &self->list, entry)
     {
         hub_stream_end(stream);
     }
     while (self->nclosing > 0) {
         (void)uv_run(&self->hub->loop, UV_RUN_NOWAIT);
-    }
-    if (self->path[0] != '\0') {
-        (void)unlink(self->path);
     }
     heap_free(self);
 }

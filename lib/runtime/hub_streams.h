@@ -4,6 +4,9 @@
  * sees what several connections brought together. What is sent leaves at once as far as the
  * connection takes it; the rest waits here, and drained() tells when it has gone.
  *
+ * End:     a connection that is closed while bytes wait to be read would take back what has left.
+ * So a close ends the way out, then throws away what comes until the peer has ended too, or has
+ *          received all and is silent.
  * Bounds:  more than max_streams at once are told so and closed, and counted. The process' limit of
  *          descriptors is raised as far as needed and allowed; else there are fewer streams.
  * Errors:  hub_streams_open: STATUS_IO (address in use...: logged with the remedy), STATUS_NOMEM.
@@ -46,6 +49,12 @@ MUST_USE enum status hub_streams_open(struct hub *hub, const struct hub_streams_
 /* All connections are closed, what has not left is lost; closed() is called for each. */
 void hub_streams_close(struct hub_streams **streams);
 
+/* Nobody can connect any more, and others may listen there; connections stay. */
+void hub_streams_stop_listening(struct hub_streams *streams);
+
+/* For those that connect from now on. */
+void hub_streams_set_max(struct hub_streams *streams, uint32_t max_streams);
+
 /* Where it really listens ("tcp://127.0.0.1:41703"); "" for none. */
 const char *hub_streams_endpoint(const struct hub_streams *streams);
 
@@ -57,7 +66,7 @@ void hub_stream_send(struct hub_stream *stream, struct span bytes);
 size_t hub_stream_unsent(const struct hub_stream *stream);
 void hub_stream_read(struct hub_stream *stream, bool wanted);
 
-/* Once all has left; nothing is read from it any more. */
+/* Once all has left; nothing that comes is handed over any more. */
 void hub_stream_close(struct hub_stream *stream);
 
 /* Now, whatever has not left. */

@@ -11,7 +11,7 @@
 #include "runtime/hub_internal.h"
 #include "runtime/hub_streams.h"
 
-enum { STREAM_READ_BYTES = 64 << 10, STREAM_LISTENERS = 2 };
+enum { STREAM_READ_BYTES = 64 << 10, STREAM_LISTENERS = 2, STREAM_LINGERING_MOST = 128 };
 
 union stream_handle {
     uv_handle_t handle;
@@ -26,7 +26,9 @@ struct hub_stream {
     union stream_handle uv;
     void *owner;
     bool reading;
-    bool closing; /* once all has left */
+    bool closing;   /* once all has left */
+    bool lingering; /* all has left, and what still comes is thrown away */
+    bool stirred;   /* ... something came lately */
     uv_write_t write;
     struct buffer leaving; /* while `writing` */
     bool writing;
@@ -39,7 +41,9 @@ struct hub_streams {
     struct hub *hub;
     struct stream_handler handler;
     uint32_t max_streams;
-    uint32_t count;
+    uint32_t count; /* without those that linger */
+    uint32_t nlingering;
+    uv_timer_t timer; /* while any lingers */
     uint64_t refused;
     struct hub_stream_list list;
     union stream_handle listeners[STREAM_LISTENERS];
@@ -53,6 +57,9 @@ struct hub_streams {
 
 /* Nothing more comes or goes; closed() follows. */
 void hub_stream_end(struct hub_stream *stream);
+
+/* End those that linger for nothing. */
+void hub_streams_on_timer(uv_timer_t *timer);
 
 /* Those that memory did not suffice for are tried again. */
 void hub_streams_accept_again(struct hub_streams *streams);

@@ -50,6 +50,7 @@ struct option {
     const char *help;
     const char *needs;    /* options without which this one must not be given, blanks between */
     const char *excludes; /* one with which it must not, and instead of which it is given */
+    bool live;            /* may change at run time, when the file is read again */
 };
 
 struct option_table {
@@ -69,6 +70,10 @@ struct option_result {
 /* Defaults, then the file, then flags, into `settings`. */
 MUST_USE enum status options_load(const struct option_table *table, int argc, char **argv,
                                   void *settings, struct option_result *result);
+
+/* Has the option another value in `b` than in `a`? And: give `to` the value that `from` has. */
+bool options_differ(const struct option *option, const void *a, const void *b);
+void options_copy(const struct option *option, const void *from, void *to);
 
 /* An endpoint that means all of a machine's addresses; one with that or without a real port. */
 bool options_endpoint_is_any_host(const char *endpoint);

@@ -77,9 +77,9 @@ void options_help(const struct option_table *table, FILE *out)
 
         bool unit = option->unit != NULL && option->unit[0] != '\0';
 
-        (void)fprintf(out, "  --%-18s %s\n  %-20s %s%s%s; default: %s\n", option->name,
+        (void)fprintf(out, "  --%-18s %s\n  %-20s %s%s%s; default: %s%s\n", option->name,
                       option->help, "", unit ? option->unit : "", unit ? ": " : "", option->range,
-                      shown_default(option));
+                      shown_default(option), option->live ? "; SIGHUP reads it again" : "");
     }
 }
 

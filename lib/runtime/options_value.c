@@ -314,6 +314,63 @@ static bool is_number(enum option_kind kind)
            kind == OPTION_FACTOR;
 }
 
+/* Bytes of its field. */
+static size_t field_size(const struct option *option)
+{
+    switch (option->kind) {
+    case OPTION_LIST:
+    case OPTION_URLS:
+        return option->size * option->max_count;
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+    case OPTION_DURATION:
+        return sizeof(uint64_t);
+    case OPTION_FACTOR:
+        return sizeof(double);
+    case OPTION_TEXT:
+    case OPTION_NAME:
+    case OPTION_ENDPOINT:
+    case OPTION_CHOICE:
+        break;
+    }
+    return option->size;
+}
+
+static bool texts_differ(const struct option *option, const char *a, const char *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(a + i * option->size, b + i * option->size) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool options_differ(const struct option *option, const void *a, const void *b)
+{
+    const char *first = (const char *)a + option->offset;
+    const char *second = (const char *)b + option->offset;
+    uint32_t counts[2] = {1, 1};
+
+    if (is_number(option->kind)) {
+        return memcmp(first, second, field_size(option)) != 0;
+    }
+    if (option_is_list(option)) {
+        memcpy(&counts[0], (const char *)a + option->count_offset, sizeof counts[0]);
+        memcpy(&counts[1], (const char *)b + option->count_offset, sizeof counts[1]);
+    }
+    return counts[0] != counts[1] || texts_differ(option, first, second, counts[0]);
+}
+
+void options_copy(const struct option *option, const void *from, void *to)
+{
+    memcpy((char *)to + option->offset, (const char *)from + option->offset, field_size(option));
+    if (option_is_list(option)) {
+        memcpy((char *)to + option->count_offset, (const char *)from + option->count_offset,
+               sizeof(uint32_t));
+    }
+}
+
 bool option_missing(const struct option *option, const void *settings)
 {
     const char *text = (const char *)settings + option->offset;

@@ -176,6 +176,28 @@ void front_attach(struct front *front, const struct actor *router,
     }
 }
 
+void front_configure(struct front *front, const struct front_config *config)
+{
+    front->config = *config;
+}
+
+void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us)
+{
+    struct session *session;
+
+    front->draining = true;
+    front->drained_us = now_us + timeout_us;
+    TAILQ_FOREACH(session, &front->sessions, entry)
+    {
+        session_stir(front, session);
+    }
+}
+
+uint32_t front_connections(const struct front *front)
+{
+    return front->nsessions;
+}
+
 /* ---- the actor ---- */
 
 static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span frame)
@@ -233,8 +255,13 @@ static uint64_t next_us(void *context)
 {
     struct front *self = context;
     uint64_t router_us = self->router.next_us(self->router.self);
+    uint64_t tick_us = self->next_tick_us;
 
-    return self->next_tick_us < router_us ? self->next_tick_us : router_us;
+    if (self->draining && self->now_us < self->drained_us && self->drained_us < tick_us) {
+        tick_us = self->drained_us;
+    }
+
+    return tick_us < router_us ? tick_us : router_us;
 }
 
 static void on_time(void *context, uint64_t now_us)
@@ -279,6 +306,13 @@ static bool awaits(void *context)
     return self->router.awaits != NULL && self->router.awaits(self->router.self);
 }
 
+static bool over(void *context)
+{
+    const struct front *self = context;
+
+    return self->draining && (self->nsessions == 0 || self->now_us >= self->drained_us);
+}
+
 struct actor front_actor(struct front *front)
 {
     return (struct actor){
@@ -291,5 +325,6 @@ struct actor front_actor(struct front *front)
         .work = work,
         .refused = refused,
         .awaits = awaits,
+        .over = over,
     };
 }

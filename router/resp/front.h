@@ -89,6 +89,16 @@ void front_attach(struct front *front, const struct actor *router,
 
 struct actor front_actor(struct front *front);
 
+/* From now on. A command under way keeps the deadline that it has. */
+void front_configure(struct front *front, const struct front_config *config);
+
+/* The end by and by: nothing more is read, what was read is answered, then each connection is
+ * closed. The actor is over() once none is left, or `timeout_us` has passed. */
+void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us);
+
+/* Connections that are open now. */
+uint32_t front_connections(const struct front *front);
+
 /* ---- what happens to connections ---- */
 
 /* A client has connected, from `peer` ("127.0.0.1:50312"). NULL: no memory, close it. What is

@@ -212,6 +212,8 @@ struct front {
     uint64_t next_sweep_us;
     uint64_t next_id;
     uint64_t next_tick_us;
+    bool draining;
+    uint64_t drained_us; /* ... at the latest */
     struct log_limit broken_limit;
     struct log_limit stranger_limit;
     uint64_t counters[FRONT_NCOUNTERS];

@@ -49,7 +49,7 @@ void session_estrange(struct front *self, struct session *session)
 
 struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer)
 {
-    struct session *session = heap_zalloc(1, sizeof *session);
+    struct session *session = self->draining ? NULL : heap_zalloc(1, sizeof *session);
 
     if (session == NULL) {
         return NULL;
@@ -118,7 +118,7 @@ void front_bytes(struct front *self, uint64_t now_us, struct session *session, s
 {
     self->now_us = now_us;
     session->active_us = now_us;
-    if (session->closing) {
+    if (session->closing || self->draining) {
         return;
     }
     if (buffer_append(&session->input, bytes) != STATUS_OK) {
@@ -235,8 +235,8 @@ static void send(struct front *self, struct session *session)
 /* Nothing is read from who does not read, or has much to be answered. */
 static void pause_or_go_on(struct front *self, struct session *session)
 {
-    bool pause = session->closing || session->stalled || session->ncalls >= FRONT_MAX_CALLS ||
-                 !has_room(self, session);
+    bool pause = session->closing || self->draining || session->stalled ||
+                 session->ncalls >= FRONT_MAX_CALLS || !has_room(self, session);
 
     if (pause != session->paused) {
         session->paused = pause;
@@ -265,6 +265,12 @@ static void close_if_ready(struct front *self, struct session *session)
     }
 }
 
+/* Of what was read there is nothing left that could be taken, now or later. */
+static bool is_exhausted(const struct session *session, bool full)
+{
+    return !full && !session->stalled && session->ncalls < FRONT_MAX_CALLS;
+}
+
 static void run(struct front *self, struct session *session)
 {
     bool full = false;
@@ -276,6 +282,7 @@ static void run(struct front *self, struct session *session)
             break;
         }
     }
+    session->closing = session->closing || (self->draining && is_exhausted(session, full));
     compact(session);
     send(self, session);
     if (!session->closed &&

@@ -151,7 +151,7 @@ static void serve(struct sim_process *self)
     if (busy) {
         sim_process_wake(self);
     }
-    if (actor->failed != NULL && actor->failed(actor->self)) {
+    if (actor->over != NULL && actor->over(actor->self)) {
         sim_fault_ended(self->sim, self);
     }
     sim_phase_follow(self);

@@ -194,6 +194,22 @@ void playground_kill(struct playground *self, const char *daemon)
     reap(self, i);
 }
 
+int playground_wait_end(struct playground *self, const char *daemon)
+{
+    size_t i = find(self, daemon);
+    int status = -1;
+
+    if (self->daemons[i].started != NULL) {
+        command_finish(self->daemons[i].started, PLAYGROUND_WAIT_MS);
+        status = self->daemons[i].started->exit_status;
+        command_forget(self->daemons[i].started);
+        free(self->daemons[i].started);
+        self->daemons[i].started = NULL;
+    }
+    wait_gone(self->daemons[i].pid, daemon);
+    return status;
+}
+
 void playground_restart(struct playground *self, const char *daemon)
 {
     size_t i = find(self, daemon);

@@ -64,6 +64,9 @@ void playground_signal(struct playground *self, const char *daemon, int signal);
 /* SIGKILL, and wait until it is gone. */
 void playground_kill(struct playground *self, const char *daemon);
 
+/* Wait until it has ended by itself; its exit status, where playground_restart() had started it. */
+int playground_wait_end(struct playground *self, const char *daemon);
+
 /* Start a killed daemon again on its port. */
 void playground_restart(struct playground *self, const char *daemon);
 

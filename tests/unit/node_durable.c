@@ -330,7 +330,7 @@ static void fail_at(int64_t operations)
     cr_assert_not(node_failed(stage.node));
     node_stage_settle(&stage);
     cr_assert(node_failed(stage.node));
-    cr_assert(stage.actor.failed(stage.actor.self));
+    cr_assert(stage.actor.over(stage.actor.self));
     cr_assert_eq(take(), 0);
     memory_disk_fail_after(stage.disk, MEMORY_DISK_NEVER);
     send(OPERATION_ADD, COUNT, 2);

@@ -91,7 +91,7 @@ static void expect_refused(const char *name)
     node_stage_settle(&folder.stage);
     named = was_said(name);
     cr_assert(node_failed(folder.stage.node));
-    cr_assert(folder.stage.actor.failed(folder.stage.actor.self));
+    cr_assert(folder.stage.actor.over(folder.stage.actor.self));
     cr_assert(named, "%s is not named", name);
     node_stage_end(&folder.stage, STAGE_END_CLEAN);
     expect_unchanged(before);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct settings {
@@ -32,24 +33,26 @@ struct settings {
 #define FIELD(field) offsetof(struct settings, field), sizeof(((struct settings *)NULL)->field)
 
 static const struct option options[] = {
-    {"name", OPTION_NAME, FIELD(name), 0, 0, 1, 0, "", "a name", NULL, "who it is", NULL, NULL},
-    {"path", OPTION_TEXT, FIELD(path), 0, 0, 0, 0, "path", "a file", "a b", "a text", NULL, NULL},
+    {"name", OPTION_NAME, FIELD(name), 0, 0, 1, 0, "", "a name", NULL, "who it is", NULL, NULL,
+     false},
+    {"path", OPTION_TEXT, FIELD(path), 0, 0, 0, 0, "path", "a file", "a b", "a text", NULL, NULL,
+     false},
     {"listen", OPTION_ENDPOINT, FIELD(listen), 0, 0, 1, 0, "endpoint", "tcp://HOST:PORT",
-     "tcp://127.0.0.1:7401", "where it listens", NULL, NULL},
+     "tcp://127.0.0.1:7401", "where it listens", NULL, NULL, false},
     {"level", OPTION_CHOICE, FIELD(level), 0, 0, 0, 0, "", "error | warn | info", "info",
-     "how much is logged", NULL, NULL},
+     "how much is logged", NULL, NULL, false},
     {"peers", OPTION_LIST, FIELD(peers[0]), offsetof(struct settings, npeers), 3, 1, 0, "endpoints",
-     "1 to 3 of tcp://HOST:PORT", "tcp://a:1", "the others", NULL, NULL},
+     "1 to 3 of tcp://HOST:PORT", "tcp://a:1", "the others", NULL, NULL, false},
     {"keys", OPTION_COUNT, FIELD(keys), 0, 0, 1, 1000000000, "keys", "1 to 1G", "10M", "how many",
-     NULL, NULL},
+     NULL, NULL, false},
     {"memory", OPTION_BYTES, FIELD(memory), 0, 0, 1 << 20, UINT64_C(1) << 44, "bytes",
-     "1 MiB to 16 TiB", "64MiB", "how much", NULL, NULL},
+     "1 MiB to 16 TiB", "64MiB", "how much", NULL, NULL, false},
     {"share", OPTION_BYTES, FIELD(share), 0, 0, 100, 200, "bytes", "auto, or 100 to 200", "auto",
-     "automatic or not", NULL, NULL},
+     "automatic or not", NULL, NULL, false},
     {"delay", OPTION_DURATION, FIELD(delay_us), 0, 0, 1000, 60000000, "duration", "1ms to 60s",
-     "20ms", "how long", NULL, NULL},
+     "20ms", "how long", NULL, NULL, false},
     {"factor", OPTION_FACTOR, FIELD(factor), 0, 0, 110, 6400, "factor", "1.1 to 64", "2",
-     "how many times", NULL, NULL},
+     "how many times", NULL, NULL, false},
 };
 
 /* Options that do or don't go together. */
@@ -511,4 +514,44 @@ Test(runtime_options, factors_are_numbers_within_a_range)
         cr_assert_not_null(strstr(errors(), "factor"), "%s", wrong[i]);
     }
     cr_assert_eq(got.factor, 2, "the default, from the last load");
+}
+
+/* ---- what has changed ---- */
+
+static const struct option *option_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        if (strcmp(options[i].name, name) == 0) {
+            return &options[i];
+        }
+    }
+    cr_assert_fail("%s", name);
+    return NULL;
+}
+
+/* Behind a text's end there may be anything. */
+Test(runtime_options, a_change_of_each_kind_is_seen_and_copied)
+{
+    struct settings before = {.name = "a", .npeers = 2, .peers = {"x", "y", "z"}, .keys = 1};
+    struct settings after = before;
+
+    memcpy(after.name, "a\0b", 4);
+    memcpy(after.peers[2], "other", 6);
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        cr_assert_not(options_differ(&options[i], &before, &after), "%s", options[i].name);
+    }
+    after = (struct settings){.name = "b", .npeers = 2, .peers = {"x", "Y"}, .keys = 2};
+    after.factor = 1.5;
+    cr_assert(options_differ(option_named("name"), &before, &after));
+    cr_assert(options_differ(option_named("peers"), &before, &after));
+    cr_assert(options_differ(option_named("keys"), &before, &after));
+    cr_assert(options_differ(option_named("factor"), &before, &after));
+    after.npeers = 1;
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        options_copy(&options[i], &after, &before);
+        cr_assert_not(options_differ(&options[i], &after, &before), "%s", options[i].name);
+    }
+    cr_assert_eq(before.npeers, 1);
+    cr_assert_eq(before.keys, 2);
+    cr_assert_str_eq(before.name, "b");
 }

@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+"""redis-py against a router: SOCKET as the argument. Exit status 0: all is as it should be."""
+import sys
+import threading
+
+import redis
+
+client = redis.Redis(unix_socket_path=sys.argv[1])
+bf = client.bf()
+reserve = getattr(bf, "reserve", None) or bf.create  # by version
+
+
+def raises(text, call, *arguments, **named):
+    try:
+        answer = call(*arguments, **named)
+    except redis.ResponseError as error:
+        assert text in str(error), error
+        return
+    raise AssertionError(f"{answer} instead of an error with {text}")
+
+
+def commands():
+    assert reserve("py:f", 0.001, 10000) is True
+    raises("item exists", reserve, "py:f", 0.001, 10000)
+    assert bf.add("py:f", "a") == 1 and bf.add("py:f", "a") == 0
+    assert bf.madd("py:f", "a", "b", b"\x00\r\n\xff") == [0, 1, 1]
+    assert bf.exists("py:f", b"\x00\r\n\xff") == 1
+    assert bf.mexists("py:f", "a", "nobody", "b") == [1, 0, 1]
+    assert bf.exists("py:none", "a") == 0
+    assert bf.insert("py:made", ["x", "y"], capacity=1000, error=0.01) == [1, 1]
+    raises("not found", bf.insert, "py:none", ["x"], noCreate=True)
+    info = bf.info("py:f")
+    assert info.capacity == 10000 and info.filterNum == 1 and info.insertedNum == 3
+    assert client.type("py:f") == b"MBbloom--"
+    assert client.exists("py:f", "py:none") == 1
+    assert sorted(client.scan_iter("py:*")) == [b"py:f", b"py:made"]
+    raises("wrong number of arguments", client.execute_command, "BF.ADD", "py:f")
+    raises("unknown command", client.execute_command, "BF.NOPE", "py:f")
+
+
+def pipelines():
+    for transaction in (True, False):
+        pipe = client.pipeline(transaction=transaction)
+        for i in range(1000):
+            pipe.bf().add("py:pipe", f"{transaction}-{i}")
+            pipe.bf().exists("py:pipe", f"{transaction}-{i}")
+        answers = pipe.execute()
+        assert len(answers) == 2000 and set(answers[1::2]) == {1}, answers
+    pipe = client.pipeline(transaction=False)
+    pipe.bf().add("py:pipe", "good")
+    pipe.execute_command("BF.ADD", "py:pipe")
+    pipe.bf().exists("py:pipe", "good")
+    first, error, last = pipe.execute(raise_on_error=False)
+    assert first in (0, 1) and isinstance(error, redis.ResponseError) and last == 1
+
+
+def threads():
+    """A pool of connections, each with its own items: reads see the writes before them."""
+    wrong = []
+
+    def work(number):
+        own = client.bf()
+        for i in range(200):
+            own.add("py:threads", f"{number}-{i}")
+            if own.exists("py:threads", f"{number}-{i}") != 1:
+                wrong.append((number, i))
+
+    workers = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong, wrong
+
+
+commands()
+pipelines()
+threads()
+assert client.delete("py:f", "py:made", "py:none") == 2
+print("redis-py", redis.__version__, "ok")
