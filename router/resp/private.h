@@ -364,5 +364,14 @@ COMMAND(keys);
 COMMAND(scan);
 COMMAND(dbsize);
 COMMAND(info);
+COMMAND(expire);
+COMMAND(pexpire);
+COMMAND(expireat);
+COMMAND(pexpireat);
+COMMAND(persist);
+COMMAND(ttl);
+COMMAND(pttl);
+COMMAND(expiretime);
+COMMAND(pexpiretime);
 
 #endif

@@ -286,6 +286,15 @@ void front_stage_answer(struct front_stage *self, const struct frame *question, 
     answer(self, &frame);
 }
 
+void front_stage_answer_filter(struct front_stage *self, const struct frame *question,
+                               const struct filter_summary *filter)
+{
+    struct frame frame = {.kind = FRAME_ADMIN_REPLY, .correlation = question->correlation};
+
+    frame.body.admin_reply = (struct admin_reply){.message = "", .filters = filter, .nfilters = 1};
+    answer(self, &frame);
+}
+
 void front_stage_answer_error(struct front_stage *self, const struct frame *question,
                               enum status status)
 {

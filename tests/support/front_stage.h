@@ -83,6 +83,9 @@ struct frame front_stage_question(struct front_stage *self);
 /* The coordinator answers the question. */
 void front_stage_answer(struct front_stage *self, const struct frame *question, enum status status,
                         bool created);
+/* ... that this is the filter. */
+void front_stage_answer_filter(struct front_stage *self, const struct frame *question,
+                               const struct filter_summary *filter);
 void front_stage_answer_error(struct front_stage *self, const struct frame *question,
                               enum status status);
 
