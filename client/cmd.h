@@ -26,6 +26,7 @@ const struct command *cmd_create(void);
 const struct command *cmd_dedup(void);
 const struct command *cmd_drop(void);
 const struct command *cmd_expand(void);
+const struct command *cmd_expire(void);
 const struct command *cmd_info(void);
 const struct command *cmd_keygen(void);
 const struct command *cmd_map(void);

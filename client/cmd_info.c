@@ -1,6 +1,7 @@
 #include "base/number.h"
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_expiry_show.h"
 #include "client/cmd_growth.h"
 #include "client/cmd_output.h"
 #include "client/cmd_rebuild_show.h"
@@ -85,6 +86,7 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     growth_json(&json, &reply->filter);
     rebuild_json(&json, &reply->filter);
     window_json(&json, &reply->filter);
+    expiry_json(&json, &reply->filter);
     json_count(&json, "keys_estimate", window_keys(&reply->filter, sum));
     json_number(&json, "rate_now", rate_now(&reply->filter, sum->keys));
     json_begin(&json, "replicas_reported", '[');
@@ -108,6 +110,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     rebuild_info_text(filter);
     summary_loss_text(filter);
     window_info_text(filter);
+    expiry_info_text(filter);
     (void)printf("keys          about %s, %.1f %% of the capacity%s\n",
                  number_show_count(window_keys(filter, sum), a), 100 * share,
                  filter->nslices > 0 ? " in the fullest slice" : "");

@@ -1,5 +1,6 @@
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_expiry_show.h"
 #include "client/cmd_growth.h"
 #include "client/cmd_output.h"
 #include "client/cmd_rebuild_show.h"
@@ -57,6 +58,7 @@ static int show(void *context, const struct frame *frame)
         growth_text(reply);
         rebuild_text(reply);
         window_text(reply);
+        expiry_text(reply);
         summary_moves_text(reply);
         if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
             (void)printf("%s", summary_joining_note());

@@ -1,6 +1,7 @@
 #include "client/cmd_summary.h"
 
 #include "base/number.h"
+#include "client/cmd_expiry_show.h"
 #include "client/cmd_growth.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_window_show.h"
@@ -241,6 +242,8 @@ void summary_filters_json(struct json *json, const char *name, const struct admi
         rebuild_coordinator_json(json, filter);
         window_json(json, filter);
         window_coordinator_json(json, filter);
+        expiry_json(json, filter);
+        expiry_coordinator_json(json, filter);
         json_count(json, "keys_estimate", window_keys(filter, &sum));
         json_count(json, "replicas_full", sum.full);
         json_count(json, "replicas_joining", sum.joining);

@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "coordinator/coordinator_expiry.h"
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
@@ -73,6 +74,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     age_fini(self);
     growth_fini(self);
     windows_fini(self);
+    expiries_fini(self);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         waiters_end(&self->waiters[i]);
     }
@@ -155,6 +157,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
         return;
     case ADMIN_EXPAND:
         coordinator_on_expand(self, now_us, from, frame);
+        return;
+    case ADMIN_EXPIRE:
+        coordinator_on_expire(self, now_us, from, frame);
         return;
     case ADMIN_REBUILD:
         coordinator_on_rebuild(self, now_us, from, frame);
@@ -247,6 +252,7 @@ static void turn(void *context, uint64_t now_us)
         coordinator_check_changes(self, now_us);
         coordinator_check_growth(self, now_us);
         coordinator_check_windows(self, now_us);
+        coordinator_check_expiries(self, now_us);
     }
 }
 
@@ -263,6 +269,9 @@ static uint64_t next_us(void *context)
     }
     if (!self->frozen && windows_next_us(self) < next) {
         next = windows_next_us(self);
+    }
+    if (!self->frozen && expiries_next_us(self) < next) {
+        next = expiries_next_us(self);
     }
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);

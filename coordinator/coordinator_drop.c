@@ -42,6 +42,12 @@ static bool enough(const struct filter_document *document, const struct fencing 
 
 /* ---- moving on ---- */
 
+void drops_edit(struct filter_document *document, const void *context)
+{
+    document->content.state = *(const enum filter_state *)context;
+    document_epoch_advance(document);
+}
+
 /* A copy of the cached document in another state, under a new epoch, into the store. */
 static enum status write_state(struct coordinator *self, const struct document_entry *entry,
                                enum filter_state state)
@@ -51,8 +57,7 @@ static enum status write_state(struct coordinator *self, const struct document_e
         span_of(entry->signed_bytes, entry->signed_size), &self->config.key, &edited);
 
     if (status == STATUS_OK) {
-        edited.content.state = state;
-        document_epoch_advance(&edited);
+        drops_edit(&edited, &state);
         status = records_write_filter(self, records_version(entry), &edited);
     }
     document_fini(&edited);
@@ -154,9 +159,7 @@ static struct document_entry *find_droppable(const struct coordinator *self,
     return found;
 }
 
-/* STATUS_OK: it is DROPPING, or past that. Another coordinator that was first may have begun the
- * same, which is joined, or have gone on replacing replicas, which a drop ends. */
-static enum status begin_drop(struct coordinator *self, struct document_entry *entry)
+enum status drops_begin(struct coordinator *self, struct document_entry *entry)
 {
     enum status status = STATUS_CONFLICT;
 
@@ -170,6 +173,22 @@ static enum status begin_drop(struct coordinator *self, struct document_entry *e
         }
     }
     return status;
+}
+
+void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                 const struct frame *frame, uint64_t filter_id, bool created)
+{
+    uint32_t timeout_ms = frame->body.admin_request.timeout_ms;
+
+    coordinator_hint(self, now_us);
+    waiters_add(self, &(struct waiter){
+                          .peer = *from,
+                          .correlation = frame->correlation,
+                          .deadline_us = waiters_deadline(self, now_us, timeout_ms),
+                          .filter_id = filter_id,
+                          .kind = WAITER_DROP,
+                          .created = created,
+                      });
 }
 
 void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -186,7 +205,7 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
         coordinator_answer(self, from, frame->correlation, STATUS_NOT_FOUND, false, message);
         return;
     }
-    status = begin_drop(self, entry);
+    status = drops_begin(self, entry);
     if (status != STATUS_OK) {
         records_tell(self, status, "written", message, sizeof message);
         coordinator_answer(self, from, frame->correlation, status, false, message);
@@ -201,12 +220,5 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
             fencing->confirmed_off = true;
         }
     }
-    coordinator_hint(self, now_us);
-    waiters_add(self, &(struct waiter){
-                          .peer = *from,
-                          .correlation = frame->correlation,
-                          .deadline_us = waiters_deadline(self, now_us, request->timeout_ms),
-                          .filter_id = entry->document.id,
-                          .kind = WAITER_DROP,
-                      });
+    drops_await(self, now_us, from, frame, entry->document.id, false);
 }

@@ -1,5 +1,6 @@
 /* Asking nodes for fences, and keeping what they said about the epoch in question. */
 #include "base/heap.h"
+#include "coordinator/coordinator_expiry.h"
 #include "coordinator/coordinator_window.h"
 
 #include <stdio.h>
@@ -146,6 +147,24 @@ void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fenci
     }
 }
 
+void fences_ask_members(struct coordinator *self, const struct document_entry *entry,
+                        uint64_t slice)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+    const struct epoch_content *content = &entry->document.content;
+
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        bool member = false;
+
+        for (uint32_t group = 0; group < content->ngroups && !member; group++) {
+            member = document_slot_of(&entry->document, group, nodes->nodes[i].id, 0) >= 0;
+        }
+        if (member) {
+            fences_ask_node(self, nodes->nodes[i].id, entry, slice);
+        }
+    }
+}
+
 /* ---- counting ---- */
 
 /* A fence past what the store knows, read anew: the store is older than the node. */
@@ -170,6 +189,7 @@ void coordinator_on_fence_reply(struct coordinator *self, const struct fence_rep
     bool counted = false;
 
     windows_note(self, reply);
+    expiries_note(self, reply);
     if (reply->status == STATUS_OK && is_ahead(self, reply)) {
         coordinator_count(self, COORDINATOR_fences_void_total);
         return;

@@ -12,6 +12,7 @@
 #include "cluster/rebuild.h"
 #include "cluster/window.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/coordinator_counts.h"
 #include "proto/codec.h"
 
 #include <stdbool.h>
@@ -41,6 +42,8 @@ enum {
     X(rebuilds_written_total, "documents", "steps of rebuilding filters from a list written here") \
     X(losses_accepted_total, "documents", "in which an operator gave up replicas that are gone")   \
     X(rotations_written_total, "documents", "slices of time windows begun here")                   \
+    X(expiries_written_total, "documents", "expiries of filters set, taken back or noted here")    \
+    X(filters_expired_total, "filters", "drops begun here as their time was over")                 \
     X(fences_sent_total, "requests", "fences asked of nodes")                                      \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
     X(fences_void_total, "replies", "fence replies that do not count")                             \
@@ -152,8 +155,7 @@ struct rotating {
     uint64_t filter_id;
     uint64_t slice;
     bool fenced; /* F of every slot group have fenced an epoch that names it */
-    struct window_count *counts;
-    size_t ncounts;
+    struct node_counts counts;
     uint64_t asked_us; /* how long they have counted; 0: not yet */
     uint64_t tried_us; /* to write the next slice; 0: not yet */
     uint64_t next_us;  /* to ask, or to write, again */
@@ -190,6 +192,8 @@ struct coordinator {
     size_t ngrowings;
     struct rotating *rotatings;
     size_t nrotatings;
+    struct expiring *expirings; /* see coordinator_expiry.c */
+    size_t nexpirings;
     uint64_t growth_seen;    /* growth was looked at up to this change */
     bool growth_news;        /* nodes have reported since, or something went wrong */
     uint64_t growth_next_us; /* not to be looked at before */
@@ -366,9 +370,24 @@ uint32_t fences_link(struct coordinator *self, uint32_t node);
 void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
                      uint64_t slice);
 
+/* Each node that holds a replica of the filter, or is to; as above. */
+void fences_ask_members(struct coordinator *self, const struct document_entry *entry,
+                        uint64_t slice);
+
 void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply);
 
 /* ---- coordinator_drop.c ---- */
+
+/* STATUS_OK: it is DROPPING, or past that. Another coordinator that was first may have begun the
+ * same, which is joined, or have gone on replacing replicas, which a drop ends. */
+MUST_USE enum status drops_begin(struct coordinator *self, struct document_entry *entry);
+
+/* Answer the operator once the name is free. */
+void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                 const struct frame *frame, uint64_t filter_id, bool created);
+
+/* The edit: another state, under another epoch. `context` points to the enum filter_state. */
+void drops_edit(struct filter_document *document, const void *context);
 
 void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);

@@ -176,6 +176,7 @@ static enum status encode(struct coordinator *self, const struct restore_decisio
         edited.revision = decision->revision - 1;
         edited.epoch = decision->epoch - 1;
         document_epoch_advance(&edited);
+        expiry_restart(&edited);
         status = codec_filter_document_sign(&edited, &self->config.key, out);
     }
     document_fini(&edited);

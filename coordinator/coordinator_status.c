@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "coordinator/coordinator_expiry.h"
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
@@ -24,6 +25,7 @@ struct overview {
     char (*rebuilds)[COORDINATOR_MESSAGE_BYTES];  /* of the filters */
     char (*lacks)[2][COORDINATOR_MESSAGE_BYTES];  /* of the filters */
     char (*windows)[COORDINATOR_MESSAGE_BYTES];   /* ... */
+    char (*expiries)[COORDINATOR_MESSAGE_BYTES];  /* ... */
 };
 
 /* What a silent node said last tells nothing about now. */
@@ -109,6 +111,8 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
             growth_describe(self, now_us, entry, &overview->filters[at], overview->growth[at]);
             rebuild_describe(self, document, &overview->filters[at], overview->rebuilds[at]);
             windows_describe(self, now_us, document, &overview->filters[at], overview->windows[at]);
+            expiries_describe(self, now_us, document, &overview->filters[at],
+                              overview->expiries[at]);
             changes = changes_describe(self, now_us, document,
                                        &overview->changes[overview->nchanges],
                                        overview->texts[overview->nchanges]);
@@ -151,10 +155,11 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
     overview->rebuilds = heap_zalloc(self->documents.count, sizeof *overview->rebuilds);
     overview->lacks = heap_zalloc(self->documents.count, sizeof *overview->lacks);
     overview->windows = heap_zalloc(self->documents.count, sizeof *overview->windows);
-    if (overview->lacks == NULL || overview->windows == NULL || overview->growth == NULL ||
-        overview->rebuilds == NULL || overview->nodes == NULL || overview->waits == NULL ||
-        overview->filters == NULL || overview->replicas == NULL || overview->changes == NULL ||
-        overview->texts == NULL) {
+    overview->expiries = heap_zalloc(self->documents.count, sizeof *overview->expiries);
+    if (overview->expiries == NULL || overview->lacks == NULL || overview->windows == NULL ||
+        overview->growth == NULL || overview->rebuilds == NULL || overview->nodes == NULL ||
+        overview->waits == NULL || overview->filters == NULL || overview->replicas == NULL ||
+        overview->changes == NULL || overview->texts == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
@@ -209,6 +214,7 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     heap_free(overview.rebuilds);
     heap_free(overview.lacks);
     heap_free(overview.windows);
+    heap_free(overview.expiries);
 }
 
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,

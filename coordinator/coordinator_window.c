@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 enum {
-    LOOK_US = 10000000, /* a node that has restarted counts anew: not noticed much later */
     SECOND_US = 1000000,
 };
 
@@ -26,7 +25,7 @@ static struct rotating *find(const struct coordinator *self, uint64_t filter_id)
 
 static void begin(struct rotating *self, const struct filter_document *document)
 {
-    heap_free(self->counts);
+    counts_forget(&self->counts);
     *self = (struct rotating){.filter_id = document->id, .slice = document->content.newest_slice};
 }
 
@@ -59,7 +58,7 @@ static void forget_dropped(struct coordinator *self)
                                                                  self->rotatings[i].filter_id);
 
         if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
-            heap_free(self->rotatings[i].counts);
+            counts_forget(&self->rotatings[i].counts);
             self->rotatings[i] = self->rotatings[--self->nrotatings];
         }
     }
@@ -68,7 +67,7 @@ static void forget_dropped(struct coordinator *self)
 void windows_fini(struct coordinator *self)
 {
     for (size_t i = 0; i < self->nrotatings; i++) {
-        heap_free(self->rotatings[i].counts);
+        counts_forget(&self->rotatings[i].counts);
     }
     heap_free(self->rotatings);
 }
@@ -76,25 +75,10 @@ void windows_fini(struct coordinator *self)
 void windows_note(struct coordinator *self, const struct fence_reply *reply)
 {
     struct rotating *rotating = find(self, reply->filter_id);
-    const struct window_count count = {.node = reply->node_id, .counted_us = reply->counted_us};
-    struct window_count *grown;
 
-    if (rotating == NULL || reply->slice == 0 || reply->slice != rotating->slice ||
-        reply->status != STATUS_OK) {
-        return;
-    }
-    for (size_t i = 0; i < rotating->ncounts; i++) {
-        if (rotating->counts[i].node == count.node) {
-            rotating->counts[i] = count;
-            return;
-        }
-    }
-    grown = rotating->ncounts < DOCUMENT_MAX_NODES
-                ? heap_realloc(rotating->counts, rotating->ncounts + 1, sizeof *grown)
-                : NULL;
-    if (grown != NULL) {
-        rotating->counts = grown;
-        grown[rotating->ncounts++] = count;
+    if (rotating != NULL && reply->slice != 0 && reply->slice == rotating->slice &&
+        reply->status == STATUS_OK) {
+        counts_note(&rotating->counts, reply->node_id, reply->counted_us);
     }
 }
 
@@ -136,37 +120,14 @@ bool windows_wait(const struct coordinator *self, uint64_t filter_id)
 static uint64_t remaining_us(const struct filter_document *document,
                              const struct rotating *rotating)
 {
-    return window_remaining_us(document, rotating->counts, rotating->ncounts);
+    return window_remaining_us(document, rotating->counts.items, rotating->counts.count);
 }
 
 static void ask_counts(struct coordinator *self, uint64_t now_us,
                        const struct document_entry *entry, struct rotating *rotating)
 {
-    const struct node_list *nodes = &self->documents.nodes;
-    const struct epoch_content *content = &entry->document.content;
-
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        bool member = false;
-
-        for (uint32_t group = 0; group < content->ngroups && !member; group++) {
-            member = document_slot_of(&entry->document, group, nodes->nodes[i].id, 0) >= 0;
-        }
-        if (member) {
-            fences_ask_node(self, nodes->nodes[i].id, entry, rotating->slice);
-        }
-    }
+    fences_ask_members(self, entry, rotating->slice);
     rotating->asked_us = now_us;
-}
-
-/* When it may be time, from the last time they were asked on. */
-static uint64_t wait_us(const struct coordinator *self, uint64_t left_us)
-{
-    uint64_t least_us = self->config.fence_retry_us;
-
-    if (left_us == WINDOW_UNKNOWN || left_us < least_us) {
-        return least_us;
-    }
-    return left_us < LOOK_US ? left_us : LOOK_US;
 }
 
 /* ---- moving on ---- */
@@ -214,10 +175,11 @@ static void look(struct coordinator *self, uint64_t now_us, const struct documen
         rotating->next_us = rotating->tried_us + self->config.fence_retry_us;
         return;
     }
-    if (rotating->asked_us == 0 || now_us >= rotating->asked_us + wait_us(self, left_us)) {
+    if (rotating->asked_us == 0 ||
+        now_us >= rotating->asked_us + counts_wait_us(left_us, self->config.fence_retry_us)) {
         ask_counts(self, now_us, entry, rotating);
     }
-    rotating->next_us = rotating->asked_us + wait_us(self, left_us);
+    rotating->next_us = rotating->asked_us + counts_wait_us(left_us, self->config.fence_retry_us);
 }
 
 void coordinator_check_windows(struct coordinator *self, uint64_t now_us)

@@ -44,6 +44,9 @@ struct hosted_filter {
     bool joined;                /* its replicas have been completed: compare them soon */
     uint64_t counted_slice;     /* of a window, and since when; 0: none */
     uint64_t counted_since_us;
+    uint64_t expiry; /* that is counted, since when, and from what on; 0: none */
+    uint64_t expiry_since_us;
+    uint64_t expiry_base_us;
 };
 
 /* NULL: not here. `self` may be NULL. */

@@ -23,6 +23,22 @@ static void count_slice(struct hosted_filter *hosted, uint64_t newest, uint64_t 
     }
 }
 
+/* From the first question that finds it, and what had been counted by then; see cluster/expiry.h.
+ */
+static void count_expiry(struct hosted_filter *hosted, const struct expiry *expiry, uint64_t now_us,
+                         struct fence_reply *reply)
+{
+    if (expiry->number != 0 && hosted->expiry != expiry->number) {
+        hosted->expiry_since_us = now_us;
+        hosted->expiry_base_us = expiry->counted_us;
+    }
+    hosted->expiry = expiry->number;
+    if (expiry->number != 0) {
+        reply->expiry = expiry->number;
+        reply->expiry_us = hosted->expiry_base_us + (now_us - hosted->expiry_since_us);
+    }
+}
+
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame)
 {
@@ -58,6 +74,7 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
             if (reply->status == STATUS_OK) {
                 count_slice(hosted, entry->document.content.newest_slice, now_us, request->slice,
                             reply);
+                count_expiry(hosted, &entry->document.expiry, now_us, reply);
             }
         }
     }

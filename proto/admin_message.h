@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "cluster/change.h"
 #include "cluster/document.h"
+#include "cluster/expiry.h"
 #include "proto/replica_report.h"
 
 enum admin_action {
@@ -23,6 +24,7 @@ enum admin_action {
     ADMIN_MAP_FINISH = 23,
     ADMIN_EXPAND = 4,
     ADMIN_REBUILD = 5,
+    ADMIN_EXPIRE = 6,
     ADMIN_NODE_DRAIN = 10,
     ADMIN_NODE_REPLACE = 11,
     ADMIN_NODE_REMOVE = 12,
@@ -102,11 +104,11 @@ struct loss_parameters {
 struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms;
-    const char *name;      /* of a filter, or a node; "" for status of all */
-    uint64_t filter_id;    /* drop, expand, rebuild: this one and no later one of that name; 0:
-                              whichever */
-    bool confirmed_off;    /* drop: the operator vouches that former incarnations are off; drain and
-                              replace: that the node is */
+    const char *name;   /* of a filter, or a node; "" for status of all */
+    uint64_t filter_id; /* drop, expand, rebuild, expire: this one and no later one of that name; 0:
+                           whichever */
+    bool confirmed_off; /* drop: the operator vouches that former incarnations are off; drain and
+                           replace: that the node is */
     const char *successor; /* replace: the node that takes over */
     bool undo;             /* drain: no longer */
     bool dry_run;          /* rebalance, accept-loss: only tell */
@@ -115,6 +117,7 @@ struct admin_request {
     struct expand_parameters expand;
     struct rebuild_parameters rebuild;
     struct loss_parameters loss; /* ADMIN_ACCEPT_LOSS */
+    struct expiry_wish expire;   /* ADMIN_EXPIRE */
 };
 
 struct node_summary {
@@ -181,6 +184,9 @@ struct filter_summary {
     uint64_t window_us;                           /* 0: none */
     uint32_t nslices;
     uint64_t newest_slice;
+    uint64_t expiry; /* 0: it stays until it is dropped */
+    uint64_t expires_left_us;
+    uint64_t expires_at_ms; /* since 1970; as clocks said when it was asked for */
     /* From a coordinator only: */
     uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
     const char *rebuild_awaited; /* in words, also after a commit; "": nothing */
@@ -193,6 +199,7 @@ struct filter_summary {
     const char *growth_awaited;  /* in words: what the next step takes */
     const char *growth_refused;  /* in words: why it does not grow by itself, though it is due */
     const char *window_awaited;  /* in words: when another slice begins */
+    const char *expiry_awaited;  /* in words: when it is dropped */
 };
 
 /* A filter whose replicas are being replaced, or should be. */

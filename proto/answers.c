@@ -1,5 +1,6 @@
 #include "proto/answers.h"
 
+#include "cluster/expiry.h"
 #include "cluster/rebuild.h"
 #include "cluster/window.h"
 
@@ -85,6 +86,10 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .nslices = document->nslices,
         .newest_slice = document->content.newest_slice,
         .window_awaited = "",
+        .expiry = document->expiry.number,
+        .expires_left_us = expiry_left_us(document, NULL, 0),
+        .expires_at_ms = document->expiry.at_ms,
+        .expiry_awaited = "",
     };
     note_losses(document, summary);
     for (uint32_t i = 0; i < document->ngenerations; i++) {

@@ -234,6 +234,8 @@ struct fence_reply {
     uint64_t boot;       /* of that log; 0: memory only */
     uint64_t slice;      /* the newest, if the node counts it; 0: none */
     uint64_t counted_us; /* ... for how long, on the node's own clock */
+    uint64_t expiry;     /* that the node counts; 0: none */
+    uint64_t expiry_us;  /* ... so much was counted, see cluster/expiry.h */
 };
 
 /* ---- node and node, about a start; pulls: cluster/pull_message.h ---- */

@@ -25,6 +25,10 @@ static void put_document(const struct filter_document *document, Orbloom__V1__Fi
     wire->window_us = document->window_us;
     wire->nslices = document->nslices;
     wire->fed_keys = document->fed_keys;
+    wire->expiry = document->expiry.number;
+    wire->expire_after_us = document->expiry.after_us;
+    wire->expiry_counted_us = document->expiry.counted_us;
+    wire->expires_at_ms = document->expiry.at_ms;
 }
 
 static void put_generation(const struct generation *generation, Orbloom__V1__Generation *wire)
@@ -87,6 +91,12 @@ static void get_document(const Orbloom__V1__FilterDocument *wire, struct filter_
     document->window_us = wire->window_us;
     document->nslices = wire->nslices;
     document->fed_keys = wire->fed_keys;
+    document->expiry = (struct expiry){
+        .number = wire->expiry,
+        .after_us = wire->expire_after_us,
+        .counted_us = wire->expiry_counted_us,
+        .at_ms = wire->expires_at_ms,
+    };
 }
 
 static enum status get_generations(const Orbloom__V1__FilterDocument *wire,

@@ -62,6 +62,8 @@ enum status codec_put_fence_reply(const struct frame *frame, struct codec_scratc
     wire->boot = reply->boot;
     wire->slice = reply->slice;
     wire->counted_us = reply->counted_us;
+    wire->expiry = reply->expiry;
+    wire->expiry_us = reply->expiry_us;
     *out = &wire->base;
     return STATUS_OK;
 }
@@ -83,6 +85,8 @@ enum status codec_get_fence_reply(const ProtobufCMessage *message, struct codec_
         .boot = wire->boot,
         .slice = wire->slice,
         .counted_us = wire->counted_us,
+        .expiry = wire->expiry,
+        .expiry_us = wire->expiry_us,
     };
     return STATUS_OK;
 }

@@ -92,6 +92,10 @@ MUST_USE enum status codec_put_rebuild(struct codec_scratch *scratch,
                                        Orbloom__V1__RebuildParameters **out);
 MUST_USE enum status codec_get_rebuild(const Orbloom__V1__RebuildParameters *wire,
                                        struct rebuild_parameters *rebuild);
+MUST_USE enum status codec_put_expiry(struct codec_scratch *scratch, const struct expiry_wish *wish,
+                                      Orbloom__V1__ExpireParameters **out);
+MUST_USE enum status codec_get_expiry(const Orbloom__V1__ExpireParameters *wire,
+                                      struct expiry_wish *wish);
 MUST_USE enum status codec_put_loss(struct codec_scratch *scratch,
                                     const struct loss_parameters *loss,
                                     Orbloom__V1__LossParameters **out);

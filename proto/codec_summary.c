@@ -78,6 +78,15 @@ static enum status put_window(struct codec_scratch *scratch, const struct filter
     return codec_put_message(scratch, summary->window_awaited, &out->window_awaited);
 }
 
+static enum status put_expiry(struct codec_scratch *scratch, const struct filter_summary *summary,
+                              Orbloom__V1__FilterSummary *out)
+{
+    out->expiry = summary->expiry;
+    out->expires_left_us = summary->expires_left_us;
+    out->expires_at_ms = summary->expires_at_ms;
+    return codec_put_message(scratch, summary->expiry_awaited, &out->expiry_awaited);
+}
+
 /* What replicas lack, and what was given up. */
 static enum status put_lack(struct codec_scratch *scratch, const struct filter_summary *summary,
                             Orbloom__V1__FilterSummary *out)
@@ -129,6 +138,7 @@ enum status codec_put_filter_summary(struct codec_scratch *scratch,
     status = status != STATUS_OK ? status : put_rebuild(scratch, summary, out);
     status = status != STATUS_OK ? status : put_lack(scratch, summary, out);
     status = status != STATUS_OK ? status : put_window(scratch, summary, out);
+    status = status != STATUS_OK ? status : put_expiry(scratch, summary, out);
     return status != STATUS_OK ? status : put_growth(scratch, summary, out);
 }
 
@@ -252,6 +262,9 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
         .window_us = wire->window_us,
         .nslices = wire->nslices,
         .newest_slice = wire->newest_slice,
+        .expiry = wire->expiry,
+        .expires_left_us = wire->expires_left_us,
+        .expires_at_ms = wire->expires_at_ms,
     };
     status = codec_get_text(arena, wire->name, &out->name);
     status = status != STATUS_OK ? status : get_rebuild(arena, wire, out);
@@ -259,5 +272,8 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
     status = status != STATUS_OK
                  ? status
                  : codec_get_text(arena, wire->window_awaited, &out->window_awaited);
+    status = status != STATUS_OK
+                 ? status
+                 : codec_get_text(arena, wire->expiry_awaited, &out->expiry_awaited);
     return status != STATUS_OK ? status : get_growth(arena, wire, out);
 }

@@ -50,6 +50,10 @@ struct effects {
 
     uint64_t (*random)(void *context);
 
+    /* The time of day that this machine's clock shows, in ms since 1970: for what people mean by a
+     * date. It may be wrong and may jump; nothing is ordered by it. NULL: there is none. */
+    uint64_t (*date_ms)(void *context);
+
     /* Memory for the next frame, of exactly that size: encoded there it leaves without being
      * copied. Good until it was sent, which a failed send does not do, or room() is called
      * again. NULL, or a NULL result: encode elsewhere. */

@@ -113,6 +113,14 @@ struct generation {
     double rate; /* at that capacity, as asked for; 0: the document's */
 };
 
+/* When the filter is to be dropped by itself; see cluster/expiry.h. */
+struct expiry {
+    uint64_t number;     /* the revision that it was asked for under; 0: never */
+    uint64_t after_us;   /* once so much has been counted */
+    uint64_t counted_us; /* so much was counted before */
+    uint64_t at_ms;      /* since 1970: to be told and compared with; nobody acts on it */
+};
+
 struct filter_document {
     uint64_t id;
     uint64_t revision;
@@ -139,6 +147,7 @@ struct filter_document {
     uint32_t nturns;
     bool growth_held;  /* an operator aborted its growth: it does not grow by itself */
     uint64_t fed_keys; /* of the list that is fed into the lineage that does not serve yet */
+    struct expiry expiry;
 };
 
 struct node_record {

@@ -1,4 +1,5 @@
 #include "cluster/document.h"
+#include "cluster/expiry.h"
 
 #include <assert.h>
 #include <string.h>
@@ -323,7 +324,7 @@ static const char *rebuild_fault(const struct filter_document *self)
     return NULL;
 }
 
-static const char *window_fault(const struct filter_document *self)
+static const char *slices_fault(const struct filter_document *self)
 {
     bool any = self->window_us != 0 || self->nslices != 0 || self->content.newest_slice != 0;
     bool whole = self->window_us != 0 && self->nslices != 0 && self->content.newest_slice != 0;
@@ -350,7 +351,7 @@ static const char *window_fault(const struct filter_document *self)
 
 static const char *rule_served(const struct filter_document *self)
 {
-    const char *fault = window_fault(self);
+    const char *fault = slices_fault(self);
 
     return fault != NULL ? fault : rebuild_fault(self);
 }
@@ -359,7 +360,7 @@ enum status document_validate(const struct filter_document *self, const char **r
 {
     static const char *(*const rules[])(const struct filter_document *self) = {
         rule_numbers,  rule_wishes,      rule_content, rule_shards, rule_groups,
-        rule_lineages, rule_generations, rule_chain,   rule_turns,
+        rule_lineages, rule_generations, rule_chain,   rule_turns,  expiry_fault,
     };
     size_t i;
 

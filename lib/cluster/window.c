@@ -86,21 +86,29 @@ static uint64_t group_counted(const struct filter_document *document, uint32_t g
     return most[needed - 1];
 }
 
+uint64_t window_counted_us(const struct filter_document *document,
+                           const struct window_count *counts, size_t ncounts)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t group = 0; group < document->content.ngroups && least > 0; group++) {
+        uint64_t counted = group_counted(document, group, counts, ncounts);
+
+        least = counted < least ? counted : least;
+    }
+    return least;
+}
+
 uint64_t window_remaining_us(const struct filter_document *document,
                              const struct window_count *counts, size_t ncounts)
 {
     uint64_t slice_us = window_slice_us(document);
-    uint64_t least = slice_us;
+    uint64_t counted = window_counted_us(document, counts, ncounts);
 
-    for (uint32_t group = 0; group < document->content.ngroups; group++) {
-        uint64_t counted = group_counted(document, group, counts, ncounts);
-
-        if (counted == 0) {
-            return WINDOW_UNKNOWN;
-        }
-        least = counted < least ? counted : least;
+    if (counted == 0) {
+        return WINDOW_UNKNOWN;
     }
-    return slice_us - least;
+    return counted < slice_us ? slice_us - counted : 0;
 }
 
 void window_rotate(struct filter_document *document)

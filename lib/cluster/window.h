@@ -51,11 +51,16 @@ uint32_t window_sets(uint32_t nslices);
 
 uint64_t window_slice_us(const struct filter_document *document);
 
-/* How long a node has counted the newest slice. */
+/* How long a node has counted the newest slice, or a filter's expiry. */
 struct window_count {
     uint32_t node;
     uint64_t counted_us; /* 0: it does not count */
 };
+
+/* What F of every slot group have counted at least. 0: of some group fewer than F count. One count
+ * a node. */
+uint64_t window_counted_us(const struct filter_document *document,
+                           const struct window_count *counts, size_t ncounts);
 
 /* How much longer must they count? 0: F of every slot group have counted a full slice.
  * WINDOW_UNKNOWN: of some group fewer than F count. One count a node. */

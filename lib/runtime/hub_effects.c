@@ -1,3 +1,4 @@
+#include "runtime/date.h"
 #include "runtime/hub_internal.h"
 
 #include <assert.h>
@@ -191,6 +192,12 @@ static uint64_t draw_random(void *context)
     return value;
 }
 
+static uint64_t read_date(void *context)
+{
+    (void)context;
+    return date_now_ms();
+}
+
 static void submit(void *context, enum job_lane lane, struct job *job)
 {
     struct hub *hub = context;
@@ -212,6 +219,7 @@ void hub_effects_init(struct hub *hub)
         .link_close = link_close,
         .send = send_on_link,
         .random = draw_random,
+        .date_ms = read_date,
         .room = make_room,
         .submit = submit,
     };

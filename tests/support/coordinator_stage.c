@@ -27,6 +27,9 @@ static void note_told(struct coordinator_stage *self, const struct frame *frame)
     };
     if (reply->nfilters > 0) {
         told->durability = reply->filters[0].durability;
+        told->expires_left_us = reply->filters[0].expires_left_us;
+        (void)snprintf(told->expiry_awaited, sizeof told->expiry_awaited, "%s",
+                       reply->filters[0].expiry_awaited);
         told->shards_lacking = reply->filters[0].shards_lacking;
         (void)snprintf(told->lacking, sizeof told->lacking, "%s", reply->filters[0].lacking);
         (void)snprintf(told->remedy, sizeof told->remedy, "%s", reply->filters[0].lacking_remedy);
@@ -279,8 +282,9 @@ void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us
     self->now_us = end_us;
 }
 
+/* `counts` has what it says of slices and expiries. */
 static void confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
-                    enum status status, uint64_t slice, uint64_t counted_us)
+                    enum status status, const struct fence_reply *counts)
 {
     const struct coordinator_fence *fence = NULL;
     struct frame frame = {.kind = FRAME_FENCE_REPLY};
@@ -296,8 +300,10 @@ static void confirm(struct coordinator_stage *self, uint32_t node, uint64_t inca
         .epoch_hash = fence->epoch_hash,
         .node_id = node,
         .incarnation = incarnation,
-        .slice = slice,
-        .counted_us = counted_us,
+        .slice = counts->slice,
+        .counted_us = counts->counted_us,
+        .expiry = counts->expiry,
+        .expiry_us = counts->expiry_us,
     };
     fake_answer(&self->actor, self->now_us, fence->link, &frame);
     collect(self);
@@ -306,13 +312,23 @@ static void confirm(struct coordinator_stage *self, uint32_t node, uint64_t inca
 void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
                                enum status status)
 {
-    confirm(self, node, incarnation, status, 0, 0);
+    confirm(self, node, incarnation, status, &(struct fence_reply){0});
 }
 
 void coordinator_stage_count(struct coordinator_stage *self, uint32_t node, uint64_t slice,
                              uint64_t counted_us)
 {
-    confirm(self, node, SAMPLE_INCARNATION + node, STATUS_OK, slice, counted_us);
+    const struct fence_reply counts = {.slice = slice, .counted_us = counted_us};
+
+    confirm(self, node, SAMPLE_INCARNATION + node, STATUS_OK, &counts);
+}
+
+void coordinator_stage_count_expiry(struct coordinator_stage *self, uint32_t node, uint64_t expiry,
+                                    uint64_t counted_us)
+{
+    const struct fence_reply counts = {.expiry = expiry, .expiry_us = counted_us};
+
+    confirm(self, node, SAMPLE_INCARNATION + node, STATUS_OK, &counts);
 }
 
 void coordinator_stage_answer(struct coordinator_stage *self,

@@ -23,6 +23,8 @@ struct coordinator_told {
     char message[CODEC_MAX_TEXT_BYTES + 1];
     size_t nfilters;
     enum durability durability; /* of the first filter */
+    uint64_t expires_left_us;   /* ... */
+    char expiry_awaited[CODEC_MAX_TEXT_BYTES + 1];
     uint32_t shards_lacking;
     char lacking[CODEC_MAX_TEXT_BYTES + 1];
     char remedy[CODEC_MAX_TEXT_BYTES + 1];
@@ -116,6 +118,10 @@ void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, ui
 /* The same, by its own incarnation: it has counted the slice that it was asked to for so long. */
 void coordinator_stage_count(struct coordinator_stage *self, uint32_t node, uint64_t slice,
                              uint64_t counted_us);
+
+/* The same, of the filter's expiry of that number. */
+void coordinator_stage_count_expiry(struct coordinator_stage *self, uint32_t node, uint64_t expiry,
+                                    uint64_t counted_us);
 
 /* A node answers this question, which is forgotten only when the test sets nquestions back. */
 void coordinator_stage_answer(struct coordinator_stage *self,

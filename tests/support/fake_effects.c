@@ -63,6 +63,13 @@ static uint64_t on_random(void *context)
     return random_next(&self->random);
 }
 
+static uint64_t on_date(void *context)
+{
+    const struct fake_effects *self = context;
+
+    return self->date_ms;
+}
+
 void fake_init(struct fake_effects *self)
 {
     *self = (struct fake_effects){.random = 42};
@@ -73,6 +80,7 @@ void fake_init(struct fake_effects *self)
         .link_close = on_link_close,
         .send = on_send,
         .random = on_random,
+        .date_ms = on_date,
     };
     cr_assert_eq(codec_arena_create(FAKE_ARENA_BYTES, &self->arena), STATUS_OK);
 }

@@ -39,6 +39,7 @@ struct fake_effects {
     uint32_t nlinks;
     bool deaf; /* sends and replies fail */
     uint64_t random;
+    uint64_t date_ms; /* that the clock shows; 0 at first */
     struct codec_arena *arena;
 };
 

@@ -96,6 +96,9 @@ void front_stage_answer(struct front_stage *self, const struct frame *question, 
                         bool created);
 void front_stage_answer_with(struct front_stage *self, const struct frame *question,
                              const struct admin_reply *reply);
+/* ... that this is the filter. */
+void front_stage_answer_filter(struct front_stage *self, const struct frame *question,
+                               const struct filter_summary *filter);
 void front_stage_answer_error(struct front_stage *self, const struct frame *question,
                               enum status status);
 

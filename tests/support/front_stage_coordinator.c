@@ -73,6 +73,14 @@ void front_stage_answer(struct front_stage *self, const struct frame *question, 
     answer(self, &frame);
 }
 
+void front_stage_answer_filter(struct front_stage *self, const struct frame *question,
+                               const struct filter_summary *filter)
+{
+    const struct admin_reply reply = {.message = "", .filters = filter, .nfilters = 1};
+
+    front_stage_answer_with(self, question, &reply);
+}
+
 void front_stage_answer_error(struct front_stage *self, const struct frame *question,
                               enum status status)
 {

@@ -204,6 +204,18 @@ Test(document, what_this_version_does_not_serve_is_told_apart)
     WRONG(STATUS_VERSION, document.content.nlineages, 3);
 }
 
+Test(document, an_expiry_is_whole)
+{
+    WRONG(STATUS_MALFORMED, document.expiry.after_us, 1);
+    WRONG(STATUS_MALFORMED, document.expiry.counted_us, 1);
+    WRONG(STATUS_MALFORMED, document.expiry.at_ms, 1);
+    document.expiry = (struct expiry){.number = document.revision, .after_us = 9, .counted_us = 9};
+    cr_assert_eq(validate(), STATUS_OK);
+    WRONG(STATUS_MALFORMED, document.expiry.number, document.revision + 1);
+    WRONG(STATUS_MALFORMED, document.expiry.after_us, 0);
+    WRONG(STATUS_MALFORMED, document.expiry.counted_us, 10);
+}
+
 Test(document, a_window_takes_a_log_with_keys_and_one_lineage)
 {
     document.window_us = 1;

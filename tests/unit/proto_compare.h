@@ -202,6 +202,8 @@ static inline void compare_fence_reply(const struct fence_reply *a, const struct
     SAME(boot);
     SAME(slice);
     SAME(counted_us);
+    SAME(expiry);
+    SAME(expiry_us);
 }
 
 static inline void compare_rule(const struct quorum_rule *a, const struct quorum_rule *b)
@@ -240,6 +242,14 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(rebuild.lineage);
     SAME(rebuild.fed_keys);
     SAME(rebuild.empty);
+    SAME(expire.never);
+    SAME(expire.after_us);
+    SAME(expire.dated);
+    SAME(expire.at_ms);
+    SAME(expire.if_none);
+    SAME(expire.if_some);
+    SAME(expire.if_later);
+    SAME(expire.if_sooner);
 }
 
 static inline void compare_filter_summary(const struct filter_summary *a,
@@ -299,6 +309,10 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     SAME(nslices);
     SAME(newest_slice);
     SAME_TEXT(window_awaited);
+    SAME(expiry);
+    SAME(expires_left_us);
+    SAME(expires_at_ms);
+    SAME_TEXT(expiry_awaited);
 }
 
 static inline void compare_node_summary(const struct node_summary *a, const struct node_summary *b)

@@ -90,6 +90,10 @@ static void compare(const struct filter_document *a, const struct filter_documen
     }
     SAME(growth_held);
     SAME(fed_keys);
+    SAME(expiry.number);
+    SAME(expiry.after_us);
+    SAME(expiry.counted_us);
+    SAME(expiry.at_ms);
     SAME(nturns);
     for (uint32_t i = 0; i < a->nturns; i++) {
         SAME(turns[i]);
@@ -149,6 +153,7 @@ Test(codec_document, the_largest_document_fits)
     }
     document.growth_held = true;
     document.fed_keys = UINT64_MAX;
+    document.expiry = (struct expiry){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     document.nturns = DOCUMENT_MAX_TURNS;
     for (uint32_t i = 0; i < DOCUMENT_MAX_TURNS; i++) {
         document.turns[i] = UINT32_MAX - i;

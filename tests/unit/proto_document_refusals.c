@@ -314,6 +314,9 @@ Test(document_refusals, what_peers_would_refuse_is_not_signed)
     document.content.rule.write = 2;
     document.window_us = 1;
     cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_VERSION);
+    document.window_us = 0;
+    document.expiry = (struct expiry){.number = document.revision + 1, .after_us = 1};
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_MALFORMED);
     list.nodes[1].id = 1;
     cr_assert_eq(codec_node_list_sign(&list, &key, &bytes), STATUS_MALFORMED);
     list.nodes[1].id = 2;

@@ -169,6 +169,60 @@ Test(golden, filter_document)
     document_fini(&back);
 }
 
+/* What was not there before: a document without it has the bytes above. */
+Test(golden, filter_document_that_expires)
+{
+    struct cluster_key key = sample_key(0);
+    struct filter_document document = sample_document();
+    struct filter_document back;
+
+    document.expiry = (struct expiry){7, 300000000, 1000000, 1900000000000};
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    cr_assert_eq(document.epoch_hash, 0x87311662d4fa57c2, "no quorum need agree on it");
+    assert_bytes(buffer_span(&bytes),
+                 "0801128b020988776655443322111007180322a8010a097365656e2d75726c73"
+                 "100118032002280230043a270a0b080111e9030000000000000a0b080211ea03"
+                 "0000000000000a0b080311eb030000000000003a270a0b080211ea0300000000"
+                 "00000a0b080311eb030000000000000a0b080411ec030000000000003a270a0b"
+                 "080311eb030000000000000a0b080411ec030000000000000a0b080511ed0300"
+                 "00000000004210000102000102000102000102000102004a0408011001280150"
+                 "80ade204597b14ae47e17a843f6080c096b102680170017801800101880101a2"
+                 "0117080111efcdab8967452301188064200128043080ade204f80107800280c6"
+                 "868f018802c0843d900280f0cc86a6371a201db8d1d3044785bb0010c4fe7e1a"
+                 "b843d0baaa50eab8e28b7bae3b4ee52383f3");
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert_eq(back.expiry.number, 7);
+    cr_assert_eq(back.expiry.after_us, 300000000);
+    cr_assert_eq(back.expiry.counted_us, 1000000);
+    cr_assert_eq(back.expiry.at_ms, 1900000000000);
+    document_fini(&document);
+    document_fini(&back);
+}
+
+Test(golden, expire_request)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_ADMIN_REQUEST};
+
+    frame.body.admin_request = (struct admin_request){
+        .action = ADMIN_EXPIRE,
+        .timeout_ms = 5000,
+        .name = "urls",
+        .successor = "",
+        .expire = {.after_us = 300,
+                   .dated = true,
+                   .at_ms = 1900000000000,
+                   .if_none = true,
+                   .if_some = true,
+                   .if_later = true,
+                   .if_sooner = true},
+    };
+    assert_golden(&frame, "0801110100000000000000c2022108061088271a0475726c734a1410ac021801"
+                          "2080f0cc86a6372801300138014001");
+    frame.body.admin_request.expire = (struct expiry_wish){.never = true};
+    buffer_clear(&bytes);
+    assert_golden(&frame, "0801110100000000000000c2020f08061088271a0475726c734a020801");
+}
+
 static void assert_node_list(bool disks, const char *expected)
 {
     struct cluster_key key = sample_key(0);

@@ -430,6 +430,17 @@ Test(refusals, steps_of_rebuilds_are_known)
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED);
 }
 
+Test(refusals, an_expiry_has_parameters)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__ExpireParameters expire = ORBLOOM__V1__EXPIRE_PARAMETERS__INIT;
+
+    wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_EXPIRE;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
+    wire.expire = &expire;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+}
+
 Test(refusals, losses_are_accepted_with_parameters)
 {
     Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;

@@ -245,7 +245,7 @@ static inline void sample_fence(enum sample_size size, struct frame *out)
         out->body.fence_reply = (struct fence_reply){0};
         if (size != SAMPLE_EMPTY) {
             out->body.fence_reply = (struct fence_reply){
-                STATUS_NEED_DOC, 64, 65, 66, 67, 68, 69, 70, 71, 72};
+                STATUS_NEED_DOC, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74};
         }
     }
 }
@@ -363,6 +363,10 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .nslices = (uint32_t)i + 101,
         .newest_slice = i + 102,
         .window_awaited = i % 2 == 0 ? "" : "another slice begins in 1h",
+        .expiry = i % 2 == 0 ? 0 : i + 103,
+        .expires_left_us = i + 104,
+        .expires_at_ms = i + 105,
+        .expiry_awaited = i % 2 == 0 ? "" : "dropped in 1h",
     };
 }
 
