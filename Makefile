@@ -30,7 +30,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
-BARE_GOALS := test test-clients demo demo-expand bench bench-durability bench-growth deps clean help layers format format-check models
+BARE_GOALS := test test-clients demo demo-expand bench bench-durability bench-growth bench-resp deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -340,6 +340,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-growth.sh $(REL)" \
+    --check "benchmark of RESP" "tools/test-bench-resp.sh $(REL)" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
 
@@ -380,6 +381,9 @@ bench-durability: ## The part of it about what is kept on disk (BENCH=quick, ROU
 bench-growth: ## The part of it about filters that grow (BENCH=quick)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=growth bench-run
+bench-resp: ## The part of it about Redis clients, beside Redis (BENCH=quick, ROUNDS=3)
+	@tools/install-deps.sh bench
+	@$(MAKE) VARIANT=release PARTS=resp bench-run
 bench-programs: all $(BENCHES) $(SIM)
 bench-run: bench-programs
 	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) PARTS=$(call quoted,$(PARTS)) \
