@@ -30,7 +30,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
-BARE_GOALS := test demo demo-expand bench bench-durability bench-growth deps clean help layers format format-check models
+BARE_GOALS := test test-clients demo demo-expand bench bench-durability bench-growth bench-resp deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -326,6 +326,8 @@ ASAN_SUITE = --suite asan $(ASAN_ENV) $(call built,$(ASAN),unit) $(call built,$(
     $(if $(TORTURE),--check torture "tools/test-torture.sh $(ASAN)/tests/torture")
 FUZZ_SUITE = --suite fuzz $(ASAN_ENV) $(call fuzz_checks,20000)
 RATE_SUITE = --suite release $(RATE_TESTS) $(if $(SIM),--plain $(REL)/tests/sim)
+CLIENTS_ENV   = --env ORBLOOM_BIN_DIR=$(abspath $(REL)/bin) --env CLIENTS_DIR=$(abspath $(REL)/clients)
+CLIENTS_SUITE = --suite clients $(CLIENTS_ENV) --plain tools/test-clients.sh
 TSAN_SUITE = $(if $(SMOKE),--suite tsan --jobs 1 --env ORBLOOM_BIN_DIR=$(abspath $(TSAN)/bin) \
     --env "TSAN_OPTIONS=suppressions=$(abspath tools/tsan.supp) exitcode=66 halt_on_error=0" \
     $(REL)/$(SMOKE))
@@ -338,11 +340,19 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-growth.sh $(REL)" \
+    --check "benchmark of RESP" "tools/test-bench-resp.sh $(REL)" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
 
+# Large clients, and such as npm fetches; what cannot be had is skipped.
+test-clients: ## Do clients of other makers work: node-redis, ioredis, Scrapy? Fetched where possible
+	@timeout 300 tools/install-deps.sh clients || echo "Some clients cannot be installed here."
+	@$(MAKE) VARIANT=release all
+	@tools/run-tests.sh $(CLIENTS_SUITE)
+
 test: ## Install what is missing, build all variants, run every suite
 	@tools/install-deps.sh test
+	@timeout 300 tools/install-deps.sh clients || echo "Some clients cannot be installed here."
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
@@ -351,7 +361,7 @@ test-programs:
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
 test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(FUZZ)
 test-run:
-	@tools/run-tests.sh $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(TSAN_SUITE)
+	@tools/run-tests.sh $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(TSAN_SUITE)
 test-asan-run: test-variant
 	@tools/run-tests.sh $(ASAN_SUITE)
 
@@ -371,6 +381,9 @@ bench-durability: ## The part of it about what is kept on disk (BENCH=quick, ROU
 bench-growth: ## The part of it about filters that grow (BENCH=quick)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=growth bench-run
+bench-resp: ## The part of it about Redis clients, beside Redis (BENCH=quick, ROUNDS=3)
+	@tools/install-deps.sh bench
+	@$(MAKE) VARIANT=release PARTS=resp bench-run
 bench-programs: all $(BENCHES) $(SIM)
 bench-run: bench-programs
 	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) PARTS=$(call quoted,$(PARTS)) \

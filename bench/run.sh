@@ -9,7 +9,7 @@
 #   BENCH=quick   one round, fewer rows
 #   BENCH=tiny    fewer still: the runner's own test
 #   ROUNDS=N      instead of 5
-#   PARTS="kernel cluster durability growth"   all of them, or some
+#   PARTS="kernel cluster durability growth resp"   all of them, or some
 #   REDISBLOOM_SO=FILE   also Redis' own Bloom filter, from this module
 #   REDIS_SERVER=FILE    instead of the redis-server found in PATH
 #
@@ -63,7 +63,8 @@ choose_rows() {
         cluster) minutes=$((minutes + cluster_minutes)) ;;
         durability) minutes=$((minutes + durability_minutes)) ;;
         growth) minutes=$((minutes + growth_minutes)) ;;
-        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth" ;;
+        resp) minutes=$((minutes + rounds)) ;;
+        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp" ;;
         esac
     done
 }
@@ -149,7 +150,7 @@ stop() {
 }
 
 kind=${BENCH:-full}
-parts=${PARTS:-kernel cluster durability growth}
+parts=${PARTS:-kernel cluster durability growth resp}
 build=$(cd "${1:-build}" && pwd) || exit 2
 output=${2:-$build/bench-report}
 for program in bin/orbloom bench/kernel bench/report bench/disk bench/watch; do
@@ -166,6 +167,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-bench-XXXXXX") || exit 1
 . "$here/durability.sh"
 # shellcheck source=bench/growth.sh
 . "$here/growth.sh"
+# shellcheck source=bench/resp.sh
+. "$here/resp.sh"
 trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
@@ -196,6 +199,9 @@ if has durability; then
 fi
 if has growth; then
     run_growth || status=1
+fi
+if has resp; then
+    run_resp || status=1
 fi
 {
     echo "duration: $((SECONDS - begin_s)) s"

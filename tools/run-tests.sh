@@ -5,13 +5,15 @@
 #     --suite NAME         begin a suite: its name is shown, --env, --jobs, --plain are forgotten
 #     --env NAME=VALUE     set for the programs of this suite
 #     --jobs N             tests that a Criterion program may run at once
-#     --plain PROGRAM...   from here on, programs that end with a line "N passed, N failed"
+#     --plain PROGRAM...   from here on, programs that end with a line "N passed, N failed", and
+#                          ", N skipped" where what they need cannot be had
 #     --check NAME COMMAND one test: does the shell command exit 0?
 #     PROGRAM              a Criterion test program
 #
 # Output is shown where something failed, and its end once more above the count. A program that ran no test, crashed, ran out of
 # time (TEST_TIMEOUT_S, default 600) or whose exit status contradicts its count has failed.
-# Last line: "N passed, N failed"; exit 1 if any failed or none passed.
+# Last line: "N passed, N failed", with ", N skipped" where any was; exit 1 if any failed or none
+# passed.
 set -u
 
 timeout_s=${TEST_TIMEOUT_S:-600}
@@ -19,6 +21,7 @@ shown_lines=${TEST_SHOWN_LINES:-200}
 repeated_lines=15
 passed=0
 failed=0
+skipped=0
 suite=tests
 kind=criterion
 jobs=
@@ -51,10 +54,11 @@ criterion_counts() {
     sed -n 's/.*Synthesis: Tested: \([0-9]*\) | Passing: \([0-9]*\) | .*/\1 \2/p' "$output" | tail -n 1
 }
 
-# plain_counts: likewise from a last line "N passed, N failed".
+# plain_counts: likewise from a last line "N passed, N failed", and SKIPPED.
 plain_counts() {
-    tail -n 1 "$output" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' |
-        awk '{ print $1 + $2, $1 }'
+    tail -n 1 "$output" |
+        sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' |
+        awk '{ print $1 + $2, $1, $3 + 0 }'
 }
 
 # reason STATUS TESTED BAD: why a program counts as failed, in words.
@@ -94,12 +98,15 @@ show_failure() {
     } >>"$failures"
 }
 
-# report NAME STATUS TESTED GOOD MS: count one program, print its line.
+# report NAME STATUS TESTED GOOD MS [SKIPPED]: count one program, print its line.
 report() {
-    local name=$1 status=$2 tested=$3 good=${4:-0} ms=$5 bad
+    local name=$1 status=$2 tested=$3 good=${4:-0} ms=$5 left_out=${6:-0} bad
     bad=$((${tested:-0} - good))
-    if [ "$status" -eq 0 ] && [ "${tested:-0}" -gt 0 ] && [ "$bad" -eq 0 ]; then
-        printf 'ok    %-8s %-44s %5d tests %7d ms\n' "$suite" "$name" "$tested" "$ms"
+    skipped=$((skipped + left_out))
+    if [ "$status" -eq 0 ] && [ $((${tested:-0} + left_out)) -gt 0 ] && [ "$bad" -eq 0 ]; then
+        printf 'ok    %-8s %-44s %5d tests %7d ms' "$suite" "$name" "$tested" "$ms"
+        [ "$left_out" -eq 0 ] || printf ', %d skipped' "$left_out"
+        printf '\n'
     else
         show_failure "$name" "$(reason "$status" "$tested" "$bad")" "$ms"
         [ "$bad" -gt 0 ] || bad=1
@@ -117,9 +124,9 @@ run_program() {
     run "$program" ${words[@]+"${words[@]}"}
     status=$?
     counts=$("${kind}_counts")
-    # shellcheck disable=SC2086 # two words or none
+    # shellcheck disable=SC2086 # up to three words
     set -- $counts
-    report "${program#"$PWD"/}" "$status" "${1-}" "${2-}" $(($(now_ms) - start))
+    report "${program#"$PWD"/}" "$status" "${1-}" "${2-}" $(($(now_ms) - start)) "${3-0}"
 }
 
 run_check() {
@@ -146,5 +153,7 @@ if [ -s "$failures" ]; then
     echo "What failed:"
     cat "$failures"
 fi
-printf '%d passed, %d failed\n' "$passed" "$failed"
+printf '%d passed, %d failed' "$passed" "$failed"
+[ "$skipped" -eq 0 ] || printf ', %d skipped' "$skipped"
+printf '\n'
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

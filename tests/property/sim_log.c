@@ -201,7 +201,7 @@ static bool start(void *context, struct sim_process *process, struct actor *acto
     keeper.failed = false;
     keeper.turn_us = 0;
     *actor = (struct actor){
-        .turn = turn, .next_us = next_us, .time = on_time, .work = work, .failed = has_failed};
+        .turn = turn, .next_us = next_us, .time = on_time, .work = work, .over = has_failed};
     return true;
 }
 

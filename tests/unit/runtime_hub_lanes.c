@@ -308,7 +308,7 @@ Test(runtime_hub_lanes, an_actor_that_has_failed_ends_the_run)
                           .next_us = probe_next,
                           .time = probe_time,
                           .work = probe_work,
-                          .failed = has_failed};
+                          .over = has_failed};
 
     cr_assert_eq(hub_create(&options, &probe.hub), STATUS_OK);
     hub_attach(probe.hub, &actor);

@@ -1,0 +1,126 @@
+#!/bin/bash
+# Run by a playground for resp.sh: the same client, redis-benchmark, asks the router and then the
+# Redis server, by unix-domain sockets.
+#   bench/resp-load.sh ORBLOOM BUILD ROWS-FILE WORK-DIRECTORY ROUND
+set -u
+
+orbloom=$1 build=$2 rows=$3 work=$4 round=$5
+# shellcheck source=bench/figures.sh
+. "$(dirname "$0")/figures.sh"
+
+ours=$ORBLOOM_DIR/router/resp.sock
+theirs=${BENCH_REDIS_SOCKET-}
+item=https://www.example.org/a/page/with/a/longish/n:__rand_int__ # 60 bytes: the number has 12 digits
+tick=$(getconf CLK_TCK)
+idle_pid=
+trap '[ -z "$idle_pid" ] || kill "$idle_pid" 2>/dev/null' EXIT
+
+# pids WHO: of the processes that serve.
+pids() {
+    if [ "$1" = ours ]; then
+        cat "$ORBLOOM_DIR"/router/pid "$ORBLOOM_DIR"/node-*/pid
+    else
+        echo "$BENCH_REDIS_PID"
+    fi
+}
+
+# cpu_us WHO: of CPU time so far.
+cpu_us() {
+    local pid sum=0
+    for pid in $(pids "$1"); do
+        sum=$((sum + $(sed 's/.*) //' "/proc/$pid/stat" | awk '{ print $12 + $13 }')))
+    done
+    value "sum * 1000000 / tick" sum="$sum" tick="$tick"
+}
+
+# memory PID: bytes of its own.
+memory() {
+    awk '$1 == "RssAnon:" { print $2 * 1024 }' "/proc/$1/status"
+}
+
+# ask WHO COMMANDS FLAG...: sets rate (commands a second), cost (us of CPU time a command), and
+# error, the first one that was answered.
+ask() {
+    local who=$1 count=$2 socket=$ours before after
+    shift 2
+    [ "$who" = ours ] || socket=$theirs
+    before=$(cpu_us "$who")
+    redis-benchmark -s "$socket" -e --csv -r 1000000 -n "$count" "$@" >"$work/raw" 2>"$work/error" &
+    wait $!
+    rate=$(tail -n 1 "$work/raw" | awk -F '","' '{ print $2 }')
+    error=$(grep -m 1 '^Error' "$work/raw")
+    after=$(cpu_us "$who")
+    cost=$(value "(after - before) / count" before="$before" after="$after" count="$count")
+}
+
+# beside NAME COUNT NOTE OURS... -- THEIRS...: rates, cost, and their ratio.
+beside() {
+    local name=$1 count=$2 note=$3 first=() our_rate our_cost
+    shift 3
+    while [ "$1" != -- ]; do
+        first+=("$1")
+        shift
+    done
+    shift
+    ask ours "$count" "${first[@]}"
+    our_rate=$rate our_cost=$cost
+    if [ -n "$error" ]; then
+        failed "resp: $name" "$error"
+        return
+    fi
+    figure "resp: $name" "$our_rate" /s "$note"
+    figure "resp: $name, CPU" "$our_cost" us "CPU time a command, router and nodes"
+    if [ -z "$theirs" ] || [ -z "${BENCH_REDIS_PID-}" ]; then
+        not_run "resp: $name, by Redis" "${BENCH_NO_REDIS:-no redis-server}"
+        return
+    fi
+    ask theirs "$count" "$@"
+    figure "resp: $name, by Redis" "$(value "a / b" a="$our_rate" b="${rate:-1}")" x \
+        "Redis: $(grouped "${rate%.*}")/s, $cost us of CPU time a command"
+}
+
+idle() {
+    local router before after plain
+    router=$(cat "$ORBLOOM_DIR/router/pid")
+    ulimit -n "$((RESP_IDLE + 200))" 2>/dev/null ||
+        { not_run "resp: an idle connection" "the limit of open files is too low"; return; }
+    ask ours "$RESP_EXISTS" -c 50 -P 64 BF.EXISTS k "$item"
+    plain=$rate
+    before=$(memory "$router")
+    redis-benchmark -s "$ours" -I -c "$RESP_IDLE" >/dev/null 2>&1 &
+    idle_pid=$!
+    for _ in $(seq 300); do
+        after=$(redis-cli -s "$ours" INFO | awk -F '[:\r]' '$1 == "connected_clients" { print $2 }')
+        [ "${after:-0}" -lt "$RESP_IDLE" ] || break
+        sleep 0.1
+    done
+    [ "${after:-0}" -ge "$RESP_IDLE" ] ||
+        { failed "resp: an idle connection" "only ${after:-0} of $RESP_IDLE connect"; return; }
+    after=$(memory "$router")
+    figure "resp: an idle connection" "$(value "(a - b) / n" a="$after" b="$before" n="$RESP_IDLE")" B \
+        "$(grouped "$RESP_IDLE") connections, memory of the router"
+    ask ours "$RESP_EXISTS" -c 50 -P 64 BF.EXISTS k "$item"
+    figure "resp: beside idle connections" "$(value "a / b" a="${rate:-0}" b="$plain")" x \
+        "BF.EXISTS beside $(grouped "$RESP_IDLE") idle connections, by the rate without them"
+    kill "$idle_pid"
+    wait "$idle_pid" 2>/dev/null
+    idle_pid=
+}
+
+redis-cli -s "$ours" BF.RESERVE k 0.01 2000000 >/dev/null
+redis-cli -s "$ours" BF.RESERVE added 0.01 2000000 >/dev/null
+ask ours "$RESP_ADDS" -c 50 -P 64 BF.ADD k "$item"
+if [ -n "$theirs" ]; then
+    ask theirs "$RESP_ADDS" -c 50 -P 64 SET "$item" x
+    ask theirs "$RESP_ADDS" -c 50 -P 64 SADD k "$item"
+fi
+many=()
+for _ in $(seq 1000); do many+=("$item"); done
+beside "BF.EXISTS" "$RESP_EXISTS" "50 connections, 64 commands in flight each, 60-byte items; GET" \
+    -c 50 -P 64 BF.EXISTS k "$item" -- -c 50 -P 64 GET "$item"
+beside "BF.MEXISTS of 1,000" "$RESP_MEXISTS" "4 connections, 16 commands in flight each; SMISMEMBER" \
+    -c 4 -P 16 BF.MEXISTS k "${many[@]}" -- -c 4 -P 16 SMISMEMBER k "${many[@]}"
+beside "BF.ADD on disk" "$RESP_ADDS" "on two of three disks before the answer; SADD, appendfsync everysec" \
+    -c 50 -P 64 BF.ADD added "$item" -- -c 50 -P 64 SADD added "$item"
+idle
+exit 0

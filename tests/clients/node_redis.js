@@ -1,0 +1,44 @@
+// node-redis 4 and 6 with @redis/bloom against a router: SOCKET as the argument.
+const assert = require('assert');
+const { createClient } = require('redis');
+
+const ones = (values) => values.every((value) => Number(value) === 1);
+
+async function commands(client) {
+  assert.equal(await client.bf.reserve('node:f', 0.001, 10000), 'OK');
+  await assert.rejects(client.bf.reserve('node:f', 0.001, 10000), /item exists/);
+  assert.equal(Boolean(await client.bf.add('node:f', 'a')), true);
+  assert.equal(Boolean(await client.bf.add('node:f', 'a')), false);
+  assert.deepEqual((await client.bf.mAdd('node:f', ['a', 'b', 'c'])).map(Number), [0, 1, 1]);
+  assert.deepEqual((await client.bf.mExists('node:f', ['a', 'nobody'])).map(Number), [1, 0]);
+  assert.equal(Boolean(await client.bf.exists('node:none', 'a')), false);
+  assert.ok(ones(await client.bf.insert('node:made', ['x', 'y'], { CAPACITY: 1000, ERROR: 0.01 })));
+  const info = await client.bf.info('node:f');
+  assert.equal(Number(info.capacity ?? info.Capacity), 10000);
+  assert.equal(await client.bf.card('node:f'), 3);
+  assert.equal(await client.type('node:f'), 'MBbloom--');
+  await assert.rejects(client.sendCommand(['BF.NOPE']), /unknown command/);
+}
+
+async function pipelines(client) {
+  const items = Array.from({ length: 2000 }, (_, i) => `item-${i}`);
+  await Promise.all(items.map((item) => client.bf.add('node:pipe', item)));
+  assert.ok(ones(await Promise.all(items.map((item) => client.bf.exists('node:pipe', item)))));
+  const replies = await client.multi().bf.add('node:pipe', 'm').bf.exists('node:pipe', 'm').exec();
+  assert.equal(Number(replies[1]), 1);
+}
+
+async function main() {
+  for (const RESP of [2, 3]) {
+    const client = createClient({ RESP, socket: { path: process.argv[2], reconnectStrategy: false } });
+    client.on('error', (error) => { throw error; });
+    await client.connect();
+    await commands(client);
+    await pipelines(client);
+    assert.equal(await client.del(['node:f', 'node:made', 'node:pipe']), 3);
+    await (client.close ? client.close() : client.quit());
+  }
+}
+
+setTimeout(() => { console.error('no end'); process.exit(1); }, 60000).unref();
+main().catch((error) => { console.error(error); process.exit(1); });
