@@ -96,6 +96,10 @@ void front_stage_answer(struct front_stage *self, const struct frame *question, 
                         bool created);
 void front_stage_answer_with(struct front_stage *self, const struct frame *question,
                              const struct admin_reply *reply);
+
+/* The same without a turn after it. */
+void front_stage_hear(struct front_stage *self, const struct frame *question,
+                      const struct admin_reply *reply);
 void front_stage_answer_error(struct front_stage *self, const struct frame *question,
                               enum status status);
 
