@@ -28,7 +28,7 @@ static bool has_room(const struct gather *gather, const struct span *keys, uint3
 static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
 {
     return gather->kind.operation == kind->operation && gather->kind.make == kind->make &&
-           !gather_is_alone(kind) && strcmp(gather->kind.name, kind->name) == 0;
+           strcmp(gather->kind.name, kind->name) == 0;
 }
 
 /* FNV-1a. Whoever fills one bucket only makes it slow for as long as requests are gathered: a

@@ -99,6 +99,10 @@ void front_stage_answer_with(struct front_stage *self, const struct frame *quest
 /* ... that this is the filter. */
 void front_stage_answer_filter(struct front_stage *self, const struct frame *question,
                                const struct filter_summary *filter);
+
+/* The same without a turn after it. */
+void front_stage_hear(struct front_stage *self, const struct frame *question,
+                      const struct admin_reply *reply);
 void front_stage_answer_error(struct front_stage *self, const struct frame *question,
                               enum status status);
 

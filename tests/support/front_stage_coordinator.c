@@ -63,6 +63,21 @@ void front_stage_answer_with(struct front_stage *self, const struct frame *quest
     answer(self, &frame);
 }
 
+void front_stage_hear(struct front_stage *self, const struct frame *question,
+                      const struct admin_reply *reply)
+{
+    const struct frame frame = {.kind = FRAME_ADMIN_REPLY,
+                                .correlation = question->correlation,
+                                .body.admin_reply = *reply};
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    self->actor.on_answer(self->actor.self, self->now_us,
+                          fake_link(&self->fake, FRONT_STAGE_COORDINATOR), buffer_span(&bytes));
+    buffer_fini(&bytes);
+}
+
 void front_stage_answer(struct front_stage *self, const struct frame *question, enum status status,
                         bool created)
 {
