@@ -346,13 +346,13 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
 
 # Large clients, and such as npm fetches; what cannot be had is skipped.
 test-clients: ## Do clients of other makers work: node-redis, ioredis, Scrapy? Fetched where possible
-	@timeout 300 tools/install-deps.sh clients || echo "Some clients cannot be installed here."
+	@timeout --foreground 300 tools/install-deps.sh clients || echo "Some clients cannot be installed here."
 	@$(MAKE) VARIANT=release all
 	@tools/run-tests.sh $(CLIENTS_SUITE)
 
 test: ## Install what is missing, build all variants, run every suite
 	@tools/install-deps.sh test
-	@timeout 300 tools/install-deps.sh clients || echo "Some clients cannot be installed here."
+	@timeout --foreground 300 tools/install-deps.sh clients || echo "Some clients cannot be installed here."
 	@$(MAKE) test-programs
 	@$(MAKE) test-run
 test-programs:
