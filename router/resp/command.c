@@ -238,11 +238,19 @@ static enum taken queue(struct front *self, struct session *session, const struc
     return answer_simple(self, session, "QUEUED");
 }
 
+/* What changes filters themselves is settled before anything else looks at one. */
 static bool must_wait(const struct session *session, const struct command *command)
 {
     bool queued = session->multi && (command->flags & COMMAND_UNQUEUED) == 0;
+    bool looks = (command->flags & (COMMAND_READS | COMMAND_WRITES)) != 0;
+    bool waits = (command->flags & COMMAND_WAITS) != 0 || (session->changing && looks);
 
-    return (command->flags & COMMAND_WAITS) != 0 && !queued && session->first != NULL;
+    return waits && !queued && session->first != NULL;
+}
+
+static bool changes_filters(const struct command *command)
+{
+    return (command->flags & COMMAND_WRITES) != 0 && (command->flags & COMMAND_WAITS) != 0;
 }
 
 /* Others are not even told which commands there are. */
@@ -256,6 +264,7 @@ enum taken command_take(struct front *self, struct session *session, const struc
 {
     const struct command *command = command_find(arguments[0]);
 
+    session->changing = session->changing && session->first != NULL;
     if (session->stranger && !is_for_strangers(command)) {
         front_count(self, FRONT_resp_commands_total);
         return answer_error(self, session, "NOAUTH Authentication required.");
@@ -278,6 +287,7 @@ enum taken command_take(struct front *self, struct session *session, const struc
     if (command->run(self, session, arguments, count) == TAKEN_WAIT) {
         return TAKEN_WAIT;
     }
+    session->changing = session->changing || changes_filters(command);
     front_count(self, FRONT_resp_commands_total);
     return TAKEN_DONE;
 }

@@ -165,6 +165,7 @@ struct session {
     struct gather *adds[FRONT_ADDS];
     uint32_t nadds;
     uint32_t copies; /* of what was added since `waited`: the least, 0 where that is not sure */
+    bool changing;   /* a change of filters themselves is under way */
     bool waited;     /* WAIT was answered, or nothing has been added yet */
     struct feed_look *look; /* of a FEED that waits in the input; NULL: none */
     bool multi;             /* commands are queued */

@@ -96,6 +96,17 @@ Test(resp_rebuild, commit_and_abort_name_the_one_that_is_open)
     front_stage_fini(&stage);
 }
 
+Test(resp_rebuild, what_follows_sees_what_came_of_it)
+{
+    start();
+    front_stage_say(&stage, 0, "BF.REBUILD f COMMIT\r\nPING\r\nBF.EXISTS f a\r\nBF.ADD g a\r\n");
+    (void)answer_filter(ADMIN_STATUS, OPEN);
+    cr_assert_eq(stage.nasked, 0);
+    (void)answer_filter(ADMIN_REBUILD, 0);
+    cr_assert_eq(stage.nasked, 2, "and these two need not wait for one another");
+    front_stage_fini(&stage);
+}
+
 Test(resp_rebuild, a_step_that_fails_says_why)
 {
     start();
