@@ -373,5 +373,7 @@ COMMAND(ttl);
 COMMAND(pttl);
 COMMAND(expiretime);
 COMMAND(pexpiretime);
+COMMAND(rename);
+COMMAND(renamenx);
 
 #endif
