@@ -67,7 +67,7 @@ static bool name_is_taken(const struct coordinator *self, const struct filter_do
 
             if (other->id != document->id && newest(self, other->id) == entry &&
                 strcmp(other->content.name, document->content.name) == 0 &&
-                rename_outranks(other, document)) {
+                rename_lost(document, other)) {
                 return true;
             }
         }

@@ -29,6 +29,14 @@ bool rename_outranks(const struct filter_document *self, const struct filter_doc
     return self->replaces == other->id || (other->replaces != self->id && self->id > other->id);
 }
 
+bool rename_lost(const struct filter_document *self, const struct filter_document *other)
+{
+    if (other->content.state != FILTER_ACTIVE && self->content.named_epoch != 0) {
+        return false;
+    }
+    return rename_outranks(other, self);
+}
+
 bool rename_follows(const struct filter_document *older, const struct filter_document *newer)
 {
     return strcmp(older->content.name, newer->content.name) == 0 ||

@@ -28,6 +28,10 @@ void rename_end(struct filter_document *document);
  * other one had lost it. */
 bool rename_outranks(const struct filter_document *self, const struct filter_document *other);
 
+/* Has `self` lost its name to `other`, whose newest document has it, too? To one that is dropped
+ * itself: unless `self` was renamed, which may have been after that. */
+bool rename_lost(const struct filter_document *self, const struct filter_document *other);
+
 /* May a document of this filter be followed by one with that name, or is it another filter's? */
 bool rename_follows(const struct filter_document *older, const struct filter_document *newer);
 

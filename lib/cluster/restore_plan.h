@@ -29,7 +29,7 @@ struct restore_filter {
     const struct document_entry *found;  /* NULL: nodes hold nothing newer */
     uint64_t fence;                      /* the highest that a node reports */
     bool has_secret;
-    bool name_taken; /* another filter has its name: see rename_outranks() */
+    bool name_taken; /* another filter has its name: see rename_lost() */
 };
 
 enum restore_action {

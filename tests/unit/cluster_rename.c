@@ -120,6 +120,26 @@ Test(rename, the_cache_follows_it)
     switch_names(8, 3, true);
 }
 
+/* What a restore of the store goes by. */
+Test(rename, a_name_is_not_lost_to_a_filter_that_was_dropped_before)
+{
+    struct filter_document old;
+    struct filter_document target;
+
+    sample_document(1, "next", &rule, 3, &old);
+    sample_document(2, "list", &rule, 3, &target);
+    rename_begin(&old, "list", 2);
+    cr_assert_not(rename_lost(&old, &target), "though its end is not known");
+    cr_assert(rename_lost(&target, &old));
+    rename_end(&old);
+    target.content.state = FILTER_DROPPED;
+    cr_assert_not(rename_lost(&old, &target));
+    old.content.named_epoch = 0;
+    cr_assert(rename_lost(&old, &target), "it was always called so, and the other one came later");
+    document_fini(&old);
+    document_fini(&target);
+}
+
 Test(rename, documents_from_before_do_not_contradict)
 {
     struct filter_document old;
