@@ -36,6 +36,7 @@ const struct command *cmd_playground(void);
 const struct command *cmd_playground_child(void);
 const struct command *cmd_rebalance(void);
 const struct command *cmd_rebuild(void);
+const struct command *cmd_rename(void);
 const struct command *cmd_shard(void);
 const struct command *cmd_stats(void);
 const struct command *cmd_status(void);

@@ -3,6 +3,7 @@
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
+#include "coordinator/coordinator_rename.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/answers.h"
 
@@ -158,6 +159,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     case ADMIN_EXPAND:
         coordinator_on_expand(self, now_us, from, frame);
         return;
+    case ADMIN_RENAME:
+        coordinator_on_rename(self, now_us, from, frame);
+        return;
     case ADMIN_EXPIRE:
         coordinator_on_expire(self, now_us, from, frame);
         return;
@@ -244,6 +248,7 @@ static void turn(void *context, uint64_t now_us)
     coordinator_check_store(self, now_us);
     coordinator_check_creates(self, now_us);
     coordinator_check_drops(self, now_us);
+    coordinator_check_renames(self, now_us);
     self->frozen = !age_settled(self, now_us) || age_reason(self) != NULL;
     coordinator_check_rebuilds(self, now_us);
     coordinator_check_expands(self, now_us);

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
+#include "coordinator/coordinator_rename.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/signed_document.h"
 
@@ -157,7 +158,8 @@ static bool step(struct coordinator *self, uint64_t now_us, struct document_entr
             fencing->next_us = now_us + self->config.fence_retry_us;
         }
     } else if (decision.slots == 0) {
-        if (!rebuild_waits(self, entry->document.id) && !windows_wait(self, entry->document.id)) {
+        if (!rebuild_waits(self, entry->document.id) && !windows_wait(self, entry->document.id) &&
+            !renames_wait(self, entry->document.id)) {
             fences_end(self, entry->document.id);
         }
     } else if (fencing != NULL) {

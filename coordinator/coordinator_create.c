@@ -3,7 +3,7 @@
 #include "cluster/growth_chain.h"
 #include "cluster/window.h"
 #include "coordinator/coordinator_difference.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_rename.h"
 #include "filter/sizing.h"
 
 #include <stdio.h>
@@ -192,20 +192,6 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
     return status;
 }
 
-/* A filter that is being dropped still holds its name. */
-static const struct filter_document *find_dropping(const struct coordinator *self, const char *name)
-{
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-
-        if (document->content.state == FILTER_DROPPING &&
-            strcmp(document->content.name, name) == 0) {
-            return document;
-        }
-    }
-    return NULL;
-}
-
 /* STATUS_OK: what is asked for is what exists. */
 static enum status compare(struct create *create, const struct filter_document *document)
 {
@@ -236,10 +222,10 @@ static enum status ensure(struct coordinator *self, uint64_t now_us, struct crea
             *filter_id = entry->document.id;
             return compare(create, &entry->document);
         }
-        if (find_dropping(self, create->request->name) != NULL) {
+        if (renames_holder(self, create->request->name) != NULL) {
             (void)snprintf(create->message, sizeof create->message,
-                           "filter %s is still being dropped: its nodes have not all confirmed; "
-                           "retry, and see `orbloom status`",
+                           "filter %s is still being dropped or renamed: its nodes have not all "
+                           "confirmed; retry, and see `orbloom status`",
                            create->request->name);
             return STATUS_NAME_BUSY;
         }

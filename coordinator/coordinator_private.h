@@ -10,6 +10,7 @@
 #include "cluster/evidence.h"
 #include "cluster/growth.h"
 #include "cluster/rebuild.h"
+#include "cluster/rename.h"
 #include "cluster/window.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/coordinator_counts.h"
@@ -43,6 +44,7 @@ enum {
     X(losses_accepted_total, "documents", "in which an operator gave up replicas that are gone")   \
     X(rotations_written_total, "documents", "slices of time windows begun here")                   \
     X(expiries_written_total, "documents", "expiries of filters set, taken back or noted here")    \
+    X(filters_renamed_total, "filters", "renames confirmed here")                                  \
     X(filters_expired_total, "filters", "drops begun here as their time was over")                 \
     X(fences_sent_total, "requests", "fences asked of nodes")                                      \
     X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
@@ -107,7 +109,7 @@ struct follower {
     uint64_t last_us;
 };
 
-enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND };
+enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND, WAITER_RENAME };
 
 /* What nodes answer when they are asked how many keys they have of a filter. */
 struct inquiry {
@@ -242,6 +244,16 @@ typedef void (*records_edit_fn)(struct filter_document *document, const void *co
 MUST_USE enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
                                          const struct document_entry *entry, records_edit_fn edit,
                                          const void *context);
+
+/* The filter has another name, and the one that has it now (or NULL) is DROPPING, in one swap. The
+ * name that it had stays bound until records_end_rename(). STATUS_CONFLICT: somebody was first. */
+MUST_USE enum status records_rename_filter(struct coordinator *self,
+                                           const struct document_entry *entry,
+                                           const struct document_entry *replaced, const char *name);
+
+/* The former name is free. */
+MUST_USE enum status records_end_rename(struct coordinator *self,
+                                        const struct document_entry *entry);
 
 /* The filter that an operator means: with an id the one that was seen, and no later one. */
 struct document_entry *records_find(const struct coordinator *self, const char *name,

@@ -190,33 +190,183 @@ static enum status swap(struct coordinator *self, const struct store_swap *swaps
     return status;
 }
 
+/* The version of a key, 0 when it does not exist; its value as a number in *number. */
+static enum status read_number(struct coordinator *self, const char *key, uint64_t *version,
+                               uint64_t *number)
+{
+    enum status status;
+
+    *version = 0;
+    *number = 0;
+    buffer_clear(&self->scratch);
+    status = self->store->get(self->store->self, key, &self->scratch, version);
+    if (status == STATUS_NOT_FOUND) {
+        return STATUS_OK;
+    }
+    if (status == STATUS_OK) {
+        *number = read_u64(buffer_span(&self->scratch));
+    }
+    return status;
+}
+
+enum { DRAFT_SWAPS = 4, ID_BYTES = 8 };
+
+/* One swap of the store, while it is put together. */
+struct draft {
+    struct store_swap swaps[DRAFT_SWAPS];
+    char keys[DRAFT_SWAPS][STORE_KEY_BYTES];
+    uint8_t ids[DRAFT_SWAPS][ID_BYTES];
+    struct buffer values[DRAFT_SWAPS];
+    size_t count;
+};
+
+static void draft_init(struct draft *self)
+{
+    self->count = 0;
+    for (size_t i = 0; i < DRAFT_SWAPS; i++) {
+        buffer_init(&self->values[i], CODEC_MAX_FRAME_BYTES);
+    }
+}
+
+static void draft_fini(struct draft *self)
+{
+    for (size_t i = 0; i < DRAFT_SWAPS; i++) {
+        buffer_fini(&self->values[i]);
+    }
+}
+
+static enum status draft_document(struct coordinator *self, struct draft *draft, uint64_t version,
+                                  struct filter_document *document)
+{
+    size_t at = draft->count++;
+    enum status status = codec_filter_document_sign(document, &self->config.key,
+                                                    &draft->values[at]);
+
+    (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "filter/%" PRIu64, document->id);
+    draft->swaps[at] = (struct store_swap){
+        .key = draft->keys[at], .expected = version, .value = buffer_span(&draft->values[at])};
+    return status;
+}
+
+/* Bind a name to `id`, 0: to none, if it is bound to `holder` now. Else it is left alone, or, with
+ * `required`, the answer is STATUS_CONFLICT. */
+static enum status draft_name(struct coordinator *self, struct draft *draft, const char *name,
+                              uint64_t holder, uint64_t id, bool required)
+{
+    size_t at = draft->count;
+    uint64_t version;
+    uint64_t bound;
+    enum status status;
+
+    (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "name/%s", name);
+    status = read_number(self, draft->keys[at], &version, &bound);
+    if (status != STATUS_OK || bound != holder) {
+        return status == STATUS_OK && required ? STATUS_CONFLICT : status;
+    }
+    write_u64(id, draft->ids[at]);
+    draft->swaps[at] = (struct store_swap){
+        .key = draft->keys[at], .expected = version, .value = span_of(draft->ids[at], ID_BYTES)};
+    draft->count++;
+    return STATUS_OK;
+}
+
+/* What a filter that is gone had: another one may have got a name of it meanwhile. */
+static enum status draft_free_names(struct coordinator *self, struct draft *draft,
+                                    const struct filter_document *document)
+{
+    enum status status = draft_name(self, draft, document->content.name, document->id, 0, false);
+
+    return status == STATUS_OK && rename_is_open(document)
+               ? draft_name(self, draft, document->former_name, document->id, 0, false)
+               : status;
+}
+
 enum status records_write_filter(struct coordinator *self, uint64_t version,
                                  struct filter_document *document)
 {
-    char filter_key[STORE_KEY_BYTES];
-    char name_key[STORE_KEY_BYTES];
-    uint8_t free_name[8] = {0};
-    struct store_swap swaps[2];
-    struct buffer value;
-    size_t count = 1;
+    struct draft draft;
     enum status status;
 
-    (void)snprintf(filter_key, sizeof filter_key, "filter/%" PRIu64, document->id);
-    (void)snprintf(name_key, sizeof name_key, "name/%s", document->content.name);
-    buffer_clear(&self->scratch);
-    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
-    status = codec_filter_document_sign(document, &self->config.key, &value);
+    draft_init(&draft);
+    status = draft_document(self, &draft, version, document);
     if (status == STATUS_OK && document->content.state == FILTER_DROPPED) {
-        swaps[1] = (struct store_swap){.key = name_key, .value = span_of(free_name, 8)};
-        status = self->store->get(self->store->self, name_key, &self->scratch, &swaps[1].expected);
-        count = 2;
+        status = draft_free_names(self, &draft, document);
     }
     if (status == STATUS_OK) {
-        swaps[0] = (struct store_swap){
-            .key = filter_key, .expected = version, .value = buffer_span(&value)};
-        status = swap(self, swaps, count);
+        status = swap(self, draft.swaps, draft.count);
     }
-    buffer_fini(&value);
+    draft_fini(&draft);
+    return status;
+}
+
+static enum status open_copy(const struct coordinator *self, const struct document_entry *entry,
+                             struct filter_document *copy)
+{
+    return codec_filter_document_open(span_of(entry->signed_bytes, entry->signed_size),
+                                      &self->config.key, copy);
+}
+
+static enum status draft_dropping(struct coordinator *self, struct draft *draft,
+                                  const struct document_entry *entry)
+{
+    const enum filter_state state = FILTER_DROPPING;
+    struct filter_document copy = {0};
+    enum status status = open_copy(self, entry, &copy);
+
+    if (status == STATUS_OK) {
+        drops_edit(&copy, &state);
+        status = draft_document(self, draft, records_version(entry), &copy);
+    }
+    document_fini(&copy);
+    return status;
+}
+
+enum status records_rename_filter(struct coordinator *self, const struct document_entry *entry,
+                                  const struct document_entry *replaced, const char *name)
+{
+    uint64_t holder = replaced != NULL ? replaced->document.id : 0;
+    struct filter_document copy = {0};
+    struct draft draft;
+    enum status status = open_copy(self, entry, &copy);
+
+    draft_init(&draft);
+    if (status == STATUS_OK) {
+        rename_begin(&copy, name, holder);
+        status = draft_document(self, &draft, records_version(entry), &copy);
+    }
+    if (status == STATUS_OK && replaced != NULL) {
+        status = draft_dropping(self, &draft, replaced);
+    }
+    if (status == STATUS_OK) {
+        status = draft_name(self, &draft, name, holder, copy.id, true);
+    }
+    if (status == STATUS_OK) {
+        status = swap(self, draft.swaps, draft.count);
+    }
+    draft_fini(&draft);
+    document_fini(&copy);
+    return status;
+}
+
+enum status records_end_rename(struct coordinator *self, const struct document_entry *entry)
+{
+    struct filter_document copy = {0};
+    struct draft draft;
+    enum status status = open_copy(self, entry, &copy);
+
+    draft_init(&draft);
+    if (status == STATUS_OK) {
+        status = draft_name(self, &draft, copy.former_name, copy.id, 0, false);
+    }
+    if (status == STATUS_OK) {
+        rename_end(&copy);
+        status = draft_document(self, &draft, records_version(entry), &copy);
+    }
+    if (status == STATUS_OK) {
+        status = swap(self, draft.swaps, draft.count);
+    }
+    draft_fini(&draft);
+    document_fini(&copy);
     return status;
 }
 
@@ -275,23 +425,22 @@ enum status records_write_nodes(struct coordinator *self, const struct node_list
     return status;
 }
 
-/* The version of a key, 0 when it does not exist; its value as a number in *number. */
-static enum status read_number(struct coordinator *self, const char *key, uint64_t *version,
-                               uint64_t *number)
+/* A binding that the filter has lost may be left over from a store that was restored: it binds
+ * nothing. */
+static enum status check_free(struct coordinator *self, const char *name, uint64_t bound)
 {
-    enum status status;
+    enum status status = bound != 0 ? records_refresh(self) : STATUS_OK;
+    const struct document_entry *entry = document_cache_find(&self->documents, bound);
+    const struct filter_document *document = entry != NULL ? &entry->document : NULL;
 
-    *version = 0;
-    *number = 0;
-    buffer_clear(&self->scratch);
-    status = self->store->get(self->store->self, key, &self->scratch, version);
-    if (status == STATUS_NOT_FOUND) {
-        return STATUS_OK;
+    if (status != STATUS_OK || bound == 0) {
+        return status;
     }
-    if (status == STATUS_OK) {
-        *number = read_u64(buffer_span(&self->scratch));
-    }
-    return status;
+    return document != NULL && document->content.state == FILTER_ACTIVE &&
+                   strcmp(document->content.name, name) != 0 &&
+                   strcmp(document->former_name, name) != 0
+               ? STATUS_OK
+               : STATUS_CONFLICT;
 }
 
 static void seal(struct coordinator *self, uint64_t id, const struct hash_secret *secret,
@@ -320,8 +469,8 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
 
     (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
     status = read_number(self, keys[0], &name_version, &bound);
-    if (status == STATUS_OK && bound != 0) {
-        return STATUS_CONFLICT;
+    if (status == STATUS_OK) {
+        status = check_free(self, document->content.name, bound);
     }
     if (status == STATUS_OK) {
         status = read_number(self, "next/filter", &last_version, &last);

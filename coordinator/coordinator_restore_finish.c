@@ -44,11 +44,32 @@ static uint64_t highest_fence(const struct coordinator *self, uint64_t id)
     return fence;
 }
 
-static bool later_has_name(const struct document_cache *documents, uint64_t id, const char *name)
+static const struct document_entry *newest(const struct coordinator *self, uint64_t id)
 {
-    for (size_t i = documents->count; i-- > 0 && documents->by_id[i]->document.id > id;) {
-        if (strcmp(documents->by_id[i]->document.content.name, name) == 0) {
-            return true;
+    const struct document_entry *stored = document_cache_find(&self->documents, id);
+    const struct document_entry *found = document_cache_find(&self->found, id);
+
+    if (stored == NULL || found == NULL) {
+        return stored != NULL ? stored : found;
+    }
+    return found->document.revision >= stored->document.revision ? found : stored;
+}
+
+/* Has another filter its name, as far as is known? */
+static bool name_is_taken(const struct coordinator *self, const struct filter_document *document)
+{
+    const struct document_cache *const caches[] = {&self->documents, &self->found};
+
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < caches[i]->count; k++) {
+            const struct document_entry *entry = caches[i]->by_id[k];
+            const struct filter_document *other = &entry->document;
+
+            if (other->id != document->id && newest(self, other->id) == entry &&
+                strcmp(other->content.name, document->content.name) == 0 &&
+                rename_lost(document, other)) {
+                return true;
+            }
         }
     }
     return false;
@@ -62,7 +83,6 @@ static enum status decide(struct coordinator *self, uint64_t id, const struct me
         .found = document_cache_find(&self->found, id),
         .fence = highest_fence(self, id),
     };
-    const struct document_entry *any = filter.stored != NULL ? filter.stored : filter.found;
     struct restore_record secret;
     char key[STORE_KEY_BYTES];
     enum status status;
@@ -71,8 +91,7 @@ static enum status decide(struct coordinator *self, uint64_t id, const struct me
     status = restore_read(self, key, &secret);
     buffer_fini(&secret.value);
     filter.has_secret = secret.version != 0;
-    filter.name_taken = later_has_name(&self->documents, id, any->document.content.name) ||
-                        later_has_name(&self->found, id, any->document.content.name);
+    filter.name_taken = name_is_taken(self, &newest(self, id)->document);
     *out = restore_decide(&filter, asked, nasked);
     return status;
 }

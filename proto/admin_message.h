@@ -25,6 +25,7 @@ enum admin_action {
     ADMIN_EXPAND = 4,
     ADMIN_REBUILD = 5,
     ADMIN_EXPIRE = 6,
+    ADMIN_RENAME = 7,
     ADMIN_NODE_DRAIN = 10,
     ADMIN_NODE_REPLACE = 11,
     ADMIN_NODE_REMOVE = 12,
@@ -101,6 +102,11 @@ struct loss_parameters {
     size_t nconfirmed_off;
 };
 
+struct rename_parameters {
+    const char *name; /* the new one */
+    bool replace;     /* drop the filter that has it */
+};
+
 struct admin_request {
     enum admin_action action;
     uint32_t timeout_ms;
@@ -116,8 +122,9 @@ struct admin_request {
     struct map_parameters map; /* ADMIN_MAP_* */
     struct expand_parameters expand;
     struct rebuild_parameters rebuild;
-    struct loss_parameters loss; /* ADMIN_ACCEPT_LOSS */
-    struct expiry_wish expire;   /* ADMIN_EXPIRE */
+    struct loss_parameters loss;     /* ADMIN_ACCEPT_LOSS */
+    struct expiry_wish expire;       /* ADMIN_EXPIRE */
+    struct rename_parameters rename; /* ADMIN_RENAME */
 };
 
 struct node_summary {

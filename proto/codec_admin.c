@@ -73,6 +73,12 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
         codec_put_expiry(scratch, &request->expire, &wire->expire) != STATUS_OK) {
         return STATUS_NOMEM;
     }
+    if (request->action == ADMIN_RENAME) {
+        status = codec_put_rename(scratch, &request->rename, &wire->rename);
+        if (status != STATUS_OK) {
+            return status;
+        }
+    }
     if (request->action == ADMIN_ACCEPT_LOSS &&
         codec_put_loss(scratch, &request->loss, &wire->loss) != STATUS_OK) {
         return STATUS_NOMEM;
@@ -114,7 +120,7 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 
 static bool is_action(int value)
 {
-    return codec_enum_known(value, ADMIN_EXPIRE) ||
+    return codec_enum_known(value, ADMIN_RENAME) ||
            (value >= ADMIN_NODE_DRAIN && value <= ADMIN_ACCEPT_LOSS) ||
            (value >= ADMIN_MAP_BACKUP && value <= ADMIN_MAP_FINISH);
 }
@@ -162,6 +168,8 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         status = codec_get_rebuild(wire->rebuild, &request->rebuild);
     } else if (request->action == ADMIN_EXPIRE) {
         status = codec_get_expiry(wire->expire, &request->expire);
+    } else if (request->action == ADMIN_RENAME) {
+        status = codec_get_rename(arena, wire->rename, &request->rename);
     } else if (request->action == ADMIN_ACCEPT_LOSS) {
         status = codec_get_loss(arena, wire->loss, &request->loss);
     }

@@ -29,6 +29,9 @@ static void put_document(const struct filter_document *document, Orbloom__V1__Fi
     wire->expire_after_us = document->expiry.after_us;
     wire->expiry_counted_us = document->expiry.counted_us;
     wire->expires_at_ms = document->expiry.at_ms;
+    wire->former_name = (ProtobufCBinaryData){.len = strlen(document->former_name),
+                                              .data = (uint8_t *)document->former_name};
+    wire->replaces = document->replaces;
 }
 
 static void put_generation(const struct generation *generation, Orbloom__V1__Generation *wire)
@@ -97,6 +100,7 @@ static void get_document(const Orbloom__V1__FilterDocument *wire, struct filter_
         .counted_us = wire->expiry_counted_us,
         .at_ms = wire->expires_at_ms,
     };
+    document->replaces = wire->replaces;
 }
 
 static enum status get_generations(const Orbloom__V1__FilterDocument *wire,
@@ -163,7 +167,9 @@ static enum status decode(struct codec_arena *arena, struct span content,
         return STATUS_VERSION;
     }
     get_document(wire, document);
-    status = get_generations(wire, document);
+    status = codec_signed_text(wire->former_name, document->former_name,
+                               sizeof document->former_name);
+    status = status != STATUS_OK ? status : get_generations(wire, document);
     status = status != STATUS_OK ? status : keep_epoch_bytes(wire, document);
     status = status != STATUS_OK ? status : codec_epoch_decode(arena, document);
     return status != STATUS_OK ? status : document_validate(document, &reason);

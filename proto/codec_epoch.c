@@ -109,6 +109,7 @@ static enum status put_content(const struct filter_document *document,
     wire->read_quorum = content->rule.read;
     wire->shard_bits = content->shard_bits;
     wire->newest_slice = content->newest_slice;
+    wire->named_epoch = content->named_epoch;
     status = put_groups(content, scratch, wire);
     status = status != STATUS_OK ? status : put_shards(document, scratch, wire);
     status = status != STATUS_OK ? status : put_lineages(content, scratch, wire);
@@ -244,6 +245,7 @@ enum status codec_epoch_decode(struct codec_arena *arena, struct filter_document
     content->state = (enum filter_state)wire->state;
     content->rule = (struct quorum_rule){wire->replicas, wire->write_quorum, wire->read_quorum};
     content->newest_slice = wire->newest_slice;
+    content->named_epoch = wire->named_epoch;
     status = codec_signed_text(wire->name, content->name, sizeof content->name);
     status = status != STATUS_OK ? status : get_groups(wire, content);
     status = status != STATUS_OK ? status : get_shards(wire, content);

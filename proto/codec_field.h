@@ -96,6 +96,12 @@ MUST_USE enum status codec_put_expiry(struct codec_scratch *scratch, const struc
                                       Orbloom__V1__ExpireParameters **out);
 MUST_USE enum status codec_get_expiry(const Orbloom__V1__ExpireParameters *wire,
                                       struct expiry_wish *wish);
+MUST_USE enum status codec_put_rename(struct codec_scratch *scratch,
+                                      const struct rename_parameters *rename,
+                                      Orbloom__V1__RenameParameters **out);
+MUST_USE enum status codec_get_rename(struct codec_arena *arena,
+                                      const Orbloom__V1__RenameParameters *wire,
+                                      struct rename_parameters *rename);
 MUST_USE enum status codec_put_loss(struct codec_scratch *scratch,
                                     const struct loss_parameters *loss,
                                     Orbloom__V1__LossParameters **out);

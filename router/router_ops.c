@@ -160,6 +160,13 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
                              "the filter was dropped meanwhile; retry");
         return;
     }
+    if (entry->document.content.named_epoch > op->epoch) {
+        /* It was asked for by another name, which may be bound to another filter. */
+        op_end(self, op);
+        router_refuse_client(self, &client, correlation, &echo, STATUS_STALE,
+                             "the filter was renamed meanwhile; retry");
+        return;
+    }
     if (op->lineage != 0 && !op_feeds(entry, OPERATION_FEED, op->lineage)) {
         op_end(self, op);
         router_refuse_feed(self, &client, correlation, &echo, entry->document.content.name);

@@ -92,6 +92,7 @@ struct lineage {
 /* What quorums must agree on. */
 struct epoch_content {
     char name[DOCUMENT_NAME_BYTES];
+    uint64_t named_epoch; /* since this epoch it has the name; 0: ever since */
     enum filter_state state;
     struct quorum_rule rule;
     uint32_t shard_bits;
@@ -148,6 +149,10 @@ struct filter_document {
     bool growth_held;  /* an operator aborted its growth: it does not grow by itself */
     uint64_t fed_keys; /* of the list that is fed into the lineage that does not serve yet */
     struct expiry expiry;
+
+    /* Of a rename, until it is fenced; see cluster/rename.h. */
+    char former_name[DOCUMENT_NAME_BYTES]; /* taken still; "": none is under way */
+    uint64_t replaces;                     /* the filter that had the name; 0: none had */
 };
 
 struct node_record {

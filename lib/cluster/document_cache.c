@@ -1,6 +1,7 @@
 #include "cluster/document_cache.h"
 
 #include "base/heap.h"
+#include "cluster/rename.h"
 
 #include <assert.h>
 #include <string.h>
@@ -84,8 +85,9 @@ struct document_entry *document_cache_find_name(const struct document_cache *sel
         if (strcmp(entry->document.content.name, name) != 0) {
             break;
         }
-        if (entry->document.content.state == FILTER_ACTIVE) {
-            found = entry; /* Ids rise: the last one is the newest binding. */
+        if (entry->document.content.state == FILTER_ACTIVE &&
+            (found == NULL || rename_outranks(&entry->document, &found->document))) {
+            found = entry;
         }
     }
     return found;
@@ -165,10 +167,26 @@ static enum status insert(struct document_cache *self, struct filter_document *d
     return STATUS_OK;
 }
 
-/* Names never change under one id in this version, so the order by name stays right. */
-static enum status replace(struct document_entry *entry, struct filter_document *document,
-                           struct span signed_bytes)
+/* Move the entry to where its present name belongs. */
+static void sort_by_name(struct document_cache *self, struct document_entry *entry)
 {
+    size_t from = 0;
+
+    while (self->by_name[from] != entry) {
+        from++;
+    }
+    memmove(&self->by_name[from], &self->by_name[from + 1],
+            (self->count - from - 1) * sizeof(struct document_entry *));
+    self->count--;
+    insert_at(self->by_name, self->count,
+              position_of_name(self, entry->document.content.name, entry->document.id), entry);
+    self->count++;
+}
+
+static enum status replace(struct document_cache *self, struct document_entry *entry,
+                           struct filter_document *document, struct span signed_bytes)
+{
+    bool renamed = strcmp(entry->document.content.name, document->content.name) != 0;
     uint8_t *copy = NULL;
     enum status status = copy_bytes(signed_bytes, &copy);
 
@@ -182,6 +200,9 @@ static enum status replace(struct document_entry *entry, struct filter_document 
     document_fini(&entry->document);
     entry->document = *document;
     *document = (struct filter_document){0};
+    if (renamed) {
+        sort_by_name(self, entry);
+    }
     return STATUS_OK;
 }
 
@@ -196,12 +217,10 @@ static bool contradicts(const struct document_entry *entry, const struct filter_
     if (document->revision == held->revision) {
         return !span_equal(signed_bytes, span_of(entry->signed_bytes, entry->signed_size));
     }
-    if (strcmp(document->content.name, held->content.name) != 0) {
-        return true;
-    }
     /* Revisions and epochs rise together or not at all. */
-    return document->revision > held->revision ? document->epoch < held->epoch
-                                               : document->epoch > held->epoch;
+    return document->revision > held->revision
+               ? document->epoch < held->epoch || !rename_follows(held, document)
+               : document->epoch > held->epoch || !rename_follows(document, held);
 }
 
 enum status document_cache_take(struct document_cache *self, struct filter_document *document,
@@ -214,7 +233,7 @@ enum status document_cache_take(struct document_cache *self, struct filter_docum
 #ifdef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
     if (entry != NULL && entry->document.content.state == FILTER_DROPPED &&
         document->revision < entry->document.revision) {
-        status = replace(entry, document, signed_bytes);
+        status = replace(self, entry, document, signed_bytes);
         *changed = status == STATUS_OK;
         return status;
     }
@@ -227,7 +246,7 @@ enum status document_cache_take(struct document_cache *self, struct filter_docum
     } else if (document->revision <= entry->document.revision) {
         return STATUS_OK;
     } else {
-        status = replace(entry, document, signed_bytes);
+        status = replace(self, entry, document, signed_bytes);
     }
     *changed = status == STATUS_OK;
     return status;

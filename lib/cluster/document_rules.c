@@ -1,5 +1,6 @@
 #include "cluster/document.h"
 #include "cluster/expiry.h"
+#include "cluster/rename.h"
 
 #include <assert.h>
 #include <string.h>
@@ -359,8 +360,8 @@ static const char *rule_served(const struct filter_document *self)
 enum status document_validate(const struct filter_document *self, const char **reason)
 {
     static const char *(*const rules[])(const struct filter_document *self) = {
-        rule_numbers,  rule_wishes,      rule_content, rule_shards, rule_groups,
-        rule_lineages, rule_generations, rule_chain,   rule_turns,  expiry_fault,
+        rule_numbers,     rule_wishes, rule_content, rule_shards,  rule_groups,  rule_lineages,
+        rule_generations, rule_chain,  rule_turns,   expiry_fault, rename_fault,
     };
     size_t i;
 

@@ -3,7 +3,7 @@
  * Of each filter the newest document that a backup, the store or any node has is taken, and goes on
  * under numbers past all that were seen: whoever holds an older one takes it, and nobody holds
  * another one of its numbers. A filter whose secret nobody has kept is dropped; so is one whose
- * name a later filter has, as that could only be created when it was.
+ * name another filter has, which could only get it when this one had lost it.
  *
  * What only nodes know that were not asked can't be known. Of a slot group's N members that the
  * newest known document names, max(min(W, R), N - W + 1) must have been asked: one of them would
@@ -29,7 +29,7 @@ struct restore_filter {
     const struct document_entry *found;  /* NULL: nodes hold nothing newer */
     uint64_t fence;                      /* the highest that a node reports */
     bool has_secret;
-    bool name_taken; /* a filter with a higher id has its name */
+    bool name_taken; /* another filter has its name: see rename_lost() */
 };
 
 enum restore_action {

@@ -182,6 +182,8 @@ COMMAND(pexpiretime);
 COMMAND(ping);
 COMMAND(pttl);
 COMMAND(quit);
+COMMAND(rename);
+COMMAND(renamenx);
 COMMAND(reset);
 COMMAND(role);
 COMMAND(scan);

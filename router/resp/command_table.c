@@ -12,6 +12,7 @@
 #define NO_KEY    0, 0, 0
 #define KEY       1, 1, 1
 #define KEYS      1, -1, 1
+#define RENAMED   1, 2, 1
 #define SUB_KEY   2, 2, 1 /* behind the subcommand */
 #define READS     COMMAND_READS
 #define WRITES    COMMAND_WRITES
@@ -95,6 +96,10 @@ static const struct command table[] = {
         "close the connection"),
     ROW("readonly", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
     ROW("readwrite", 1, FAST, NO_KEY, command_ok, "cluster", "accepted; this router serves all"),
+    ROW("rename", 3, WRITES | WAITS, RENAMED, command_rename, "generic",
+        "another name, dropping the filter that has it"),
+    ROW("renamenx", 3, WRITES | WAITS, RENAMED, command_renamenx, "generic",
+        "another name, if no filter has it"),
     ROW("reset", 1, FAST | UNQUEUED | WAITS | STRANGERS, NO_KEY, command_reset, "connection",
         "the connection as it began"),
     ROW("role", 1, FAST, NO_KEY, command_role, "server", "master, without replicas of its own"),

@@ -250,6 +250,10 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(expire.if_some);
     SAME(expire.if_later);
     SAME(expire.if_sooner);
+    if (a->action == ADMIN_RENAME) {
+        SAME_TEXT(rename.name);
+    }
+    SAME(rename.replace);
 }
 
 static inline void compare_filter_summary(const struct filter_summary *a,

@@ -94,6 +94,9 @@ static void compare(const struct filter_document *a, const struct filter_documen
     SAME(expiry.after_us);
     SAME(expiry.counted_us);
     SAME(expiry.at_ms);
+    cr_assert_str_eq(a->former_name, b->former_name);
+    SAME(replaces);
+    SAME(content.named_epoch);
     SAME(nturns);
     for (uint32_t i = 0; i < a->nturns; i++) {
         SAME(turns[i]);
@@ -153,6 +156,9 @@ Test(codec_document, the_largest_document_fits)
     }
     document.growth_held = true;
     document.fed_keys = UINT64_MAX;
+    memset(document.former_name, 'f', DOCUMENT_NAME_BYTES - 1);
+    document.replaces = UINT64_MAX;
+    document.content.named_epoch = UINT64_MAX;
     document.expiry = (struct expiry){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     document.nturns = DOCUMENT_MAX_TURNS;
     for (uint32_t i = 0; i < DOCUMENT_MAX_TURNS; i++) {

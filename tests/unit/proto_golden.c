@@ -223,6 +223,51 @@ Test(golden, expire_request)
     assert_golden(&frame, "0801110100000000000000c2020f08061088271a0475726c734a020801");
 }
 
+Test(golden, rename_request)
+{
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_ADMIN_REQUEST};
+
+    frame.body.admin_request = (struct admin_request){
+        .action = ADMIN_RENAME,
+        .timeout_ms = 5000,
+        .name = "urls",
+        .successor = "",
+        .rename = {.name = "list", .replace = true},
+    };
+    assert_golden(&frame, "0801110100000000000000c2021508071088271a0475726c7352080a046c6973"
+                          "741001");
+}
+
+/* What was not there before; the bytes of an epoch without it are above. */
+Test(golden, filter_document_that_is_renamed)
+{
+    struct cluster_key key = sample_key(0);
+    struct filter_document document = sample_document();
+    struct filter_document back;
+
+    memcpy(document.former_name, "next-urls", 10);
+    document.replaces = 0x0102030405060708;
+    document.content.named_epoch = 3;
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes),
+                 "0801128c020988776655443322111007180322aa010a097365656e2d75726c73"
+                 "100118032002280230043a270a0b080111e9030000000000000a0b080211ea03"
+                 "0000000000000a0b080311eb030000000000003a270a0b080211ea0300000000"
+                 "00000a0b080311eb030000000000000a0b080411ec030000000000003a270a0b"
+                 "080311eb030000000000000a0b080411ec030000000000000a0b080511ed0300"
+                 "00000000004210000102000102000102000102000102004a0408011001700328"
+                 "015080ade204597b14ae47e17a843f6080c096b1026801700178018001018801"
+                 "01a20117080111efcdab8967452301188064200128043080ade2049a02096e65"
+                 "78742d75726c73a10208070605040302011a20bc048a25c2514e3a6f9f58f63f"
+                 "0d25edad124a61a68c1b24005e84c34afb3e2a");
+    cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert_str_eq(back.former_name, "next-urls");
+    cr_assert_eq(back.replaces, 0x0102030405060708);
+    cr_assert_eq(back.content.named_epoch, 3);
+    document_fini(&document);
+    document_fini(&back);
+}
+
 static void assert_node_list(bool disks, const char *expected)
 {
     struct cluster_key key = sample_key(0);

@@ -441,6 +441,17 @@ Test(refusals, an_expiry_has_parameters)
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
 }
 
+Test(refusals, a_rename_has_parameters)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__RenameParameters rename = ORBLOOM__V1__RENAME_PARAMETERS__INIT;
+
+    wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_RENAME;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
+    wire.rename = &rename;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+}
+
 Test(refusals, losses_are_accepted_with_parameters)
 {
     Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;

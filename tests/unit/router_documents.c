@@ -1,5 +1,6 @@
 /* How a router keeps to one epoch: it hands documents on, learns of newer ones, starts over
  * under them, and asks the store before it calls a filter unknown. */
+#include "cluster/rename.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"
 
@@ -126,6 +127,17 @@ Test(router_documents, a_filter_dropped_meanwhile_tells_the_client_to_retry)
     cr_assert_eq(told.status, STATUS_STALE);
     cr_assert_eq(told.op.sequence, 1);
     cr_assert_eq(told.count, 0, "nothing is acknowledged");
+    router_stage_fini(&stage);
+}
+
+/* By the name that the client asked for it, there may be another filter by now. */
+Test(router_documents, a_filter_renamed_meanwhile_tells_the_client_to_retry)
+{
+    open_and_ask(OPERATION_ADD);
+    rename_begin(&stage.document, "other", 0);
+    router_stage_vote(&stage, 1, 'S');
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_STALE);
+    cr_assert_eq(router_stage_open(&stage), 2, "nobody is asked anew");
     router_stage_fini(&stage);
 }
 
