@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_growth.h"
+#include "coordinator/coordinator_load.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
 #include "coordinator/coordinator_window.h"
@@ -73,6 +74,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     age_fini(self);
     growth_fini(self);
     windows_fini(self);
+    coordinator_loads_fini(self);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         waiters_end(&self->waiters[i]);
     }
@@ -182,6 +184,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     case ADMIN_REBALANCE:
         coordinator_on_rebalance(self, now_us, from, frame);
         return;
+    case ADMIN_LOAD:
+        coordinator_on_load(self, now_us, from, frame);
+        return;
     case ADMIN_ACCEPT_LOSS:
         coordinator_on_accept_loss(self, now_us, from, frame);
         return;
@@ -247,6 +252,7 @@ static void turn(void *context, uint64_t now_us)
         coordinator_check_changes(self, now_us);
         coordinator_check_growth(self, now_us);
         coordinator_check_windows(self, now_us);
+        coordinator_check_loads(self, now_us);
     }
 }
 
@@ -263,6 +269,9 @@ static uint64_t next_us(void *context)
     }
     if (!self->frozen && windows_next_us(self) < next) {
         next = windows_next_us(self);
+    }
+    if (!self->frozen && coordinator_loads_next_us(self) < next) {
+        next = coordinator_loads_next_us(self);
     }
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);

@@ -28,6 +28,7 @@ enum admin_action {
     ADMIN_NODE_REMOVE = 12,
     ADMIN_REBALANCE = 13,
     ADMIN_ACCEPT_LOSS = 14,
+    ADMIN_LOAD = 19,
 };
 
 struct create_parameters {
@@ -90,6 +91,22 @@ struct rebuild_parameters {
     bool empty;        /* commit: even if no list has been fed */
 };
 
+enum load_step {
+    LOAD_BEGIN = 1, /* make the filter, which serves nobody yet; or begin anew */
+    LOAD_ASK = 2,   /* may the fingerprints from `from` to `to` be added? */
+    LOAD_MOVE = 3,  /* they have been acknowledged; at the end of the dump it serves */
+};
+
+/* A step of making a filter of a dump. INVALID: not what the dump goes on with; EXISTS: the filter
+ * of that name is not made of this dump. */
+struct load_parameters {
+    enum load_step step;
+    uint64_t source; /* what names the dump */
+    uint64_t from;   /* iterators: see cluster/dump.h */
+    uint64_t to;
+    struct span secret; /* begin: sealed, for `source` in place of a filter id */
+};
+
 enum { LOSS_MAX_NAMES = 16 };
 
 struct loss_parameters {
@@ -115,6 +132,7 @@ struct admin_request {
     struct expand_parameters expand;
     struct rebuild_parameters rebuild;
     struct loss_parameters loss; /* ADMIN_ACCEPT_LOSS */
+    struct load_parameters load; /* ADMIN_LOAD; filter_id and, to begin, create belong to it */
 };
 
 struct node_summary {
@@ -181,6 +199,8 @@ struct filter_summary {
     uint64_t window_us;                           /* 0: none */
     uint32_t nslices;
     uint64_t newest_slice;
+    uint64_t load_source; /* as in the document */
+    uint64_t loaded;
     /* From a coordinator only: */
     uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
     const char *rebuild_awaited; /* in words, also after a commit; "": nothing */

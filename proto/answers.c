@@ -85,6 +85,8 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .nslices = document->nslices,
         .newest_slice = document->content.newest_slice,
         .window_awaited = "",
+        .load_source = document->load_source,
+        .loaded = document->loaded,
     };
     note_losses(document, summary);
     for (uint32_t i = 0; i < document->ngenerations; i++) {

@@ -25,6 +25,8 @@ static void put_document(const struct filter_document *document, Orbloom__V1__Fi
     wire->window_us = document->window_us;
     wire->nslices = document->nslices;
     wire->fed_keys = document->fed_keys;
+    wire->load_source = document->load_source;
+    wire->loaded = document->loaded;
 }
 
 static void put_generation(const struct generation *generation, Orbloom__V1__Generation *wire)
@@ -87,6 +89,8 @@ static void get_document(const Orbloom__V1__FilterDocument *wire, struct filter_
     document->window_us = wire->window_us;
     document->nslices = wire->nslices;
     document->fed_keys = wire->fed_keys;
+    document->load_source = wire->load_source;
+    document->loaded = wire->loaded;
 }
 
 static enum status get_generations(const Orbloom__V1__FilterDocument *wire,

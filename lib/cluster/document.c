@@ -171,6 +171,11 @@ bool document_is_chain(const struct filter_document *self)
     return self->content.nchain > 0;
 }
 
+bool document_is_loading(const struct filter_document *self)
+{
+    return self->load_source != 0 && self->loaded != DOCUMENT_LOAD_END;
+}
+
 bool document_logs_keys(const struct filter_document *self)
 {
     return self->keylog == KEYLOG_ON && self->durability != DURABILITY_MEMORY;

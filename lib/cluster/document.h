@@ -137,9 +137,15 @@ struct filter_document {
                               chain they stay */
     uint32_t turns[DOCUMENT_MAX_TURNS]; /* nodes that may build the wanted one now */
     uint32_t nturns;
-    bool growth_held;  /* an operator aborted its growth: it does not grow by itself */
-    uint64_t fed_keys; /* of the list that is fed into the lineage that does not serve yet */
+    bool growth_held;     /* an operator aborted its growth: it does not grow by itself */
+    uint64_t fed_keys;    /* of the list that is fed into the lineage that does not serve yet */
+    uint64_t load_source; /* what names the dump that it is, or was, made of; 0: of none */
+    uint64_t loaded;      /* ... of which all before this iterator is in it; see cluster/dump.h */
 };
+
+/* Iterators of a dump: the first one, and what follows the last one. */
+#define DOCUMENT_LOAD_FIRST UINT64_C(1)
+#define DOCUMENT_LOAD_END   ((UINT64_C(1) << 48) + 1)
 
 struct node_record {
     uint32_t id; /* never reused; 0 is no node */
@@ -205,6 +211,9 @@ bool document_is_chain(const struct filter_document *self);
 
 /* Is what a generation is built anew from kept: a log of keys, on disk? */
 bool document_logs_keys(const struct filter_document *self);
+
+/* Is it being made of a dump? Until all of that is in it, it serves nobody. */
+bool document_is_loading(const struct filter_document *self);
 
 /* Bytes of one replica of one shard, in the wanted generation; of a chain, in all of them. */
 uint64_t document_shard_bytes(const struct filter_document *self);

@@ -239,6 +239,13 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(rebuild.lineage);
     SAME(rebuild.fed_keys);
     SAME(rebuild.empty);
+    SAME(load.step);
+    SAME(load.source);
+    SAME(load.from);
+    SAME(load.to);
+    SAME(load.secret.size);
+    cr_assert(a->load.secret.size == 0 ||
+              memcmp(a->load.secret.data, b->load.secret.data, a->load.secret.size) == 0);
 }
 
 static inline void compare_filter_summary(const struct filter_summary *a,
@@ -298,6 +305,8 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     SAME(nslices);
     SAME(newest_slice);
     SAME_TEXT(window_awaited);
+    SAME(load_source);
+    SAME(loaded);
 }
 
 static inline void compare_node_summary(const struct node_summary *a, const struct node_summary *b)

@@ -90,6 +90,8 @@ static void compare(const struct filter_document *a, const struct filter_documen
     }
     SAME(growth_held);
     SAME(fed_keys);
+    SAME(load_source);
+    SAME(loaded);
     SAME(nturns);
     for (uint32_t i = 0; i < a->nturns; i++) {
         SAME(turns[i]);
@@ -149,6 +151,8 @@ Test(codec_document, the_largest_document_fits)
     }
     document.growth_held = true;
     document.fed_keys = UINT64_MAX;
+    document.load_source = UINT64_MAX;
+    document.loaded = DOCUMENT_LOAD_END;
     document.nturns = DOCUMENT_MAX_TURNS;
     for (uint32_t i = 0; i < DOCUMENT_MAX_TURNS; i++) {
         document.turns[i] = UINT32_MAX - i;

@@ -362,6 +362,8 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .nslices = (uint32_t)i + 101,
         .newest_slice = i + 102,
         .window_awaited = i % 2 == 0 ? "" : "another slice begins in 1h",
+        .load_source = i + 103,
+        .loaded = i + 104,
     };
 }
 
