@@ -173,7 +173,7 @@ bool document_is_chain(const struct filter_document *self)
 
 bool document_is_loading(const struct filter_document *self)
 {
-    return self->load_source != 0 && self->loaded != DOCUMENT_LOAD_END;
+    return document_load_open(self->load_source, self->loaded);
 }
 
 bool document_logs_keys(const struct filter_document *self)

@@ -215,6 +215,12 @@ bool document_logs_keys(const struct filter_document *self);
 /* Is it being made of a dump? Until all of that is in it, it serves nobody. */
 bool document_is_loading(const struct filter_document *self);
 
+/* The same of what was told of one. */
+static inline bool document_load_open(uint64_t load_source, uint64_t loaded)
+{
+    return load_source != 0 && loaded != DOCUMENT_LOAD_END;
+}
+
 /* Bytes of one replica of one shard, in the wanted generation; of a chain, in all of them. */
 uint64_t document_shard_bytes(const struct filter_document *self);
 

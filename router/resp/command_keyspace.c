@@ -17,10 +17,11 @@ static struct frame status_frame(const char *name)
     };
 }
 
-/* Dropped ones are told, too, while they go. */
+/* Dropped ones are told, too, while they go, and those that are being loaded. */
 static bool is_there(const struct filter_summary *filter)
 {
-    return filter->state == FILTER_ACTIVE;
+    return filter->state == FILTER_ACTIVE &&
+           !document_load_open(filter->load_source, filter->loaded);
 }
 
 static bool holds(const struct admin_reply *reply, const char *name)
