@@ -2,6 +2,7 @@
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
 #include "client/cmd_growth.h"
+#include "client/cmd_load_show.h"
 #include "client/cmd_output.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_summary.h"
@@ -84,6 +85,7 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     summary_filter_json(&json, &reply->filter);
     growth_json(&json, &reply->filter);
     rebuild_json(&json, &reply->filter);
+    load_json(&json, &reply->filter);
     window_json(&json, &reply->filter);
     json_count(&json, "keys_estimate", window_keys(&reply->filter, sum));
     json_number(&json, "rate_now", rate_now(&reply->filter, sum->keys));
@@ -106,6 +108,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     summary_filter_text(filter);
     growth_generations_text(filter);
     rebuild_info_text(filter);
+    load_info_text(filter);
     summary_loss_text(filter);
     window_info_text(filter);
     (void)printf("keys          about %s, %.1f %% of the capacity%s\n",

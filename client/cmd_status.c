@@ -1,6 +1,7 @@
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
 #include "client/cmd_growth.h"
+#include "client/cmd_load_show.h"
 #include "client/cmd_output.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_replicas.h"
@@ -56,6 +57,7 @@ static int show(void *context, const struct frame *frame)
         replicas_changes_text(reply);
         growth_text(reply);
         rebuild_text(reply);
+        load_text(reply);
         window_text(reply);
         summary_moves_text(reply);
         if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
