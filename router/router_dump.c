@@ -88,7 +88,7 @@ static void answer_header(struct router *self, struct dump_job *job,
     const struct routed_filter *routed = entry->attachment;
     uint64_t grown = document_generation(document)->capacity;
     struct dump_header header = {
-        .source = dump_source(document->id, document->hash, &routed->secret),
+        .source = dump_source(document, &routed->secret),
         .capacity = grown > document->capacity ? grown : document->capacity,
         .rate = document->rate,
         .max_capacity = document->max_capacity,
@@ -116,7 +116,7 @@ static void answer_page(struct router *self, const struct document_entry *entry,
 {
     struct dumps *dumps = self->dumps;
     const struct routed_filter *routed = entry->attachment;
-    uint64_t source = dump_source(dumps->filter_id, entry->document.hash, &routed->secret);
+    uint64_t source = dump_source(&entry->document, &routed->secret);
 
     buffer_clear(&dumps->out);
     if (dump_chunk_write(source, dumps->job->iterator, to, dumps->keys, dumps->nkeys,

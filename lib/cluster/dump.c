@@ -66,13 +66,14 @@ static enum status read_front(struct span bytes, uint32_t kind, size_t least, ui
 
 /* ---- places ---- */
 
-uint64_t dump_source(uint64_t filter_id, enum hash_kind hash, const struct hash_secret *secret)
+uint64_t dump_source(const struct filter_document *document, const struct hash_secret *secret)
 {
     uint8_t bytes[16 + HASH_SECRET_BYTES];
     uint64_t source;
 
-    store(bytes, 8, filter_id);
-    store(bytes + 8, 8, hash);
+    store(bytes, 8, document->id);
+    store(bytes + 8, 4, document->hash);
+    store(bytes + 12, 4, document->content.lineages[0].id); /* that serves */
     memcpy(bytes + 16, secret->bytes, HASH_SECRET_BYTES);
     source = XXH3_64bits(bytes, sizeof bytes);
     return source != 0 ? source : 1;

@@ -55,8 +55,9 @@ struct dump_chunk {
     size_t count;
 };
 
-/* What names a filter with its secret, wherever its dump goes. */
-uint64_t dump_source(uint64_t filter_id, enum hash_kind hash, const struct hash_secret *secret);
+/* What names a filter with its secret, wherever its dump goes. A rebuild from a list makes another
+ * one of it: of the keys before and after it no copy can be put together. */
+uint64_t dump_source(const struct filter_document *document, const struct hash_secret *secret);
 
 /* The first fingerprint at an iterator below DUMP_END; and the iterator at a fingerprint. */
 uint64_t dump_fingerprint(uint64_t iterator);

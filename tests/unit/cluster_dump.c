@@ -2,7 +2,9 @@
 #include "cluster/dump.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { NKEYS = 3 };
 
@@ -113,16 +115,24 @@ Test(dump, iterators_name_places)
     cr_assert_lt(DUMP_END, UINT64_C(1) << 53, "a double holds it");
 }
 
-Test(dump, a_source_is_of_the_filter_and_its_secret)
+Test(dump, a_source_is_of_the_filter_its_lineage_and_its_secret)
 {
+    struct filter_document document = {.id = 5, .hash = HASH_XXH3};
     struct hash_secret secret = {{1}};
     struct hash_secret other = {{2}};
-    uint64_t source = dump_source(5, HASH_XXH3, &secret);
+    uint64_t source = dump_source(&document, &secret);
 
-    cr_assert_eq(dump_source(5, HASH_XXH3, &secret), source);
-    cr_assert_neq(dump_source(6, HASH_XXH3, &secret), source);
-    cr_assert_neq(dump_source(5, HASH_SIPHASH24, &secret), source);
-    cr_assert_neq(dump_source(5, HASH_XXH3, &other), source);
+    cr_assert_neq(source, 0);
+    cr_assert_eq(dump_source(&document, &secret), source);
+    cr_assert_neq(dump_source(&document, &other), source);
+    document.id = 6;
+    cr_assert_neq(dump_source(&document, &secret), source);
+    document.id = 5;
+    document.hash = HASH_SIPHASH24;
+    cr_assert_neq(dump_source(&document, &secret), source);
+    document.hash = HASH_XXH3;
+    document.content.lineages[0].id = 2;
+    cr_assert_neq(dump_source(&document, &secret), source, "rebuilt from a list");
 }
 
 /* Any prefix, any single bit, and a byte more; in a copy of its own size, for the sanitizers. */
@@ -158,6 +168,35 @@ Test(dump, nothing_less_and_nothing_bent_is_taken)
     assert_fragile(write_header(&header), read_header);
     assert_fragile(write_chunk(4, 9, keys, NKEYS), read_chunk);
     assert_fragile(write_chunk(4, 9, NULL, 0), read_chunk);
+}
+
+/* Whoever wants to do harm gets the sum right: what is taken then is a chunk all the same. */
+Test(dump, what_is_taken_is_within_its_bounds)
+{
+    uint64_t random = 1;
+    uint64_t taken = 0;
+
+    for (int round = 0; round < 200000; round++) {
+        size_t size = write_chunk(4, 9, keys, NKEYS).size;
+        struct dump_chunk chunk;
+        uint64_t out[NKEYS];
+        uint64_t sum;
+
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        bytes.data[16 + (random >> 33) % (size - 24)] ^= (uint8_t)(1u << (random >> 61));
+        sum = XXH3_64bits(bytes.data, size - 8);
+        memcpy(bytes.data + size - 8, &sum, 8);
+        if (dump_chunk_read(buffer_span(&bytes), &chunk) != STATUS_OK) {
+            continue;
+        }
+        taken++;
+        cr_assert(chunk.source != 0 && chunk.from < chunk.to && chunk.to <= DUMP_END);
+        cr_assert_eq(chunk.count, NKEYS);
+        dump_chunk_unpack(&chunk, out);
+        cr_assert(dump_iterator(out[0]) >= chunk.from && dump_iterator(out[NKEYS - 1]) < chunk.to);
+        cr_assert(out[0] < out[1] && out[1] < out[2]);
+    }
+    cr_assert(taken > 0 && taken < 200000);
 }
 
 Test(dump, one_is_not_taken_for_the_other)

@@ -200,7 +200,7 @@ Test(router_dump, begins_with_what_the_filter_is)
     cr_assert_eq(dump_header_read(span_of(page.bytes, page.size), &header), STATUS_OK);
     sample_secret(&secret);
     cr_assert_eq(memcmp(&header.secret, &secret, sizeof secret), 0);
-    cr_assert_eq(header.source, dump_source(ROUTER_STAGE_FILTER, HASH_SIPHASH24, &secret));
+    cr_assert_eq(header.source, dump_source(&stage.document, &secret));
     cr_assert_eq(header.capacity, 10000);
     cr_assert_eq(header.max_capacity, 640000);
     cr_assert_eq(header.rule.write, 2);
