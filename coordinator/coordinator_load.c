@@ -18,9 +18,7 @@ static void edit_loaded(struct filter_document *document, const void *context)
 {
     const struct move *move = context;
 
-    if (move->back || move->to > document->loaded) {
-        document->loaded = move->to;
-    }
+    document->loaded = move->to;
     document->revision++;
 }
 

@@ -140,6 +140,17 @@ static bool find_fresh(const struct router *self, const struct filter_document *
     return false;
 }
 
+/* Unless it answers a probe it is asked last from now on, by the pages to come, too. */
+static void note_slow(struct router *self, struct dump_ask *one, uint32_t node)
+{
+    struct backend *backend = backend_of(self, node);
+
+    one->slow = true;
+    if (backend != NULL && backend->unanswered_us == 0) {
+        backend->unanswered_us = one->asked_us;
+    }
+}
+
 void stretch_pump(struct router *self, uint64_t now_us, const struct document_entry *entry)
 {
     struct dump_stretch *stretch = &self->dumps->stretch;
@@ -149,8 +160,8 @@ void stretch_pump(struct router *self, uint64_t now_us, const struct document_en
         struct dump_ask *one = &stretch->asks[i];
         uint64_t waited_us = now_us - one->asked_us;
 
-        if (one->state == DUMP_ASK_SENT && waited_us >= PATIENCE_US) {
-            one->slow = true;
+        if (one->state == DUMP_ASK_SENT && !one->slow && waited_us >= PATIENCE_US) {
+            note_slow(self, one, reader_of(stretch, &entry->document, i)->node);
         } else if (one->state == DUMP_ASK_FAILED && waited_us >= self->config.retry_us) {
             ask(self, now_us, &entry->document, i);
         }

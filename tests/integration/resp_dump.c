@@ -361,6 +361,33 @@ Test(resp_dump, a_copy_has_all_that_was_acknowledged_and_can_grow, .timeout = LI
     stop(&client);
 }
 
+/* What node-1 missed is on the others; then one of these is gone, and at last too few are left. */
+Test(resp_dump, nodes_that_are_gone_or_lag_behind_hide_nothing, .timeout = LIMIT_S)
+{
+    struct client client;
+    struct dump dump;
+
+    start(&client);
+    reserve(&client, "from");
+    add_items(&client, "from", 0, KEYS / 2);
+    playground_kill(&playground, "node-1");
+    add_items(&client, "from", KEYS / 2, KEYS);
+    playground_restart(&playground, "node-1");
+    playground_wait_status("All shards have all their replicas FULL");
+    playground_kill(&playground, "node-2");
+    dump_filter(&client, "from", NULL, &dump);
+    playground_kill(&playground, "node-3");
+    send_scan(&client, "from", dump.chunks[0].iterator);
+    expect(&client, "-UNAVAILABLE ");
+    playground_restart(&playground, "node-2");
+    playground_restart(&playground, "node-3");
+    playground_wait_status("All shards have all their replicas FULL");
+    load_from(&client, "to", &dump, 0);
+    assert_all_there(&client, "to");
+    forget(&dump);
+    stop(&client);
+}
+
 Test(resp_dump, a_load_goes_on_after_the_router_was_killed, .timeout = LIMIT_S)
 {
     struct client client;

@@ -369,6 +369,10 @@ Test(router_dump, who_is_slow_is_not_waited_for)
     cr_assert_neq(questions[0].link, slow.link);
     tell(keys, 1);
     expect_chunk(DUMP_FIRST, DUMP_END, keys, 1);
+    pass(10000);
+    ask(DUMP_FIRST);
+    cr_assert(questions[0].link != slow.link && questions[1].link != slow.link,
+              "nor for the next page");
     end();
 }
 
