@@ -57,8 +57,8 @@ struct router_dump {
     void *owner;
 };
 
-/* Every key that was acknowledged before this call is in its page, or in none that comes before or
- * after, by the place of its fingerprint. */
+/* Every key that was acknowledged before this call, and whose fingerprint is in the page's range,
+ * is in the page. */
 void router_dump(struct router *router, uint64_t now_us, const struct router_dump *dump);
 
 /* An add of fingerprints to a filter that is, or was, made of this dump. */

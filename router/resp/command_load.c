@@ -29,8 +29,9 @@ struct load {
     uint64_t to;
     uint64_t filter_id;
     uint64_t deadline_us;
-    uint64_t number; /* of the add that is under way; 0: none is */
-    bool again;      /* add once more, at the next tick */
+    uint64_t number;                      /* of the add that is under way; 0: none is */
+    bool again;                           /* add once more, at the next tick */
+    char reason[FRONT_MESSAGE_BYTES / 2]; /* ... why */
     uint32_t count;
     uint64_t *fingerprints;
 };
@@ -165,10 +166,11 @@ static void asked(struct front *self, void *owner, const struct frame *frame, en
     add(self, load);
 }
 
-/* What passes by itself: documents on their way, nodes that start. */
+/* What passes by itself: documents on their way, nodes that start, a filter that grows. */
 static bool passes(enum status status)
 {
-    return status == STATUS_NOT_READY || status == STATUS_STALE || status == STATUS_OVERLOADED;
+    return status == STATUS_NOT_READY || status == STATUS_STALE || status == STATUS_OVERLOADED ||
+           status == STATUS_UNAVAILABLE;
 }
 
 bool loads_on_reply(struct front *self, const struct frame *frame)
@@ -192,10 +194,19 @@ bool loads_on_reply(struct front *self, const struct frame *frame)
         fail(self, load, TOO_BIG);
     } else if (passes(reply->status)) {
         load->again = true;
+        (void)snprintf(load->reason, sizeof load->reason, "%s", reply->message);
     } else {
         fail_status(self, load, reply->status, reply->message);
     }
     return true;
+}
+
+static void give_up(struct front *self, struct load *load)
+{
+    char text[FRONT_MESSAGE_BYTES];
+
+    (void)snprintf(text, sizeof text, "not acknowledged in time, send it again: %s", load->reason);
+    fail_status(self, load, STATUS_UNAVAILABLE, text);
 }
 
 void loads_tick(struct front *self)
@@ -206,8 +217,7 @@ void loads_tick(struct front *self)
         struct load *next = TAILQ_NEXT(load, entry);
 
         if (load->again && self->now_us >= load->deadline_us) {
-            fail_status(self, load, STATUS_UNAVAILABLE,
-                        "the chunk was not acknowledged in time; send it again");
+            give_up(self, load);
         } else if (load->again) {
             add(self, load);
         } else if (load->number != 0 && self->now_us > load->deadline_us + GRACE_US) {

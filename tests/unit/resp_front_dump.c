@@ -199,7 +199,8 @@ Test(resp_front_dump, a_filter_that_the_router_has_not_heard_of_is_waited_for)
     front_stage_expect(&stage, 0, "");
     front_stage_pass(&stage, 2 * SECOND_US);
     front_stage_expect(&stage, 0,
-                       "-UNAVAILABLE the chunk was not acknowledged in time; send it again\r\n");
+                       "-UNAVAILABLE not acknowledged in time, send it again: this router has "
+                       "not heard of the filter yet\r\n");
     end();
 }
 
