@@ -3,6 +3,7 @@
 #include "client/cmd_ask.h"
 #include "client/cmd_expiry_show.h"
 #include "client/cmd_growth.h"
+#include "client/cmd_load_show.h"
 #include "client/cmd_output.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_summary.h"
@@ -85,6 +86,7 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     summary_filter_json(&json, &reply->filter);
     growth_json(&json, &reply->filter);
     rebuild_json(&json, &reply->filter);
+    load_json(&json, &reply->filter);
     window_json(&json, &reply->filter);
     expiry_json(&json, &reply->filter);
     json_count(&json, "keys_estimate", window_keys(&reply->filter, sum));
@@ -108,6 +110,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     summary_filter_text(filter);
     growth_generations_text(filter);
     rebuild_info_text(filter);
+    load_info_text(filter);
     summary_loss_text(filter);
     window_info_text(filter);
     expiry_info_text(filter);

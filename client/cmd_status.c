@@ -2,6 +2,7 @@
 #include "client/cmd_ask.h"
 #include "client/cmd_expiry_show.h"
 #include "client/cmd_growth.h"
+#include "client/cmd_load_show.h"
 #include "client/cmd_output.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_replicas.h"
@@ -57,6 +58,7 @@ static int show(void *context, const struct frame *frame)
         replicas_changes_text(reply);
         growth_text(reply);
         rebuild_text(reply);
+        load_text(reply);
         window_text(reply);
         expiry_text(reply);
         summary_moves_text(reply);

@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "client/cmd_expiry_show.h"
 #include "client/cmd_growth.h"
+#include "client/cmd_load_show.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_window_show.h"
 #include "cluster/window.h"
@@ -239,6 +240,7 @@ void summary_filters_json(struct json *json, const char *name, const struct admi
         growth_json(json, filter);
         growth_coordinator_json(json, filter);
         rebuild_json(json, filter);
+        load_json(json, filter);
         rebuild_coordinator_json(json, filter);
         window_json(json, filter);
         window_coordinator_json(json, filter);

@@ -1,6 +1,7 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_expiry.h"
 #include "coordinator/coordinator_growth.h"
+#include "coordinator/coordinator_load.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
 #include "coordinator/coordinator_rename.h"
@@ -76,6 +77,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     growth_fini(self);
     windows_fini(self);
     expiries_fini(self);
+    coordinator_loads_fini(self);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         waiters_end(&self->waiters[i]);
     }
@@ -191,6 +193,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
     case ADMIN_REBALANCE:
         coordinator_on_rebalance(self, now_us, from, frame);
         return;
+    case ADMIN_LOAD:
+        coordinator_on_load(self, now_us, from, frame);
+        return;
     case ADMIN_ACCEPT_LOSS:
         coordinator_on_accept_loss(self, now_us, from, frame);
         return;
@@ -258,6 +263,7 @@ static void turn(void *context, uint64_t now_us)
         coordinator_check_growth(self, now_us);
         coordinator_check_windows(self, now_us);
         coordinator_check_expiries(self, now_us);
+        coordinator_check_loads(self, now_us);
     }
 }
 
@@ -277,6 +283,9 @@ static uint64_t next_us(void *context)
     }
     if (!self->frozen && expiries_next_us(self) < next) {
         next = expiries_next_us(self);
+    }
+    if (!self->frozen && coordinator_loads_next_us(self) < next) {
+        next = coordinator_loads_next_us(self);
     }
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);

@@ -24,6 +24,7 @@ struct coordinator_config {
     uint64_t max_timeout_us;   /* longest deadline that an operator may ask for */
     uint64_t node_timeout_us;  /* a node not heard of for this long takes no new replicas */
     uint64_t fence_retry_us;   /* a node that has not confirmed a fence is asked again */
+    uint64_t load_timeout_us;  /* a load that stands still for so long is given up; 0: never */
     uint64_t replace_after_us; /* silent for so long a node loses its replicas; 0: never */
     char rebalance[8];         /* "auto": whenever it gains; else when asked for */
     uint64_t moves_at_once;    /* slot groups on their way between nodes */

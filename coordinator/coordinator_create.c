@@ -3,6 +3,7 @@
 #include "cluster/growth_chain.h"
 #include "cluster/window.h"
 #include "coordinator/coordinator_difference.h"
+#include "coordinator/coordinator_load.h"
 #include "coordinator/coordinator_rename.h"
 #include "filter/sizing.h"
 
@@ -137,6 +138,8 @@ static void fill_document(struct coordinator *self, const struct create *create,
         .keylog = wanted->keylog,
         .durability = create->durability,
         .ngenerations = 1,
+        .load_source = create->load_source,
+        .loaded = create->load_source != 0 ? DOCUMENT_LOAD_FIRST : 0,
     };
     (void)snprintf(document->content.name, sizeof document->content.name, "%s",
                    create->request->name);
@@ -160,6 +163,21 @@ static void fill_document(struct coordinator *self, const struct create *create,
     };
 }
 
+static struct hash_secret choose_secret(struct coordinator *self, const struct create *create)
+{
+    struct hash_secret secret;
+
+    if (create->secret != NULL) {
+        return *create->secret;
+    }
+    for (size_t i = 0; i < sizeof secret.bytes; i += 8) {
+        uint64_t random = self->effects.random(self->effects.context);
+
+        memcpy(&secret.bytes[i], &random, 8);
+    }
+    return secret;
+}
+
 static enum status write_new(struct coordinator *self, uint64_t now_us, struct create *create,
                              uint64_t *filter_id)
 {
@@ -175,11 +193,7 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
         status = create_place(self, now_us, create, &document);
     }
     if (status == STATUS_OK) {
-        for (size_t i = 0; i < sizeof secret.bytes; i += 8) {
-            uint64_t random = self->effects.random(self->effects.context);
-
-            memcpy(&secret.bytes[i], &random, 8);
-        }
+        secret = choose_secret(self, create);
         status = records_create_filter(self, &document, &secret);
         *filter_id = document.id;
     }
@@ -220,7 +234,9 @@ static enum status ensure(struct coordinator *self, uint64_t now_us, struct crea
 
         if (entry != NULL) {
             *filter_id = entry->document.id;
-            return compare(create, &entry->document);
+            return create->load_source != 0 || document_is_loading(&entry->document)
+                       ? load_begin_again(self, now_us, entry, create)
+                       : compare(create, &entry->document);
         }
         if (renames_holder(self, create->request->name) != NULL) {
             (void)snprintf(create->message, sizeof create->message,
@@ -245,30 +261,38 @@ void coordinator_on_create(struct coordinator *self, uint64_t now_us, const stru
                            const struct frame *frame)
 {
     struct create create = {.request = &frame->body.admin_request};
+
+    create_begin(self, now_us, from, frame, &create);
+}
+
+void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                  const struct frame *frame, struct create *create)
+{
     uint64_t filter_id = 0;
     bool created = false;
-    enum status status = check_parameters(&create);
+    enum status status = check_parameters(create);
 
     if (status == STATUS_OK) {
-        status = ensure(self, now_us, &create, &filter_id, &created);
+        status = ensure(self, now_us, create, &filter_id, &created);
     }
-    if (status != STATUS_OK && create.message[0] == '\0') {
-        records_tell(self, status, "written", create.message, sizeof create.message);
+    if (status != STATUS_OK && create->message[0] == '\0') {
+        records_tell(self, status, "written", create->message, sizeof create->message);
     }
     if (status != STATUS_OK) {
-        coordinator_answer(self, from, frame->correlation, status, false, create.message);
+        coordinator_answer(self, from, frame->correlation, status, false, create->message);
         return;
     }
     if (created) {
         coordinator_hint(self, now_us);
     }
-    waiters_add(self, &(struct waiter){
-                          .peer = *from,
-                          .correlation = frame->correlation,
-                          .deadline_us = waiters_deadline(self, now_us, create.request->timeout_ms),
-                          .filter_id = filter_id,
-                          .created = created,
-                      });
+    waiters_add(self,
+                &(struct waiter){
+                    .peer = *from,
+                    .correlation = frame->correlation,
+                    .deadline_us = waiters_deadline(self, now_us, create->request->timeout_ms),
+                    .filter_id = filter_id,
+                    .created = created,
+                });
 }
 
 /* ---- waiting until it serves ---- */

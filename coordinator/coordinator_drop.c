@@ -49,8 +49,8 @@ void drops_edit(struct filter_document *document, const void *context)
 }
 
 /* A copy of the cached document in another state, under a new epoch, into the store. */
-static enum status write_state(struct coordinator *self, const struct document_entry *entry,
-                               enum filter_state state)
+enum status coordinator_write_state(struct coordinator *self, const struct document_entry *entry,
+                                    enum filter_state state)
 {
     struct filter_document edited = {0};
     enum status status = codec_filter_document_open(
@@ -72,7 +72,7 @@ static void advance(struct coordinator *self, uint64_t now_us, struct document_e
         return; /* Out of memory: tried again at the next event. */
     }
     if (enough(&entry->document, fencing)) {
-        if (write_state(self, entry, FILTER_DROPPED) == STATUS_OK) {
+        if (coordinator_write_state(self, entry, FILTER_DROPPED) == STATUS_OK) {
             coordinator_count(self, COORDINATOR_filters_dropped_total);
             log_line(LOG_INFO, "dropped filter %s, id %llu", entry->document.content.name,
                      (unsigned long long)entry->document.id);
@@ -167,7 +167,7 @@ enum status drops_begin(struct coordinator *self, struct document_entry *entry)
         if (entry->document.content.state != FILTER_ACTIVE) {
             return STATUS_OK;
         }
-        status = write_state(self, entry, FILTER_DROPPING);
+        status = coordinator_write_state(self, entry, FILTER_DROPPING);
         if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
             return STATUS_IO;
         }

@@ -42,6 +42,8 @@ enum {
       "filters that were due to grow by themselves, and could not")                                \
     X(rebuilds_written_total, "documents", "steps of rebuilding filters from a list written here") \
     X(losses_accepted_total, "documents", "in which an operator gave up replicas that are gone")   \
+    X(loads_given_up_total, "filters",                                                             \
+      "filters dropped here as their load from a dump stood still")                                \
     X(rotations_written_total, "documents", "slices of time windows begun here")                   \
     X(expiries_written_total, "documents", "expiries of filters set, taken back or noted here")    \
     X(filters_renamed_total, "filters", "renames confirmed here")                                  \
@@ -163,6 +165,13 @@ struct rotating {
     uint64_t next_us;  /* to ask, or to write, again */
 };
 
+/* Since when this coordinator has seen a load stand still. */
+struct load_watch {
+    uint64_t filter_id;
+    uint64_t revision;
+    uint64_t since_us;
+};
+
 struct coordinator {
     struct coordinator_config config;
     struct effects effects;
@@ -196,6 +205,8 @@ struct coordinator {
     size_t nrotatings;
     struct expiring *expirings; /* see coordinator_expiry.c */
     size_t nexpirings;
+    struct load_watch *loads;
+    size_t nloads;
     uint64_t growth_seen;    /* growth was looked at up to this change */
     bool growth_news;        /* nodes have reported since, or something went wrong */
     uint64_t growth_next_us; /* not to be looked at before */
@@ -403,6 +414,12 @@ void drops_edit(struct filter_document *document, const void *context);
 
 void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);
+
+/* A copy of the cached document in another state, under a new epoch, into the store.
+ * STATUS_CONFLICT: another coordinator was first. */
+MUST_USE enum status coordinator_write_state(struct coordinator *self,
+                                             const struct document_entry *entry,
+                                             enum filter_state state);
 
 /* Ask again, finish, give up waiters; resumes drops that another coordinator left. */
 void coordinator_check_drops(struct coordinator *self, uint64_t now_us);

@@ -95,6 +95,10 @@ static const struct option options[] = {
         "replace_after", FIELD(config.replace_after_us), 0, 30 * 24 * 3600 * DAEMON_SECOND,
         "0 to 30d", "10m",
         "the replicas of a node not heard of for this long move to others with room; 0: never"),
+    DAEMON_OPTION_DURATION(
+        "load_timeout", FIELD(config.load_timeout_us), 0, 30 * 24 * 3600 * DAEMON_SECOND,
+        "0 to 30d", "10m",
+        "a filter being loaded from a dump is dropped when nothing came for so long; 0: never"),
     {
         .name = "rebalance",
         .kind = OPTION_CHOICE,

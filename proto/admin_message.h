@@ -31,6 +31,7 @@ enum admin_action {
     ADMIN_NODE_REMOVE = 12,
     ADMIN_REBALANCE = 13,
     ADMIN_ACCEPT_LOSS = 14,
+    ADMIN_LOAD = 19,
 };
 
 struct create_parameters {
@@ -93,6 +94,22 @@ struct rebuild_parameters {
     bool empty;        /* commit: even if no list has been fed */
 };
 
+enum load_step {
+    LOAD_BEGIN = 1, /* make the filter, which serves nobody yet; or begin anew */
+    LOAD_ASK = 2,   /* may the fingerprints from `from` to `to` be added? */
+    LOAD_MOVE = 3,  /* they have been acknowledged; at the end of the dump it serves */
+};
+
+/* A step of making a filter of a dump. INVALID: not what the dump goes on with; EXISTS: the filter
+ * of that name is not made of this dump. */
+struct load_parameters {
+    enum load_step step;
+    uint64_t source; /* what names the dump */
+    uint64_t from;   /* iterators: see cluster/dump.h */
+    uint64_t to;
+    struct span secret; /* begin: sealed, for `source` in place of a filter id */
+};
+
 enum { LOSS_MAX_NAMES = 16 };
 
 struct loss_parameters {
@@ -125,6 +142,7 @@ struct admin_request {
     struct loss_parameters loss;     /* ADMIN_ACCEPT_LOSS */
     struct expiry_wish expire;       /* ADMIN_EXPIRE */
     struct rename_parameters rename; /* ADMIN_RENAME */
+    struct load_parameters load;     /* ADMIN_LOAD; filter_id and, to begin, create belong to it */
 };
 
 struct node_summary {
@@ -194,6 +212,8 @@ struct filter_summary {
     uint64_t expiry; /* 0: it stays until it is dropped */
     uint64_t expires_left_us;
     uint64_t expires_at_ms; /* since 1970; as clocks said when it was asked for */
+    uint64_t load_source;   /* as in the document */
+    uint64_t loaded;
     /* From a coordinator only: */
     uint64_t rebuild_keys;       /* distinct keys that it holds, estimated */
     const char *rebuild_awaited; /* in words, also after a commit; "": nothing */

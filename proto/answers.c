@@ -90,6 +90,8 @@ void answer_filter_summary(const struct filter_document *document, struct filter
         .expires_left_us = expiry_left_us(document, NULL, 0),
         .expires_at_ms = document->expiry.at_ms,
         .expiry_awaited = "",
+        .load_source = document->load_source,
+        .loaded = document->loaded,
     };
     note_losses(document, summary);
     for (uint32_t i = 0; i < document->ngenerations; i++) {

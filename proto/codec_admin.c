@@ -37,6 +37,11 @@ static enum status put_expand(const struct expand_parameters *expand, struct cod
     return STATUS_OK;
 }
 
+static bool begins_load(const struct admin_request *request)
+{
+    return request->action == ADMIN_LOAD && request->load.step == LOAD_BEGIN;
+}
+
 enum status codec_put_admin_request(const struct frame *frame, struct codec_scratch *scratch,
                                     ProtobufCMessage **out)
 {
@@ -50,7 +55,7 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
     *wire = (Orbloom__V1__AdminRequest)ORBLOOM__V1__ADMIN_REQUEST__INIT;
     wire->action = (Orbloom__V1__AdminAction)request->action;
     wire->timeout_ms = request->timeout_ms;
-    if (request->action == ADMIN_CREATE) {
+    if (request->action == ADMIN_CREATE || begins_load(request)) {
         wire->create = codec_scratch_take(scratch, 1, sizeof *wire->create);
         if (wire->create == NULL) {
             return STATUS_NOMEM;
@@ -81,6 +86,10 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
     }
     if (request->action == ADMIN_ACCEPT_LOSS &&
         codec_put_loss(scratch, &request->loss, &wire->loss) != STATUS_OK) {
+        return STATUS_NOMEM;
+    }
+    if (request->action == ADMIN_LOAD &&
+        codec_put_load(scratch, &request->load, &wire->load) != STATUS_OK) {
         return STATUS_NOMEM;
     }
     wire->confirmed_off = request->confirmed_off;
@@ -120,8 +129,8 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 
 static bool is_action(int value)
 {
-    return codec_enum_known(value, ADMIN_RENAME) ||
-           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_ACCEPT_LOSS) ||
+    return codec_enum_known(value, ADMIN_RENAME) || value == ADMIN_LOAD ||
+           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_ACCEPT_LOSS) || value == ADMIN_LOAD ||
            (value >= ADMIN_MAP_BACKUP && value <= ADMIN_MAP_FINISH);
 }
 
@@ -172,6 +181,11 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         status = codec_get_rename(arena, wire->rename, &request->rename);
     } else if (request->action == ADMIN_ACCEPT_LOSS) {
         status = codec_get_loss(arena, wire->loss, &request->loss);
+    } else if (request->action == ADMIN_LOAD) {
+        status = codec_get_load(wire->load, &request->load);
+        status = status == STATUS_OK && begins_load(request)
+                     ? get_create(wire->create, &request->create)
+                     : status;
     }
     if (status == STATUS_OK) {
         status = codec_get_text(arena, wire->successor, &request->successor);

@@ -32,6 +32,8 @@ static void put_document(const struct filter_document *document, Orbloom__V1__Fi
     wire->former_name = (ProtobufCBinaryData){.len = strlen(document->former_name),
                                               .data = (uint8_t *)document->former_name};
     wire->replaces = document->replaces;
+    wire->load_source = document->load_source;
+    wire->loaded = document->loaded;
 }
 
 static void put_generation(const struct generation *generation, Orbloom__V1__Generation *wire)
@@ -101,6 +103,8 @@ static void get_document(const Orbloom__V1__FilterDocument *wire, struct filter_
         .at_ms = wire->expires_at_ms,
     };
     document->replaces = wire->replaces;
+    document->load_source = wire->load_source;
+    document->loaded = wire->loaded;
 }
 
 static enum status get_generations(const Orbloom__V1__FilterDocument *wire,

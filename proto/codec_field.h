@@ -87,6 +87,13 @@ MUST_USE enum status codec_get_map_page(struct codec_arena *arena, const Orbloom
 MUST_USE enum status codec_put_filter_summary(struct codec_scratch *scratch,
                                               const struct filter_summary *summary,
                                               Orbloom__V1__FilterSummary *out);
+/* The steps of making a filter of a dump: proto/codec_load.c. */
+MUST_USE enum status codec_put_load(struct codec_scratch *scratch,
+                                    const struct load_parameters *load,
+                                    Orbloom__V1__LoadParameters **out);
+MUST_USE enum status codec_get_load(const Orbloom__V1__LoadParameters *wire,
+                                    struct load_parameters *load);
+
 MUST_USE enum status codec_put_rebuild(struct codec_scratch *scratch,
                                        const struct rebuild_parameters *rebuild,
                                        Orbloom__V1__RebuildParameters **out);

@@ -75,6 +75,8 @@ static enum status put_window(struct codec_scratch *scratch, const struct filter
     out->window_us = summary->window_us;
     out->nslices = summary->nslices;
     out->newest_slice = summary->newest_slice;
+    out->load_source = summary->load_source;
+    out->loaded = summary->loaded;
     return codec_put_message(scratch, summary->window_awaited, &out->window_awaited);
 }
 
@@ -265,6 +267,8 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
         .expiry = wire->expiry,
         .expires_left_us = wire->expires_left_us,
         .expires_at_ms = wire->expires_at_ms,
+        .load_source = wire->load_source,
+        .loaded = wire->loaded,
     };
     status = codec_get_text(arena, wire->name, &out->name);
     status = status != STATUS_OK ? status : get_rebuild(arena, wire, out);

@@ -36,6 +36,7 @@ static enum status make(const struct router_settings *settings, struct hub *hub,
     }
     core = router_actor(router);
     front_attach(front, &core, &effects);
+    front_attach_core(front, router);
     *actor = front_actor(front);
     return STATUS_OK;
 }

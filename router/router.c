@@ -1,5 +1,5 @@
 #include "base/heap.h"
-#include "router/router_private.h"
+#include "router/router_dump.h"
 
 #include <assert.h>
 
@@ -38,7 +38,8 @@ enum status router_create(const struct router_config *config, const struct effec
     self->ops = heap_zalloc(ROUTER_MAX_OPS, sizeof *self->ops);
     self->free_ops = heap_alloc(ROUTER_MAX_OPS, sizeof *self->free_ops);
     self->backends = heap_zalloc(DOCUMENT_MAX_NODES, sizeof *self->backends);
-    if (self->ops != NULL && self->free_ops != NULL && self->backends != NULL) {
+    if (self->ops != NULL && self->free_ops != NULL && self->backends != NULL &&
+        dumps_create(&self->dumps) == STATUS_OK) {
         status = codec_arena_create(ROUTER_ARENA_BYTES, &self->arena);
     }
     if (status != STATUS_OK) {
@@ -65,6 +66,7 @@ void router_destroy(struct router **router)
     if (self == NULL) {
         return;
     }
+    dumps_destroy(self);
     ops_fini(self);
     waiting_fini(self);
     infos_fini(self);
@@ -132,6 +134,9 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     } else if (frame.kind == FRAME_INFO_REPLY) {
         (void)backend_heard(self, now_us, link, 0);
         info_on_reply(self, &frame);
+    } else if (frame.kind == FRAME_PULL_REPLY) {
+        (void)backend_heard(self, now_us, link, 0);
+        dumps_on_reply(self, now_us, &frame);
     } else {
         router_refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }
@@ -149,7 +154,7 @@ static bool idle(const struct router *self)
             return false;
         }
     }
-    return self->nused == 0 && self->nwaiting == 0;
+    return self->nused == 0 && self->nwaiting == 0 && dumps_idle(self);
 }
 
 static void turn(void *context, uint64_t now_us)
@@ -180,6 +185,7 @@ static void on_time(void *context, uint64_t now_us)
         ops_tick(self, now_us);
         waiting_tick(self, now_us);
         infos_tick(self, now_us);
+        dumps_tick(self, now_us);
         backends_tick(self, now_us);
         backends_flush(self, now_us);
         hedge_learn(self, now_us);

@@ -38,6 +38,43 @@ MUST_USE enum status router_create(const struct router_config *config,
 void router_destroy(struct router **router);
 struct actor router_actor(struct router *router);
 
+/* ---- dumps, in the format of cluster/dump.h; for whoever is in the same process ---- */
+
+/* A page of a dump. `bytes`: header or chunk, until the callback returns; `next`: where to go on,
+ * 0: the dump has ended, and there are no bytes. Unless OK `message` says why there is none. */
+struct router_page {
+    enum status status;
+    const char *message;
+    uint64_t next;
+    struct span bytes;
+};
+
+struct router_dump {
+    const char *name;
+    uint64_t iterator; /* 0: the header */
+    uint64_t deadline_us;
+    void (*done)(void *owner, const struct router_page *page); /* once; perhaps at once */
+    void *owner;
+};
+
+/* Every key that was acknowledged before this call, and whose fingerprint is in the page's range,
+ * is in the page. */
+void router_dump(struct router *router, uint64_t now_us, const struct router_dump *dump);
+
+/* An add of fingerprints to a filter that is, or was, made of this dump. */
+struct router_load {
+    uint64_t filter_id;
+    uint64_t source;
+    uint64_t correlation;
+    uint32_t timeout_ms;
+    const uint64_t *fingerprints;
+    uint32_t count; /* CODEC_MAX_KEYS at most */
+};
+
+/* Answered as an add of the client without a peer; NOT_READY: this router has not heard of the
+ * filter yet. */
+void router_load(struct router *router, uint64_t now_us, const struct router_load *load);
+
 /* It has heard from a coordinator since it started. */
 bool router_synced(const struct router *router);
 

@@ -33,6 +33,7 @@
     X(backend_overloaded_total, "segments", "parts not sent: too many bytes in flight to a node") \
     X(suspects_total, "events", "nodes that stopped answering")                                   \
     X(deadlines_total, "operations", "operations that ended at their deadline")                   \
+    X(dump_chunks_total, "chunks", "of dumps, told")                                              \
     X(unknown_filters_total, "requests", "requests for a filter that the store does not hold")    \
     X(documents_taken_total, "documents", "newer documents taken over")                           \
     X(documents_refused_total, "documents", "documents or secrets with a wrong MAC or form")      \

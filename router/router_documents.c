@@ -1,7 +1,7 @@
 #include "base/heap.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
-#include "router/router_private.h"
+#include "router/router_dump.h"
 
 enum {
     CONNECT_POLL_US = 50000, /* how soon to try again while nobody is connected */
@@ -142,6 +142,7 @@ void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correla
     }
     self->synced = true;
     waiting_settle(self, now_us, correlation);
+    dumps_settle(self, now_us, correlation);
     if (self->counters[ROUTER_documents_taken_total] != taken) {
         ops_tick(self, now_us); /* Restart what runs under an older epoch. */
     }

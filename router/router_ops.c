@@ -56,7 +56,7 @@ void ops_fini(struct router *self)
 static const char *reject(const struct router *self, const struct client_request *request,
                           uint64_t bytes, enum status *status)
 {
-    for (size_t i = 0; i < request->count; i++) {
+    for (size_t i = 0; i < request->count && request->lengths != NULL; i++) {
         if (request->lengths[i] == 0) {
             *status = STATUS_INVALID;
             return "a key is empty; keys have 1 to 65536 bytes";
@@ -79,7 +79,8 @@ static uint64_t deadline(const struct router *self, uint64_t now_us, uint32_t ti
 }
 
 static enum status fill(struct router *self, uint64_t now_us, struct op *op,
-                        const struct client_request *request, struct document_entry *entry)
+                        const struct client_request *request, const uint64_t *hashed,
+                        struct document_entry *entry)
 {
     const struct routed_filter *routed = entry->attachment;
 
@@ -95,8 +96,12 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     if (op_reserve(op, entry) != STATUS_OK) {
         return STATUS_NOMEM;
     }
-    fingerprint_batch(entry->document.hash, &routed->secret, request->keys.data, request->lengths,
-                      request->count, op->fingerprints);
+    if (hashed != NULL) {
+        memcpy(op->fingerprints, hashed, request->count * sizeof *hashed);
+    } else {
+        fingerprint_batch(entry->document.hash, &routed->secret, request->keys.data,
+                          request->lengths, request->count, op->fingerprints);
+    }
     return op_start(self, now_us, op, entry);
 }
 
@@ -108,6 +113,13 @@ bool op_feeds(const struct document_entry *entry, enum operation operation, uint
 
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
               const struct client_request *request, struct document_entry *entry)
+{
+    op_begin_hashed(self, now_us, from, correlation, request, NULL, entry);
+}
+
+void op_begin_hashed(struct router *self, uint64_t now_us, const struct peer *from,
+                     uint64_t correlation, const struct client_request *request,
+                     const uint64_t *hashed, struct document_entry *entry)
 {
     uint64_t bytes = request->keys.size + request->count * KEY_OVERHEAD_BYTES;
     enum status status = STATUS_OK;
@@ -128,7 +140,7 @@ void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uin
     op->bytes = bytes;
     self->inflight_bytes += bytes;
     self->counters[ROUTER_inflight_bytes] = self->inflight_bytes;
-    if (fill(self, now_us, op, request, entry) != STATUS_OK) {
+    if (fill(self, now_us, op, request, hashed, entry) != STATUS_OK) {
         op_end(self, op);
         router_refuse_client(self, from, correlation, request, STATUS_NOMEM,
                              "the router is out of memory; lower max_inflight or add memory");

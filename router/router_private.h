@@ -191,6 +191,7 @@ struct router {
     struct waiting waiting[ROUTER_MAX_WAITING];
     uint32_t nwaiting;
     struct info infos[ROUTER_MAX_INFOS];
+    struct dumps *dumps; /* see router_dump.h */
     struct link_ring coordinators;
     uint64_t since;
     uint64_t store; /* whose change number that is */
@@ -301,6 +302,12 @@ bool op_feeds(const struct document_entry *entry, enum operation operation, uint
 
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
               const struct client_request *request, struct document_entry *entry);
+
+/* The same for keys that are fingerprints already: of these the request has neither bytes nor
+ * lengths. NULL: it has. */
+void op_begin_hashed(struct router *self, uint64_t now_us, const struct peer *from,
+                     uint64_t correlation, const struct client_request *request,
+                     const uint64_t *hashed, struct document_entry *entry);
 
 /* A newer document: forget all votes and ask again under it, or tell the client to retry. */
 void op_restart(struct router *self, uint64_t now_us, struct op *op);

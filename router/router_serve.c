@@ -97,6 +97,23 @@ static void refuse_unknown(struct router *self, const struct peer *from, const s
     }
 }
 
+/* What it lacks must not be taken for absent, nor may it be added to. */
+static bool is_closed(const struct document_entry *entry, const struct frame *frame)
+{
+    return frame->kind != FRAME_INFO_REQUEST && document_is_loading(&entry->document);
+}
+
+static void refuse_loading(struct router *self, const struct peer *from, const struct frame *frame)
+{
+    const struct client_request *request = &frame->body.client_request;
+    char message[ROUTER_MESSAGE_BYTES];
+
+    (void)snprintf(message, sizeof message,
+                   "filter %.128s is being loaded from a dump; it serves once all of that is there",
+                   request->filter);
+    router_refuse_client(self, from, frame->correlation, request, STATUS_NOT_READY, message);
+}
+
 void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
                   const struct frame *frame, bool settled)
 {
@@ -117,6 +134,13 @@ void router_serve(struct router *self, uint64_t now_us, const struct peer *from,
     } else if (entry->conflict) {
         router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
                              STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);
+    } else if (is_closed(entry, frame)) {
+        /* This router may not have heard of the last chunk yet. */
+        if (settled) {
+            refuse_loading(self, from, frame);
+        } else {
+            waiting_add(self, now_us, from, bytes, frame);
+        }
     } else if (!op_feeds(entry, frame->body.client_request.operation,
                          frame->body.client_request.lineage)) {
         /* This router may not have heard of the rebuild yet. */

@@ -153,7 +153,14 @@ struct filter_document {
     /* Of a rename, until it is fenced; see cluster/rename.h. */
     char former_name[DOCUMENT_NAME_BYTES]; /* taken still; "": none is under way */
     uint64_t replaces;                     /* the filter that had the name; 0: none had */
+
+    uint64_t load_source; /* what names the dump that it is, or was, made of; 0: of none */
+    uint64_t loaded;      /* ... of which all before this iterator is in it; see cluster/dump.h */
 };
+
+/* Iterators of a dump: the first one, and what follows the last one. */
+#define DOCUMENT_LOAD_FIRST UINT64_C(1)
+#define DOCUMENT_LOAD_END   ((UINT64_C(1) << 48) + 1)
 
 struct node_record {
     uint32_t id; /* never reused; 0 is no node */
@@ -219,6 +226,15 @@ bool document_is_chain(const struct filter_document *self);
 
 /* Is what a generation is built anew from kept: a log of keys, on disk? */
 bool document_logs_keys(const struct filter_document *self);
+
+/* Is it being made of a dump? Until all of that is in it, it serves nobody. */
+bool document_is_loading(const struct filter_document *self);
+
+/* The same of what was told of one. */
+static inline bool document_load_open(uint64_t load_source, uint64_t loaded)
+{
+    return load_source != 0 && loaded != DOCUMENT_LOAD_END;
+}
 
 /* Bytes of one replica of one shard, in the wanted generation; of a chain, in all of them. */
 uint64_t document_shard_bytes(const struct filter_document *self);

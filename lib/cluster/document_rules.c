@@ -357,11 +357,20 @@ static const char *rule_served(const struct filter_document *self)
     return fault != NULL ? fault : rebuild_fault(self);
 }
 
+static const char *rule_load(const struct filter_document *self)
+{
+    bool within = self->loaded >= DOCUMENT_LOAD_FIRST && self->loaded <= DOCUMENT_LOAD_END;
+
+    return self->load_source != 0 ? within ? NULL : "what is loaded is not within a dump"
+           : self->loaded == 0    ? NULL
+                                  : "something of no dump is loaded";
+}
+
 enum status document_validate(const struct filter_document *self, const char **reason)
 {
     static const char *(*const rules[])(const struct filter_document *self) = {
         rule_numbers,     rule_wishes, rule_content, rule_shards,  rule_groups,  rule_lineages,
-        rule_generations, rule_chain,  rule_turns,   expiry_fault, rename_fault,
+        rule_generations, rule_chain,  rule_turns,   expiry_fault, rename_fault, rule_load,
     };
     size_t i;
 

@@ -1,4 +1,5 @@
-/* pull_message.h - what a node asks of another one, and what that one answers.
+/* pull_message.h - what a node asks of another one, and what that one answers. A router that dumps
+ * a filter asks for RANGES.
  *
  * Everything that replicas take over from each other is pulled: the node that lacks asks. One
  * pair of messages does it, in six kinds:

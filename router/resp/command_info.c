@@ -80,6 +80,18 @@ static void write_info(struct resp_writer *writer, uint64_t detail, const struct
     }
 }
 
+/* What is there of it so far is nothing to go by. */
+static bool refuse_loading(struct front *self, struct call *call, const struct info_reply *reply)
+{
+    bool loading = reply->has_filter &&
+                   document_load_open(reply->filter.load_source, reply->filter.loaded);
+
+    if (loading) {
+        call_fail(self, call, "NOT_READY the filter is being loaded from a dump");
+    }
+    return loading;
+}
+
 static void told(struct front *self, struct call *call, const struct frame *frame)
 {
     const struct info_reply *reply = &frame->body.info_reply;
@@ -89,7 +101,7 @@ static void told(struct front *self, struct call *call, const struct frame *fram
         call_fail(self, call, "ERR not found");
     } else if (reply->status != STATUS_OK || !reply->has_filter) {
         call_fail_status(self, call, reply->status, reply->message);
-    } else {
+    } else if (!refuse_loading(self, call, reply)) {
         writer = call_writer(call);
         write_info(&writer, call->detail, reply);
         call_end(self, call, &writer);
@@ -103,6 +115,9 @@ static void carded(struct front *self, struct call *call, const struct frame *fr
 
     if (reply->status != STATUS_OK && reply->status != STATUS_NOT_FOUND) {
         call_fail_status(self, call, reply->status, reply->message);
+        return;
+    }
+    if (refuse_loading(self, call, reply)) {
         return;
     }
     writer = call_writer(call);

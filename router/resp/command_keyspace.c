@@ -17,9 +17,11 @@ struct frame status_frame(const char *name)
     };
 }
 
+/* Dropped ones are told, too, while they go, and those that are being loaded. */
 bool status_is_there(const struct filter_summary *filter)
 {
-    return filter->state == FILTER_ACTIVE;
+    return filter->state == FILTER_ACTIVE &&
+           !document_load_open(filter->load_source, filter->loaded);
 }
 
 const struct filter_summary *status_find(const struct admin_reply *reply, const char *name)

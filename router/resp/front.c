@@ -25,7 +25,9 @@ struct counter_table front_counters(void)
 static void take_answer(struct front *self, const struct frame *frame)
 {
     if (frame->kind == FRAME_CLIENT_REPLY) {
-        gather_on_reply(self, frame);
+        if (!loads_on_reply(self, frame)) {
+            gather_on_reply(self, frame);
+        }
     } else if (!questions_on_frame(self, frame) && frame->kind == FRAME_ERROR) {
         gather_on_error(self, frame);
     }
@@ -142,6 +144,8 @@ enum status front_create(const struct front_config *config, const struct router_
     buffer_init(&self->frame, CODEC_MAX_FRAME_BYTES);
     gathers_init(self);
     TAILQ_INIT(&self->questions);
+    self->key = router->key;
+    TAILQ_INIT(&self->loads);
     TAILQ_INIT(&self->sessions);
     TAILQ_INIT(&self->due);
     *out = self;
@@ -160,6 +164,7 @@ void front_destroy(struct front **front)
         session_forget(self, TAILQ_FIRST(&self->sessions));
     }
     questions_fini(self);
+    loads_fini(self);
     gathers_fini(self);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->frame);
@@ -223,7 +228,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 
 static bool is_waiting(const struct front *self)
 {
-    return self->ngathers > 0 || self->nquestions > 0 || self->nclosed > 0 ||
+    return self->ngathers > 0 || self->nquestions > 0 || self->nloads > 0 || self->nclosed > 0 ||
            self->nstrangers > 0 || (self->config.idle_us > 0 && self->nsessions > 0);
 }
 
@@ -271,6 +276,7 @@ static void on_time(void *context, uint64_t now_us)
     self->now_us = now_us;
     if (now_us >= self->next_tick_us) {
         questions_tick(self);
+        loads_tick(self);
         gathers_tick(self);
         sessions_tick(self);
         self->next_tick_us = is_waiting(self) ? now_us + TICK_US : ACTOR_NEVER;
@@ -311,6 +317,11 @@ static bool over(void *context)
     const struct front *self = context;
 
     return self->draining && (self->nsessions == 0 || self->now_us >= self->drained_us);
+}
+
+void front_attach_core(struct front *front, struct router *core)
+{
+    front->core = core;
 }
 
 struct actor front_actor(struct front *front)

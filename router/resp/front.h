@@ -87,6 +87,9 @@ const struct effects *front_effects(struct front *front);
 void front_attach(struct front *front, const struct actor *router,
                   const struct stream_effects *streams);
 
+/* The router itself, for dumps; without it they are refused. Once, before anything happens. */
+void front_attach_core(struct front *front, struct router *core);
+
 struct actor front_actor(struct front *front);
 
 /* From now on. A command under way keeps the deadline that it has. */

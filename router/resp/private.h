@@ -117,6 +117,8 @@ struct question {
 
 TAILQ_HEAD(question_list, question);
 
+TAILQ_HEAD(load_list, load); /* chunks of dumps under way: command_load.c */
+
 /* ---- connections ---- */
 
 /* A command that was taken and is not answered yet, or not in its turn. */
@@ -205,6 +207,10 @@ struct front {
     uint16_t free_slots[FRONT_MAX_GATHERS];
     struct question_list questions;
     uint32_t nquestions;
+    struct router *core;    /* NULL: not attached */
+    struct cluster_key key; /* hash secrets of dumps are sealed with it */
+    struct load_list loads;
+    uint32_t nloads;
     struct session_list sessions;
     struct session_list due;
     uint32_t nsessions;
@@ -329,4 +335,10 @@ bool questions_on_frame(struct front *self, const struct frame *frame);
 void questions_tick(struct front *self);
 void questions_fini(struct front *self);
 
+/* ---- command_load.c ---- */
+
+/* An answer of the router to the fingerprints of a chunk; false: to none of them. */
+bool loads_on_reply(struct front *self, const struct frame *frame);
+void loads_tick(struct front *self);
+void loads_fini(struct front *self);
 #endif

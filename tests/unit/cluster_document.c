@@ -58,6 +58,21 @@ Test(document, numbers_are_within_range)
     WRONG(STATUS_MALFORMED, document.rate, __builtin_nan(""));
 }
 
+Test(document, a_load_is_of_a_dump_and_within_it)
+{
+    cr_assert_not(document_is_loading(&document));
+    WRONG(STATUS_MALFORMED, document.loaded, DOCUMENT_LOAD_FIRST);
+    document.load_source = 7;
+    document.loaded = DOCUMENT_LOAD_FIRST;
+    cr_assert(document_is_loading(&document));
+    WRONG(STATUS_MALFORMED, document.loaded, 0);
+    WRONG(STATUS_MALFORMED, document.loaded, DOCUMENT_LOAD_END + 1);
+    WRONG(STATUS_OK, document.loaded, DOCUMENT_LOAD_END - 1);
+    document.loaded = DOCUMENT_LOAD_END;
+    cr_assert_not(document_is_loading(&document), "all of it is there");
+    cr_assert_eq(validate(), STATUS_OK);
+}
+
 Test(document, choices_are_known)
 {
     WRONG(STATUS_MALFORMED, document.hash, (enum hash_kind)0);

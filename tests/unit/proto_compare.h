@@ -254,6 +254,13 @@ static inline void compare_admin_request(const struct admin_request *a,
         SAME_TEXT(rename.name);
     }
     SAME(rename.replace);
+    SAME(load.step);
+    SAME(load.source);
+    SAME(load.from);
+    SAME(load.to);
+    SAME(load.secret.size);
+    cr_assert(a->load.secret.size == 0 ||
+              memcmp(a->load.secret.data, b->load.secret.data, a->load.secret.size) == 0);
 }
 
 static inline void compare_filter_summary(const struct filter_summary *a,
@@ -317,6 +324,8 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     SAME(expires_left_us);
     SAME(expires_at_ms);
     SAME_TEXT(expiry_awaited);
+    SAME(load_source);
+    SAME(loaded);
 }
 
 static inline void compare_node_summary(const struct node_summary *a, const struct node_summary *b)

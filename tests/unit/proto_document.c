@@ -97,6 +97,8 @@ static void compare(const struct filter_document *a, const struct filter_documen
     cr_assert_str_eq(a->former_name, b->former_name);
     SAME(replaces);
     SAME(content.named_epoch);
+    SAME(load_source);
+    SAME(loaded);
     SAME(nturns);
     for (uint32_t i = 0; i < a->nturns; i++) {
         SAME(turns[i]);
@@ -160,6 +162,8 @@ Test(codec_document, the_largest_document_fits)
     document.replaces = UINT64_MAX;
     document.content.named_epoch = UINT64_MAX;
     document.expiry = (struct expiry){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    document.load_source = UINT64_MAX;
+    document.loaded = DOCUMENT_LOAD_END;
     document.nturns = DOCUMENT_MAX_TURNS;
     for (uint32_t i = 0; i < DOCUMENT_MAX_TURNS; i++) {
         document.turns[i] = UINT32_MAX - i;

@@ -452,6 +452,34 @@ Test(refusals, a_rename_has_parameters)
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
 }
 
+Test(refusals, steps_of_loads_are_known_and_a_secret_comes_with_the_first)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__LoadParameters load = ORBLOOM__V1__LOAD_PARAMETERS__INIT;
+    Orbloom__V1__CreateParameters create = parameters();
+    char sealed[SEAL_SECRET_BYTES] = "sealed";
+
+    wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_LOAD;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
+    wire.load = &load;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no step");
+    load.step = ORBLOOM__V1__LOAD_STEP__LOAD_STEP_MOVE;
+    load.to = UINT64_MAX;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+    cr_assert_eq(frame.body.admin_request.load.to, UINT64_MAX, "the coordinator judges it");
+    load.secret = text(sealed, sizeof sealed);
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "a secret");
+    load.step = ORBLOOM__V1__LOAD_STEP__LOAD_STEP_BEGIN;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "of what?");
+    wire.create = &create;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+    load.secret.len--;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "a short secret");
+    load.secret.len++;
+    load.step = (Orbloom__V1__LoadStep)4;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "unknown step");
+}
+
 Test(refusals, losses_are_accepted_with_parameters)
 {
     Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;

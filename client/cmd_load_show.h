@@ -1,0 +1,20 @@
+/* cmd_load_show.h - filters that are being loaded from a dump, as `info` and `status` print them.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_CLIENT_CMD_LOAD_SHOW_H
+#define ORBLOOM_CLIENT_CMD_LOAD_SHOW_H
+
+#include "client/cmd_output.h"
+#include "proto/codec.h"
+
+/* A line, if it is. */
+void load_info_text(const struct filter_summary *filter);
+
+/* A paragraph for each filter that is; nothing else. */
+void load_text(const struct admin_reply *reply);
+
+/* Members of an open object. */
+void load_json(struct json *json, const struct filter_summary *filter);
+
+#endif
