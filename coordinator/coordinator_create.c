@@ -138,8 +138,6 @@ static void fill_document(struct coordinator *self, const struct create *create,
         .keylog = wanted->keylog,
         .durability = create->durability,
         .ngenerations = 1,
-        .load_source = create->load_source,
-        .loaded = create->load_source != 0 ? DOCUMENT_LOAD_FIRST : 0,
     };
     (void)snprintf(document->content.name, sizeof document->content.name, "%s",
                    create->request->name);
@@ -188,6 +186,8 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
     create_choose_durability(self, now_us, create);
     choose_when_full(create);
     fill_document(self, create, &document);
+    document.load_source = create->load_source;
+    document.loaded = create->load_source != 0 ? DOCUMENT_LOAD_FIRST : 0;
     status = is_chain(create) ? plan_chain(create, &document) : STATUS_OK;
     if (status == STATUS_OK) {
         status = create_place(self, now_us, create, &document);
