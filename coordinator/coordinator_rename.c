@@ -178,6 +178,13 @@ static enum status swap_names(struct coordinator *self, struct command *command)
                       "renamed: its nodes have not all confirmed; retry, and see `orbloom status`",
                       command->request->name);
     }
+    if (document_is_loading(&command->entry->document) ||
+        (replaced != NULL && document_is_loading(&replaced->document))) {
+        return refuse(command, STATUS_NAME_BUSY,
+                      "filter %.128s, or the one that has its new name, is being loaded from a "
+                      "dump; wait until it serves, or drop it",
+                      command->request->name);
+    }
     if (replaced != NULL && !command->request->rename.replace) {
         return refuse(command, STATUS_EXISTS,
                       "there is a filter %.128s already; to drop it and to take its name: "

@@ -160,6 +160,31 @@ Test(coordinator_load, is_of_a_filter_that_is_there_and_of_this_cluster)
     end();
 }
 
+/* Its next chunks come under the name that it has, and one that serves nobody replaces nobody. */
+Test(coordinator_load, keeps_its_name)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct admin_request rename = {
+        .action = ADMIN_RENAME,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .successor = "",
+        .rename = {.replace = true},
+    };
+
+    begin();
+    rename.name = create.name;
+    rename.rename.name = "another";
+    cr_assert_eq(told(rename).status, STATUS_NAME_BUSY);
+    rename.name = "another";
+    create.name = "another";
+    coordinator_stage_command(&stage, 5, &create);
+    coordinator_stage_report(&stage, 3, FILTER + 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    rename.rename.name = coordinator_stage_create().name;
+    cr_assert_eq(told(rename).status, STATUS_NAME_BUSY);
+    end();
+}
+
 static bool is_active(void)
 {
     return document()->content.state == FILTER_ACTIVE;
