@@ -41,6 +41,7 @@ static void let_off(struct sim *sim, uint32_t name, uint32_t key, struct sim_lin
         sim->accepted.nkeys += lineage->acked_us[key] != 0;
         lineage->acked_us[key] = 0;
         lineage->was_new[key] = false;
+        lineage->lost_us[key] = sim->now_us;
     }
 }
 

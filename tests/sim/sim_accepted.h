@@ -2,8 +2,10 @@
  *
  * A key is no longer promised once the document gives up members of its slot group, if it was
  * acknowledged before that and no reader that is left holds it; an operation that began before,
- * and is answered later, promises only what W replicas hold. Nothing else is let off: what any
- * survivor has, what is in other groups, and all that is added from then on.
+ * and is answered later, promises only what W replicas hold. Its NEW may have been given before the
+ * loss: of a key that was left nowhere it neither contradicts another NEW nor rules one out.
+ * Nothing else is let off: what any survivor has, what is in other groups, and all that is added
+ * from then on.
  *
  * A life may be given up when its data was destroyed, or its node is off by the word of an
  * operator whose command is under way. Each other one that is given up is a lost replica.

@@ -34,6 +34,7 @@ struct sim_lineage {
     uint64_t gone_us;                /* ... and confirmed: no check may read this one any more */
     uint64_t acked_us[SIM_MAX_KEYS]; /* promised since then; 0: not */
     uint64_t sent_us[SIM_MAX_KEYS];  /* ... by an operation that began then */
+    uint64_t lost_us[SIM_MAX_KEYS];  /* an accepted loss left it nowhere; 0: none did */
     bool was_new[SIM_MAX_KEYS];
 };
 

@@ -163,7 +163,8 @@ static void judge_check(struct sim *sim, const struct sim_op *op, uint32_t key,
     }
 }
 
-/* NEW in each lineage that it can have been about before? Notes it where there is only one. */
+/* NEW in each lineage that it can have been about before? Notes it where there is only one. What an
+ * operation was told before an accepted loss took the key says nothing of what came after. */
 static bool was_new(const struct sim *sim, const struct sim_op *op, uint32_t key,
                     struct sim_binding *binding)
 {
@@ -177,10 +178,10 @@ static bool was_new(const struct sim *sim, const struct sim_op *op, uint32_t key
         if (concerns(sim, op, lineage)) {
             only = lineage;
             count++;
-            all = all && lineage->was_new[key];
+            all = all && lineage->was_new[key] && lineage->lost_us[key] < op->begun_us;
         }
     }
-    if (count == 1) {
+    if (count == 1 && only->lost_us[key] < op->begun_us) {
         only->was_new[key] = true;
     }
     return all;
