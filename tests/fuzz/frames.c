@@ -5,6 +5,8 @@
  * any depth, and lengths are put right again, so that what is tried gets past the outermost
  * checks. Documents are signed anew for the same reason. Most is found under AddressSanitizer.
  *
+ * An input is a byte that says what the rest is (enum input), then that.
+ *
  * An input passes when decoding ends with a status that is documented, and what was accepted
  * survives being encoded and decoded again. Prints "N passed, N failed".
  */
@@ -24,6 +26,16 @@ enum {
     FUZZ_MAX_FIELDS = 4096,
     FUZZ_MAX_DEPTH = 4,
     FUZZ_FIELD_BYTES = 20
+};
+
+/* The first byte, modulo INPUT_KINDS. Contents are signed when they are tried. */
+enum input {
+    INPUT_FRAME,
+    INPUT_FILTER_CONTENT,
+    INPUT_NODES_CONTENT,
+    INPUT_FILTER_DOCUMENT,
+    INPUT_NODE_LIST,
+    INPUT_KINDS
 };
 
 struct bytes {
@@ -206,18 +218,6 @@ static bool expected(enum status status)
            status == STATUS_VERSION || status == STATUS_UNAUTHENTIC;
 }
 
-/* Bytes on the heap, to their exact size, so that reading past them is seen. */
-static uint8_t *exact_copy(const struct bytes *bytes)
-{
-    uint8_t *copy = malloc(bytes->size > 0 ? bytes->size : 1);
-
-    if (copy == NULL) {
-        abort();
-    }
-    memcpy(copy, bytes->data, bytes->size);
-    return copy;
-}
-
 /* What the router relies on without looking again. */
 static bool keys_add_up(const struct frame *frame)
 {
@@ -233,10 +233,10 @@ static bool keys_add_up(const struct frame *frame)
     return sum == request->keys.size;
 }
 
-static bool try_frame(struct fuzz *self, const struct bytes *bytes)
+static bool try_frame(struct fuzz *self, struct span bytes)
 {
-    uint8_t *copy = exact_copy(bytes);
-    enum status status = codec_decode(self->arena, span_of(copy, bytes->size), &self->frame);
+    uint8_t *copy = fuzz_copy(bytes);
+    enum status status = codec_decode(self->arena, span_of(copy, bytes.size), &self->frame);
     bool pass = expected(status) && (self->frame.kind == FRAME_NONE) == (status != STATUS_OK);
 
     if (pass && status == STATUS_OK) {
@@ -248,38 +248,6 @@ static bool try_frame(struct fuzz *self, const struct bytes *bytes)
                span_equal(buffer_span(&self->first), buffer_span(&self->second));
     }
     free(copy); /* Not before: a decoded frame borrows from it. */
-    return pass;
-}
-
-static bool try_document(struct fuzz *self, const struct bytes *bytes, bool may_open)
-{
-    uint8_t *copy = exact_copy(bytes);
-    struct filter_document document;
-    enum status status = codec_filter_document_open(span_of(copy, bytes->size), &self->key,
-                                                    &document);
-    bool pass = expected(status) && (may_open || status != STATUS_OK);
-
-    free(copy);
-    if (pass && status == STATUS_OK) {
-        buffer_clear(&self->first);
-        pass = codec_filter_document_sign(&document, &self->key, &self->first) == STATUS_OK;
-        document_fini(&document);
-        status = codec_filter_document_open(buffer_span(&self->first), &self->key, &document);
-        pass = pass && status == STATUS_OK;
-    }
-    document_fini(&document);
-    return pass;
-}
-
-static bool try_node_list(struct fuzz *self, const struct bytes *bytes, bool may_open)
-{
-    uint8_t *copy = exact_copy(bytes);
-    struct node_list list;
-    enum status status = codec_node_list_open(span_of(copy, bytes->size), &self->key, &list);
-    bool pass = expected(status) && (may_open || status != STATUS_OK);
-
-    free(copy);
-    node_list_fini(&list);
     return pass;
 }
 
@@ -317,7 +285,15 @@ static void make_frame(struct fuzz *self, struct bytes *out)
     add(out, self->first.data, self->first.size);
 }
 
-static bool fuzz_frame(struct fuzz *self)
+static void put_input(struct buffer *input, enum input kind, struct span bytes)
+{
+    uint8_t first = (uint8_t)kind;
+
+    fuzz_put(input, &first, 1);
+    fuzz_put(input, bytes.data, bytes.size);
+}
+
+static void make_bent_frame(struct fuzz *self, struct buffer *input)
 {
     static struct bytes from;
     static struct bytes to;
@@ -331,38 +307,20 @@ static bool fuzz_frame(struct fuzz *self)
     if (draw(self, 4) == 0) {
         mutate_bytes(self, &to);
     }
-    return try_frame(self, &to);
+    put_input(input, INPUT_FRAME, span_of(to.data, to.size));
 }
 
-static bool fuzz_garbage(struct fuzz *self)
+static void make_garbage(struct fuzz *self, struct buffer *input)
 {
-    static struct bytes bytes;
+    static const enum input kinds[] = {INPUT_FRAME, INPUT_FILTER_DOCUMENT, INPUT_NODE_LIST};
+    enum input kind = kinds[draw(self, sizeof kinds / sizeof kinds[0])];
+    uint8_t bytes[400];
+    size_t size = draw(self, sizeof bytes);
 
-    bytes.size = draw(self, 400);
-    for (size_t i = 0; i < bytes.size; i++) {
-        bytes.data[i] = (uint8_t)sample_random(&self->random);
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)sample_random(&self->random);
     }
-    return try_frame(self, &bytes) && try_document(self, &bytes, false) &&
-           try_node_list(self, &bytes, false);
-}
-
-/* Wrap bent content as its signer would. */
-static void sign(struct fuzz *self, enum document_kind kind, const struct bytes *content,
-                 struct bytes *out)
-{
-    uint8_t mac[SEAL_MAC_BYTES];
-    const struct codec_wire_field fields[] = {
-        {.number = 1, .type = WIRE_VARINT, .value = kind},
-        {.number = 2, .type = WIRE_BYTES, .bytes = span_of(content->data, content->size)},
-        {.number = 3, .type = WIRE_BYTES, .bytes = span_of(mac, sizeof mac)},
-    };
-
-    seal_mac(&self->key, kind == DOCUMENT_FILTER ? SEAL_FILTER_DOCUMENT : SEAL_NODE_LIST,
-             fields[1].bytes, mac);
-    out->size = 0;
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        add_field(out, &fields[i]);
-    }
+    put_input(input, kind, span_of(bytes, size));
 }
 
 static void make_document(struct fuzz *self, enum document_kind kind)
@@ -394,48 +352,149 @@ static struct span content_of(struct span bytes)
     return field.bytes;
 }
 
-static bool fuzz_document(struct fuzz *self)
+static void make_bent_document(struct fuzz *self, struct buffer *input)
 {
     enum document_kind kind = draw(self, 2) == 0 ? DOCUMENT_FILTER : DOCUMENT_NODE_LIST;
+    bool is_filter = kind == DOCUMENT_FILTER;
     bool resigned = draw(self, 4) > 0;
-    static struct bytes content;
     static struct bytes bytes;
-    bool same;
 
     make_document(self, kind);
-    content.size = 0;
     bytes.size = 0;
     if (resigned) {
-        mutate_message(self, content_of(buffer_span(&self->first)), FUZZ_MAX_DEPTH, &content);
-        sign(self, kind, &content, &bytes);
+        mutate_message(self, content_of(buffer_span(&self->first)), FUZZ_MAX_DEPTH, &bytes);
+        put_input(input, is_filter ? INPUT_FILTER_CONTENT : INPUT_NODES_CONTENT,
+                  span_of(bytes.data, bytes.size));
     } else {
         add(&bytes, self->first.data, self->first.size);
         mutate_bytes(self, &bytes);
+        put_input(input, is_filter ? INPUT_FILTER_DOCUMENT : INPUT_NODE_LIST,
+                  span_of(bytes.data, bytes.size));
     }
-    same = span_equal(span_of(bytes.data, bytes.size), buffer_span(&self->first));
-    return kind == DOCUMENT_FILTER ? try_document(self, &bytes, resigned || same)
-                                   : try_node_list(self, &bytes, resigned || same);
 }
 
-static bool fuzz_once(void *context, uint64_t seed)
+static void make(void *context, uint64_t seed, struct buffer *input)
 {
     struct fuzz *self = context;
 
     self->random = seed;
     switch (draw(self, 8)) {
     case 0:
-        return fuzz_garbage(self);
+        make_garbage(self, input);
+        break;
     case 1:
     case 2:
-        return fuzz_document(self);
+        make_bent_document(self, input);
+        break;
     default:
-        return fuzz_frame(self);
+        make_bent_frame(self, input);
+        break;
     }
+}
+
+/* ---- trying them ---- */
+
+/* Wrap bent content as its signer would. */
+static void sign(struct fuzz *self, enum document_kind kind, struct span content, struct bytes *out)
+{
+    uint8_t mac[SEAL_MAC_BYTES];
+    const struct codec_wire_field fields[] = {
+        {.number = 1, .type = WIRE_VARINT, .value = kind},
+        {.number = 2, .type = WIRE_BYTES, .bytes = content},
+        {.number = 3, .type = WIRE_BYTES, .bytes = span_of(mac, sizeof mac)},
+    };
+
+    seal_mac(&self->key, kind == DOCUMENT_FILTER ? SEAL_FILTER_DOCUMENT : SEAL_NODE_LIST,
+             fields[1].bytes, mac);
+    out->size = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        add_field(out, &fields[i]);
+    }
+}
+
+/* Is what was signed anew what make_document() gives? */
+static bool is_sample(struct fuzz *self, enum document_kind kind)
+{
+    make_document(self, kind);
+    return span_equal(buffer_span(&self->first), buffer_span(&self->second));
+}
+
+/* What of a document comes back from being signed and opened again; else, of one that was not
+ * signed here, it has to be the sample: nobody else can sign. */
+static bool try_document(struct fuzz *self, struct span bytes, bool is_signed)
+{
+    uint8_t *copy = fuzz_copy(bytes);
+    struct filter_document document;
+    enum status status = codec_filter_document_open(span_of(copy, bytes.size), &self->key,
+                                                    &document);
+    bool pass = expected(status);
+
+    free(copy);
+    if (pass && status == STATUS_OK) {
+        buffer_clear(&self->second);
+        pass = codec_filter_document_sign(&document, &self->key, &self->second) == STATUS_OK &&
+               (is_signed || is_sample(self, DOCUMENT_FILTER));
+        document_fini(&document);
+        status = codec_filter_document_open(buffer_span(&self->second), &self->key, &document);
+        pass = pass && status == STATUS_OK;
+    }
+    document_fini(&document);
+    return pass;
+}
+
+static bool try_node_list(struct fuzz *self, struct span bytes, bool is_signed)
+{
+    uint8_t *copy = fuzz_copy(bytes);
+    struct node_list list;
+    enum status status = codec_node_list_open(span_of(copy, bytes.size), &self->key, &list);
+    bool pass = expected(status);
+
+    free(copy);
+    if (pass && status == STATUS_OK) {
+        buffer_clear(&self->second);
+        pass = codec_node_list_sign(&list, &self->key, &self->second) == STATUS_OK &&
+               (is_signed || is_sample(self, DOCUMENT_NODE_LIST));
+    }
+    node_list_fini(&list);
+    return pass;
+}
+
+static bool try_content(struct fuzz *self, enum document_kind kind, struct span content)
+{
+    static struct bytes bytes;
+
+    sign(self, kind, content, &bytes);
+    return kind == DOCUMENT_FILTER ? try_document(self, span_of(bytes.data, bytes.size), true)
+                                   : try_node_list(self, span_of(bytes.data, bytes.size), true);
+}
+
+static bool try_input(void *context, struct span input)
+{
+    struct fuzz *self = context;
+    uint8_t kind;
+
+    fuzz_take(&input, &kind, 1);
+    switch ((enum input)(kind % INPUT_KINDS)) {
+    case INPUT_FILTER_CONTENT:
+        return try_content(self, DOCUMENT_FILTER, input);
+    case INPUT_NODES_CONTENT:
+        return try_content(self, DOCUMENT_NODE_LIST, input);
+    case INPUT_FILTER_DOCUMENT:
+        return try_document(self, input, false);
+    case INPUT_NODE_LIST:
+        return try_node_list(self, input, false);
+    case INPUT_FRAME:
+    case INPUT_KINDS:
+        break;
+    }
+    return try_frame(self, input);
 }
 
 int main(int argc, char **argv)
 {
     static struct fuzz fuzz;
+    const struct fuzz_target target = {
+        .name = "frames", .context = &fuzz, .make = make, .try_input = try_input};
     int code;
 
     fuzz.key = sample_key(1);
@@ -444,7 +503,7 @@ int main(int argc, char **argv)
     if (codec_arena_create(SAMPLE_ARENA_BYTES, &fuzz.arena) != STATUS_OK) {
         return 2;
     }
-    code = fuzz_loop("frames", argc, argv, fuzz_once, &fuzz);
+    code = fuzz_loop(&target, argc, argv);
     codec_arena_destroy(&fuzz.arena);
     buffer_fini(&fuzz.first);
     buffer_fini(&fuzz.second);
