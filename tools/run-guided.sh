@@ -10,6 +10,7 @@ build=${1:?BUILD-DIRECTORY} seconds=${2:?SECONDS}
 made=${GUIDED_MADE:-300}
 findings=$build/findings
 found=0
+programs=0
 mkdir -p "$findings" || exit 2
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
@@ -35,7 +36,12 @@ search() {
 
 for program in "$build"/tests/fuzz/*; do
     if [ -x "$program" ] && [ -f "$program" ]; then
+        programs=$((programs + 1))
         search "$program" || found=1
     fi
 done
+if [ "$programs" -eq 0 ]; then
+    echo "no program in $build/tests/fuzz" >&2
+    exit 1
+fi
 exit "$found"
