@@ -229,7 +229,7 @@ $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 
 # What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \
-    $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c log_samples.c memory_disk.c memory_disk_crash.c)) \
+    $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c memory_disk.c memory_disk_crash.c)) \
     $(call archives,client_core resp proto cluster filter storage base)
 	$(link)
 $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \

@@ -11,8 +11,8 @@
  * survives being encoded and decoded again. Prints "N passed, N failed".
  */
 #include "proto/codec.h"
-#include "proto/codec_wire.h"
 #include "proto/signed_document.h"
+#include "tests/support/fuzz_fields.h"
 #include "tests/support/fuzz_loop.h"
 #include "tests/unit/proto_document_samples.h"
 #include "tests/unit/proto_samples.h"
@@ -21,12 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    FUZZ_MAX_BYTES = 64 << 10,
-    FUZZ_MAX_FIELDS = 4096,
-    FUZZ_MAX_DEPTH = 4,
-    FUZZ_FIELD_BYTES = 20
-};
+enum { MOST_DEPTH = 4 };
 
 /* The first byte, modulo INPUT_KINDS. Contents are signed when they are tried. */
 enum input {
@@ -36,11 +31,6 @@ enum input {
     INPUT_FILTER_DOCUMENT,
     INPUT_NODE_LIST,
     INPUT_KINDS
-};
-
-struct bytes {
-    uint8_t data[FUZZ_MAX_BYTES];
-    size_t size;
 };
 
 struct fuzz {
@@ -55,159 +45,6 @@ struct fuzz {
 static uint64_t draw(struct fuzz *self, uint64_t below)
 {
     return sample_random(&self->random) % below;
-}
-
-/* ---- mutations ---- */
-
-static void add(struct bytes *out, const uint8_t *data, size_t size)
-{
-    if (size > 0 && size <= sizeof out->data - out->size) {
-        memcpy(out->data + out->size, data, size);
-        out->size += size;
-    }
-}
-
-static void add_varint(struct bytes *out, uint64_t value)
-{
-    uint8_t bytes[CODEC_WIRE_VARINT_BYTES];
-
-    add(out, bytes, codec_wire_put_varint(bytes, value));
-}
-
-static void add_field(struct bytes *out, const struct codec_wire_field *field)
-{
-    uint8_t fixed[8];
-
-    add_varint(out, codec_wire_tag(field->number, field->type));
-    switch (field->type) {
-    case WIRE_VARINT:
-        add_varint(out, field->value);
-        break;
-    case WIRE_BYTES:
-        if (field->bytes.size + FUZZ_FIELD_BYTES < sizeof out->data - out->size) {
-            add_varint(out, field->bytes.size);
-            add(out, field->bytes.data, field->bytes.size);
-        } else {
-            add_varint(out, 0);
-        }
-        break;
-    case WIRE_FIXED64:
-    case WIRE_FIXED32:
-        for (unsigned i = 0; i < 8; i++) {
-            fixed[i] = (uint8_t)(field->value >> (8 * i));
-        }
-        add(out, fixed, field->type == WIRE_FIXED64 ? 8 : 4);
-        break;
-    }
-}
-
-/* Values at the edges of something more often than any other. */
-static uint64_t draw_value(struct fuzz *self)
-{
-    static const uint64_t edges[] = {
-        0,         1,         2,     3,     4,     5,         7,          8,
-        9,         63,        64,    65,    127,   128,       255,        256,
-        4096,      4097,      65535, 65536, 65537, INT32_MAX, UINT32_MAX, (uint64_t)1 << 32,
-        INT64_MAX, UINT64_MAX};
-    uint64_t value = edges[draw(self, sizeof edges / sizeof edges[0])];
-
-    return draw(self, 4) == 0 ? sample_random(&self->random) >> draw(self, 64) : value;
-}
-
-static void mutate_bytes(struct fuzz *self, struct bytes *bytes)
-{
-    for (uint64_t n = draw(self, 8); n > 0 && bytes->size > 0; n--) {
-        size_t at = draw(self, bytes->size);
-
-        switch (draw(self, 4)) {
-        case 0:
-            bytes->data[at] ^= (uint8_t)(1 << draw(self, 8));
-            break;
-        case 1:
-            bytes->data[at] = (uint8_t)draw_value(self);
-            break;
-        case 2:
-            memmove(bytes->data + at, bytes->data + at + 1, bytes->size - at - 1);
-            bytes->size--;
-            break;
-        default:
-            bytes->size = draw(self, 8) == 0 ? at : bytes->size;
-            break;
-        }
-    }
-}
-
-static void mutate_message(struct fuzz *self, struct span in, unsigned depth, struct bytes *out);
-
-static void mutate_field(struct fuzz *self, struct codec_wire_field *field, unsigned depth,
-                         struct bytes *scratch)
-{
-    scratch->size = 0;
-    switch (draw(self, 4)) {
-    case 0:
-        field->number = (uint32_t)draw(self, 32) + 1;
-        break;
-    case 1:
-        field->type = draw(self, 2) == 0 ? WIRE_VARINT : WIRE_FIXED64;
-        field->value = draw_value(self);
-        break;
-    default:
-        field->value = draw_value(self);
-        if (field->type == WIRE_BYTES && depth > 0 && draw(self, 4) > 0) {
-            mutate_message(self, field->bytes, depth - 1, scratch);
-            field->bytes = span_of(scratch->data, scratch->size);
-        } else if (field->type == WIRE_BYTES) {
-            add(scratch, field->bytes.data, field->bytes.size);
-            mutate_bytes(self, scratch);
-            field->bytes = span_of(scratch->data, scratch->size);
-        }
-        break;
-    }
-}
-
-static size_t split(struct span in, struct codec_wire_field *fields)
-{
-    size_t n = 0;
-
-    while (in.size > 0 && n < FUZZ_MAX_FIELDS) {
-        if (codec_wire_next(&in, &fields[n]) != STATUS_OK) {
-            return 0;
-        }
-        n++;
-    }
-    return n;
-}
-
-/* One field is dropped, repeated, moved or bent; what is no message is bent as bytes. */
-static void mutate_message(struct fuzz *self, struct span in, unsigned depth, struct bytes *out)
-{
-    struct codec_wire_field *fields = calloc(FUZZ_MAX_FIELDS, sizeof *fields);
-    struct bytes *scratch = malloc(sizeof *scratch);
-    size_t n = fields != NULL ? split(in, fields) : 0;
-    size_t chosen = n > 0 ? draw(self, n) : 0;
-    uint64_t what = draw(self, 10);
-
-    if (fields == NULL || scratch == NULL) {
-        abort();
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (i == chosen && what == 0) {
-            continue;
-        }
-        if (i == chosen && what == 1) {
-            add_field(out, &fields[draw(self, n)]);
-        }
-        if (i == chosen && what > 1) {
-            mutate_field(self, &fields[i], depth, scratch);
-        }
-        add_field(out, &fields[i]);
-    }
-    if (n == 0) {
-        add(out, in.data, in.size);
-        mutate_bytes(self, out);
-    }
-    free(scratch);
-    free(fields);
 }
 
 /* ---- what must hold ---- */
@@ -254,7 +91,7 @@ static bool try_frame(struct fuzz *self, struct span bytes)
 /* ---- inputs ---- */
 
 /* A valid frame, small enough to be bent often: long keys and documents are left out. */
-static void make_frame(struct fuzz *self, struct bytes *out)
+static void make_frame(struct fuzz *self, struct field_bytes *out)
 {
     enum frame_kind kind = (enum frame_kind)(draw(self, SAMPLE_NKINDS - 1) + 1);
     struct frame *frame = &self->frame;
@@ -282,7 +119,7 @@ static void make_frame(struct fuzz *self, struct bytes *out)
         abort();
     }
     out->size = 0;
-    add(out, self->first.data, self->first.size);
+    fuzz_fields_add(out, self->first.data, self->first.size);
 }
 
 static void put_input(struct buffer *input, enum input kind, struct span bytes)
@@ -295,17 +132,17 @@ static void put_input(struct buffer *input, enum input kind, struct span bytes)
 
 static void make_bent_frame(struct fuzz *self, struct buffer *input)
 {
-    static struct bytes from;
-    static struct bytes to;
+    static struct field_bytes from;
+    static struct field_bytes to;
 
     make_frame(self, &to);
     for (uint64_t n = draw(self, 4); n > 0; n--) {
         from = to;
         to.size = 0;
-        mutate_message(self, span_of(from.data, from.size), FUZZ_MAX_DEPTH, &to);
+        fuzz_fields_bend(&self->random, span_of(from.data, from.size), MOST_DEPTH, &to);
     }
     if (draw(self, 4) == 0) {
-        mutate_bytes(self, &to);
+        fuzz_fields_bend_bytes(&self->random, &to);
     }
     put_input(input, INPUT_FRAME, span_of(to.data, to.size));
 }
@@ -357,17 +194,17 @@ static void make_bent_document(struct fuzz *self, struct buffer *input)
     enum document_kind kind = draw(self, 2) == 0 ? DOCUMENT_FILTER : DOCUMENT_NODE_LIST;
     bool is_filter = kind == DOCUMENT_FILTER;
     bool resigned = draw(self, 4) > 0;
-    static struct bytes bytes;
+    static struct field_bytes bytes;
 
     make_document(self, kind);
     bytes.size = 0;
     if (resigned) {
-        mutate_message(self, content_of(buffer_span(&self->first)), FUZZ_MAX_DEPTH, &bytes);
+        fuzz_fields_bend(&self->random, content_of(buffer_span(&self->first)), MOST_DEPTH, &bytes);
         put_input(input, is_filter ? INPUT_FILTER_CONTENT : INPUT_NODES_CONTENT,
                   span_of(bytes.data, bytes.size));
     } else {
-        add(&bytes, self->first.data, self->first.size);
-        mutate_bytes(self, &bytes);
+        fuzz_fields_add(&bytes, self->first.data, self->first.size);
+        fuzz_fields_bend_bytes(&self->random, &bytes);
         put_input(input, is_filter ? INPUT_FILTER_DOCUMENT : INPUT_NODE_LIST,
                   span_of(bytes.data, bytes.size));
     }
@@ -395,7 +232,8 @@ static void make(void *context, uint64_t seed, struct buffer *input)
 /* ---- trying them ---- */
 
 /* Wrap bent content as its signer would. */
-static void sign(struct fuzz *self, enum document_kind kind, struct span content, struct bytes *out)
+static void sign(struct fuzz *self, enum document_kind kind, struct span content,
+                 struct field_bytes *out)
 {
     uint8_t mac[SEAL_MAC_BYTES];
     const struct codec_wire_field fields[] = {
@@ -408,7 +246,7 @@ static void sign(struct fuzz *self, enum document_kind kind, struct span content
              fields[1].bytes, mac);
     out->size = 0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        add_field(out, &fields[i]);
+        fuzz_fields_put(out, &fields[i]);
     }
 }
 
@@ -461,7 +299,7 @@ static bool try_node_list(struct fuzz *self, struct span bytes, bool is_signed)
 
 static bool try_content(struct fuzz *self, enum document_kind kind, struct span content)
 {
-    static struct bytes bytes;
+    static struct field_bytes bytes;
 
     sign(self, kind, content, &bytes);
     return kind == DOCUMENT_FILTER ? try_document(self, span_of(bytes.data, bytes.size), true)
