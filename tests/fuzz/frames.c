@@ -229,6 +229,23 @@ static void make(void *context, uint64_t seed, struct buffer *input)
     }
 }
 
+/* A field of a message, below the byte that says what it is. */
+static size_t bend_input(void *context, uint64_t seed, uint8_t *input, size_t size, size_t most)
+{
+    static struct field_bytes bent;
+
+    (void)context;
+    bent.size = 0;
+    if (size > 1) {
+        fuzz_fields_bend(&seed, span_of(input + 1, size - 1), MOST_DEPTH, &bent);
+    }
+    if (size <= 1 || bent.size >= most) {
+        return size;
+    }
+    memcpy(input + 1, bent.data, bent.size);
+    return bent.size + 1;
+}
+
 /* ---- trying them ---- */
 
 /* Wrap bent content as its signer would. */
@@ -331,8 +348,11 @@ static bool try_input(void *context, struct span input)
 int main(int argc, char **argv)
 {
     static struct fuzz fuzz;
-    const struct fuzz_target target = {
-        .name = "frames", .context = &fuzz, .make = make, .try_input = try_input};
+    const struct fuzz_target target = {.name = "frames",
+                                       .context = &fuzz,
+                                       .make = make,
+                                       .try_input = try_input,
+                                       .bend = bend_input};
     int code;
 
     fuzz.key = sample_key(1);

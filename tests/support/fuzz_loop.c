@@ -55,8 +55,10 @@ static int write_corpus(const struct fuzz_target *target, const char *folder, un
 }
 
 #ifdef ORBLOOM_GUIDED
-/* Of libFuzzer, which has no header for C. */
+/* Of libFuzzer, which has no header for C; it calls the last one. */
 int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*try_bytes)(const uint8_t *, size_t));
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t most);
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigned seed);
 
 static const struct fuzz_target *guided;
 
@@ -67,6 +69,13 @@ static int try_bytes(const uint8_t *bytes, size_t size)
         abort();
     }
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigned seed)
+{
+    return guided->bend == NULL || seed % 2 == 0
+               ? LLVMFuzzerMutate(bytes, size, most)
+               : guided->bend(guided->context, seed, bytes, size, most);
 }
 
 static int search(const struct fuzz_target *target, int argc, char **argv)

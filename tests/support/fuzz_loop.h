@@ -24,6 +24,9 @@ struct fuzz_target {
     void (*make)(void *context, uint64_t seed, struct buffer *input);
     /* Does the program under test keep its word? Any bytes may come, made before or not. */
     bool (*try_input)(void *context, struct span input);
+    /* NULL, or bends an input of `size` bytes where it is, knowing its structure, to at most
+     * `most`; libFuzzer has it do every other step. The new size. */
+    size_t (*bend)(void *context, uint64_t seed, uint8_t *input, size_t size, size_t most);
 };
 
 /* Returns the program's exit code: 0 all passed, 1 not all, 2 wrong usage. */
