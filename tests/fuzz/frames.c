@@ -22,7 +22,6 @@
 #include <stdlib.h>
 
 enum { MOST_DEPTH = 4 };
-
 /* The first byte, modulo INPUT_KINDS. Contents are signed when they are tried. */
 enum input {
     INPUT_FRAME,
@@ -90,6 +89,35 @@ static bool try_frame(struct fuzz *self, struct span bytes)
 
 /* ---- inputs ---- */
 
+/* One of the actions that have parameters of their own. */
+static void draw_action(struct fuzz *self, struct admin_request *request)
+{
+    static const uint8_t secret[SEAL_SECRET_BYTES];
+
+    switch (draw(self, 8)) {
+    case 0:
+        request->action = ADMIN_REBUILD;
+        request->rebuild = (struct rebuild_parameters){.step = REBUILD_FED, .fed_keys = 5};
+        break;
+    case 1:
+        request->action = ADMIN_LOAD;
+        request->load = (struct load_parameters){.step = LOAD_ASK, .source = 1, .from = 2, .to = 3};
+        break;
+    case 2: /* create is that of the sample */
+        request->action = ADMIN_LOAD;
+        request->load = (struct load_parameters){
+            .step = LOAD_BEGIN, .source = 1, .secret = span_of(secret, sizeof secret)};
+        break;
+    case 3:
+        request->action = ADMIN_ACCEPT_LOSS;
+        request->loss = (struct loss_parameters){
+            .shard = 4, .confirmed_off = {"node-1", "node-2"}, .nconfirmed_off = 2};
+        break;
+    default:
+        break;
+    }
+}
+
 /* A valid frame, small enough to be bent often: long keys and documents are left out. */
 static void make_frame(struct fuzz *self, struct field_bytes *out)
 {
@@ -103,6 +131,9 @@ static void make_frame(struct fuzz *self, struct field_bytes *out)
     }
     if (kind == FRAME_PULL_REPLY && draw(self, 2) == 0) {
         sample_cut_reply(draw(self, 2) == 0 ? PULL_DIGESTS : PULL_RANGES, &frame->body.pull_reply);
+    }
+    if (kind == FRAME_ADMIN_REQUEST && frame->body.admin_request.action == ADMIN_CREATE) {
+        draw_action(self, &frame->body.admin_request);
     }
     if (kind == FRAME_CLIENT_REQUEST && frame->body.client_request.count > 0) {
         frame->body.client_request.count = 1;
