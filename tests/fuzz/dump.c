@@ -4,7 +4,7 @@
  * An input is a byte, 1: its checksum is put right before it is tried; then a header or a chunk.
  *
  * An input passes when it is refused with a status that is documented, or what was read, written
- * anew, is the same bytes. Prints "N passed, N failed".
+ * anew, is the same bytes, and keys ascend within their range. Prints "N passed, N failed".
  */
 #include "cluster/dump.h"
 
@@ -101,6 +101,18 @@ static bool try_header(struct span bytes)
     return pass;
 }
 
+/* Ascending, each once, all of the range. */
+static bool keys_good(const struct dump_chunk *chunk, const uint64_t *keys)
+{
+    for (size_t i = 0; i < chunk->count; i++) {
+        if (dump_iterator(keys[i]) < chunk->from || dump_iterator(keys[i]) >= chunk->to ||
+            (i > 0 && keys[i] <= keys[i - 1])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool try_chunk(struct span bytes)
 {
     static uint64_t keys[DUMP_MAX_KEYS];
@@ -117,7 +129,8 @@ static bool try_chunk(struct span bytes)
     }
     dump_chunk_unpack(&chunk, keys);
     buffer_init(&anew, DUMP_MAX_BYTES);
-    pass = dump_chunk_write(chunk.source, chunk.from, chunk.to, keys, chunk.count, &anew) ==
+    pass = keys_good(&chunk, keys) &&
+           dump_chunk_write(chunk.source, chunk.from, chunk.to, keys, chunk.count, &anew) ==
                STATUS_OK &&
            span_equal(bytes, buffer_span(&anew));
     buffer_fini(&anew);
