@@ -5,12 +5,13 @@
 #   build/asan/     AddressSanitizer and UndefinedBehaviorSanitizer
 #   build/tsan/     ThreadSanitizer
 #   build/coverage/ gcov
+#   build/guided/   clang, libFuzzer and the sanitizers of asan: the programs in tests/fuzz
 # Sources are found by wildcard: a file belongs to the layer of its directory.
 
 VARIANT    ?= release
 BUILD_ROOT ?= build
 PREFIX     ?= /usr/local
-CC         := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CC         := $(if $(filter default,$(origin CC)),$(if $(filter guided,$(VARIANT)),clang,gcc),$(CC))
 AR         ?= ar
 PROTOC_C   ?= protoc-c
 Q          := $(if $(filter 1,$(V)),,@)
@@ -30,7 +31,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
-BARE_GOALS := test test-clients demo demo-expand bench bench-durability bench-growth bench-resp deps clean help layers format format-check models
+BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-resp deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -56,8 +57,11 @@ FLAGS_release  := -O2
 FLAGS_asan     := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan     := -O2 -fsanitize=thread
 FLAGS_coverage := -O0 --coverage
+# clang counts more as a conversion than gcc does.
+FLAGS_guided   := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
+    -DORBLOOM_GUIDED -Wno-sign-conversion -Wno-implicit-int-float-conversion
 ifeq ($(FLAGS_$(VARIANT)),)
-$(error VARIANT=$(VARIANT) is not one of: release asan tsan coverage)
+$(error VARIANT=$(VARIANT) is not one of: release asan tsan coverage guided)
 endif
 
 ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer -pthread $(FLAGS_$(VARIANT)) \
@@ -223,9 +227,13 @@ $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(T
 $(UNIT) $(PROPERTY) $(INTEGRATION): LINK_LIBS = $(TEST_LIBS)
 $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 
-$(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
+# What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().
+$(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \
+    $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c memory_disk.c memory_disk_crash.c)) \
+    $(call archives,client_core resp proto cluster filter storage base)
 	$(link)
-$(FUZZ): LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson)
+$(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \
+    $(shell $(CC) --print-file-name=libclang_rt.fuzzer_no_main-$(shell uname -m).a) -lstdc++)
 
 TORTURE := $(if $(SRC_torture),$(BUILD)/tests/torture)
 $(TORTURE): $(call objects,$(SRC_torture)) $(LIBORBLOOM) | $(PROGRAMS)
@@ -305,6 +313,14 @@ fuzz: ## Does malformed input do harm? FUZZ_SEED=1 FUZZ_COUNT=100000, under asan
 	@$(MAKE) VARIANT=asan fuzz-run
 fuzz-run: $(FUZZ)
 	@$(RUN) $(call fuzz_checks,$(FUZZ_COUNT))
+fuzz-programs: $(FUZZ)
+FUZZ_SECONDS ?= 1200
+fuzz-short: ## Does a search guided by coverage find input that does harm? 30 s a program, with libFuzzer
+	@$(MAKE) FUZZ_SECONDS=30 fuzz-long
+fuzz-long: ## ... FUZZ_SECONDS=1200 a program
+	@tools/install-deps.sh fuzz
+	@$(MAKE) VARIANT=guided fuzz-programs
+	@tools/run-guided.sh $(BUILD_ROOT)/guided $(FUZZ_SECONDS)
 fuzz_checks = $(foreach f,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)), \
     --check "fuzz $(f)" "$(ASAN)/tests/fuzz/$(f) $(FUZZ_SEED) $(1)")
 
@@ -337,6 +353,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "options can fail" tools/test-check-docs.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
+    --check "guided fuzzing" tools/test-run-guided.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-growth.sh $(REL)" \
@@ -445,7 +462,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
-.PHONY: all check unit property sim models torture torture-changes mutants integration asan tsan fuzz fuzz-run bench bench-run \
+.PHONY: all check unit property sim models torture torture-changes mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
     bench-durability bench-growth bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 

@@ -42,6 +42,39 @@ static bool begins_load(const struct admin_request *request)
     return request->action == ADMIN_LOAD && request->load.step == LOAD_BEGIN;
 }
 
+/* What belongs to the action alone. */
+static enum status put_parameters(const struct admin_request *request,
+                                  struct codec_scratch *scratch, Orbloom__V1__AdminRequest *wire)
+{
+    if (request->action == ADMIN_CREATE || begins_load(request)) {
+        wire->create = codec_scratch_take(scratch, 1, sizeof *wire->create);
+        if (wire->create == NULL) {
+            return STATUS_NOMEM;
+        }
+        put_create(&request->create, wire->create);
+    }
+    if (request->action >= ADMIN_MAP_BACKUP) {
+        return codec_put_map(&request->map, scratch, &wire->map);
+    }
+    if (request->action == ADMIN_EXPAND) {
+        return put_expand(&request->expand, scratch, &wire->expand);
+    }
+    if (request->action == ADMIN_REBUILD) {
+        return codec_put_rebuild(scratch, &request->rebuild, &wire->rebuild);
+    }
+    if (request->action == ADMIN_EXPIRE) {
+        return codec_put_expiry(scratch, &request->expire, &wire->expire);
+    }
+    if (request->action == ADMIN_RENAME) {
+        return codec_put_rename(scratch, &request->rename, &wire->rename);
+    }
+    if (request->action == ADMIN_ACCEPT_LOSS) {
+        return codec_put_loss(scratch, &request->loss, &wire->loss);
+    }
+    return request->action == ADMIN_LOAD ? codec_put_load(scratch, &request->load, &wire->load)
+                                         : STATUS_OK;
+}
+
 enum status codec_put_admin_request(const struct frame *frame, struct codec_scratch *scratch,
                                     ProtobufCMessage **out)
 {
@@ -55,42 +88,9 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
     *wire = (Orbloom__V1__AdminRequest)ORBLOOM__V1__ADMIN_REQUEST__INIT;
     wire->action = (Orbloom__V1__AdminAction)request->action;
     wire->timeout_ms = request->timeout_ms;
-    if (request->action == ADMIN_CREATE || begins_load(request)) {
-        wire->create = codec_scratch_take(scratch, 1, sizeof *wire->create);
-        if (wire->create == NULL) {
-            return STATUS_NOMEM;
-        }
-        put_create(&request->create, wire->create);
-    }
-    if (request->action >= ADMIN_MAP_BACKUP &&
-        codec_put_map(&request->map, scratch, &wire->map) != STATUS_OK) {
-        return STATUS_NOMEM;
-    }
-    if (request->action == ADMIN_EXPAND &&
-        put_expand(&request->expand, scratch, &wire->expand) != STATUS_OK) {
-        return STATUS_NOMEM;
-    }
-    if (request->action == ADMIN_REBUILD &&
-        codec_put_rebuild(scratch, &request->rebuild, &wire->rebuild) != STATUS_OK) {
-        return STATUS_NOMEM;
-    }
-    if (request->action == ADMIN_EXPIRE &&
-        codec_put_expiry(scratch, &request->expire, &wire->expire) != STATUS_OK) {
-        return STATUS_NOMEM;
-    }
-    if (request->action == ADMIN_RENAME) {
-        status = codec_put_rename(scratch, &request->rename, &wire->rename);
-        if (status != STATUS_OK) {
-            return status;
-        }
-    }
-    if (request->action == ADMIN_ACCEPT_LOSS &&
-        codec_put_loss(scratch, &request->loss, &wire->loss) != STATUS_OK) {
-        return STATUS_NOMEM;
-    }
-    if (request->action == ADMIN_LOAD &&
-        codec_put_load(scratch, &request->load, &wire->load) != STATUS_OK) {
-        return STATUS_NOMEM;
+    status = put_parameters(request, scratch, wire);
+    if (status != STATUS_OK) {
+        return status;
     }
     wire->confirmed_off = request->confirmed_off;
     wire->filter_id = request->filter_id;

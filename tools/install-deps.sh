@@ -1,5 +1,5 @@
 #!/bin/sh
-# Name what is missing, then install it: tools/install-deps.sh build|test|clients|demo|bench
+# Name what is missing, then install it: tools/install-deps.sh build|test|clients|demo|bench|fuzz
 #
 # Uses apt-get without recommended packages, as root or through sudo; apt-get is not called
 # when nothing is missing. No service is started meanwhile: a policy-rc.d that answers 101
@@ -16,6 +16,7 @@ build_packages="gcc make pkg-config libc6-dev libzmq3-dev libprotobuf-c-dev
 test_packages="libcriterion-dev redis-tools etcd-server openssl spin python3-redis"
 clients_packages="$test_packages python3-scrapy"
 bench_packages="redis-tools"
+fuzz_packages="clang libclang-rt-14-dev" # libFuzzer is in the second
 
 policy=${POLICY_FILE:-/usr/sbin/policy-rc.d}
 policy_is_ours=no
@@ -25,9 +26,10 @@ packages_for() {
     build | demo) echo "$build_packages" ;;
     bench) echo "$build_packages $bench_packages" ;;
     test) echo "$build_packages $test_packages" ;;
+    fuzz) echo "$build_packages $fuzz_packages" ;;
     clients) echo "$build_packages $clients_packages" ;;
     *)
-        echo "usage: tools/install-deps.sh build|test|clients|demo|bench" >&2
+        echo "usage: tools/install-deps.sh build|test|clients|demo|bench|fuzz" >&2
         return 1
         ;;
     esac

@@ -95,7 +95,7 @@ shows policy-rc.d "of the machine"
 
 # What a build needs, a test and a benchmark need too, and these also a server to compare with.
 rm -f "$dir"/installed/*
-for goal in build demo bench test clients; do
+for goal in build demo fuzz bench test clients; do
     expect 2 1000
     shows output "libhiredis-dev"
 done
@@ -120,6 +120,11 @@ goal=clients
 expect 2 1000
 shows output "python3-redis"
 shows output "python3-scrapy"
+lacks output " clang"
+goal=fuzz
+expect 2 1000
+shows output " clang libclang-rt-14-dev"
+lacks output "libcriterion-dev"
 
 [ "$wrong" -eq 0 ] && echo "what is missing is named, installed, and nothing is left behind"
 exit "$wrong"

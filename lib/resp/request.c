@@ -164,11 +164,12 @@ static enum resp_progress read_length(struct resp_request *self, const struct re
 
 static enum resp_progress read_bulk(struct resp_request *self, struct span input)
 {
-    const uint8_t *end = input.data + self->at + self->length;
+    const uint8_t *end;
 
     if (input.size - self->at < self->length + LINE_END) {
         return RESP_MORE;
     }
+    end = input.data + self->at + self->length;
     if (end[0] != '\r' || end[1] != '\n') {
         return broken(self, "Protocol error: no line end after a bulk of %zu bytes", self->length);
     }
@@ -228,7 +229,9 @@ static enum resp_progress read_line(struct resp_request *self, const struct resp
             }
             break;
         case WORDS_END:
-            return complete(self, self->words.data, line.size + 1);
+            /* Words that are all empty had no room made for them. */
+            return complete(self, self->words.data != NULL ? self->words.data : input.data,
+                            line.size + 1);
         case WORDS_UNBALANCED:
             return broken(self, "Protocol error: unbalanced quotes in request");
         case WORDS_NOMEM:

@@ -5,6 +5,9 @@
  * tried gets past the checksum. Most is found under AddressSanitizer: records are copied to their
  * exact size before they are decoded.
  *
+ * An input is a byte of flags, then segments: a struct part each and the bytes at its beginning,
+ * what follows being zeros. Or, by a flag, the bytes of one record.
+ *
  * A folder passes when the survey ends with a judgement, its extents follow one another, and the
  * reader finds in them what the survey has seen. Prints "N passed, N failed".
  */
@@ -17,14 +20,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { SEGMENTS = 4, IMAGE_BYTES = 56 << 10, RECORDS = 12, FIRST = 8000 };
+enum { FLAG_SEALED = 1, FLAG_RECORD = 2 };
+
+/* A segment in an input. */
+struct part {
+    uint64_t number;
+    uint32_t size; /* of the file */
+    uint32_t used; /* bytes that follow */
+};
 
 struct fuzz {
     uint64_t random;
     uint64_t boot;
     uint64_t offset;
     struct memory_disk *disk;
+    struct buffer *input; /* that is made */
     _Alignas(8) uint8_t image[IMAGE_BYTES];
     size_t used;
     uint64_t sum; /* of all that was decoded, so that it is read */
@@ -111,11 +124,21 @@ static void bend_image(struct fuzz *self)
     }
 }
 
+static void put_part(struct fuzz *self, uint64_t number, size_t size)
+{
+    struct part part = {.number = number, .size = (uint32_t)size, .used = (uint32_t)size};
+
+    while (part.used > 0 && self->image[part.used - 1] == 0) {
+        part.used--;
+    }
+    fuzz_put(self->input, &part, sizeof part);
+    fuzz_put(self->input, self->image, part.used);
+}
+
 static void add_segment(struct fuzz *self, uint64_t number)
 {
     size_t size = draw(self, 8) == 0 ? (size_t)draw(self, IMAGE_BYTES) : IMAGE_BYTES;
     uint64_t durable;
-    char name[DISK_NAME_BYTES];
 
     memset(self->image, 0, sizeof self->image);
     self->boot += draw(self, 2);
@@ -128,8 +151,7 @@ static void add_segment(struct fuzz *self, uint64_t number)
     for (uint64_t n = draw(self, 8); n > 5; n--) {
         bend_image(self);
     }
-    segment_name(number, name);
-    memory_disk_put(self->disk, name, span_of(self->image, size));
+    put_part(self, number, size);
 }
 
 /* ---- what must hold ---- */
@@ -185,21 +207,18 @@ static void decode_rest(struct fuzz *self, struct span record)
         self->sum += cursor.offset;
     }
     if (record_document_get(record, &document) == STATUS_OK) {
-        for (size_t i = 0; i < document.size; i++) {
-            self->sum += document.data[i];
-        }
+        self->sum += XXH3_64bits(document.data, document.size);
     }
 }
 
 static enum status visit(void *context, const struct record_header *header, struct span record)
 {
     struct fuzz *self = context;
-    uint8_t *copy = malloc(record.size);
+    uint8_t *copy = fuzz_copy(record);
 
-    if (copy == NULL || header->size != record.size) {
+    if (header->size != record.size) {
         abort();
     }
-    memcpy(copy, record.data, record.size);
     decode_batch(self, span_of(copy, record.size));
     decode_manifest(self, span_of(copy, record.size));
     decode_rest(self, span_of(copy, record.size));
@@ -259,46 +278,112 @@ static bool try_folder(struct fuzz *self)
     return pass;
 }
 
-/* Bytes that never were a record. */
-static bool try_garbage(struct fuzz *self)
+/* Bytes that never were a record, or one by chance. */
+static bool try_record(struct fuzz *self, struct span input)
 {
-    size_t size = (size_t)draw(self, 512);
-    uint8_t *bytes = malloc(size + 1);
+    uint8_t *bytes = fuzz_copy(input);
+    struct span span = span_of(bytes, input.size);
     struct record_header header;
-    bool pass;
+    uint64_t sum = 0;
+    bool pass = true;
 
-    if (bytes == NULL) {
-        abort();
+    if (record_open(span, &header) == STATUS_OK) {
+        memcpy(&sum, bytes, sizeof sum);
+        pass = header.size <= span.size && sum == XXH3_64bits(bytes + 8, header.size - 8);
     }
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] = draw(self, 2) == 0 ? 0 : (uint8_t)draw(self, 256);
-    }
-    bend(self, bytes, size);
-    pass = record_open(span_of(bytes, size), &header) != STATUS_OK;
-    decode_batch(self, span_of(bytes, size));
-    decode_manifest(self, span_of(bytes, size));
-    decode_rest(self, span_of(bytes, size));
+    decode_batch(self, span);
+    decode_manifest(self, span);
+    decode_rest(self, span);
     free(bytes);
     return pass;
 }
 
-static bool fuzz_once(void *context, uint64_t seed)
+/* ---- inputs ---- */
+
+static void make_garbage(struct fuzz *self)
+{
+    uint8_t bytes[512] = {0};
+    size_t size = (size_t)draw(self, sizeof bytes);
+
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = draw(self, 2) == 0 ? 0 : (uint8_t)draw(self, 256);
+    }
+    bend(self, bytes, size);
+    fuzz_put(self->input, bytes, size);
+}
+
+static void make(void *context, uint64_t seed, struct buffer *input)
 {
     struct fuzz *self = context;
     uint64_t number;
-    bool pass;
+    uint8_t flags;
 
     self->random = seed;
+    self->input = input;
     number = draw(self, 4);
-    if (draw(self, 8) == 0) {
-        return try_garbage(self);
+    flags = draw(self, 8) == 0 ? FLAG_RECORD : draw(self, 8) == 0 ? FLAG_SEALED : 0;
+    fuzz_put(input, &flags, sizeof flags);
+    if (flags == FLAG_RECORD) {
+        make_garbage(self);
+        return;
     }
-    self->disk = memory_disk_create();
     self->offset = FIRST;
     self->boot = 1;
     for (uint64_t n = 1 + draw(self, SEGMENTS); n > 0; n--) {
         number += draw(self, 8) == 0 ? draw_value(self) : 1;
         add_segment(self, number);
+    }
+}
+
+/* As if it had been written so: headers and records with the checksums of what they say. */
+static void seal(uint8_t *image, size_t size)
+{
+    size_t at = SEGMENT_HEADER_BYTES;
+    struct record_header header;
+    uint64_t sum;
+
+    if (size < SEGMENT_HEADER_BYTES) {
+        return;
+    }
+    sum = XXH3_64bits(image, SEGMENT_HEADER_BYTES - sizeof sum);
+    memcpy(image + SEGMENT_HEADER_BYTES - sizeof sum, &sum, sizeof sum);
+    while (record_peek(span_of(image + at, size - at), &header) == STATUS_OK &&
+           header.size <= size - at) {
+        record_seal(image + at, header.boot, header.durable);
+        at += header.size;
+    }
+}
+
+static void put_segment(struct fuzz *self, struct span *input, bool sealed)
+{
+    char name[DISK_NAME_BYTES];
+    struct part part;
+    size_t size;
+
+    fuzz_take(input, &part, sizeof part);
+    size = part.size < IMAGE_BYTES ? part.size : IMAGE_BYTES;
+    memset(self->image, 0, sizeof self->image);
+    fuzz_take(input, self->image, part.used < size ? part.used : size);
+    if (sealed) {
+        seal(self->image, size);
+    }
+    segment_name(part.number, name);
+    memory_disk_put(self->disk, name, span_of(self->image, size));
+}
+
+static bool try_input(void *context, struct span input)
+{
+    struct fuzz *self = context;
+    uint8_t flags;
+    bool pass;
+
+    fuzz_take(&input, &flags, sizeof flags);
+    if ((flags & FLAG_RECORD) != 0) {
+        return try_record(self, input);
+    }
+    self->disk = memory_disk_create();
+    for (int i = 0; i < SEGMENTS && input.size > 0; i++) {
+        put_segment(self, &input, (flags & FLAG_SEALED) != 0);
     }
     pass = try_folder(self);
     memory_disk_destroy(&self->disk);
@@ -308,6 +393,8 @@ static bool fuzz_once(void *context, uint64_t seed)
 int main(int argc, char **argv)
 {
     static struct fuzz fuzz;
+    const struct fuzz_target target = {
+        .name = "log", .context = &fuzz, .make = make, .try_input = try_input};
 
-    return fuzz_loop("log", argc, argv, fuzz_once, &fuzz);
+    return fuzz_loop(&target, argc, argv);
 }

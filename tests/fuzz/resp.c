@@ -180,36 +180,36 @@ static bool take_all(struct resp_request *request, struct span bytes, struct out
     return out->end != RESP_NOMEM;
 }
 
-/* As much as has come, in memory that ends where it ends. */
-static bool take_in_pieces(struct fuzz *self, struct outcome *out)
+/* As much as has come, in memory that ends where it ends; pieces are drawn from the bytes, so that
+ * the same input is always cut in the same way. */
+static bool take_in_pieces(struct span input, struct outcome *out)
 {
+    uint64_t random = XXH3_64bits(input.data, input.size);
     struct resp_request request;
-    size_t most = 1 + (size_t)draw(self, draw(self, 2) == 0 ? 3 : 600);
+    size_t most = 1 + (size_t)random_below(&random, random_below(&random, 2) == 0 ? 3 : 600);
     bool good = true;
 
     resp_request_init(&request);
-    for (size_t come = 0; good && come < self->size && out->end != RESP_BROKEN;) {
+    for (size_t come = 0; good && come < input.size && out->end != RESP_BROKEN;) {
         uint8_t *copy;
 
-        come += 1 + (size_t)draw(self, most);
-        come = come < self->size ? come : self->size;
-        copy = heap_alloc(come, 1);
-        assert(copy != NULL);
-        memcpy(copy, self->bytes, come);
+        come += 1 + (size_t)random_below(&random, most);
+        come = come < input.size ? come : input.size;
+        copy = fuzz_copy(span_of(input.data, come));
         good = take_all(&request, span_of(copy, come), out);
-        heap_free(copy);
+        free(copy);
     }
     resp_request_fini(&request);
     return good;
 }
 
-static bool take_at_once(const struct fuzz *self, struct outcome *out)
+static bool take_at_once(struct span input, struct outcome *out)
 {
     struct resp_request request;
     bool good;
 
     resp_request_init(&request);
-    good = take_all(&request, span_of(self->bytes, self->size), out);
+    good = take_all(&request, input, out);
     resp_request_fini(&request);
     return good;
 }
@@ -220,12 +220,9 @@ static bool is_same(const struct outcome *a, const struct outcome *b)
            a->end == b->end && strcmp(a->error, b->error) == 0;
 }
 
-static bool try_one(void *context, uint64_t seed)
+static void make(void *context, uint64_t seed, struct buffer *input)
 {
     struct fuzz *self = context;
-    struct outcome whole = {.end = RESP_MORE};
-    struct outcome pieces = {.end = RESP_MORE};
-    size_t live = heap_live();
 
     self->random = seed;
     self->size = 0;
@@ -235,7 +232,20 @@ static bool try_one(void *context, uint64_t seed)
     for (uint64_t i = draw(self, MOST_BENDS); i > 0; i--) {
         bend(self);
     }
-    if (!take_at_once(self, &whole) || !take_in_pieces(self, &pieces)) {
+    fuzz_put(input, self->bytes, self->size);
+}
+
+static bool try_input(void *context, struct span input)
+{
+    struct outcome whole = {.end = RESP_MORE};
+    struct outcome pieces = {.end = RESP_MORE};
+    size_t live = heap_live();
+
+    (void)context;
+    if (input.size == 0 || input.size > MOST_BYTES) {
+        return true; /* Pieces of a long one take the square of its size. */
+    }
+    if (!take_at_once(input, &whole) || !take_in_pieces(input, &pieces)) {
         printf("arguments lie outside\n");
         return false;
     }
@@ -251,6 +261,8 @@ static bool try_one(void *context, uint64_t seed)
 int main(int argc, char **argv)
 {
     static struct fuzz fuzz;
+    const struct fuzz_target target = {
+        .name = "resp", .context = &fuzz, .make = make, .try_input = try_input};
 
-    return fuzz_loop("resp", argc, argv, try_one, &fuzz);
+    return fuzz_loop(&target, argc, argv);
 }

@@ -4,8 +4,11 @@
  * Bits are flipped, stretches lost, repeated or exchanged as a disk would do it; half of the files
  * get right checksums again, so that what is tried gets past them.
  *
- * An input passes when reading ends with a status that is documented, or gives what was written;
- * with checksums put right, as many fingerprints as the manifest says, ascending. Prints
+ * An input is a struct input, then the file.
+ *
+ * An input passes when reading ends with a status that is documented, or gives as
+ * many fingerprints as the manifest says, ascending; without checksums put right, what was
+ * written. Prints
  * "N passed, N failed".
  */
 #include "storage/run_format.h"
@@ -27,12 +30,24 @@ struct file {
     uint64_t size;
 };
 
+enum { FLAG_SEALED = 1, FLAG_FIRSTS = 2 };
+
+/* What comes before the file. */
+struct input {
+    uint64_t flags;
+    uint64_t number;    /* of the run, so of the file */
+    uint64_t filter_id; /* ... as the manifest says */
+    uint64_t count;     /* ... */
+    uint64_t from;      /* where to look first */
+};
+
 struct fuzz {
     uint64_t random;
     struct memory_disk *memory;
     struct file file;
     struct record_run run;
-    bool sealed; /* checksums were put right */
+    bool known;      /* it was made here, and no checksum was put right */
+    size_t nwritten; /* of these */
     uint64_t written[MOST_KEYS];
     uint64_t read[MOST_KEYS];
 };
@@ -117,11 +132,10 @@ static void put_checksum(struct file *file, uint64_t begin, uint64_t end, uint64
 
 /* As if it had been written so: the header as the manifest has it, the index as the blocks are,
  * or left as bent. */
-static void seal(struct fuzz *self, struct file *file)
+static void seal(struct fuzz *self, struct file *file, bool firsts)
 {
     uint64_t count = self->run.count;
     uint64_t index = run_index_offset(count);
-    bool firsts = draw(self, 2) == 0;
 
     if (count > file->size / sizeof(uint64_t) || run_bytes(count) > file->size) {
         return;
@@ -139,7 +153,6 @@ static void seal(struct fuzz *self, struct file *file)
     put_checksum(file, index, run_bytes(count) - sizeof(uint64_t),
                  run_bytes(count) - sizeof(uint64_t));
     run_header_put(file->bytes, CLUSTER, &self->run);
-    self->sealed = true;
 }
 
 /* ---- reading ---- */
@@ -149,22 +162,20 @@ static bool documented(enum status status)
     return status == STATUS_MALFORMED || status == STATUS_VERSION;
 }
 
-static bool good(const struct fuzz *self, size_t count, size_t nwritten)
+static bool good(const struct fuzz *self, size_t count)
 {
-    if (!self->sealed) {
-        return count == nwritten &&
-               memcmp(self->read, self->written, count * sizeof *self->read) == 0;
-    }
     for (size_t i = 1; i < count; i++) {
         if (self->read[i] <= self->read[i - 1]) {
             return false;
         }
     }
-    return count == self->run.count;
+    return count == self->run.count &&
+           (!self->known || (count == self->nwritten &&
+                             memcmp(self->read, self->written, count * sizeof *self->read) == 0));
 }
 
 /* All of it through a merge, which relies on what readers promise. */
-static bool read_all(struct fuzz *self, struct run_reader *reader, size_t nwritten)
+static bool read_all(struct fuzz *self, struct run_reader *reader)
 {
     struct run_merge *merge = NULL;
     enum status status = run_merge_create(&reader, 1, NULL, 0, &merge);
@@ -182,13 +193,12 @@ static bool read_all(struct fuzz *self, struct run_reader *reader, size_t nwritt
         }
     }
     run_merge_destroy(&merge);
-    return status == STATUS_OK ? good(self, total, nwritten) : documented(status);
+    return status == STATUS_OK ? good(self, total) : documented(status);
 }
 
 /* Anywhere in it, what comes is not below. */
-static bool read_some(struct fuzz *self, struct run_reader *reader, size_t nwritten)
+static bool read_some(struct run_reader *reader, uint64_t from)
 {
-    uint64_t from = draw(self, self->written[nwritten - 1] + 2);
     const uint64_t *stretch = NULL;
     size_t count = 0;
     enum status status;
@@ -198,15 +208,14 @@ static bool read_some(struct fuzz *self, struct run_reader *reader, size_t nwrit
     return status == STATUS_OK ? count == 0 || stretch[0] >= from : documented(status);
 }
 
-static bool fuzz_once(void *context, uint64_t seed)
+/* ---- inputs ---- */
+
+static void make(void *context, uint64_t seed, struct buffer *input)
 {
     struct fuzz *self = context;
-    struct run_reader *reader = NULL;
+    struct input front = {0};
     char name[DISK_NAME_BYTES];
     struct span written;
-    size_t nwritten;
-    enum status status;
-    bool passed;
 
     self->random = seed;
     self->memory = memory_disk_create();
@@ -216,20 +225,49 @@ static bool fuzz_once(void *context, uint64_t seed)
     assert(written.size <= sizeof self->file.bytes);
     memcpy(self->file.bytes, written.data, written.size);
     self->file.size = written.size;
-    nwritten = (size_t)self->run.count;
-    self->sealed = false;
+    memory_disk_destroy(&self->memory);
+    self->nwritten = (size_t)self->run.count;
     for (uint64_t bends = draw(self, 4); bends > 0; bends--) {
         bend(self, &self->file);
     }
-    if (draw(self, 2) == 0) {
-        seal(self, &self->file);
+    front.flags = draw(self, 2) == 0 ? FLAG_SEALED | draw(self, 2) * FLAG_FIRSTS : 0;
+    front.number = self->run.number;
+    front.filter_id = self->run.filter_id;
+    front.count = self->run.count;
+    front.from = draw(self, self->written[self->nwritten - 1] + 2);
+    self->known = front.flags == 0;
+    fuzz_put(input, &front, sizeof front);
+    fuzz_put(input, self->file.bytes, self->file.size);
+}
+
+static bool try_input(void *context, struct span input)
+{
+    struct fuzz *self = context;
+    struct run_reader *reader = NULL;
+    struct input front;
+    char name[DISK_NAME_BYTES];
+    enum status status;
+    bool passed;
+
+    fuzz_take(&input, &front, sizeof front);
+    self->run = (struct record_run){
+        .number = front.number, .filter_id = front.filter_id, .count = front.count};
+    self->file.size = input.size < sizeof self->file.bytes ? input.size : sizeof self->file.bytes;
+    fuzz_take(&input, self->file.bytes, self->file.size);
+    if (self->run.count > MOST_KEYS && run_bytes(MOST_KEYS) < self->file.size) {
+        return true; /* more than there is room for here */
     }
+    if ((front.flags & FLAG_SEALED) != 0) {
+        seal(self, &self->file, (front.flags & FLAG_FIRSTS) != 0);
+    }
+    self->memory = memory_disk_create();
+    run_name(self->run.number, name);
     memory_disk_put(self->memory, name, span_of(self->file.bytes, self->file.size));
     status = run_reader_create(memory_disk_seam(self->memory), CLUSTER, &self->run, &reader);
-    passed = status == STATUS_OK ? read_some(self, reader, nwritten) : documented(status);
+    passed = status == STATUS_OK ? read_some(reader, front.from) : documented(status);
     if (status == STATUS_OK) {
         run_reader_seek(reader, 0);
-        passed = read_all(self, reader, nwritten) && passed;
+        passed = read_all(self, reader) && passed;
     }
     run_reader_destroy(&reader);
     passed = passed && memory_disk_open_files(self->memory) == 0;
@@ -240,6 +278,8 @@ static bool fuzz_once(void *context, uint64_t seed)
 int main(int argc, char **argv)
 {
     static struct fuzz fuzz;
+    const struct fuzz_target target = {
+        .name = "run", .context = &fuzz, .make = make, .try_input = try_input};
 
-    return fuzz_loop("run", argc, argv, fuzz_once, &fuzz);
+    return fuzz_loop(&target, argc, argv);
 }

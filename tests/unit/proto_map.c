@@ -58,6 +58,50 @@ Test(proto_map, what_a_node_holds_comes_through)
     finish();
 }
 
+/* Encoded as it is told, and refused when it is read. */
+static enum status refusal(const struct frame *frame)
+{
+    struct frame read = {0};
+    enum status status;
+
+    cr_assert_eq(codec_arena_create(ARENA_BYTES, &arena), STATUS_OK);
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(frame, &bytes), STATUS_OK);
+    status = codec_decode(arena, buffer_span(&bytes), &read);
+    finish();
+    return status;
+}
+
+Test(proto_map, no_node_holds_fewer_than_it_names)
+{
+    static const struct held_document held[2] = {{.filter_id = 1}, {.filter_id = 2}};
+    struct frame frame = {.kind = FRAME_SYNC_REQUEST};
+
+    frame.body.sync_request = (struct sync_request){.role = SYNC_NODE,
+                                                    .name = "node-1",
+                                                    .endpoint = "",
+                                                    .host = "",
+                                                    .zone = "",
+                                                    .held = held,
+                                                    .nheld = 2,
+                                                    .held_count = 2};
+    cr_assert_eq(refusal(&frame), STATUS_OK);
+    frame.body.sync_request.held_count = 1;
+    cr_assert_eq(refusal(&frame), STATUS_MALFORMED);
+}
+
+Test(proto_map, a_coordinator_wants_so_many_at_once)
+{
+    static const uint64_t wanted[CODEC_MAX_WANTED + 1];
+    struct frame frame = {.kind = FRAME_SYNC_REPLY};
+
+    frame.body.sync_reply = (struct sync_reply){
+        .status = STATUS_UNAVAILABLE, .message = "", .wanted = wanted, .nwanted = CODEC_MAX_WANTED};
+    cr_assert_eq(refusal(&frame), STATUS_OK);
+    frame.body.sync_reply.nwanted = CODEC_MAX_WANTED + 1;
+    cr_assert_eq(refusal(&frame), STATUS_MALFORMED);
+}
+
 Test(proto_map, what_a_coordinator_wants_comes_through)
 {
     const uint64_t wanted[] = {0, 1ull << 63, 5};

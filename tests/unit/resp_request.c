@@ -213,6 +213,19 @@ Test(resp_request, lines_are_split_into_words)
     expect_words("\"\\x00\\xfF\"", 1, (struct span[]){span_of("\0\xff", 2)});
 }
 
+/* Found by libFuzzer: no word had bytes, so there was no memory to point into. */
+Test(resp_request, a_line_of_empty_words_has_arguments)
+{
+    open_request();
+    cr_assert_eq(resp_request_read(&request, &limits, bytes("\"\" ''\r\n")), RESP_REQUEST);
+    cr_assert_eq(request.count, 2);
+    cr_assert_not_null(request.arguments[0].data);
+    cr_assert_not_null(request.arguments[1].data);
+    expect_argument(0, bytes(""));
+    expect_argument(1, bytes(""));
+    close_request();
+}
+
 Test(resp_request, quotes_must_be_closed)
 {
     static const char *const lines[] = {"\"a\n",  "'a\n",      "\"a\"b\n",
