@@ -5,13 +5,9 @@
 #ifndef ORBLOOM_TESTS_UNIT_PROTO_COMPARE_H
 #define ORBLOOM_TESTS_UNIT_PROTO_COMPARE_H
 
-#include "proto/codec.h"
-
-#include <criterion/criterion.h>
-
-#define SAME(field)      cr_assert_eq(a->field, b->field, #field)
-#define SAME_TEXT(field) cr_assert_str_eq(a->field, b->field, #field)
-#define SAME_SPAN(field) cr_assert(span_equal(a->field, b->field), #field)
+#include "tests/unit/proto_compare_admin.h"
+#include "tests/unit/proto_compare_fields.h"
+#include "tests/unit/proto_compare_pull.h"
 
 static inline void compare_op(const struct op_id *a, const struct op_id *b)
 {
@@ -25,14 +21,6 @@ static inline void compare_plane(const uint64_t *a, const uint64_t *b, size_t co
     cr_assert_not_null(b);
     cr_assert_eq((uintptr_t)b % sizeof *b, 0);
     cr_assert_eq(memcmp(a, b, (count + 63) / 64 * sizeof *a), 0, "plane of %zu", count);
-}
-
-static inline void compare_spans(const struct span *a, const struct span *b, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        cr_assert(span_equal(a[i], b[i]), "span %zu", i);
-        cr_assert_not_null(b[i].data);
-    }
 }
 
 static inline void compare_client_request(const struct client_request *a,
@@ -123,32 +111,6 @@ static inline void compare_node_reply(const struct node_reply *a, const struct n
     compare_spans(a->documents, b->documents, a->ndocuments);
 }
 
-static inline void compare_reports(const struct replica_report *a, const struct replica_report *b,
-                                   size_t count)
-{
-    for (size_t i = 0; i < count; i++, a++, b++) {
-        SAME(filter_id);
-        SAME(group);
-        SAME(node_id);
-        SAME(incarnation);
-        SAME(fence);
-        SAME(state);
-        SAME(bytes);
-        SAME(keys);
-        SAME(bits_set);
-        SAME(bits_seen);
-        SAME(progress);
-        SAME(phase);
-        SAME(complete);
-        SAME(disk_bytes);
-        SAME(generation);
-        SAME(shards_grown);
-        SAME(overflow_keys);
-        SAME(keys_next);
-        SAME(keys_kept);
-    }
-}
-
 static inline void compare_sync_request(const struct sync_request *a, const struct sync_request *b)
 {
     SAME(role);
@@ -204,187 +166,6 @@ static inline void compare_fence_reply(const struct fence_reply *a, const struct
     SAME(counted_us);
     SAME(expiry);
     SAME(expiry_us);
-}
-
-static inline void compare_rule(const struct quorum_rule *a, const struct quorum_rule *b)
-{
-    SAME(replicas);
-    SAME(write);
-    SAME(read);
-}
-
-static inline void compare_admin_request(const struct admin_request *a,
-                                         const struct admin_request *b)
-{
-    SAME(action);
-    SAME(timeout_ms);
-    SAME(confirmed_off);
-    SAME(filter_id);
-    SAME_TEXT(name);
-    SAME_TEXT(successor);
-    SAME(undo);
-    SAME(dry_run);
-    SAME(create.capacity);
-    SAME(create.rate);
-    SAME(create.max_capacity);
-    compare_rule(&a->create.rule, &b->create.rule);
-    SAME(create.hash);
-    SAME(create.when_unavailable);
-    SAME(create.when_full);
-    SAME(create.keylog);
-    SAME(create.durability);
-    SAME(create.window_us);
-    SAME(create.nslices);
-    SAME(expand.capacity);
-    SAME(expand.rate);
-    SAME(expand.abort);
-    SAME(rebuild.step);
-    SAME(rebuild.lineage);
-    SAME(rebuild.fed_keys);
-    SAME(rebuild.empty);
-    SAME(expire.never);
-    SAME(expire.after_us);
-    SAME(expire.dated);
-    SAME(expire.at_ms);
-    SAME(expire.if_none);
-    SAME(expire.if_some);
-    SAME(expire.if_later);
-    SAME(expire.if_sooner);
-    if (a->action == ADMIN_RENAME) {
-        SAME_TEXT(rename.name);
-    }
-    SAME(rename.replace);
-    SAME(load.step);
-    SAME(load.source);
-    SAME(load.from);
-    SAME(load.to);
-    SAME(load.secret.size);
-    cr_assert(a->load.secret.size == 0 ||
-              memcmp(a->load.secret.data, b->load.secret.data, a->load.secret.size) == 0);
-}
-
-static inline void compare_filter_summary(const struct filter_summary *a,
-                                          const struct filter_summary *b)
-{
-    SAME(id);
-    SAME_TEXT(name);
-    SAME(state);
-    SAME(revision);
-    SAME(epoch);
-    SAME(capacity);
-    SAME(max_capacity);
-    SAME(rate);
-    compare_rule(&a->rule, &b->rule);
-    SAME(hash);
-    SAME(when_unavailable);
-    SAME(when_full);
-    SAME(keylog);
-    SAME(durability);
-    SAME(nshards);
-    SAME(ngroups);
-    SAME(shard_bytes);
-    SAME(lines);
-    SAME(z);
-    SAME(ngenerations);
-    for (uint32_t i = 0; i < a->ngenerations; i++) {
-        SAME(generations[i].id);
-        SAME(generations[i].capacity);
-        SAME(generations[i].rate);
-        SAME(generations[i].lines);
-        SAME(generations[i].z);
-    }
-    SAME(nturns);
-    for (size_t i = 0; i < a->nturns; i++) {
-        SAME(turns[i]);
-    }
-    SAME(nchain);
-    SAME(growth_held);
-    SAME(lineage);
-    SAME(rebuild_lineage);
-    SAME(fed_keys);
-    SAME(rebuild_keys);
-    SAME_TEXT(rebuild_awaited);
-    SAME(shards_lacking);
-    SAME(fewest_full);
-    SAME(loss_epoch);
-    for (size_t i = 0; i < sizeof a->loss_shards; i++) {
-        SAME(loss_shards[i]);
-    }
-    SAME_TEXT(lacking);
-    SAME_TEXT(lacking_remedy);
-    SAME(shards_grown);
-    SAME(shards_growing);
-    SAME_TEXT(growth_awaited);
-    SAME_TEXT(growth_refused);
-    SAME(window_us);
-    SAME(nslices);
-    SAME(newest_slice);
-    SAME_TEXT(window_awaited);
-    SAME(expiry);
-    SAME(expires_left_us);
-    SAME(expires_at_ms);
-    SAME_TEXT(expiry_awaited);
-    SAME(load_source);
-    SAME(loaded);
-}
-
-static inline void compare_node_summary(const struct node_summary *a, const struct node_summary *b)
-{
-    SAME(id);
-    SAME_TEXT(name);
-    SAME_TEXT(host);
-    SAME_TEXT(zone);
-    SAME_TEXT(endpoint);
-    SAME(incarnation);
-    SAME(alive);
-    SAME(seen_ago_ms);
-    SAME(memory_limit_bytes);
-    SAME(memory_used_bytes);
-    SAME(replicas_full);
-    SAME(replicas_joining);
-    SAME(replicas_building);
-    SAME(disk_used_bytes);
-    SAME(durable);
-    SAME(draining);
-    SAME_TEXT(replaced_by);
-    SAME(slots);
-    SAME_TEXT(awaited);
-}
-
-static inline void compare_admin_reply(const struct admin_reply *a, const struct admin_reply *b)
-{
-    SAME(status);
-    SAME_TEXT(message);
-    SAME(created);
-    SAME(nfilters);
-    for (size_t i = 0; i < a->nfilters; i++) {
-        compare_filter_summary(&a->filters[i], &b->filters[i]);
-    }
-    SAME(nnodes);
-    for (size_t i = 0; i < a->nnodes; i++) {
-        compare_node_summary(&a->nodes[i], &b->nodes[i]);
-    }
-    SAME(nreplicas);
-    compare_reports(a->replicas, b->replicas, a->nreplicas);
-    SAME(nchanges);
-    for (size_t i = 0; i < a->nchanges; i++) {
-        SAME(changes[i].filter_id);
-        SAME(changes[i].step);
-        SAME(changes[i].slots);
-        SAME_TEXT(changes[i].awaited);
-    }
-}
-
-static inline void compare_info_reply(const struct info_reply *a, const struct info_reply *b)
-{
-    SAME(status);
-    SAME_TEXT(message);
-    SAME(has_filter);
-    if (a->has_filter) {
-        compare_filter_summary(&a->filter, &b->filter);
-    }
-    SAME(nreplicas);
-    compare_reports(a->replicas, b->replicas, a->nreplicas);
 }
 
 static inline void compare_stats_reply(const struct stats_reply *a, const struct stats_reply *b)
@@ -455,100 +236,6 @@ static inline void compare_small(const struct frame *a, const struct frame *b)
     default:
         break;
     }
-}
-
-static inline void compare_scope(const struct pull_scope *a, const struct pull_scope *b)
-{
-    SAME(filter_id);
-    SAME(epoch);
-    SAME(epoch_hash);
-    SAME(slice);
-    SAME(lineage);
-    SAME(group);
-    SAME(generation);
-    SAME(geometry);
-}
-
-static inline void compare_intervals(const struct pull_interval *a, const struct pull_interval *b,
-                                     size_t count)
-{
-    for (; count > 0; count--, a++, b++) {
-        SAME(boot);
-        SAME(epoch);
-        SAME(first);
-        SAME(count);
-        SAME(offset);
-    }
-}
-
-static inline void compare_pull_request(const struct pull_request *a, const struct pull_request *b)
-{
-    SAME(kind);
-    compare_scope(&a->scope, &b->scope);
-    SAME(source.node);
-    SAME(source.incarnation);
-    SAME(sync);
-    SAME(from);
-    SAME(to);
-    SAME(max_bytes);
-    SAME(nwanted);
-    compare_intervals(a->wanted, b->wanted, a->nwanted);
-    SAME(cut);
-    SAME(prefix_bits);
-    SAME(nprefixes);
-    for (size_t i = 0; i < a->nprefixes; i++) {
-        SAME(prefixes[i]);
-    }
-}
-
-static inline void compare_batches(const struct pull_batch *a, const struct pull_batch *b,
-                                   size_t count)
-{
-    for (; count > 0; count--, a++, b++) {
-        SAME(boot);
-        SAME(number);
-        SAME(epoch);
-        SAME(offset);
-        SAME(origin_zone);
-        SAME(count);
-    }
-}
-
-static inline void compare_pull_reply(const struct pull_reply *a, const struct pull_reply *b)
-{
-    SAME(status);
-    SAME(kind);
-    compare_scope(&a->scope, &b->scope);
-    SAME(source.node);
-    SAME(source.incarnation);
-    SAME(boot);
-    SAME(state);
-    SAME(fence_epoch);
-    SAME(fence_position);
-    SAME(from);
-    SAME(next);
-    SAME(end);
-    SAME(merged);
-    SAME(durable);
-    SAME(nbatches);
-    compare_batches(a->batches, b->batches, a->nbatches);
-    SAME(nintervals);
-    compare_intervals(a->intervals, b->intervals, a->nintervals);
-    SAME(count);
-    for (size_t i = 0; i < a->count; i++) {
-        SAME(fingerprints[i]);
-    }
-    SAME(cut);
-    SAME(cut_end);
-    SAME(ndigests);
-    for (size_t i = 0; i < a->ndigests; i++) {
-        SAME(digests[i]);
-    }
-    SAME(ncounts);
-    for (size_t i = 0; i < a->ncounts; i++) {
-        SAME(counts[i]);
-    }
-    SAME_SPAN(document);
 }
 
 static inline void compare_frames(const struct frame *a, const struct frame *b)
