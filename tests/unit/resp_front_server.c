@@ -63,6 +63,12 @@ Test(resp_server, redis_benchmark_finds_the_parameters_it_looks_for)
 
 /* ---- its commands ---- */
 
+/* Where a filter's name is not the first argument. */
+static bool is_behind_subcommand(const char *name)
+{
+    return strcmp(name, "memory") == 0 || strcmp(name, "object") == 0;
+}
+
 /* Searched one after another, told one after another: a name twice would be told twice. */
 Test(resp_server, the_table_is_in_order_and_says_of_keys_what_it_says_of_arguments)
 {
@@ -74,6 +80,8 @@ Test(resp_server, the_table_is_in_order_and_says_of_keys_what_it_says_of_argumen
 
         cr_assert(i == 0 || strcmp(table[i - 1].name, table[i].name) < 0, "%s", table[i].name);
         cr_assert_neq(table[i].arity, 0);
+        cr_assert_eq(table[i].keys.first == 2, is_behind_subcommand(table[i].name), "%s",
+                     table[i].name);
         cr_assert(table[i].keys.first < least || table[i].keys.first == 2, "%s", table[i].name);
         cr_assert_eq(table[i].keys.first == 0, table[i].keys.step == 0);
         cr_assert_eq(command_find(span_text(table[i].name)), &table[i]);
