@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { WAIT_MS = 1000, US_PER_MS = 1000, NAP_US = 30 };
+enum { WAIT_MS = 1000, US_PER_MS = 1000, NAP_US = 30, MAX_NAP_US = 100000 };
 
 struct run {
     const struct load *load;
@@ -101,9 +101,14 @@ static void submit(struct run *run)
     }
 }
 
-/* The last millisecond is waited for in naps, as answers are waited for in milliseconds. */
+/* Until answers come or the next batch is due. With nothing in flight nothing would be waited for;
+ * and answers are waited for in milliseconds, so the last one passes in naps. */
 static void await(struct run *run, uint64_t early_us)
 {
+    if (run->ops->in_flight(run->load->target) == 0) {
+        hub_nap((uint32_t)(early_us < MAX_NAP_US ? early_us : MAX_NAP_US));
+        return;
+    }
     collect(run, (uint32_t)(early_us / US_PER_MS));
     if (early_us < US_PER_MS) {
         hub_nap(NAP_US);
