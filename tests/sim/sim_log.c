@@ -80,7 +80,7 @@ static void read_lines(struct sim_file *file, struct span record)
     }
 }
 
-/* Which bits a fingerprint has in a slice's array; all are in one page. */
+/* Which bits a fingerprint has in a slice's array; all are in one line. */
 static unsigned bits_of(const struct live_set *live, uint64_t fingerprint,
                         uint64_t places[MAX_BITS])
 {
@@ -89,18 +89,21 @@ static unsigned bits_of(const struct live_set *live, uint64_t fingerprint,
     const struct geometry *geometry = &live->generation->geometry;
     const struct lines_view view = {.geometry = *geometry, .shards = shards};
     uint64_t shard = lines_shard_index(geometry->shard_bits, fingerprint);
-    uint64_t page = lines_line_index(geometry, fingerprint) / LINES_PER_PAGE;
-    uint8_t *bytes = array + page * SNAPSHOT_PAGE_BYTES;
+    uint64_t line = lines_line_index(geometry, fingerprint);
+    uint64_t page = line / LINES_PER_PAGE;
+    uint8_t *bytes = array + line * LINE_BYTES;
+    uint64_t first = page_of(live->slice, shard, page) * PAGE_BITS +
+                     line % LINES_PER_PAGE * LINE_BITS;
     uint64_t present;
     unsigned count = 0;
 
     assert(lines_shard_bytes(geometry) <= sizeof array);
-    memset(bytes, 0, SNAPSHOT_PAGE_BYTES);
+    memset(bytes, 0, LINE_BYTES);
     shards[shard] = array;
     lines_add(&view, &fingerprint, 1, &present);
-    for (uint64_t i = 0; i < PAGE_BITS; i++) {
+    for (uint64_t i = 0; i < LINE_BITS; i++) {
         if ((bytes[i / 8] >> i % 8 & 1) != 0) {
-            places[count++] = page_of(live->slice, shard, page) * PAGE_BITS + i;
+            places[count++] = first + i;
         }
     }
     return count;
