@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { NUMBER_BYTES = 40 };
+enum { NUMBER_BYTES = 40, BOOLEAN_BYTES = 4 };
 
 static void put(struct resp_writer *self, struct span bytes)
 {
@@ -61,6 +61,22 @@ void resp_boolean(struct resp_writer *self, bool value)
         put(self, span_of(value ? "#t\r\n" : "#f\r\n", 4));
     } else {
         resp_integer(self, value);
+    }
+}
+
+void resp_booleans(struct resp_writer *self, const uint64_t *bits, size_t first, size_t count)
+{
+    static const char texts[2][2][BOOLEAN_BYTES + 1] = {{":0\r\n", ":1\r\n"}, {"#f\r\n", "#t\r\n"}};
+    uint8_t *room;
+
+    if (self->failed || buffer_extend(self->out, count * BOOLEAN_BYTES, &room) != STATUS_OK) {
+        self->failed = true;
+        return;
+    }
+    for (size_t i = first; i < first + count; i++, room += BOOLEAN_BYTES) {
+        bool set = bits != NULL && (bits[i / 64] >> (i % 64) & 1) != 0;
+
+        memcpy(room, texts[self->resp3][set], BOOLEAN_BYTES);
     }
 }
 

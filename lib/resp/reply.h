@@ -28,6 +28,10 @@ void resp_simple(struct resp_writer *self, const char *text);
 void resp_error(struct resp_writer *self, const char *text);
 void resp_integer(struct resp_writer *self, int64_t value);
 void resp_boolean(struct resp_writer *self, bool value);
+
+/* resp_boolean() of `count` bits (LSB first) from `first` on, all of them or none;
+ * NULL: none is set. */
+void resp_booleans(struct resp_writer *self, const uint64_t *bits, size_t first, size_t count);
 void resp_double(struct resp_writer *self, double value);
 void resp_bulk(struct resp_writer *self, struct span bytes);
 void resp_text(struct resp_writer *self, const char *text); /* a bulk */

@@ -14,15 +14,20 @@ enum {
 
 /* ---- which request ---- */
 
-static bool has_room(const struct gather *gather, const struct span *keys, uint32_t count)
+static size_t bytes_of(const struct span *keys, uint32_t count)
 {
     size_t bytes = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         bytes += keys[i].size;
     }
+    return bytes;
+}
+
+static bool has_room(const struct gather *gather, const struct span *keys, uint32_t count)
+{
     return gather->count + count <= CODEC_MAX_KEYS &&
-           (gather->count == 0 || gather->keys.size + bytes <= FRONT_GATHER_BYTES);
+           (gather->count == 0 || gather->keys.size + bytes_of(keys, count) <= FRONT_GATHER_BYTES);
 }
 
 static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
@@ -146,10 +151,10 @@ static bool too_many_adds(const struct session *session, const struct gather_kin
 
 /* ---- keys in ---- */
 
-static bool append(struct gather *gather, const struct span *keys, uint32_t count)
+/* For the lengths of so many further keys. */
+static bool make_room(struct gather *gather, uint32_t count)
 {
     uint32_t room = gather->room > 0 ? gather->room : FIRST_ROOM;
-    size_t before = gather->keys.size;
 
     while (room < gather->count + count) {
         room *= 2;
@@ -163,11 +168,20 @@ static bool append(struct gather *gather, const struct span *keys, uint32_t coun
         gather->lengths = grown;
         gather->room = room;
     }
+    return true;
+}
+
+static bool append(struct gather *gather, const struct span *keys, uint32_t count)
+{
+    uint8_t *out;
+
+    if (!make_room(gather, count) ||
+        buffer_extend(&gather->keys, bytes_of(keys, count), &out) != STATUS_OK) {
+        return false;
+    }
     for (uint32_t i = 0; i < count; i++) {
-        if (buffer_append(&gather->keys, keys[i]) != STATUS_OK) {
-            gather->keys.size = before;
-            return false;
-        }
+        memcpy(out, keys[i].data, keys[i].size);
+        out += keys[i].size;
         gather->lengths[gather->count + i] = (uint32_t)keys[i].size;
     }
     gather->count += count;

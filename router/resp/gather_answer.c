@@ -20,15 +20,19 @@ struct verdict {
     bool yes;
 };
 
+/* Which of the two planes says yes. */
+static const uint64_t *yes_of(const struct gather *gather, const struct client_reply *reply)
+{
+    return gather->kind.operation == OPERATION_CHECK ? reply->present : reply->absent;
+}
+
 static struct verdict verdict_of(const struct gather *gather, const struct client_reply *reply,
                                  uint32_t at)
 {
     bool held = at < reply->count;
-    bool present = held && bit(reply->present, at);
-    bool absent = held && bit(reply->absent, at);
 
-    return (struct verdict){.known = present || absent,
-                            .yes = gather->kind.operation == OPERATION_CHECK ? present : absent};
+    return (struct verdict){.known = held && (bit(reply->present, at) || bit(reply->absent, at)),
+                            .yes = held && bit(yes_of(gather, reply), at)};
 }
 
 static void write_one(struct front *self, struct resp_writer *writer, struct verdict verdict,
@@ -54,6 +58,17 @@ static uint32_t answers_of(const struct gather *gather, const struct call *call,
     return call->count;
 }
 
+static bool all_known(const struct gather *gather, const struct call *call,
+                      const struct client_reply *reply)
+{
+    for (uint32_t i = 0; i < call->count; i++) {
+        if (!verdict_of(gather, reply, call->first + i).known) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* How many are known. */
 static uint32_t write_all(struct front *self, struct resp_writer *writer,
                           const struct gather *gather, const struct call *call,
@@ -64,6 +79,10 @@ static uint32_t write_all(struct front *self, struct resp_writer *writer,
 
     if (call->many) {
         resp_array(writer, count);
+    }
+    if (all_known(gather, call, reply)) {
+        resp_booleans(writer, yes_of(gather, reply), call->first, count);
+        return count;
     }
     for (uint32_t i = 0; i < count; i++) {
         struct verdict verdict = verdict_of(gather, reply, call->first + i);
@@ -98,17 +117,6 @@ static void forget_add(struct session *session, const struct gather *gather)
             return;
         }
     }
-}
-
-static bool all_known(const struct gather *gather, const struct call *call,
-                      const struct client_reply *reply)
-{
-    for (uint32_t i = 0; i < call->count; i++) {
-        if (!verdict_of(gather, reply, call->first + i).known) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* For WAIT. What was not acknowledged may be nowhere. */

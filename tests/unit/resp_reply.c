@@ -69,6 +69,33 @@ Test(resp_reply, in_version_3)
     buffer_fini(&out);
 }
 
+Test(resp_reply, many_booleans_read_as_each_by_itself)
+{
+    const uint64_t bits[] = {UINT64_C(1) << 63 | 5, 2};
+
+    for (int resp3 = 0; resp3 < 2; resp3++) {
+        struct buffer each;
+
+        open_writer(resp3, 4096);
+        for (size_t i = 1; i < 67; i++) {
+            resp_boolean(&writer, (bits[i / 64] >> i % 64 & 1) != 0);
+        }
+        resp_boolean(&writer, false);
+        each = out;
+        open_writer(resp3, 4096);
+        resp_booleans(&writer, bits, 1, 66);
+        resp_booleans(&writer, NULL, 5, 1);
+        cr_assert(span_equal(buffer_span(&out), buffer_span(&each)));
+        buffer_fini(&each);
+        buffer_fini(&out);
+    }
+    open_writer(false, 15);
+    resp_booleans(&writer, bits, 0, 4);
+    cr_assert(writer.failed);
+    cr_assert_eq(out.size, 0, "all of them or none");
+    buffer_fini(&out);
+}
+
 Test(resp_reply, what_does_not_fit_is_said)
 {
     open_writer(false, 8);
