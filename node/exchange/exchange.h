@@ -42,6 +42,7 @@ enum {
     REPAIR_RETRY_US = 100000,
     SERVE_CUT_US = 8000000, /* a cut is kept for its peer's next question, and what reading takes */
     SERVE_CUT_SILENT_US = 1000000, /* ... unless another peer needs its place */
+    SERVE_CUT_TURN_US = 2500000, /* so long the next place is for who was refused: beyond a retry */
 };
 
 /* Through the pages of all shards of a group. */
@@ -126,6 +127,12 @@ struct serve_cut {
     uint64_t kept_until_us;
 };
 
+/* Who was refused for want of a place, and is next. */
+struct serve_next {
+    struct peer peer;
+    uint64_t until_us;
+};
+
 /* The comparison under way: of all that is compared, one at a time. */
 struct node_repair {
     bool active;
@@ -193,6 +200,7 @@ struct exchange {
     struct serve_page pages[SERVE_PAGES];
     struct serve_bucket buckets[SERVE_BUCKETS];
     struct serve_cut cuts[SERVE_CUTS];
+    struct serve_next next_cut;
     struct node_repair repair;
     struct repair_turn next_repair;
     uint64_t repaired_end;       /* own log's end after the last one that took something over */

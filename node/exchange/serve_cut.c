@@ -157,11 +157,30 @@ static struct serve_cut *place_for(struct exchange *exchange, uint64_t now_us,
     return place;
 }
 
+/* Peers that ask for one cut after the other would keep their places for ever; so the next place
+ * that is found is for who was refused. NULL: not the peer's turn. */
+static struct serve_cut *place_in_turn(struct exchange *exchange, uint64_t now_us,
+                                       const struct peer *peer)
+{
+    struct serve_next *next = &exchange->next_cut;
+    struct serve_cut *cut = place_for(exchange, now_us, peer);
+    bool turn = next->until_us <= now_us || node_serve_same_peer(&next->peer, peer);
+
+    if (turn) {
+        *next = cut != NULL
+                    ? (struct serve_next){0}
+                    : (struct serve_next){.peer = *peer, .until_us = now_us + SERVE_CUT_TURN_US};
+    } else if (cut != NULL && cut->used) {
+        release(cut);
+    }
+    return turn ? cut : NULL;
+}
+
 static enum status open_cut(struct serve_page *page, uint64_t now_us,
                             const struct filter_document *document, struct serve_cut **out)
 {
     struct node *self = page->node;
-    struct serve_cut *cut = place_for(self->exchange, now_us, &page->to);
+    struct serve_cut *cut = place_in_turn(self->exchange, now_us, &page->to);
     struct storage_cut_config config = {
         .set = {.filter_id = page->request.scope.filter_id,
                 .slice = page->request.scope.slice,

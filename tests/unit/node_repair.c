@@ -421,28 +421,33 @@ Test(node_repair, a_cursor_does_not_overtake_what_is_compared)
     close_circle();
 }
 
+/* From a peer that is none of the circle. */
+static void ask_as(uint8_t name)
+{
+    const struct peer peer = {.size = 2, .id = {0, name}};
+    struct circle_node *one = &circle->nodes[0];
+    struct frame frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
+    struct buffer bytes;
+
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    one->actor.on_request(one->actor.self, circle->now_us, &peer, buffer_span(&bytes));
+    buffer_fini(&bytes);
+    circle_run(circle, 1000);
+}
+
 /* One for each peer, some for all: who comes too late asks again. */
 Test(node_repair, cuts_are_bounded)
 {
     struct frame frame;
-    struct buffer bytes;
-    struct circle_node *one;
 
     open_circle(0);
     add(0, 1);
-    one = &circle->nodes[0];
     frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
-    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
-    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
     for (uint8_t i = 1; i <= SERVE_CUTS; i++) {
-        const struct peer peer = {.size = 2, .id = {0, i}};
-
-        one->actor.on_request(one->actor.self, circle->now_us, &peer, buffer_span(&bytes));
-        circle_run(circle, 1000);
-        one->actor.on_request(one->actor.self, circle->now_us, &peer, buffer_span(&bytes));
-        circle_run(circle, 1000);
+        ask_as(i);
+        ask_as(i);
     }
-    buffer_fini(&bytes);
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 0);
     expect_refused(frame, STATUS_OVERLOADED);
     /* None of them asks again: long before its cut goes by itself, another one may have the place.
@@ -450,6 +455,33 @@ Test(node_repair, cuts_are_bounded)
     circle_run(circle, SERVE_CUT_SILENT_US + 3 * SECOND);
     cr_assert_eq(ask(frame)->status, STATUS_OK);
     circle_stop(circle, 1); /* With a cut that is kept. */
+    close_circle();
+}
+
+/* However often those who have a place ask for new cuts. */
+Test(node_repair, who_was_refused_a_cut_is_next)
+{
+    struct frame frame;
+
+    open_circle(0);
+    add(0, 1);
+    frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
+    for (uint8_t i = 1; i <= SERVE_CUTS; i++) {
+        ask_as(i);
+    }
+    expect_refused(frame, STATUS_OVERLOADED);
+    ask_as(1);
+    cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 2,
+                 "its place is not its own");
+    ask_as(1);
+    cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 3, "nor free for all");
+    cr_assert_eq(ask(frame)->status, STATUS_OK);
+    /* Who does not come back is not waited for. */
+    ask_as(1);
+    cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 4);
+    circle_run(circle, SERVE_CUT_TURN_US);
+    ask_as(2);
+    cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 4);
     close_circle();
 }
 
