@@ -41,7 +41,8 @@ static enum status make(const struct router_settings *settings, struct hub *hub,
     return STATUS_OK;
 }
 
-/* What the library's clients have under way they send again, by another router or this one anew. */
+/* What clients have under way is answered; what the library's clients ask after that they ask
+ * another router, or this one when it is back. */
 static void drain(void *context, uint64_t now_us)
 {
     const struct router_settings *settings = context;

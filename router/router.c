@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "proto/answers.h"
 #include "router/router_dump.h"
 
 #include <assert.h>
@@ -85,6 +86,25 @@ bool router_synced(const struct router *router)
     return router->synced;
 }
 
+void router_drain(struct router *router)
+{
+    router->draining = true;
+}
+
+bool router_busy(const struct router *router)
+{
+    return router->nused > 0 || router->nwaiting > 0;
+}
+
+static void refuse_late(struct router *self, const struct peer *from, const struct frame *frame)
+{
+    struct frame answer;
+
+    answer_refusal(frame->correlation, STATUS_NOT_READY, &answer);
+    answer.body.error.message = "this router is about to end; ask another one";
+    router_reply(self, from, &answer);
+}
+
 static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
 {
     struct router *self = context;
@@ -93,6 +113,8 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
 
     if (status != STATUS_OK) {
         router_refuse_frame(self, now_us, from, &frame, status);
+    } else if (self->draining && from->size > 0 && frame.kind != FRAME_STATS_REQUEST) {
+        refuse_late(self, from, &frame);
     } else if (frame.kind == FRAME_CLIENT_REQUEST) {
         router_count(self, ROUTER_requests_total);
         router_serve(self, now_us, from, bytes, &frame, false);

@@ -38,6 +38,11 @@ MUST_USE enum status router_create(const struct router_config *config,
 void router_destroy(struct router **router);
 struct actor router_actor(struct router *router);
 
+/* From now on clients are told NOT_READY, so that they ask another router; requests of the same
+ * process (peer of size 0) are served. What has come before is under way until it is answered. */
+void router_drain(struct router *router);
+bool router_busy(const struct router *router);
+
 /* ---- dumps, in the format of cluster/dump.h; for whoever is in the same process ---- */
 
 /* A page of a dump. `bytes`: header or chunk, until the callback returns; `next`: where to go on,

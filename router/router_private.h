@@ -180,6 +180,7 @@ struct router {
     uint64_t next_learn_us; /* ... which is thought over then */
     uint64_t faded_us;      /* ... and was forgotten in part then, where it is long */
 
+    bool draining;
     struct op *ops; /* ROUTER_MAX_OPS places, used ones below `nops` */
     uint32_t nops;
     uint32_t nused;

@@ -48,8 +48,8 @@ static const struct option options[] = {
                            "how often this router asks a coordinator for news"),
     DAEMON_OPTION_LIVE_DURATION("drain_timeout", FIELD(drain_timeout_us), 0, 3600 * DAEMON_SECOND,
                                 "0s to 1h", "5s",
-                                "SIGTERM: commands of RESP clients that are under way are answered "
-                                "within this, before the end"),
+                                "SIGTERM: what clients have under way is answered within this, "
+                                "before the end"),
     {
         .name = "resp_listen",
         .kind = OPTION_ENDPOINT,

@@ -16,6 +16,7 @@ enum {
     RECONNECT_FIRST_MS = 50,
     RECONNECT_MAX_MS = 1000,
     LISTEN_BACKLOG = 512,
+    SERVER_LINGER_MS = 200,
 };
 
 struct int_option {
@@ -45,6 +46,9 @@ static const struct int_option common_options[] = {
 };
 
 static const struct int_option server_options[] = {
+    /* Who ends in order has given its last answers just now. */
+    {ZMQ_LINGER, SERVER_LINGER_MS},
+
     /* A reply to a peer that is gone is refused instead of silently dropped. */
     {ZMQ_ROUTER_MANDATORY, 1},
 

@@ -191,6 +191,9 @@ void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us)
     struct session *session;
 
     front->draining = true;
+    if (front->core != NULL) {
+        router_drain(front->core);
+    }
     front->drained_us = now_us + timeout_us;
     TAILQ_FOREACH(session, &front->sessions, entry)
     {
@@ -316,7 +319,9 @@ static bool over(void *context)
 {
     const struct front *self = context;
 
-    return self->draining && (self->nsessions == 0 || self->now_us >= self->drained_us);
+    bool busy = self->nsessions > 0 || (self->core != NULL && router_busy(self->core));
+
+    return self->draining && (!busy || self->now_us >= self->drained_us);
 }
 
 void front_attach_core(struct front *front, struct router *core)

@@ -205,6 +205,30 @@ Test(resp_life, an_end_answers_what_a_stopped_node_holds_up, .timeout = LIMIT_S)
     end_with_nodes(fd, ":1\r\n");
 }
 
+Test(resp_life, an_end_answers_clients_of_the_library_and_takes_no_more_of_them, .timeout = LIMIT_S)
+{
+    const char *const words[] = {"add", "k", "--timeout", "60s", NULL};
+    struct command add;
+    struct command late;
+    int fd = start_with_an_add_under_way("resp_timeout = \"60s\";\ndrain_timeout = \"1h\";\n");
+    uint64_t before = playground_counter(&playground, "router", "requests_total");
+
+    close(fd);
+    command_start(&add, span_text("c\n"), SIGKILL, "orbloom", words);
+    playground_wait_counter(&playground, "router", "requests_total", before + 1);
+    playground_signal(&playground, "router", SIGTERM);
+    wait_drains();
+    command_run(&late, span_text("a\n"), "orbloom", "check", "k", "--timeout", "200ms", NULL);
+    command_expect_errors(&late, 1, "this router is about to end; ask another one");
+    playground_signal(&playground, "node-1", SIGCONT);
+    command_finish(&add, COMMAND_LIMIT_MS);
+    command_expect_exit(&add, 0);
+    cr_assert_eq(playground_wait_end(&playground, "router"), 0);
+    playground_signal(&playground, "node-2", SIGCONT);
+    playground_restart(&playground, "router");
+    playground_stop(&playground);
+}
+
 /* ---- SIGHUP ---- */
 
 static void wait_log(const char *daemon, const char *text)
