@@ -217,6 +217,22 @@ static enum taken refuse_unknown(struct front *self, struct session *session,
     return answer_error(self, session, text);
 }
 
+/* A web page may have a browser send what it likes to a port of this machine, behind a head of
+ * HTTP. Redis ends such a connection at the same words. */
+static bool is_web(struct span name)
+{
+    return command_word(name, "post") || command_word(name, "host:");
+}
+
+static enum taken refuse_web(struct front *self, struct session *session)
+{
+    front_count(self, FRONT_resp_broken_total);
+    log_limited(&self->broken_limit, self->now_us, LOG_WARN,
+                "closes the connection of %s: it speaks HTTP", session->peer);
+    session_close(self, session);
+    return answer_error(self, session, "ERR this is no HTTP server");
+}
+
 /* Kept as it would have come: EXEC puts it before what comes then. */
 static enum taken queue(struct front *self, struct session *session, const struct span *arguments,
                         uint32_t count)
@@ -265,6 +281,9 @@ enum taken command_take(struct front *self, struct session *session, const struc
     const struct command *command = command_find(arguments[0]);
 
     session->changing = session->changing && session->first != NULL;
+    if (command == NULL && is_web(arguments[0])) {
+        return refuse_web(self, session);
+    }
     if (session->stranger && !is_for_strangers(command)) {
         front_count(self, FRONT_resp_commands_total);
         return answer_error(self, session, "NOAUTH Authentication required.");

@@ -1,0 +1,261 @@
+/* Whatever comes to the RESP port of a real router: every command with every nonsense, half a
+ * command, far too much; and who behaves is answered as before. */
+#include "tests/support/redis_shell.h"
+#include "tests/support/resp_peer.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LIMIT_S = 180, MOST_REPLY = 1 << 20, MOST_COMMANDS = 128, MOST_ARGUMENTS = 4, BLOB = 70000 };
+
+static struct playground playground;
+static char path[REDIS_SOCKET_BYTES];
+static char reply[MOST_REPLY];
+
+static int start(const char *options)
+{
+    int good;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    playground_start(&playground, &(struct playground_plan){.in_memory = true});
+    redis_socket(&playground, path);
+    if (options[0] != '\0') {
+        redis_restart_router(&playground, options);
+    }
+    good = resp_peer_dial(path, 0);
+    resp_peer_expect(good, "BF.ADD kept item\r\n", ":1\r\n");
+    return good;
+}
+
+static void end(int good)
+{
+    resp_peer_expect(good, "BF.EXISTS kept item\r\n", ":1\r\n");
+    (void)close(good);
+    playground_stop(&playground);
+}
+
+/* ---- every command, every nonsense ---- */
+
+/* What comes up to `mark`, the answer to a command that was sent behind. */
+static size_t reply_before(int fd, const char *mark)
+{
+    size_t size = 0;
+
+    while (size < strlen(mark) || memcmp(reply + size - strlen(mark), mark, strlen(mark)) != 0) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        ssize_t got;
+
+        cr_assert_eq(poll(&ready, 1, RESP_PEER_WAIT_MS), 1, "no answer behind %.*s", (int)size,
+                     reply);
+        got = recv(fd, reply + size, sizeof reply - size, 0);
+        cr_assert_gt(got, 0, "closed behind %.*s", (int)size, reply);
+        size += (size_t)got;
+    }
+    return size - strlen(mark);
+}
+
+static void send_command(int fd, const char *name, const struct span *arguments, size_t count)
+{
+    char head[64];
+
+    (void)snprintf(head, sizeof head, "*%zu\r\n$%zu\r\n", count + 1, strlen(name));
+    resp_peer_send(fd, span_text(head));
+    resp_peer_send(fd, span_text(name));
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(head, sizeof head, "\r\n$%zu\r\n", arguments[i].size);
+        resp_peer_send(fd, span_text(head));
+        resp_peer_send(fd, arguments[i]);
+    }
+    resp_peer_send(fd, span_text("\r\n"));
+}
+
+/* They end or bend the connection itself. */
+static bool is_apart(const char *name)
+{
+    static const char *const names[] = {"quit", "hello", "reset", "multi", "client"};
+    bool apart = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        apart = apart || strcmp(name, names[i]) == 0;
+    }
+    return apart;
+}
+
+static void send_nonsense(int fd, const char *name)
+{
+    static char blob[BLOB];
+    const struct span pieces[] = {
+        span_text(""),
+        span_text("-1"),
+        span_text("2147483648"),
+        span_text("9223372036854775808"),
+        span_text("1e999"),
+        span_text("nan"),
+        span_of("\0\r\n\xff", 4),
+        span_of(blob, sizeof blob),
+        span_text("no such"),
+        span_text("items"),
+    };
+
+    memset(blob, 'x', sizeof blob);
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        for (size_t count = 0; count <= MOST_ARGUMENTS; count++) {
+            struct span arguments[MOST_ARGUMENTS];
+
+            for (size_t k = 0; k < count; k++) {
+                arguments[k] = k == 0 && i % 2 == 0 ? span_text("nobody") : pieces[i];
+            }
+            send_command(fd, name, arguments, count);
+            resp_peer_send(fd, span_text("ECHO =-=\r\n"));
+            cr_assert_gt(reply_before(fd, "$3\r\n=-=\r\n"), 0, "%s with %zu arguments", name,
+                         count);
+        }
+    }
+}
+
+/* Names from COMMAND LIST, so that none is forgotten. */
+static size_t list_commands(int fd, char names[MOST_COMMANDS][32])
+{
+    size_t count = 0;
+    char *at;
+
+    resp_peer_send(fd, span_text("COMMAND LIST\r\nECHO =-=\r\n"));
+    reply[reply_before(fd, "$3\r\n=-=\r\n")] = '\0';
+    for (at = strchr(reply, '$'); at != NULL; at = strchr(at + 1, '$')) {
+        cr_assert_lt(count, MOST_COMMANDS);
+        cr_assert_eq(sscanf(at, "$%*d\r\n%31[^\r]", names[count]), 1);
+        count++;
+    }
+    return count;
+}
+
+Test(resp_hostile, every_command_outlives_nonsense, .timeout = LIMIT_S)
+{
+    static char names[MOST_COMMANDS][32];
+    int good = start("");
+    size_t count = list_commands(good, names);
+
+    cr_assert_gt(count, 50);
+    for (size_t i = 0; i < count; i++) {
+        int fd = resp_peer_dial(path, 0);
+
+        if (!is_apart(names[i])) {
+            send_nonsense(fd, names[i]);
+        }
+        (void)close(fd);
+        resp_peer_expect(good, "BF.EXISTS kept item\r\n", ":1\r\n");
+    }
+    end(good);
+}
+
+/* ---- arguments of a wrong type, as peers refuse them ---- */
+
+Test(resp_hostile, what_is_wrong_with_an_argument_is_said, .timeout = LIMIT_S)
+{
+    static const char *const rows[][2] = {
+        {"BF.RESERVE n x 10", "-ERR bad error rate\r\n"},
+        {"BF.RESERVE n 1 10", "-ERR error rate must be in the range (0.000000, 1.000000)\r\n"},
+        {"BF.RESERVE n 0.1 0", "-ERR capacity must be in the range [1, 1073741824]\r\n"},
+        {"BF.RESERVE n 0.1 x", "-ERR bad capacity\r\n"},
+        {"BF.RESERVE n 0.1 10 EXPANSION x", "-ERR bad expansion\r\n"},
+        {"BF.ADD kept \"\"", "-ERR an item has 1 to 65536 bytes\r\n"},
+        {"BF.ADD a/b x", "-ERR a filter's name takes 1 to 128 of [A-Za-z0-9._:-]\r\n"},
+        {"BF.INSERT n CAPACITY x ITEMS b", "-Bad capacity\r\n"},
+        {"BF.INSERT n ERROR x ITEMS b", "-Bad error rate\r\n"},
+        {"BF.INSERT n NOCREATE ITEMS b", "-ERR not found\r\n"},
+        {"BF.INFO kept WEIGHT", "-Invalid information value\r\n"},
+        {"BF.INFO none", "-ERR not found\r\n"},
+        {"BF.SCANDUMP kept x", "-Second argument must be numeric\r\n"},
+        {"BF.LOADCHUNK n x y", "-ERR Second argument must be numeric\r\n"},
+        {"BF.LOADCHUNK n 1 garbage", "-ERR received bad data\r\n"},
+        {"BF.EXPAND kept CAPACITY x", "-ERR bad capacity\r\n"},
+        {"BF.STATUS none", "-ERR not found\r\n"},
+        {"EXPIRE kept x", "-ERR value is not an integer or out of range\r\n"},
+        {"EXPIRE kept 9223372036854775808", "-ERR value is not an integer or out of range\r\n"},
+        {"EXPIRE kept 1 YY", "-ERR Unsupported option YY\r\n"},
+        {"RENAME none n", "-ERR no such key\r\n"},
+        {"WAIT 1 -1", "-ERR timeout is negative\r\n"},
+        {"SCAN x", "-ERR invalid cursor\r\n"},
+        {"SELECT x", "-ERR value is not an integer or out of range\r\n"},
+        {"HELLO 9", "-NOPROTO unsupported protocol version\r\n"},
+        {"EXEC", "-ERR EXEC without MULTI\r\n"},
+        {"MULTI\r\nBF.ADD kept\r\nBF.ADD kept b\r\nEXEC",
+         "+OK\r\n-ERR wrong number of arguments for 'bf.add' command\r\n+QUEUED\r\n"
+         "-EXECABORT Transaction discarded because of previous errors.\r\n"},
+        {"MULTI\r\nBF.INFO none\r\nBF.EXISTS kept item\r\nEXEC",
+         "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-ERR not found\r\n:1\r\n"},
+    };
+    int good = start("");
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[256];
+
+        (void)snprintf(line, sizeof line, "%s\r\n", rows[i][0]);
+        resp_peer_expect(good, line, rows[i][1]);
+    }
+    end(good);
+}
+
+/* ---- too little, too much, something else ---- */
+
+Test(resp_hostile, half_a_command_does_not_hold_its_place_for_ever, .timeout = LIMIT_S)
+{
+    int good = start("resp_idle_timeout = \"500ms\";\n");
+    int half = resp_peer_dial(path, 0);
+
+    resp_peer_send(half, span_text("*3\r\n$6\r\nBF.ADD\r\n$1000\r\nhal"));
+    resp_peer_expect_end(half, "");
+    (void)close(good); /* It was silent, too. */
+    good = resp_peer_dial(path, 0);
+    end(good);
+}
+
+Test(resp_hostile, what_is_never_read_is_not_taken_for_ever, .timeout = LIMIT_S)
+{
+    static char pings[6 << 14];
+    int good = start("");
+    int mute = resp_peer_dial(path, 0);
+    size_t sent = 0;
+
+    for (size_t i = 0; i < sizeof pings; i++) {
+        pings[i] = "PING\r\n"[i % 6];
+    }
+    for (;;) {
+        struct pollfd ready = {.fd = mute, .events = POLLOUT};
+        ssize_t now;
+
+        if (poll(&ready, 1, 2000) == 0) {
+            break; /* Nothing is taken any more. */
+        }
+        now = send(mute, pings, sizeof pings, MSG_DONTWAIT);
+        cr_assert(now > 0 || errno == EAGAIN, "closed after %zu bytes", sent);
+        sent += now > 0 ? (size_t)now : 0;
+        cr_assert_lt(sent, 256 << 20, "whatever is sent is taken");
+        resp_peer_expect(good, "BF.EXISTS kept item\r\n", ":1\r\n");
+    }
+    cr_assert_gt(sent, 1 << 20);
+    (void)close(mute);
+    end(good);
+}
+
+Test(resp_hostile, a_web_page_can_not_have_a_browser_send_commands, .timeout = LIMIT_S)
+{
+    int good = start("");
+    int page = resp_peer_dial(path, 0);
+
+    resp_peer_send(page, span_text("POST / HTTP/1.1\r\nDEL kept\r\n"));
+    resp_peer_expect_end(page, "-ERR this is no HTTP server\r\n");
+    page = resp_peer_dial(path, 0);
+    resp_peer_send(page, span_text("GET / HTTP/1.1\r\nHost: localhost\r\n\r\nDEL kept\r\n"));
+    resp_peer_expect_end(page,
+                         "-ERR unknown command 'GET', with args beginning with: '/' 'HTTP/1.1' "
+                         "\r\n-ERR this is no HTTP server\r\n");
+    end(good);
+}
