@@ -55,8 +55,8 @@ static void accept(struct sim *sim, uint32_t name, const struct filter_document 
         return;
     }
     sim->accepted.at_us[name][key] = sim->now_us;
-    for (size_t i = 0; i < binding->lineages.count; i++) {
-        let_off(sim, name, key, &binding->lineages.items[i]);
+    for (size_t i = 0; i < binding->lineages->count; i++) {
+        let_off(sim, name, key, &binding->lineages->items[i]);
     }
 }
 

@@ -62,7 +62,7 @@ static struct sim_lineages *lineages_of(struct sim *sim, uint32_t name, uint64_t
 {
     struct sim_binding *binding = sim_oracle_newest(sim, name);
 
-    return binding != NULL && binding->filter_id == filter_id ? &binding->lineages : NULL;
+    return binding != NULL && binding->filter_id == filter_id ? binding->lineages : NULL;
 }
 
 /* A commit is written only where its `begin` could have returned. */

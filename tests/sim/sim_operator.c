@@ -90,11 +90,37 @@ static void end_drop(struct sim *sim, uint32_t name, enum status status, const c
     if (status == STATUS_OK || status == STATUS_NOT_FOUND) {
         one->state = SIM_NAME_FREE;
         sim_oracle_drop_ends(sim, name);
-        if (one->recreate) {
+        if (one->recreate && !(one->inherit && sim_operator_rename(sim, one->heir, name))) {
             (void)sim_operator_create(sim, name);
         }
     } else if (status == STATUS_INVALID || status == STATUS_INTERNAL) {
         sim_fail(sim, "drop %s ended with %s: %s", sim_name(name), status_code(status), message);
+    } else {
+        again(sim, name);
+    }
+}
+
+static void end_rename(struct sim *sim, uint32_t name, enum status status, const char *message)
+{
+    struct sim_managed_name *one = &sim->operator.names[name];
+    uint64_t id = sim_oracle_newest(sim, name)->filter_id;
+    const struct filter_document *document = sim_view_document(sim, one->target);
+
+    /* An earlier try may have done it, and its answer got lost. */
+    if (status == STATUS_OK || status == STATUS_NOT_FOUND) {
+        if (document == NULL || document->id != id) {
+            sim_fail(sim, "rename of %s ended with %s, and %s is another filter", sim_name(name),
+                     status_code(status), sim_name(one->target));
+            return;
+        }
+        sim_oracle_rename_ends(sim, name, one->target);
+        sim->operator.names[one->target].state = SIM_NAME_LIVE;
+        one->state = SIM_NAME_FREE;
+        (void)sim_operator_create(sim, name);
+    } else if (status == STATUS_INVALID || status == STATUS_INTERNAL || status == STATUS_EXISTS ||
+               status == STATUS_DROPPED) {
+        sim_fail(sim, "rename of %s ended with %s: %s", sim_name(name), status_code(status),
+                 message);
     } else {
         again(sim, name);
     }
@@ -117,6 +143,9 @@ static void on_done(void *context, const struct session_result *result)
     if (sim->operator.names[name].state == SIM_NAME_CREATING) {
         sim_coverage_end(sim, SIM_PHASE_CREATE);
         end_create(sim, name, result->status, result->message);
+    } else if (sim->operator.names[name].state == SIM_NAME_RENAMING) {
+        sim_coverage_end(sim, SIM_PHASE_DROP);
+        end_rename(sim, name, result->status, result->message);
     } else {
         sim_coverage_end(sim, SIM_PHASE_DROP);
         end_drop(sim, name, result->status, result->message);
@@ -142,31 +171,45 @@ static bool was_restarted(const struct sim *sim, uint32_t name)
     return false;
 }
 
+/* Nobody sees who had the filter that is replaced; it is vouched for all. */
+static struct admin_request request_of(struct sim *sim, uint32_t name)
+{
+    const struct sim_managed_name *one = &sim->operator.names[name];
+    struct admin_request request = {.name = sim_name(name)};
+
+    if (one->state == SIM_NAME_CREATING) {
+        request.action = ADMIN_CREATE;
+        request.create = one->parameters;
+    } else if (one->state == SIM_NAME_RENAMING) {
+        request.action = ADMIN_RENAME;
+        request.rename = (struct rename_parameters){.name = sim_name(one->target), .replace = true};
+        request.confirmed_off = one->tries > 0 && !sim_takeover_lives(sim);
+    } else {
+        request.action = ADMIN_DROP;
+        request.confirmed_off = one->tries > 0 && was_restarted(sim, name);
+    }
+    return request;
+}
+
 static void ask(struct sim *sim, uint32_t name)
 {
     struct sim_managed_name *one = &sim->operator.names[name];
     bool creating = one->state == SIM_NAME_CREATING;
-    struct frame frame = {
-        .kind = FRAME_ADMIN_REQUEST,
-        .body.admin_request =
-            {
-                .action = creating ? ADMIN_CREATE : ADMIN_DROP,
-                .name = sim_name(name),
-                .confirmed_off = !creating && one->tries > 0 && was_restarted(sim, name),
-                .create = one->parameters,
-            },
-    };
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST, .body.admin_request = request_of(sim, name)};
     enum status status;
 
-    one->outlasts = !creating && sim->scenario.kind == SIM_SCENARIO_RENAME;
+    one->outlasts = one->state == SIM_NAME_DROPPING && sim->scenario.kind == SIM_SCENARIO_RENAME;
     if (one->outlasts) {
         frame.body.admin_request.filter_id = sim_oracle_newest(sim, name)->filter_id;
     }
     one->tries++;
     one->command = ++sim->operator.last_command;
     sim_coverage_begin(sim, creating ? SIM_PHASE_CREATE : SIM_PHASE_DROP);
-    sim_trace_line(&sim->trace, sim->now_us, "operator of %s: %s%s", sim_name(name),
-                   creating ? "create" : "drop",
+    sim_trace_line(&sim->trace, sim->now_us, "operator of %s: %s%s%s", sim_name(name),
+                   creating                          ? "create"
+                   : one->state == SIM_NAME_RENAMING ? "rename to "
+                                                     : "drop",
+                   one->state == SIM_NAME_RENAMING ? sim_name(one->target) : "",
                    frame.body.admin_request.confirmed_off ? " --confirmed-off" : "");
     status = session_ask(one->process->session, sim_process_now(one->process),
                          sim_random_between(&sim->random, COMMAND_LEAST_US, COMMAND_MOST_US),
@@ -200,10 +243,46 @@ bool sim_operator_drop(struct sim *sim, uint32_t name, bool recreate)
     }
     one->state = SIM_NAME_DROPPING;
     one->recreate = recreate;
+    one->inherit = false;
     one->tries = 0;
     sim_oracle_drop_begins(sim, name);
     ask(sim, name);
     return true;
+}
+
+static bool has_room(const struct sim *sim, uint32_t name)
+{
+    return sim->oracle.names[name].nbindings + 1 < SIM_MAX_BINDINGS;
+}
+
+bool sim_operator_rename(struct sim *sim, uint32_t from, uint32_t to)
+{
+    struct sim_managed_name *one = &sim->operator.names[from];
+    enum sim_name_state taken = sim->operator.names[to].state;
+
+    if (one->state != SIM_NAME_LIVE || (taken != SIM_NAME_LIVE && taken != SIM_NAME_FREE) ||
+        sim_oracle_newest(sim, from)->filter_id == 0 || !has_room(sim, from) ||
+        !has_room(sim, to)) {
+        return false;
+    }
+    sim->operator.names[to].state = SIM_NAME_TAKEN;
+    one->state = SIM_NAME_RENAMING;
+    one->target = to;
+    one->tries = 0;
+    sim_oracle_rename_begins(sim, from, to);
+    ask(sim, from);
+    return true;
+}
+
+bool sim_operator_bequeath(struct sim *sim, uint32_t name, uint32_t heir)
+{
+    bool begun = sim_operator_drop(sim, name, true);
+
+    if (begun) {
+        sim->operator.names[name].inherit = true;
+        sim->operator.names[name].heir = heir;
+    }
+    return begun;
 }
 
 /* ---- status ---- */

@@ -1,4 +1,4 @@
-/* sim_operator.h - who creates and drops filters, insisting until it is confirmed.
+/* sim_operator.h - who creates, drops and renames filters, insisting until it is confirmed.
  *
  * Each name has an operator of its own, with one command at a time. As people do, an operator
  * repeats a command that ended without success, and vouches for restarted nodes when a drop
@@ -18,13 +18,23 @@
 
 enum { SIM_WEAK = SIM_MAX_NAMES - 1 /* the name whose rule must be refused */ };
 
-enum sim_name_state { SIM_NAME_FREE, SIM_NAME_CREATING, SIM_NAME_LIVE, SIM_NAME_DROPPING };
+enum sim_name_state {
+    SIM_NAME_FREE,
+    SIM_NAME_CREATING,
+    SIM_NAME_LIVE,
+    SIM_NAME_DROPPING,
+    SIM_NAME_RENAMING, /* its filter gets another name */
+    SIM_NAME_TAKEN,    /* ... this one */
+};
 
 struct sim_managed_name {
     enum sim_name_state state;
     struct sim_process *process; /* its operator's session */
     struct create_parameters parameters;
-    bool recreate;    /* as soon as the drop is confirmed */
+    bool recreate;   /* as soon as the drop is confirmed */
+    uint32_t target; /* of the rename */
+    bool inherit;    /* as soon as the drop is confirmed, the filter `heir` gets the name */
+    uint32_t heir;
     uint32_t tries;   /* of the command under way */
     uint32_t command; /* its number; 0: none is under way */
     bool outlasts;    /* what is still on its way when it ends may arrive */
@@ -42,6 +52,13 @@ struct sim_operator {
 /* Begin to create a free name, or to drop a live one; false in any other state. */
 bool sim_operator_create(struct sim *sim, uint32_t name);
 bool sim_operator_drop(struct sim *sim, uint32_t name, bool recreate);
+
+/* Begin to rename a live one to a name that is free, or to that of another live one, which is
+ * dropped. Once that is confirmed the old name is created anew. */
+bool sim_operator_rename(struct sim *sim, uint32_t from, uint32_t to);
+
+/* Begin to drop `name`; once that is confirmed the filter that is called `heir` gets it. */
+bool sim_operator_bequeath(struct sim *sim, uint32_t name, uint32_t heir);
 
 /* All names in use are live. */
 bool sim_operator_settled(const struct sim *sim);

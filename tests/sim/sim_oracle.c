@@ -11,11 +11,19 @@ void sim_oracle_init(struct sim_oracle *self)
     *self = (struct sim_oracle){.nadds = 1};
 }
 
+static void fini_binding(struct sim_binding *self)
+{
+    if (!self->renamed) {
+        sim_lineages_fini(self->lineages);
+        heap_free(self->lineages);
+    }
+}
+
 void sim_oracle_fini(struct sim_oracle *self)
 {
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
         for (uint32_t i = 0; i < self->names[name].nbindings; i++) {
-            sim_lineages_fini(&self->names[name].bindings[i].lineages);
+            fini_binding(&self->names[name].bindings[i]);
         }
     }
     heap_free(self->adds);
@@ -30,17 +38,26 @@ struct sim_binding *sim_oracle_newest(struct sim *sim, uint32_t name)
     return history->nbindings > 0 ? &history->bindings[history->nbindings - 1] : NULL;
 }
 
-void sim_oracle_create_begins(struct sim *sim, uint32_t name)
+static struct sim_binding *append(struct sim *sim, uint32_t name)
 {
     struct sim_name_history *history = &sim->oracle.names[name];
-    struct sim_binding *binding = &history->bindings[history->nbindings++];
 
-    assert(history->nbindings <= SIM_MAX_BINDINGS);
-    binding->create_us = sim->now_us;
-    binding->live_us = SIM_OPEN;
-    binding->drop_us = SIM_OPEN;
-    binding->gone_us = SIM_OPEN;
-    sim_lineages_create(&binding->lineages, sim->now_us);
+    assert(history->nbindings < SIM_MAX_BINDINGS);
+    history->bindings[history->nbindings] = (struct sim_binding){
+        .create_us = sim->now_us,
+        .live_us = SIM_OPEN,
+        .drop_us = SIM_OPEN,
+        .gone_us = SIM_OPEN,
+    };
+    return &history->bindings[history->nbindings++];
+}
+
+void sim_oracle_create_begins(struct sim *sim, uint32_t name)
+{
+    struct sim_binding *binding = append(sim, name);
+
+    binding->lineages = sim_memory_alloc(1, sizeof *binding->lineages);
+    sim_lineages_create(binding->lineages, sim->now_us);
 }
 
 void sim_oracle_create_ends(struct sim *sim, uint32_t name)
@@ -60,6 +77,60 @@ void sim_oracle_drop_begins(struct sim *sim, uint32_t name)
 void sim_oracle_drop_ends(struct sim *sim, uint32_t name)
 {
     sim_oracle_newest(sim, name)->gone_us = sim->now_us;
+}
+
+void sim_oracle_rename_begins(struct sim *sim, uint32_t from, uint32_t to)
+{
+    struct sim_binding *old = sim_oracle_newest(sim, from);
+    struct sim_binding *taken = sim_oracle_newest(sim, to);
+    struct sim_binding *binding;
+    bool replaces = taken != NULL && taken->gone_us == SIM_OPEN;
+
+    old->drop_us = sim->now_us;
+    old->left = true;
+    if (replaces) {
+        taken->drop_us = sim->now_us;
+    }
+    binding = append(sim, to);
+    binding->filter_id = old->filter_id;
+    binding->renamed = true;
+    binding->replaces = replaces;
+    binding->lineages = old->lineages;
+}
+
+void sim_oracle_rename_ends(struct sim *sim, uint32_t from, uint32_t to)
+{
+    struct sim_binding *binding = sim_oracle_newest(sim, to);
+
+    sim_oracle_newest(sim, from)->gone_us = sim->now_us;
+    binding->live_us = sim->now_us;
+    if (binding->replaces) {
+        binding[-1].gone_us = sim->now_us;
+    }
+}
+
+uint32_t sim_oracle_bindings_of(const struct sim_name_history *history,
+                                const struct sim_lineages *lineages)
+{
+    uint32_t mask = 0;
+
+    for (uint32_t i = 0; i < history->nbindings; i++) {
+        mask |= (uint32_t)(history->bindings[i].lineages == lineages) << i;
+    }
+    return mask;
+}
+
+uint32_t sim_oracle_entered(const struct sim_name_history *history, const struct sim_add *add)
+{
+    uint32_t mask = 0;
+
+    for (uint32_t i = 0; i < history->nbindings; i++) {
+        const struct sim_binding *binding = &history->bindings[i];
+        bool late = binding->left || binding->gone_us >= add->begun_us;
+
+        mask |= (uint32_t)(binding->create_us <= add->ended_us && late) << i;
+    }
+    return mask;
 }
 
 uint32_t sim_oracle_candidates(const struct sim_name_history *history, uint64_t begun_us,
@@ -83,8 +154,8 @@ static const struct sim_lineage *lineage_of(struct sim *sim, uint32_t name, uint
     if (binding == NULL) {
         return NULL;
     }
-    return lineage == 0 ? sim_lineages_serving(&binding->lineages)
-                        : sim_lineages_find(&binding->lineages, lineage);
+    return lineage == 0 ? sim_lineages_serving(binding->lineages)
+                        : sim_lineages_find(binding->lineages, lineage);
 }
 
 bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key)
@@ -94,22 +165,34 @@ bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t
     return one != NULL && one->acked_us[key] != 0 && !sim_window_over(sim, name, one->sent_us[key]);
 }
 
-bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key)
+/* ... under that name. */
+static bool may_have(const struct sim *sim, const struct sim_name_history *history,
+                     const struct sim_lineages *lineages, const struct sim_lineage *lineage,
+                     uint32_t key)
 {
-    const struct sim_name_history *history = &sim->oracle.names[name];
-    const struct sim_lineage *one = lineage_of(sim, name, lineage);
-    uint32_t newest = history->nbindings - 1;
+    uint32_t mask = sim_oracle_bindings_of(history, lineages);
 
-    for (uint32_t at = history->first_add[key]; one != NULL && at != 0;
+    for (uint32_t at = history->first_add[key]; mask != 0 && at != 0;
          at = sim->oracle.adds[at].next) {
         const struct sim_add *add = &sim->oracle.adds[at];
 
-        if ((sim_oracle_candidates(history, add->begun_us, add->ended_us) >> newest & 1) != 0 &&
-            sim_lineage_may_have(one, add)) {
+        if ((sim_oracle_entered(history, add) & mask) != 0 && sim_lineage_may_have(lineage, add)) {
             return true;
         }
     }
     return false;
+}
+
+bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key)
+{
+    const struct sim_lineage *one = lineage_of(sim, name, lineage);
+    bool may = false;
+
+    for (uint32_t i = 0; one != NULL && i < SIM_MAX_NAMES; i++) {
+        may = may || may_have(sim, &sim->oracle.names[i], sim_oracle_newest(sim, name)->lineages,
+                              one, key);
+    }
+    return may;
 }
 
 uint32_t sim_oracle_tried(const struct sim *sim, uint32_t name)

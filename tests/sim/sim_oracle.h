@@ -29,7 +29,7 @@
 #include "tests/sim/sim_lineage.h"
 #include "tests/sim/sim_view.h"
 
-enum { SIM_MAX_BINDINGS = 16, SIM_MAX_BATCH = 64 };
+enum { SIM_MAX_BINDINGS = 24, SIM_MAX_BATCH = 64 };
 
 struct sim_process;
 
@@ -63,7 +63,10 @@ struct sim_binding {
     uint64_t live_us;   /* it was confirmed; SIM_OPEN: not yet */
     uint64_t drop_us;   /* the drop was begun; SIM_OPEN: not yet */
     uint64_t gone_us;   /* it was confirmed; SIM_OPEN: not yet */
-    struct sim_lineages lineages;
+    bool left;          /* its filter has another name by now, and goes on under that */
+    bool renamed;       /* it had another name before, where its lineages are owned */
+    bool replaces;      /* ... and took this one from the binding before: no time between */
+    struct sim_lineages *lineages;
 };
 
 /* An add of one key, for the questions "who else?"; or a feed. */
@@ -99,12 +102,25 @@ void sim_oracle_create_ends(struct sim *sim, uint32_t name);
 void sim_oracle_drop_begins(struct sim *sim, uint32_t name);
 void sim_oracle_drop_ends(struct sim *sim, uint32_t name);
 
+/* The filter that is called `from` gets the name `to`. What has that one is dropped, if it lives.
+ * From begin to end either name may still mean what it meant before. */
+void sim_oracle_rename_begins(struct sim *sim, uint32_t from, uint32_t to);
+void sim_oracle_rename_ends(struct sim *sim, uint32_t from, uint32_t to);
+
+/* The bindings, a bit each, of the filter that has those lineages: several after renames. */
+uint32_t sim_oracle_bindings_of(const struct sim_name_history *history,
+                                const struct sim_lineages *lineages);
+
 /* The newest binding; NULL before the first. */
 struct sim_binding *sim_oracle_newest(struct sim *sim, uint32_t name);
 
 /* The bindings, a bit each, that can have served what ran from `begun_us` to `ended_us`. */
 uint32_t sim_oracle_candidates(const struct sim_name_history *history, uint64_t begun_us,
                                uint64_t ended_us);
+
+/* ... and those whose filters what was added may be in. By a router that has not heard of a rename
+ * an add still comes to the nodes that have not either: too few to acknowledge it. */
+uint32_t sim_oracle_entered(const struct sim_name_history *history, const struct sim_add *add);
 
 void sim_oracle_op_begins(struct sim *sim, struct sim_op *op);
 void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,

@@ -113,7 +113,7 @@ bool sim_rebuild_is_open(const struct sim *sim)
 static bool is_unconfirmed(const struct sim *sim, uint32_t name)
 {
     const struct sim_name_history *history = &sim->oracle.names[name];
-    const struct sim_lineages *lineages = &history->bindings[history->nbindings - 1].lineages;
+    const struct sim_lineages *lineages = history->bindings[history->nbindings - 1].lineages;
 
     for (size_t i = 0; i < lineages->count; i++) {
         if (lineages->items[i].passed_us != SIM_OPEN && lineages->items[i].gone_us == SIM_OPEN) {

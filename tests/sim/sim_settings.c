@@ -83,7 +83,8 @@ static void draw_names(struct sim *sim)
         /* One replica's wrong vote is enough. */
         sim->operator.names[0].parameters.rule =(struct quorum_rule){
             .replicas = 1, .write = 1, .read = 1};
-    } else if (sim->scenario.kind == SIM_SCENARIO_REBALANCE) {
+    } else if (sim->scenario.kind == SIM_SCENARIO_REBALANCE ||
+               sim->scenario.kind == SIM_SCENARIO_RENAME) {
         sim->load.nnames = 2;
     }
 }

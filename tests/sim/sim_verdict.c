@@ -48,8 +48,8 @@ static bool concerns(const struct sim *sim, const struct sim_op *op,
 static bool may_have_met(const struct sim *sim, const struct sim_op *op,
                          const struct sim_binding *binding, const struct sim_add *add)
 {
-    for (size_t i = 0; i < binding->lineages.count; i++) {
-        const struct sim_lineage *lineage = &binding->lineages.items[i];
+    for (size_t i = 0; i < binding->lineages->count; i++) {
+        const struct sim_lineage *lineage = &binding->lineages->items[i];
 
         if (concerns(sim, op, lineage) && sim_lineage_may_have(lineage, add)) {
             return true;
@@ -58,24 +58,38 @@ static bool may_have_met(const struct sim *sim, const struct sim_op *op,
     return false;
 }
 
-/* An add of the key, begun by now and not by `op` itself, in one of the bindings of `mask`. */
-static bool was_added(const struct sim *sim, const struct sim_op *op, uint32_t key, uint32_t mask)
+/* An add of the key, begun by now and not by `op` itself, of that binding's filter: by any of the
+ * names that it has had. */
+static bool was_added_to(const struct sim *sim, const struct sim_op *op, uint32_t key,
+                         const struct sim_binding *binding, const struct sim_name_history *history)
 {
-    const struct sim_name_history *history = &sim->oracle.names[op->name];
+    uint32_t mask = sim_oracle_bindings_of(history, binding->lineages);
 
-    for (uint32_t at = history->first_add[key]; at != 0; at = sim->oracle.adds[at].next) {
+    for (uint32_t at = history->first_add[key]; mask != 0 && at != 0;
+         at = sim->oracle.adds[at].next) {
         const struct sim_add *add = &sim->oracle.adds[at];
-        uint32_t both = add->serial != op->serial
-                            ? sim_oracle_candidates(history, add->begun_us, add->ended_us) & mask
-                            : 0;
 
-        for (uint32_t i = 0; both >> i != 0; i++) {
-            if ((both >> i & 1) != 0 && may_have_met(sim, op, &history->bindings[i], add)) {
-                return true;
-            }
+        if (add->serial != op->serial && (sim_oracle_entered(history, add) & mask) != 0 &&
+            may_have_met(sim, op, binding, add)) {
+            return true;
         }
     }
     return false;
+}
+
+/* ... in one of the bindings of `mask`. */
+static bool was_added(const struct sim *sim, const struct sim_op *op, uint32_t key, uint32_t mask)
+{
+    const struct sim_name_history *history = &sim->oracle.names[op->name];
+    bool any = false;
+
+    for (uint32_t i = 0; i < history->nbindings; i++) {
+        for (uint32_t name = 0; (mask >> i & 1) != 0 && name < SIM_MAX_NAMES; name++) {
+            any = any ||
+                  was_added_to(sim, op, key, &history->bindings[i], &sim->oracle.names[name]);
+        }
+    }
+    return any;
 }
 
 /* ---- verdicts ---- */
@@ -99,8 +113,8 @@ static bool can_be_sure(const struct sim *sim, const struct sim_op *op)
 static bool was_promised(const struct sim *sim, const struct sim_op *op,
                          const struct sim_binding *binding, uint32_t key)
 {
-    for (size_t i = 0; i < binding->lineages.count; i++) {
-        const struct sim_lineage *lineage = &binding->lineages.items[i];
+    for (size_t i = 0; i < binding->lineages->count; i++) {
+        const struct sim_lineage *lineage = &binding->lineages->items[i];
         uint64_t acked_us = lineage->acked_us[key];
         bool over = sim_window_over(sim, op->name, lineage->sent_us[key]);
 
@@ -125,7 +139,7 @@ static void judge_absent(struct sim *sim, const struct sim_op *op, uint32_t key,
                  "lost key: check %" PRIu64 " of %s, begun at %" PRIu64
                  " us, says key %u is absent; its add was acknowledged before",
                  op->serial, sim_name(op->name), op->begun_us, key);
-    } else if (!can_be_sure(sim, op)) {
+    } else if (__builtin_popcount(mask) == 1 && !can_be_sure(sim, op)) {
         sim_fail(sim,
                  "not sure is never absent: check %" PRIu64 " of %s says key %u is absent, while "
                  "fewer than R FULL replicas ran",
@@ -172,8 +186,8 @@ static bool was_new(const struct sim *sim, const struct sim_op *op, uint32_t key
     uint32_t count = 0;
     bool all = true;
 
-    for (size_t i = 0; i < binding->lineages.count; i++) {
-        struct sim_lineage *lineage = &binding->lineages.items[i];
+    for (size_t i = 0; i < binding->lineages->count; i++) {
+        struct sim_lineage *lineage = &binding->lineages->items[i];
 
         if (concerns(sim, op, lineage)) {
             only = lineage;
@@ -202,8 +216,8 @@ static void judge_new(struct sim *sim, const struct sim_op *op, uint32_t key,
 static void promise(struct sim *sim, const struct sim_op *op, uint32_t key,
                     struct sim_binding *binding)
 {
-    for (size_t i = 0; i < binding->lineages.count; i++) {
-        struct sim_lineage *lineage = &binding->lineages.items[i];
+    for (size_t i = 0; i < binding->lineages->count; i++) {
+        struct sim_lineage *lineage = &binding->lineages->items[i];
         bool meant = op->operation == OPERATION_FEED
                          ? op->lineage == lineage->id
                          : lineage->begun_us != SIM_OPEN && lineage->begun_us <= op->begun_us;
@@ -221,8 +235,8 @@ static void promise(struct sim *sim, const struct sim_op *op, uint32_t key,
 static void let_go(const struct sim *sim, const struct sim_op *op, uint32_t key,
                    struct sim_binding *binding)
 {
-    for (size_t i = 0; i < binding->lineages.count; i++) {
-        struct sim_lineage *lineage = &binding->lineages.items[i];
+    for (size_t i = 0; i < binding->lineages->count; i++) {
+        struct sim_lineage *lineage = &binding->lineages->items[i];
 
         if (sim_window_over(sim, op->name, lineage->sent_us[key])) {
             lineage->acked_us[key] = 0;
@@ -279,14 +293,19 @@ static bool can_be_full(const struct sim *sim, const struct sim_op *op)
            sim_oracle_tried(sim, op->name) >= sim_grown_room(sim, op->name, settled);
 }
 
-/* Whether the one binding was confirmed before the operation and not dropped while it ran. */
+/* Whether the one binding was confirmed before the operation and not dropped while it ran, or only
+ * replaced by another one in the same step. */
 static bool lived_through(const struct sim_name_history *history, const struct sim_op *op,
                           uint32_t mask)
 {
-    const struct sim_binding *binding = mask != 0 ? &history->bindings[__builtin_ctz(mask)] : NULL;
+    const struct sim_binding *first = mask != 0 ? &history->bindings[__builtin_ctz(mask)] : NULL;
 
-    return __builtin_popcount(mask) == 1 && binding->live_us < op->begun_us &&
-           binding->drop_us == SIM_OPEN;
+    if (__builtin_popcount(mask) == 2) { /* A rename to the name of another filter. */
+        return first->live_us < op->begun_us && first[1].replaces && first[1].drop_us == SIM_OPEN &&
+               (mask >> __builtin_ctz(mask) & 2) != 0;
+    }
+    return __builtin_popcount(mask) == 1 && first->live_us < op->begun_us &&
+           first->drop_us == SIM_OPEN;
 }
 
 /* A full filter that is to grow: refused for now. */
