@@ -155,6 +155,49 @@ Test(resp_hostile, every_command_outlives_nonsense, .timeout = LIMIT_S)
     end(good);
 }
 
+/* ---- how many arguments ---- */
+
+/* From COMMAND INFO: exactly so many words, or at least, if negative. */
+static int arity_of(int fd, const char *name)
+{
+    char line[64];
+    int arity;
+
+    (void)snprintf(line, sizeof line, "COMMAND INFO %s\r\nECHO =-=\r\n", name);
+    resp_peer_send(fd, span_text(line));
+    reply[reply_before(fd, "$3\r\n=-=\r\n")] = '\0';
+    cr_assert_eq(sscanf(reply, "*1\r\n*%*d\r\n$%*d\r\n%*[^\r]\r\n:%d", &arity), 1, "%s", reply);
+    return arity;
+}
+
+Test(resp_hostile, one_argument_too_many_or_too_few_is_refused, .timeout = LIMIT_S)
+{
+    static char names[MOST_COMMANDS][32];
+    struct span words[16];
+    int good = start("");
+    size_t count = list_commands(good, names);
+    size_t refused = 0;
+
+    for (size_t i = 0; i < 16; i++) {
+        words[i] = span_text("x");
+    }
+    for (size_t i = 0; i < count; i++) {
+        int arity = arity_of(good, names[i]);
+        char error[128];
+
+        if (arity == -1) {
+            continue; /* Any number is right. */
+        }
+        (void)snprintf(error, sizeof error, "-ERR wrong number of arguments for '%s' command\r\n",
+                       names[i]);
+        send_command(good, names[i], words, arity > 0 ? (size_t)arity : (size_t)-arity - 2);
+        resp_peer_expect(good, "", error);
+        refused++;
+    }
+    cr_assert_gt(refused, 50);
+    end(good);
+}
+
 /* ---- arguments of a wrong type, as peers refuse them ---- */
 
 Test(resp_hostile, what_is_wrong_with_an_argument_is_said, .timeout = LIMIT_S)
@@ -186,6 +229,21 @@ Test(resp_hostile, what_is_wrong_with_an_argument_is_said, .timeout = LIMIT_S)
         {"SELECT x", "-ERR value is not an integer or out of range\r\n"},
         {"HELLO 9", "-NOPROTO unsupported protocol version\r\n"},
         {"EXEC", "-ERR EXEC without MULTI\r\n"},
+        {"DISCARD", "-ERR DISCARD without MULTI\r\n"},
+        {"BF.REBUILD none BEGIN", "-ERR not found\r\n"},
+        {"BF.DEBUG none", "-ERR not found\r\n"},
+        {"PEXPIRE kept x", "-ERR value is not an integer or out of range\r\n"},
+        {"EXPIREAT kept x", "-ERR value is not an integer or out of range\r\n"},
+        {"RENAMENX none n", "-ERR no such key\r\n"},
+        {"WAIT x 1", "-ERR value is not an integer or out of range\r\n"},
+        {"SCAN 0 NONSENSE 1", "-ERR syntax error\r\n"},
+        {"HELLO 3 AUTH a", "-ERR Syntax error in HELLO\r\n"},
+        {"CLIENT NONSENSE", "-ERR unknown subcommand 'NONSENSE'. Try CLIENT HELP.\r\n"},
+        {"CONFIG NONSENSE", "-ERR unknown subcommand 'NONSENSE'. Try CONFIG HELP.\r\n"},
+        {"COMMAND NONSENSE", "-ERR unknown subcommand 'NONSENSE'. Try COMMAND HELP.\r\n"},
+        {"CLUSTER NONSENSE", "-ERR unknown subcommand 'NONSENSE'. Try CLUSTER HELP.\r\n"},
+        {"OBJECT NONSENSE kept", "-ERR unknown subcommand 'NONSENSE'. Try OBJECT HELP.\r\n"},
+        {"MEMORY NONSENSE", "-ERR unknown subcommand 'NONSENSE'. Try MEMORY HELP.\r\n"},
         {"MULTI\r\nBF.ADD kept\r\nBF.ADD kept b\r\nEXEC",
          "+OK\r\n-ERR wrong number of arguments for 'bf.add' command\r\n+QUEUED\r\n"
          "-EXECABORT Transaction discarded because of previous errors.\r\n"},
@@ -207,21 +265,61 @@ Test(resp_hostile, what_is_wrong_with_an_argument_is_said, .timeout = LIMIT_S)
 
 Test(resp_hostile, half_a_command_does_not_hold_its_place_for_ever, .timeout = LIMIT_S)
 {
-    int good = start("resp_idle_timeout = \"500ms\";\n");
+    int good = start("resp_idle_timeout = \"500ms\";\nresp_max_clients = \"2\";\n");
     int half = resp_peer_dial(path, 0);
 
     resp_peer_send(half, span_text("*3\r\n$6\r\nBF.ADD\r\n$1000\r\nhal"));
     resp_peer_expect_end(half, "");
     (void)close(good); /* It was silent, too. */
     good = resp_peer_dial(path, 0);
+    half = resp_peer_dial(path, 0); /* There is a place for it. */
+    resp_peer_expect(half, "PING\r\n", "+PONG\r\n");
+    (void)close(half);
     end(good);
 }
 
-Test(resp_hostile, what_is_never_read_is_not_taken_for_ever, .timeout = LIMIT_S)
+Test(resp_hostile, a_client_that_dies_in_a_chunk_leaves_nothing, .timeout = LIMIT_S)
+{
+    int good = start("");
+    int dying = resp_peer_dial(path, 0);
+
+    resp_peer_expect(dying, "BF.EXISTS n x\r\n", ":0\r\n");
+    resp_peer_send(dying,
+                   span_text("*4\r\n$12\r\nBF.LOADCHUNK\r\n$1\r\nn\r\n$1\r\n1\r\n$999\r\nhal"));
+    (void)close(dying);
+    resp_peer_expect(good, "EXISTS n\r\nBF.RESERVE n 0.01 1000\r\n", ":0\r\n+OK\r\n");
+    end(good);
+}
+
+Test(resp_hostile, a_crowd_that_says_nothing_is_kept_out, .timeout = LIMIT_S)
+{
+    int good = start("resp_max_clients = \"50\";\n");
+    int crowd[300];
+    size_t refused = 0;
+
+    for (size_t i = 0; i < 300; i++) {
+        crowd[i] = resp_peer_dial(path, 0);
+    }
+    resp_peer_expect(good, "BF.EXISTS kept item\r\n", ":1\r\n");
+    for (size_t i = 0; i < 300; i++) {
+        struct pollfd said = {.fd = crowd[i], .events = POLLIN};
+
+        if (i >= 49) {
+            cr_assert_eq(poll(&said, 1, RESP_PEER_WAIT_MS), 1);
+            resp_peer_expect_end(crowd[i], "-ERR max number of clients reached\r\n");
+            refused++;
+        } else {
+            (void)close(crowd[i]);
+        }
+    }
+    cr_assert_eq(refused, 251);
+    end(good);
+}
+
+/* Until nothing has been taken for 2 s: how much was. */
+static size_t flood(int mute, int good)
 {
     static char pings[6 << 14];
-    int good = start("");
-    int mute = resp_peer_dial(path, 0);
     size_t sent = 0;
 
     for (size_t i = 0; i < sizeof pings; i++) {
@@ -232,7 +330,7 @@ Test(resp_hostile, what_is_never_read_is_not_taken_for_ever, .timeout = LIMIT_S)
         ssize_t now;
 
         if (poll(&ready, 1, 2000) == 0) {
-            break; /* Nothing is taken any more. */
+            return sent;
         }
         now = send(mute, pings, sizeof pings, MSG_DONTWAIT);
         cr_assert(now > 0 || errno == EAGAIN, "closed after %zu bytes", sent);
@@ -240,7 +338,18 @@ Test(resp_hostile, what_is_never_read_is_not_taken_for_ever, .timeout = LIMIT_S)
         cr_assert_lt(sent, 256 << 20, "whatever is sent is taken");
         resp_peer_expect(good, "BF.EXISTS kept item\r\n", ":1\r\n");
     }
-    cr_assert_gt(sent, 1 << 20);
+}
+
+/* Half of resp_max_unread in answers, of 7 bytes for 6 that were sent; and what sockets and reads
+ * hold. */
+Test(resp_hostile, what_is_never_read_is_not_taken_for_ever, .timeout = LIMIT_S)
+{
+    int good = start("resp_max_unread = \"1MiB\";\n");
+    int mute = resp_peer_dial(path, 0);
+    size_t sent = flood(mute, good);
+
+    cr_assert_leq(sent, 16 << 20);
+    resp_peer_expect(good, "PING\r\n", "+PONG\r\n");
     (void)close(mute);
     end(good);
 }
