@@ -58,7 +58,7 @@ await() {
 # What node-3 has missed is then in no log that is kept: two segments are, and each start begins one.
 lose_logs() {
     local times node
-    for times in 1 2; do
+    for times in 1 2 3; do
         for node in node-1 node-2; do
             kill_node "$node"
             start_node "$node" --log_retain=0 --gossip_delay=100ms --scrub_interval=1s

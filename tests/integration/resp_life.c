@@ -224,6 +224,8 @@ Test(resp_life, an_end_answers_clients_of_the_library_and_takes_no_more_of_them,
     command_finish(&add, COMMAND_LIMIT_MS);
     command_expect_exit(&add, 0);
     cr_assert_eq(playground_wait_end(&playground, "router"), 0);
+    command_forget(&add);
+    command_forget(&late);
     playground_signal(&playground, "node-2", SIGCONT);
     playground_restart(&playground, "router");
     playground_stop(&playground);
