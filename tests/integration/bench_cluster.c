@@ -141,8 +141,8 @@ Test(bench_cluster, waiting_for_the_pace_takes_no_processor_time, .timeout = LIM
     start();
     BENCH("--op", "fill", "--filter", "kept", "--size", "10k", "--json");
     command_forget(&command);
-    BENCH("--filter", "kept", "--size", "10k", "--filled", "--batch", "10", "--pace", "50", "--keys",
-          "100k", "--for", "2s", "--json");
+    BENCH("--filter", "kept", "--size", "10k", "--filled", "--batch", "10", "--pace", "50",
+          "--keys", "100k", "--for", "2s", "--json");
     cr_assert_eq(command.exit_status, 0, "exit %d: %s", command.exit_status, command.errors);
     cr_assert_leq(number_of("keys"), 120);
     cr_assert_lt(strtod(member_at("\"cpu_ns_per_key\"", "client"), NULL) * number_of("keys"), 3e8,
