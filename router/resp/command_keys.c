@@ -37,12 +37,7 @@ static bool items_valid(const struct span *items, uint32_t count)
 
 static bool too_large(const struct span *items, uint32_t count)
 {
-    size_t bytes = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        bytes += items[i].size;
-    }
-    return count > CODEC_MAX_KEYS || bytes > FRONT_GATHER_BYTES;
+    return count > CODEC_MAX_KEYS || gather_key_bytes(items, count) > FRONT_GATHER_BYTES;
 }
 
 const char *items_error(const struct span *items, uint32_t count)

@@ -318,7 +318,6 @@ static bool awaits(void *context)
 static bool over(void *context)
 {
     const struct front *self = context;
-
     bool busy = self->nsessions > 0 || (self->core != NULL && router_busy(self->core));
 
     return self->draining && (!busy || self->now_us >= self->drained_us);

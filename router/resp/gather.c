@@ -14,7 +14,7 @@ enum {
 
 /* ---- which request ---- */
 
-static size_t bytes_of(const struct span *keys, uint32_t count)
+size_t gather_key_bytes(const struct span *keys, uint32_t count)
 {
     size_t bytes = 0;
 
@@ -27,7 +27,8 @@ static size_t bytes_of(const struct span *keys, uint32_t count)
 static bool has_room(const struct gather *gather, const struct span *keys, uint32_t count)
 {
     return gather->count + count <= CODEC_MAX_KEYS &&
-           (gather->count == 0 || gather->keys.size + bytes_of(keys, count) <= FRONT_GATHER_BYTES);
+           (gather->count == 0 ||
+            gather->keys.size + gather_key_bytes(keys, count) <= FRONT_GATHER_BYTES);
 }
 
 static bool is_kind(const struct gather *gather, const struct gather_kind *kind)
@@ -176,7 +177,7 @@ static bool append(struct gather *gather, const struct span *keys, uint32_t coun
     uint8_t *out;
 
     if (!make_room(gather, count) ||
-        buffer_extend(&gather->keys, bytes_of(keys, count), &out) != STATUS_OK) {
+        buffer_extend(&gather->keys, gather_key_bytes(keys, count), &out) != STATUS_OK) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {

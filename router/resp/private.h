@@ -296,6 +296,9 @@ static inline bool gather_is_alone(const struct gather_kind *kind)
     return kind->make == MAKE_ASKED || kind->operation == OPERATION_FEED;
 }
 
+/* Of all of them together. */
+size_t gather_key_bytes(const struct span *keys, uint32_t count);
+
 static inline bool gather_is_add(const struct gather *gather)
 {
     return gather->kind.operation == OPERATION_ADD;
