@@ -436,17 +436,24 @@ static void ask_as(uint8_t name)
     circle_run(circle, 1000);
 }
 
+/* What asks for one more. */
+static struct frame open_with_all_cuts_taken(void)
+{
+    open_circle(0);
+    add(0, 1);
+    for (uint8_t i = 1; i <= SERVE_CUTS; i++) {
+        ask_as(i);
+    }
+    return question(PULL_DIGESTS, 0, 0, NULL, 0);
+}
+
 /* One for each peer, some for all: who comes too late asks again. */
 Test(node_repair, cuts_are_bounded)
 {
-    struct frame frame;
+    struct frame frame = open_with_all_cuts_taken();
 
-    open_circle(0);
-    add(0, 1);
-    frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
     for (uint8_t i = 1; i <= SERVE_CUTS; i++) {
-        ask_as(i);
-        ask_as(i);
+        ask_as(i); /* Each may have another one in its place. */
     }
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 0);
     expect_refused(frame, STATUS_OVERLOADED);
@@ -461,14 +468,8 @@ Test(node_repair, cuts_are_bounded)
 /* However often those who have a place ask for new cuts. */
 Test(node_repair, who_was_refused_a_cut_is_next)
 {
-    struct frame frame;
+    struct frame frame = open_with_all_cuts_taken();
 
-    open_circle(0);
-    add(0, 1);
-    frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
-    for (uint8_t i = 1; i <= SERVE_CUTS; i++) {
-        ask_as(i);
-    }
     expect_refused(frame, STATUS_OVERLOADED);
     ask_as(1);
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 2,
