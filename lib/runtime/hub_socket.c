@@ -16,7 +16,7 @@ enum {
     RECONNECT_FIRST_MS = 50,
     RECONNECT_MAX_MS = 1000,
     LISTEN_BACKLOG = 512,
-    SERVER_LINGER_MS = 200,
+    SERVER_LINGER_MS = 2000,
 };
 
 struct int_option {
@@ -46,7 +46,8 @@ static const struct int_option common_options[] = {
 };
 
 static const struct int_option server_options[] = {
-    /* Who ends in order has given its last answers just now. */
+    /* Who ends in order has given its last answers just now; only one that can't be sent is waited
+     * for, and only where its client is still connected. */
     {ZMQ_LINGER, SERVER_LINGER_MS},
 
     /* A reply to a peer that is gone is refused instead of silently dropped. */

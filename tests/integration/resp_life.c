@@ -153,6 +153,12 @@ static void wait_drains(void)
     }
 }
 
+static void stop_two_nodes(void)
+{
+    playground_signal(&playground, "node-1", SIGSTOP);
+    playground_signal(&playground, "node-2", SIGSTOP);
+}
+
 static int start_with_an_add_under_way(const char *options)
 {
     int fd;
@@ -160,8 +166,7 @@ static int start_with_an_add_under_way(const char *options)
     start_with(options);
     fd = resp_peer_dial(path, 0);
     resp_peer_expect(fd, "BF.ADD k a\r\n", ":1\r\n");
-    playground_signal(&playground, "node-1", SIGSTOP);
-    playground_signal(&playground, "node-2", SIGSTOP);
+    stop_two_nodes();
     resp_peer_send(fd, span_text("PING\r\nBF.ADD k b\r\n"));
     resp_peer_expect(fd, "", "+PONG\r\n");
     return fd;
@@ -210,10 +215,12 @@ Test(resp_life, an_end_answers_clients_of_the_library_and_takes_no_more_of_them,
     const char *const words[] = {"add", "k", "--timeout", "60s", NULL};
     struct command add;
     struct command late;
-    int fd = start_with_an_add_under_way("resp_timeout = \"60s\";\ndrain_timeout = \"1h\";\n");
-    uint64_t before = playground_counter(&playground, "router", "requests_total");
+    uint64_t before;
 
-    close(fd);
+    start_with("drain_timeout = \"1h\";\n");
+    PLAYGROUND_DO("", "create", "k", "--capacity", "10k", "--fpr", "1%", "--durability", "memory");
+    stop_two_nodes();
+    before = playground_counter(&playground, "router", "requests_total");
     command_start(&add, span_text("c\n"), SIGKILL, "orbloom", words);
     playground_wait_counter(&playground, "router", "requests_total", before + 1);
     playground_signal(&playground, "router", SIGTERM);
