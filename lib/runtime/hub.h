@@ -50,6 +50,9 @@ enum {
 };
 
 MUST_USE enum status hub_create(const struct hub_options *options, struct hub **out);
+
+/* Whoever has replied just now keeps its connections for a fifth of a second more, so that its
+ * clients can read that. */
 void hub_destroy(struct hub **hub);
 
 /* What the actor acts through; valid until hub_destroy(). */

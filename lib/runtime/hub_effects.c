@@ -122,6 +122,7 @@ static enum status reply(void *context, const struct peer *to, struct span frame
     struct hub *hub = context;
 
     assert(hub->server != NULL && to->size > 0 && to->size <= sizeof to->id);
+    hub->replied_us = hub_now_us();
     return send_frame(hub->server, to, frame);
 }
 

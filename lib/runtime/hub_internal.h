@@ -58,6 +58,7 @@ struct hub {
     struct effects effects;
     uint64_t counters[HUB_NCOUNTERS];
     struct log_limit dropped_log;
+    uint64_t replied_us; /* the last time; 0: never */
     char endpoint[HUB_ENDPOINT_BYTES];
 };
 

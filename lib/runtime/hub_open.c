@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <zmq.h>
 
-enum { HUB_SPARE_SOCKETS = 16, HUB_LEAST_FILES = 32 };
+enum { HUB_SPARE_SOCKETS = 16, HUB_LEAST_FILES = 32, LAST_ANSWERS_US = 200000 };
 
 static void on_signal(uv_signal_t *signal, int number)
 {
@@ -181,6 +181,17 @@ static void close_loop(struct hub *hub)
     (void)rc;
 }
 
+/* A client that finds its connection closed forgets what libzmq has read from it and it has not
+ * (ZMQ_IMMEDIATE): it gets a while for the last answers. */
+static void let_answers_arrive(const struct hub *hub)
+{
+    uint64_t since_us = hub_now_us() - hub->replied_us;
+
+    if (hub->server != NULL && hub->replied_us != 0 && since_us < LAST_ANSWERS_US) {
+        hub_nap((uint32_t)(LAST_ANSWERS_US - since_us));
+    }
+}
+
 void hub_destroy(struct hub **hub)
 {
     struct hub *self = *hub;
@@ -190,6 +201,7 @@ void hub_destroy(struct hub **hub)
         return;
     }
     hub_lanes_stop(&self->lanes);
+    let_answers_arrive(self);
     if (self->server != NULL) {
         (void)zmq_socket_monitor(self->server->zmq, NULL, 0);
     }

@@ -16,7 +16,6 @@ enum {
     RECONNECT_FIRST_MS = 50,
     RECONNECT_MAX_MS = 1000,
     LISTEN_BACKLOG = 512,
-    SERVER_LINGER_MS = 2000,
 };
 
 struct int_option {
@@ -46,10 +45,6 @@ static const struct int_option common_options[] = {
 };
 
 static const struct int_option server_options[] = {
-    /* Who ends in order has given its last answers just now; only one that can't be sent is waited
-     * for, and only where its client is still connected. */
-    {ZMQ_LINGER, SERVER_LINGER_MS},
-
     /* A reply to a peer that is gone is refused instead of silently dropped. */
     {ZMQ_ROUTER_MANDATORY, 1},
 
@@ -60,7 +55,8 @@ static const struct int_option server_options[] = {
 
 static const struct int_option link_options[] = {
     /* No queue before the connection stands, and none is kept when it breaks: a send says
-     * UNAVAILABLE at once, and a restarted peer is not flooded with requests long given up. */
+     * UNAVAILABLE at once, and a restarted peer is not flooded with requests long given up. What
+     * came just before it breaks is lost, too, if it is not read by then: see hub_destroy(). */
     {ZMQ_IMMEDIATE, 1},
     {ZMQ_CONNECT_TIMEOUT, CONNECT_TIMEOUT_MS},
     {ZMQ_RECONNECT_IVL, RECONNECT_FIRST_MS},

@@ -4,6 +4,7 @@
 #define ANY_PORT "tcp://127.0.0.1:*"
 
 enum { STRESS_FRAMES = 200000, STRESS_MAX_BATCH = 97, STRESS_DEADLINE_US = 55000000 };
+enum { LAST_ANSWERS = 20, LAST_ANSWER_US = 2000000 };
 
 TestSuite(runtime_hub, .timeout = 120);
 
@@ -69,6 +70,53 @@ Test(runtime_hub, two_hubs_play_ping_pong_without_a_stall)
     probe_stop(&server, context);
     hub_destroy(&player.hub);
     cr_assert_eq(zmq_ctx_term(context), 0);
+}
+
+struct asker {
+    uint32_t link;
+    bool sent;
+};
+
+static void ask_once(struct probe *self)
+{
+    struct asker *asker = self->extra;
+
+    asker->sent = asker->sent || self->effects->send(self->effects->context, asker->link,
+                                                     span_text("last")) == STATUS_OK;
+}
+
+static void stop_asking(struct probe *self)
+{
+    hub_stop(self->hub);
+}
+
+static void ask_one_that_ends(void)
+{
+    struct asker asker = {.sent = false};
+    struct probe server = {.hub = NULL};
+    struct probe player = {.turn_hook = ask_once,
+                           .answer_hook = stop_asking,
+                           .time_hook = stop_asking,
+                           .extra = &asker};
+
+    probe_open(&server, ANY_PORT);
+    probe_open(&player, NULL);
+    asker.link = player.effects->link_open(player.effects->context, hub_endpoint(server.hub));
+    player.next_us = hub_now_us() + LAST_ANSWER_US;
+    probe_start(&player);
+    probe_run_until(&server, &server.requests, 1);
+    hub_destroy(&server.hub);
+    probe_join(&player);
+    cr_assert_eq(player.answers, 1);
+    hub_destroy(&player.hub);
+}
+
+/* Again and again, as it is a race between the client and libzmq's thread. */
+Test(runtime_hub, a_last_answer_arrives)
+{
+    for (int i = 0; i < LAST_ANSWERS; i++) {
+        ask_one_that_ends();
+    }
 }
 
 Test(runtime_hub, a_server_answers_a_plain_client)
