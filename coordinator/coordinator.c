@@ -4,6 +4,7 @@
 #include "coordinator/coordinator_load.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
+#include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_rename.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/answers.h"

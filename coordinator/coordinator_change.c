@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
+#include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_rename.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/signed_document.h"

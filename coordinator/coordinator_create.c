@@ -4,6 +4,7 @@
 #include "cluster/window.h"
 #include "coordinator/coordinator_difference.h"
 #include "coordinator/coordinator_load.h"
+#include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_rename.h"
 #include "filter/sizing.h"
 

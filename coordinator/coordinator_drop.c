@@ -6,7 +6,7 @@
  *   3  compare-and-swap: the document says DROPPED and the name is free
  *
  * Each step may be repeated by any coordinator; the store tells where it stands. */
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 #include "proto/signed_document.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * filter would be for fewer keys, once its nodes have said how many it has now. What comes of it is
  * in the document, and told by status. */
 #include "coordinator/coordinator_growth.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 #include "proto/answers.h"
 
 #include <inttypes.h>

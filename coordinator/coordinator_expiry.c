@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/number.h"
+#include "coordinator/coordinator_records.h"
 
 #include <inttypes.h>
 #include <stdio.h>

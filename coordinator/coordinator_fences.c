@@ -1,6 +1,7 @@
 /* Asking nodes for fences, and keeping what they said about the epoch in question. */
 #include "base/heap.h"
 #include "coordinator/coordinator_expiry.h"
+#include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_window.h"
 
 #include <stdio.h>

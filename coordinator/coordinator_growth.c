@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "cluster/growth_chain.h"
 #include "coordinator/coordinator_moves.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef ORBLOOM_COORDINATOR_COORDINATOR_GROWTH_H
 #define ORBLOOM_COORDINATOR_COORDINATOR_GROWTH_H
 
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 
 /* ---- coordinator_growth_view.c: what is known of one filter's growth ---- */
 

@@ -1,7 +1,7 @@
 /* What is known here of one filter's growth, as cluster/growth.h wants to see it. */
 #include "base/heap.h"
 #include "coordinator/coordinator_growth.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 
 /* A coordinator that has just started has heard of nobody; that says nothing about anybody. */
 static bool is_alive(const struct coordinator *self, uint64_t now_us, const struct heard *heard)

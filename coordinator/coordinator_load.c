@@ -1,6 +1,7 @@
 #include "coordinator/coordinator_load.h"
 
 #include "base/heap.h"
+#include "coordinator/coordinator_records.h"
 #include "proto/answers.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* The store's records for a backup, page by page, in order of the changes that wrote them. A record
  * that is written while pages are fetched comes again with a later one. */
 #include "base/heap.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "coordinator/coordinator_moves.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

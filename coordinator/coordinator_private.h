@@ -236,58 +236,6 @@ void coordinator_reply(struct coordinator *self, const struct peer *to, const st
 void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
                         enum status status, bool created, const char *message);
 
-/* ---- coordinator_records.c: the store as documents ---- */
-
-/* Bring the cache up to what the store holds now. */
-MUST_USE enum status records_refresh(struct coordinator *self);
-
-/* The store's version of a filter's document in the cache. */
-uint64_t records_version(const struct document_entry *entry);
-
-/* Sign and write an edited copy of a cached document, then refresh. STATUS_CONFLICT: somebody
- * else was first; nothing is written. */
-MUST_USE enum status records_write_filter(struct coordinator *self, uint64_t version,
-                                          struct filter_document *document);
-
-/* An edit of the cached document, into the store; hints that it has moved. `edit` changes a copy.
- * STATUS_CONFLICT: another coordinator was first, and what it wrote is in the cache. */
-typedef void (*records_edit_fn)(struct filter_document *document, const void *context);
-MUST_USE enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
-                                         const struct document_entry *entry, records_edit_fn edit,
-                                         const void *context);
-
-/* The filter has another name, and the one that has it now (or NULL) is DROPPING, in one swap. The
- * name that it had stays bound until records_end_rename(). STATUS_CONFLICT: somebody was first. */
-MUST_USE enum status records_rename_filter(struct coordinator *self,
-                                           const struct document_entry *entry,
-                                           const struct document_entry *replaced, const char *name);
-
-/* The former name is free. */
-MUST_USE enum status records_end_rename(struct coordinator *self,
-                                        const struct document_entry *entry);
-
-/* The filter that an operator means: with an id the one that was seen, and no later one. */
-struct document_entry *records_find(const struct coordinator *self, const char *name,
-                                    uint64_t filter_id);
-MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
-
-/* "the store can't be written: why; what helps", right after an operation that failed with this. */
-void records_tell(const struct coordinator *self, enum status status, const char *done, char *text,
-                  size_t size);
-
-/* Read the store's record about itself. */
-void records_take_mark(struct coordinator *self, uint64_t version, struct span value);
-
-enum { RECORDS_MARK_BYTES = 17 };
-
-void records_put_mark(const struct store_mark *mark, uint8_t bytes[RECORDS_MARK_BYTES]);
-
-/* Write a new filter, its name's binding and its secret in one swap; sets document->id.
- * STATUS_CONFLICT when the name was bound meanwhile. */
-MUST_USE enum status records_create_filter(struct coordinator *self,
-                                           struct filter_document *document,
-                                           const struct hash_secret *secret);
-
 /* ---- coordinator_registration.c ---- */
 
 struct registered {

@@ -4,6 +4,7 @@
 #include "coordinator/coordinator_rebuild.h"
 
 #include "coordinator/coordinator_growth.h"
+#include "coordinator/coordinator_records.h"
 
 #include <inttypes.h>
 #include <stdio.h>

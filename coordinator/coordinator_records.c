@@ -8,10 +8,10 @@
  *   store         the store's name (8 bytes), how often it was restored (8), whether it is being
  * (1); written together with the first node list
  */
+#include "coordinator/coordinator_records.h"
+
 #include "base/heap.h"
-#include "coordinator/coordinator_private.h"
 #include "proto/intake.h"
-#include "proto/signed_document.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static uint64_t read_u64(struct span bytes)
     return value;
 }
 
-static void write_u64(uint64_t value, uint8_t bytes[8])
+void records_put_number(uint64_t value, uint8_t bytes[8])
 {
     for (size_t i = 0; i < 8; i++) {
         bytes[i] = (uint8_t)(value >> (8 * i));
@@ -48,8 +48,8 @@ static void write_u64(uint64_t value, uint8_t bytes[8])
 
 void records_put_mark(const struct store_mark *mark, uint8_t bytes[RECORDS_MARK_BYTES])
 {
-    write_u64(mark->name, bytes);
-    write_u64(mark->restores, bytes + 8);
+    records_put_number(mark->name, bytes);
+    records_put_number(mark->restores, bytes + 8);
     bytes[16] = mark->restoring;
 }
 
@@ -172,7 +172,7 @@ enum status records_refresh(struct coordinator *self)
     return status;
 }
 
-static enum status swap(struct coordinator *self, const struct store_swap *swaps, size_t count)
+enum status records_swap(struct coordinator *self, const struct store_swap *swaps, size_t count)
 {
     uint64_t change;
     enum status status = self->store->swap(self->store->self, swaps, count, &change);
@@ -190,9 +190,8 @@ static enum status swap(struct coordinator *self, const struct store_swap *swaps
     return status;
 }
 
-/* The version of a key, 0 when it does not exist; its value as a number in *number. */
-static enum status read_number(struct coordinator *self, const char *key, uint64_t *version,
-                               uint64_t *number)
+enum status records_read_number(struct coordinator *self, const char *key, uint64_t *version,
+                                uint64_t *number)
 {
     enum status status;
 
@@ -209,188 +208,6 @@ static enum status read_number(struct coordinator *self, const char *key, uint64
     return status;
 }
 
-enum { DRAFT_SWAPS = 4, ID_BYTES = 8 };
-
-/* One swap of the store, while it is put together. */
-struct draft {
-    struct store_swap swaps[DRAFT_SWAPS];
-    char keys[DRAFT_SWAPS][STORE_KEY_BYTES];
-    uint8_t ids[DRAFT_SWAPS][ID_BYTES];
-    struct buffer values[DRAFT_SWAPS];
-    size_t count;
-};
-
-static void draft_init(struct draft *self)
-{
-    self->count = 0;
-    for (size_t i = 0; i < DRAFT_SWAPS; i++) {
-        buffer_init(&self->values[i], CODEC_MAX_FRAME_BYTES);
-    }
-}
-
-static void draft_fini(struct draft *self)
-{
-    for (size_t i = 0; i < DRAFT_SWAPS; i++) {
-        buffer_fini(&self->values[i]);
-    }
-}
-
-static enum status draft_document(struct coordinator *self, struct draft *draft, uint64_t version,
-                                  struct filter_document *document)
-{
-    size_t at = draft->count++;
-    enum status status = codec_filter_document_sign(document, &self->config.key,
-                                                    &draft->values[at]);
-
-    (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "filter/%" PRIu64, document->id);
-    draft->swaps[at] = (struct store_swap){
-        .key = draft->keys[at], .expected = version, .value = buffer_span(&draft->values[at])};
-    return status;
-}
-
-/* Bind a name to `id`, 0: to none, if it is bound to `holder` now. Else it is left alone, or, with
- * `required`, the answer is STATUS_CONFLICT. */
-static enum status draft_name(struct coordinator *self, struct draft *draft, const char *name,
-                              uint64_t holder, uint64_t id, bool required)
-{
-    size_t at = draft->count;
-    uint64_t version;
-    uint64_t bound;
-    enum status status;
-
-    (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "name/%s", name);
-    status = read_number(self, draft->keys[at], &version, &bound);
-    if (status != STATUS_OK || bound != holder) {
-        return status == STATUS_OK && required ? STATUS_CONFLICT : status;
-    }
-    write_u64(id, draft->ids[at]);
-    draft->swaps[at] = (struct store_swap){
-        .key = draft->keys[at], .expected = version, .value = span_of(draft->ids[at], ID_BYTES)};
-    draft->count++;
-    return STATUS_OK;
-}
-
-/* What a filter that is gone had: another one may have got a name of it meanwhile. */
-static enum status draft_free_names(struct coordinator *self, struct draft *draft,
-                                    const struct filter_document *document)
-{
-    enum status status = draft_name(self, draft, document->content.name, document->id, 0, false);
-
-    return status == STATUS_OK && rename_is_open(document)
-               ? draft_name(self, draft, document->former_name, document->id, 0, false)
-               : status;
-}
-
-enum status records_write_filter(struct coordinator *self, uint64_t version,
-                                 struct filter_document *document)
-{
-    struct draft draft;
-    enum status status;
-
-    draft_init(&draft);
-    status = draft_document(self, &draft, version, document);
-    if (status == STATUS_OK && document->content.state == FILTER_DROPPED) {
-        status = draft_free_names(self, &draft, document);
-    }
-    if (status == STATUS_OK) {
-        status = swap(self, draft.swaps, draft.count);
-    }
-    draft_fini(&draft);
-    return status;
-}
-
-static enum status open_copy(const struct coordinator *self, const struct document_entry *entry,
-                             struct filter_document *copy)
-{
-    return codec_filter_document_open(span_of(entry->signed_bytes, entry->signed_size),
-                                      &self->config.key, copy);
-}
-
-static enum status draft_dropping(struct coordinator *self, struct draft *draft,
-                                  const struct document_entry *entry)
-{
-    const enum filter_state state = FILTER_DROPPING;
-    struct filter_document copy = {0};
-    enum status status = open_copy(self, entry, &copy);
-
-    if (status == STATUS_OK) {
-        drops_edit(&copy, &state);
-        status = draft_document(self, draft, records_version(entry), &copy);
-    }
-    document_fini(&copy);
-    return status;
-}
-
-enum status records_rename_filter(struct coordinator *self, const struct document_entry *entry,
-                                  const struct document_entry *replaced, const char *name)
-{
-    uint64_t holder = replaced != NULL ? replaced->document.id : 0;
-    struct filter_document copy = {0};
-    struct draft draft;
-    enum status status = open_copy(self, entry, &copy);
-
-    draft_init(&draft);
-    if (status == STATUS_OK) {
-        rename_begin(&copy, name, holder);
-        status = draft_document(self, &draft, records_version(entry), &copy);
-    }
-    if (status == STATUS_OK && replaced != NULL) {
-        status = draft_dropping(self, &draft, replaced);
-    }
-    if (status == STATUS_OK) {
-        status = draft_name(self, &draft, name, holder, copy.id, true);
-    }
-    if (status == STATUS_OK) {
-        status = swap(self, draft.swaps, draft.count);
-    }
-    draft_fini(&draft);
-    document_fini(&copy);
-    return status;
-}
-
-enum status records_end_rename(struct coordinator *self, const struct document_entry *entry)
-{
-    struct filter_document copy = {0};
-    struct draft draft;
-    enum status status = open_copy(self, entry, &copy);
-
-    draft_init(&draft);
-    if (status == STATUS_OK) {
-        status = draft_name(self, &draft, copy.former_name, copy.id, 0, false);
-    }
-    if (status == STATUS_OK) {
-        rename_end(&copy);
-        status = draft_document(self, &draft, records_version(entry), &copy);
-    }
-    if (status == STATUS_OK) {
-        status = swap(self, draft.swaps, draft.count);
-    }
-    draft_fini(&draft);
-    document_fini(&copy);
-    return status;
-}
-
-enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
-                                const struct document_entry *entry, records_edit_fn edit,
-                                const void *context)
-{
-    struct filter_document edited = {0};
-    enum status status = codec_filter_document_open(
-        span_of(entry->signed_bytes, entry->signed_size), &self->config.key, &edited);
-
-    if (status == STATUS_OK) {
-        edit(&edited, context);
-        status = records_write_filter(self, records_version(entry), &edited);
-    }
-    document_fini(&edited);
-    if (status == STATUS_OK) {
-        coordinator_hint(self, now_us);
-    } else if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-        status = STATUS_IO; /* Another coordinator was first, and what it wrote can't be read. */
-    }
-    return status;
-}
-
 struct document_entry *records_find(const struct coordinator *self, const char *name,
                                     uint64_t filter_id)
 {
@@ -400,101 +217,4 @@ struct document_entry *records_find(const struct coordinator *self, const char *
         return NULL;
     }
     return found;
-}
-
-enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes)
-{
-    struct buffer value;
-    enum status status;
-
-    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
-    status = codec_node_list_sign(nodes, &self->config.key, &value);
-    if (status == STATUS_OK) {
-        /* The bytes name random incarnations: a name as good as one that is drawn. */
-        struct store_mark mark = {.name = document_epoch_hash(buffer_span(&value)) | 1};
-        uint8_t mark_bytes[RECORDS_MARK_BYTES];
-        const struct store_swap swaps[] = {
-            {.key = "nodes", .expected = self->nodes_version, .value = buffer_span(&value)},
-            {.key = "store", .value = span_of(mark_bytes, sizeof mark_bytes)},
-        };
-
-        records_put_mark(&mark, mark_bytes);
-        status = swap(self, swaps, self->mark.version == 0 ? 2 : 1);
-    }
-    buffer_fini(&value);
-    return status;
-}
-
-/* A binding that the filter has lost may be left over from a store that was restored: it binds
- * nothing. */
-static enum status check_free(struct coordinator *self, const char *name, uint64_t bound)
-{
-    enum status status = bound != 0 ? records_refresh(self) : STATUS_OK;
-    const struct document_entry *entry = document_cache_find(&self->documents, bound);
-    const struct filter_document *document = entry != NULL ? &entry->document : NULL;
-
-    if (status != STATUS_OK || bound == 0) {
-        return status;
-    }
-    return document != NULL && document->content.state == FILTER_ACTIVE &&
-                   strcmp(document->content.name, name) != 0 &&
-                   strcmp(document->former_name, name) != 0
-               ? STATUS_OK
-               : STATUS_CONFLICT;
-}
-
-static void seal(struct coordinator *self, uint64_t id, const struct hash_secret *secret,
-                 uint8_t sealed[SEAL_SECRET_BYTES])
-{
-    uint8_t nonce[SEAL_NONCE_BYTES];
-
-    for (size_t i = 0; i < SEAL_NONCE_BYTES; i += 8) {
-        write_u64(self->effects.random(self->effects.context), &nonce[i]);
-    }
-    seal_secret(&self->config.key, id, secret, nonce, sealed);
-}
-
-enum status records_create_filter(struct coordinator *self, struct filter_document *document,
-                                  const struct hash_secret *secret)
-{
-    char keys[3][STORE_KEY_BYTES];
-    uint8_t id_bytes[8];
-    uint8_t sealed[SEAL_SECRET_BYTES];
-    struct buffer value;
-    uint64_t last_version;
-    uint64_t name_version;
-    uint64_t last;
-    uint64_t bound;
-    enum status status;
-
-    (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
-    status = read_number(self, keys[0], &name_version, &bound);
-    if (status == STATUS_OK) {
-        status = check_free(self, document->content.name, bound);
-    }
-    if (status == STATUS_OK) {
-        status = read_number(self, "next/filter", &last_version, &last);
-    }
-    if (status != STATUS_OK) {
-        return status;
-    }
-    document->id = last + 1;
-    write_u64(document->id, id_bytes);
-    seal(self, document->id, secret, sealed);
-    (void)snprintf(keys[1], sizeof keys[1], "filter/%" PRIu64, document->id);
-    (void)snprintf(keys[2], sizeof keys[2], "secret/%" PRIu64, document->id);
-    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
-    status = codec_filter_document_sign(document, &self->config.key, &value);
-    if (status == STATUS_OK) {
-        const struct store_swap swaps[] = {
-            {.key = keys[0], .expected = name_version, .value = span_of(id_bytes, 8)},
-            {.key = "next/filter", .expected = last_version, .value = span_of(id_bytes, 8)},
-            {.key = keys[1], .value = buffer_span(&value)},
-            {.key = keys[2], .value = span_of(sealed, sizeof sealed)},
-        };
-
-        status = swap(self, swaps, sizeof swaps / sizeof swaps[0]);
-    }
-    buffer_fini(&value);
-    return status;
 }

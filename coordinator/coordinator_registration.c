@@ -1,7 +1,7 @@
 /* The node list: who a node is, and which life of its data has its place. */
 #include "base/heap.h"
 #include "cluster/boot.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 #include "proto/registration.h"
 
 #include <inttypes.h>

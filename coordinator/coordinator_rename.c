@@ -1,6 +1,7 @@
 #include "coordinator/coordinator_rename.h"
 
 #include "coordinator/coordinator_moves.h"
+#include "coordinator/coordinator_records.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

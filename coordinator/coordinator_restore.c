@@ -1,6 +1,7 @@
 /* Taking a backup's records into a store that was lost or is older than its nodes. */
 #include "coordinator/coordinator_restore.h"
 
+#include "coordinator/coordinator_records.h"
 #include "proto/signed_document.h"
 
 #include <inttypes.h>

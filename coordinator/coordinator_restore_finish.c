@@ -2,6 +2,7 @@
  * the node list, the counter of ids, and the mark that all is as it should be. */
 #include "base/heap.h"
 #include "cluster/restore_plan.h"
+#include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_restore.h"
 #include "proto/signed_document.h"
 

@@ -3,6 +3,7 @@
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_rebuild.h"
+#include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/answers.h"
 

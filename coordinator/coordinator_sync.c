@@ -1,5 +1,5 @@
 #include "base/heap.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 
 #include <inttypes.h>
 #include <stdio.h>

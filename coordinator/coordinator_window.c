@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "coordinator/coordinator_moves.h"
+#include "coordinator/coordinator_records.h"
 
 #include <inttypes.h>
 #include <stdio.h>
