@@ -116,6 +116,15 @@ MUST_USE enum status codec_get_loss(struct codec_arena *arena,
                                     const Orbloom__V1__LossParameters *wire,
                                     struct loss_parameters *loss);
 
+MUST_USE enum status codec_put_intervals(struct codec_scratch *scratch,
+                                         const struct pull_interval *intervals, size_t count,
+                                         Orbloom__V1__PullInterval ***out);
+
+/* Numbers that run over the end of their range belong to no router: STATUS_MALFORMED. */
+MUST_USE enum status codec_get_intervals(struct codec_arena *arena,
+                                         Orbloom__V1__PullInterval *const *wire, size_t count,
+                                         const struct pull_interval **out);
+
 /* Losses that were accepted, in the content of an epoch. */
 MUST_USE enum status codec_put_losses(const struct epoch_content *content,
                                       struct codec_scratch *scratch,
