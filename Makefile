@@ -356,8 +356,8 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "guided fuzzing" tools/test-run-guided.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
-    --check "benchmark of growth" "tools/test-bench-growth.sh $(REL)" \
-    --check "benchmark of RESP" "tools/test-bench-resp.sh $(REL)" \
+    --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
+    --check "benchmark of RESP" "tools/test-bench-part.sh resp $(REL)" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
 

@@ -1,0 +1,56 @@
+#!/bin/bash
+# Does a part of the benchmark measure each of its figures, and leave nothing behind?
+#   tools/test-bench-part.sh growth|resp BUILD-DIRECTORY
+# Everything is real, and as small as can be; no speed is judged, since machines differ.
+set -u
+
+usage="usage: tools/test-bench-part.sh growth|resp BUILD-DIRECTORY"
+part=${1:?$usage}
+build=$(cd "${2:?$usage}" && pwd) || exit 2
+runner=$(cd "$(dirname "$0")/../bench" && pwd)/run.sh
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+mkdir -p "$dir/tmp"
+report=$dir/report/report.md
+wrong=0
+
+complain() {
+    echo "bench/$part.sh: $1"
+    tail -n 30 "$dir/output" | sed 's/^/    /'
+    wrong=1
+}
+
+# measured FIGURE...: each has a value.
+measured() {
+    for name in "$@"; do
+        grep -q "^| $part: $name | [0-9]" "$report" || complain "$name has no value"
+    done
+}
+
+case $part in
+growth | resp) ;;
+*) echo "$usage" >&2; exit 2 ;;
+esac
+TMPDIR=$dir/tmp BENCH=tiny PARTS=$part "$runner" "$build" "$dir/report" >"$dir/output" 2>&1 </dev/null ||
+    complain "exit $? instead of 0"
+[ -z "$(ls "$dir/tmp")" ] || complain "files were left: $(ls "$dir/tmp")"
+
+if [ "$part" = resp ]; then
+    for name in "BF.EXISTS" "BF.MEXISTS of 1,000" "BF.ADD on disk"; do
+        measured "$name" "$name, CPU" "$name, by Redis"
+    done
+    measured "an idle connection" "beside idle connections"
+else
+    # So few keys may be read back between two looks; then that is said.
+    grep -q "^- not run: growth: backfill and verify: it took less than" "$report" ||
+        measured "backfill and verify"
+    measured "p99 of checks" "until it is over" "client-visible retries" "STALE answers" \
+        "memory at the peak" "memory afterwards" "error rate, before" "error rate, while it grows" \
+        "error rate, afterwards" "error rate, full again"
+    for name in "client-visible retries" "STALE answers" "error rate"; do
+        ! grep "^| $name.*not met" "$report" || complain "$name: not met"
+    done
+fi
+
+[ "$wrong" -eq 0 ] && echo "the benchmark's part $part measures, and leaves nothing behind"
+exit "$wrong"
