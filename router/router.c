@@ -93,7 +93,7 @@ void router_drain(struct router *router)
 
 bool router_busy(const struct router *router)
 {
-    return router->nused > 0 || router->nwaiting > 0;
+    return router->nused > 0 || router->nwaiting > 0 || !infos_idle(router);
 }
 
 static void refuse_late(struct router *self, const struct peer *from, const struct frame *frame)
@@ -171,12 +171,7 @@ static bool idle(const struct router *self)
             return false;
         }
     }
-    for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
-        if (self->infos[i].used) {
-            return false;
-        }
-    }
-    return self->nused == 0 && self->nwaiting == 0 && dumps_idle(self);
+    return !router_busy(self) && dumps_idle(self);
 }
 
 static void turn(void *context, uint64_t now_us)

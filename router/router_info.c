@@ -129,6 +129,16 @@ void infos_tick(struct router *self, uint64_t now_us)
     }
 }
 
+bool infos_idle(const struct router *self)
+{
+    for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
+        if (self->infos[i].used) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void infos_fini(struct router *self)
 {
     for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {

@@ -402,6 +402,7 @@ void info_begin(struct router *self, uint64_t now_us, const struct peer *from,
                 const struct frame *frame, const struct document_entry *entry);
 void info_on_reply(struct router *self, const struct frame *frame);
 void infos_tick(struct router *self, uint64_t now_us);
+bool infos_idle(const struct router *self);
 void infos_fini(struct router *self);
 void router_on_stats(struct router *self, const struct peer *from, const struct frame *frame);
 

@@ -32,7 +32,8 @@ void flood_reconnect(struct flood *self);
 /* Add so many batches; `hook` runs when half of them are sent and some are in flight. */
 void flood_add(struct flood *self, uint32_t nbatches, void (*hook)(void));
 
-/* Every acknowledged key is reported present. Returns how many keys of a check went undecided. */
+/* How many acknowledged keys are not reported present. */
+uint32_t flood_count_lost(struct flood *self);
 void flood_expect_present(struct flood *self);
 
 #endif

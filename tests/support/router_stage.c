@@ -57,6 +57,7 @@ static void note_told(struct router_stage *self, const struct fake_sent *sent)
         (void)snprintf(told->message, sizeof told->message, "%s", reply->message);
     } else if (sent->frame.kind == FRAME_ERROR) {
         told->status = sent->frame.body.error.status;
+        (void)snprintf(told->message, sizeof told->message, "%s", sent->frame.body.error.message);
     } else if (sent->frame.kind == FRAME_INFO_REPLY) {
         told->status = sent->frame.body.info_reply.status;
     }
