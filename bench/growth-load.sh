@@ -195,6 +195,8 @@ grow
 tell_growth
 wait_for sleep 2 # Freed memory goes back within a second or so.
 memory_figures
+figure "growth: first touch of a huge page" "$("$build/bench/touch")" us \
+    "mean of 64 of 2 MiB, as new arrays take them; a virtual machine's host may look for memory only then"
 checks afterwards --keys "$GROWTH_PROBES" || exit 0
 rate_figure "afterwards"
 echo "bench: filling it up (${SECONDS} s)" >&2

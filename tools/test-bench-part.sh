@@ -45,7 +45,7 @@ else
     grep -q "^- not run: growth: backfill and verify: it took less than" "$report" ||
         measured "backfill and verify"
     measured "p99 of checks" "until it is over" "client-visible retries" "STALE answers" \
-        "memory at the peak" "memory afterwards" "error rate, before" "error rate, while it grows" \
+        "memory at the peak" "memory afterwards" "first touch of a huge page" "error rate, before" "error rate, while it grows" \
         "error rate, afterwards" "error rate, full again"
     for name in "client-visible retries" "STALE answers" "error rate"; do
         ! grep "^| $name.*not met" "$report" || complain "$name: not met"
