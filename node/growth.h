@@ -4,8 +4,9 @@
  *   growth_span.c   a span of shards: stands, is filled, checked, weighed, serves
  *   growth_read.c   what the span is filled and checked with
  *
- * One span at a time a node, in slices of less than a millisecond between requests, at most
- * growth_rate keys a second, less what requests take (growth_throttle.h).
+ * Pages of new arrays come from a thread of their own (JOB_MEMORY), as the first touch of one may
+ * take milliseconds. One span at a time a node, in slices of less than a millisecond between
+ * requests, at most growth_rate keys a second, less what requests take (growth_throttle.h).
  *
  * Why no key is lost: from `cut` on, a position of the log, every add of the span's shards goes to
  * both arrays; what the log has below `cut` is read back, which waits until it is written, so that
@@ -35,6 +36,15 @@ struct growth_stretch {
 
 #define GROWTH_ANY_GROUP UINT32_MAX
 
+/* Pages of a new array that are had aside, so that requests do not wait for them. */
+struct growth_pages {
+    struct job job;
+    struct node *node;
+    void *pages; /* perhaps given back by the time that it runs: then nothing comes of it */
+    uint64_t bytes;
+    bool coming;
+};
+
 struct node_growth {
     bool due;           /* something may be left to do */
     uint64_t resume_us; /* nothing before; 0: at once */
@@ -47,6 +57,7 @@ struct node_growth {
     uint32_t end;
     uint32_t at;     /* the next one to be weighed, or to serve */
     unsigned wrongs; /* how often it was found wrong */
+    struct growth_pages pages;
     uint64_t cut;
     uint64_t merged; /* the lowest that a stretch of the runs told */
 
@@ -105,8 +116,8 @@ void node_span_end(struct node *self, struct replica_set *set);
 uint64_t node_span_bytes(const struct replica_set *set);
 
 /* Touch a slice of the array of the first shard of `first` to before `end` that has no new one,
- * in one group or in all (GROWTH_ANY_GROUP). */
-enum growth_stand { STAND_ALL, STAND_SOME, STAND_NO_ROOM };
+ * in one group or in all (GROWTH_ANY_GROUP). STAND_LATER: its pages are coming. */
+enum growth_stand { STAND_ALL, STAND_SOME, STAND_LATER, STAND_NO_ROOM };
 
 enum growth_stand node_span_stand(struct node *self, const struct filter_document *document,
                                   struct replica_set *set, uint32_t first, uint32_t end,

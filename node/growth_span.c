@@ -1,4 +1,5 @@
 /* A span: some shards of one set, on their way to the new layer together. */
+#include "base/heap.h"
 #include "node/growth_layers.h"
 #include "node/node_private.h"
 
@@ -94,6 +95,41 @@ void node_span_end(struct node *self, struct replica_set *set)
 
 /* ---- arrays that stand ---- */
 
+static void populate(struct job *job)
+{
+    struct growth_pages *self = (struct growth_pages *)job;
+
+    heap_pages_populate(self->pages, self->bytes);
+}
+
+static void populated(struct job *job, uint64_t now_us)
+{
+    struct growth_pages *self = (struct growth_pages *)job;
+
+    (void)now_us;
+    self->coming = false;
+    self->node->growth.due = true;
+}
+
+/* False: they are had at once. */
+static bool ask_for_pages(struct node *self, const struct replica_set *set, uint32_t shard)
+{
+    const struct layer *layer = set->layers[1];
+
+    if (!self->effects.slow_pages) {
+        return false;
+    }
+    self->growth.pages = (struct growth_pages){
+        .job = {.run = populate, .done = populated},
+        .node = self,
+        .pages = layer->shards[shard],
+        .bytes = layer->shard_bytes,
+        .coming = true,
+    };
+    self->effects.submit(self->effects.context, JOB_MEMORY, &self->growth.pages.job);
+    return true;
+}
+
 enum growth_stand node_span_stand(struct node *self, const struct filter_document *document,
                                   struct replica_set *set, uint32_t first, uint32_t end,
                                   uint32_t group)
@@ -101,6 +137,9 @@ enum growth_stand node_span_stand(struct node *self, const struct filter_documen
     uint64_t before = set->bytes;
     uint32_t shard = first;
 
+    if (self->growth.pages.coming) {
+        return STAND_LATER;
+    }
     if (set->growth->reserved == DOCUMENT_MAX_SHARDS) {
         while (shard < end &&
                (!is_left(set, shard) || growth_layers_stands(set, shard) ||
@@ -115,6 +154,9 @@ enum growth_stand node_span_stand(struct node *self, const struct filter_documen
         }
         growth_layers_reserve(set, shard);
         node_growth_account(self, set, before);
+        if (ask_for_pages(self, set, shard)) {
+            return STAND_LATER;
+        }
     }
     (void)growth_layers_touch(set, TOUCH_BYTES);
     return STAND_SOME;
@@ -130,6 +172,8 @@ static bool stand(struct node *self, const struct document_entry *entry)
                             GROWTH_ANY_GROUP)) {
     case STAND_SOME:
         return true;
+    case STAND_LATER:
+        return false;
     case STAND_NO_ROOM:
         node_span_end(self, set);
         return true;

@@ -61,6 +61,9 @@ struct effects {
 
     /* Have a job done on a lane's thread: see job.h. NULL where there are no lanes. */
     void (*submit)(void *context, enum job_lane lane, struct job *job);
+
+    /* The first touch of memory takes time: much of it at once is a job of JOB_MEMORY. */
+    bool slow_pages;
 };
 
 struct actor {

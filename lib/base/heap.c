@@ -145,6 +145,19 @@ void heap_pages_drop(void *pages, size_t size_bytes)
     }
 }
 
+void heap_pages_populate(void *pages, size_t size_bytes)
+{
+    uint8_t *at = pages;
+
+    for (size_t left = size_bytes; left > 0;) { /* Others map memory between two of them. */
+        size_t step = left < HUGE_PAGE_BYTES ? left : HUGE_PAGE_BYTES;
+
+        (void)madvise(at, step, MADV_POPULATE_WRITE); /* A hint, too. */
+        at += step;
+        left -= step;
+    }
+}
+
 void heap_fault_after(unsigned count)
 {
     fault_armed = true;

@@ -43,6 +43,11 @@ void heap_pages_free(void *pages, size_t size_bytes);
 /* Give the memory of some whole pages back: they stay, all zeros and not backed again. */
 void heap_pages_drop(void *pages, size_t size_bytes);
 
+/* Have them backed now, what they hold unchanged, a huge page at a time: each may take milliseconds
+ * where the host of a virtual machine has to find it. On any thread; what has been freed meanwhile,
+ * or can't be had, is left out. */
+void heap_pages_populate(void *pages, size_t size_bytes);
+
 /* Let `count` allocations succeed, then fail every one until heap_fault_clear(). */
 void heap_fault_after(unsigned count);
 void heap_fault_clear(void);

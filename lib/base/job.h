@@ -16,6 +16,7 @@
 enum job_lane {
     JOB_COMMIT,     /* what somebody waits for: writes of the log */
     JOB_BACKGROUND, /* all else: merging, reading, recovery, in slices of some milliseconds */
+    JOB_MEMORY,     /* first touches of memory, which may take milliseconds a page */
     JOB_NLANES
 };
 

@@ -223,5 +223,6 @@ void hub_effects_init(struct hub *hub)
         .date_ms = read_date,
         .room = make_room,
         .submit = submit,
+        .slow_pages = true,
     };
 }

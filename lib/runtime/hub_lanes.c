@@ -107,6 +107,7 @@ static bool start(struct hub_lane *self, enum job_lane lane)
     static const char *const names[JOB_NLANES] = {
         [JOB_COMMIT] = "commit",
         [JOB_BACKGROUND] = "background",
+        [JOB_MEMORY] = "memory",
     };
     sigset_t before;
     int error;

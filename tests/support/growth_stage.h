@@ -38,7 +38,7 @@ void growth_stage_want_planned(struct growth_stage *self, uint32_t id, uint64_t 
 /* Whatever the document says now, under another revision. */
 void growth_stage_hand(struct growth_stage *self);
 
-/* A turn, a job of each lane, a slice of work. False: nothing was left to do. */
+/* A turn, a job of each lane of the disk, a slice of work. False: nothing was left to do. */
 bool growth_stage_step(struct growth_stage *self);
 
 /* Step until a span is in that phase, or it has settled. True: it is. */

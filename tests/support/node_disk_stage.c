@@ -95,6 +95,7 @@ void node_stage_settle(struct node_stage *self)
         node_stage_turn(self);
         more = node_stage_run(self, JOB_COMMIT);
         more = node_stage_run(self, JOB_BACKGROUND) || more;
+        more = node_stage_run(self, JOB_MEMORY) || more;
         if (!node_failed(self->node)) {
             more = self->actor.work(self->actor.self, self->now_us) || more;
         }

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { KINDS = 5 };
@@ -227,4 +228,21 @@ Test(heap, dropped_pages_are_zeros_and_the_others_stay)
     }
     pages[PAGE] = 1;
     heap_pages_free(pages, 3 * PAGE);
+}
+
+Test(heap, pages_can_be_backed_ahead_and_keep_what_they_hold)
+{
+    enum { PAGES = 700, PAGE = 4096 };
+    unsigned char backed[PAGES];
+    uint8_t *pages = heap_pages_alloc((size_t)PAGES * PAGE, true);
+
+    pages[5 * PAGE] = 7;
+    heap_pages_populate(pages, (size_t)PAGES * PAGE);
+    cr_assert_eq(mincore(pages, (size_t)PAGES * PAGE, backed), 0);
+    for (int i = 0; i < PAGES; i++) {
+        cr_assert(backed[i] & 1, "page %d", i);
+        cr_assert_eq(pages[i * PAGE], i == 5 ? 7 : 0);
+    }
+    heap_pages_free(pages, (size_t)PAGES * PAGE);
+    heap_pages_populate(pages, (size_t)PAGES * PAGE); /* Nothing is there any more. */
 }

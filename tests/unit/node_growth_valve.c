@@ -17,10 +17,12 @@ static uint64_t keys[POOL];
 static uint64_t accepted[POOL];
 static uint32_t naccepted;
 static uint32_t asked;
+static bool slow_pages;
 
 static void open_stage(void)
 {
     growth_stage_init_planned(&growth, CAPACITY, RATE);
+    growth.stage.node->effects.slow_pages = slow_pages;
     node_stage_fingerprints(&growth.document, 0, 1, POOL, keys);
     asked = naccepted = 0;
 }
@@ -129,6 +131,19 @@ Test(node_growth_valve, keys_beyond_the_old_capacity_are_in_and_stay_in)
     cr_assert_eq(report.shards_grown, GROWTH_STAGE_SHARDS);
     growth_stage_expect_log(&growth);
     expect_all();
+    close_stage();
+}
+
+Test(node_growth_valve, arrays_whose_pages_come_slowly_stand_in_time)
+{
+    slow_pages = true;
+    open_valve();
+    expect_all();
+    hold(false);
+    node_stage_settle(&growth.stage);
+    expect_all();
+    cr_assert_eq(growth_stage_report(&growth).generation, 2);
+    growth_stage_expect_log(&growth);
     close_stage();
 }
 
