@@ -2,6 +2,10 @@
  * meanwhile, and nothing depends on what is wanted by the time that they are there. */
 #include "tests/unit/node_growth.h"
 
+#include <sys/mman.h>
+
+enum { PAGE = 4096 };
+
 static const struct node_growth *open_slow_stage(void)
 {
     open_stage();
@@ -27,6 +31,30 @@ Test(node_growth_pages, requests_are_served_while_they_come)
     expect_served_from(2);
     growth_stage_expect_log(&growth);
     expect_all();
+    close_stage();
+}
+
+static uint64_t count_backed(const struct growth_pages *pages)
+{
+    unsigned char backed[BIGGER * LINE_BYTES / PAGE];
+    uint64_t count = 0;
+
+    cr_assert_leq(pages->bytes, sizeof backed * PAGE);
+    cr_assert_eq(mincore(pages->pages, pages->bytes, backed), 0);
+    for (uint64_t i = 0; i < pages->bytes / PAGE; i++) {
+        count += backed[i] & 1;
+    }
+    return count;
+}
+
+Test(node_growth_pages, they_are_backed_once_they_have_come)
+{
+    const struct growth_pages *pages = &open_slow_stage()->pages;
+
+    cr_assert_eq(count_backed(pages), 0);
+    cr_assert(job_lanes_run(&growth.stage.lanes, JOB_MEMORY));
+    cr_assert_eq(count_backed(pages), pages->bytes / PAGE);
+    cr_assert(job_lanes_finish(&growth.stage.lanes, JOB_MEMORY, growth.stage.now_us));
     close_stage();
 }
 
