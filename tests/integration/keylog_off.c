@@ -169,7 +169,7 @@ Test(keylog_off, grows_by_generations_that_are_read_together, .timeout = LIMIT_S
 /* ---- a snapshot with a damaged page ---- */
 
 enum {
-    MANY = 1320000,
+    MANY = 900000, /* a snapshot is due once, and not again before the restarts */
     PART = 60000,
     DAMAGED_AT = 128 + 1100 * 4096, /* in the second slice that is read back */
 };
