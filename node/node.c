@@ -30,6 +30,7 @@ enum status node_create(const struct node_config *config, const struct effects *
     }
     self->config = *config;
     self->effects = *effects;
+    steps_init(&self->steps, config->steps);
     self->coordinators.count = config->ncoordinators;
     for (uint32_t i = 0; i < config->ncoordinators; i++) {
         self->coordinators.endpoints[i] = self->config.coordinators[i];

@@ -26,6 +26,7 @@
 #include "base/link_ring.h"
 #include "cluster/document.h"
 #include "cluster/seal.h"
+#include "node/steps.h"
 
 struct node_config {
     char name[DOCUMENT_NAME_BYTES];
@@ -52,6 +53,7 @@ struct node_config {
     uint64_t growth_rate;        /* keys a second that are read back for bigger arrays, or looked
                                     up there to verify them; 0: as many as possible */
     uint64_t scrub_interval_us;  /* between two comparisons with the same replica; 0: none */
+    uint32_t steps[NODE_NSTEPS]; /* the most at once of what may be long; 0: see steps.h */
 };
 
 struct node;

@@ -135,6 +135,7 @@ struct node {
     uint64_t incarnation;
     uint32_t id; /* 0: not registered yet */
 
+    struct steps steps;
     struct document_cache documents;
     uint64_t memory_used_bytes;
     uint64_t hostings; /* arrays made so far */

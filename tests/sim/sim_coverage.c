@@ -123,6 +123,13 @@ void sim_coverage_counters(struct sim_coverage *self, enum sim_kind kind, const 
     }
 }
 
+void sim_coverage_steps(struct sim_coverage *self, const struct steps *steps)
+{
+    for (uint32_t i = 0; i < NODE_NSTEPS; i++) {
+        self->steps[i] += steps->again[i];
+    }
+}
+
 static uint64_t counter(const struct sim_coverage *self, enum sim_kind kind, const char *name)
 {
     struct counter_table table = sim_start_counters(kind);
@@ -157,6 +164,12 @@ void sim_coverage_print(const struct sim_coverage *self)
     for (uint32_t i = 0; i < SIM_NSCENARIOS; i++) {
         (void)printf("%-34s %10" PRIu64 "\n", sim_scenario_words(i), self->scenarios[i]);
     }
+    (void)printf("\n%-34s %10s\n", "step that was not the last", "times");
+    for (uint32_t i = 0; i < NODE_NSTEPS; i++) {
+        (void)printf("%-34s %10" PRIu64 "\n", steps_name((enum step)i), self->steps[i]);
+    }
+    (void)printf("\n%" PRIu64 " arrays were made again, %" PRIu64 " with strays were not\n",
+                 self->remade.arrays, self->remade.strays);
     (void)printf("\n%-34s %10s\n", "counter", "sum");
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         (void)printf("%-11s %-22s %10" PRIu64 "\n", sim_kind_name(wanted[i].kind), wanted[i].name,
@@ -182,6 +195,7 @@ static bool is_aimed(uint32_t fault, uint32_t phase)
     return fault != SIM_FAULT_MOVE || (phase != SIM_PHASE_MERGE && phase != SIM_PHASE_ROLL);
 }
 
+/* Of a step: runs of one set are merged when eight have come together, which takes long. */
 uint32_t sim_coverage_gaps(const struct sim_coverage *self)
 {
     uint32_t nfaults = self->disk_runs > 0 ? SIM_NFAULTS : SIM_FAULT_STOP_NODE;
@@ -193,6 +207,11 @@ uint32_t sim_coverage_gaps(const struct sim_coverage *self)
             gaps += self->hits[i][k] == 0 && is_aimed(i, k) ? gap(fault_words[i], phase_words[k])
                                                             : 0;
         }
+    }
+    for (uint32_t i = 0; self->disk_runs > 0 && i < NODE_NSTEPS; i++) {
+        gaps += self->steps[i] == 0 && (self->lengthy_runs > 0 || i != STEP_MERGE_KEYS)
+                    ? gap("a second step of", steps_name((enum step)i))
+                    : 0;
     }
     for (uint32_t i = 0; i < SIM_NSCENARIOS; i++) {
         gaps += self->scenarios[i] == 0 ? gap("scenario", sim_scenario_words(i)) : 0;

@@ -9,7 +9,9 @@
 #ifndef ORBLOOM_TESTS_SIM_COVERAGE_H
 #define ORBLOOM_TESTS_SIM_COVERAGE_H
 
+#include "node/steps.h"
 #include "tests/sim/sim_process.h"
+#include "tests/sim/sim_remade.h"
 
 enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 24 };
 
@@ -90,6 +92,8 @@ struct sim_coverage {
     uint64_t hits[SIM_NFAULTS][SIM_NPHASES];
     uint64_t counters[SIM_NKINDS][SIM_MAX_COUNTERS];
     uint64_t scenarios[SIM_MAX_SCENARIOS];
+    uint64_t steps[NODE_NSTEPS]; /* of nodes, that were not the last of their loop */
+    struct sim_remade remade;
     uint32_t inflight[SIM_NPHASES]; /* of the present run */
 };
 
@@ -97,6 +101,8 @@ void sim_coverage_fault(struct sim *sim, enum sim_fault fault);
 void sim_coverage_begin(struct sim *sim, enum sim_phase phase);
 void sim_coverage_end(struct sim *sim, enum sim_phase phase);
 void sim_coverage_counters(struct sim_coverage *self, enum sim_kind kind, const uint64_t *values);
+
+void sim_coverage_steps(struct sim_coverage *self, const struct steps *steps);
 
 void sim_coverage_print(const struct sim_coverage *self);
 

@@ -1,11 +1,13 @@
 #include "tests/sim/sim_process.h"
 
 #include "base/heap.h"
+#include "node/node_private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_faults.h"
 #include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_phase.h"
+#include "tests/sim/sim_remade.h"
 #include "tests/sim/sim_start.h"
 
 #include <assert.h>
@@ -295,6 +297,7 @@ static void leave(struct sim_process *self, const char *how)
 void sim_process_kill(struct sim_process *self)
 {
     assert(self->alive);
+    sim_remade_check(self->sim, self);
     sim_process_count(self);
     sim_jobs_cut(self);
     if (self->disk != NULL) {
@@ -306,6 +309,7 @@ void sim_process_kill(struct sim_process *self)
 void sim_process_stop(struct sim_process *self)
 {
     assert(sim_process_runs(self));
+    sim_remade_check(self->sim, self);
     sim_process_count(self);
     sim_jobs_stop(self);
     sim_start_finish(self);
@@ -344,4 +348,7 @@ void sim_process_count(struct sim_process *self)
         self->counters = NULL;
     }
     sim_coverage_counters(self->sim->coverage, self->kind, values);
+    if (self->kind == SIM_NODE) {
+        sim_coverage_steps(self->sim->coverage, &self->node->steps);
+    }
 }

@@ -13,6 +13,8 @@ enum {
     SLOW_GOSSIP = 256 << 10, /* bytes a second */
     SYNC_PERMILLE = 900,     /* filters of those that are acknowledged once synced */
     BITS_PERMILLE = 250,     /* ... that keep bits only */
+    SMALL_STEP = 4,
+    KEYS_A_PAGE = 8,
 };
 
 static bool moves(const struct sim *sim)
@@ -269,6 +271,25 @@ static void draw_durability(struct sim *sim)
     }
 }
 
+/* So small that loops over a few pages and keys take several. A message takes some 100 us, a job
+ * perhaps longer: of keys there are more than of pages. */
+static void draw_steps(struct sim *sim)
+{
+    static const bool of_pages[NODE_NSTEPS] = {
+        [STEP_LOAD_PAGES] = true, [STEP_SNAPSHOT_PAGES] = true, [STEP_LINES_PAGES] = true,
+        [STEP_LOOK_PAGES] = true, [STEP_HASH_PAGES] = true,     [STEP_DIGEST_PAGES] = true,
+    };
+    struct sim_random random;
+
+    sim_random_init(&random, sim->seed, SIM_STREAM_STEPS);
+    for (uint32_t i = 0; i < NODE_NSTEPS; i++) {
+        uint32_t small = (uint32_t)sim_random_between(&random, 1, SMALL_STEP);
+        bool drawn = sim_random_chance(&random, 500);
+
+        sim->settings.steps[i] = !drawn ? 0 : of_pages[i] ? small : small * KEYS_A_PAGE;
+    }
+}
+
 void sim_scenario_draw(struct sim *sim)
 {
     sim->scenario.kind = (enum sim_scenario_kind)sim_random_below(&sim->random, SIM_SCENARIO_GROW);
@@ -291,4 +312,5 @@ void sim_scenario_draw(struct sim *sim)
     sim_rebuild_draw(sim);
     sim_window_draw(sim);
     sim_accept_draw(sim);
+    draw_steps(sim);
 }
