@@ -50,6 +50,8 @@ struct replica_set {
     enum growth_move growth_said;         /* why nothing grows, as far as it was said */
     struct layer *layers[REPLICA_LAYERS]; /* the first serves alone, unless there are more */
     uint32_t nlayers;
+    uint64_t mixed_keys;          /* it takes no more while others may be in another generation:
+                                     cluster/growth_mix.h; of all shards */
     struct growth_layers *growth; /* NULL unless there are two layers: see growth_layers.h */
     uint64_t bytes; /* of all arrays that take memory, or will as soon as they are built */
     uint32_t nshards;
@@ -79,6 +81,10 @@ static inline struct layer *replica_set_base(const struct replica_set *self)
 {
     return self->layers[0];
 }
+
+/* How many keys `nshards` of its shards may hold in that layer, under the document as it is. */
+uint64_t replica_set_room(const struct replica_set *self, const struct layer *layer,
+                          uint32_t nshards);
 
 /* The bits of a fingerprint of a hosted shard are set, where checks look for them. */
 bool replica_set_has(const struct replica_set *self, uint64_t fingerprint);
