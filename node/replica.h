@@ -184,8 +184,8 @@ MUST_USE enum status replica_set_execute(struct replica_set *self,
                                          const uint64_t *fingerprints, uint64_t *present,
                                          uint64_t *absent, bool *at_capacity);
 
-/* Fill the report of a group. `sample_lines`: how many lines to look at for the estimate of
- * keys; 0: none, the count of new adds is reported. */
+/* Fill the report of a group. `sample_lines`: how many lines may be looked at for the
+ * estimate of keys; of more than that the count of new adds is reported. */
 void replica_set_report(const struct replica_set *self, const struct filter_document *document,
                         uint32_t group, uint64_t sample_lines, struct replica_report *report);
 

@@ -136,3 +136,21 @@ Test(node_growth_mix, where_r_is_1_nothing_waits)
     cr_assert_geq(add_until_full(), CAPACITY, "and beyond, by the valve");
     close_stage();
 }
+
+/* What a question may cost: arrays beyond the sample are not gone through, and each add counts. */
+Test(node_growth_mix, keys_of_large_arrays_are_told_by_count)
+{
+    const struct document_entry *entry;
+    struct replica_report report = {0};
+    uint64_t held;
+
+    open_stage();
+    held = add_up_to(BATCH);
+    entry = document_cache_find(&growth.stage.node->documents, growth.document.id);
+    replica_set_report(growth_stage_set(&growth), &entry->document, 0, 64, &report);
+    cr_assert_eq(report.bits_seen, 0);
+    cr_assert_eq(report.keys, held);
+    replica_set_report(growth_stage_set(&growth), &entry->document, 0, 1 << 20, &report);
+    cr_assert_gt(report.bits_seen, 0, "small ones are");
+    close_stage();
+}
