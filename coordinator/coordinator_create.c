@@ -286,14 +286,13 @@ void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *
     if (created) {
         coordinator_hint(self, now_us);
     }
-    waiters_add(self,
-                &(struct waiter){
-                    .peer = *from,
-                    .correlation = frame->correlation,
-                    .deadline_us = waiters_deadline(self, now_us, create->request->timeout_ms),
-                    .filter_id = filter_id,
-                    .created = created,
-                });
+    waiters_add(self, &(struct waiter){
+                          .peer = *from,
+                          .correlation = frame->correlation,
+                          .deadline_us = self->order.until_us,
+                          .filter_id = filter_id,
+                          .created = created,
+                      });
 }
 
 /* ---- waiting until it serves ---- */

@@ -14,6 +14,7 @@
 #include "cluster/window.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/coordinator_counts.h"
+#include "coordinator/coordinator_order.h"
 #include "proto/codec.h"
 
 #include <stdbool.h>
@@ -27,6 +28,10 @@ enum {
 
 /* name, unit, help */
 #define COORDINATOR_COUNTERS(X)                                                                    \
+    X(late_commands_total, "commands",                                                             \
+      "refused as nobody waits for them any more, or this process was stopped")                    \
+    X(moved_commands_total, "commands",                                                            \
+      "refused as what they are about is not what was seen any more")                              \
     X(syncs_total, "requests", "nodes and routers that asked for documents")                       \
     X(hints_total, "frames", "hints sent that something changed")                                  \
     X(documents_written_total, "documents", "documents written to the store")                      \
@@ -135,6 +140,7 @@ struct waiter {
     struct rebuild_parameters rebuild; /* with WAITER_REBUILD; its lineage is the one in question */
     struct expand_parameters expand;   /* with WAITER_EXPAND */
     struct inquiry *inquiry;           /* ... what nodes answer; the waiter's own */
+    struct order order;                /* ..., and WAITER_REBUILD: what may still be written */
     bool created;                      /* by this command */
 };
 
@@ -212,10 +218,11 @@ struct coordinator {
     uint64_t growth_next_us; /* not to be looked at before */
     uint64_t started_us;     /* of the first event */
 
-    uint64_t now_us;   /* of the event under way */
-    uint64_t moves_us; /* look again at what is to leave; 0: nothing is */
-    bool frozen;       /* nothing is to be changed now: see coordinator_age.c */
-    bool settled;      /* since started_us enough was heard of nodes */
+    struct order order; /* the command under way */
+    uint64_t now_us;    /* of the event under way */
+    uint64_t moves_us;  /* look again at what is to leave; 0: nothing is */
+    bool frozen;        /* nothing is to be changed now: see coordinator_age.c */
+    bool settled;       /* since started_us enough was heard of nodes */
     struct codec_arena *arena;
     struct buffer out;
     struct buffer scratch;
@@ -374,9 +381,6 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
 
 /* ---- coordinator_waiters.c ---- */
 
-/* When a command that asks for this much time must be answered. */
-uint64_t waiters_deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms);
-
 /* Keep an operator waiting; answers OVERLOADED when there are too many, and frees what is the
  * waiter's. */
 void waiters_add(struct coordinator *self, const struct waiter *waiter);
@@ -398,6 +402,11 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
                            const struct frame *frame, enum status read);
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame);
+
+/* ---- coordinator_look.c ---- */
+
+void coordinator_on_look(struct coordinator *self, const struct peer *from,
+                         const struct frame *frame);
 
 /* ---- coordinator_map.c, coordinator_restore.c ---- */
 

@@ -231,7 +231,10 @@ static enum status write_filter(struct coordinator *self, const struct restore_d
         swaps[0].expected = held.version;
         swaps[0].value = buffer_span(&value);
         if (count > 1 || !span_equal(buffer_span(&held.value), buffer_span(&value))) {
-            status = self->store->swap(self->store->self, swaps, count, &change);
+            status = order_may_write(self);
+            status = status == STATUS_OK
+                         ? self->store->swap(self->store->self, swaps, count, &change)
+                         : status;
         }
     }
     buffer_fini(&value);
@@ -293,7 +296,9 @@ static enum status write_end(struct coordinator *self, const struct node_list *n
              .value = restore_number_bytes(highest, last_bytes)},
         };
 
-        status = self->store->swap(self->store->self, swaps, 3, &change);
+        status = order_may_write(self);
+        status = status == STATUS_OK ? self->store->swap(self->store->self, swaps, 3, &change)
+                                     : status;
     }
     buffer_fini(&list);
     buffer_fini(&held.value);

@@ -314,7 +314,7 @@ static struct load *make(struct front *self, const char *name, const struct dump
     load->source = chunk->source;
     load->from = chunk->from;
     load->to = chunk->to;
-    load->deadline_us = self->now_us + self->config.timeout_us;
+    load->deadline_us = front_deadline_us(self);
     load->count = (uint32_t)chunk->count;
     load->fingerprints = fingerprints;
     dump_chunk_unpack(chunk, fingerprints);

@@ -246,6 +246,8 @@ static void turn(void *context, uint64_t now_us)
     struct front *self = context;
 
     self->now_us = now_us;
+    self->waited_us = self->outer.waited_us != NULL ? self->outer.waited_us(self->outer.context)
+                                                    : 0;
     self->started_us = self->started_us != 0 ? self->started_us : now_us;
     do { /* The router's turn may have answers, too. */
         while (has_work(self)) {

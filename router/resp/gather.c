@@ -69,8 +69,7 @@ static struct gather *open_one(struct front *self, const struct gather_kind *kin
     }
     if (gather != NULL) {
         gather->kind = *kind;
-        gather->deadline_us = kind->deadline_us != 0 ? kind->deadline_us
-                                                     : self->now_us + self->config.timeout_us;
+        gather->deadline_us = kind->deadline_us != 0 ? kind->deadline_us : front_deadline_us(self);
         gather->slot = self->free_slots[self->ngathers++];
         self->slots[gather->slot] = gather;
         gather->next_alike = *bucket;

@@ -109,7 +109,11 @@ struct question {
     uint64_t number;
     enum frame_kind wanted;
     bool sent;
-    struct buffer bytes; /* the frame */
+    bool looking;         /* for what the change is to name: see proto/admin_seen.h */
+    bool looked;          /* ... before, too */
+    struct buffer change; /* its frame, with what was seen; empty: this is no change */
+    char *refusal;        /* of the change, as that has moved; NULL: none */
+    struct buffer bytes;  /* the frame that is under way */
     uint64_t deadline_us;
     question_done done;
     void *owner;
@@ -195,8 +199,9 @@ struct front {
     struct codec_arena *arena;
     struct buffer frame; /* to be handed to the router or sent */
     struct op_id op;
-    uint64_t number; /* of requests and questions */
-    uint64_t now_us; /* of the event under way */
+    uint64_t number;    /* of requests and questions */
+    uint64_t now_us;    /* of the event under way */
+    uint64_t waited_us; /* what has come may have waited for so long, as the router was stopped */
     uint64_t started_us;
     struct gather_list open;
     struct gather_list sent;
@@ -229,6 +234,14 @@ struct front {
 static inline void front_count(struct front *self, enum front_counter counter)
 {
     self->counters[counter]++;
+}
+
+/* A command that is taken now is answered by then. */
+static inline uint64_t front_deadline_us(const struct front *self)
+{
+    uint64_t timeout_us = self->config.timeout_us;
+
+    return self->now_us + (self->waited_us < timeout_us ? timeout_us - self->waited_us : 0);
 }
 
 /* ---- call.c ---- */
@@ -324,7 +337,8 @@ void feed_forget(struct session *session);
 
 /* ---- question.c ---- */
 
-/* An admin request, of a coordinator. */
+/* An admin request, of a coordinator. Before a change what it is to name is looked at, and again
+ * when that has moved. */
 void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us, question_done done,
                   void *owner);
 

@@ -14,6 +14,7 @@
 #include "tests/sim/sim_accepted.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_coverage.h"
+#include "tests/sim/sim_given_up.h"
 #include "tests/sim/sim_growth.h"
 #include "tests/sim/sim_invariant.h"
 #include "tests/sim/sim_losses.h"

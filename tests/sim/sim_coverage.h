@@ -21,7 +21,9 @@ enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 24 };
     X(REPEAT, "message repeated")                           \
     X(DELAY, "message late or overtaken")                   \
     X(MIXED_UP, "answer to another question")               \
+    X(LATE_COMMAND, "operator's command late")              \
     X(RESET, "connections broken")                          \
+    X(GIVEN_UP, "drop given up")                            \
     X(PARTITION, "partition")                               \
     X(PAUSE_NODE, "node paused")                            \
     X(PAUSE_ROUTER, "router paused")                        \
@@ -86,6 +88,7 @@ struct sim_coverage {
     uint64_t held; /* times that a key was looked for in the replicas */
     uint64_t virtual_us;
     uint64_t events;          /* faults but those of single messages */
+    uint64_t minority;        /* keys excused: see docs/simulator.md, known gaps */
     uint64_t least_delivered; /* in a run that passed */
     uint64_t least_events;
     uint64_t faults[SIM_NFAULTS];

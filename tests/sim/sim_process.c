@@ -113,6 +113,13 @@ static uint64_t draw_random(void *context)
     return sim_random_next(&self->random);
 }
 
+static uint64_t waited_us(void *context)
+{
+    const struct sim_process *self = context;
+
+    return pulse_waited_us(&self->pulse, self->sim->now_us);
+}
+
 static void submit(void *context, enum job_lane lane, struct job *job)
 {
     sim_jobs_submit(context, lane, job);
@@ -261,6 +268,7 @@ void sim_process_start(struct sim_process *self)
         .link_close = link_close,
         .send = send_frame,
         .random = draw_random,
+        .waited_us = waited_us,
         .submit = submit,
     };
     if (self->disk != NULL) {
@@ -268,6 +276,7 @@ void sim_process_start(struct sim_process *self)
     }
     self->alive = true;
     self->paused = false;
+    self->pulse = (struct pulse){0};
     self->serving = false;
     self->timer_at = ACTOR_NEVER;
     if (!sim_start_actor(self)) {
@@ -328,6 +337,8 @@ void sim_process_pause(struct sim_process *self)
 void sim_process_resume(struct sim_process *self)
 {
     self->paused = false;
+    self->pulse.last_us = self->paused_us - self->paused_us % PULSE_US;
+    pulse_beat(&self->pulse, self->sim->now_us);
     sim_trace_line(&self->sim->trace, self->sim->now_us, "%s goes on", self->name);
     sim_jobs_resume(self);
     sim_process_wake(self);

@@ -279,6 +279,8 @@ static inline void sample_boot(enum sample_size size, struct frame *out)
     }
 }
 
+static const struct admin_seen sample_seen = {301, 302, 303, 304, 305, 306, 307, 308, 309, 310};
+
 static inline void sample_admin_request(enum sample_size size, struct admin_request *out)
 {
     *out = (struct admin_request){.action = ADMIN_STATUS, .name = "", .successor = ""};
@@ -292,6 +294,7 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
             .successor = size != SAMPLE_FULL ? "node-4" : "",
             .undo = size != SAMPLE_FULL,
             .dry_run = size != SAMPLE_FULL,
+            .seen = sample_seen,
         };
     }
     if (out->action == ADMIN_EXPAND) {
@@ -402,6 +405,8 @@ static inline void sample_admin_reply(enum sample_size size, struct admin_reply 
         out->status = STATUS_EXISTS;
         out->message = "it is there";
         out->created = true;
+        out->moved = true;
+        out->seen = sample_seen;
     }
 }
 
