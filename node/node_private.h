@@ -83,6 +83,7 @@
     X(catch_ups_short_total, "filters",                                                      \
       "that counted again after a kill although other nodes did not answer in time")         \
     X(sync_keys_total, "keys", "taken over to complete replicas that join")                  \
+    X(report_pages_total, "requests", "to coordinators, each with a part of the slot groups")  \
     X(repairs_total, "repairs", "comparisons with other nodes' replicas begun")              \
     X(repairs_ended_total, "repairs", "of them that came to their end")                      \
     X(repair_failures_total, "repairs",                                                      \
@@ -129,6 +130,14 @@ struct node_replay {
     uint64_t merged;  /* the lowest that a stretch of the runs told */
 };
 
+/* Where this node is in telling coordinators of its slot groups. */
+struct reporting {
+    struct report_place from; /* the next page's; none: a round begins */
+    uint32_t sends;           /* of the page under way, yet to be made */
+    uint32_t answers;         /* ... that were not answered */
+    bool more;                /* another page goes once they are */
+};
+
 struct node {
     struct node_config config;
     struct effects effects;
@@ -149,6 +158,7 @@ struct node {
     uint64_t next_sync_us;
     bool changed;         /* something that coordinators should hear of at once */
     uint32_t reports_due; /* how many of them have not */
+    struct reporting reporting;
     uint64_t reports_made;
 
     struct repeats repeats; /* batches that arrived */
@@ -375,6 +385,25 @@ void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer 
 MUST_USE bool node_tell(struct node *self, struct sync_request *request);
 void node_told(struct sync_request *request);
 void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply);
+
+/* node_reports.c */
+
+/* How many slot groups a page may tell of. */
+size_t node_report_most(const struct node *self);
+
+/* The page that is due; returns how many reports it has, node_report_most() at most. */
+size_t node_report_page(const struct node *self, struct replica_report *reports,
+                        struct report_page *page);
+
+/* It went to a coordinator: what is due next, and when. */
+void node_report_sent(struct node *self, uint64_t now_us, const struct report_page *page);
+
+/* A coordinator has answered: the next page may go. */
+void node_report_answered(struct node *self, uint64_t now_us);
+
+/* So many coordinators are to hear at once of what has changed, by a round that begins now or, if
+ * one is under way, behind that one. */
+void node_report_soon(struct node *self, uint64_t now_us, uint32_t coordinators);
 
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);

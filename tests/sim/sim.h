@@ -44,6 +44,7 @@ enum sim_stream {
     SIM_STREAM_REBUILD,
     SIM_STREAM_WINDOW,
     SIM_STREAM_ACCEPT,
+    SIM_STREAM_REPORTS,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -85,6 +86,7 @@ struct sim_settings {
     uint64_t gossip_delay_us;
     uint64_t gossip_rate;
     uint64_t scrub_interval_us;
+    uint64_t report_groups; /* slot groups that nodes tell coordinators of at once; 0: all */
 };
 
 struct sim {

@@ -11,7 +11,7 @@
 
 #include "tests/sim/sim_process.h"
 
-enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 24 };
+enum { SIM_MAX_COUNTERS = 96, SIM_MAX_SCENARIOS = 24 };
 
 /* name, words */
 #define SIM_FAULTS(X)                                       \
