@@ -25,9 +25,8 @@ static int copied_percent(const struct coordinator *self, const struct member *w
     const struct replica_report *report = heard_report(coordinator_heard(self, who->node),
                                                        filter_id, group);
 
-    return report != NULL && report->incarnation == who->incarnation
-               ? (int)(report->progress * 100)
-               : -1;
+    return report != NULL && report->incarnation == who->incarnation ? (int)(report->progress * 100)
+                                                                     : -1;
 }
 
 static bool leaves(const struct coordinator *self, uint32_t node)

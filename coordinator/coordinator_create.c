@@ -302,8 +302,7 @@ static bool reports_ready(const struct heard *heard, uint64_t filter_id, uint32_
 {
     const struct replica_report *report = heard_report(heard, filter_id, group);
 
-    return report != NULL &&
-           (report->state == REPLICA_FULL || report->state == REPLICA_JOINING);
+    return report != NULL && (report->state == REPLICA_FULL || report->state == REPLICA_JOINING);
 }
 
 /* The name of a node that is not ready for the filter, or NULL. */

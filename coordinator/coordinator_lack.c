@@ -34,8 +34,7 @@ static void note_reports(const struct filter_document *document, const struct he
     for (size_t i = 0; i < count; i++) {
         const struct replica_report *report = &reports[i];
 
-        if (report->state == REPLICA_FULL &&
-            report->group < document->content.ngroups &&
+        if (report->state == REPLICA_FULL && report->group < document->content.ngroups &&
             member_role(document, report->group, heard->node, heard->incarnation) == MEMBER_FULL) {
             int slot = document_slot_of(document, report->group, heard->node, 0);
 

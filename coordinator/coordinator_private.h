@@ -37,7 +37,8 @@ enum {
     X(filters_created_total, "filters", "filters created here")                                    \
     X(filters_dropped_total, "filters", "filters dropped here")                                    \
     X(changes_written_total, "documents", "steps of replacing replicas written here")              \
-    X(report_rounds_total, "rounds", "of reports of several pages, heard from the first to the end") \
+    X(report_rounds_total, "rounds",                                                               \
+      "of reports of several pages, heard from the first to the end")                              \
     X(growth_written_total, "documents", "steps of growing filters written here")                  \
     X(growth_refused_total, "checks",                                                              \
       "filters that were due to grow by themselves, and could not")                                \
@@ -193,8 +194,8 @@ struct coordinator {
     uint64_t change;                 /* the cache reflects the store up to here */
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
-    uint64_t documents_taken; /* from the store into the cache, so far */
-    struct usage *usage;      /* see coordinator_usage.c */
+    uint64_t documents_taken;                      /* from the store into the cache, so far */
+    struct usage *usage;                           /* see coordinator_usage.c */
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
 
     struct store_mark mark;

@@ -91,8 +91,8 @@ enum status rebalance_plan(const struct coordinator *self, uint64_t now_us,
     if (status != STATUS_OK) {
         return status;
     }
-    if (moves_under_way(self) < self->config.moves_at_once && choose(self, &scene, NULL, 0, &move) &&
-        move.document == document) {
+    if (moves_under_way(self) < self->config.moves_at_once &&
+        choose(self, &scene, NULL, 0, &move) && move.document == document) {
         plan->groups = heap_zalloc(document->content.ngroups, sizeof *plan->groups);
         status = plan->groups != NULL ? STATUS_OK : STATUS_NOMEM;
         plan->ngroups = plan->groups != NULL ? document->content.ngroups : 0;

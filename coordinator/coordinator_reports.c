@@ -1,7 +1,7 @@
 /* What nodes tell of their slot groups, kept in order, so that one is found without a look at all.
  *
- * A page replaces what was known of its stretch and says nothing of the rest. What another boot told
- * is void as a whole: a replica that has to read its log again is not what it was. */
+ * A page replaces what was known of its stretch and says nothing of the rest. What another boot
+ * told is void as a whole: a replica that has to read its log again is not what it was. */
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
 

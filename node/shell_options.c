@@ -150,7 +150,8 @@ static const struct option options[] = {
         .unit = "groups",
         .range = "1 to 4096",
         .value = "4096",
-        .help = "how many slot groups a report to a coordinator tells of; the others follow at once",
+        .help =
+            "how many slot groups a report to a coordinator tells of; the others follow at once",
     },
     DAEMON_OPTION_LOG_LEVEL,
 };

@@ -29,8 +29,8 @@ struct placement_node {
     const char *host;
     const char *zone;
     uint64_t limit_bytes;
-    uint64_t used_bytes; /* by replicas placed before */
-    uint64_t groups;     /* slot groups that it holds */
+    uint64_t used_bytes;  /* by replicas placed before */
+    uint64_t groups;      /* slot groups that it holds */
     uint64_t most_groups; /* ... and may hold; 0: any number */
 };
 
