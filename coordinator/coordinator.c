@@ -41,7 +41,8 @@ enum status coordinator_create(const struct coordinator_config *config,
     self->store = store;
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     buffer_init(&self->scratch, CODEC_MAX_FRAME_BYTES);
-    status = codec_arena_create(ARENA_BYTES, &self->arena);
+    self->usage = usage_create();
+    status = self->usage != NULL ? codec_arena_create(ARENA_BYTES, &self->arena) : STATUS_NOMEM;
     if (status == STATUS_OK) {
         status = records_refresh(self);
         self->hinted = self->change;
@@ -70,8 +71,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     }
     document_cache_fini(&self->documents);
     for (size_t i = 0; i < self->nheard; i++) {
-        heap_free(self->heard[i].reports);
-        heap_free(self->heard[i].before);
+        heard_fini(&self->heard[i]);
     }
     heap_free(self->heard);
     fences_fini(self);
@@ -83,6 +83,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         waiters_end(&self->waiters[i]);
     }
+    heap_free(self->usage);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);

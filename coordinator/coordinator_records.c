@@ -95,6 +95,7 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
     struct intake intake;
     enum status status = intake_take(&self->documents, &self->config.key, value, &intake);
 
+    self->documents_taken++;
     if (status != STATUS_OK) {
         return status;
     }

@@ -38,6 +38,7 @@ struct node_config {
     struct cluster_key key;
     uint64_t memory_limit_bytes; /* for arrays */
     uint64_t sync_interval_us;   /* how often it asks and reports */
+    uint64_t report_groups;      /* slot groups that it tells at once; 0: 4096 */
     uint64_t retry_memory_bytes; /* for the votes of recent adds, so that retries repeat them */
     uint64_t retry_memory_us;    /* ... and how long they are kept at most */
     struct disk *disk;           /* borrowed; NULL: all is kept in memory only */

@@ -56,7 +56,7 @@ static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
         begin_log(self);
     } else {
         set->loaded = true;
-        self->next_sync_us = now_us; /* Tell the coordinator at once. */
+        node_report_soon(self, now_us, 1);
         end(self);
     }
 }

@@ -192,6 +192,7 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
         return;
     }
     self->identity_end = storage_end(self->storage);
+    self->reporting = (struct reporting){0}; /* What the former one told is void. */
     self->next_sync_us = now_us;
     node_apply_all(self);
 }

@@ -13,7 +13,7 @@
 #include "tests/sim/sim_process.h"
 #include "tests/sim/sim_remade.h"
 
-enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 24 };
+enum { SIM_MAX_COUNTERS = 96, SIM_MAX_SCENARIOS = 24 };
 
 /* name, words */
 #define SIM_FAULTS(X)                                       \

@@ -12,6 +12,7 @@ enum {
     RETAIN_DELAYS = 10,      /* as in the daemon */
     SLOW_GOSSIP = 256 << 10, /* bytes a second */
     SYNC_PERMILLE = 900,     /* filters of those that are acknowledged once synced */
+    PAGED_PERMILLE = 500,    /* seeds whose nodes report page by page */
     BITS_PERMILLE = 250,     /* ... that keep bits only */
     SMALL_STEP = 4,
     KEYS_A_PAGE = 8,
@@ -174,6 +175,17 @@ static void draw_times(struct sim *sim)
     }
 }
 
+/* All that a node has, or a few slot groups at a time. */
+static void draw_reports(struct sim *sim)
+{
+    struct sim_random random;
+
+    sim_random_init(&random, sim->seed, SIM_STREAM_REPORTS);
+    if (sim_random_chance(&random, PAGED_PERMILLE)) {
+        sim->settings.report_groups = sim_random_between(&random, 1, 4);
+    }
+}
+
 /* Enough for the whole run, or so little that the first attempt is forgotten while the client
  * still waits. */
 static void draw_retry_memory(struct sim *sim)
@@ -303,6 +315,7 @@ void sim_scenario_draw(struct sim *sim)
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
     draw_times(sim);
+    draw_reports(sim);
     draw_retry_memory(sim);
     draw_names(sim);
     draw_durability(sim);

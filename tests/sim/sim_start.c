@@ -57,6 +57,7 @@ static enum status start_node(struct sim_process *process)
         .retry_memory_bytes = sim->settings.retry_memory_bytes,
         .retry_memory_us = sim->settings.retry_memory_us,
         .sync_interval_us = sim->settings.sync_us,
+        .report_groups = sim->settings.report_groups,
     };
     enum status status;
 

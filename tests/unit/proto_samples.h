@@ -194,6 +194,7 @@ static inline void sample_sync_request(enum sample_size size, struct sync_reques
         out->incarnation = 41;
         out->memory_limit_bytes = 42;
         out->memory_used_bytes = 43;
+        out->page = (struct report_page){.from = {30, 7}, .to = {30000, 8}};
         out->since = 44;
         out->boot = 45;
         out->boot_before = 46;
