@@ -40,6 +40,7 @@ static void destroy(struct front *self, struct load *load)
 {
     TAILQ_REMOVE(&self->loads, load, entry);
     self->nloads--;
+    self->gathered -= load->count * sizeof *load->fingerprints;
     heap_free(load->fingerprints);
     heap_free(load);
 }
@@ -320,6 +321,7 @@ static struct load *make(struct front *self, const char *name, const struct dump
     dump_chunk_unpack(chunk, fingerprints);
     TAILQ_INSERT_TAIL(&self->loads, load, entry);
     self->nloads++;
+    self->gathered += load->count * sizeof *fingerprints;
     return load;
 }
 

@@ -148,6 +148,7 @@ enum status front_create(const struct front_config *config, const struct router_
     TAILQ_INIT(&self->loads);
     TAILQ_INIT(&self->sessions);
     TAILQ_INIT(&self->due);
+    memory_init(self);
     *out = self;
     return STATUS_OK;
 }
@@ -232,7 +233,8 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 static bool is_waiting(const struct front *self)
 {
     return self->ngathers > 0 || self->nquestions > 0 || self->nloads > 0 || self->nclosed > 0 ||
-           self->nstrangers > 0 || (self->config.idle_us > 0 && self->nsessions > 0);
+           self->nstrangers > 0 || (self->nbegun > 0 && self->config.request_us > 0) ||
+           (self->config.idle_us > 0 && self->nsessions > 0);
 }
 
 static bool has_work(const struct front *self)

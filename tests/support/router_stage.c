@@ -219,6 +219,7 @@ void router_stage_pass(struct router_stage *self, uint64_t duration_us)
         collect(self);
     }
     self->now_us = end_us;
+    collect(self);
 }
 
 struct router_asked *router_stage_asked(struct router_stage *self, uint32_t node)
