@@ -44,6 +44,7 @@ enum sim_stream {
     SIM_STREAM_REBUILD,
     SIM_STREAM_WINDOW,
     SIM_STREAM_ACCEPT,
+    SIM_STREAM_VOUCH,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };

@@ -7,6 +7,7 @@
 #include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_drain.h"
 #include "tests/sim/sim_faults.h"
+#include "tests/sim/sim_vouch.h"
 
 #include <stdio.h>
 
@@ -46,6 +47,7 @@ void sim_accept_draw_scenario(struct sim *sim)
     struct sim_accept *self = &sim->accept;
 
     sim_random_init(&self->random, sim->seed, SIM_STREAM_ACCEPT);
+    sim_random_init(&self->drops, sim->seed, SIM_STREAM_VOUCH);
     if (sim_random_chance(&self->random, ACCEPT_PERMILLE) && sim->options.scenario == 0) {
         sim->scenario.kind = SIM_SCENARIO_ACCEPT;
     }
@@ -132,6 +134,15 @@ static uint32_t draw_count(struct sim *sim, const struct quorum_rule *rule)
 
 static void on_ask(struct sim *sim, void *data, uint64_t number);
 
+/* Whether or not the loss is accepted by then. */
+static void on_drop(struct sim *sim, void *data, uint64_t name)
+{
+    (void)data;
+    if (!sim->scenario.calm) {
+        (void)sim_operator_drop(sim, (uint32_t)name, true);
+    }
+}
+
 static void strike(struct sim *sim, const struct filter_document *document, uint32_t group)
 {
     struct sim_accept *self = &sim->accept;
@@ -146,6 +157,11 @@ static void strike(struct sim *sim, const struct filter_document *document, uint
 
         if (process != NULL) {
             end_one(sim, process);
+        }
+    }
+    for (uint32_t name = 0; name < SIM_WEAK; name++) {
+        if (sim_view_document(sim, name) == document && sim_random_chance(&self->drops, 300)) {
+            sim_after(sim, sim_random_below(&self->drops, 900 * MS), on_drop, NULL, name);
         }
     }
     self->accepted = false;
@@ -265,20 +281,23 @@ static void on_answer(struct sim *sim, const struct session_result *result)
     }
 }
 
-/* By those names; not who has never registered. */
-static void vouch(struct sim *sim, struct loss_parameters *loss)
+/* Not for who has never registered. Returns how many. */
+static size_t vouch(struct sim *sim, struct vouched_life off[SIM_MAX_NODES])
 {
     struct sim_accept *self = &sim->accept;
+    size_t count = 0;
 
     for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
+        const struct node_record *record = &sim->view.nodes.nodes[i];
         const struct sim_process *process = sim->view.processes[i];
-        bool off = process != NULL && (self->off & bit(process)) != 0;
 
-        if (off && loss->nconfirmed_off < LOSS_MAX_NAMES && sim_random_chance(&self->random, 900)) {
+        if (process != NULL && (self->off & bit(process)) != 0 &&
+            sim_random_chance(&self->random, 900)) {
             self->vouched |= bit(process);
-            loss->confirmed_off[loss->nconfirmed_off++] = process->alias; /* It outlives retries. */
+            off[count++] = (struct vouched_life){.life = {record->id, record->incarnation}};
         }
     }
+    return count;
 }
 
 static bool ask(struct sim *sim)
@@ -287,8 +306,10 @@ static bool ask(struct sim *sim)
     struct sim_process *coordinator = sim_process_of(
         sim, SIM_COORDINATOR,
         (uint32_t)sim_random_below(&self->random, sim->settings.ncoordinators));
+    struct vouched_life off[SIM_MAX_NODES];
     struct admin_request request = {
         .action = ADMIN_ACCEPT_LOSS,
+        .confirmed_off = off,
         .name = sim_name((uint32_t)sim_random_below(&self->random, sim->load.nnames)),
         .successor = "",
         .dry_run = sim_random_chance(&self->random, 50),
@@ -299,7 +320,7 @@ static bool ask(struct sim *sim)
     if (sim->operator.names[SIM_WEAK].command != 0) {
         return false;
     }
-    vouch(sim, &request.loss);
+    request.nconfirmed_off = vouch(sim, off);
     if (!sim_command(sim, &request, on_answer)) {
         self->vouched = 0;
         return false;
@@ -331,7 +352,7 @@ static void on_ask(struct sim *sim, void *data, uint64_t number)
     bool over = sim->scenario.calm || sim->now_us >= self->release_us;
 
     (void)data;
-    if (over && self->off != 0 && self->vouched == 0) {
+    if (over && self->off != 0 && self->vouched == 0 && !sim_vouch_binds(sim)) {
         release(sim);
     }
     if (self->asks > 0 && ask(sim)) {

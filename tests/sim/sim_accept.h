@@ -7,7 +7,10 @@
  * he may also start them before, or not ask at all. In half of these seeds nodes that stay away are
  * replaced by themselves; else he drains those that are back, or wipes their disks.
  *
- * He is honest: who is off by his word stays off as long as a command that says so is under way.
+ * Or he drops the filter: before, in the midst of it, or instead.
+ *
+ * He is honest: who is off by his word stays off as long as a command that says so is under way, or
+ * a drop that has not ended; see sim_vouch.h.
  *
  * Threads: none.
  */
@@ -26,6 +29,7 @@ struct sim_process;
 
 struct sim_accept {
     struct sim_random random;
+    struct sim_random drops;
     bool on;
     uint32_t off;        /* processes that stay off, a bit each */
     uint32_t vouched;    /* ... that the command under way names */

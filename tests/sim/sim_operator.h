@@ -35,9 +35,12 @@ struct sim_managed_name {
     uint32_t target; /* of the rename */
     bool inherit;    /* as soon as the drop is confirmed, the filter `heir` gets the name */
     uint32_t heir;
-    uint32_t tries;   /* of the command under way */
-    uint32_t command; /* its number; 0: none is under way */
-    bool outlasts;    /* what is still on its way when it ends may arrive */
+    uint32_t tries;                         /* of the command under way */
+    uint32_t command;                       /* its number; 0: none is under way */
+    bool outlasts;                          /* what is still on its way when it ends may arrive */
+    struct vouched_life off[SIM_MAX_NODES]; /* what the command says of nodes */
+    size_t noff;
+    bool binds; /* by this one or a try before it, a life is never to come back; see sim_vouch.h */
 };
 
 struct sim_operator {
