@@ -1,18 +1,20 @@
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_lives.h"
 
 struct drop_settings {
     struct flags_common common;
-    bool confirmed_off;
+    const char *confirmed_off;
 };
 
 static const struct flag flags[] = {
     {
         .name = "confirmed-off",
-        .kind = FLAG_SWITCH,
+        .kind = FLAG_TEXT,
         .offset = offsetof(struct drop_settings, confirmed_off),
-        .help = "vouch that the former processes of restarted nodes are gone; without it their "
-                "fences are waited for",
+        .range = CMD_LIVES_RANGE,
+        .help = "vouch that no process of these nodes runs any more, but for the one that "
+                "`status` shows as alive, if any: what they would confirm is not waited for",
     },
 };
 
@@ -20,7 +22,11 @@ static const struct flag_table table = {
     .command = "drop",
     .words = "NAME",
     .summary = "Drop a filter with all its keys, for good.",
-    .notes = "Returns when no add or check can reach it any more; its name is free then.\n\n"
+    .notes = "Returns when no add or check can reach it any more; its name is free then. That\n"
+             "takes the word of enough of its nodes. Of those that are gone for good, or came\n"
+             "back without their data, only you can know that nothing of them still runs\n"
+             "somewhere: name them with --confirmed-off. It counts for the incarnations that\n"
+             "`status` shows now, and for those before.\n\n"
              "Exit: 0 dropped, 1 not (or not surely: ask again), 2 wrong usage.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
@@ -47,6 +53,7 @@ static int show(void *context, const struct frame *frame)
 /* By id, so that a command which comes late can't drop the next filter of that name. */
 static int run(int argc, char **argv)
 {
+    static struct life_names lives;
     struct drop_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
@@ -64,7 +71,10 @@ static int run(int argc, char **argv)
         return code;
     }
     request->action = ADMIN_DROP;
-    request->confirmed_off = settings.confirmed_off;
+    code = cmd_lives_vouch(&settings.common, settings.confirmed_off, &lives, request);
+    if (code != CMD_OK) {
+        return code;
+    }
     return cmd_ask(&settings.common, &frame, show, words.items[0]);
 }
 

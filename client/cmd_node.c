@@ -1,5 +1,6 @@
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_lives.h"
 
 #include <string.h>
 
@@ -14,8 +15,9 @@ static const struct flag flags[] = {
         .name = "confirmed-off",
         .kind = FLAG_SWITCH,
         .offset = offsetof(struct node_settings, confirmed_off),
-        .help = "drain, replace: vouch that the node's process is gone for good, so that nothing "
-                "is waited for that only it could confirm (read quorum 1)",
+        .help = "drain, replace: vouch that the node's process, of the incarnation that `status` "
+                "shows (or NODE@INCARNATION), is gone for good, so that nothing is waited for that "
+                "only it could confirm (read quorum 1)",
     },
     {
         .name = "undo",
@@ -87,6 +89,19 @@ static int check(const struct node_settings *settings, const struct words *words
     return CMD_OK;
 }
 
+/* The life that the node has now, or the one that is named behind the '@', which is cut off. */
+static int vouch(const struct node_settings *settings, char *name, struct admin_request *request)
+{
+    static struct life_names lives;
+    int code = CMD_OK;
+
+    if (settings->confirmed_off) {
+        code = cmd_lives_vouch(&settings->common, name, &lives, request);
+        name[strcspn(name, "@")] = '\0';
+    }
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     struct node_settings settings = {0};
@@ -104,8 +119,11 @@ static int run(int argc, char **argv)
     }
     request->name = words.items[1];
     request->successor = words.count > 2 ? words.items[2] : "";
-    request->confirmed_off = settings.confirmed_off;
     request->undo = settings.undo;
+    code = vouch(&settings, words.items[1], request);
+    if (code != CMD_OK) {
+        return code;
+    }
     return cmd_ask(&settings.common, &frame, show, words.items[1]);
 }
 

@@ -1,12 +1,13 @@
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_lives.h"
 
 #include <string.h>
 
 struct rename_settings {
     struct flags_common common;
     bool replace;
-    bool confirmed_off;
+    const char *confirmed_off;
 };
 
 static const struct flag flags[] = {
@@ -18,10 +19,11 @@ static const struct flag flags[] = {
     },
     {
         .name = "confirmed-off",
-        .kind = FLAG_SWITCH,
+        .kind = FLAG_TEXT,
         .offset = offsetof(struct rename_settings, confirmed_off),
-        .help = "vouch that the former processes of restarted nodes are gone; without it their "
-                "fences are waited for",
+        .range = CMD_LIVES_RANGE,
+        .help = "vouch that no process of these nodes runs any more, but for the one that "
+                "`status` shows as alive, if any: what they would confirm is not waited for",
     },
 };
 
@@ -52,10 +54,12 @@ static int show(void *context, const struct frame *frame)
 
 static int run(int argc, char **argv)
 {
+    static struct life_names lives;
     struct rename_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
     struct words words;
+    int code;
 
     if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0]) || !cmd_check_filter_name(words.items[1])) {
@@ -64,9 +68,12 @@ static int run(int argc, char **argv)
     request->action = ADMIN_RENAME;
     request->name = words.items[0];
     request->successor = "";
-    request->confirmed_off = settings.confirmed_off;
     request->rename = (struct rename_parameters){.name = words.items[1],
                                                  .replace = settings.replace};
+    code = cmd_lives_vouch(&settings.common, settings.confirmed_off, &lives, request);
+    if (code != CMD_OK) {
+        return code;
+    }
     return cmd_ask(&settings.common, &frame, show, request);
 }
 

@@ -1,6 +1,7 @@
 #include "base/number.h"
 #include "client/cmd.h"
 #include "client/cmd_ask.h"
+#include "client/cmd_lives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,9 @@ static const struct flag flags[] = {
         .name = "confirmed-off",
         .kind = FLAG_TEXT,
         .offset = offsetof(struct shard_settings, confirmed_off),
-        .range = "NODES",
-        .help = "vouch that these silent nodes, separated by commas, are gone for good, with what "
-                "they held",
+        .range = CMD_LIVES_RANGE,
+        .help = "vouch that these silent nodes are gone for good, with what they held, and that "
+                "none of their processes still runs",
     },
     {
         .name = "yes",
@@ -73,23 +74,12 @@ static bool take_shard(const char *word, struct loss_parameters *loss)
            (word[0] >= '0' && word[0] <= '9' && *end == '\0' && number < DOCUMENT_MAX_SHARDS);
 }
 
-/* Cuts the text at its commas; false: there are too many. */
-static bool take_names(char *text, struct loss_parameters *loss)
+static int ask(struct shard_settings *settings, const struct words *words)
 {
-    char *rest = NULL;
-    char *name = strtok_r(text, ",", &rest);
-
-    while (name != NULL && loss->nconfirmed_off < LOSS_MAX_NAMES) {
-        loss->confirmed_off[loss->nconfirmed_off++] = name;
-        name = strtok_r(NULL, ",", &rest);
-    }
-    return name == NULL;
-}
-
-static int ask(struct shard_settings *settings, const struct words *words, char *names)
-{
+    static struct life_names lives;
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
+    int code;
 
     *request = (struct admin_request){
         .action = ADMIN_ACCEPT_LOSS,
@@ -108,8 +98,9 @@ static int ask(struct shard_settings *settings, const struct words *words, char 
         return cmd_fail(STATUS_USAGE, "\"%.60s\" is neither a shard's number nor \"all\"",
                         words->items[2]);
     }
-    if (!take_names(names, &request->loss)) {
-        return cmd_fail(STATUS_USAGE, "--confirmed-off takes at most %d nodes", LOSS_MAX_NAMES);
+    code = cmd_lives_vouch(&settings->common, settings->confirmed_off, &lives, request);
+    if (code != CMD_OK) {
+        return code;
     }
     return cmd_ask(&settings->common, &frame, show, &settings->yes);
 }
@@ -118,19 +109,11 @@ static int run(int argc, char **argv)
 {
     struct shard_settings settings = {0};
     struct words words;
-    char *names;
-    int code;
 
     if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
-    names = strdup(settings.confirmed_off != NULL ? settings.confirmed_off : "");
-    if (names == NULL) {
-        return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
-    }
-    code = ask(&settings, &words, names);
-    free(names);
-    return code;
+    return ask(&settings, &words);
 }
 
 static const struct command command = {.flags = &table, .run = run};

@@ -36,7 +36,7 @@ const char *summary_joining_note(void)
            "is\n"
            "not. With too few FULL replicas left: orbloom help shard; what is kept in memory only "
            "is\n"
-           "dropped (orbloom drop NAME --confirmed-off), created again, and its keys added "
+           "dropped (orbloom drop NAME --confirmed-off NODES), created again, and its keys added "
            "again.\n";
 }
 

@@ -7,6 +7,7 @@
  *
  * Each step may be repeated by any coordinator; the store tells where it stands. */
 #include "coordinator/coordinator_records.h"
+#include "coordinator/coordinator_vouch.h"
 #include "proto/signed_document.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@ static uint8_t fences_wanted(const struct coordinator *self, const struct filter
     return (uint8_t)~evidence_silenced(evidence, document, group);
 }
 
-static bool enough(const struct filter_document *document, const struct fencing *fencing)
+static uint32_t fences_needed(const struct filter_document *document)
 {
     uint32_t needed = quorum_fences(&document->content.rule);
 
@@ -30,14 +31,14 @@ static bool enough(const struct filter_document *document, const struct fencing 
 #ifdef ORBLOOM_MUTANT_ONE_FENCE_SHORT
     needed--;
 #endif
-    for (uint32_t group = 0; group < document->content.ngroups; group++) {
-        uint8_t silenced = evidence_silenced(&fencing->evidence, document, group);
+    return needed;
+}
 
-        if ((uint32_t)__builtin_popcount(silenced) < needed) {
-            return false;
-        }
-    }
-    return true;
+/* The first slot group that lacks some; the number of groups: none does. */
+static uint32_t open_group(const struct coordinator *self, uint64_t now_us,
+                           const struct filter_document *document, const struct fencing *fencing)
+{
+    return vouch_open_group(self, now_us, document, &fencing->evidence, fences_needed(document));
 }
 
 /* ---- moving on ---- */
@@ -74,7 +75,7 @@ static void advance(struct coordinator *self, uint64_t now_us, struct document_e
     if (fencing == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
-    if (enough(&entry->document, fencing)) {
+    if (open_group(self, now_us, &entry->document, fencing) == entry->document.content.ngroups) {
         if (coordinator_write_state(self, entry, FILTER_DROPPED) == STATUS_OK) {
             coordinator_count(self, COORDINATOR_filters_dropped_total);
             log_line(LOG_INFO, "dropped filter %s, id %llu", entry->document.content.name,
@@ -91,6 +92,29 @@ static void advance(struct coordinator *self, uint64_t now_us, struct document_e
     }
 }
 
+/* What the operator may do about it. */
+static void give_up(struct coordinator *self, uint64_t now_us, struct waiter *waiter,
+                    const struct filter_document *document)
+{
+    const struct fencing *fencing = fences_find(self, document->id);
+    uint32_t group = fencing != NULL ? open_group(self, now_us, document, fencing)
+                                     : document->content.ngroups;
+    char message[COORDINATOR_MESSAGE_BYTES];
+    char awaited[COORDINATOR_MESSAGE_BYTES / 2] = "";
+
+    if (group < document->content.ngroups) {
+        vouch_tell_awaited(self, now_us, document, &fencing->evidence, group, awaited,
+                           sizeof awaited);
+    }
+    (void)snprintf(
+        message, sizeof message,
+        "it no longer serves, but too few of its nodes have confirmed that; its name is "
+        "free once they have, and the coordinator goes on asking%s%s. For those gone for "
+        "good, or restarted without data: `drop --confirmed-off NODES`",
+        awaited[0] != '\0' ? ". Awaited: " : "", awaited);
+    waiters_finish(self, waiter, STATUS_DEADLINE, message);
+}
+
 static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
@@ -98,11 +122,7 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
     if (entry->document.content.state == FILTER_DROPPED) {
         waiters_finish(self, waiter, STATUS_OK, "");
     } else if (now_us >= waiter->deadline_us) {
-        waiters_finish(self, waiter, STATUS_DEADLINE,
-                       "the filter no longer serves, but too few of its nodes have confirmed "
-                       "that; its name is free once they have. The coordinator goes on asking; "
-                       "for nodes that were restarted, confirm that their former processes are "
-                       "gone with `drop --confirmed-off`");
+        give_up(self, now_us, waiter, &entry->document);
     }
 }
 
@@ -194,20 +214,21 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
         coordinator_answer(self, from, frame->correlation, STATUS_NOT_FOUND, false, message);
         return;
     }
+    status = entry->document.content.state != FILTER_DROPPED
+                 ? vouch_judge(self, now_us, request, &entry->document, message)
+                 : STATUS_OK;
+    if (status != STATUS_OK) {
+        coordinator_answer(self, from, frame->correlation, status, false, message);
+        return;
+    }
     status = drops_begin(self, entry);
     if (status != STATUS_OK) {
         records_tell(self, status, "written", message, sizeof message);
         coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
-    if (request->confirmed_off) {
-        struct fencing *fencing = fences_open(self, &entry->document);
-
-        if (fencing != NULL) {
-            log_line(LOG_WARN, "drop %s: an operator vouches that former incarnations are off",
-                     request->name);
-            fencing->confirmed_off = true;
-        }
+    if (entry->document.content.state == FILTER_DROPPING) {
+        vouch_note(self, now_us, request, &entry->document);
     }
     drops_await(self, now_us, from, frame, entry->document.id, false);
 }

@@ -53,7 +53,6 @@ struct fencing *fences_open(struct coordinator *self, const struct filter_docume
         }
         return NULL;
     }
-    fencing->confirmed_off = false;
     fencing->next_us = 0;
     return fencing;
 }
@@ -200,7 +199,7 @@ void coordinator_on_fence_reply(struct coordinator *self, const struct fence_rep
         evidence_fits(&fencing->evidence, &entry->document)) {
         /* Only the incarnation that the slot names can have acknowledged under it. */
         counted = evidence_fence(&fencing->evidence, &entry->document, reply->node_id,
-                                 fencing->confirmed_off ? 0 : reply->incarnation);
+                                 reply->incarnation);
     }
     coordinator_count(self,
                       counted ? COORDINATOR_fences_confirmed_total : COORDINATOR_fences_void_total);

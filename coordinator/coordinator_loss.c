@@ -5,6 +5,8 @@
 #include "cluster/loss.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_records.h"
+#include "coordinator/coordinator_rename.h"
+#include "coordinator/coordinator_vouch.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,8 +15,7 @@
 
 /* One command, and what it has come to. */
 struct acceptance {
-    const struct loss_parameters *request;
-    bool dry_run;
+    const struct admin_request *request;
     bool alive[DOCUMENT_MAX_NODES];
     bool off[DOCUMENT_MAX_NODES];
     uint8_t *gone; /* by group: slots whose members are to be given up; 0: nothing */
@@ -60,17 +61,18 @@ static const char *name_of(const struct coordinator *self, uint32_t node)
 
 static enum status vouch(const struct coordinator *self, struct acceptance *acceptance)
 {
+    const struct admin_request *request = acceptance->request;
     const struct node_list *nodes = &self->documents.nodes;
+    enum status status = vouch_check(self, request, acceptance->message);
 
-    for (size_t i = 0; i < acceptance->request->nconfirmed_off; i++) {
-        const char *name = acceptance->request->confirmed_off[i];
-        const struct node_record *record = node_list_find_name(nodes, name);
+    for (size_t i = 0; status == STATUS_OK && i < request->nconfirmed_off; i++) {
+        const struct node_record *record = node_list_find(nodes,
+                                                          request->confirmed_off[i].life.node);
 
         if (record == NULL) {
-            return refuse(acceptance, STATUS_NOT_FOUND,
-                          "there is no node %.128s; see `orbloom status`", name);
+            continue; /* It counts as gone without that. */
         }
-        if (acceptance->alive[record - nodes->nodes]) {
+        if (request->confirmed_off[i].runs || acceptance->alive[record - nodes->nodes]) {
             return refuse(acceptance, STATUS_INVALID,
                           "node %s is alive, and what it has counts: leave it out of "
                           "--confirmed-off, or end its process first",
@@ -78,7 +80,7 @@ static enum status vouch(const struct coordinator *self, struct acceptance *acce
         }
         acceptance->off[record - nodes->nodes] = true;
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* ---- which groups ---- */
@@ -117,7 +119,7 @@ static enum status judge(const struct coordinator *self, const struct filter_doc
                          struct acceptance *acceptance)
 {
     const struct loss_view view = {&self->documents.nodes, acceptance->alive, acceptance->off};
-    const struct loss_parameters *request = acceptance->request;
+    const struct loss_parameters *request = &acceptance->request->loss;
     enum status refusal = STATUS_OK;
 
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
@@ -248,7 +250,7 @@ static enum status write(struct coordinator *self, uint64_t now_us,
     enum status status;
 
     tell(self, &entry->document, acceptance);
-    if (acceptance->dry_run) {
+    if (acceptance->request->dry_run) {
         return STATUS_OK;
     }
     status = records_edit_filter(self, now_us, entry, give_up, acceptance);
@@ -263,11 +265,25 @@ static enum status write(struct coordinator *self, uint64_t now_us,
     return status;
 }
 
+static bool is_dropping(const struct coordinator *self, const struct admin_request *request)
+{
+    const struct filter_document *holder = renames_holder(self, request->name);
+
+    return holder != NULL && holder->content.state == FILTER_DROPPING;
+}
+
 static enum status check(const struct coordinator *self, uint64_t now_us,
                          const struct document_entry *entry, struct acceptance *acceptance)
 {
     const struct filter_document *document = entry != NULL ? &entry->document : NULL;
 
+    if (document == NULL && is_dropping(self, acceptance->request)) {
+        return refuse(
+            acceptance, STATUS_INVALID,
+            "the filter is being dropped, and loses all of its keys: for nodes that are "
+            "gone for good, confirm that with `orbloom drop %.128s --confirmed-off NODES`",
+            acceptance->request->name);
+    }
     if (document == NULL || document->content.state != FILTER_ACTIVE) {
         return refuse(acceptance, STATUS_NOT_FOUND, "there is no such filter; see `orbloom info`");
     }
@@ -276,7 +292,8 @@ static enum status check(const struct coordinator *self, uint64_t now_us,
                       "the filter is kept in memory only, and is not replaced: drop it with "
                       "--confirmed-off, create it again and add its keys again");
     }
-    if (!acceptance->request->all && acceptance->request->shard >= document_nshards(document)) {
+    if (!acceptance->request->loss.all &&
+        acceptance->request->loss.shard >= document_nshards(document)) {
         return refuse(acceptance, STATUS_INVALID, "the filter has shards 0 to %" PRIu32,
                       document_nshards(document) - 1);
     }
@@ -323,7 +340,7 @@ void coordinator_on_accept_loss(struct coordinator *self, uint64_t now_us, const
     enum status status = STATUS_CONFLICT;
 
     for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        acceptance = (struct acceptance){.request = &request->loss, .dry_run = request->dry_run};
+        acceptance = (struct acceptance){.request = request};
         status = try_accept(self, now_us, request, &acceptance);
     }
     coordinator_answer(self, from, frame->correlation, status, false, acceptance.message);

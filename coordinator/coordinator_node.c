@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_records.h"
+#include "coordinator/coordinator_vouch.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -96,10 +97,19 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
 
 static enum status vouch(const struct coordinator *self, uint64_t now_us, struct wish *wish)
 {
-    if (!wish->request->confirmed_off) {
-        return STATUS_OK;
+    const struct admin_request *request = wish->request;
+    enum status status = vouch_check(self, request, wish->message);
+
+    if (request->nconfirmed_off == 0 || status != STATUS_OK) {
+        return status;
     }
-    if (moves_alive(self, now_us, wish->record->id)) {
+    if (request->nconfirmed_off > 1 || request->confirmed_off[0].life.node != wish->record->id) {
+        return refuse(
+            wish, STATUS_INVALID,
+            "another node's life was vouched for than that of %.128s: name that one alone",
+            wish->record->name);
+    }
+    if (request->confirmed_off[0].runs || moves_alive(self, now_us, wish->record->id)) {
         return refuse(wish, STATUS_INVALID,
                       "node %s is alive: end its process before you confirm that it is off",
                       wish->record->name);

@@ -162,8 +162,7 @@ struct waiter {
  * replaced. */
 struct fencing {
     struct evidence evidence;
-    bool confirmed_off; /* an operator vouches that former incarnations are off */
-    uint64_t next_us;   /* when to ask again */
+    uint64_t next_us; /* when to ask again */
 };
 
 /* What this coordinator has seen of one filter that may grow by itself. */

@@ -31,6 +31,8 @@ static enum status status_of(enum rebuild_verdict verdict)
         return STATUS_CONFLICT;
     case REBUILD_VERDICT_NO_ROOM:
         return STATUS_NO_SPACE;
+    case REBUILD_VERDICT_WORN:
+        return STATUS_TOO_LARGE;
     }
     return STATUS_INTERNAL;
 }

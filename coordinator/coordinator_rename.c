@@ -2,6 +2,7 @@
 
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_records.h"
+#include "coordinator/coordinator_vouch.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -71,7 +72,10 @@ static void end(struct coordinator *self, uint64_t now_us, const struct document
 static void advance(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
 {
     struct fencing *fencing = fences_open(self, &entry->document);
-    bool fenced = fencing != NULL && rebuild_fenced(&entry->document, &fencing->evidence);
+    bool fenced = fencing != NULL &&
+                  vouch_open_group(self, now_us, &entry->document, &fencing->evidence,
+                                   quorum_fences(&entry->document.content.rule)) ==
+                      entry->document.content.ngroups;
 
     if (fencing == NULL) {
         return; /* Out of memory: tried again at the next event. */
@@ -101,8 +105,8 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
                        "the filter has its new name, but too few nodes have confirmed that: some "
                        "routers may still go by the old one. The coordinator goes on asking; give "
                        "the same command again to wait for that (NOT_FOUND: it has ended), and "
-                       "for nodes that were restarted, "
-                       "confirm that their former processes are gone with `--confirmed-off`");
+                       "for nodes that are gone for good, or were restarted without their data, "
+                       "confirm that their former processes are off: `--confirmed-off NODES`");
     }
 }
 
@@ -219,17 +223,30 @@ static enum status ensure(struct coordinator *self, struct command *command)
     return status;
 }
 
-/* That their former lives are off. */
-static void vouch(struct coordinator *self, const struct document_entry *entry)
+/* The filter that has the new name, or had it until this rename; NULL: none. */
+static const struct filter_document *replaced_by(const struct coordinator *self,
+                                                 const struct command *command)
 {
-    struct fencing *fencing = entry != NULL && entry->document.content.state != FILTER_DROPPED
-                                  ? fences_open(self, &entry->document)
-                                  : NULL;
+    const struct document_entry *entry =
+        is_named_so(command)
+            ? document_cache_find(&self->documents, command->entry->document.replaces)
+            : records_find(self, command->request->rename.name, 0);
 
-    if (fencing != NULL) {
-        log_line(LOG_WARN, "rename to %s: an operator vouches that former incarnations are off",
-                 entry->document.content.name);
-        fencing->confirmed_off = true;
+    return entry != NULL && entry->document.content.state != FILTER_DROPPED ? &entry->document
+                                                                            : NULL;
+}
+
+/* For both filters: that of the name is dropped. What is alive, or holds nothing, is passed over.
+ */
+static void take_word(struct coordinator *self, uint64_t now_us, const struct command *command)
+{
+    const struct filter_document *replaced = replaced_by(self, command);
+
+    if (rename_is_open(&command->entry->document)) {
+        vouch_note(self, now_us, command->request, &command->entry->document);
+        if (replaced != NULL) {
+            vouch_note(self, now_us, command->request, replaced);
+        }
     }
 }
 
@@ -238,8 +255,9 @@ void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const stru
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct command command = {.request = request};
-    enum status status = ensure(self, &command);
+    enum status status = vouch_check(self, request, command.message);
 
+    status = status == STATUS_OK ? ensure(self, &command) : status;
     if (status != STATUS_OK) {
         coordinator_answer(self, from, frame->correlation, status, false, command.message);
         return;
@@ -249,10 +267,7 @@ void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const stru
                  command.entry->document.id, request->rename.name);
         coordinator_hint(self, now_us);
     }
-    if (request->confirmed_off && rename_is_open(&command.entry->document)) {
-        vouch(self, document_cache_find(&self->documents, command.entry->document.replaces));
-        vouch(self, command.entry);
-    }
+    take_word(self, now_us, &command);
     waiters_add(self, &(struct waiter){
                           .peer = *from,
                           .correlation = frame->correlation,

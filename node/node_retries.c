@@ -6,9 +6,9 @@
 static bool met(struct node *self, uint64_t boot, uint64_t number, uint64_t filter_id,
                 uint64_t epoch, uint32_t group)
 {
-    const uint64_t series[2] = {boot, filter_id << 32 ^ epoch << 16 ^ group};
+    const struct repeats_key series = {boot, filter_id, epoch, group};
 
-    return repeats_met(&self->repeats, series, number);
+    return repeats_met(&self->repeats, &series, number);
 }
 
 static bool arrived_before(struct node *self, const struct segment *segment)

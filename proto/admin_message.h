@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "cluster/change.h"
 #include "cluster/document.h"
+#include "cluster/evidence.h"
 #include "cluster/expiry.h"
 #include "proto/replica_report.h"
 
@@ -111,13 +112,11 @@ struct load_parameters {
     struct span secret; /* begin: sealed, for `source` in place of a filter id */
 };
 
-enum { LOSS_MAX_NAMES = 16 };
+enum { ADMIN_MAX_LIVES = DOCUMENT_MAX_NODES };
 
 struct loss_parameters {
     bool all;       /* shards where it is needed; else those of the slot group of `shard` */
     uint32_t shard; /* counted from 0 */
-    const char *confirmed_off[LOSS_MAX_NAMES]; /* silent nodes that are gone for good */
-    size_t nconfirmed_off;
 };
 
 struct rename_parameters {
@@ -148,8 +147,10 @@ struct admin_request {
     uint64_t filter_id;  /* all that change a filter: this one and no other one of that name; 0:
                             none, which create and the first step of a load make one of */
     struct admin_seen seen;
-    bool confirmed_off;    /* drop: the operator vouches that former incarnations are off; drain and
-                              replace: that the node is */
+    /* An operator's word about nodes. Drop, rename, accept-loss: any; drain and replace: the node
+     * itself. */
+    const struct vouched_life *confirmed_off;
+    size_t nconfirmed_off; /* at most ADMIN_MAX_LIVES */
     const char *successor; /* replace: the node that takes over */
     bool undo;             /* drain: no longer */
     bool dry_run;          /* rebalance, accept-loss: only tell */

@@ -9,8 +9,7 @@ bool admin_is_change(enum admin_action action)
 
 bool admin_vouches(const struct admin_request *change)
 {
-    return change->confirmed_off ||
-           (change->action == ADMIN_ACCEPT_LOSS && change->loss.nconfirmed_off > 0);
+    return change->nconfirmed_off > 0;
 }
 
 struct admin_request admin_look(const struct admin_request *change)

@@ -101,12 +101,14 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
     if (status != STATUS_OK) {
         return status;
     }
-    wire->confirmed_off = request->confirmed_off;
+    wire->n_confirmed_off = request->nconfirmed_off;
     wire->filter_id = request->filter_id;
     wire->undo = request->undo;
     wire->dry_run = request->dry_run;
     *out = &wire->base;
-    status = codec_put_text(request->name, &wire->name);
+    status = codec_put_lives(scratch, request->confirmed_off, request->nconfirmed_off,
+                             &wire->confirmed_off);
+    status = status != STATUS_OK ? status : codec_put_text(request->name, &wire->name);
     return status != STATUS_OK ? status : codec_put_text(request->successor, &wire->successor);
 }
 
@@ -171,7 +173,7 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
     *request = (struct admin_request){
         .action = (enum admin_action)wire->action,
         .timeout_ms = wire->timeout_ms,
-        .confirmed_off = wire->confirmed_off != 0,
+        .nconfirmed_off = wire->n_confirmed_off,
         .filter_id = wire->filter_id,
         .undo = wire->undo != 0,
         .dry_run = wire->dry_run != 0,
@@ -191,12 +193,16 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
                (request->action == ADMIN_LOOK && wire->rename != NULL)) {
         status = codec_get_rename(arena, wire->rename, &request->rename);
     } else if (request->action == ADMIN_ACCEPT_LOSS) {
-        status = codec_get_loss(arena, wire->loss, &request->loss);
+        status = codec_get_loss(wire->loss, &request->loss);
     } else if (request->action == ADMIN_LOAD) {
         status = codec_get_load(wire->load, &request->load);
         status = status == STATUS_OK && begins_load(request)
                      ? get_create(wire->create, &request->create)
                      : status;
+    }
+    if (status == STATUS_OK) {
+        status = codec_get_lives(arena, wire->confirmed_off, wire->n_confirmed_off,
+                                 &request->confirmed_off);
     }
     if (status == STATUS_OK) {
         status = codec_get_text(arena, wire->successor, &request->successor);

@@ -115,9 +115,16 @@ MUST_USE enum status codec_get_rename(struct codec_arena *arena,
 MUST_USE enum status codec_put_loss(struct codec_scratch *scratch,
                                     const struct loss_parameters *loss,
                                     Orbloom__V1__LossParameters **out);
-MUST_USE enum status codec_get_loss(struct codec_arena *arena,
-                                    const Orbloom__V1__LossParameters *wire,
+MUST_USE enum status codec_get_loss(const Orbloom__V1__LossParameters *wire,
                                     struct loss_parameters *loss);
+
+/* Lives that are vouched for: STATUS_MALFORMED where there are too many, or of no node. */
+MUST_USE enum status codec_put_lives(struct codec_scratch *scratch,
+                                     const struct vouched_life *lives, size_t n,
+                                     Orbloom__V1__VouchedLife ***out);
+MUST_USE enum status codec_get_lives(struct codec_arena *arena,
+                                     Orbloom__V1__VouchedLife *const *wire, size_t n,
+                                     const struct vouched_life **out);
 
 MUST_USE enum status codec_put_intervals(struct codec_scratch *scratch,
                                          const struct pull_interval *intervals, size_t count,

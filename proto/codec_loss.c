@@ -7,38 +7,65 @@ enum status codec_put_loss(struct codec_scratch *scratch, const struct loss_para
                            Orbloom__V1__LossParameters **out)
 {
     Orbloom__V1__LossParameters *wire = codec_scratch_take(scratch, 1, sizeof *wire);
-    ProtobufCBinaryData *names = codec_scratch_take(scratch, loss->nconfirmed_off, sizeof *names);
-    enum status status = STATUS_OK;
 
-    if (wire == NULL || names == NULL) {
+    if (wire == NULL) {
         return STATUS_NOMEM;
     }
     *wire = (Orbloom__V1__LossParameters)ORBLOOM__V1__LOSS_PARAMETERS__INIT;
     wire->all = loss->all;
     wire->shard = loss->shard;
-    wire->n_confirmed_off = loss->nconfirmed_off;
-    wire->confirmed_off = names;
-    for (size_t i = 0; i < loss->nconfirmed_off && status == STATUS_OK; i++) {
-        status = codec_put_text(loss->confirmed_off[i], &names[i]);
-    }
     *out = wire;
-    return status;
+    return STATUS_OK;
 }
 
-enum status codec_get_loss(struct codec_arena *arena, const Orbloom__V1__LossParameters *wire,
-                           struct loss_parameters *loss)
+enum status codec_get_loss(const Orbloom__V1__LossParameters *wire, struct loss_parameters *loss)
 {
-    enum status status = STATUS_OK;
-
-    if (wire == NULL || wire->n_confirmed_off > LOSS_MAX_NAMES) {
+    if (wire == NULL) {
         return STATUS_MALFORMED;
     }
-    *loss = (struct loss_parameters){
-        .all = wire->all != 0, .shard = wire->shard, .nconfirmed_off = wire->n_confirmed_off};
-    for (size_t i = 0; i < wire->n_confirmed_off && status == STATUS_OK; i++) {
-        status = codec_get_text(arena, wire->confirmed_off[i], &loss->confirmed_off[i]);
+    *loss = (struct loss_parameters){.all = wire->all != 0, .shard = wire->shard};
+    return STATUS_OK;
+}
+
+/* ---- lives that are vouched for ---- */
+
+enum status codec_put_lives(struct codec_scratch *scratch, const struct vouched_life *lives,
+                            size_t n, Orbloom__V1__VouchedLife ***out)
+{
+    Orbloom__V1__VouchedLife *items = codec_scratch_take(scratch, n, sizeof *items);
+    Orbloom__V1__VouchedLife **list = codec_scratch_take(scratch, n, sizeof *list);
+
+    if (items == NULL || list == NULL) {
+        return STATUS_NOMEM;
     }
-    return status;
+    for (size_t i = 0; i < n; i++) {
+        items[i] = (Orbloom__V1__VouchedLife)ORBLOOM__V1__VOUCHED_LIFE__INIT;
+        items[i].node = lives[i].life.node;
+        items[i].incarnation = lives[i].life.incarnation;
+        items[i].runs = lives[i].runs;
+        list[i] = &items[i];
+    }
+    *out = list;
+    return STATUS_OK;
+}
+
+enum status codec_get_lives(struct codec_arena *arena, Orbloom__V1__VouchedLife *const *wire,
+                            size_t n, const struct vouched_life **out)
+{
+    struct vouched_life *lives = n <= ADMIN_MAX_LIVES ? arena_take(arena, n, sizeof *lives) : NULL;
+
+    if (lives == NULL) {
+        return n <= ADMIN_MAX_LIVES ? STATUS_TOO_LARGE : STATUS_MALFORMED;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (wire[i]->node == 0 || wire[i]->incarnation == 0) {
+            return STATUS_MALFORMED;
+        }
+        lives[i] = (struct vouched_life){.life = {wire[i]->node, wire[i]->incarnation},
+                                         .runs = wire[i]->runs != 0};
+    }
+    *out = lives;
+    return STATUS_OK;
 }
 
 /* ---- in the epoch's content ---- */
@@ -46,8 +73,7 @@ enum status codec_get_loss(struct codec_arena *arena, const Orbloom__V1__LossPar
 static enum status put_one(const struct slot_group *group, struct codec_scratch *scratch,
                            Orbloom__V1__AcceptedLoss *wire)
 {
-    Orbloom__V1__GivenUpLife *lives = codec_scratch_take(scratch, QUORUM_MAX_REPLICAS,
-                                                         sizeof *lives);
+    Orbloom__V1__NodeLife *lives = codec_scratch_take(scratch, QUORUM_MAX_REPLICAS, sizeof *lives);
 
     wire->lives = codec_scratch_take(scratch, QUORUM_MAX_REPLICAS, sizeof *wire->lives);
     if (lives == NULL || wire->lives == NULL) {
@@ -55,9 +81,9 @@ static enum status put_one(const struct slot_group *group, struct codec_scratch 
     }
     wire->epoch = group->loss_epoch;
     while (wire->n_lives < QUORUM_MAX_REPLICAS && group->lost[wire->n_lives].node != 0) {
-        Orbloom__V1__GivenUpLife *life = &lives[wire->n_lives];
+        Orbloom__V1__NodeLife *life = &lives[wire->n_lives];
 
-        *life = (Orbloom__V1__GivenUpLife)ORBLOOM__V1__GIVEN_UP_LIFE__INIT;
+        *life = (Orbloom__V1__NodeLife)ORBLOOM__V1__NODE_LIFE__INIT;
         life->node = group->lost[wire->n_lives].node;
         life->incarnation = group->lost[wire->n_lives].incarnation;
         wire->lives[wire->n_lives++] = life;

@@ -42,10 +42,9 @@ bool evidence_fits(const struct evidence *self, const struct filter_document *do
 static bool matches(const struct member *member, uint32_t node, uint64_t incarnation)
 {
 #ifdef ORBLOOM_MUTANT_FENCE_ANY_LIFE
-    incarnation = 0;
+    incarnation = member->incarnation;
 #endif
-    return node != 0 && member->node == node &&
-           (incarnation == 0 || member->incarnation == incarnation);
+    return node != 0 && member->node == node && member->incarnation == incarnation;
 }
 
 bool evidence_fence(struct evidence *self, const struct filter_document *document, uint32_t node,
@@ -99,4 +98,92 @@ uint8_t evidence_silenced(const struct evidence *self, const struct filter_docum
         }
     }
     return silenced;
+}
+
+/* ---- the operator's word ---- */
+
+static const struct node_record *record_of(const struct evidence_nodes *nodes,
+                                           const struct member *member)
+{
+    return node_list_find(nodes->nodes, member->node);
+}
+
+static bool is_heard(const struct evidence_nodes *nodes, const struct member *member)
+{
+    const struct node_record *record = record_of(nodes, member);
+
+    return record != NULL && record->incarnation == member->incarnation &&
+           nodes->alive[record - nodes->nodes->nodes];
+}
+
+/* Is a member's life the one that is vouched for, or a former one of that node? */
+static bool is_meant(const struct evidence_nodes *nodes, const struct member *member,
+                     const struct vouched_life *word)
+{
+    const struct member *life = &word->life;
+    const struct node_record *record = record_of(nodes, life);
+    bool same = member->incarnation == life->incarnation;
+
+    if (life->node == 0 || member->node != life->node ||
+        (record != NULL ? record->incarnation != life->incarnation : !same)) {
+        return false;
+    }
+    return !(same && word->runs) && !is_heard(nodes, member);
+}
+
+bool evidence_vouch(struct evidence *self, const struct filter_document *document,
+                    const struct evidence_nodes *nodes, const struct vouched_life *word)
+{
+    bool counted = false;
+
+    assert(evidence_fits(self, document));
+    for (uint32_t group = 0; group < self->ngroups; group++) {
+        const struct slot *slots = document->content.groups[group].slots;
+
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            bool current = is_meant(nodes, &slots[i].current, word);
+            bool incoming = is_meant(nodes, &slots[i].incoming, word);
+
+            self->groups[group].current_off |= (uint8_t)(current << i);
+            self->groups[group].incoming_off |= (uint8_t)(incoming << i);
+            counted |= current || incoming;
+        }
+    }
+    return counted;
+}
+
+/* Gone for good, by this command's word (`off`) or by one before it. */
+static bool is_gone(const struct filter_document *document, const struct evidence_nodes *nodes,
+                    uint32_t group, const struct member *member, bool off)
+{
+    const struct node_record *record = record_of(nodes, member);
+    bool noted = record != NULL && member->incarnation != 0 &&
+                 record->confirmed_off == member->incarnation;
+
+#ifdef ORBLOOM_MUTANT_VOUCH_ANY_SILENT
+    off = true;
+#endif
+    return slot_group_gave_up(&document->content.groups[group], member) ||
+           ((off || noted) && !is_heard(nodes, member));
+}
+
+uint8_t evidence_quiet(const struct evidence *self, const struct filter_document *document,
+                       const struct evidence_nodes *nodes, uint32_t group)
+{
+    const struct slot *slots = document->content.groups[group].slots;
+    const struct evidence_group *found = &self->groups[group];
+    uint8_t quiet = 0;
+
+    assert(evidence_fits(self, document));
+    for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+        bool current = (found->current_fenced >> i & 1) != 0 ||
+                       is_gone(document, nodes, group, &slots[i].current,
+                               (found->current_off >> i & 1) != 0);
+        bool incoming = !slots[i].reads_incoming || (found->incoming_fenced >> i & 1) != 0 ||
+                        is_gone(document, nodes, group, &slots[i].incoming,
+                                (found->incoming_off >> i & 1) != 0);
+
+        quiet |= (uint8_t)((current && incoming) << i);
+    }
+    return quiet;
 }

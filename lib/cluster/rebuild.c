@@ -131,8 +131,9 @@ struct rebuild_answer rebuild_may_begin(const struct growth_view *view)
     if (answer.verdict == REBUILD_VERDICT_JOINS) {
         answer.lineage = rebuild_lineage(document);
     }
-    if (answer.verdict == REBUILD_VERDICT_WRITE) {
-        assert(document->revision < UINT32_MAX); /* A write a second for a century. */
+    if (answer.verdict == REBUILD_VERDICT_WRITE && document->revision >= UINT32_MAX) {
+        answer.verdict = REBUILD_VERDICT_WORN; /* Each note of fed keys is an edit: clients can. */
+    } else if (answer.verdict == REBUILD_VERDICT_WRITE) {
         answer.lineage = (uint32_t)document->revision + 1;
         answer.verdict = fits(view, &answer) ? REBUILD_VERDICT_WRITE : REBUILD_VERDICT_NO_ROOM;
     }

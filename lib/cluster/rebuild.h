@@ -52,6 +52,7 @@ enum rebuild_verdict {
     REBUILD_VERDICT_NOT_OPEN,
     REBUILD_VERDICT_OTHER, /* the one that is named was committed or aborted; another one is open */
     REBUILD_VERDICT_EMPTY, /* no list has been fed */
+    REBUILD_VERDICT_WORN,  /* its revision is past what a lineage's id can be: 2^32 edits */
 };
 
 struct rebuild_answer {

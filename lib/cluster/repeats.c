@@ -2,13 +2,19 @@
 
 #include <string.h>
 
-static struct repeats_series *find(struct repeats *self, const uint64_t key[2])
+static bool same_key(const struct repeats_key *a, const struct repeats_key *b)
+{
+    return a->boot == b->boot && a->filter_id == b->filter_id && a->epoch == b->epoch &&
+           a->group == b->group;
+}
+
+static struct repeats_series *find(struct repeats *self, const struct repeats_key *key)
 {
     /* Places are taken in order and never given back. */
     for (unsigned i = 0; i < REPEATS_SERIES && self->series[i].used != 0; i++) {
         struct repeats_series *series = &self->series[i];
 
-        if (series->key[0] == key[0] && series->key[1] == key[1]) {
+        if (same_key(&series->key, key)) {
             return series;
         }
     }
@@ -43,7 +49,7 @@ static void slide(struct repeats_series *series, uint64_t number)
     series->highest = number;
 }
 
-bool repeats_met(struct repeats *self, const uint64_t key[2], uint64_t number)
+bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t number)
 {
     struct repeats_series *series = find(self, key);
     uint64_t bit = UINT64_C(1) << (number % 64);
@@ -54,7 +60,7 @@ bool repeats_met(struct repeats *self, const uint64_t key[2], uint64_t number)
     if (series == NULL) {
         series = oldest(self);
         self->forgot = self->forgot || series->used != 0;
-        *series = (struct repeats_series){.key = {key[0], key[1]}, .highest = number};
+        *series = (struct repeats_series){.key = *key, .highest = number};
         series->used = self->clock;
         /* Of a series that may have been forgotten, any number may have been met. */
         memset(series->met, self->forgot ? 0xff : 0, sizeof series->met);

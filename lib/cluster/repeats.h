@@ -3,8 +3,10 @@
  * Requests of one origin carry rising numbers. A message that arrives twice must not take its
  * own first arrival for somebody else's earlier add. Each series keeps a sliding window of
  * REPEATS_WINDOW numbers; what is older, or belongs to a series that may have been forgotten,
- * counts as met.
+ * counts as met. Series are told apart by all that names them, each number whole: packed or hashed,
+ * two of them would take each other's messages for repeats.
  *
+ * Bounds:  176 bytes a series, REPEATS_SERIES of them.
  * Errors:  none; a full table forgets the series used longest ago.
  * Threads: none; pure.
  */
@@ -16,8 +18,16 @@
 
 enum { REPEATS_SERIES = 256, REPEATS_WINDOW = 1024 };
 
+/* Whose numbers rise. */
+struct repeats_key {
+    uint64_t boot; /* the origin's */
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t group;
+};
+
 struct repeats_series {
-    uint64_t key[2];
+    struct repeats_key key;
     uint64_t highest;
     uint64_t used; /* clock of the table at the last use; 0: free */
     uint64_t met[REPEATS_WINDOW / 64];
@@ -30,6 +40,6 @@ struct repeats {
 };
 
 /* A zeroed table is ready. Marks the number; true when it was, or may have been, met before. */
-bool repeats_met(struct repeats *self, const uint64_t key[2], uint64_t number);
+bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t number);
 
 #endif

@@ -93,6 +93,7 @@ static bool try_frame(struct fuzz *self, struct span bytes)
 static void draw_action(struct fuzz *self, struct admin_request *request)
 {
     static const uint8_t secret[SEAL_SECRET_BYTES];
+    static const struct vouched_life off[] = {{{1, 7}, true}, {{2, 8}, false}};
 
     switch (draw(self, 8)) {
     case 0:
@@ -110,8 +111,9 @@ static void draw_action(struct fuzz *self, struct admin_request *request)
         break;
     case 3:
         request->action = ADMIN_ACCEPT_LOSS;
-        request->loss = (struct loss_parameters){
-            .shard = 4, .confirmed_off = {"node-1", "node-2"}, .nconfirmed_off = 2};
+        request->loss = (struct loss_parameters){.shard = 4};
+        request->confirmed_off = off;
+        request->nconfirmed_off = sizeof off / sizeof off[0];
         break;
     default:
         break;

@@ -47,6 +47,7 @@ enum sim_stream {
     SIM_STREAM_ACCEPT,
     SIM_STREAM_STEPS,
     SIM_STREAM_REPORTS,
+    SIM_STREAM_VOUCH,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -89,7 +90,7 @@ struct sim_settings {
     uint64_t gossip_rate;
     uint64_t scrub_interval_us;
     uint32_t steps[NODE_NSTEPS]; /* of nodes, see steps.h */
-    uint64_t report_groups; /* slot groups that nodes tell coordinators of at once; 0: all */
+    uint64_t report_groups;      /* slot groups that nodes tell coordinators of at once; 0: all */
 };
 
 struct sim {

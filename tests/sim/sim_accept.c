@@ -7,6 +7,8 @@
 #include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_drain.h"
 #include "tests/sim/sim_faults.h"
+#include "tests/sim/sim_given_up.h"
+#include "tests/sim/sim_vouch.h"
 
 #include <stdio.h>
 
@@ -46,6 +48,7 @@ void sim_accept_draw_scenario(struct sim *sim)
     struct sim_accept *self = &sim->accept;
 
     sim_random_init(&self->random, sim->seed, SIM_STREAM_ACCEPT);
+    sim_random_init(&self->drops, sim->seed, SIM_STREAM_VOUCH);
     if (sim_random_chance(&self->random, ACCEPT_PERMILLE) && sim->options.scenario == 0) {
         sim->scenario.kind = SIM_SCENARIO_ACCEPT;
     }
@@ -132,6 +135,15 @@ static uint32_t draw_count(struct sim *sim, const struct quorum_rule *rule)
 
 static void on_ask(struct sim *sim, void *data, uint64_t number);
 
+/* Whether or not the loss is accepted by then. */
+static void on_drop(struct sim *sim, void *data, uint64_t name)
+{
+    (void)data;
+    if (!sim->scenario.calm) {
+        (void)sim_operator_drop(sim, (uint32_t)name, true);
+    }
+}
+
 static void strike(struct sim *sim, const struct filter_document *document, uint32_t group)
 {
     struct sim_accept *self = &sim->accept;
@@ -146,6 +158,11 @@ static void strike(struct sim *sim, const struct filter_document *document, uint
 
         if (process != NULL) {
             end_one(sim, process);
+        }
+    }
+    for (uint32_t name = 0; name < SIM_WEAK; name++) {
+        if (sim_view_document(sim, name) == document && sim_random_chance(&self->drops, 300)) {
+            sim_after(sim, sim_random_below(&self->drops, 900 * MS), on_drop, NULL, name);
         }
     }
     self->accepted = false;
@@ -239,6 +256,7 @@ static void release(struct sim *sim)
     uint32_t set = self->off;
 
     self->off = 0;
+    self->vouched = 0;
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
         if ((set >> i & 1) != 0) {
             sim_trace_line(&sim->trace, sim->now_us, "%s is back", sim->processes[i]->name);
@@ -258,27 +276,29 @@ static void on_answer(struct sim *sim, const struct session_result *result)
 {
     struct sim_accept *self = &sim->accept;
 
-    self->vouched = 0;
     if (result->status == STATUS_OK && !self->accepted && self->off != 0) {
         self->accepted = true;
         self->release_us = sim->now_us + sim_random_below(&self->random, 600 * MS);
     }
 }
 
-/* By those names; not who has never registered. */
-static void vouch(struct sim *sim, struct loss_parameters *loss)
+/* Not for who has never registered. Returns how many; their bits in *set. */
+static size_t vouch(struct sim *sim, struct vouched_life off[SIM_MAX_NODES], uint32_t *set)
 {
     struct sim_accept *self = &sim->accept;
+    size_t count = 0;
 
     for (uint32_t i = 0; i < sim->view.nodes.count; i++) {
+        const struct node_record *record = &sim->view.nodes.nodes[i];
         const struct sim_process *process = sim->view.processes[i];
-        bool off = process != NULL && (self->off & bit(process)) != 0;
 
-        if (off && loss->nconfirmed_off < LOSS_MAX_NAMES && sim_random_chance(&self->random, 900)) {
-            self->vouched |= bit(process);
-            loss->confirmed_off[loss->nconfirmed_off++] = process->alias; /* It outlives retries. */
+        if (process != NULL && (self->off & bit(process)) != 0 &&
+            sim_random_chance(&self->random, 900)) {
+            *set |= bit(process);
+            off[count++] = (struct vouched_life){.life = {record->id, record->incarnation}};
         }
     }
+    return count;
 }
 
 static bool ask(struct sim *sim)
@@ -287,8 +307,11 @@ static bool ask(struct sim *sim)
     struct sim_process *coordinator = sim_process_of(
         sim, SIM_COORDINATOR,
         (uint32_t)sim_random_below(&self->random, sim->settings.ncoordinators));
+    struct vouched_life off[SIM_MAX_NODES];
+    uint32_t vouched = 0;
     struct admin_request request = {
         .action = ADMIN_ACCEPT_LOSS,
+        .confirmed_off = off,
         .name = sim_name((uint32_t)sim_random_below(&self->random, sim->load.nnames)),
         .successor = "",
         .dry_run = sim_random_chance(&self->random, 50),
@@ -299,11 +322,11 @@ static bool ask(struct sim *sim)
     if (sim->operator.names[SIM_WEAK].command != 0) {
         return false;
     }
-    vouch(sim, &request.loss);
+    request.nconfirmed_off = vouch(sim, off, &vouched);
     if (!sim_command(sim, &request, on_answer)) {
-        self->vouched = 0;
         return false;
     }
+    self->vouched |= vouched;
     if (!sim->scenario.calm && sim_random_chance(&self->random, 150)) {
         sim_fault_restart(sim, coordinator, sim_random_below(&self->random, 100 * MS));
     }
@@ -325,19 +348,26 @@ static bool is_stuck(const struct sim *sim)
     return stuck;
 }
 
+/* By a command that vouched for them and is over: it may come to a coordinator late. */
+static bool may_be_given_up(const struct sim *sim)
+{
+    return sim->accept.vouched != 0 &&
+           sim->now_us < sim_given_up_safe_us(&sim->operator.names[SIM_WEAK]);
+}
+
 static void on_ask(struct sim *sim, void *data, uint64_t number)
 {
     struct sim_accept *self = &sim->accept;
     bool over = sim->scenario.calm || sim->now_us >= self->release_us;
 
     (void)data;
-    if (over && self->off != 0 && self->vouched == 0) {
+    if (over && self->off != 0 && !may_be_given_up(sim) && !sim_vouch_binds(sim)) {
         release(sim);
     }
     if (self->asks > 0 && ask(sim)) {
         self->asks -= !is_stuck(sim) || sim_random_chance(&self->random, 50);
     }
-    if (self->off == 0 && self->asks == 0 && self->vouched == 0) {
+    if (self->off == 0 && self->asks == 0) {
         sim_after(sim, sim_random_between(&self->random, 50 * MS, 400 * MS), on_strike, NULL, 0);
         return;
     }
@@ -347,7 +377,7 @@ static void on_ask(struct sim *sim, void *data, uint64_t number)
 bool sim_accept_unrest(const struct sim *sim, char text[SIM_UNREST_BYTES])
 {
     const struct sim_accept *self = &sim->accept;
-    bool unrest = self->off != 0 || self->asks > 0 || self->vouched != 0;
+    bool unrest = self->off != 0 || self->asks > 0;
 
     if (unrest) {
         (void)snprintf(text, SIM_UNREST_BYTES, "the operator who accepts losses is not done");

@@ -7,7 +7,10 @@
  * he may also start them before, or not ask at all. In half of these seeds nodes that stay away are
  * replaced by themselves; else he drains those that are back, or wipes their disks.
  *
- * He is honest: who is off by his word stays off as long as a command that says so is under way.
+ * Or he drops the filter: before, in the midst of it, or instead.
+ *
+ * He is honest: who is off by his word stays off as long as a command that says so is under way, or
+ * a drop that has not ended; see sim_vouch.h.
  *
  * Threads: none.
  */
@@ -26,9 +29,10 @@ struct sim_process;
 
 struct sim_accept {
     struct sim_random random;
+    struct sim_random drops;
     bool on;
     uint32_t off;        /* processes that stay off, a bit each */
-    uint32_t vouched;    /* ... that the command under way names */
+    uint32_t vouched;    /* ... that a command has vouched for: one that is late gives them up */
     uint32_t asks;       /* commands of this episode to come */
     uint64_t release_us; /* no earlier than that who is off is started again */
     bool accepted;       /* in this episode */

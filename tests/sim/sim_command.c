@@ -46,12 +46,12 @@ static void say(struct sim *sim, const struct admin_request *request)
                        request->name, steps[request->rebuild.step], request->rebuild.lineage);
     } else if (request->action == ADMIN_ACCEPT_LOSS) {
         sim_trace_line(&sim->trace, sim->now_us, "operator: shard accept-loss %s, %zu vouched for",
-                       request->name, request->loss.nconfirmed_off);
+                       request->name, request->nconfirmed_off);
     } else {
         sim_trace_line(&sim->trace, sim->now_us, "operator of nodes: action %d %s %s%s%s",
                        (int)request->action, request->name, request->successor,
                        request->undo ? " --undo" : "",
-                       request->confirmed_off ? " --confirmed-off" : "");
+                       request->nconfirmed_off > 0 ? " --confirmed-off" : "");
     }
 }
 
@@ -66,18 +66,25 @@ static uint64_t patience(struct sim *sim, const struct admin_request *request)
 bool sim_command(struct sim *sim, const struct admin_request *request, sim_command_done_fn done)
 {
     struct sim_managed_name *one = session_of(sim);
-    const struct frame frame = {.kind = FRAME_ADMIN_REQUEST, .body.admin_request = *request};
-
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST, .body.admin_request = *request};
     bool early = one->tries == 0 && sim->settings.nnodes >= 3; /* Its create is still to come. */
 
     if (one->command != 0 || one->state != SIM_NAME_FREE || early) {
         return false;
     }
     one->command = ++sim->operator.last_command;
+    one->patience_us = patience(sim, request);
+    one->arrival_us = sim->now_us > one->arrival_us ? sim->now_us : one->arrival_us;
+    one->noff = request->nconfirmed_off < SIM_MAX_NODES ? request->nconfirmed_off : SIM_MAX_NODES;
+    for (size_t i = 0; i < one->noff; i++) { /* They outlive retries. */
+        one->off[i] = request->confirmed_off[i];
+    }
+    frame.body.admin_request.confirmed_off = one->off;
+    frame.body.admin_request.nconfirmed_off = one->noff;
     sim->operator.command_done = done;
     say(sim, request);
-    if (session_ask(one->process->session, sim_process_now(one->process), patience(sim, request),
-                    &frame, on_done, sim) != STATUS_OK) {
+    if (session_ask(one->process->session, sim_process_now(one->process), one->patience_us, &frame,
+                    on_done, sim) != STATUS_OK) {
         sim_fail(sim, "an operator cannot ask");
     }
     sim_process_arm(one->process);

@@ -185,12 +185,15 @@ static void on_replace(struct sim *sim, void *data, uint64_t node)
         again(sim, NEXT_US, node_record_leaves(record) ? record->id : 0);
     } else if (!node_record_leaves(record) && spare != NULL &&
                sim->settings.replace_after_us == 0) {
+        const struct vouched_life off = {.life = {record->id, record->incarnation}};
+
         command(sim, &(struct admin_request){
                          .action = ADMIN_NODE_REPLACE,
                          .name = record->name,
                          .successor = spare->name,
-                         .confirmed_off = is_gone(sim, record) &&
-                                          sim_random_chance(&sim->random, VOUCHED_PERMILLE),
+                         .confirmed_off = &off,
+                         .nconfirmed_off = is_gone(sim, record) &&
+                                           sim_random_chance(&sim->random, VOUCHED_PERMILLE),
                      });
         again(sim, sim_random_chance(&sim->random, 900) ? POLL_US : NEXT_US,
               sim_random_chance(&sim->random, 900) ? record->id : 0);

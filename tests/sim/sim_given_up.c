@@ -67,8 +67,7 @@ static bool is_there(const struct sim *sim, uint32_t name, uint64_t filter_id)
            document->content.state == FILTER_ACTIVE;
 }
 
-/* No coordinator may carry it out any more. */
-static uint64_t safe_us(const struct sim_managed_name *one)
+uint64_t sim_given_up_safe_us(const struct sim_managed_name *one)
 {
     uint64_t wanted_us = one->patience_us;
     uint64_t unnoticed_us = PULSE_PAUSE_US + PULSE_US;
@@ -83,7 +82,7 @@ static void on_look(struct sim *sim, void *data, uint64_t name)
 
     (void)data;
     sim_view_follow(sim);
-    if (sim->now_us < safe_us(one)) {
+    if (sim->now_us < sim_given_up_safe_us(one)) {
         sim_after(sim, POLL_US, on_look, NULL, name);
     } else if (id == 0 || !is_there(sim, (uint32_t)name, id)) {
         sim_operator_again(sim, (uint32_t)name);

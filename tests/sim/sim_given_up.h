@@ -18,9 +18,13 @@
 #include <stdint.h>
 
 struct sim;
+struct sim_managed_name;
 
 /* A drop begins: will it be given up? Its operator has little patience then. */
 void sim_given_up_draw(struct sim *sim, uint32_t name);
+
+/* From then on no coordinator carries out what the command under this name was, or is. */
+uint64_t sim_given_up_safe_us(const struct sim_managed_name *one);
 
 /* A frame of a command arrives at that time. */
 void sim_given_up_note(struct sim *sim, uint32_t command, uint64_t arrival_us);

@@ -1,6 +1,7 @@
 #include "tests/sim/sim_operator.h"
 
 #include "tests/sim/sim.h"
+#include "tests/sim/sim_vouch.h"
 
 enum {
     COMMAND_LEAST_US = 150000,
@@ -83,7 +84,7 @@ static void end_drop(struct sim *sim, uint32_t name, enum status status, const c
         if (one->recreate && !(one->inherit && sim_operator_rename(sim, one->heir, name))) {
             (void)sim_operator_create(sim, name);
         }
-    } else if (status == STATUS_INVALID || status == STATUS_INTERNAL) {
+    } else if ((status == STATUS_INVALID && one->noff == 0) || status == STATUS_INTERNAL) {
         sim_fail(sim, "drop %s ended with %s: %s", sim_name(name), status_code(status), message);
     } else if (!sim_given_up_begins(sim, name)) {
         sim_operator_again(sim, name);
@@ -107,8 +108,8 @@ static void end_rename(struct sim *sim, uint32_t name, enum status status, const
         sim->operator.names[one->target].state = SIM_NAME_LIVE;
         one->state = SIM_NAME_FREE;
         (void)sim_operator_create(sim, name);
-    } else if (status == STATUS_INVALID || status == STATUS_INTERNAL || status == STATUS_EXISTS ||
-               status == STATUS_DROPPED) {
+    } else if ((status == STATUS_INVALID && one->noff == 0) || status == STATUS_INTERNAL ||
+               status == STATUS_EXISTS || status == STATUS_DROPPED) {
         sim_fail(sim, "rename of %s ended with %s: %s", sim_name(name), status_code(status),
                  message);
     } else {
@@ -144,28 +145,13 @@ static void on_done(void *context, const struct session_result *result)
 
 /* ---- begins ---- */
 
-/* Some process that a slot names is another incarnation by now. */
-static bool was_restarted(const struct sim *sim, uint32_t name)
-{
-    const struct filter_document *document = sim_view_document(sim, name);
-
-    for (uint32_t group = 0;
-         document != NULL && !sim_takeover_lives(sim) && group < document->content.ngroups;
-         group++) {
-        for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
-            if (!sim_view_is_full(sim, &document->content.groups[group].slots[slot].current)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Nobody sees who had the filter that is replaced; it is vouched for all. */
 static struct admin_request request_of(struct sim *sim, uint32_t name)
 {
-    const struct sim_managed_name *one = &sim->operator.names[name];
+    struct sim_managed_name *one = &sim->operator.names[name];
     struct admin_request request = {.name = sim_name(name)};
+
+    one->noff = 0;
 
     if (one->state == SIM_NAME_CREATING) {
         request.action = ADMIN_CREATE;
@@ -173,11 +159,17 @@ static struct admin_request request_of(struct sim *sim, uint32_t name)
     } else if (one->state == SIM_NAME_RENAMING) {
         request.action = ADMIN_RENAME;
         request.rename = (struct rename_parameters){.name = sim_name(one->target), .replace = true};
-        request.confirmed_off = one->tries > 0 && !sim_takeover_lives(sim);
+        if (one->tries > 0) {
+            sim_vouch(sim, NULL, one);
+        }
     } else {
         request.action = ADMIN_DROP;
-        request.confirmed_off = one->tries > 0 && was_restarted(sim, name);
+        if (one->tries > 0 && sim_view_document(sim, name) != NULL) {
+            sim_vouch(sim, sim_view_document(sim, name), one);
+        }
     }
+    request.confirmed_off = one->off;
+    request.nconfirmed_off = one->noff;
     return request;
 }
 
@@ -201,7 +193,7 @@ static void ask(struct sim *sim, uint32_t name)
                    : one->state == SIM_NAME_RENAMING ? "rename to "
                                                      : "drop",
                    one->state == SIM_NAME_RENAMING ? sim_name(one->target) : "",
-                   frame.body.admin_request.confirmed_off ? " --confirmed-off" : "");
+                   frame.body.admin_request.nconfirmed_off > 0 ? " --confirmed-off" : "");
     status = session_ask(one->process->session, sim_process_now(one->process), one->patience_us,
                          &frame, on_done, one->process);
     if (status != STATUS_OK) {
@@ -235,6 +227,7 @@ bool sim_operator_drop(struct sim *sim, uint32_t name, bool recreate)
     one->recreate = recreate;
     one->inherit = false;
     one->tries = 0;
+    one->binds = false;
     sim_oracle_drop_begins(sim, name);
     ask(sim, name);
     return true;
@@ -259,6 +252,7 @@ bool sim_operator_rename(struct sim *sim, uint32_t from, uint32_t to)
     one->state = SIM_NAME_RENAMING;
     one->target = to;
     one->tries = 0;
+    one->binds = false;
     sim_oracle_rename_begins(sim, from, to);
     ask(sim, from);
     return true;

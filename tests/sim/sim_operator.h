@@ -40,6 +40,9 @@ struct sim_managed_name {
     uint64_t patience_us;
     bool gives_up;       /* the drop that is under way, if it does not succeed at once */
     uint64_t arrival_us; /* of the last frame of the command, all tries */
+    struct vouched_life off[SIM_MAX_NODES]; /* what the command says of nodes */
+    size_t noff;
+    bool binds; /* by this one or a try before it, a life is never to come back; see sim_vouch.h */
 };
 
 struct sim_operator {

@@ -107,7 +107,7 @@ static void show_control(const struct frame *frame, char *text)
                        admin->action == ADMIN_CREATE ? "create"
                        : admin->action == ADMIN_DROP ? "drop"
                                                      : "status",
-                       admin->name, admin->confirmed_off ? " --confirmed-off" : "");
+                       admin->name, admin->nconfirmed_off > 0 ? " --confirmed-off" : "");
     } else if (frame->kind == FRAME_ADMIN_REPLY) {
         (void)snprintf(text, SHOW_TEXT_BYTES, "%s %.100s",
                        status_code(frame->body.admin_reply.status),

@@ -227,13 +227,12 @@ struct admin_request coordinator_stage_create(void)
     };
 }
 
-struct admin_request coordinator_stage_drop(bool confirmed_off)
+struct admin_request coordinator_stage_drop(void)
 {
     return (struct admin_request){
         .action = ADMIN_DROP,
         .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
         .name = "urls",
-        .confirmed_off = confirmed_off,
     };
 }
 

@@ -101,7 +101,7 @@ void coordinator_stage_report(struct coordinator_stage *self, uint32_t nnodes, u
 
 /* create "urls": capacity 10,000, rate 1 %, N 3, W 2, R 2. */
 struct admin_request coordinator_stage_create(void);
-struct admin_request coordinator_stage_drop(bool confirmed_off);
+struct admin_request coordinator_stage_drop(void);
 /* As operators give it: before a change what it is to name is looked at. */
 void coordinator_stage_command(struct coordinator_stage *self, uint64_t correlation,
                                const struct admin_request *request);

@@ -47,7 +47,7 @@ static void expect_frozen(void)
 
     cr_assert_eq(told.status, STATUS_CONFLICT, "create");
     cr_assert_not_null(strstr(told.message, "map restore"), "%s", told.message);
-    cr_assert_eq(command(coordinator_stage_drop(false)).status, STATUS_CONFLICT, "drop");
+    cr_assert_eq(command(coordinator_stage_drop()).status, STATUS_CONFLICT, "drop");
     told = command((struct admin_request){.action = ADMIN_STATUS, .name = ""});
     cr_assert_eq(told.status, STATUS_OK);
     cr_assert_not_null(strstr(told.message, "map restore"), "%s", told.message);
@@ -128,7 +128,7 @@ Test(coordinator_age, a_coordinator_waits_until_all_nodes_were_heard)
     cr_assert_eq(coordinator_stage_make_filter(&stage), FILTER);
     coordinator_stage_fini(&stage);
     coordinator_stage_init(&stage, &store.store);
-    cr_assert_eq(command(coordinator_stage_drop(false)).status, STATUS_UNAVAILABLE);
+    cr_assert_eq(command(coordinator_stage_drop()).status, STATUS_UNAVAILABLE);
     coordinator_stage_pass(&stage, 20000000);
     coordinator_stage_command(
         &stage, 9,

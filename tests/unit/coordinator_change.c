@@ -287,7 +287,7 @@ Test(coordinator_change, a_store_that_fails_at_the_first_step_only_delays)
 
 static void drop(void)
 {
-    struct admin_request request = coordinator_stage_drop(false);
+    struct admin_request request = coordinator_stage_drop();
 
     coordinator_stage_command(&stage, 5, &request);
 }

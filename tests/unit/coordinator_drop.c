@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { FENCES = 2 /* F of N 3, W 2, R 2 */ };
+enum { FENCES = 2 /* F of N 3, W 2, R 2 */, SILENCE_US = 11000000 /* past node_timeout */ };
 
 static struct memory_store store;
 static struct coordinator_stage stage;
@@ -25,11 +25,39 @@ static void close_stage(void)
     memory_store_fini(&store);
 }
 
-static void drop(bool confirmed_off)
+static void drop(void)
 {
-    struct admin_request request = coordinator_stage_drop(confirmed_off);
+    struct admin_request request = coordinator_stage_drop();
 
     coordinator_stage_command(&stage, 2, &request);
+}
+
+/* With the word about one node, as `status` showed it. */
+static void drop_without(uint32_t node, uint64_t incarnation, bool runs)
+{
+    const struct vouched_life off = {{node, incarnation}, runs};
+    struct admin_request request = coordinator_stage_drop();
+
+    request.confirmed_off = &off;
+    request.nconfirmed_off = 1;
+    coordinator_stage_command(&stage, 2, &request);
+}
+
+static void expect_told(enum status status, const char *part)
+{
+    struct coordinator_told told = coordinator_stage_told(&stage);
+
+    cr_assert_eq(told.status, status, "%s: %s", status_code(told.status), told.message);
+    cr_assert_not_null(strstr(told.message, part), "\"%s\" is not in: %s", part, told.message);
+}
+
+/* Node n is heard of, as this life; the store names it from then on. */
+static void hear(uint32_t n, uint64_t incarnation)
+{
+    struct sync_request request = coordinator_stage_node(n);
+
+    request.incarnation = incarnation;
+    cr_assert_eq(coordinator_stage_sync(&stage, n, &request).status, STATUS_OK);
 }
 
 static enum status create_again(void)
@@ -48,7 +76,7 @@ static void confirm(uint32_t node)
 Test(coordinator_drop, ends_with_the_fence_that_makes_f)
 {
     open_stage();
-    drop(false);
+    drop();
     cr_assert_eq(stage.nfences, 3, "every replica is asked");
     for (uint32_t i = 0; i < 3; i++) {
         cr_assert_eq(stage.fences[i].epoch, 2);
@@ -71,7 +99,7 @@ Test(coordinator_drop, the_name_is_free_afterwards)
     struct admin_request create = coordinator_stage_create();
 
     open_stage();
-    drop(false);
+    drop();
     confirm(1);
     confirm(2);
     (void)coordinator_stage_told(&stage);
@@ -88,10 +116,10 @@ Test(coordinator_drop, the_name_is_free_afterwards)
 /* A drop that slept in some queue names the filter that the operator saw, not its successor. */
 Test(coordinator_drop, a_late_drop_by_id_spares_the_next_filter_of_that_name)
 {
-    struct admin_request late = coordinator_stage_drop(false);
+    struct admin_request late = coordinator_stage_drop();
 
     open_stage();
-    drop(false);
+    drop();
     confirm(1);
     confirm(2);
     (void)coordinator_stage_told(&stage);
@@ -111,7 +139,7 @@ Test(coordinator_drop, a_late_drop_by_id_spares_the_next_filter_of_that_name)
 Test(coordinator_drop, one_node_counts_once)
 {
     open_stage();
-    drop(false);
+    drop();
     confirm(1);
     confirm(1);
     confirm(1);
@@ -124,7 +152,7 @@ Test(coordinator_drop, one_node_counts_once)
 Test(coordinator_drop, another_incarnation_does_not_count)
 {
     open_stage();
-    drop(false);
+    drop();
     confirm(1);
     coordinator_stage_confirm(&stage, 2, SAMPLE_INCARNATION + 99, STATUS_OK);
     coordinator_stage_confirm(&stage, 3, SAMPLE_INCARNATION + 99, STATUS_OK);
@@ -137,7 +165,7 @@ Test(coordinator_drop, another_incarnation_does_not_count)
 Test(coordinator_drop, no_incarnation_does_not_count)
 {
     open_stage();
-    drop(false);
+    drop();
     coordinator_stage_confirm(&stage, 1, 0, STATUS_OK);
     coordinator_stage_confirm(&stage, 2, 0, STATUS_OK);
     cr_assert_eq(stage.ntold, 0);
@@ -148,7 +176,7 @@ Test(coordinator_drop, no_incarnation_does_not_count)
 Test(coordinator_drop, refusals_and_older_fences_do_not_count)
 {
     open_stage();
-    drop(false);
+    drop();
     confirm(1);
     coordinator_stage_confirm(&stage, 2, SAMPLE_INCARNATION + 2, STATUS_NEED_DOC);
     for (size_t i = 0; i < stage.nfences; i++) {
@@ -160,16 +188,89 @@ Test(coordinator_drop, refusals_and_older_fences_do_not_count)
     close_stage();
 }
 
-/* Until an operator vouches that the former lives are over. */
-Test(coordinator_drop, confirmed_off_lets_restarted_nodes_count)
+/* Until an operator vouches that the former life is over: one node is enough beside the fence. */
+Test(coordinator_drop, the_operators_word_stands_for_former_lives_of_restarted_nodes)
 {
     open_stage();
-    drop(false);
+    hear(2, SAMPLE_INCARNATION + 99);
+    drop();
+    confirm(1);
     coordinator_stage_pass(&stage, 5100000);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_DEADLINE);
-    drop(true);
-    coordinator_stage_confirm(&stage, 2, SAMPLE_INCARNATION + 99, STATUS_OK);
-    coordinator_stage_confirm(&stage, 3, SAMPLE_INCARNATION + 99, STATUS_OK);
+    drop_without(2, SAMPLE_INCARNATION + 99, true);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    close_stage();
+}
+
+/* Two of three are gone for good: fewer than F are left. */
+Test(coordinator_drop, a_filter_whose_members_are_gone_for_good_is_ended_by_name)
+{
+    open_stage();
+    drop();
+    confirm(1);
+    coordinator_stage_pass(&stage, SILENCE_US);
+    expect_told(STATUS_DEADLINE, "node-2@00000000000003ea, node-3@00000000000003eb");
+    hear(1, SAMPLE_INCARNATION + 1);
+    drop_without(3, SAMPLE_INCARNATION + 3, false);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    cr_assert_neq(create_again(), STATUS_NAME_BUSY, "its name is free");
+    close_stage();
+}
+
+/* The fence of who is left is needed all the same, and nobody else's silence counts. */
+Test(coordinator_drop, a_word_counts_for_whom_it_names)
+{
+    open_stage();
+    coordinator_stage_pass(&stage, SILENCE_US);
+    drop_without(3, SAMPLE_INCARNATION + 3, false);
+    cr_assert_eq(stage.ntold, 0, "one of %d", FENCES);
+    drop_without(3, SAMPLE_INCARNATION + 3, false);
+    cr_assert_eq(stage.ntold, 0, "said twice");
+    cr_assert_eq(create_again(), STATUS_NAME_BUSY);
+    confirm(1);
+    cr_assert_eq(stage.ntold, 2);
+    cr_assert_eq(stage.told[0].status, STATUS_OK);
+    close_stage();
+}
+
+Test(coordinator_drop, a_word_about_another_life_is_a_conflict)
+{
+    open_stage();
+    coordinator_stage_pass(&stage, SILENCE_US);
+    hear(3, SAMPLE_INCARNATION + 99);
+    drop_without(3, SAMPLE_INCARNATION + 3, false);
+    expect_told(STATUS_CONFLICT, "node node-3 has another life by now, 000000000000044b");
+    cr_assert_eq(coordinator_stage_counter(&stage, "fences_sent_total"), 0, "nothing is dropped");
+    close_stage();
+}
+
+Test(coordinator_drop, who_is_alive_or_no_member_can_not_be_vouched_for)
+{
+    open_stage();
+    coordinator_stage_report(&stage, 4, 0, 0, REPLICA_NONE);
+    drop_without(3, SAMPLE_INCARNATION + 3, false);
+    expect_told(STATUS_INVALID, "node node-3 is alive, and confirms by itself");
+    drop_without(4, SAMPLE_INCARNATION + 4, false);
+    expect_told(STATUS_INVALID, "node node-4 is alive");
+    coordinator_stage_pass(&stage, SILENCE_US);
+    drop_without(4, SAMPLE_INCARNATION + 4, false);
+    expect_told(STATUS_INVALID, "node node-4 holds nothing of the filter");
+    drop_without(9, 9, false);
+    expect_told(STATUS_INVALID, "node of that number holds nothing");
+    cr_assert_eq(coordinator_stage_counter(&stage, "fences_sent_total"), 0, "nothing is dropped");
+    close_stage();
+}
+
+/* A node that comes back after all has to fence. */
+Test(coordinator_drop, a_word_does_not_count_against_what_is_heard)
+{
+    open_stage();
+    coordinator_stage_pass(&stage, SILENCE_US);
+    drop_without(3, SAMPLE_INCARNATION + 3, false);
+    hear(3, SAMPLE_INCARNATION + 3);
+    confirm(1);
+    cr_assert_eq(stage.ntold, 0);
+    confirm(3);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
     close_stage();
 }
@@ -179,7 +280,7 @@ Test(coordinator_drop, silent_nodes_are_asked_again_and_the_operator_gets_a_dead
     struct coordinator_told told;
 
     open_stage();
-    drop(false);
+    drop();
     coordinator_stage_pass(&stage, 1100000);
     cr_assert_eq(stage.nfences, 3 * 3, "asked at once and twice again");
     coordinator_stage_pass(&stage, 4000000);
@@ -195,18 +296,18 @@ Test(coordinator_drop, silent_nodes_are_asked_again_and_the_operator_gets_a_dead
 Test(coordinator_drop, what_is_not_there_cannot_be_dropped)
 {
     open_stage();
-    drop(false);
+    drop();
     confirm(1);
     confirm(2);
     (void)coordinator_stage_told(&stage);
-    drop(false);
+    drop();
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_NOT_FOUND);
     close_stage();
 }
 
 static void drop_at_other(void *context)
 {
-    struct admin_request request = coordinator_stage_drop(false);
+    struct admin_request request = coordinator_stage_drop();
 
     (void)context;
     coordinator_stage_command(&other, 7, &request);
@@ -219,7 +320,7 @@ Test(coordinator_drop, a_drop_that_another_coordinator_began_is_joined)
     coordinator_stage_init(&other, &store.store);
     coordinator_stage_report(&other, 3, 1, 1, REPLICA_FULL);
     store.before_swap = drop_at_other;
-    drop(false);
+    drop();
     cr_assert_eq(coordinator_stage_counter(&stage, "swap_conflicts_total"), 1);
     cr_assert_eq(stage.ntold, 0, "it waits for the fences like the other");
     coordinator_stage_pass(&stage, 200000);
@@ -234,7 +335,7 @@ Test(coordinator_drop, a_drop_that_another_coordinator_began_is_joined)
 Test(coordinator_drop, another_coordinator_finishes_it)
 {
     open_stage();
-    drop(false);
+    drop();
     confirm(1);
     coordinator_stage_init(&other, &store.store);
     coordinator_stage_report(&other, 3, 1, 1, REPLICA_NONE);

@@ -132,7 +132,7 @@ Test(coordinator_expand, taken_back_until_it_holds_too_much)
 
 Test(coordinator_expand, a_drop_ends_it)
 {
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
 
     open_with(WHEN_FULL_REFUSE);
     begin(40000);

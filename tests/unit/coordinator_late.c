@@ -60,7 +60,7 @@ static struct admin_request expire(uint64_t after_us)
 
 static void drop_first(void)
 {
-    const struct admin_request drop = coordinator_stage_drop(false);
+    const struct admin_request drop = coordinator_stage_drop();
 
     coordinator_stage_command(&stage, 2, &drop);
     for (uint32_t n = 1; n <= 2; n++) {
@@ -83,7 +83,7 @@ static void make_second(void)
 
 Test(coordinator_late, a_pause_counts_as_time_that_a_command_has_waited)
 {
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
     struct coordinator_told told;
 
     open_stage();
@@ -103,7 +103,7 @@ Test(coordinator_late, a_pause_counts_as_time_that_a_command_has_waited)
 
 Test(coordinator_late, a_change_that_is_wanted_for_no_time_is_not_wanted)
 {
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
 
     open_stage();
     drop = coordinator_stage_look(&stage, &drop);
@@ -140,7 +140,7 @@ Test(coordinator_late, it_is_looked_at_right_before_the_swap)
 
 Test(coordinator_late, a_change_names_a_filter)
 {
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
     struct admin_request wish = expire(SECOND_US);
 
     open_stage();
@@ -152,7 +152,7 @@ Test(coordinator_late, a_change_names_a_filter)
 
 Test(coordinator_late, what_has_changed_since_is_not_changed)
 {
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
     struct admin_request wish = expire(60 * (uint64_t)SECOND_US);
     struct admin_request late = expire(SECOND_US);
 
@@ -170,7 +170,7 @@ Test(coordinator_late, what_has_changed_since_is_not_changed)
 Test(coordinator_late, the_next_filter_of_the_name_is_not_meant)
 {
     struct admin_request wish = expire(0);
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
 
     open_stage();
     wish = coordinator_stage_look(&stage, &wish);
@@ -238,14 +238,17 @@ Test(coordinator_late, a_rename_takes_the_place_of_what_was_seen_alone)
 /* A node has started again since it was vouched that all former lives are off. */
 Test(coordinator_late, a_word_about_nodes_is_about_those_that_were_seen)
 {
-    struct admin_request drop = coordinator_stage_drop(true);
+    struct sync_request again = coordinator_stage_node(3);
+    const struct vouched_life word = {.life = {3, again.incarnation}, .runs = true};
+    struct admin_request drop = coordinator_stage_drop();
     struct admin_request drain = {.action = ADMIN_NODE_DRAIN,
                                   .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
                                   .name = "node-4",
                                   .successor = ""};
-    struct sync_request again = coordinator_stage_node(3);
 
     open_stage();
+    drop.confirmed_off = &word;
+    drop.nconfirmed_off = 1;
     coordinator_stage_report(&stage, 4, 0, 0, REPLICA_NONE);
     drop = coordinator_stage_look(&stage, &drop);
     drain = coordinator_stage_look(&stage, &drain);

@@ -27,15 +27,15 @@ static void lose(uint32_t n, uint64_t complete)
 }
 
 static struct coordinator_told accept_loss(bool all, uint32_t shard, bool dry_run,
-                                           const char *confirmed_off)
+                                           uint32_t confirmed_off)
 {
+    const struct vouched_life off = {{confirmed_off, SAMPLE_INCARNATION + confirmed_off}, false};
     struct admin_request request = {
         .action = ADMIN_ACCEPT_LOSS, .name = "urls", .successor = "", .dry_run = dry_run};
 
     request.loss = (struct loss_parameters){.all = all, .shard = shard};
-    if (confirmed_off != NULL) {
-        request.loss.confirmed_off[request.loss.nconfirmed_off++] = confirmed_off;
-    }
+    request.confirmed_off = &off;
+    request.nconfirmed_off = confirmed_off != 0;
     coordinator_stage_command(&stage, 9, &request);
     return coordinator_stage_told(&stage);
 }
@@ -55,19 +55,17 @@ Test(coordinator_loss, it_is_refused_while_it_is_not_needed)
     struct coordinator_told told;
 
     open_stage(2, 2, DURABILITY_SYNC);
-    told = accept_loss(true, 0, false, NULL);
+    told = accept_loss(true, 0, false, 0);
     expect(&told, STATUS_UNAVAILABLE, "has just started");
     coordinator_stage_pass(&stage, SILENCE_US);
     for (uint32_t n = 1; n <= 3; n++) {
         report(n, SAMPLE_INCARNATION + n, 0);
     }
-    told = accept_loss(true, 0, false, NULL);
+    told = accept_loss(true, 0, false, 0);
     expect(&told, STATUS_INVALID, "not needed: of slot group 0 3 FULL replicas are left");
-    told = accept_loss(false, 16, false, NULL);
+    told = accept_loss(false, 16, false, 0);
     expect(&told, STATUS_INVALID, "shards 0 to 15");
-    told = accept_loss(true, 0, false, "node-9");
-    expect(&told, STATUS_NOT_FOUND, "no node node-9");
-    told = accept_loss(true, 0, false, "node-2");
+    told = accept_loss(true, 0, false, 2);
     expect(&told, STATUS_INVALID, "node node-2 is alive");
     expect_slot(&stage, 1, SLOT_SINGLE, 2, 0);
     close_stage();
@@ -80,18 +78,18 @@ Test(coordinator_loss, it_is_told_and_then_goes_on_to_its_end)
     open_old_stage(DURABILITY_SYNC);
     lose(1, 0);
     lose(2, 0);
-    told = accept_loss(false, 3, true, NULL);
+    told = accept_loss(false, 3, true, 0);
     expect(&told, STATUS_OK,
            "shards 0-15 (1 of 1 groups of shards on the same nodes); gone with "
            "node-1, node-2; about 1,234 keys were known there; those that no "
            "other replica has are lost");
     cr_assert_eq(document_at(&stage)->content.groups[0].loss_epoch, 0, "only told");
     cr_assert_eq(document_at(&stage)->epoch, 2, "node 1 is a pair");
-    told = accept_loss(false, 3, false, NULL);
+    told = accept_loss(false, 3, false, 0);
     expect(&told, STATUS_OK, "accepted in epoch 3");
     cr_assert_eq(document_at(&stage)->content.groups[0].loss_epoch, 3);
     cr_assert_eq(coordinator_stage_counter(&stage, "losses_accepted_total"), 1);
-    told = accept_loss(true, 0, false, NULL);
+    told = accept_loss(true, 0, false, 0);
     expect(&told, STATUS_EXISTS, "accepted in epoch 3 already");
     expect_slot(&stage, 3, SLOT_PAIR, 1, 1);
     lose(1, 3);
@@ -107,10 +105,55 @@ Test(coordinator_loss, what_is_silent_is_to_be_started_or_vouched_for)
     coordinator_stage_pass(&stage, SILENCE_US);
     lose(1, 0);
     report(3, SAMPLE_INCARNATION + 3, 0);
-    told = accept_loss(true, 0, false, NULL);
+    told = accept_loss(true, 0, false, 0);
     expect(&told, STATUS_INVALID, "node node-2 is silent and could come back with its data");
-    told = accept_loss(true, 0, false, "node-2");
+    told = accept_loss(true, 0, false, 2);
     expect(&told, STATUS_OK, "gone with node-1, node-2");
+    close_stage();
+}
+
+/* node-1 came back without its data while its operator looked at what was there before. */
+Test(coordinator_loss, a_word_about_another_life_is_a_conflict)
+{
+    struct coordinator_told told;
+
+    open_old_stage(DURABILITY_SYNC);
+    coordinator_stage_pass(&stage, SILENCE_US);
+    lose(1, 0);
+    told = accept_loss(true, 0, false, 1);
+    expect(&told, STATUS_CONFLICT, "node node-1 has another life by now");
+    cr_assert_eq(document_at(&stage)->content.groups[0].loss_epoch, 0);
+    close_stage();
+}
+
+Test(coordinator_loss, what_is_being_dropped_is_ended_otherwise)
+{
+    struct admin_request drop = coordinator_stage_drop();
+    struct coordinator_told told;
+
+    open_old_stage(DURABILITY_SYNC);
+    coordinator_stage_command(&stage, 8, &drop);
+    told = accept_loss(true, 0, false, 0);
+    expect(&told, STATUS_INVALID, "orbloom drop urls --confirmed-off");
+    close_stage();
+}
+
+/* What was given up never answers, so it does not hold up a drop either. */
+Test(coordinator_loss, what_was_given_up_is_not_awaited_by_a_drop)
+{
+    struct admin_request drop = coordinator_stage_drop();
+    struct coordinator_told told;
+
+    open_old_stage(DURABILITY_SYNC);
+    coordinator_stage_pass(&stage, SILENCE_US);
+    report(3, SAMPLE_INCARNATION + 3, 0);
+    lose(1, 0);
+    told = accept_loss(true, 0, false, 2);
+    expect(&told, STATUS_OK, "gone with node-1, node-2");
+    coordinator_stage_command(&stage, 8, &drop);
+    coordinator_stage_turn(&stage);
+    told = coordinator_stage_told(&stage);
+    expect(&told, STATUS_OK, "");
     close_stage();
 }
 
@@ -119,7 +162,7 @@ Test(coordinator_loss, what_is_in_memory_only_is_not_copied)
     struct coordinator_told told;
 
     open_old_stage(DURABILITY_MEMORY);
-    told = accept_loss(true, 0, false, NULL);
+    told = accept_loss(true, 0, false, 0);
     expect(&told, STATUS_INVALID, "kept in memory only");
     close_stage();
 }

@@ -172,6 +172,36 @@ Test(coordinator_moves, with_read_quorum_one_the_operator_vouches)
     close_stage();
 }
 
+/* A word travels: by the time that it is read the node may have another life, or the word may be
+ * about another node. */
+Test(coordinator_moves, a_word_is_about_one_life_of_the_node_itself)
+{
+    struct vouched_life off = {{LEAVER, SAMPLE_INCARNATION + 99}, false};
+    const struct admin_request request = {.action = ADMIN_NODE_REPLACE,
+                                          .name = "node-2",
+                                          .successor = "node-4",
+                                          .confirmed_off = &off,
+                                          .nconfirmed_off = 1};
+    struct coordinator_told told;
+
+    open_stage(3, 1, DURABILITY_SYNC);
+    lose_leaver();
+    coordinator_stage_command(&stage, 9, &request);
+    told = coordinator_stage_told(&stage);
+    expect(&told, STATUS_CONFLICT, "node node-2 has another life by now, 00000000000003ea");
+    off.life = (struct member){3, SAMPLE_INCARNATION + 3};
+    coordinator_stage_command(&stage, 9, &request);
+    told = coordinator_stage_told(&stage);
+    expect(&told, STATUS_INVALID, "another node's life was vouched for");
+    off = (struct vouched_life){{LEAVER, SAMPLE_INCARNATION + LEAVER}, true};
+    coordinator_stage_command(&stage, 9, &request);
+    told = coordinator_stage_told(&stage);
+    expect(&told, STATUS_INVALID, "is alive");
+    cr_assert_eq(record_at(&stage, LEAVER)->confirmed_off, 0);
+    cr_assert_eq(record_at(&stage, LEAVER)->replaced_by, 0, "nothing is written");
+    close_stage();
+}
+
 /* What is heard of a node speaks against the word that it is off. */
 Test(coordinator_moves, a_vouched_node_that_is_heard_of_does_not_count)
 {

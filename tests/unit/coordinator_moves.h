@@ -54,8 +54,14 @@ static inline struct coordinator_told command(struct coordinator_stage *at,
                                               enum admin_action action, const char *node,
                                               const char *successor, bool confirmed_off)
 {
-    const struct admin_request request = {
-        .action = action, .name = node, .successor = successor, .confirmed_off = confirmed_off};
+    const struct node_record *record = node_list_find_name(&at->coordinator->documents.nodes, node);
+    const struct vouched_life off = {
+        .life = {record != NULL ? record->id : 1, record != NULL ? record->incarnation : 1}};
+    const struct admin_request request = {.action = action,
+                                          .name = node,
+                                          .successor = successor,
+                                          .confirmed_off = &off,
+                                          .nconfirmed_off = confirmed_off};
 
     coordinator_stage_command(at, 9, &request);
     return coordinator_stage_told(at);

@@ -153,7 +153,7 @@ Test(coordinator_nodes, a_changed_document_goes_to_routers_with_its_secret)
 {
     struct sync_request router = {
         .role = SYNC_ROUTER, .name = "router-1", .endpoint = "", .host = "", .zone = ""};
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
     struct coordinator_synced synced;
 
     open_stage();

@@ -332,7 +332,7 @@ Test(coordinator_rebuild, another_filter_is_not_meant)
 
 Test(coordinator_rebuild, a_drop_ends_it)
 {
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
 
     open_with(WHEN_FULL_REFUSE);
     send(&stage, REBUILD_BEGIN);

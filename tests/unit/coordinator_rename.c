@@ -270,10 +270,36 @@ Test(coordinator_rename, another_coordinator_ends_it)
     close_stage();
 }
 
+/* Two of three are gone for good. The word is about both filters, and of who is left the fences of
+ * both are needed. */
+Test(coordinator_rename, what_is_gone_for_good_is_vouched_for_by_name)
+{
+    static const struct vouched_life off = {{3, SAMPLE_INCARNATION + 3}, false};
+    const struct admin_request request = {
+        .action = ADMIN_RENAME,
+        .timeout_ms = 5000,
+        .name = "next",
+        .rename = {.name = "list", .replace = true},
+        .confirmed_off = &off,
+        .nconfirmed_off = 1,
+    };
+
+    open_stage();
+    coordinator_stage_pass(&stage, 11 * SECOND_US);
+    coordinator_stage_command(&stage, 7, &request);
+    cr_assert_eq(stage.ntold, 0);
+    confirm(&stage, 1, OLD);
+    cr_assert_eq(stage.ntold, 0, "the other filter is not fenced yet");
+    cr_assert_eq(create("next"), STATUS_NAME_BUSY);
+    confirm(&stage, 1, TARGET);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    close_stage();
+}
+
 /* Both names are free then, and nothing but those. */
 Test(coordinator_rename, a_filter_that_is_dropped_in_the_middle)
 {
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
 
     open_stage();
     ask("next", "list", true);

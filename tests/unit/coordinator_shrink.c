@@ -164,7 +164,7 @@ Test(coordinator_shrink, going_back_to_less_asks_too)
 
 Test(coordinator_shrink, dropped_meanwhile_it_says_so)
 {
-    struct admin_request drop = coordinator_stage_drop(false);
+    struct admin_request drop = coordinator_stage_drop();
 
     open_with(WHEN_FULL_REFUSE);
     ask_only(5000);

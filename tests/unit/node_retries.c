@@ -221,6 +221,30 @@ Test(node_retries, a_retry_under_another_epoch_is_refused_or_executed_anew)
     close_stage();
 }
 
+/* After a store was restored epochs are 65,536 further: what names a router's messages for one
+ * filter is not taken for what names those for its neighbour. */
+Test(node_retries, messages_for_two_filters_are_never_taken_for_each_other)
+{
+    struct filter_document other;
+
+    open_stage(1 << 20);
+    node_stage_document(&stage, 4, "restored", &rule, 3, &other);
+    other.epoch = document.epoch ^ 1 << 16;
+    other.revision = other.epoch;
+    node_stage_hand(&stage, &other);
+    node_stage_build(&stage);
+    (void)add(1, 0, ROUTER_A, 1);
+    expect(none, all, false);
+    document_fini(&document);
+    document = other;
+    node_stage_fingerprints(&document, 0, 1, COUNT, keys);
+    (void)add(2, 0, ROUTER_A, 1);
+    expect(none, all, false);
+    (void)add(3, 0, ROUTER_A, 2);
+    expect(all, none, false);
+    close_stage();
+}
+
 /* A replica that counts for nothing has no vote to repeat. */
 Test(node_retries, while_joining_nothing_is_repeated)
 {

@@ -33,7 +33,12 @@ static inline void compare_admin_request(const struct admin_request *a,
 {
     SAME(action);
     SAME(timeout_ms);
-    SAME(confirmed_off);
+    SAME(nconfirmed_off);
+    for (size_t i = 0; i < a->nconfirmed_off; i++) {
+        SAME(confirmed_off[i].life.node);
+        SAME(confirmed_off[i].life.incarnation);
+        SAME(confirmed_off[i].runs);
+    }
     SAME(filter_id);
     compare_seen(&a->seen, &b->seen);
     SAME_TEXT(name);

@@ -242,8 +242,8 @@ Test(document_refusals, losses_name_a_group_once_and_lives)
     Orbloom__V1__FilterDocument *wire = unpack_sample();
     Orbloom__V1__EpochContent *content = orbloom__v1__epoch_content__unpack(
         NULL, wire->epoch_content.len, wire->epoch_content.data);
-    Orbloom__V1__GivenUpLife life = ORBLOOM__V1__GIVEN_UP_LIFE__INIT;
-    Orbloom__V1__GivenUpLife *lives[QUORUM_MAX_REPLICAS + 1];
+    Orbloom__V1__NodeLife life = ORBLOOM__V1__NODE_LIFE__INIT;
+    Orbloom__V1__NodeLife *lives[QUORUM_MAX_REPLICAS + 1];
     Orbloom__V1__AcceptedLoss loss = ORBLOOM__V1__ACCEPTED_LOSS__INIT;
     Orbloom__V1__AcceptedLoss *losses[] = {&loss, &loss};
 

@@ -508,22 +508,36 @@ Test(refusals, losses_are_accepted_with_parameters)
 {
     Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
     Orbloom__V1__LossParameters loss = ORBLOOM__V1__LOSS_PARAMETERS__INIT;
-    ProtobufCBinaryData names[LOSS_MAX_NAMES + 1];
-
-    for (size_t i = 0; i <= LOSS_MAX_NAMES; i++) {
-        names[i] = text("node-1", 6);
-    }
     wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_ACCEPT_LOSS;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
     wire.loss = &loss;
     loss.shard = 7;
-    loss.confirmed_off = names;
-    loss.n_confirmed_off = LOSS_MAX_NAMES;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
     cr_assert_eq(frame.body.admin_request.loss.shard, 7);
     cr_assert(!frame.body.admin_request.loss.all);
-    cr_assert_str_eq(frame.body.admin_request.loss.confirmed_off[LOSS_MAX_NAMES - 1], "node-1");
-    loss.n_confirmed_off++;
+}
+
+Test(refusals, lives_that_are_vouched_for_are_bounded_and_of_a_node)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__VouchedLife life = ORBLOOM__V1__VOUCHED_LIFE__INIT;
+    Orbloom__V1__VouchedLife *lives[ADMIN_MAX_LIVES + 1];
+
+    for (size_t i = 0; i <= ADMIN_MAX_LIVES; i++) {
+        lives[i] = &life;
+    }
+    wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_DROP;
+    wire.confirmed_off = lives;
+    wire.n_confirmed_off = ADMIN_MAX_LIVES;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no node");
+    life.node = 5;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no life");
+    life.incarnation = 7;
+    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
+    cr_assert_eq(frame.body.admin_request.nconfirmed_off, ADMIN_MAX_LIVES);
+    cr_assert_eq(frame.body.admin_request.confirmed_off[ADMIN_MAX_LIVES - 1].life.node, 5);
+    cr_assert_eq(frame.body.admin_request.confirmed_off[ADMIN_MAX_LIVES - 1].life.incarnation, 7);
+    wire.n_confirmed_off++;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "too many");
 }
 

@@ -284,12 +284,15 @@ static const struct admin_seen sample_seen = {301, 302, 303, 304, 305, 306, 307,
 
 static inline void sample_admin_request(enum sample_size size, struct admin_request *out)
 {
+    static const struct vouched_life off[] = {{{UINT32_MAX, UINT64_MAX}, false}, {{1, 2}, true}};
+
     *out = (struct admin_request){.action = ADMIN_STATUS, .name = "", .successor = ""};
     if (size != SAMPLE_EMPTY) {
         *out = (struct admin_request){
             .action = size == SAMPLE_FULL ? ADMIN_CREATE : ADMIN_EXPAND,
             .timeout_ms = 71,
-            .confirmed_off = size != SAMPLE_FULL,
+            .confirmed_off = size != SAMPLE_FULL ? off : NULL,
+            .nconfirmed_off = size != SAMPLE_FULL ? 2 : 0,
             .filter_id = size != SAMPLE_FULL ? 72 : 0,
             .name = "seen-urls",
             .successor = size != SAMPLE_FULL ? "node-4" : "",
