@@ -66,6 +66,18 @@ static enum rebuild_verdict may_commit(uint32_t lineage, bool empty)
     return rebuild_may_commit(document(), lineage, &evidence, empty).verdict;
 }
 
+/* A lineage's id is a revision, in 32 bits; clients drive revisions up by what they feed. */
+Test(rebuild, past_the_last_number_none_begins)
+{
+    make(3);
+    document()->revision = UINT32_MAX;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_WORN);
+    document()->revision = UINT64_MAX;
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_WORN);
+    document()->revision = UINT32_MAX - 1;
+    cr_assert_eq(begin(), UINT32_MAX);
+}
+
 Test(rebuild, from_begin_to_commit)
 {
     uint32_t lineage;
