@@ -4,23 +4,33 @@
 #include "router/shell_options.h"
 #include "router/shell_resp.h"
 
+#include <string.h>
+
 static struct router *router;
 static struct front *front;
 static struct hub_streams *streams;
 
-/* As the cluster key, it is read when the program starts. */
-static enum status read_password(struct router_settings *settings)
+/* Whether there is one, router_options_finish() has seen. */
+static enum status read_password(void *context)
 {
+    struct router_settings *settings = context;
     static const struct file_secret secret = {
         .what = "the resp_password_file",
         .form = "it must hold one line of 1 to 512 bytes",
         .remedy = "make one with: (umask 077; openssl rand -hex 32 > FILE)",
     };
 
-    settings->resp.guarded = settings->resp_password_file[0] != '\0';
-    return settings->resp.guarded ? file_read_secret(&secret, settings->resp_password_file,
-                                                     password_read, &settings->resp.password)
-                                  : STATUS_OK;
+    struct password former = settings->resp.password;
+    enum status status = STATUS_OK;
+
+    if (settings->resp.guarded) {
+        status = file_read_secret(&secret, settings->resp_password_file, password_read,
+                                  &settings->resp.password);
+    }
+    if (front != NULL && memcmp(&former, &settings->resp.password, sizeof former) != 0) {
+        log_line(LOG_INFO, "SIGHUP: RESP clients must give another password from now on");
+    }
+    return status;
 }
 
 static enum status make(const struct router_settings *settings, struct hub *hub,
@@ -87,9 +97,8 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
         .path = settings->resp_socket,
         .max_streams = (uint32_t)settings->resp_max_clients,
     };
-    enum status status = read_password(settings);
+    enum status status = make(settings, hub, actor);
 
-    status = status == STATUS_OK ? make(settings, hub, actor) : status;
     status = status == STATUS_OK ? shell_resp_open(hub, &options, front, &streams) : status;
     if (status != STATUS_OK) {
         (void)stop();
@@ -110,6 +119,7 @@ int main(int argc, char **argv)
         .key = &settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
         .finish = router_options_finish,
+        .read_files = read_password,
         .start = start,
         .drain = drain,
         .reload = reload,

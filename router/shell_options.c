@@ -76,11 +76,12 @@ static const struct option options[] = {
         .unit = "path",
         .range = "a file of mode 600",
         .help = "the password that RESP clients must give, on one line; none: they need none",
+        .live = true,
     },
-    DAEMON_OPTION_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
-                           3600 * DAEMON_SECOND, "1s to 1h", "10s",
-                           "a RESP connection that has not given the password within this is "
-                           "closed"),
+    DAEMON_OPTION_LIVE_DURATION("resp_auth_timeout", FIELD(resp.auth_us), DAEMON_SECOND,
+                                3600 * DAEMON_SECOND, "1s to 1h", "10s",
+                                "a RESP connection that has not given the password within this is "
+                                "closed"),
     {
         .name = "resp_max_clients",
         .kind = OPTION_COUNT,
@@ -186,6 +187,7 @@ static const struct option options[] = {
         .range = "off | on",
         .value = "off",
         .help = "on: FLUSHALL and FLUSHDB drop every filter of the cluster; off: they are errors",
+        .live = true,
     },
     DAEMON_OPTION_LOG_LEVEL,
 };
@@ -206,6 +208,7 @@ enum status router_options_finish(void *context)
 {
     struct router_settings *settings = context;
 
+    settings->resp.guarded = settings->resp_password_file[0] != '\0';
     settings->resp.flush = strcmp(settings->resp_flush, "on") == 0;
     settings->resp.strict_missing = strcmp(settings->resp_missing, "error") == 0;
     if (settings->resp.rate < LEAST_RATE) {

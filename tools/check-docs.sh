@@ -7,6 +7,8 @@
 # - deploy/node.conf, router.conf and coordinator.conf pass --check-config.
 # - Every command of `orbloom help --names` is named in README.md or docs/cli.md, and every flag
 #   of its help there or in docs/benchmark.md.
+# - Sources name no `orbloom COMMAND` in backticks that is not in that list, and no BF.NAME that is
+#   not in router/resp/command_table.c.
 # - Every example of client/examples has fewer than 100 lines and a heading in docs/examples.md.
 #
 # In configuration.md a table of options has a column "option" first and one named "default";
@@ -153,6 +155,29 @@ check_sample() {
     fi
 }
 
+# sources PATTERN: what of it stands in the programs' sources, each once.
+sources() {
+    for dir in client coordinator node router lib proto; do
+        if [ -d "$root/$dir" ]; then
+            grep -rhoE --include='*.[ch]' -e "$1" "$root/$dir"
+        fi
+    done | sort -u
+}
+
+# Texts that tell a user what to do name commands that exist.
+check_texts() {
+    for command in $(sources '`orbloom [a-z]+' | sed 's/.* //'); do
+        if ! "$bin/orbloom" help --names | grep -qx -e "$command"; then
+            complain "a text names orbloom $command, which does not exist"
+        fi
+    done
+    for command in $(sources '\bBF\.[A-Z]+' | tr '[:upper:]' '[:lower:]'); do
+        if ! grep -qF -e "\"$command\"" "$root/router/resp/command_table.c"; then
+            complain "a text names $command, which does not exist"
+        fi
+    done
+}
+
 check_flags() {
     for flag in $("$bin/orbloom" help "$1" 2>/dev/null | grep -oE '^ +--[a-z-]+' | sort -u); do
         if ! grep -qF -e "$flag" "$root/README.md" "$root/docs/cli.md" \
@@ -197,6 +222,9 @@ for sample in "$root"/deploy/*.conf; do
     fi
 done
 check_commands
+if [ -x "$bin/orbloom" ]; then
+    check_texts
+fi
 for example in "$root"/client/examples/*.c "$root"/client/examples/*.py; do
     if [ -e "$example" ]; then
         check_example "$example"

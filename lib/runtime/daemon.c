@@ -46,6 +46,7 @@ static int run(const struct daemon *self, struct daemon_signals *signals)
 
     if (file_read_secret(&file_cluster_key, settings->cluster_key_file, self->read_key,
                          self->key) != STATUS_OK ||
+        (self->read_files != NULL && self->read_files(self->settings) != STATUS_OK) ||
         hub_create(&options, &signals->hub) != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
     }

@@ -1,12 +1,13 @@
 /* daemon.h - the life of a server program: options, key, socket, actor, "ready", signals, end.
  *
- *   options_load -> finish -> (--check-config ends here) -> cluster key -> server socket
+ *   options_load -> finish -> (--check-config ends here) -> cluster key -> files -> server socket
  *        -> start -> "ready ENDPOINT" on stdout -> until SIGTERM, SIGINT or the actor is over
  *        -> lanes stopped -> stop
  *
  * SIGTERM: where there is drain(), the first one only asks for the end, and the actor says when it
  *          is over(); the second one ends at once.
- * SIGHUP:  the file is read again, and refused as a whole where anything in it is wrong. Options
+ * SIGHUP:  the file is read again, and those that it names but for the cluster key's; all is
+ *          refused as a whole where anything in it is wrong. Options
  *          that are `live` take effect; others that have changed are named in the log.
  * Shape:   a program's settings begin with a struct daemon_settings.
  * Errors:  whatever fails is logged or printed where it is known; the exit code tells
@@ -42,6 +43,10 @@ struct daemon {
 
     /* What one option alone does not show; NULL: nothing. STATUS_USAGE after printing why. */
     enum status (*finish)(void *settings);
+
+    /* Read the files that options name, at the start and on each SIGHUP, as they may hold something
+     * else by then; NULL: there are none. Not OK, after saying why: nothing was changed. */
+    enum status (*read_files)(void *settings);
 
     /* Make the actor; the server socket listens already. On error say why and keep nothing. */
     enum status (*start)(void *settings, struct hub *hub, struct actor *actor);

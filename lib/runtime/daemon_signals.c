@@ -42,6 +42,11 @@ static bool finish(const struct daemon *daemon, void *settings)
     return daemon->finish == NULL || daemon->finish(settings) == STATUS_OK;
 }
 
+static bool read_files(const struct daemon *daemon)
+{
+    return daemon->read_files == NULL || daemon->read_files(daemon->settings) == STATUS_OK;
+}
+
 static void copy_live(const struct option_table *table, const void *from, void *to)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -89,7 +94,7 @@ static bool take(struct daemon_signals *self, const void *fresh)
     const struct daemon *daemon = self->daemon;
 
     copy_live(daemon->options, fresh, daemon->settings);
-    if (!finish(daemon, daemon->settings)) {
+    if (!finish(daemon, daemon->settings) || !read_files(daemon)) {
         copy_live(daemon->options, self->loaded, daemon->settings);
         (void)finish(daemon, daemon->settings); /* As at the start. */
         return false;

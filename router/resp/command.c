@@ -152,17 +152,25 @@ static bool arity_fits(int arity, uint32_t count)
     return arity >= 0 ? count == (uint32_t)arity : count >= (uint32_t)-arity;
 }
 
+void command_upper(const char *name, char upper[FRONT_LABEL_BYTES])
+{
+    size_t size = 0;
+
+    for (; name[size] != '\0' && size + 1 < FRONT_LABEL_BYTES; size++) {
+        bool lower = name[size] >= 'a' && name[size] <= 'z';
+
+        upper[size] = (char)(lower ? name[size] - 0x20 : name[size]);
+    }
+    upper[size] = '\0';
+}
+
 static enum taken refuse_subcommand(struct front *self, struct session *session, struct span name,
                                     const char *command)
 {
     char text[FRONT_MESSAGE_BYTES];
-    char upper[FRONT_LABEL_BYTES] = "";
+    char upper[FRONT_LABEL_BYTES];
 
-    for (size_t i = 0; command[i] != '\0' && i + 1 < sizeof upper; i++) {
-        bool lower = command[i] >= 'a' && command[i] <= 'z';
-
-        upper[i] = (char)(lower ? command[i] - 0x20 : command[i]);
-    }
+    command_upper(command, upper);
     (void)snprintf(text, sizeof text, "ERR unknown subcommand '%.*s'. Try %s HELP.",
                    name.size < 128 ? (int)name.size : 128, (const char *)name.data, upper);
     return answer_error(self, session, text);
@@ -183,6 +191,11 @@ enum taken subcommand_run(struct front *self, struct session *session, const str
         }
         (void)snprintf(name, sizeof name, "%s|%s", command, table[i].name);
         return answer_arity(self, session, name);
+    }
+    if (command_word(arguments[1], "help")) {
+        (void)snprintf(name, sizeof name, "%s|help", command);
+        return count == 2 ? answer_help(self, session, command, table, size)
+                          : answer_arity(self, session, name);
     }
     return refuse_subcommand(self, session, arguments[1], command);
 }

@@ -47,15 +47,20 @@ struct command {
 /* "SET" is "set"; for options, too. */
 bool command_word(struct span argument, const char *word);
 
-/* "config|get" of "config": by the word behind the command. */
+/* "config|get" of "config": by the word behind the command. HELP need not be in the table. */
 struct subcommand {
     const char *name; /* in lower case */
     int arity;        /* with both words */
     command_fn run;
+    const char *arguments; /* behind its name, as HELP shows them: " <name>" */
+    const char *help;      /* without a full stop; NULL: HELP does not list it */
 };
 
 enum taken subcommand_run(struct front *self, struct session *session, const struct span *arguments,
                           uint32_t count, const struct subcommand *table, size_t size);
+
+/* "config" is "CONFIG". */
+void command_upper(const char *name, char upper[FRONT_LABEL_BYTES]);
 
 #define SUBCOMMAND_RUN(table) \
     subcommand_run(self, session, arguments, count, table, sizeof(table) / sizeof((table)[0]))
@@ -83,6 +88,11 @@ const struct command *command_find(struct span name);
 
 /* All of them, by name. */
 const struct command *command_table(size_t *count);
+
+/* ---- command_help.c ---- */
+
+enum taken answer_help(struct front *self, struct session *session, const char *command,
+                       const struct subcommand *table, size_t size);
 
 /* ---- command_keys.c ---- */
 

@@ -234,18 +234,21 @@ static COMMAND(cluster_getkeysinslot)
 COMMAND(cluster)
 {
     static const struct subcommand subcommands[] = {
-        {"countkeysinslot", 3, command_cluster_countkeysinslot},
-        {"getkeysinslot", 4, command_cluster_getkeysinslot},
-        {"info", 2, command_cluster_info},
-        {"keyslot", 3, command_cluster_keyslot},
-        {"links", 2, command_cluster_links},
-        {"myid", 2, command_cluster_myid},
-        {"myshardid", 2, command_cluster_myid},
-        {"nodes", 2, command_cluster_nodes},
-        {"replicas", 3, command_cluster_replicas},
-        {"shards", 2, command_cluster_shards},
-        {"slaves", 3, command_cluster_replicas},
-        {"slots", 2, command_cluster_slots},
+        {"countkeysinslot", 3, command_cluster_countkeysinslot, " <slot>",
+         "How many filters have names of this slot"},
+        {"getkeysinslot", 4, command_cluster_getkeysinslot, " <slot> <count>",
+         "Names of filters of this slot"},
+        {"info", 2, command_cluster_info, "", "The state of a cluster of this one router"},
+        {"keyslot", 3, command_cluster_keyslot, " <key>", "The slot of a name"},
+        {"links", 2, command_cluster_links, "", "Nothing: there is no other node"},
+        {"myid", 2, command_cluster_myid, "", "The id of this router, another after each start"},
+        {"myshardid", 2, command_cluster_myid, "", "The same"},
+        {"nodes", 2, command_cluster_nodes, "", "This router, on one line"},
+        {"replicas", 3, command_cluster_replicas, " <node-id>",
+         "Nothing: copies are on nodes, which no client talks to"},
+        {"shards", 2, command_cluster_shards, "", "This router, with all slots"},
+        {"slaves", 3, command_cluster_replicas, "", NULL},
+        {"slots", 2, command_cluster_slots, "", "This router, with all slots"},
     };
 
     return SUBCOMMAND_RUN(subcommands);

@@ -298,14 +298,16 @@ static COMMAND(client_id)
 COMMAND(client)
 {
     static const struct subcommand subcommands[] = {
-        {"getname", 2, command_client_getname},
-        {"id", 2, command_client_id},
-        {"info", 2, command_client_info},
-        {"list", -2, command_client_list},
-        {"no-evict", 3, command_ok},
-        {"no-touch", 3, command_ok},
-        {"setinfo", 4, command_client_setinfo},
-        {"setname", 3, command_client_setname},
+        {"getname", 2, command_client_getname, "", "The name of this connection"},
+        {"id", 2, command_client_id, "", "The number of this connection"},
+        {"info", 2, command_client_info, "", "This connection, on one line"},
+        {"list", -2, command_client_list, "", "All connections of this router, a line each"},
+        {"no-evict", 3, command_ok, " (ON|OFF)", "Accepted: no connection is ever evicted"},
+        {"no-touch", 3, command_ok, " (ON|OFF)",
+         "Accepted: when a filter was last used is not tracked"},
+        {"setinfo", 4, command_client_setinfo, " (LIB-NAME|LIB-VER) <text>",
+         "Say which library this connection is of"},
+        {"setname", 3, command_client_setname, " <name>", "Give this connection a name"},
     };
 
     return SUBCOMMAND_RUN(subcommands);

@@ -10,6 +10,7 @@ enum { REPLICAS = 3, QUORUM = 2 };
 #define MOST_RATE      0.25 /* more is taken as this */
 #define NAME_MESSAGE   "ERR a filter's name takes 1 to 128 of [A-Za-z0-9._:-]"
 #define MOST_EXPANSION 32768
+#define LOW_EXPANSION  "expansion should be greater or equal to 1"
 #define ITEM_MESSAGE   "ERR an item has 1 to 65536 bytes"
 
 static void fill_create(const struct front *self, struct create_parameters *create)
@@ -141,6 +142,8 @@ struct texts {
     const char *bad_rate;
     const char *bad_capacity;
     const char *bad_expansion;
+    const char *low_expansion;
+    const char *high_expansion;
 };
 
 static const char *read_rate(struct span text, const struct texts *texts,
@@ -173,15 +176,20 @@ static const char *read_capacity(struct span text, const struct texts *texts,
     return NULL;
 }
 
-/* How much it grows at a time is the cluster's to say (growth_factor); that it does is asked. */
-static const char *read_expansion(struct span text, const struct texts *texts, int64_t *expansion)
+/* How much it grows at a time is the cluster's to say (growth_factor); that it does is asked. So 0
+ * is an error, as in RedisBloom until Redis 8: NONSCALING says what some may have meant by it. */
+static const char *read_expansion(struct span text, const struct texts *texts, bool *expands)
 {
-    if (!argument_integer(text, INT64_MIN, INT64_MAX, expansion)) {
+    int64_t value;
+
+    if (!argument_integer(text, INT64_MIN, INT64_MAX, &value)) {
         return texts->bad_expansion;
     }
-    return *expansion < 0 || *expansion > MOST_EXPANSION
-               ? "ERR expansion must be in the range [0, 32768]"
-               : NULL;
+    if (value < 1) {
+        return texts->low_expansion;
+    }
+    *expands = true;
+    return value > MOST_EXPANSION ? texts->high_expansion : NULL;
 }
 
 static void stay_as_it_is(struct create_parameters *create)
@@ -193,11 +201,16 @@ static void stay_as_it_is(struct create_parameters *create)
 static const char *read_reserve(const struct span *arguments, uint32_t count,
                                 struct create_parameters *create)
 {
-    static const struct texts texts = {"ERR bad error rate", "ERR bad capacity",
-                                       "ERR bad expansion"};
+    static const struct texts texts = {
+        .bad_rate = "ERR bad error rate",
+        .bad_capacity = "ERR bad capacity",
+        .bad_expansion = "ERR bad expansion",
+        .low_expansion = "ERR " LOW_EXPANSION,
+        .high_expansion = "ERR expansion must be in the range [1, 32768]",
+    };
     const char *error = read_rate(arguments[2], &texts, create);
     bool fixed = false;
-    int64_t expansion = -1;
+    bool expands = false;
 
     error = error != NULL ? error : read_capacity(arguments[3], &texts, create);
     for (uint32_t i = 4; i < count && error == NULL; i++) {
@@ -205,13 +218,13 @@ static const char *read_reserve(const struct span *arguments, uint32_t count,
             fixed = true;
         } else if (command_word(arguments[i], "expansion")) {
             error = ++i == count ? "ERR no expansion"
-                                 : read_expansion(arguments[i], &texts, &expansion);
+                                 : read_expansion(arguments[i], &texts, &expands);
         }
     }
-    if (error == NULL && fixed && expansion > 0) {
+    if (error == NULL && fixed && expands) {
         error = "Nonscaling filters cannot expand";
     }
-    if (fixed || expansion == 0) {
+    if (fixed) {
         stay_as_it_is(create);
     }
     return error;
@@ -266,7 +279,7 @@ struct insert {
     struct gather_kind kind;
     uint32_t items; /* where they begin; 0: there are none */
     bool fixed;
-    int64_t expansion;
+    bool expands;
 };
 
 static bool begins(struct span argument, const char *letters)
@@ -280,7 +293,13 @@ static bool begins(struct span argument, const char *letters)
 static const char *read_option(const struct span *arguments, uint32_t count, uint32_t *at,
                                struct insert *insert)
 {
-    static const struct texts texts = {"Bad error rate", "Bad capacity", "Bad expansion"};
+    static const struct texts texts = {
+        .bad_rate = "Bad error rate",
+        .bad_capacity = "Bad capacity",
+        .bad_expansion = "Bad expansion",
+        .low_expansion = "Bad argument received: " LOW_EXPANSION,
+        .high_expansion = "Bad expansion",
+    };
     struct span word = arguments[*at];
     bool last = *at + 1 == count;
 
@@ -303,7 +322,7 @@ static const char *read_option(const struct span *arguments, uint32_t count, uin
         return read_rate(arguments[*at], &texts, &insert->kind.create);
     }
     if (begins(word, "ex")) {
-        return read_expansion(arguments[*at], &texts, &insert->expansion);
+        return read_expansion(arguments[*at], &texts, &insert->expands);
     }
     return "Unknown argument received";
 }
@@ -320,18 +339,16 @@ static const char *read_insert(const struct span *arguments, uint32_t count, str
             error = read_option(arguments, count, &i, insert);
         }
     }
-    if (insert->fixed || insert->expansion == 0) {
+    if (insert->fixed) {
         stay_as_it_is(&insert->kind.create);
     }
-    return error == NULL && insert->fixed && insert->expansion > 0
-               ? "Nonscaling filters cannot expand"
-               : error;
+    return error == NULL && insert->fixed && insert->expands ? "Nonscaling filters cannot expand"
+                                                             : error;
 }
 
 COMMAND(bf_insert)
 {
-    struct insert insert = {.kind = {.operation = OPERATION_ADD, .make = MAKE_DEFAULT},
-                            .expansion = -1};
+    struct insert insert = {.kind = {.operation = OPERATION_ADD, .make = MAKE_DEFAULT}};
     const char *error;
 
     if (!argument_name(arguments[1], insert.kind.name)) {

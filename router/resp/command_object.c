@@ -60,7 +60,8 @@ static COMMAND(memory_usage)
 COMMAND(memory)
 {
     static const struct subcommand subcommands[] = {
-        {"usage", -3, command_memory_usage},
+        {"usage", -3, command_memory_usage, " <key> [SAMPLES <count>]",
+         "Bytes of one replica of a filter"},
     };
 
     return SUBCOMMAND_RUN(subcommands);
@@ -150,10 +151,11 @@ static COMMAND(object_freq)
 COMMAND(object)
 {
     static const struct subcommand subcommands[] = {
-        {"encoding", 3, command_object_encoding},
-        {"freq", 3, command_object_freq},
-        {"idletime", 3, command_object_idletime},
-        {"refcount", 3, command_object_refcount},
+        {"encoding", 3, command_object_encoding, " <key>",
+         "raw, as of any value that a module keeps"},
+        {"freq", 3, command_object_freq, "", NULL},
+        {"idletime", 3, command_object_idletime, "", NULL},
+        {"refcount", 3, command_object_refcount, " <key>", "1"},
     };
 
     return SUBCOMMAND_RUN(subcommands);

@@ -85,7 +85,7 @@ static COMMAND(acl_whoami)
 COMMAND(acl)
 {
     static const struct subcommand subcommands[] = {
-        {"whoami", 2, command_acl_whoami},
+        {"whoami", 2, command_acl_whoami, "", "Tell which user this connection is"},
     };
 
     return SUBCOMMAND_RUN(subcommands);
@@ -110,9 +110,9 @@ static COMMAND(zero)
 COMMAND(slowlog)
 {
     static const struct subcommand subcommands[] = {
-        {"get", -2, command_none},
-        {"len", 2, command_zero},
-        {"reset", 2, command_ok},
+        {"get", -2, command_none, " [<count>]", "Nothing: no command is noted as slow"},
+        {"len", 2, command_zero, "", "0, as nothing is noted"},
+        {"reset", 2, command_ok, "", "Accepted"},
     };
 
     return SUBCOMMAND_RUN(subcommands);
@@ -121,9 +121,9 @@ COMMAND(slowlog)
 COMMAND(latency)
 {
     static const struct subcommand subcommands[] = {
-        {"history", 3, command_none},
-        {"latest", 2, command_none},
-        {"reset", -2, command_zero},
+        {"history", 3, command_none, " <event>", "Nothing: no event is noted"},
+        {"latest", 2, command_none, "", "Nothing: no event is noted"},
+        {"reset", -2, command_zero, " [<event> ...]", "0, as nothing is noted"},
     };
 
     return SUBCOMMAND_RUN(subcommands);
@@ -197,10 +197,11 @@ static COMMAND(config_other)
 COMMAND(config)
 {
     static const struct subcommand subcommands[] = {
-        {"get", -3, command_config_get},
-        {"resetstat", 2, command_config_other},
-        {"rewrite", 2, command_config_other},
-        {"set", -4, command_config_other},
+        {"get", -3, command_config_get, " <pattern> [<pattern> ...]",
+         "The parameters that clients look at before they begin"},
+        {"resetstat", 2, command_config_other, "", NULL}, /* errors, which say why */
+        {"rewrite", 2, command_config_other, "", NULL},
+        {"set", -4, command_config_other, "", NULL},
     };
 
     return SUBCOMMAND_RUN(subcommands);

@@ -318,10 +318,13 @@ static COMMAND(command_list)
 COMMAND(command)
 {
     static const struct subcommand subcommands[] = {
-        {"count", 2, command_command_count},
-        {"docs", -2, command_command_docs},
-        {"info", -2, command_command_info},
-        {"list", -2, command_command_list},
+        {"count", 2, command_command_count, "", "How many commands there are"},
+        {"docs", -2, command_command_docs, " [<command-name> ...]",
+         "What they do; all of them, or those named"},
+        {"info", -2, command_command_info, " [<command-name> ...]",
+         "Their arguments and keys; all of them, or those named"},
+        {"list", -2, command_command_list, " [FILTERBY (MODULE <group>|PATTERN <pattern>)]",
+         "Their names"},
     };
 
     return count == 1 ? command_all_commands(self, session, arguments, count)

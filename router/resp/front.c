@@ -184,7 +184,15 @@ void front_attach(struct front *front, const struct actor *router,
 
 void front_configure(struct front *front, const struct front_config *config)
 {
+    struct session *session;
+
     front->config = *config;
+    TAILQ_FOREACH(session, &front->sessions, entry)
+    {
+        if (!config->guarded) {
+            session_welcome(front, session);
+        }
+    }
 }
 
 void front_drain(struct front *front, uint64_t now_us, uint64_t timeout_us)

@@ -95,7 +95,8 @@ void front_attach_core(struct front *front, struct router *core);
 
 struct actor front_actor(struct front *front);
 
-/* From now on. A command under way keeps the deadline that it has. */
+/* From now on. A command under way keeps the deadline that it has; who has given a former password,
+ * or needed none, stays in until RESET; where none is needed any more nobody is a stranger. */
 void front_configure(struct front *front, const struct front_config *config);
 
 /* The end by and by: nothing more is read, what was read is answered, then each connection is

@@ -208,6 +208,7 @@ Test(resp_hostile, what_is_wrong_with_an_argument_is_said, .timeout = LIMIT_S)
         {"BF.RESERVE n 0.1 0", "-ERR capacity must be in the range [1, 1073741824]\r\n"},
         {"BF.RESERVE n 0.1 x", "-ERR bad capacity\r\n"},
         {"BF.RESERVE n 0.1 10 EXPANSION x", "-ERR bad expansion\r\n"},
+        {"BF.RESERVE n 0.1 10 EXPANSION 0", "-ERR expansion should be greater or equal to 1\r\n"},
         {"BF.ADD kept \"\"", "-ERR an item has 1 to 65536 bytes\r\n"},
         {"BF.ADD a/b x", "-ERR a filter's name takes 1 to 128 of [A-Za-z0-9._:-]\r\n"},
         {"BF.INSERT n CAPACITY x ITEMS b", "-Bad capacity\r\n"},

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -240,7 +241,26 @@ Test(resp_life, an_end_answers_clients_of_the_library_and_takes_no_more_of_them,
 
 /* ---- SIGHUP ---- */
 
-static void wait_log(const char *daemon, const char *text)
+static void write_secret(const char *file, const char *text)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+static size_t count(const char *log, const char *text)
+{
+    size_t found = 0;
+
+    for (; (log = strstr(log, text)) != NULL; log++) {
+        found++;
+    }
+    return found;
+}
+
+static void wait_log_times(const char *daemon, const char *text, size_t times)
 {
     uint64_t deadline_ms = command_now_ms() + PLAYGROUND_WAIT_MS;
     bool said = false;
@@ -248,11 +268,16 @@ static void wait_log(const char *daemon, const char *text)
     while (!said) {
         char *log = playground_log(&playground, daemon);
 
-        said = strstr(log, text) != NULL;
+        said = count(log, text) >= times;
         cr_assert(said || command_now_ms() < deadline_ms, "not said: %s\n%s", text, log);
         free(log);
         (void)poll(NULL, 0, said ? 0 : POLL_MS);
     }
+}
+
+static void wait_log(const char *daemon, const char *text)
+{
+    wait_log_times(daemon, text, 1);
 }
 
 Test(resp_life, sighup_takes_what_may_change_and_names_the_rest, .timeout = LIMIT_S)
@@ -276,6 +301,71 @@ Test(resp_life, sighup_takes_what_may_change_and_names_the_rest, .timeout = LIMI
     wait_log("node-1", "SIGHUP: ");
     playground_signal(&playground, "coordinator", SIGHUP);
     wait_log("coordinator", "SIGHUP: ");
+    playground_stop(&playground);
+}
+
+/* Rows of --help that begin with resp_, and how many of them a SIGHUP does not reach. */
+static size_t count_options(const char *help, size_t *fixed)
+{
+    const char *row = help;
+    size_t count = 0;
+
+    *fixed = 0;
+    while ((row = strstr(row, "\n  --resp_")) != NULL) {
+        const char *next = strstr(row + 1, "\n  --");
+        const char *live = strstr(row, "; SIGHUP reads it again");
+
+        count++;
+        *fixed += live == NULL || (next != NULL && live > next);
+        row++;
+    }
+    return count;
+}
+
+Test(resp_life, sighup_reaches_all_options_but_the_addresses, .timeout = LIMIT_S)
+{
+    struct command help;
+    size_t fixed;
+
+    command_run(&help, span_text(""), "orbloom-router", "--help", NULL);
+    command_expect_exit(&help, 0);
+    cr_assert_gt(count_options(help.output, &fixed), 10, "%s", help.output);
+    cr_assert_eq(fixed, 2, "resp_listen and resp_socket, not %zu", fixed);
+    command_forget(&help);
+}
+
+/* ... and the password, which is in a file of its own. */
+Test(resp_life, sighup_takes_flush_and_the_password, .timeout = LIMIT_S)
+{
+    char file[160];
+    char option[200];
+    int fd;
+    int other;
+
+    start();
+    fd = resp_peer_dial(path, 0);
+    append_conf("resp_flush = \"on\";\n");
+    playground_signal(&playground, "router", SIGHUP);
+    wait_log("router", "SIGHUP: resp_flush has changed\n");
+    resp_peer_expect(fd, "FLUSHALL\r\n", "+OK\r\n");
+    (void)snprintf(file, sizeof file, "%s/password", playground.dir);
+    write_secret(file, "first\n");
+    (void)snprintf(option, sizeof option, "resp_password_file = \"%s\";\n", file);
+    append_conf(option);
+    playground_signal(&playground, "router", SIGHUP);
+    wait_log("router", "SIGHUP: resp_password_file has changed\n");
+    resp_peer_expect(fd, "PING\r\n", "+PONG\r\n");
+    other = resp_peer_dial(path, 0);
+    resp_peer_expect(other, "PING\r\nAUTH first\r\n",
+                     "-NOAUTH Authentication required.\r\n+OK\r\n");
+    write_secret(file, "second\n");
+    playground_signal(&playground, "router", SIGHUP);
+    wait_log_times("router", "SIGHUP: RESP clients must give another password", 2);
+    resp_peer_expect(fd, "RESET\r\nAUTH second\r\n", "+RESET\r\n+OK\r\n");
+    write_secret(file, "");
+    playground_signal(&playground, "router", SIGHUP);
+    wait_log("router", "SIGHUP: all options stay as they were");
+    resp_peer_expect(fd, "RESET\r\nAUTH second\r\n", "+RESET\r\n+OK\r\n");
     playground_stop(&playground);
 }
 

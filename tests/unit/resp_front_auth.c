@@ -171,6 +171,60 @@ Test(resp_auth, a_stranger_may_leave_little_unread)
     front_stage_fini(&stage);
 }
 
+/* ---- the configuration is read again ---- */
+
+static void configure(bool guarded, const char *password)
+{
+    struct front_config config = front_stage_config();
+
+    config.guarded = guarded;
+    config.auth_us = 5 * SECOND;
+    cr_assert_eq(password_read(&config.password, span_text(password)), STATUS_OK);
+    front_configure(stage.front, &config);
+}
+
+Test(resp_auth, another_password_counts_from_then_on)
+{
+    start(true);
+    expect("AUTH \"open sesame\"\r\n", "+OK\r\n");
+    configure(true, "abracadabra");
+    expect("PING\r\n", "+PONG\r\n");
+    front_stage_say(&stage, 1, "AUTH \"open sesame\"\r\nPING\r\nAUTH abracadabra\r\nPING\r\n");
+    front_stage_expect(&stage, 1, WRONG NOAUTH "+OK\r\n+PONG\r\n");
+    expect("RESET\r\nAUTH \"open sesame\"\r\nPING\r\n", "+RESET\r\n" WRONG NOAUTH);
+    front_stage_fini(&stage);
+}
+
+Test(resp_auth, a_password_that_is_new_is_asked_of_who_comes_then)
+{
+    start(false);
+    configure(true, "abracadabra");
+    expect("PING\r\n", "+PONG\r\n");
+    front_stage_open(&stage, 2);
+    front_stage_say(&stage, 2, "PING\r\n");
+    front_stage_expect(&stage, 2, NOAUTH);
+    front_stage_pass(&stage, 7 * SECOND);
+    cr_assert(stage.streams[2].closed, "the time for it counts, too");
+    cr_assert_not(stage.streams[0].closed);
+    front_stage_fini(&stage);
+}
+
+Test(resp_auth, where_none_is_needed_any_more_nobody_is_a_stranger)
+{
+    start(true);
+    expect("PING\r\n", NOAUTH);
+    configure(false, "unused");
+    expect("PING\r\n", "+PONG\r\n");
+    front_stage_pass(&stage, 20 * SECOND);
+    cr_assert_not(stage.streams[0].closed);
+    cr_assert_not(stage.streams[1].closed);
+    front_stage_gone(&stage, 0);
+    front_stage_gone(&stage, 1);
+    front_stage_pass(&stage, SECOND);
+    cr_assert_eq(stage.actor.next_us(stage.actor.self), ACTOR_NEVER, "no timer without need");
+    front_stage_fini(&stage);
+}
+
 Test(resp_auth, without_a_password_nobody_is_a_stranger)
 {
     start(false);

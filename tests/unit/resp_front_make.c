@@ -2,6 +2,7 @@
 #include "tests/support/front_stage.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct front_stage stage;
@@ -150,6 +151,74 @@ Test(resp_make, a_name_bound_anew_is_asked_again_at_the_end_of_the_turn)
     front_stage_reply(&stage, 1, STATUS_OK, "p");
     front_stage_turn(&stage);
     front_stage_expect(&stage, 0, ":1\r\n");
+    front_stage_fini(&stage);
+}
+
+/* ---- how much it grows at a time ---- */
+
+static void expect_refused(const char *said, const char *answer)
+{
+    struct fake_sent sent;
+
+    front_stage_say(&stage, 0, said);
+    front_stage_expect(&stage, 0, answer);
+    cr_assert_eq(stage.nasked, 0, "%s", said);
+    cr_assert_not(fake_take(&stage.fake, &sent), "%s", said);
+}
+
+/* RedisBloom 2.4 to 2.8. Since Redis 8 it takes 0 for NONSCALING, which here has to be said. */
+Test(resp_make, an_expansion_of_nothing_is_an_error)
+{
+    static const char *const low[] = {"0", "-1", "-0", "-9223372036854775808"};
+    char said[128];
+
+    start(false);
+    for (size_t i = 0; i < sizeof low / sizeof low[0]; i++) {
+        (void)snprintf(said, sizeof said, "BF.RESERVE f 0.01 100 EXPANSION %s\r\n", low[i]);
+        expect_refused(said, "-ERR expansion should be greater or equal to 1\r\n");
+        (void)snprintf(said, sizeof said, "BF.INSERT f EXPANSION %s ITEMS a\r\n", low[i]);
+        expect_refused(said,
+                       "-Bad argument received: expansion should be greater or equal to 1\r\n");
+    }
+    expect_refused("BF.INSERT f NOCREATE EXPANSION 0 ITEMS a\r\n",
+                   "-Bad argument received: expansion should be greater or equal to 1\r\n");
+    expect_refused("BF.RESERVE f 0.01 100 NONSCALING EXPANSION 0\r\n",
+                   "-ERR expansion should be greater or equal to 1\r\n");
+    front_stage_fini(&stage);
+}
+
+Test(resp_make, other_expansions_that_are_none)
+{
+    start(false);
+    expect_refused("BF.RESERVE f 0.01 100 EXPANSION 32769\r\n",
+                   "-ERR expansion must be in the range [1, 32768]\r\n");
+    expect_refused("BF.RESERVE f 0.01 100 EXPANSION 1.5\r\n", "-ERR bad expansion\r\n");
+    expect_refused("BF.RESERVE f 0.01 100 EXPANSION\r\n", "-ERR no expansion\r\n");
+    expect_refused("BF.RESERVE f 0.01 100 NONSCALING EXPANSION 2\r\n",
+                   "-Nonscaling filters cannot expand\r\n");
+    expect_refused("BF.INSERT f EXPANSION 32769 ITEMS a\r\n", "-Bad expansion\r\n");
+    expect_refused("BF.INSERT f EXPANSION x ITEMS a\r\n", "-Bad expansion\r\n");
+    front_stage_fini(&stage);
+}
+
+static enum when_full made_with(const char *said)
+{
+    struct frame question;
+
+    front_stage_say(&stage, 0, said);
+    question = front_stage_question(&stage);
+    cr_assert_eq(question.body.admin_request.action, ADMIN_CREATE);
+    front_stage_answer(&stage, &question, STATUS_OK, true);
+    front_stage_expect(&stage, 0, "+OK\r\n");
+    return question.body.admin_request.create.when_full;
+}
+
+Test(resp_make, what_refuses_more_is_nonscaling)
+{
+    start(false);
+    cr_assert_eq(made_with("BF.RESERVE f 0.01 100 EXPANSION 1\r\n"), 0, "the cluster chooses");
+    cr_assert_eq(made_with("BF.RESERVE g 0.01 100 EXPANSION 32768\r\n"), 0);
+    cr_assert_eq(made_with("BF.RESERVE h 0.01 100 NONSCALING\r\n"), WHEN_FULL_REFUSE);
     front_stage_fini(&stage);
 }
 
