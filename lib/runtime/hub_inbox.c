@@ -22,6 +22,7 @@ static bool grow(struct hub_inbox *self)
         struct hub_request *old = &self->ring[(self->first + i) & (self->capacity - 1)];
 
         ring[i].from = old->from;
+        ring[i].since_us = old->since_us;
         (void)zmq_msg_init(&ring[i].frame);
         (void)zmq_msg_move(&ring[i].frame, &old->frame);
         (void)zmq_msg_close(&old->frame);
@@ -33,16 +34,22 @@ static bool grow(struct hub_inbox *self)
     return true;
 }
 
-bool hub_inbox_push(struct hub_inbox *self, const struct peer *from, zmq_msg_t *frame)
+bool hub_inbox_fits(const struct hub_inbox *self, zmq_msg_t *frame)
+{
+    return self->bytes + cost_of(frame) <= HUB_INBOX_MAX_BYTES;
+}
+
+bool hub_inbox_push(struct hub_inbox *self, uint64_t since_us, const struct peer *from,
+                    zmq_msg_t *frame)
 {
     struct hub_request *place;
 
-    if (self->bytes + cost_of(frame) > HUB_INBOX_MAX_BYTES ||
-        (self->count == self->capacity && !grow(self))) {
+    if (!hub_inbox_fits(self, frame) || (self->count == self->capacity && !grow(self))) {
         return false;
     }
     place = &self->ring[(self->first + self->count) & (self->capacity - 1)];
     place->from = *from;
+    place->since_us = since_us;
     self->bytes += cost_of(frame);
     (void)zmq_msg_init(&place->frame);
     (void)zmq_msg_move(&place->frame, frame);
@@ -59,6 +66,7 @@ bool hub_inbox_pop(struct hub_inbox *self, struct hub_request *out)
     }
     place = &self->ring[self->first];
     out->from = place->from;
+    out->since_us = place->since_us;
     (void)zmq_msg_init(&out->frame);
     (void)zmq_msg_move(&out->frame, &place->frame);
     (void)zmq_msg_close(&place->frame);

@@ -13,7 +13,7 @@ static bool push(struct hub_inbox *inbox, uint8_t number, size_t size)
 
     cr_assert_eq(zmq_msg_init_size(&frame, size), 0);
     memset(zmq_msg_data(&frame), number, size);
-    pushed = hub_inbox_push(inbox, &from, &frame);
+    pushed = hub_inbox_push(inbox, number, &from, &frame);
     (void)zmq_msg_close(&frame);
     return pushed;
 }
@@ -24,6 +24,7 @@ static void expect_pop(struct hub_inbox *inbox, uint8_t number, size_t size)
 
     cr_assert(hub_inbox_pop(inbox, &request));
     cr_assert_eq(request.from.id[0], number);
+    cr_assert_eq(request.since_us, number);
     cr_assert_eq(zmq_msg_size(&request.frame), size);
     cr_assert_eq(size > 0 ? *(uint8_t *)zmq_msg_data(&request.frame) : number, number);
     (void)zmq_msg_close(&request.frame);
