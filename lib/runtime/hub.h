@@ -39,8 +39,8 @@ struct hub;
 /* How a thread of its own is to receive requests, for an actor that may be held up for seconds.
  * Both functions are called there: they look at the frame's bytes and at nothing else. */
 struct hub_intake {
-    /* Is it to be served before all others? Where these are too many the oldest is dropped: they
-     * are repeated, and a newer one says more. */
+    /* Is it to be served before all others? A peer's newer one takes the place of its older one
+     * that waits: they are repeated, and the newer one says more. */
     bool (*comes_first)(struct span frame);
 
     /* The answer to another one for which there is no room, appended to `out`, which is empty.

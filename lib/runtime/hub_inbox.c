@@ -2,6 +2,8 @@
 
 #include "base/heap.h"
 
+#include <string.h>
+
 enum { INBOX_FIRST_REQUESTS = 64 };
 
 static size_t cost_of(zmq_msg_t *frame)
@@ -55,6 +57,31 @@ bool hub_inbox_push(struct hub_inbox *self, uint64_t since_us, const struct peer
     (void)zmq_msg_move(&place->frame, frame);
     self->count++;
     return true;
+}
+
+static bool is_of(const struct hub_request *request, const struct peer *from)
+{
+    return request->from.size == from->size && memcmp(request->from.id, from->id, from->size) == 0;
+}
+
+bool hub_inbox_replace(struct hub_inbox *self, uint64_t since_us, const struct peer *from,
+                       zmq_msg_t *frame)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        struct hub_request *place = &self->ring[(self->first + i) & (self->capacity - 1)];
+        size_t others = self->bytes - cost_of(&place->frame);
+
+        if (is_of(place, from)) {
+            if (others + cost_of(frame) > HUB_INBOX_MAX_BYTES) {
+                return false;
+            }
+            self->bytes = others + cost_of(frame);
+            place->since_us = since_us;
+            (void)zmq_msg_move(&place->frame, frame); /* Closes what was there. */
+            return true;
+        }
+    }
+    return false;
 }
 
 bool hub_inbox_pop(struct hub_inbox *self, struct hub_request *out)

@@ -38,6 +38,11 @@ struct hub_inbox {
 bool hub_inbox_push(struct hub_inbox *self, uint64_t since_us, const struct peer *from,
                     zmq_msg_t *frame);
 
+/* Put it in the place of the oldest request that waits of the same peer, which is forgotten. False,
+ * untouched: there is none, or it would pass the bound. Looks at all that wait. */
+bool hub_inbox_replace(struct hub_inbox *self, uint64_t since_us, const struct peer *from,
+                       zmq_msg_t *frame);
+
 /* Would it pass the bound? */
 bool hub_inbox_fits(const struct hub_inbox *self, zmq_msg_t *frame);
 

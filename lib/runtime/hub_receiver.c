@@ -67,32 +67,30 @@ static void refuse(struct hub_receiver *self, const struct peer *from, struct sp
     }
 }
 
-static void drop_oldest(struct hub_receiver *self)
+static bool lay_first(struct hub_receiver *self, uint64_t since_us, const struct peer *from,
+                      zmq_msg_t *frame)
 {
-    struct hub_request oldest;
+    return own_memory(frame) && (hub_inbox_replace(&self->first, since_us, from, frame) ||
+                                 hub_inbox_push(&self->first, since_us, from, frame));
+}
 
-    if (hub_inbox_pop(&self->first, &oldest)) {
-        (void)zmq_msg_close(&oldest.frame);
-        self->losses.crowded++;
+static bool lay_rest(struct hub_receiver *self, uint64_t since_us, const struct peer *from,
+                     zmq_msg_t *frame)
+{
+    if (!hub_inbox_fits(&self->rest, frame)) {
+        refuse(self, from, hub_receive_content(frame));
+        return false;
     }
+    return own_memory(frame) && hub_inbox_push(&self->rest, since_us, from, frame);
 }
 
 static void lay_by(struct hub_receiver *self, uint64_t since_us, const struct peer *from,
                    zmq_msg_t *frame)
 {
     bool first = self->intake->comes_first(hub_receive_content(frame));
-    struct hub_inbox *inbox = first ? &self->first : &self->rest;
 
-    if (!first && !hub_inbox_fits(inbox, frame)) {
-        refuse(self, from, hub_receive_content(frame));
+    if (!(first ? lay_first : lay_rest)(self, since_us, from, frame)) {
         self->losses.crowded++;
-        return;
-    }
-    while (first && !hub_inbox_fits(inbox, frame) && inbox->count > 0) {
-        drop_oldest(self);
-    }
-    if (!own_memory(frame) || !hub_inbox_push(inbox, since_us, from, frame)) {
-        self->losses.crowded++; /* Memory is out, for the answer too. */
     }
 }
 

@@ -6,8 +6,10 @@
  *
  *   server socket -> [first: what must not wait] ----> hub_receiver_pop(), in this order
  *                 -> [rest] -------------------------^
- *                 -> no room: the oldest of `first` gives way to a newer one, and whoever sent one
- *                    of the rest is told at once that it was refused
+ *                 -> no room: whoever sent one of the rest is told at once that it was refused
+ *
+ * Of a peer only one waits in `first`, the newest, in the place of the oldest: so what waits there
+ * is never older than its peers' last words, however slow the actor is.
  *
  * Units:   microseconds of hub_now_us(); each of the two inboxes is bounded as hub_inbox.h says.
  * Errors:  hub_receiver_start: STATUS_IO, errno tells.

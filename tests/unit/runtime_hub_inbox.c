@@ -90,3 +90,34 @@ Test(hub_inbox, survives_a_failed_allocation)
     expect_pop(&inbox, 2, 1);
     hub_inbox_fini(&inbox);
 }
+
+static bool replace(struct hub_inbox *inbox, uint8_t number, uint8_t since, size_t size)
+{
+    struct peer from = {.size = 1, .id = {number}};
+    zmq_msg_t frame;
+    bool replaced;
+
+    cr_assert_eq(zmq_msg_init_size(&frame, size), 0);
+    memset(zmq_msg_data(&frame), number, size);
+    replaced = hub_inbox_replace(inbox, since, &from, &frame);
+    (void)zmq_msg_close(&frame);
+    return replaced;
+}
+
+/* In its peer's place and within the bound, or not at all. */
+Test(hub_inbox, replaces_what_waits_of_the_same_peer)
+{
+    struct hub_inbox inbox = {0};
+
+    cr_assert_not(replace(&inbox, 1, 1, 10));
+    cr_assert(push(&inbox, 1, 10));
+    cr_assert(push(&inbox, 2, 10));
+    cr_assert_not(replace(&inbox, 3, 3, 10));
+    cr_assert_not(replace(&inbox, 1, 1, HUB_INBOX_MAX_BYTES - HUB_INBOX_FRAME_BYTES));
+    cr_assert(replace(&inbox, 1, 1, 500));
+    cr_assert_eq(inbox.bytes, 510 + 2 * HUB_INBOX_FRAME_BYTES);
+    expect_pop(&inbox, 1, 500);
+    expect_pop(&inbox, 2, 10);
+    cr_assert_eq(inbox.bytes, 0);
+    hub_inbox_fini(&inbox);
+}
