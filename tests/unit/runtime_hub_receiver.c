@@ -15,7 +15,7 @@ enum {
     FRAME_BYTES = 1 << 16,
     FLOOD_FRAMES = 8192, /* 512 MiB */
     INBOX_MIB = 64,
-    SPARE_MIB = 64, /* what the client, libzmq and the heap hold */
+    SPARE_MIB = 192, /* on their way: 1,000 frames in the client alone; and what the heap keeps */
     MAX_SERVED = 4096,
     PINNING_FRAMES = 20000,
     ECHOES = 2000,
