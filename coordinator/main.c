@@ -1,5 +1,6 @@
 /* orbloom-coordinator: the shell around the coordinator's core, on a store in SQLite or etcd. */
 #include "base/log.h"
+#include "coordinator/coordinator_intake.h"
 #include "coordinator/shell_options.h"
 #include "coordinator/store_sqlite.h"
 #include "proto/codec.h"
@@ -65,6 +66,10 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
 int main(int argc, char **argv)
 {
     static struct coordinator_settings settings;
+    static const struct hub_intake intake = {
+        .comes_first = coordinator_comes_first,
+        .refuse = coordinator_refuse_crowded,
+    };
     const struct daemon daemon = {
         .options = coordinator_option_table(),
         .settings = &settings,
@@ -72,6 +77,7 @@ int main(int argc, char **argv)
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
+        .intake = &intake,
         .finish = coordinator_settings_finish,
         .start = start,
         .stop = stop,

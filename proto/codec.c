@@ -58,7 +58,7 @@ static const struct {
 };
 #undef BODY
 
-enum { NBODIES = sizeof bodies / sizeof bodies[0] };
+enum { NBODIES = sizeof bodies / sizeof bodies[0], PEEK_FIELDS = 8 };
 
 static enum frame_kind kind_of(uint32_t number)
 {
@@ -135,6 +135,27 @@ static enum status body_read(const struct envelope *envelope, struct codec_arena
     status = arena_unpack(arena, bodies[envelope->kind].descriptor, envelope->body.data,
                           envelope->body.size, &message);
     return status == STATUS_OK ? bodies[envelope->kind].get(message, arena, out) : status;
+}
+
+struct frame_face codec_peek(struct span bytes)
+{
+    struct envelope envelope = {0};
+    struct frame_face face = {.kind = FRAME_NONE};
+    struct codec_wire_field field;
+
+    for (unsigned n = 0; n < PEEK_FIELDS && bytes.size > 0 && envelope.kind == FRAME_NONE; n++) {
+        if (codec_wire_next(&bytes, &field) != STATUS_OK ||
+            envelope_field(&envelope, &field) != STATUS_OK) {
+            return face;
+        }
+    }
+    face.kind = envelope.kind;
+    face.correlation = envelope.correlation;
+    /* The role is the first field, and is never left out. */
+    face.from_node = envelope.kind == FRAME_SYNC_REQUEST && envelope.body.size > 0 &&
+                     codec_wire_next(&envelope.body, &field) == STATUS_OK && field.number == 1 &&
+                     field.type == WIRE_VARINT && field.value == SYNC_NODE;
+    return face;
 }
 
 enum status codec_decode(struct codec_arena *arena, struct span bytes, struct frame *out)

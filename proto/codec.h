@@ -356,6 +356,16 @@ struct codec_arena;
 MUST_USE enum status codec_arena_create(size_t max_bytes, struct codec_arena **out);
 void codec_arena_destroy(struct codec_arena **arena);
 
+/* What a frame is by its first fields, as codec_encode() writes them, without a look at the rest:
+ * enough to sort frames by. It may be malformed all the same, or another frame than it seems. */
+struct frame_face {
+    enum frame_kind kind; /* FRAME_NONE: it can't be told */
+    uint64_t correlation;
+    bool from_node; /* a sync request in the role of a node */
+};
+
+struct frame_face codec_peek(struct span bytes);
+
 /* Decode one frame; what the arena held before is gone, and `bytes` must outlive `out`. Texts in
  * the result are never NULL and have no NUL, no control bytes; enums are in range; counts agree
  * with each other. */

@@ -39,6 +39,7 @@ static int run(const struct daemon *self, struct daemon_signals *signals)
     const struct hub_options options = {
         .listen = settings->listen,
         .max_frame_bytes = self->max_frame_bytes,
+        .intake = self->intake,
         .on_signal = daemon_on_signal,
         .signal_context = signals,
     };

@@ -40,6 +40,7 @@ struct daemon {
     file_parse_fn read_key; /* makes `key` of the cluster key file's content */
     void *key;
     uint64_t max_frame_bytes;
+    const struct hub_intake *intake; /* NULL: none, see hub.h */
 
     /* What one option alone does not show; NULL: nothing. STATUS_USAGE after printing why. */
     enum status (*finish)(void *settings);

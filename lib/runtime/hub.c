@@ -7,6 +7,7 @@
 
 enum {
     HUB_TURN_ROUNDS = 16,        /* how long arriving frames may keep background work waiting */
+    HUB_TURN_US = PULSE_US,      /* ... and signals, where the actor is slow */
     HUB_MAX_SLEEP_US = 60000000, /* also keeps libuv from returning for want of handles */
 };
 
@@ -47,27 +48,38 @@ static bool drain(struct hub *hub, uint64_t now_us)
     return arrived;
 }
 
+/* Has something arrived that was not served? */
+static bool waits(struct hub *hub)
+{
+    return hub->ndirty > 0 || hub_receiver_ready(&hub->receiver) || hub_lanes_ready(&hub->lanes);
+}
+
 /* Serve what has arrived. True if anything had, or a timer was due. */
 static bool serve(struct hub *hub)
 {
     const struct actor *actor = &hub->actor;
     bool served = false;
     unsigned rounds = 0;
-    uint64_t now_us;
+    uint64_t start_us = hub_now_us();
+    uint64_t now_us = start_us;
 
     do {
-        now_us = hub_now_us();
         pulse_beat(&hub->pulse, now_us);
         served |= hub->streamed;
         hub->streamed = false;
         served |= drain(hub, now_us);
+        if (hub_receive_deliver(hub)) {
+            served = true;
+            now_us = hub->pulse.last_us;
+        }
         served |= hub_lanes_deliver(&hub->lanes, now_us);
         if (actor->next_us(actor->self) <= now_us) {
             actor->time(actor->self, now_us);
             served = true;
         }
         actor->turn(actor->self, now_us);
-    } while ((hub->ndirty > 0 || hub_lanes_ready(&hub->lanes)) && ++rounds < HUB_TURN_ROUNDS);
+        now_us = hub_now_us();
+    } while (waits(hub) && ++rounds < HUB_TURN_ROUNDS && now_us - start_us < HUB_TURN_US);
     return served;
 }
 
@@ -96,7 +108,7 @@ static bool spin(struct hub *hub, uint64_t left_us)
     start_us = hub_now_us();
     do {
         (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
-        if (hub->ndirty > 0 || hub->streamed || hub->stopping || hub_lanes_ready(&hub->lanes)) {
+        if (waits(hub) || hub->streamed || hub->stopping) {
             return true;
         }
         (void)sched_yield();
@@ -113,7 +125,7 @@ static void sleep_for(struct hub *hub, uint64_t limit_us)
 
     left_us = left_us < limit_us ? left_us : limit_us;
     left_us = left_us < HUB_MAX_SLEEP_US ? left_us : HUB_MAX_SLEEP_US;
-    if (left_us == 0 || hub->ndirty > 0) {
+    if (left_us == 0 || waits(hub)) {
         (void)uv_run(&hub->loop, UV_RUN_NOWAIT);
         return;
     }

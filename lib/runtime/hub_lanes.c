@@ -1,9 +1,9 @@
 #include "runtime/hub_lanes.h"
 
 #include "base/log.h"
+#include "runtime/hub_thread.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -89,19 +89,6 @@ static void *run_lane(void *context)
     return NULL;
 }
 
-/* Signals are for the loop's thread; those that a defect raises stay where it is. */
-static void block_signals(sigset_t *before)
-{
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-    sigset_t all;
-
-    (void)sigfillset(&all);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        (void)sigdelset(&all, own[i]);
-    }
-    (void)pthread_sigmask(SIG_BLOCK, &all, before);
-}
-
 static bool start(struct hub_lane *self, enum job_lane lane)
 {
     static const char *const names[JOB_NLANES] = {
@@ -109,12 +96,8 @@ static bool start(struct hub_lane *self, enum job_lane lane)
         [JOB_BACKGROUND] = "background",
         [JOB_MEMORY] = "memory",
     };
-    sigset_t before;
-    int error;
+    int error = hub_thread_start(&self->thread, names[lane], run_lane, self);
 
-    block_signals(&before);
-    error = pthread_create(&self->thread, NULL, run_lane, self);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         static bool said;
 
@@ -128,7 +111,6 @@ static bool start(struct hub_lane *self, enum job_lane lane)
         said = true;
         return false;
     }
-    (void)pthread_setname_np(self->thread, names[lane]);
     self->started = true;
     return true;
 }

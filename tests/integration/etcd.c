@@ -2,6 +2,7 @@
 #include "tests/support/etcd.h"
 
 #include "tests/support/command.h"
+#include "tests/support/stranger.h"
 
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -300,5 +301,66 @@ Test(etcd, a_lost_prefix_is_restored_from_a_backup, .timeout = 240)
     expect_restore(file);
     expect_service("after\n");
     expect_create("more");
+    stop_all();
+}
+
+/* ---- etcd is slow ---- */
+
+enum { QUESTIONS = 30, REPORT = 1000 };
+
+static void ask_status(struct stranger *self, uint64_t correlation)
+{
+    const struct frame question = {
+        .correlation = correlation,
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request = {.action = ADMIN_STATUS, .name = "", .timeout_ms = LIMIT_MS},
+    };
+
+    stranger_send_frame(self, &question);
+}
+
+/* Not signed: it is answered with a refusal, as soon as it is read. */
+static void report(struct stranger *self)
+{
+    const struct frame frame = {
+        .correlation = REPORT,
+        .kind = FRAME_SYNC_REQUEST,
+        .body.sync_request = {.role = SYNC_NODE,
+                              .name = "stranger",
+                              .endpoint = "tcp://127.0.0.1:1",
+                              .host = "",
+                              .zone = ""},
+    };
+
+    stranger_send_frame(self, &frame);
+}
+
+/* Each question is held up by etcd for a second: what nodes say is not kept waiting by those. */
+Test(etcd, a_node_is_heard_first_while_etcd_is_slow, .timeout = 240)
+{
+    struct stranger stranger = {0};
+    struct frame answer;
+    unsigned before = 0;
+
+    start_all();
+    etcd_start(&etcd);
+    ask_coordinator(0);
+    expect_create("urls");
+    stranger_open(&stranger, endpoints[0]);
+    ask_status(&stranger, 1);
+    cr_assert(stranger_receive(&stranger, LIMIT_MS, &answer));
+    etcd_signal(&etcd, SIGSTOP);
+    for (unsigned i = 0; i < QUESTIONS; i++) {
+        ask_status(&stranger, 2 + i);
+    }
+    report(&stranger);
+    do {
+        cr_assert(stranger_receive(&stranger, 2 * LIMIT_MS, &answer));
+        before += answer.correlation != REPORT && answer.kind == FRAME_ADMIN_REPLY;
+    } while (answer.correlation != REPORT);
+    cr_assert_lt(before, QUESTIONS / 2);
+    stranger_close(&stranger);
+    etcd_signal(&etcd, SIGCONT);
+    expect_service("after that\n");
     stop_all();
 }

@@ -29,6 +29,8 @@ struct probe {
     bool quiet; /* do not answer */
     uint64_t spin_us;
     uint64_t asked; /* how often whether it awaits an answer */
+    const struct hub_intake *intake;
+    void (*request_hook)(struct probe *self, struct span frame);
     void (*answer_hook)(struct probe *self);
     void (*turn_hook)(struct probe *self);
     void (*time_hook)(struct probe *self);
@@ -56,6 +58,9 @@ static inline void probe_request(void *context, uint64_t now_us, const struct pe
     self->requests++;
     self->last_peer = *from;
     probe_note(self, frame);
+    if (self->request_hook != NULL) {
+        self->request_hook(self, frame);
+    }
     if (strcmp(self->last, "stop") == 0) {
         hub_stop(self->hub);
     } else if (!self->quiet) {
@@ -122,7 +127,8 @@ static inline bool probe_awaits(void *context)
 /* With a server socket when `listen` is not NULL. */
 static inline void probe_open(struct probe *self, const char *listen)
 {
-    struct hub_options options = {.listen = listen, .max_frame_bytes = PROBE_MAX_FRAME_BYTES};
+    struct hub_options options = {
+        .listen = listen, .max_frame_bytes = PROBE_MAX_FRAME_BYTES, .intake = self->intake};
     struct actor actor = {
         .self = self,
         .on_request = probe_request,
