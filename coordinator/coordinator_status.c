@@ -132,9 +132,9 @@ static void collect_replicas(const struct coordinator *self, uint64_t now_us,
             node_list_find(&self->documents.nodes, self->heard[i].node) == NULL) {
             continue;
         }
-        memcpy(&overview->replicas[overview->nreplicas], self->heard[i].reports,
-               self->heard[i].nreports * sizeof(struct replica_report));
-        overview->nreplicas += self->heard[i].nreports;
+        for (size_t j = 0; j < self->heard[i].nreports; j++) {
+            overview->replicas[overview->nreplicas++] = self->heard[i].reports[j];
+        }
     }
 }
 
