@@ -10,6 +10,13 @@
 /* Bring the cache up to what the store holds now. */
 MUST_USE enum status records_refresh(struct coordinator *self);
 
+/* The keys of the record of dropped filters, and of how many of those are out of the store. */
+#define RECORDS_DROPPED_KEY "dropped"
+#define RECORDS_REMOVED_KEY "removed"
+
+/* A filter that is gone: a revision of the record that it is in. */
+uint64_t records_gone_revision(const struct coordinator *self, const struct document_entry *entry);
+
 /* The store's version of a filter's document in the cache. */
 uint64_t records_version(const struct document_entry *entry);
 

@@ -30,6 +30,26 @@ void router_take_document(struct router *self, uint64_t now_us, struct span byte
     }
 }
 
+static bool let_go(void *context, struct document_entry *entry)
+{
+    const struct router *self = context;
+
+    if (infos_use(self, entry->document.id) || dumps_use(self, entry->document.id)) {
+        return false;
+    }
+    routed_filter_destroy(entry->attachment);
+    return true;
+}
+
+/* Filters that are dropped for good are forgotten, once nothing is about them any more. */
+static void forget_dropped(struct router *self, uint64_t now_us)
+{
+    if (self->documents.ngone > 0) {
+        ops_tick(self, now_us); /* Ends those that are about such filters. */
+        document_cache_sweep(&self->documents, let_go, self);
+    }
+}
+
 static enum status take_secret(struct router *self, const struct sealed_secret *sealed)
 {
     struct document_entry *entry = document_cache_find(&self->documents, sealed->filter_id);
@@ -80,6 +100,7 @@ void router_sync(struct router *self, uint64_t now_us)
             },
     };
 
+    forget_dropped(self, now_us);
     self->next_sync_us = now_us + self->config.sync_interval_us;
     buffer_clear(&self->out);
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
