@@ -130,13 +130,11 @@ static bool keep_held(struct claim *claim, const struct sync_request *request)
 {
     struct held_document *held;
 
-    if (claim->record.incarnation != request->incarnation ||
-        claim->record.boot != request->boot) {
+    if (claim->record.incarnation != request->incarnation || claim->record.boot != request->boot) {
         forget_held(claim); /* Another life holds something else. */
     }
     held = heap_alloc(claim->nheld + request->nheld, sizeof *held);
-    if (held == NULL ||
-        id_set_add_interval(&claim->told, page_of(request)) != STATUS_OK) {
+    if (held == NULL || id_set_add_interval(&claim->told, page_of(request)) != STATUS_OK) {
         heap_free(held);
         return false;
     }
@@ -221,9 +219,8 @@ static enum status take_one(struct coordinator *self, struct claim *claim, struc
     if (status != STATUS_OK) {
         return status;
     }
-    return kind == DOCUMENT_DROPPED
-               ? join_record(self, claim, bytes)
-               : intake_take(&self->found, &self->config.key, bytes, &intake);
+    return kind == DOCUMENT_DROPPED ? join_record(self, claim, bytes)
+                                    : intake_take(&self->found, &self->config.key, bytes, &intake);
 }
 
 static void take_found(struct coordinator *self, struct claim *claim,
@@ -292,7 +289,8 @@ size_t age_wanted(struct coordinator *self, const struct claim *claim, uint64_t 
     for (size_t i = 0; claim != NULL && i < claim->nheld && count < max; i++) {
         const struct held_document *held = &claim->held[i];
 
-        if (store_age_judge(&self->documents, held) != STORE_CURRENT && !is_found(self, claim, held)) {
+        if (store_age_judge(&self->documents, held) != STORE_CURRENT &&
+            !is_found(self, claim, held)) {
             out[count++] = held->filter_id;
         }
     }

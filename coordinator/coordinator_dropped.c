@@ -11,8 +11,9 @@
  * restore finds it with any nodes that suffice for one.
  *
  * Each step may be repeated by any coordinator; the store tells where it stands. */
-#include "base/heap.h"
 #include "coordinator/coordinator_dropped.h"
+
+#include "base/heap.h"
 #include "coordinator/coordinator_records.h"
 #include "proto/signed_document.h"
 
@@ -213,9 +214,8 @@ static enum status remove_filter(struct coordinator *self, struct removal *remov
     enum status status = remove_key(self, removal, "filter", document->id);
 
     status = status == STATUS_OK ? remove_key(self, removal, "secret", document->id) : status;
-    status = status == STATUS_OK
-                 ? remove_name(self, removal, document->content.name, document->id)
-                 : status;
+    status = status == STATUS_OK ? remove_name(self, removal, document->content.name, document->id)
+                                 : status;
     if (status == STATUS_OK && rename_is_open(document)) {
         status = remove_name(self, removal, document->former_name, document->id);
     }
@@ -234,9 +234,8 @@ static enum status begin_removal(struct coordinator *self, struct removal *remov
     removal->nkeys = 1;
     (void)snprintf(removal->keys[0], STORE_KEY_BYTES, "%s", RECORDS_REMOVED_KEY);
     records_put_number(count, removal->count_bytes);
-    removal->swaps[0] = (struct store_swap){.key = removal->keys[0],
-                                            .expected = version,
-                                            .value = span_of(removal->count_bytes, 8)};
+    removal->swaps[0] = (struct store_swap){
+        .key = removal->keys[0], .expected = version, .value = span_of(removal->count_bytes, 8)};
     return status;
 }
 

@@ -91,7 +91,7 @@ struct claim {
     struct boot_claim life;
     uint64_t number;
     uint64_t last_us;
-    uint64_t rival_us; /* when another process claimed the same name; 0: never */
+    uint64_t rival_us;          /* when another process claimed the same name; 0: never */
     struct held_document *held; /* of the pages told so far: the records, then filters by id */
     size_t nheld;
     struct id_set told;         /* the ids that those pages are about */
@@ -184,16 +184,16 @@ struct coordinator {
     uint64_t change;                 /* the cache reflects the store up to here */
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
-    uint64_t dropped_version; /* of the record of dropped filters */
+    uint64_t dropped_version;                      /* of the record of dropped filters */
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
 
     struct store_mark mark;
     bool went_back; /* the store's change number has; until it is restored */
     struct claim *claims;
     size_t nclaims;
-    struct document_cache found;      /* what nodes sent along, as the store lacked it */
+    struct document_cache found;         /* what nodes sent along, as the store lacked it */
     struct dropped_record found_dropped; /* all of their records together, and the highest number */
-    struct held_document fence_ahead; /* of the store: a fence that a node has confirmed */
+    struct held_document fence_ahead;    /* of the store: a fence that a node has confirmed */
     char age_text[COORDINATOR_MESSAGE_BYTES];
 
     struct heard *heard;

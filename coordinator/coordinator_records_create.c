@@ -14,8 +14,7 @@ static enum status check_free(struct coordinator *self, const char *name, uint64
     const struct document_entry *entry = document_cache_find(&self->documents, bound);
     const struct filter_document *document = entry != NULL ? &entry->document : NULL;
 
-    if (status != STATUS_OK || bound == 0 ||
-        document_cache_is_dropped(&self->documents, bound)) {
+    if (status != STATUS_OK || bound == 0 || document_cache_is_dropped(&self->documents, bound)) {
         return status;
     }
     return document != NULL && document->content.state == FILTER_ACTIVE &&

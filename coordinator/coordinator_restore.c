@@ -154,9 +154,9 @@ static enum status merge_dropped(struct coordinator *self, const struct map_reco
         ours.revision = (theirs.revision > ours.revision ? theirs.revision : ours.revision) + 1;
         status = status == STATUS_OK ? codec_dropped_sign(&ours, &self->config.key, &value)
                                      : status;
-        status = status == STATUS_OK ? restore_write(self, RECORDS_DROPPED_KEY, held.version,
-                                                     buffer_span(&value))
-                                     : status;
+        status = status == STATUS_OK
+                     ? restore_write(self, RECORDS_DROPPED_KEY, held.version, buffer_span(&value))
+                     : status;
     }
     buffer_fini(&value);
     buffer_fini(&held.value);

@@ -343,9 +343,8 @@ static enum status end_with_dropped(struct coordinator *self, struct ending *end
         return STATUS_OK; /* Nobody has such a record. */
     }
     status = end_with(self, ending, RECORDS_DROPPED_KEY);
-    status = status == STATUS_OK
-                 ? codec_dropped_sign(dropped, &self->config.key, &ending->dropped)
-                 : status;
+    status = status == STATUS_OK ? codec_dropped_sign(dropped, &self->config.key, &ending->dropped)
+                                 : status;
     ending->swaps[3].value = buffer_span(&ending->dropped);
     return status;
 }
@@ -365,9 +364,8 @@ static enum status write_end(struct coordinator *self, const struct node_list *n
     buffer_init(&ending.dropped, CODEC_MAX_FRAME_BYTES);
     status = end_with_mark(self, &ending);
     status = status == STATUS_OK ? end_with_nodes(self, &ending, nodes) : status;
-    status = status == STATUS_OK
-                 ? end_with_counter(self, &ending, highest_filter(self, outcome))
-                 : status;
+    status = status == STATUS_OK ? end_with_counter(self, &ending, highest_filter(self, outcome))
+                                 : status;
     status = status == STATUS_OK ? end_with_dropped(self, &ending, &outcome->dropped) : status;
     if (status == STATUS_OK) {
         status = self->store->swap(self->store->self, ending.swaps, ending.count, &change);

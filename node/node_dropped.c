@@ -23,10 +23,10 @@ static void log_record(struct node *self)
 {
     const struct document_cache *documents = &self->documents;
 
-    self->dropped_unlogged = storage_put_document(self->storage,
-                                                  span_of(documents->dropped_bytes,
-                                                          documents->dropped_size),
-                                                  &self->dropped_end) != STATUS_OK;
+    self->dropped_unlogged = storage_put_document(
+                                 self->storage,
+                                 span_of(documents->dropped_bytes, documents->dropped_size),
+                                 &self->dropped_end) != STATUS_OK;
     self->counters[NODE_no_space_total] += self->dropped_unlogged;
 }
 

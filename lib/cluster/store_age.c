@@ -91,6 +91,5 @@ size_t store_age_list(const struct document_cache *documents, uint64_t after,
 
 size_t store_age_count(const struct document_cache *documents)
 {
-    return documents->count + (documents->nodes_bytes != NULL) +
-           (documents->dropped_bytes != NULL);
+    return documents->count + (documents->nodes_bytes != NULL) + (documents->dropped_bytes != NULL);
 }

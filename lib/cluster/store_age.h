@@ -38,8 +38,8 @@ enum store_age store_age_judge_all(const struct document_cache *documents,
                                    const struct held_document *held, size_t count,
                                    const struct held_document **first);
 
-/* What a process says that it holds, a page of it: the node list, the record of dropped filters, and
- * the filters above `after` in order of their ids, all in all at most `max`, which is more than
+/* What a process says that it holds, a page of it: the node list, the record of dropped filters,
+ * and the filters above `after` in order of their ids, all in all at most `max`, which is more than
  * STORE_AGE_RECORDS. *to: the last filter's id; 0: none is beyond. Fences are left 0. Returns how
  * many were written. */
 enum { STORE_AGE_RECORDS = 2 };
