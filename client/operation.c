@@ -1,6 +1,7 @@
 #include "client/operation.h"
 
 #include "base/heap.h"
+#include "proto/admin_seen.h"
 
 #include <assert.h>
 
@@ -156,6 +157,8 @@ enum status operation_create_question(const struct frame *frame, struct operatio
     }
     memset(self, 0, sizeof *self);
     self->frame = copy;
+    self->looking = frame->kind == FRAME_ADMIN_REQUEST &&
+                    admin_is_change(frame->body.admin_request.action);
     *out = self;
     return STATUS_OK;
 }
@@ -186,6 +189,7 @@ enum status operation_encode(struct operation_state *self, uint64_t left_us,
 {
     uint32_t timeout_ms = answer_within_ms(left_us);
     struct frame *frame = &self->frame;
+    struct frame look;
 
     frame->correlation = self->sequence << ATTEMPT_BITS |
                          (self->attempts & ((1U << ATTEMPT_BITS) - 1));
@@ -196,6 +200,11 @@ enum status operation_encode(struct operation_state *self, uint64_t left_us,
         frame->body.admin_request.timeout_ms = timeout_ms;
     } else if (frame->kind == FRAME_INFO_REQUEST) {
         frame->body.info_request.timeout_ms = timeout_ms;
+    }
+    if (self->looking) {
+        look = *frame;
+        look.body.admin_request = admin_look(&frame->body.admin_request);
+        frame = &look;
     }
     return codec_encode_out(frame, effects, spare, out);
 }
@@ -208,6 +217,17 @@ void operation_settle(struct operation_state *self)
     }
 }
 
+bool operation_adds(const struct operation_state *self)
+{
+    return self->frame.kind == FRAME_CLIENT_REQUEST &&
+           self->frame.body.client_request.operation != OPERATION_CHECK;
+}
+
+bool operation_is_nameless(const struct operation_state *self)
+{
+    return operation_adds(self) && self->frame.body.client_request.filter_id == 0;
+}
+
 uint64_t operation_correlated_sequence(uint64_t correlation)
 {
     return correlation >> ATTEMPT_BITS;
@@ -218,4 +238,11 @@ bool operation_is_newest(const struct operation_state *self, uint64_t correlatio
     uint64_t mask = (UINT64_C(1) << ATTEMPT_BITS) - 1;
 
     return self->attempts > 0 && (correlation & mask) == ((self->attempts - 1U) & mask);
+}
+
+bool operation_is_current(const struct operation_state *self, uint64_t correlation)
+{
+    uint64_t mask = (UINT64_C(1) << ATTEMPT_BITS) - 1;
+
+    return ((correlation - self->stage) & mask) < self->attempts - self->stage;
 }

@@ -27,6 +27,10 @@ struct operation_state {
     uint32_t attempts;   /* sent so far */
     uint32_t executions; /* ... of which so many may have been carried out */
     uint32_t endpoint;   /* of the newest attempt */
+    bool looking;        /* a change: what it is to name is asked first; see proto/admin_seen.h */
+    bool looked;         /* ... and was before */
+    uint32_t stage;      /* attempts before the look, or the change, that is under way */
+    bool bounced;        /* the newest attempt was told which filter it is to name */
     struct endpoints *targets;
     struct frame frame; /* what is asked; points into this operation */
     size_t bytes;       /* of keys */
@@ -43,8 +47,10 @@ struct operation_state {
 };
 
 enum operation_step {
-    OPERATION_IGNORED,  /* not an answer to this operation */
-    OPERATION_RETRY,    /* refused for now */
+    OPERATION_IGNORED, /* not an answer to this operation */
+    OPERATION_RETRY,   /* refused for now */
+    OPERATION_AGAIN, /* the same process is to be asked once more, at once: it has told what to name
+                      */
     OPERATION_FINISHED, /* decided, or refused for good */
 };
 
@@ -70,6 +76,12 @@ void operation_settle(struct operation_state *self);
 /* What an answer says: takes its verdicts, status and message. */
 enum operation_step operation_take(struct operation_state *self, const struct frame *answer);
 
+/* An add or a feed, which names the filter that is meant by its id. */
+bool operation_adds(const struct operation_state *self);
+
+/* ... which is not known yet. */
+bool operation_is_nameless(const struct operation_state *self);
+
 /* The deadline has come: keeps the newest answer's status and message if there is one. */
 void operation_end_late(struct operation_state *self);
 
@@ -90,5 +102,8 @@ uint64_t operation_correlated_sequence(uint64_t correlation);
 
 /* Does the correlation name the newest attempt? */
 bool operation_is_newest(const struct operation_state *self, uint64_t correlation);
+
+/* ... an attempt at what is under way now? An answer to a look says nothing of the change. */
+bool operation_is_current(const struct operation_state *self, uint64_t correlation);
 
 #endif

@@ -1,5 +1,6 @@
 /* What answers make of an operation: decided, to be tried again, ended. */
 #include "client/operation.h"
+#include "proto/admin_seen.h"
 
 #include <stdio.h>
 
@@ -61,6 +62,29 @@ static enum operation_step judge(struct operation_state *self, enum status statu
     return is_passing(status) ? OPERATION_RETRY : OPERATION_FINISHED;
 }
 
+/* A router does not add by name alone: what came late would get into the next filter of that name.
+ * It tells which one it is, and has begun nothing. False: this is no such answer. */
+static bool is_bounced(const struct operation_state *self, const struct client_reply *reply)
+{
+    return operation_adds(self) && reply->filter_id != 0 && reply->count == 0 &&
+           (reply->status == STATUS_STALE || reply->status == STATUS_NOT_FOUND);
+}
+
+/* Routers may not agree for a while; so one that has told another id is believed once in a row. */
+static enum operation_step take_name(struct operation_state *self, const struct client_reply *reply)
+{
+    bool again = !self->bounced;
+
+    if (reply->filter_id == self->frame.body.client_request.filter_id) {
+        return OPERATION_IGNORED; /* It was told before. */
+    }
+    self->frame.body.client_request.filter_id = reply->filter_id;
+    self->executions--;
+    self->bounced = again;
+    remember(self, STATUS_STALE, reply->message);
+    return again ? OPERATION_AGAIN : OPERATION_RETRY;
+}
+
 static enum operation_step take_verdict(struct operation_state *self,
                                         const struct client_reply *reply)
 {
@@ -70,6 +94,10 @@ static enum operation_step take_verdict(struct operation_state *self,
         reply->op.session[1] != op->session[1]) {
         return OPERATION_IGNORED;
     }
+    if (is_bounced(self, reply)) {
+        return take_name(self, reply);
+    }
+    self->bounced = false;
     if (reply->count == self->count && reply->present != NULL && reply->absent != NULL) {
         merge(self, reply);
     } else if (reply->status == STATUS_OK) {
@@ -82,6 +110,43 @@ static enum operation_step take_verdict(struct operation_state *self,
     }
     if (reply->status == STATUS_OK) {
         return judge(self, STATUS_UNAVAILABLE, "the router left keys undecided; retry");
+    }
+    return judge(self, reply->status, reply->message);
+}
+
+/* The next stage. */
+static enum operation_step go_on(struct operation_state *self, bool looking)
+{
+    self->looking = looking;
+    self->stage = self->attempts;
+    return OPERATION_AGAIN;
+}
+
+/* What a look has found. The refusal before it stands if what was meant is gone. */
+static enum operation_step take_look(struct operation_state *self, const struct admin_reply *reply)
+{
+    struct admin_request *change = &self->frame.body.admin_request;
+
+    if (reply->status != STATUS_OK) {
+        return judge(self, reply->status, reply->message);
+    }
+    if (!self->looked) {
+        admin_take_seen(change, &reply->seen);
+    } else if (!admin_take_again(change, &reply->seen)) {
+        return OPERATION_FINISHED;
+    }
+    self->looked = true;
+    return go_on(self, false);
+}
+
+static enum operation_step take_admin(struct operation_state *self, const struct admin_reply *reply)
+{
+    if (self->looking) {
+        return take_look(self, reply);
+    }
+    if (self->looked && reply->status == STATUS_CONFLICT && reply->moved) {
+        remember(self, reply->status, reply->message);
+        return go_on(self, true);
     }
     return judge(self, reply->status, reply->message);
 }
@@ -100,7 +165,7 @@ enum operation_step operation_take(struct operation_state *self, const struct fr
         return take_verdict(self, &answer->body.client_reply);
     }
     if (asked == FRAME_ADMIN_REQUEST && answer->kind == FRAME_ADMIN_REPLY) {
-        return judge(self, answer->body.admin_reply.status, answer->body.admin_reply.message);
+        return take_admin(self, &answer->body.admin_reply);
     }
     if (asked == FRAME_INFO_REQUEST && answer->kind == FRAME_INFO_REPLY) {
         return judge(self, answer->body.info_reply.status, answer->body.info_reply.message);

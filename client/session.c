@@ -2,10 +2,12 @@
 
 #include "base/heap.h"
 #include "client/endpoints.h"
+#include "client/known_names.h"
 #include "client/operation.h"
 #include "client/operation_list.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum {
     ARENA_BYTES = 32 << 20,
@@ -45,6 +47,7 @@ struct session {
     uint64_t last_sequence;
     uint64_t next_us; /* never later than the first due operation */
     struct operation_list open;
+    struct known_names names;
     struct buffer out;
     struct codec_arena *arena;
     uint64_t counters[NCOUNTERS];
@@ -145,6 +148,34 @@ static void finish(struct session *self, struct operation_state *operation,
     operation_destroy(&operation);
 }
 
+/* ---- names: an add goes by the id of its filter, which the first one is told ---- */
+
+/* Is another add under way that will be told the id? */
+static bool is_being_told(const struct session *self, const struct operation_state *operation)
+{
+    const char *name = operation->frame.body.client_request.filter;
+
+    for (const struct operation_state *one = self->open.first; one != NULL; one = one->next) {
+        if (one != operation && one->sent && operation_is_nameless(one) &&
+            strcmp(one->frame.body.client_request.filter, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Give the operation its filter's id. False: it is to wait until that is told. */
+static bool name_filter(struct session *self, struct operation_state *operation)
+{
+    struct client_request *request = &operation->frame.body.client_request;
+
+    if (!operation_is_nameless(operation)) {
+        return true;
+    }
+    request->filter_id = known_names_find(&self->names, request->filter);
+    return request->filter_id != 0 || !is_being_told(self, operation);
+}
+
 /* Send the next attempt, or plan to when nothing can be reached now. */
 static enum status attempt(struct session *self, struct operation_state *operation, uint64_t now_us)
 {
@@ -153,6 +184,10 @@ static enum status attempt(struct session *self, struct operation_state *operati
     enum status status;
 
     operation_settle(operation);
+    if (!name_filter(self, operation)) {
+        schedule(self, operation, now_us + RETRY_LONGEST_US);
+        return STATUS_OK;
+    }
     status = operation_encode(operation, operation->deadline_us - now_us, &self->effects,
                               &self->out, &bytes);
     if (status != STATUS_OK) {
@@ -271,6 +306,31 @@ static void plan_retry(struct session *self, struct operation_state *operation, 
     }
 }
 
+/* At once, of the process that has told what to name. */
+static void ask_again(struct session *self, struct operation_state *operation, uint64_t now_us)
+{
+    if (now_us < operation->deadline_us) {
+        (void)attempt(self, operation, now_us); /* Out of memory: again after a pause. */
+    } else {
+        schedule(self, operation, now_us);
+    }
+}
+
+/* Those that have waited for it go on, in their order. */
+static void take_name(struct session *self, const struct operation_state *told, uint64_t now_us)
+{
+    const char *name = told->frame.body.client_request.filter;
+
+    known_names_note(&self->names, name, told->frame.body.client_request.filter_id);
+    for (struct operation_state *one = self->open.first; one != NULL; one = one->next) {
+        if (one != told && !one->sent && operation_is_nameless(one) && one->attempts == 0 &&
+            now_us < one->deadline_us && one->targets->paused_until == 0 &&
+            strcmp(one->frame.body.client_request.filter, name) == 0) {
+            (void)attempt(self, one, now_us);
+        }
+    }
+}
+
 static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
 {
     struct session *self = context;
@@ -288,7 +348,8 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
         self->counters[COUNT_LATE_ANSWERS]++;
         return;
     }
-    if (!endpoints_find(operation->targets, link, &index)) {
+    if (!endpoints_find(operation->targets, link, &index) ||
+        !operation_is_current(operation, frame.correlation)) {
         self->counters[COUNT_DROPPED_FRAMES]++;
         return;
     }
@@ -304,6 +365,15 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     case OPERATION_RETRY:
         if (operation->sent && operation_is_newest(operation, frame.correlation)) {
             plan_retry(self, operation, now_us);
+        }
+        break;
+    case OPERATION_AGAIN:
+        endpoints_trust(operation->targets, index);
+        operation_settle(operation);
+        operation->endpoint = index;
+        ask_again(self, operation, now_us);
+        if (operation_adds(operation)) {
+            take_name(self, operation, now_us);
         }
         break;
     case OPERATION_FINISHED:

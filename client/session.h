@@ -4,6 +4,9 @@
  * in time or cannot be reached, to the next, with a higher attempt. Answers to any attempt
  * count. Operations are answered in any order; all end by their deadline.
  *
+ * An add names the id of its filter, as a router has told it for that name: what comes late gets
+ * into that one and into no later one.
+ *
  * Retrying is always safe: adds are set unions, and a retried add repeats its verdict, or says
  * MAYBE_NEW, rather than a wrong PRESENT (the nodes see to that by op id and attempt).
  *
@@ -70,9 +73,11 @@ MUST_USE enum status session_submit(struct session *session, uint64_t now_us, ui
                                     const struct session_keys *keys, session_done_fn done,
                                     void *context);
 
-/* Ask a router (info) or a coordinator (admin). Only create and drop with the same
- * parameters are safe to repeat, and they are: the frame may reach several coordinators. Texts and
- * arrays that the frame points to are borrowed until the answer. */
+/* Ask a router (info) or a coordinator (admin). Before a change is asked for what it is to name is
+ * looked at, and once more when that has moved: see proto/admin_seen.h; a filter_id that is set
+ * means that filter alone. The frame may reach several coordinators, at any time: by what it names
+ * it does nothing twice and nothing late. Texts and arrays that the frame points to are borrowed
+ * until the answer. */
 MUST_USE enum status session_ask(struct session *session, uint64_t now_us, uint64_t timeout_us,
                                  const struct frame *frame, session_done_fn done, void *context);
 

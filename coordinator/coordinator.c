@@ -8,6 +8,7 @@
 #include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_rename.h"
 #include "coordinator/coordinator_window.h"
+#include "proto/admin_seen.h"
 #include "proto/answers.h"
 
 #include <assert.h>
@@ -41,7 +42,8 @@ enum status coordinator_create(const struct coordinator_config *config,
     self->store = store;
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     buffer_init(&self->scratch, CODEC_MAX_FRAME_BYTES);
-    status = codec_arena_create(ARENA_BYTES, &self->arena);
+    self->usage = usage_create();
+    status = self->usage != NULL ? codec_arena_create(ARENA_BYTES, &self->arena) : STATUS_NOMEM;
     if (status == STATUS_OK) {
         status = records_refresh(self);
         self->hinted = self->change;
@@ -70,8 +72,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     }
     document_cache_fini(&self->documents);
     for (size_t i = 0; i < self->nheard; i++) {
-        heap_free(self->heard[i].reports);
-        heap_free(self->heard[i].before);
+        heard_fini(&self->heard[i]);
     }
     heap_free(self->heard);
     fences_fini(self);
@@ -83,6 +84,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         waiters_end(&self->waiters[i]);
     }
+    heap_free(self->usage);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
@@ -104,7 +106,10 @@ void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_
     struct frame answer = {
         .correlation = correlation,
         .kind = FRAME_ADMIN_REPLY,
-        .body.admin_reply = {.status = status, .created = created, .message = message},
+        .body.admin_reply = {.status = status,
+                             .created = created,
+                             .moved = status == STATUS_CONFLICT && self->order.moved,
+                             .message = message},
     };
 
     coordinator_reply(self, to, &answer);
@@ -128,13 +133,12 @@ static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct
 /* Does it give numbers away? */
 static bool is_change(enum admin_action action)
 {
-    return action != ADMIN_STATUS && action < ADMIN_MAP_BACKUP;
+    return admin_is_change(action) && action < ADMIN_MAP_BACKUP;
 }
 
-static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                     const struct frame *frame)
+static void carry_out(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame, enum status status)
 {
-    enum status status = records_refresh(self);
     char message[COORDINATOR_MESSAGE_BYTES];
 
     if (status != STATUS_OK && frame->body.admin_request.action != ADMIN_STATUS) {
@@ -151,6 +155,12 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
         coordinator_answer(self, from, frame->correlation, STATUS_UNAVAILABLE, false,
                            "this coordinator has just started and has not heard of all nodes, "
                            "which could tell whether its store is current; retry");
+        return;
+    }
+    status = status == STATUS_OK ? order_begin(self, now_us, &frame->body.admin_request, message)
+                                 : status;
+    if (status == STATUS_DEADLINE || status == STATUS_CONFLICT) {
+        coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
     switch (frame->body.admin_request.action) {
@@ -174,6 +184,9 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
         return;
     case ADMIN_STATUS:
         coordinator_on_status(self, now_us, from, frame, status);
+        return;
+    case ADMIN_LOOK:
+        coordinator_on_look(self, from, frame);
         return;
     case ADMIN_MAP_BACKUP:
         coordinator_on_map_backup(self, from, frame);
@@ -202,6 +215,13 @@ static void on_admin(struct coordinator *self, uint64_t now_us, const struct pee
         coordinator_on_accept_loss(self, now_us, from, frame);
         return;
     }
+}
+
+static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                     const struct frame *frame)
+{
+    carry_out(self, now_us, from, frame, records_refresh(self));
+    order_end(self);
 }
 
 static void note_now(struct coordinator *self, uint64_t now_us)

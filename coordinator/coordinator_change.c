@@ -27,13 +27,12 @@ static void note_complete(const struct coordinator *self, const struct filter_do
 {
     for (size_t i = 0; i < self->nheard; i++) {
         const struct heard *heard = &self->heard[i];
+        size_t count;
+        const struct replica_report *reports = heard_reports(heard, document->id, &count);
 
-        for (size_t k = 0; k < heard->nreports; k++) {
-            const struct replica_report *report = &heard->reports[k];
-
-            if (report->filter_id == document->id && report->complete == document->epoch &&
-                report->state == REPLICA_JOINING) {
-                (void)evidence_complete(evidence, document, report->group, heard->node,
+        for (size_t k = 0; k < count; k++) {
+            if (reports[k].complete == document->epoch && reports[k].state == REPLICA_JOINING) {
+                (void)evidence_complete(evidence, document, reports[k].group, heard->node,
                                         heard->incarnation);
             }
         }

@@ -22,17 +22,11 @@ static bool is_silent(const struct coordinator *self, uint64_t now_us, uint32_t 
 static int copied_percent(const struct coordinator *self, const struct member *who,
                           uint64_t filter_id, uint32_t group)
 {
-    const struct heard *heard = coordinator_heard(self, who->node);
+    const struct replica_report *report = heard_report(coordinator_heard(self, who->node),
+                                                       filter_id, group);
 
-    for (size_t i = 0; heard != NULL && i < heard->nreports; i++) {
-        const struct replica_report *report = &heard->reports[i];
-
-        if (report->filter_id == filter_id && report->group == group &&
-            report->incarnation == who->incarnation) {
-            return (int)(report->progress * 100);
-        }
-    }
-    return -1;
+    return report != NULL && report->incarnation == who->incarnation ? (int)(report->progress * 100)
+                                                                     : -1;
 }
 
 static bool leaves(const struct coordinator *self, uint32_t node)

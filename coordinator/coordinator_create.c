@@ -313,28 +313,22 @@ void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *
     if (created) {
         coordinator_hint(self, now_us);
     }
-    waiters_add(self,
-                &(struct waiter){
-                    .peer = *from,
-                    .correlation = frame->correlation,
-                    .deadline_us = waiters_deadline(self, now_us, create->request->timeout_ms),
-                    .filter_id = filter_id,
-                    .created = created,
-                });
+    waiters_add(self, &(struct waiter){
+                          .peer = *from,
+                          .correlation = frame->correlation,
+                          .deadline_us = self->order.until_us,
+                          .filter_id = filter_id,
+                          .created = created,
+                      });
 }
 
 /* ---- waiting until it serves ---- */
 
 static bool reports_ready(const struct heard *heard, uint64_t filter_id, uint32_t group)
 {
-    for (size_t i = 0; heard != NULL && i < heard->nreports; i++) {
-        const struct replica_report *report = &heard->reports[i];
+    const struct replica_report *report = heard_report(heard, filter_id, group);
 
-        if (report->filter_id == filter_id && report->group == group) {
-            return report->state == REPLICA_FULL || report->state == REPLICA_JOINING;
-        }
-    }
-    return false;
+    return report != NULL && (report->state == REPLICA_FULL || report->state == REPLICA_JOINING);
 }
 
 /* The name of a node that is not ready for the filter, or NULL. */

@@ -53,9 +53,12 @@ enum status coordinator_write_state(struct coordinator *self, const struct docum
                                     enum filter_state state)
 {
     struct filter_document edited = {0};
-    enum status status = codec_filter_document_open(
-        span_of(entry->signed_bytes, entry->signed_size), &self->config.key, &edited);
+    enum status status = order_may_edit(self, entry);
 
+    status = status == STATUS_OK
+                 ? codec_filter_document_open(span_of(entry->signed_bytes, entry->signed_size),
+                                              &self->config.key, &edited)
+                 : status;
     if (status == STATUS_OK) {
         drops_edit(&edited, &state);
         status = records_write_filter(self, records_version(entry), &edited);
@@ -133,30 +136,18 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
     }
 }
 
-/* The filter that an operator means. By name alone a command that comes late would find the
- * next filter of that name; with its id it finds the one that the operator saw, or its tombstone.
+/* The filter that is meant, or what was left of it: a drop that is under way, or over, is joined.
  */
 static struct document_entry *find_droppable(const struct coordinator *self,
                                              const struct admin_request *request)
 {
-    const char *name = request->name;
-    struct document_entry *found = request->filter_id != 0
-                                       ? document_cache_find(&self->documents, request->filter_id)
-                                       : document_cache_find_name(&self->documents, name);
+    struct document_entry *live = records_find(self, request->name, request->filter_id);
+    struct document_entry *found = document_cache_find(&self->documents, request->filter_id);
 
-    if (request->filter_id != 0) {
-        return found != NULL && strcmp(found->document.content.name, name) == 0 ? found : NULL;
+    if (live != NULL) {
+        return live;
     }
-
-    for (size_t i = 0; found == NULL && i < self->documents.count; i++) {
-        struct document_entry *entry = self->documents.by_id[i];
-
-        if (entry->document.content.state == FILTER_DROPPING &&
-            strcmp(entry->document.content.name, name) == 0) {
-            found = entry; /* A drop that is under way is joined. */
-        }
-    }
-    return found;
+    return found != NULL && strcmp(found->document.content.name, request->name) == 0 ? found : NULL;
 }
 
 enum status drops_begin(struct coordinator *self, struct document_entry *entry)
@@ -178,13 +169,11 @@ enum status drops_begin(struct coordinator *self, struct document_entry *entry)
 void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
                  const struct frame *frame, uint64_t filter_id, bool created)
 {
-    uint32_t timeout_ms = frame->body.admin_request.timeout_ms;
-
     coordinator_hint(self, now_us);
     waiters_add(self, &(struct waiter){
                           .peer = *from,
                           .correlation = frame->correlation,
-                          .deadline_us = waiters_deadline(self, now_us, timeout_ms),
+                          .deadline_us = self->order.until_us,
                           .filter_id = filter_id,
                           .kind = WAITER_DROP,
                           .created = created,

@@ -207,7 +207,7 @@ enum { ANSWERS_US = 3000000 };
 static void wait_for_answers(struct coordinator *self, uint64_t now_us, const struct peer *from,
                              const struct frame *frame, const struct asked *asked)
 {
-    uint64_t deadline_us = waiters_deadline(self, now_us, frame->body.admin_request.timeout_ms);
+    uint64_t deadline_us = self->order.until_us;
     struct waiter waiter = {
         .peer = *from,
         .correlation = frame->correlation,
@@ -216,6 +216,7 @@ static void wait_for_answers(struct coordinator *self, uint64_t now_us, const st
         .kind = WAITER_EXPAND,
         .expand = *asked->wanted,
         .inquiry = inquiry_open(self),
+        .order = self->order,
     };
 
     if (waiter.inquiry == NULL) {
@@ -251,11 +252,13 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
         return;
     }
     waiter->inquiry->news = false;
+    self->order = waiter->order;
     status = self->frozen ? explain_frozen(&asked) : ensure(self, now_us, &asked);
     if (!asked.waits || late) {
         finish(self, now_us, &waiter->peer, waiter->correlation, &asked, status);
         waiters_end(waiter);
     }
+    order_end(self);
 }
 
 void coordinator_check_expands(struct coordinator *self, uint64_t now_us)

@@ -77,8 +77,11 @@ static size_t count_reports(const struct coordinator *self, uint64_t filter_id)
     size_t count = 0;
 
     for (size_t i = 0; i < self->nheard; i++) {
-        for (size_t k = 0; k < self->heard[i].nreports; k++) {
-            count += tells(&self->heard[i].reports[k], filter_id);
+        size_t told;
+        const struct replica_report *reports = heard_reports(&self->heard[i], filter_id, &told);
+
+        for (size_t k = 0; k < told; k++) {
+            count += tells(&reports[k], filter_id);
         }
     }
     return count;
@@ -88,9 +91,10 @@ static void take_reports(const struct coordinator *self, uint64_t filter_id,
                          struct growth_report *out)
 {
     for (size_t i = 0; i < self->nheard; i++) {
-        const struct heard *heard = &self->heard[i];
+        size_t told;
+        const struct replica_report *reports = heard_reports(&self->heard[i], filter_id, &told);
 
-        out += growth_view_take(heard->reports, heard->nreports, filter_id, heard->node, out);
+        out += growth_view_take(reports, told, filter_id, self->heard[i].node, out);
     }
 }
 

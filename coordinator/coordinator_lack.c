@@ -28,11 +28,13 @@ static void put(char *text, const char *format, ...)
 static void note_reports(const struct filter_document *document, const struct heard *heard,
                          uint8_t *full)
 {
-    for (size_t i = 0; i < heard->nreports; i++) {
-        const struct replica_report *report = &heard->reports[i];
+    size_t count;
+    const struct replica_report *reports = heard_reports(heard, document->id, &count);
 
-        if (report->filter_id == document->id && report->state == REPLICA_FULL &&
-            report->group < document->content.ngroups &&
+    for (size_t i = 0; i < count; i++) {
+        const struct replica_report *report = &reports[i];
+
+        if (report->state == REPLICA_FULL && report->group < document->content.ngroups &&
             member_role(document, report->group, heard->node, heard->incarnation) == MEMBER_FULL) {
             int slot = document_slot_of(document, report->group, heard->node, 0);
 
@@ -93,7 +95,9 @@ static const char *reason(const struct coordinator *self, uint64_t now_us,
     if (!moves_alive(self, now_us, reader->node)) {
         return "is silent";
     }
-    return "is making its arrays, or catching up";
+    return coordinator_heard(self, reader->node)->round.told
+               ? "is making its arrays, or catching up"
+               : "has not told yet of all that it holds";
 }
 
 static void tell_reasons(const struct coordinator *self, uint64_t now_us,

@@ -33,47 +33,13 @@ bool moves_leaves(const struct coordinator *self, uint64_t now_us, const struct 
             !moves_alive(self, now_us, record->id));
 }
 
-static bool is_held(const struct filter_document *document)
-{
-    return document->content.state != FILTER_DROPPED;
-}
-
-uint64_t moves_bytes(const struct coordinator *self, uint32_t node)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-
-        sum += is_held(document) ? move_bytes_held(document, node) : 0;
-    }
-    return sum;
-}
-
-uint32_t moves_slots(const struct coordinator *self, uint32_t node)
-{
-    uint32_t sum = 0;
-
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-
-        sum += is_held(document) ? move_slots_held(document, node) : 0;
-    }
-    return sum;
-}
-
 /* ---- the plan ---- */
 
 /* How many more groups may begin to move, over all filters. */
 static uint32_t budget(const struct coordinator *self)
 {
-    uint64_t under_way = 0;
+    uint64_t under_way = moves_under_way(self);
 
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-
-        under_way += is_held(document) ? move_groups_under_way(document) : 0;
-    }
     return under_way < self->config.moves_at_once
                ? (uint32_t)(self->config.moves_at_once - under_way)
                : 0;
@@ -105,6 +71,8 @@ static struct move_node *describe(const struct coordinator *self, uint64_t now_u
             .alive = moves_alive(self, now_us, list->nodes[i].id),
             .leaves = moves_leaves(self, now_us, &list->nodes[i]),
             .used_bytes = moves_bytes(self, list->nodes[i].id),
+            .groups = moves_slots(self, list->nodes[i].id),
+            .most_groups = self->config.node_groups,
         };
     }
     return nodes;
@@ -194,6 +162,12 @@ void moves_tell(const struct node_list *nodes, const struct move_plan *plan, cha
                        "memory_limit or start one more node",
                        plan->group, leaver, name_of(nodes, plan->candidate),
                        number_show_bytes(plan->missing_bytes, missing));
+        return;
+    case MOVE_LACK_GROUPS:
+        (void)snprintf(text, size,
+                       "no node may take group %u from %.128s: %.128s holds as many slot groups as "
+                       "a node may (node_groups); start one more node, or raise that",
+                       plan->group, leaver, name_of(nodes, plan->candidate));
         return;
     case MOVE_LACK_LOG:
         (void)snprintf(text, size,

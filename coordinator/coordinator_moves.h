@@ -5,6 +5,18 @@
 
 #include "coordinator/coordinator_private.h"
 
+/* ---- coordinator_usage.c ---- */
+
+/* heap_free() it; NULL: out of memory. */
+struct usage *usage_create(void);
+
+/* Bytes, and slots, that all documents name a node of the list in. */
+uint64_t moves_bytes(const struct coordinator *self, uint32_t node);
+uint32_t moves_slots(const struct coordinator *self, uint32_t node);
+
+/* Slot groups on their way between nodes, of all filters. */
+uint64_t moves_under_way(const struct coordinator *self);
+
 /* ---- coordinator_move.c ---- */
 
 /* Heard of lately? */
@@ -17,10 +29,6 @@ bool moves_leaves(const struct coordinator *self, uint64_t now_us,
 /* Where the slots of nodes that are to leave go; empty when there are none. */
 MUST_USE enum status moves_plan(const struct coordinator *self, uint64_t now_us,
                                 const struct filter_document *document, struct move_plan *plan);
-
-/* Bytes, and slots, that all documents name the node in. */
-uint64_t moves_bytes(const struct coordinator *self, uint32_t node);
-uint32_t moves_slots(const struct coordinator *self, uint32_t node);
 
 /* Why what is to leave can't; "" if nothing lacks. */
 void moves_tell(const struct node_list *nodes, const struct move_plan *plan, char *text,

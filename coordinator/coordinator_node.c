@@ -128,7 +128,9 @@ static enum status check_places(const struct coordinator *self, uint64_t now_us,
     if (stuck->slots == 0) {
         return STATUS_OK;
     }
-    return refuse(wish, stuck->lack == MOVE_LACK_ROOM ? STATUS_NO_SPACE : STATUS_INVALID,
+    return refuse(wish,
+                  stuck->lack == MOVE_LACK_ROOM || stuck->lack == MOVE_LACK_GROUPS ? STATUS_NO_SPACE
+                                                                                   : STATUS_INVALID,
                   "%" PRIu32 " of the %" PRIu32 " replicas of slot groups on %s, %s, have nowhere "
                   "to go, so nothing was changed; %s",
                   stuck->slots, slots, wish->record->name, number_show_bytes(stuck->bytes, bytes),

@@ -8,6 +8,7 @@
 #include "coordinator/coordinator_create.h"
 #include "coordinator/coordinator_moves.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,6 +128,8 @@ static uint32_t collect_usable(const struct coordinator *self, uint64_t now_us, 
                 .zone = record->zone,
                 .limit_bytes = record->memory_limit_bytes,
                 .used_bytes = moves_bytes(self, record->id),
+                .groups = moves_slots(self, record->id),
+                .most_groups = self->config.node_groups,
             };
         }
     }
@@ -199,6 +202,14 @@ static void explain_room(const struct coordinator *self, struct create *create,
     char missing[NUMBER_TEXT_BYTES];
     char total[NUMBER_TEXT_BYTES];
 
+    if (placement->missing_bytes == 0) {
+        (void)snprintf(create->message, sizeof create->message,
+                       "too few nodes may take more slot groups: node %s, which has the most room, "
+                       "holds as many as a node may (node_groups %" PRIu64
+                       "); add nodes, drop filters, or raise that",
+                       node != NULL ? node->name : "?", self->config.node_groups);
+        return;
+    }
     (void)snprintf(create->message, sizeof create->message,
                    "memory does not suffice: a replica takes %s and node %s, which has the "
                    "most room, lacks %s; raise memory_limit, add nodes, or ask for less",

@@ -14,6 +14,7 @@
 #include "cluster/window.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/coordinator_counts.h"
+#include "coordinator/coordinator_order.h"
 #include "proto/codec.h"
 
 #include <stdbool.h>
@@ -27,6 +28,10 @@ enum {
 
 /* name, unit, help */
 #define COORDINATOR_COUNTERS(X)                                                                    \
+    X(late_commands_total, "commands",                                                             \
+      "refused as nobody waits for them any more, or this process was stopped")                    \
+    X(moved_commands_total, "commands",                                                            \
+      "refused as what they are about is not what was seen any more")                              \
     X(syncs_total, "requests", "nodes and routers that asked for documents")                       \
     X(hints_total, "frames", "hints sent that something changed")                                  \
     X(documents_written_total, "documents", "documents written to the store")                      \
@@ -39,6 +44,8 @@ enum {
     X(filters_forgotten_total, "filters",                                                          \
       "dropped filters that this coordinator removed from the store")                              \
     X(changes_written_total, "documents", "steps of replacing replicas written here")              \
+    X(report_rounds_total, "rounds",                                                               \
+      "of reports of several pages, heard from the first to the end")                              \
     X(growth_written_total, "documents", "steps of growing filters written here")                  \
     X(growth_refused_total, "checks",                                                              \
       "filters that were due to grow by themselves, and could not")                                \
@@ -65,6 +72,15 @@ enum coordinator_counter {
         COORDINATOR_NCOUNTERS
 };
 
+/* How much a node has told of its slot groups, page by page. What a page does not tell of may be
+ * there all the same. */
+struct report_round {
+    bool told;                   /* all of them, since it began as what it is */
+    bool going;                  /* the pages so far followed one another */
+    struct report_place reached; /* ... up to here */
+    uint64_t since;              /* ... and the oldest was told with this change in hand */
+};
+
 /* What this coordinator has heard of a node; gone with the process. */
 struct heard {
     uint32_t node;
@@ -72,12 +88,15 @@ struct heard {
     uint64_t boot;
     uint64_t number; /* of the newest request, of that boot */
     uint64_t last_us;
-    uint64_t since; /* the sender held everything up to this change of the store */
+    struct report_round round;
+    uint64_t since; /* ... held everything up to this change of the store as it told any of what is
+                       known; 0 until it has told all */
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;
     uint64_t position; /* how far its log is known to have reached, of that incarnation */
-    struct replica_report *reports;
+    struct replica_report *reports; /* of that boot, in order */
     size_t nreports;
+    size_t reports_capacity;
     struct replica_report *before; /* the last ones of the life before this one */
     size_t nbefore;
     uint32_t link; /* for questions; 0: none yet */
@@ -139,6 +158,7 @@ struct waiter {
     struct rebuild_parameters rebuild; /* with WAITER_REBUILD; its lineage is the one in question */
     struct expand_parameters expand;   /* with WAITER_EXPAND */
     struct inquiry *inquiry;           /* ... what nodes answer; the waiter's own */
+    struct order order;                /* ..., and WAITER_REBUILD: what may still be written */
     bool created;                      /* by this command */
 };
 
@@ -185,6 +205,8 @@ struct coordinator {
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
     uint64_t dropped_version;                      /* of the record of dropped filters */
+    uint64_t documents_taken;                      /* from the store into the cache, so far */
+    struct usage *usage;                           /* see coordinator_usage.c */
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
 
     struct store_mark mark;
@@ -222,10 +244,11 @@ struct coordinator {
     uint64_t tombstones_us; /* since when some wait for the record; 0: none does */
     uint64_t forget_us;     /* look at what may be removed from the store not before */
 
-    uint64_t now_us;   /* of the event under way */
-    uint64_t moves_us; /* look again at what is to leave; 0: nothing is */
-    bool frozen;       /* nothing is to be changed now: see coordinator_age.c */
-    bool settled;      /* since started_us enough was heard of nodes */
+    struct order order; /* the command under way */
+    uint64_t now_us;    /* of the event under way */
+    uint64_t moves_us;  /* look again at what is to leave; 0: nothing is */
+    bool frozen;        /* nothing is to be changed now: see coordinator_age.c */
+    bool settled;       /* since started_us enough was heard of nodes */
     struct codec_arena *arena;
     struct buffer out;
     struct buffer scratch;
@@ -312,12 +335,27 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us);
 /* Where the store tells by itself that others have written: read that, and tell followers. */
 void coordinator_check_store(struct coordinator *self, uint64_t now_us);
 
+/* NULL when nothing was heard of it. */
+struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);
+
+/* ---- coordinator_reports.c: what nodes tell of their slot groups ---- */
+
+/* A page of a node whose boot it is; false: no memory, nothing has changed. Reports of the boot
+ * before count no more: they are dropped, or kept as `before` where another life has begun. */
+bool heard_take_page(struct heard *self, const struct sync_request *request, uint64_t since);
+void heard_fini(struct heard *self);
+
+/* What the node told of a filter, in order of groups; `self` may be NULL. */
+const struct replica_report *heard_reports(const struct heard *self, uint64_t filter_id,
+                                           size_t *count);
+
+/* ... of one slot group; NULL: nothing, as yet. */
+const struct replica_report *heard_report(const struct heard *self, uint64_t filter_id,
+                                          uint32_t group);
+
 /* The most keys that any replica of a slot group ever told, as far as this coordinator remembers.
  */
 uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uint32_t group);
-
-/* NULL when nothing was heard of it. */
-struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);
 
 /* ---- coordinator_place.c ---- */
 
@@ -391,9 +429,6 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
 
 /* ---- coordinator_waiters.c ---- */
 
-/* When a command that asks for this much time must be answered. */
-uint64_t waiters_deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms);
-
 /* Keep an operator waiting; answers OVERLOADED when there are too many, and frees what is the
  * waiter's. */
 void waiters_add(struct coordinator *self, const struct waiter *waiter);
@@ -415,6 +450,11 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
                            const struct frame *frame, enum status read);
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame);
+
+/* ---- coordinator_look.c ---- */
+
+void coordinator_on_look(struct coordinator *self, const struct peer *from,
+                         const struct frame *frame);
 
 /* ---- coordinator_map.c, coordinator_restore.c ---- */
 

@@ -17,7 +17,6 @@ struct scene {
     struct move_node *nodes;
     const struct filter_document **documents;
     size_t ndocuments;
-    uint32_t under_way;
     bool leaving; /* something is to leave: that comes first */
 };
 
@@ -38,6 +37,8 @@ static void fill_nodes(const struct coordinator *self, uint64_t now_us, struct s
             .alive = moves_alive(self, now_us, list->nodes[i].id),
             .leaves = moves_leaves(self, now_us, &list->nodes[i]),
             .used_bytes = moves_bytes(self, list->nodes[i].id),
+            .groups = moves_slots(self, list->nodes[i].id),
+            .most_groups = self->config.node_groups,
         };
         scene->leaving |= scene->nodes[i].leaves && scene->nodes[i].used_bytes > 0;
     }
@@ -58,7 +59,6 @@ static enum status scene_make(const struct coordinator *self, uint64_t now_us, s
 
         if (document->content.state == FILTER_ACTIVE) {
             scene->documents[scene->ndocuments++] = document;
-            scene->under_way += move_groups_under_way(document);
         }
     }
     fill_nodes(self, now_us, scene);
@@ -91,8 +91,8 @@ enum status rebalance_plan(const struct coordinator *self, uint64_t now_us,
     if (status != STATUS_OK) {
         return status;
     }
-    if (scene.under_way < self->config.moves_at_once && choose(self, &scene, NULL, 0, &move) &&
-        move.document == document) {
+    if (moves_under_way(self) < self->config.moves_at_once &&
+        choose(self, &scene, NULL, 0, &move) && move.document == document) {
         plan->groups = heap_zalloc(document->content.ngroups, sizeof *plan->groups);
         status = plan->groups != NULL ? STATUS_OK : STATUS_NOMEM;
         plan->ngroups = plan->groups != NULL ? document->content.ngroups : 0;
@@ -133,7 +133,7 @@ bool rebalance_check(struct coordinator *self, uint64_t now_us)
     if (scene_make(self, now_us, &scene) != STATUS_OK) {
         return true;
     }
-    more = scene.leaving || scene.under_way > 0 || choose(self, &scene, NULL, 0, &move);
+    more = scene.leaving || moves_under_way(self) > 0 || choose(self, &scene, NULL, 0, &move);
     scene_fini(&scene);
     if (!more && write_wish(self, false) == STATUS_OK) {
         log_line(LOG_INFO, "rebalanced: no further move gains anything");

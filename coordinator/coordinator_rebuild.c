@@ -206,12 +206,15 @@ static void commit(struct coordinator *self, uint64_t now_us, struct waiter *wai
 {
     char reason[COORDINATOR_MESSAGE_BYTES] = "";
     bool written = false;
-    enum status status = ensure(self, now_us, entry, &waiter->rebuild, &written, reason);
+    enum status status = order_resume(self, &waiter->order);
 
+    status = status == STATUS_OK ? ensure(self, now_us, entry, &waiter->rebuild, &written, reason)
+                                 : status;
     waiter->created = waiter->created || written;
     if (status != STATUS_OK) {
         refuse(self, waiter, status, reason);
     }
+    order_end(self);
 }
 
 static void finish(struct coordinator *self, struct waiter *waiter,
@@ -279,15 +282,16 @@ void coordinator_check_rebuilds(struct coordinator *self, uint64_t now_us)
 
 /* ---- commands ---- */
 
-static void answer(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                   const struct frame *frame, const struct document_entry *entry,
-                   const struct rebuild_parameters *wanted, bool written)
+static void answer(struct coordinator *self, const struct peer *from, const struct frame *frame,
+                   const struct document_entry *entry, const struct rebuild_parameters *wanted,
+                   bool written)
 {
     struct waiter waiter = {
         .used = true,
         .peer = *from,
         .correlation = frame->correlation,
-        .deadline_us = waiters_deadline(self, now_us, frame->body.admin_request.timeout_ms),
+        .deadline_us = self->order.until_us,
+        .order = self->order,
         .filter_id = entry->document.id,
         .kind = WAITER_REBUILD,
         .rebuild = *wanted,
@@ -323,5 +327,5 @@ void coordinator_on_rebuild(struct coordinator *self, uint64_t now_us, const str
         coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
-    answer(self, now_us, from, frame, entry, &wanted, written);
+    answer(self, from, frame, entry, &wanted, written);
 }

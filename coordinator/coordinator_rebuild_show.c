@@ -154,12 +154,13 @@ static uint64_t next_keys(const struct coordinator *self, const struct filter_do
     uint64_t sum = 0;
 
     for (size_t i = 0; most != NULL && i < self->nheard; i++) {
-        for (size_t k = 0; k < self->heard[i].nreports; k++) {
-            const struct replica_report *report = &self->heard[i].reports[k];
+        size_t count;
+        const struct replica_report *reports = heard_reports(&self->heard[i], document->id, &count);
 
-            if (report->filter_id == document->id && report->group < document->content.ngroups &&
-                report->keys_next > most[report->group]) {
-                most[report->group] = report->keys_next;
+        for (size_t k = 0; k < count; k++) {
+            if (reports[k].group < document->content.ngroups &&
+                reports[k].keys_next > most[reports[k].group]) {
+                most[reports[k].group] = reports[k].keys_next;
             }
         }
     }
@@ -175,15 +176,10 @@ static bool has_taken(const struct coordinator *self, const struct filter_docume
                       uint32_t group, const struct member *member)
 {
     const struct heard *heard = coordinator_heard(self, member->node);
+    const struct replica_report *report = heard_report(heard, document->id, group);
 
-    for (size_t k = 0; heard != NULL && k < heard->nreports; k++) {
-        const struct replica_report *report = &heard->reports[k];
-
-        if (report->filter_id == document->id && report->group == group) {
-            return heard->incarnation == member->incarnation && report->fence >= document->epoch;
-        }
-    }
-    return false;
+    return report != NULL && heard->incarnation == member->incarnation &&
+           report->fence >= document->epoch;
 }
 
 static uint32_t count_lagging(const struct coordinator *self,

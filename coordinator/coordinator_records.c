@@ -94,7 +94,7 @@ void records_tell(const struct coordinator *self, enum status status, const char
     const char *reason = self->store->reason != NULL ? self->store->reason(self->store->self) : "";
 
     if (status == STATUS_CONFLICT) {
-        (void)snprintf(text, size, "somebody else writes it all the time; retry");
+        (void)snprintf(text, size, "somebody else has changed it meanwhile; look, and retry");
         return;
     }
     if (status != STATUS_IO && status != STATUS_UNAUTHENTIC) {
@@ -111,6 +111,7 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
     struct intake intake;
     enum status status = intake_take(&self->documents, &self->config.key, value, &intake);
 
+    self->documents_taken++;
     if (status != STATUS_OK) {
         return status;
     }
@@ -199,10 +200,16 @@ enum status records_refresh(struct coordinator *self)
 enum status records_swap(struct coordinator *self, const struct store_swap *swaps, size_t count)
 {
     uint64_t change;
-    enum status status = self->store->swap(self->store->self, swaps, count, &change);
+    enum status status = order_may_write(self);
+
+    if (status == STATUS_OK) {
+        status = self->store->swap(self->store->self, swaps, count, &change);
+    }
 
     if (status == STATUS_CONFLICT) {
         coordinator_count(self, COORDINATOR_swap_conflicts_total);
+    } else if (status == STATUS_DEADLINE) {
+        coordinator_count(self, COORDINATOR_late_commands_total);
     } else if (status != STATUS_OK) {
         coordinator_count(self, COORDINATOR_store_errors_total);
         records_tell(self, status, "written", self->unwritten, sizeof self->unwritten);
@@ -237,8 +244,8 @@ struct document_entry *records_find(const struct coordinator *self, const char *
 {
     struct document_entry *found = document_cache_find_name(&self->documents, name);
 
-    if (found != NULL && filter_id != 0 && found->document.id != filter_id) {
-        return NULL;
-    }
-    return found;
+#ifdef ORBLOOM_MUTANT_DROP_BY_NAME
+    return filter_id != 0 ? found : NULL;
+#endif
+    return found != NULL && found->document.id == filter_id ? found : NULL;
 }

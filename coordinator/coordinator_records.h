@@ -20,7 +20,8 @@ uint64_t records_gone_revision(const struct coordinator *self, const struct docu
 /* The store's version of a filter's document in the cache. */
 uint64_t records_version(const struct document_entry *entry);
 
-/* The filter that an operator means: with an id the one that was seen, and no later one. */
+/* The live filter of that name, if it is the one of that id: it was seen, and no later one is
+ * meant. Id 0: none. */
 struct document_entry *records_find(const struct coordinator *self, const char *name,
                                     uint64_t filter_id);
 /* "the store can't be written: why; what helps", right after an operation that failed with this. */

@@ -54,6 +54,9 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
         status = check_free(self, document->content.name, bound);
     }
     if (status == STATUS_OK) {
+        status = order_may_bind(self, name_version);
+    }
+    if (status == STATUS_OK) {
         status = records_read_number(self, "next/filter", &last_version, &last);
     }
     if (status != STATUS_OK) {

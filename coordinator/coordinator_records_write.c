@@ -124,7 +124,11 @@ enum status records_rename_filter(struct coordinator *self, const struct documen
     uint64_t holder = replaced != NULL ? replaced->document.id : 0;
     struct filter_document copy = {0};
     struct draft draft;
-    enum status status = open_copy(self, entry, &copy);
+    enum status status = order_may_edit(self, entry);
+
+    status = status == STATUS_OK ? order_may_replace(self, replaced) : status;
+    status = status == STATUS_OK && replaced != NULL ? order_may_edit(self, replaced) : status;
+    status = status == STATUS_OK ? open_copy(self, entry, &copy) : status;
 
     draft_init(&draft);
     if (status == STATUS_OK) {
@@ -136,6 +140,9 @@ enum status records_rename_filter(struct coordinator *self, const struct documen
     }
     if (status == STATUS_OK) {
         status = draft_name(self, &draft, name, holder, copy.id, true);
+    }
+    if (status == STATUS_OK && replaced == NULL) {
+        status = order_may_bind(self, draft.swaps[draft.count - 1].expected);
     }
     if (status == STATUS_OK) {
         status = records_swap(self, draft.swaps, draft.count);
@@ -172,9 +179,9 @@ enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
                                 const void *context)
 {
     struct filter_document edited = {0};
-    enum status status = codec_filter_document_open(
-        span_of(entry->signed_bytes, entry->signed_size), &self->config.key, &edited);
+    enum status status = order_may_edit(self, entry);
 
+    status = status == STATUS_OK ? open_copy(self, entry, &edited) : status;
     if (status == STATUS_OK) {
         edit(&edited, context);
         status = records_write_filter(self, records_version(entry), &edited);
@@ -191,10 +198,10 @@ enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
 enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes)
 {
     struct buffer value;
-    enum status status;
+    enum status status = order_may_list(self);
 
     buffer_init(&value, CODEC_MAX_FRAME_BYTES);
-    status = codec_node_list_sign(nodes, &self->config.key, &value);
+    status = status == STATUS_OK ? codec_node_list_sign(nodes, &self->config.key, &value) : status;
     if (status == STATUS_OK) {
         /* The bytes name random incarnations: a name as good as one that is drawn. */
         struct store_mark mark = {.name = document_epoch_hash(buffer_span(&value)) | 1};

@@ -145,20 +145,13 @@ static enum status refuse(struct command *self, enum status status, const char *
     return status;
 }
 
-/* By its old name; or by id, or as a rename that is not confirmed yet, by its new one. */
+/* By its old name; or, if its rename was written before, by its new one. */
 static struct document_entry *find_meant(const struct coordinator *self,
                                          const struct admin_request *request)
 {
     struct document_entry *old = records_find(self, request->name, request->filter_id);
-    struct document_entry *renamed = records_find(self, request->rename.name, request->filter_id);
 
-    if (old != NULL) {
-        return old;
-    }
-    return renamed != NULL && (request->filter_id != 0 ||
-                               strcmp(renamed->document.former_name, request->name) == 0)
-               ? renamed
-               : NULL;
+    return old != NULL ? old : records_find(self, request->rename.name, request->filter_id);
 }
 
 /* Nothing is to be done any more, but to wait. */
@@ -170,7 +163,7 @@ static bool is_named_so(const struct command *self)
 static enum status swap_names(struct coordinator *self, struct command *command)
 {
     const char *name = command->request->rename.name;
-    const struct document_entry *replaced = records_find(self, name, 0);
+    const struct document_entry *replaced = document_cache_find_name(&self->documents, name);
 
     if (rename_is_open(&command->entry->document) ||
         (replaced != NULL && rename_is_open(&replaced->document)) ||
@@ -264,7 +257,7 @@ void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const stru
     waiters_add(self, &(struct waiter){
                           .peer = *from,
                           .correlation = frame->correlation,
-                          .deadline_us = waiters_deadline(self, now_us, request->timeout_ms),
+                          .deadline_us = self->order.until_us,
                           .filter_id = command.entry->document.id,
                           .kind = WAITER_RENAME,
                           .created = command.changed,

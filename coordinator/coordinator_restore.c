@@ -40,9 +40,10 @@ enum status restore_write(struct coordinator *self, const char *key, uint64_t ve
                           struct span value)
 {
     const struct store_swap one = {.key = key, .expected = version, .value = value};
+    enum status status = order_may_write(self);
     uint64_t change;
 
-    return self->store->swap(self->store->self, &one, 1, &change);
+    return status == STATUS_OK ? self->store->swap(self->store->self, &one, 1, &change) : status;
 }
 
 /* ---- records ---- */
@@ -227,6 +228,9 @@ static enum status begin(struct coordinator *self, char *message)
                        "heard of (`orbloom status`)");
         return STATUS_INVALID;
     }
+    if (order_may_mark(self, mark.version) != STATUS_OK) {
+        return STATUS_CONFLICT;
+    }
     mark.restoring = true;
     records_put_mark(&mark, bytes);
     status = restore_write(self, "store", mark.version, span_of(bytes, sizeof bytes));
@@ -276,6 +280,11 @@ static enum status serve(struct coordinator *self, uint64_t now_us,
     if (request->action == ADMIN_MAP_BEGIN) {
         return begin(self, message);
     }
+    if (order_may_mark(self, self->mark.version) != STATUS_OK) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "another restore has begun or ended meanwhile; see `orbloom status`");
+        return STATUS_CONFLICT;
+    }
     if (!self->mark.restoring) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "no restore is under way: another one has ended it; see `orbloom status`");
@@ -291,7 +300,7 @@ void coordinator_on_map_restore(struct coordinator *self, uint64_t now_us, const
     char message[COORDINATOR_MESSAGE_BYTES] = "";
     enum status status = serve(self, now_us, &frame->body.admin_request, message);
 
-    if (status == STATUS_CONFLICT && message[0] == '\0') {
+    if (status == STATUS_CONFLICT && message[0] == '\0' && !self->order.moved) {
         status = STATUS_UNAVAILABLE; /* A swap that another one won: once more. */
     }
     if (status != STATUS_OK && message[0] == '\0') {

@@ -252,7 +252,10 @@ static enum status write_filter(struct coordinator *self, const struct restore_d
         swaps[0].expected = held.version;
         swaps[0].value = buffer_span(&value);
         if (count > 1 || !span_equal(buffer_span(&held.value), buffer_span(&value))) {
-            status = self->store->swap(self->store->self, swaps, count, &change);
+            status = order_may_write(self);
+            status = status == STATUS_OK
+                         ? self->store->swap(self->store->self, swaps, count, &change)
+                         : status;
         }
     }
     buffer_fini(&value);
@@ -367,6 +370,7 @@ static enum status write_end(struct coordinator *self, const struct node_list *n
     status = status == STATUS_OK ? end_with_counter(self, &ending, highest_filter(self, outcome))
                                  : status;
     status = status == STATUS_OK ? end_with_dropped(self, &ending, &outcome->dropped) : status;
+    status = status == STATUS_OK ? order_may_write(self) : status;
     if (status == STATUS_OK) {
         status = self->store->swap(self->store->self, ending.swaps, ending.count, &change);
     }

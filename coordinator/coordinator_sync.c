@@ -22,35 +22,6 @@ struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
     return NULL;
 }
 
-static uint64_t most_keys(const struct replica_report *reports, size_t count, uint64_t filter_id,
-                          uint32_t group)
-{
-    uint64_t most = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (reports[i].filter_id == filter_id && reports[i].group == group &&
-            reports[i].keys > most) {
-            most = reports[i].keys;
-        }
-    }
-    return most;
-}
-
-uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uint32_t group)
-{
-    uint64_t most = 0;
-
-    for (size_t i = 0; i < self->nheard; i++) {
-        const struct heard *heard = &self->heard[i];
-        uint64_t now = most_keys(heard->reports, heard->nreports, filter_id, group);
-        uint64_t before = most_keys(heard->before, heard->nbefore, filter_id, group);
-
-        most = now > most ? now : most;
-        most = before > most ? before : most;
-    }
-    return most;
-}
-
 /* ---- followers ---- */
 
 static void follow(struct coordinator *self, uint64_t now_us, const struct peer *peer)
@@ -104,58 +75,43 @@ static bool is_old(const struct heard *heard, const struct sync_request *request
            heard->boot == request->boot && request->number <= heard->number;
 }
 
-/* Of a life that is over the last ones stay: nobody else tells what it held. */
-static void keep_reports(struct heard *heard, const struct sync_request *request,
-                         struct replica_report *reports)
+static struct heard *hear_first(struct coordinator *self, uint32_t node)
 {
-    if (heard->incarnation != request->incarnation && heard->nreports > 0) {
-        heap_free(heard->before);
-        heard->before = heard->reports;
-        heard->nbefore = heard->nreports;
-    } else {
-        heap_free(heard->reports);
+    struct heard *grown = heap_realloc(self->heard, self->nheard + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        return NULL;
     }
-    heard->reports = reports;
-    heard->nreports = request->nreplicas;
+    self->heard = grown;
+    grown[self->nheard] = (struct heard){.node = node};
+    return &grown[self->nheard++];
 }
 
 static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
                      const struct sync_request *request)
 {
     struct heard *heard = coordinator_heard(self, node);
-    struct replica_report *reports;
+    /* Else another store's. */
+    uint64_t since = request->since <= self->change ? request->since : 0;
 
     if (is_old(heard, request)) {
         return;
     }
-    reports = heap_alloc(request->nreplicas, sizeof *reports);
-    if (heard == NULL) {
-        struct heard *grown = heap_realloc(self->heard, self->nheard + 1, sizeof *grown);
-
-        if (grown != NULL) {
-            self->heard = grown;
-            heard = &self->heard[self->nheard++];
-            *heard = (struct heard){.node = node};
-        }
-    }
-    if (heard == NULL || reports == NULL) {
-        heap_free(reports);
+    heard = heard != NULL ? heard : hear_first(self, node);
+    if (heard == NULL || !heard_take_page(heard, request, since)) {
         return;
     }
-    for (size_t i = 0; i < request->nreplicas; i++) {
-        reports[i] = request->replicas[i];
-        reports[i].node_id = node;
-        reports[i].incarnation = request->incarnation;
-    }
-    keep_reports(heard, request, reports);
     if (heard->incarnation != request->incarnation || heard->position < request->position) {
         heard->position = request->position;
+    }
+    if (report_page_ends(&request->page) && !report_page_begins(&request->page) &&
+        heard->round.told) {
+        coordinator_count(self, COORDINATOR_report_rounds_total);
     }
     heard->incarnation = request->incarnation;
     heard->boot = request->boot;
     heard->number = request->number;
     heard->last_us = now_us;
-    heard->since = request->since <= self->change ? request->since : 0; /* Else another store's. */
     self->growth_news = true;
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;

@@ -2,14 +2,6 @@
 #include "coordinator/coordinator_private.h"
 #include "proto/answers.h"
 
-uint64_t waiters_deadline(const struct coordinator *self, uint64_t now_us, uint32_t timeout_ms)
-{
-    uint64_t timeout_us = (uint64_t)timeout_ms * 1000;
-    uint64_t longest_us = self->config.max_timeout_us;
-
-    return now_us + (timeout_us < longest_us ? timeout_us : longest_us);
-}
-
 void waiters_add(struct coordinator *self, const struct waiter *waiter)
 {
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
@@ -41,7 +33,10 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
     struct frame answer = {
         .correlation = waiter->correlation,
         .kind = FRAME_ADMIN_REPLY,
-        .body.admin_reply = {.status = status, .created = waiter->created, .message = message},
+        .body.admin_reply = {.status = status,
+                             .created = waiter->created,
+                             .moved = status == STATUS_CONFLICT && self->order.moved,
+                             .message = message},
     };
 
     if (entry != NULL && waiter->kind != WAITER_DROP) {

@@ -122,6 +122,18 @@ static const struct option options[] = {
         .help = "how many slot groups are on their way between nodes at a time",
     },
     {
+        .name = "node_groups",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.node_groups),
+        .size = BYTES(config.node_groups),
+        .min = 1,
+        .max = 1000000,
+        .unit = "groups",
+        .range = "1 to 1M",
+        .value = "64k",
+        .help = "how many slot groups are placed on a node at most: so many it reports in time",
+    },
+    {
         .name = "growth_hosts",
         .kind = OPTION_COUNT,
         .offset = FIELD(config.growth_hosts),

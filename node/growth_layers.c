@@ -1,8 +1,7 @@
 #include "node/growth_layers.h"
 
 #include "base/heap.h"
-#include "cluster/window.h"
-#include "node/growth_plan.h"
+#include "cluster/growth_mix.h"
 
 #include <assert.h>
 
@@ -55,9 +54,9 @@ static void set_capacity(struct replica_set *set, uint32_t group)
 {
     struct replica_group *one = &set->groups[group];
     struct growth_group *growth = &set->growth->groups[group];
-    uint64_t before = layer_capacity(old_layer(set), one->nshards);
+    uint64_t before = replica_set_room(set, old_layer(set), one->nshards);
 
-    growth->full_keys = layer_capacity(new_layer(set), one->nshards);
+    growth->full_keys = replica_set_room(set, new_layer(set), one->nshards);
     growth->valve_keys = layer_share(set->growth->valve, one->nshards, set->nshards);
     one->keys_capacity = growth->ngrown == one->nshards ? growth->full_keys
                                                         : least(before, growth->full_keys);
@@ -73,11 +72,12 @@ void growth_layers_follow(struct replica_set *set, const struct filter_document 
     const struct generation *from = &old_layer(set)->generation;
     const struct generation *to = &new_layer(set)->generation;
 
-    set->growth->valve = beyond(
-        growth_valve_capacity(from, to, window_set_rate(document->nslices, document->rate)),
-        from->capacity);
+    uint64_t most = least(to->capacity, set->mixed_keys);
+    uint64_t both = least(most, growth_mix_capacity(document, from, to));
+
+    set->growth->valve = beyond(both, from->capacity);
     set->growth->shard_valve = layer_share(set->growth->valve, 1, set->nshards);
-    set->growth->shard_excess = layer_share(beyond(to->capacity, from->capacity), 1, set->nshards);
+    set->growth->shard_excess = layer_share(beyond(most, from->capacity), 1, set->nshards);
     for (uint32_t i = 0; i < set->ngroups; i++) {
         set_capacity(set, i);
     }
@@ -153,7 +153,8 @@ static void keep_only(struct replica_set *set, unsigned layer)
     set->growth = NULL;
     set->bytes = layer_bytes(set->layers[0]);
     for (uint32_t i = 0; i < set->ngroups; i++) {
-        set->groups[i].keys_capacity = layer_capacity(set->layers[0], set->groups[i].nshards);
+        set->groups[i].keys_capacity = replica_set_room(set, set->layers[0],
+                                                        set->groups[i].nshards);
     }
 }
 

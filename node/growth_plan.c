@@ -1,10 +1,6 @@
 #include "node/growth_plan.h"
 
-#include "filter/sizing.h"
-
-/* Of what `from` leaves of the rate: the rest is for chance, as in sizing.h. */
-#define VALVE_SHARE 0.9
-#define NEAR_SHARE  0.95
+#define NEAR_SHARE 0.95
 
 static enum growth_move decide_new(const struct growth_sight *sight)
 {
@@ -120,34 +116,6 @@ bool growth_reads_log(enum growth_phase phase)
 bool growth_checks(enum growth_phase phase)
 {
     return phase == GROWTH_CHECK_RUNS || phase == GROWTH_CHECK_LOG;
-}
-
-/* ---- capacities ---- */
-
-static double rate_of(const struct generation *generation, uint64_t keys)
-{
-    const struct geometry *geometry = &generation->geometry;
-
-    return sizing_rate(keys, geometry->lines << geometry->shard_bits, geometry->z);
-}
-
-uint64_t growth_valve_capacity(const struct generation *from, const struct generation *to,
-                               double rate)
-{
-    double left = (rate - rate_of(from, from->capacity)) * VALVE_SHARE;
-    uint64_t low = 0;
-    uint64_t high = to->capacity;
-
-    while (low < high) { /* The most keys whose rate is not above what is left. */
-        uint64_t middle = low + (high - low + 1) / 2;
-
-        if (rate_of(to, middle) <= left) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
 }
 
 bool growth_is_near(uint64_t keys, uint64_t capacity)

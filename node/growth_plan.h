@@ -84,13 +84,6 @@ bool growth_reads(enum growth_phase phase);     /* the log or runs */
 bool growth_reads_log(enum growth_phase phase); /* ... the log */
 bool growth_checks(enum growth_phase phase);    /* and only looks */
 
-/* ---- capacities ---- */
-
-/* How many keys `to` may hold while `from`, at its capacity, is read too, so that the sum of both
- * rates stays within `rate`; never more than its own capacity. */
-uint64_t growth_valve_capacity(const struct generation *from, const struct generation *to,
-                               double rate);
-
 /* Nearly all: arrays for the valve are to stand before it is needed. */
 bool growth_is_near(uint64_t keys, uint64_t capacity);
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    STRETCH_KEYS = 64 << 10, /* 512 KiB, three times: it counts as memory that growth takes */
     LEAST_KEYS = 4096,
     PATIENCE_US = 1000000, /* after a failure */
 };
@@ -119,12 +118,16 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
     }
     growth->from = read->next;
     growth->read_all = read->end;
+    if (!read->end) {
+        steps_again(&self->steps, STEP_GROWTH_KEYS);
+    }
 }
 
 /* ---- a question ---- */
 
 /* Not much more than the span has: what is read beyond is read in vain. */
-static size_t room_for(const struct node_growth *growth, const struct replica_set *set)
+static size_t room_for(const struct node_growth *growth, const struct replica_set *set,
+                       uint32_t most)
 {
     uint64_t keys = 0;
     uint64_t expected;
@@ -134,7 +137,7 @@ static size_t room_for(const struct node_growth *growth, const struct replica_se
     }
     expected = keys / set->layers[0]->nhosted * (growth->end - growth->first);
     expected += expected / 8 + LEAST_KEYS;
-    return expected < STRETCH_KEYS ? (size_t)expected : STRETCH_KEYS;
+    return expected < most ? (size_t)expected : most;
 }
 
 static void ask(struct node *self, uint64_t now_us, const struct document_entry *entry)
@@ -143,6 +146,7 @@ static void ask(struct node *self, uint64_t now_us, const struct document_entry 
     const struct replica_set *set = node_growth_set(self, entry);
     const struct epoch_content *content = &entry->document.content;
     bool log = growth_reads_log(growth->phase);
+    const uint32_t most = self->steps.most[STEP_GROWTH_KEYS];
     enum status status;
 
     growth->read = (struct storage_read){
@@ -150,7 +154,7 @@ static void ask(struct node *self, uint64_t now_us, const struct document_entry 
         .log = log,
         .from = growth->from,
         .to = log ? growth->cut : last_of(growth->end - 1, content->shard_bits),
-        .room = log ? STRETCH_KEYS : room_for(growth, set),
+        .room = log ? most : room_for(growth, set, most),
         .context = self,
         .done = on_stretch,
     };

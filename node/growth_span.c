@@ -6,7 +6,6 @@
 enum {
     SPANS = 32,            /* of a set, about: the end of the log is read for each of them */
     TOUCH_BYTES = 1 << 20, /* 256 pages, half a millisecond */
-    SLICE_KEYS = 8 << 10,  /* likewise, at most */
     MOST_WRONGS = 3,
 };
 
@@ -271,10 +270,11 @@ static bool is_throttled(struct node *self, uint64_t now_us)
 /* How many keys to work on before requests have their turn. */
 static size_t slice_keys(const struct node *self)
 {
+    const uint32_t step = self->steps.most[STEP_WORK_KEYS];
     uint64_t most = self->config.growth_rate > 0 ? growth_throttle_most(&self->growth.throttle)
-                                                 : SLICE_KEYS;
+                                                 : step;
 
-    return most < SLICE_KEYS ? (size_t)most : SLICE_KEYS;
+    return most < step ? (size_t)most : step;
 }
 
 static bool work_on_keys(struct node *self, uint64_t now_us, const struct document_entry *entry)
@@ -298,6 +298,9 @@ static bool work_on_keys(struct node *self, uint64_t now_us, const struct docume
     }
     if (self->config.growth_rate > 0) {
         growth_throttle_take(&growth->throttle, now_us, count);
+    }
+    if (growth->taken < growth->current.count) {
+        steps_again(&self->steps, STEP_WORK_KEYS);
     }
     self->counters[NODE_growth_keys_total] += count;
     if (!growth_checks(growth->phase)) {

@@ -30,6 +30,7 @@ enum status node_create(const struct node_config *config, const struct effects *
     }
     self->config = *config;
     self->effects = *effects;
+    steps_init(&self->steps, config->steps);
     self->coordinators.count = config->ncoordinators;
     for (uint32_t i = 0; i < config->ncoordinators; i++) {
         self->coordinators.endpoints[i] = self->config.coordinators[i];
@@ -210,8 +211,7 @@ static void turn(void *context, uint64_t now_us)
     }
     if (self->changed) {
         self->changed = false;
-        self->reports_due = self->coordinators.count;
-        self->next_sync_us = now_us;
+        node_report_soon(self, now_us, self->coordinators.count);
     }
 }
 
@@ -247,7 +247,7 @@ static bool work(void *context, uint64_t now_us)
     bool more = node_build(self, BUILD_SLICE_BYTES);
 
     if (was_building && !more) {
-        self->next_sync_us = now_us; /* Tell the coordinator at once that replicas are ready. */
+        node_report_soon(self, now_us, 1); /* Replicas are ready. */
         node_exchange_stir(self);
     }
     if (!more && self->storage != NULL) {

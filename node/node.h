@@ -26,6 +26,7 @@
 #include "base/link_ring.h"
 #include "cluster/document.h"
 #include "cluster/seal.h"
+#include "node/steps.h"
 
 struct node_config {
     char name[DOCUMENT_NAME_BYTES];
@@ -37,6 +38,7 @@ struct node_config {
     struct cluster_key key;
     uint64_t memory_limit_bytes; /* for arrays */
     uint64_t sync_interval_us;   /* how often it asks and reports */
+    uint64_t report_groups;      /* slot groups that it tells at once; 0: 4096 */
     uint64_t retry_memory_bytes; /* for the votes of recent adds, so that retries repeat them */
     uint64_t retry_memory_us;    /* ... and how long they are kept at most */
     struct disk *disk;           /* borrowed; NULL: all is kept in memory only */
@@ -52,6 +54,7 @@ struct node_config {
     uint64_t growth_rate;        /* keys a second that are read back for bigger arrays, or looked
                                     up there to verify them; 0: as many as possible */
     uint64_t scrub_interval_us;  /* between two comparisons with the same replica; 0: none */
+    uint32_t steps[NODE_NSTEPS]; /* the most at once of what may be long; 0: see steps.h */
 };
 
 struct node;

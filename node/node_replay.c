@@ -2,8 +2,6 @@
 #include "base/heap.h"
 #include "node/node_private.h"
 
-enum { STRETCH_KEYS = 512 << 10 /* 4 MiB, some milliseconds of adding */ };
-
 static void ask(struct node *self);
 
 static void end(struct node *self)
@@ -51,13 +49,14 @@ static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
         set->loaded_part = (double)read->next / 18446744073709551616.0;
     }
     if (!read->end) {
+        steps_again(&self->steps, STEP_REPLAY_KEYS);
         read->from = read->next;
         ask(self);
     } else if (!read->log) {
         begin_log(self);
     } else {
         set->loaded = true;
-        self->next_sync_us = now_us; /* Tell the coordinator at once. */
+        node_report_soon(self, now_us, 1);
         end(self);
     }
 }
@@ -142,8 +141,8 @@ static void on_pages(struct storage_load *read, uint64_t now_us, enum status sta
         return;
     }
     if (!node_replay_pages(set, &entry->document, read)) {
-        node_begin_incarnation(self, now_us, AMNESIA_CORRUPT); /* Its bits are lost to us. */
-        begin_log(self);
+        storage_load_refuse(self->storage, read, now_us); /* Its bits are lost to us. */
+        end(self);
         return;
     }
     set->loaded_part = (double)(read->first + read->npages) /
@@ -188,7 +187,7 @@ bool node_replay_begin(struct node *self, struct document_entry *entry, struct r
             {
                 .set = hosted_storage_set(&entry->document, set),
                 .to = UINT64_MAX,
-                .room = STRETCH_KEYS,
+                .room = self->steps.most[STEP_REPLAY_KEYS],
                 .context = self,
                 .done = on_stretch,
             },

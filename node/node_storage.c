@@ -193,6 +193,7 @@ void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amn
         return;
     }
     self->identity_end = storage_end(self->storage);
+    self->reporting = (struct reporting){0}; /* What the former one told is void. */
     self->next_sync_us = now_us;
     node_apply_all(self);
 }
@@ -353,11 +354,23 @@ static void on_moved(void *context, uint64_t now_us)
     node_exchange_moved(self);
 }
 
-/* Batches that were in what is lost must be fetched again. */
-static void on_damaged(void *context, uint64_t now_us)
+/* Batches that were in what is lost must be fetched again. Its bits are in the arrays as far as it
+ * had been read, now or at the start: in those of all slot groups, also of one that went on while
+ * another one was read back; and newer generations of a chain left out what it had. No log has
+ * them, so while they are there nobody would ever log them: a page that others tell is passed over
+ * where its bits are set. So the filter's arrays are made anew, of what the disk still has. */
+static void on_damaged(void *context, uint64_t now_us, const struct storage_set *set)
 {
-    node_forget_batches(context);
-    node_begin_incarnation(context, now_us, AMNESIA_CORRUPT);
+    struct node *self = context;
+    const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
+
+    node_forget_batches(self);
+#ifndef ORBLOOM_MUTANT_SNAPSHOT_KEEPS_BITS
+    if (entry != NULL && entry->attachment != NULL) {
+        node_sets_release(self, entry->attachment);
+    }
+#endif
+    node_begin_incarnation(self, now_us, AMNESIA_CORRUPT);
 }
 
 static void on_failed(void *context, enum status status, const char *what)
@@ -376,6 +389,7 @@ enum status node_storage_create(struct node *self)
         .retain_bytes = self->config.retain_bytes,
         .retain_us = self->config.retain_us,
         .reserve_bytes = self->config.reserve_bytes,
+        .steps = &self->steps,
         .context = self,
         .found = on_found,
         .recovered = on_recovered,

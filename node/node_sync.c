@@ -3,39 +3,9 @@
 #include "proto/registration.h"
 
 enum {
-    SYNC_MAX_REPORTS = 4096,
     CONNECT_POLL_US = 50000, /* how soon to try again while nobody is connected */
     IDENTITY_POLL_US = 1000,
 };
-
-/* One report a hosted slot group; without a look at the arrays, which would take too long. */
-static size_t collect_reports(const struct node *self, struct replica_report *reports)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct document_entry *entry = self->documents.by_id[i];
-        const struct hosted_filter *hosted = entry->attachment;
-
-        if (hosted == NULL || hosted->set == NULL) {
-            continue;
-        }
-        for (uint32_t group = 0; group < hosted->set->ngroups && count < SYNC_MAX_REPORTS;
-             group++) {
-            if (hosted->set->groups[group].hosted) {
-                reports[count] = (struct replica_report){
-                    .node_id = self->id,
-                    .incarnation = self->incarnation,
-                    .fence = hosted->fence.epoch,
-                };
-                hosted_report(hosted, &entry->document, group, 0, &reports[count]);
-                reports[count].disk_bytes = node_disk_bytes(self, entry, group);
-                count++;
-            }
-        }
-    }
-    return count;
-}
 
 static void host_what_waits(struct node *self)
 {
@@ -98,6 +68,9 @@ static uint64_t disk_used(const struct node *self)
 static void fill_request(struct node *self, struct replica_report *reports,
                          struct sync_request *request)
 {
+    struct report_page page;
+    size_t nreplicas = node_report_page(self, reports, &page);
+
     *request = (struct sync_request){
         .role = SYNC_NODE,
         .name = self->config.name,
@@ -117,13 +90,14 @@ static void fill_request(struct node *self, struct replica_report *reports,
         .since = self->since,
         .store = self->store,
         .replicas = reports,
-        .nreplicas = collect_reports(self, reports),
+        .nreplicas = nreplicas,
+        .page = page,
     };
 }
 
 void node_sync(struct node *self, uint64_t now_us)
 {
-    struct replica_report *reports = heap_alloc(SYNC_MAX_REPORTS, sizeof *reports);
+    struct replica_report *reports = heap_alloc(node_report_most(self), sizeof *reports);
     struct frame frame = {.kind = FRAME_SYNC_REQUEST, .correlation = claim_number(self)};
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
@@ -150,9 +124,8 @@ void node_sync(struct node *self, uint64_t now_us)
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
         !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
         self->next_sync_us = now_us + CONNECT_POLL_US;
-    } else if (self->reports_due > 1) { /* They are told in turn. */
-        self->reports_due--;
-        self->next_sync_us = now_us;
+    } else {
+        node_report_sent(self, now_us, &frame.body.sync_request.page);
     }
     node_told(&frame.body.sync_request);
     heap_free(reports);
@@ -164,6 +137,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     if (self->recovering || self->failed || correlation != claim_number(self)) {
         return; /* To a question of a former incarnation, or about another boot. */
     }
+    node_report_answered(self, now_us);
     self->store_heard = self->store_heard || reply->status == STATUS_OK ||
                         reply->status == STATUS_STALE;
     node_note_wanted(self, now_us, reply);

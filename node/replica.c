@@ -1,6 +1,7 @@
 #include "node/replica.h"
 
 #include "base/heap.h"
+#include "cluster/growth_mix.h"
 #include "node/growth_layers.h"
 
 #include <assert.h>
@@ -11,9 +12,18 @@ static bool hosts_shard(const struct replica_set *self, const struct filter_docu
     return self->groups[document->content.group_of_shard[shard]].hosted;
 }
 
+uint64_t replica_set_room(const struct replica_set *self, const struct layer *layer,
+                          uint32_t nshards)
+{
+    uint64_t capacity = layer->generation.capacity;
+
+    return layer_share(capacity < self->mixed_keys ? capacity : self->mixed_keys, nshards,
+                       self->nshards);
+}
+
 /* Returns how many shards are hosted here. */
 static uint32_t fill_groups(struct replica_set *self, const struct filter_document *document,
-                            uint64_t capacity, uint32_t node, uint64_t incarnation)
+                            uint32_t node, uint64_t incarnation)
 {
     uint32_t hosted = 0;
 
@@ -25,7 +35,6 @@ static uint32_t fill_groups(struct replica_set *self, const struct filter_docume
 
         group->hosted = document_slot_of(document, i, node, 0) >= 0;
         group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
-        group->keys_capacity = layer_share(capacity, group->nshards, self->nshards);
         hosted += group->hosted ? group->nshards : 0;
     }
     return hosted;
@@ -48,6 +57,21 @@ static enum status make_layer(struct replica_set *self, const struct filter_docu
     return status;
 }
 
+/* What keys are counted for may change with the generations that the document lists. */
+static void follow_capacity(struct replica_set *self, const struct filter_document *document)
+{
+    self->mixed_keys = growth_mix_keys(document);
+    if (self->growth != NULL) {
+        growth_layers_follow(self, document);
+        return;
+    }
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        group->keys_capacity = replica_set_room(self, replica_set_base(self), group->nshards);
+    }
+}
+
 enum status replica_set_create(const struct filter_document *document,
                                const struct generation *generation, uint32_t node,
                                uint64_t incarnation, uint64_t room_bytes, struct replica_set **out)
@@ -65,7 +89,7 @@ enum status replica_set_create(const struct filter_document *document,
     if (self->groups == NULL) {
         goto fail;
     }
-    hosted = fill_groups(self, document, generation->capacity, node, incarnation);
+    hosted = fill_groups(self, document, node, incarnation);
     self->bytes = hosted * lines_shard_bytes(&generation->geometry);
     if (self->bytes > room_bytes) {
         status = STATUS_NO_SPACE;
@@ -81,6 +105,7 @@ enum status replica_set_create(const struct filter_document *document,
         goto fail;
     }
     self->nlayers = 1;
+    follow_capacity(self, document);
     *out = self;
     return STATUS_OK;
 
@@ -117,10 +142,7 @@ static void leave_group(struct replica_set *self, const struct filter_document *
         }
     }
     self->bytes = layer_bytes(layer);
-    self->groups[group] = (struct replica_group){
-        .nshards = self->groups[group].nshards,
-        .keys_capacity = self->groups[group].keys_capacity,
-    };
+    self->groups[group] = (struct replica_group){.nshards = self->groups[group].nshards};
 }
 
 /* Does anything of it go on? Not when groups come or go while there are two layers, nor when groups
@@ -158,9 +180,7 @@ bool replica_set_follow(struct replica_set *self, const struct filter_document *
         }
         group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
     }
-    if (self->growth != NULL) {
-        growth_layers_follow(self, document);
-    }
+    follow_capacity(self, document);
     return true;
 }
 

@@ -50,6 +50,8 @@ struct replica_set {
     enum growth_move growth_said;         /* why nothing grows, as far as it was said */
     struct layer *layers[REPLICA_LAYERS]; /* the first serves alone, unless there are more */
     uint32_t nlayers;
+    uint64_t mixed_keys;          /* it takes no more while others may be in another generation:
+                                     cluster/growth_mix.h; of all shards */
     struct growth_layers *growth; /* NULL unless there are two layers: see growth_layers.h */
     uint64_t bytes; /* of all arrays that take memory, or will as soon as they are built */
     uint32_t nshards;
@@ -79,6 +81,10 @@ static inline struct layer *replica_set_base(const struct replica_set *self)
 {
     return self->layers[0];
 }
+
+/* How many keys `nshards` of its shards may hold in that layer, under the document as it is. */
+uint64_t replica_set_room(const struct replica_set *self, const struct layer *layer,
+                          uint32_t nshards);
 
 /* The bits of a fingerprint of a hosted shard are set, where checks look for them. */
 bool replica_set_has(const struct replica_set *self, uint64_t fingerprint);
@@ -178,8 +184,8 @@ MUST_USE enum status replica_set_execute(struct replica_set *self,
                                          const uint64_t *fingerprints, uint64_t *present,
                                          uint64_t *absent, bool *at_capacity);
 
-/* Fill the report of a group. `sample_lines`: how many lines to look at for the estimate of
- * keys; 0: none, the count of new adds is reported. */
+/* Fill the report of a group. `sample_lines`: how many lines may be looked at for the
+ * estimate of keys; of more than that the count of new adds is reported. */
 void replica_set_report(const struct replica_set *self, const struct filter_document *document,
                         uint32_t group, uint64_t sample_lines, struct replica_report *report);
 

@@ -6,6 +6,14 @@
 
 enum { PAGE_BYTES = 4096 };
 
+/* Few enough to be looked at in a request's turn of the loop? Of others the count is told: it is
+ * without those that were present by chance, and a look would take milliseconds. */
+static bool is_small(const struct replica_set *self, uint32_t group, uint64_t sample_lines)
+{
+    return self->groups[group].nshards * replica_set_base(self)->generation.geometry.lines <=
+           sample_lines;
+}
+
 /* Popcount evenly spaced pages of the group's shards, or all when they are few. */
 static void sample(const struct replica_set *self, const struct filter_document *document,
                    uint32_t group, uint64_t sample_lines, struct replica_report *report)
@@ -96,7 +104,7 @@ void replica_set_report(const struct replica_set *self, const struct filter_docu
     report->keys = self->groups[group].keys;
     show_layers(self, document, group, report);
     show_progress(self, &self->groups[group], report);
-    if (sample_lines > 0 && replica_set_ready(self) && self->growth == NULL) {
+    if (is_small(self, group, sample_lines) && replica_set_ready(self) && self->growth == NULL) {
         double keys;
 
         sample(self, document, group, sample_lines, report);

@@ -141,6 +141,18 @@ static const struct option options[] = {
     DAEMON_OPTION_DURATION("sync_interval", FIELD(config.sync_interval_us), 10 * DAEMON_MS,
                            60 * DAEMON_SECOND, "10ms to 60s", "1s",
                            "how often this node asks a coordinator for news and reports to it"),
+    {
+        .name = "report_groups",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.report_groups),
+        .min = 1,
+        .max = 4096,
+        .unit = "groups",
+        .range = "1 to 4096",
+        .value = "4096",
+        .help =
+            "how many slot groups a report to a coordinator tells of; the others follow at once",
+    },
     DAEMON_OPTION_LOG_LEVEL,
 };
 

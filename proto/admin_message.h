@@ -31,6 +31,7 @@ enum admin_action {
     ADMIN_NODE_REMOVE = 12,
     ADMIN_REBALANCE = 13,
     ADMIN_ACCEPT_LOSS = 14,
+    ADMIN_LOOK = 15,
     ADMIN_LOAD = 19,
 };
 
@@ -124,14 +125,31 @@ struct rename_parameters {
     bool replace;     /* drop the filter that has it */
 };
 
+/* What a look has found, and a change repeats, so that it changes nothing else; see
+ * proto/admin_seen.h and orbloom.proto. Of filters the request's name is meant, and as the target
+ * that of a rename. */
+struct admin_seen {
+    uint64_t filter_id; /* a look's answer only; 0: none has the name */
+    uint64_t revision;
+    uint64_t binding; /* of a name that no live filter has: when it was last bound, or freed */
+    uint64_t target_id;
+    uint64_t target_revision;
+    uint64_t target_binding;
+    uint64_t nodes_revision;
+    uint64_t store_version;
+    uint32_t node;
+    uint32_t successor;
+};
+
 struct admin_request {
     enum admin_action action;
-    uint32_t timeout_ms;
-    const char *name;   /* of a filter, or a node; "" for status of all */
-    uint64_t filter_id; /* drop, expand, rebuild, expire: this one and no later one of that name; 0:
-                           whichever */
-    bool confirmed_off; /* drop: the operator vouches that former incarnations are off; drain and
-                           replace: that the node is */
+    uint32_t timeout_ms; /* a change is wanted for so long */
+    const char *name;    /* of a filter, or a node; "" for status of all */
+    uint64_t filter_id;  /* all that change a filter: this one and no other one of that name; 0:
+                            none, which create and the first step of a load make one of */
+    struct admin_seen seen;
+    bool confirmed_off;    /* drop: the operator vouches that former incarnations are off; drain and
+                              replace: that the node is */
     const char *successor; /* replace: the node that takes over */
     bool undo;             /* drain: no longer */
     bool dry_run;          /* rebalance, accept-loss: only tell */
@@ -240,7 +258,9 @@ struct change_summary {
 struct admin_reply {
     enum status status;
     const char *message;
-    bool created; /* by this command; else it existed, or was under way */
+    bool created;           /* by this command; else it existed, or was under way */
+    bool moved;             /* CONFLICT: what was seen is not so any more; look, and ask again */
+    struct admin_seen seen; /* look */
     const struct filter_summary *filters;
     size_t nfilters;
     const struct node_summary *nodes;

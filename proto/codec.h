@@ -42,6 +42,7 @@
 #include "cluster/seal.h"
 #include "cluster/store_age.h"
 #include "proto/admin_message.h"
+#include "proto/report_page.h"
 
 enum {
     CODEC_VERSION = 1,        /* what this build speaks */
@@ -180,8 +181,9 @@ struct sync_request {
     uint8_t mac[SEAL_MAC_BYTES]; /* nodes: see proto/registration.h */
     uint64_t since; /* the change number up to which the sender holds everything; 0: nothing */
     uint64_t store; /* whose change number `since` is; 0: none has told its name */
-    const struct replica_report *replicas;
+    const struct replica_report *replicas; /* of the page, in order */
     size_t nreplicas;
+    struct report_page page;
     const struct held_document *held; /* nodes: a page of them */
     size_t nheld;
     uint64_t held_count;          /* how many they are on all pages */

@@ -42,6 +42,11 @@ static bool begins_load(const struct admin_request *request)
     return request->action == ADMIN_LOAD && request->load.step == LOAD_BEGIN;
 }
 
+static bool looks_at_target(const struct admin_request *request)
+{
+    return request->action == ADMIN_LOOK && request->rename.name != NULL;
+}
+
 /* What belongs to the action alone. */
 static enum status put_parameters(const struct admin_request *request,
                                   struct codec_scratch *scratch, Orbloom__V1__AdminRequest *wire)
@@ -65,7 +70,7 @@ static enum status put_parameters(const struct admin_request *request,
     if (request->action == ADMIN_EXPIRE) {
         return codec_put_expiry(scratch, &request->expire, &wire->expire);
     }
-    if (request->action == ADMIN_RENAME) {
+    if (request->action == ADMIN_RENAME || looks_at_target(request)) {
         return codec_put_rename(scratch, &request->rename, &wire->rename);
     }
     if (request->action == ADMIN_ACCEPT_LOSS) {
@@ -89,6 +94,10 @@ enum status codec_put_admin_request(const struct frame *frame, struct codec_scra
     wire->action = (Orbloom__V1__AdminAction)request->action;
     wire->timeout_ms = request->timeout_ms;
     status = put_parameters(request, scratch, wire);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = codec_put_seen(scratch, &request->seen, &wire->seen);
     if (status != STATUS_OK) {
         return status;
     }
@@ -130,7 +139,7 @@ static enum status get_create(const Orbloom__V1__CreateParameters *wire,
 static bool is_action(int value)
 {
     return codec_enum_known(value, ADMIN_RENAME) || value == ADMIN_LOAD ||
-           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_ACCEPT_LOSS) || value == ADMIN_LOAD ||
+           (value >= ADMIN_NODE_DRAIN && value <= ADMIN_LOOK) || value == ADMIN_LOAD ||
            (value >= ADMIN_MAP_BACKUP && value <= ADMIN_MAP_FINISH);
 }
 
@@ -167,6 +176,7 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         .undo = wire->undo != 0,
         .dry_run = wire->dry_run != 0,
     };
+    codec_get_seen(wire->seen, &request->seen);
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);
     } else if (request->action >= ADMIN_MAP_BACKUP) {
@@ -177,7 +187,8 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
         status = codec_get_rebuild(wire->rebuild, &request->rebuild);
     } else if (request->action == ADMIN_EXPIRE) {
         status = codec_get_expiry(wire->expire, &request->expire);
-    } else if (request->action == ADMIN_RENAME) {
+    } else if (request->action == ADMIN_RENAME ||
+               (request->action == ADMIN_LOOK && wire->rename != NULL)) {
         status = codec_get_rename(arena, wire->rename, &request->rename);
     } else if (request->action == ADMIN_ACCEPT_LOSS) {
         status = codec_get_loss(arena, wire->loss, &request->loss);
@@ -297,12 +308,14 @@ enum status codec_put_admin_reply(const struct frame *frame, struct codec_scratc
     *wire = (Orbloom__V1__AdminReply)ORBLOOM__V1__ADMIN_REPLY__INIT;
     wire->status = (Orbloom__V1__Status)reply->status;
     wire->created = reply->created;
+    wire->moved = reply->moved;
     wire->n_filters = reply->nfilters;
     wire->n_nodes = reply->nnodes;
     wire->n_replicas = reply->nreplicas;
     wire->n_changes = reply->nchanges;
     *out = &wire->base;
     status = codec_put_message(scratch, reply->message, &wire->message);
+    status = status != STATUS_OK ? status : codec_put_seen(scratch, &reply->seen, &wire->seen);
     status = status != STATUS_OK ? status : put_filters(reply, scratch, &wire->filters);
     status = status != STATUS_OK ? status : put_nodes(reply, scratch, &wire->nodes);
     status = status != STATUS_OK ? status : put_changes(reply, scratch, &wire->changes);
@@ -412,11 +425,13 @@ enum status codec_get_admin_reply(const ProtobufCMessage *message, struct codec_
     *reply = (struct admin_reply){
         .status = status_from_wire((unsigned)wire->status),
         .created = wire->created,
+        .moved = wire->moved != 0,
         .nfilters = wire->n_filters,
         .nnodes = wire->n_nodes,
         .nreplicas = wire->n_replicas,
         .nchanges = wire->n_changes,
     };
+    codec_get_seen(wire->seen, &reply->seen);
     status = codec_get_text(arena, wire->message, &reply->message);
     status = status != STATUS_OK ? status : get_filters(arena, wire, &reply->filters);
     status = status != STATUS_OK ? status : get_nodes(arena, wire, &reply->nodes);

@@ -103,6 +103,9 @@ MUST_USE enum status codec_put_expiry(struct codec_scratch *scratch, const struc
                                       Orbloom__V1__ExpireParameters **out);
 MUST_USE enum status codec_get_expiry(const Orbloom__V1__ExpireParameters *wire,
                                       struct expiry_wish *wish);
+MUST_USE enum status codec_put_seen(struct codec_scratch *scratch, const struct admin_seen *seen,
+                                    Orbloom__V1__Seen **out);
+void codec_get_seen(const Orbloom__V1__Seen *wire, struct admin_seen *seen);
 MUST_USE enum status codec_put_rename(struct codec_scratch *scratch,
                                       const struct rename_parameters *rename,
                                       Orbloom__V1__RenameParameters **out);

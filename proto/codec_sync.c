@@ -35,6 +35,28 @@ static enum status put_identity(const struct sync_request *request, Orbloom__V1_
     return status != STATUS_OK ? status : codec_put_text(request->zone, &wire->zone);
 }
 
+/* Of everything: left out. */
+static enum status put_page(const struct report_page *page, struct codec_scratch *scratch,
+                            Orbloom__V1__ReportPage **out)
+{
+    Orbloom__V1__ReportPage *wire;
+
+    if (report_page_begins(page) && report_page_ends(page)) {
+        return STATUS_OK;
+    }
+    wire = codec_scratch_take(scratch, 1, sizeof *wire);
+    if (wire == NULL) {
+        return STATUS_NOMEM;
+    }
+    *wire = (Orbloom__V1__ReportPage)ORBLOOM__V1__REPORT_PAGE__INIT;
+    wire->from_filter = page->from.filter_id;
+    wire->from_group = page->from.group;
+    wire->to_filter = page->to.filter_id;
+    wire->to_group = page->to.group;
+    *out = wire;
+    return STATUS_OK;
+}
+
 enum status codec_put_sync_request(const struct frame *frame, struct codec_scratch *scratch,
                                    ProtobufCMessage **out)
 {
@@ -66,6 +88,7 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     }
     *out = &wire->base;
     status = put_identity(request, wire);
+    status = status != STATUS_OK ? status : put_page(&request->page, scratch, &wire->page);
     status = status != STATUS_OK ? status : codec_put_held(request, scratch, wire);
     return status != STATUS_OK
                ? status
@@ -81,6 +104,28 @@ static enum status get_identity(const Orbloom__V1__SyncRequest *wire, struct cod
                                  : codec_get_text(arena, wire->endpoint, &request->endpoint);
     status = status != STATUS_OK ? status : codec_get_text(arena, wire->host, &request->host);
     return status != STATUS_OK ? status : codec_get_text(arena, wire->zone, &request->zone);
+}
+
+static void get_page(const Orbloom__V1__ReportPage *wire, struct report_page *page)
+{
+    if (wire != NULL) {
+        page->from = (struct report_place){wire->from_filter, wire->from_group};
+        page->to = (struct report_place){wire->to_filter, wire->to_group};
+    }
+}
+
+static enum status get_reports(const Orbloom__V1__SyncRequest *wire, struct codec_arena *arena,
+                               struct sync_request *request)
+{
+    enum status status = codec_get_reports(arena, wire->replicas, wire->n_replicas,
+                                           &request->replicas);
+
+    get_page(wire->page, &request->page);
+    if (status == STATUS_OK &&
+        !report_page_fits(&request->page, request->replicas, request->nreplicas)) {
+        status = STATUS_MALFORMED;
+    }
+    return status;
 }
 
 enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec_arena *arena,
@@ -113,9 +158,7 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
     }
     status = get_identity(wire, arena, request);
     status = status != STATUS_OK ? status : codec_get_held(wire, arena, request);
-    return status != STATUS_OK
-               ? status
-               : codec_get_reports(arena, wire->replicas, wire->n_replicas, &request->replicas);
+    return status != STATUS_OK ? status : get_reports(wire, arena, request);
 }
 
 static enum status put_secrets(const struct sync_reply *reply, struct codec_scratch *scratch,

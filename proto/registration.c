@@ -1,7 +1,7 @@
 #include "proto/registration.h"
 
 enum {
-    CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 15 * 8 + 1 + SEAL_MAC_BYTES,
+    CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 19 * 8 + 1 + SEAL_MAC_BYTES,
     REPORT_BYTES = 17 * 8,
     HELD_BYTES = 4 * 8,
     CHUNK_REPORTS = 32,
@@ -116,6 +116,10 @@ static struct span claim_of(const struct cluster_key *key, const struct sync_req
     size = put_number(claim, size, request->memory_used_bytes);
     size = put_number(claim, size, request->disk_used_bytes);
     size = put_number(claim, size, request->position);
+    size = put_number(claim, size, request->page.from.filter_id);
+    size = put_number(claim, size, request->page.from.group);
+    size = put_number(claim, size, request->page.to.filter_id);
+    size = put_number(claim, size, request->page.to.group);
     size = put_number(claim, size, request->nreplicas);
     size = put_number(claim, size, request->nheld);
     size = put_number(claim, size, request->held_count);

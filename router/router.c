@@ -132,8 +132,11 @@ static void on_coordinator(struct router *self, uint64_t now_us, const struct fr
     if (frame->kind == FRAME_SYNC_REPLY) {
         router_on_sync_reply(self, now_us, frame->correlation, &frame->body.sync_reply);
     } else if (frame->kind == FRAME_HINT) {
-        self->next_sync_us = frame->body.hint.change > self->since ? now_us : self->next_sync_us;
+        if (frame->body.hint.change > self->since) {
+            sync_hinted(self, now_us);
+        }
     } else if (frame->kind == FRAME_ERROR) {
+        sync_answered(self, now_us, frame->correlation, false);
         log_limited(&self->coordinator_limit, now_us, LOG_WARN,
                     "the coordinator refused a frame: %s", frame->body.error.message);
     } else {
@@ -196,7 +199,7 @@ static void on_time(void *context, uint64_t now_us)
     struct router *self = context;
 
     if (now_us >= self->next_sync_us) {
-        router_sync(self, now_us);
+        sync_send(self, now_us);
     }
     if (now_us >= self->next_tick_us) {
         ops_tick(self, now_us);

@@ -4,8 +4,7 @@
 #include "router/router_dump.h"
 
 enum {
-    CONNECT_POLL_US = 50000, /* how soon to try again while nobody is connected */
-    PATIENCE_US = 10000000,  /* twice the usual node_timeout, after which a coordinator knows */
+    PATIENCE_US = 10000000, /* twice the usual node_timeout, after which a coordinator knows */
 };
 
 static void refuse_document(struct router *self, uint64_t now_us, enum status status)
@@ -41,8 +40,7 @@ static bool let_go(void *context, struct document_entry *entry)
     return true;
 }
 
-/* Filters that are dropped for good are forgotten, once nothing is about them any more. */
-static void forget_dropped(struct router *self, uint64_t now_us)
+void router_forget_dropped(struct router *self, uint64_t now_us)
 {
     if (self->documents.ngone > 0) {
         ops_tick(self, now_us); /* Ends those that are about such filters. */
@@ -83,32 +81,6 @@ struct document_entry *router_find(const struct router *self, const char *name)
     return routed != NULL && routed->has_secret ? entry : NULL;
 }
 
-void router_sync(struct router *self, uint64_t now_us)
-{
-    struct frame frame = {
-        .correlation = ++self->sync,
-        .kind = FRAME_SYNC_REQUEST,
-        .body.sync_request =
-            {
-                .role = SYNC_ROUTER,
-                .name = self->config.name,
-                .endpoint = "",
-                .host = "",
-                .zone = "",
-                .since = self->since,
-                .store = self->store,
-            },
-    };
-
-    forget_dropped(self, now_us);
-    self->next_sync_us = now_us + self->config.sync_interval_us;
-    buffer_clear(&self->out);
-    if (codec_encode(&frame, &self->out) == STATUS_OK &&
-        !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
-        self->next_sync_us = now_us + CONNECT_POLL_US;
-    }
-}
-
 /* A coordinator that has just started says UNAVAILABLE until nodes have told what they hold: normal
  * life, unless it lasts. */
 static void say_answer(struct router *self, uint64_t now_us, const struct sync_reply *reply)
@@ -131,10 +103,12 @@ void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correla
 {
     uint64_t taken = self->counters[ROUTER_documents_taken_total];
     uint64_t refused = self->counters[ROUTER_documents_refused_total];
+    bool well = reply->status == STATUS_OK || reply->status == STATUS_UNAVAILABLE;
     bool again;
 
     say_answer(self, now_us, reply);
-    if (reply->status != STATUS_OK && reply->status != STATUS_UNAVAILABLE) {
+    sync_answered(self, now_us, correlation, well);
+    if (!well) {
         return;
     }
     for (size_t i = 0; i < reply->ndocuments; i++) {

@@ -218,7 +218,7 @@ static void judge_missing(struct router *self, uint64_t now_us, struct dump_job 
     if (!job->settled) {
         if (job->sync == 0) {
             job->sync = self->sync + 1;
-            self->next_sync_us = now_us;
+            sync_want(self, now_us);
         }
     } else if (entry != NULL) {
         fail(self, job, STATUS_NOT_READY, "the filter is itself being loaded from a dump");

@@ -248,7 +248,7 @@ bool stretch_take(struct router *self, uint64_t now_us, const struct document_en
     } else if (reply->status == STATUS_NEED_DOC) {
         hand_document(self, entry, one, reader_of(stretch, &entry->document, slot)->node);
     } else if (reply->status == STATUS_STALE || reply->status == STATUS_DROPPED) {
-        self->next_sync_us = now_us;
+        sync_want(self, now_us);
     }
     one->state = one->status == STATUS_OK ? DUMP_ASK_TOLD : DUMP_ASK_FAILED;
     return true;

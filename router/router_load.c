@@ -18,7 +18,7 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
     router_count(self, ROUTER_requests_total);
     if (routed == NULL || !routed->has_secret || entry->document.load_source != load->source ||
         entry->document.content.state != FILTER_ACTIVE) {
-        self->next_sync_us = now_us;
+        sync_want(self, now_us);
         router_refuse_client(self, &nobody, load->correlation, &request, STATUS_NOT_READY,
                              "this router has not heard of the filter yet");
     } else if (entry->conflict) {

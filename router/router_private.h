@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "cluster/document_cache.h"
 #include "cluster/rebuild.h"
+#include "cluster/token_bucket.h"
 #include "proto/codec.h"
 #include "router/router.h"
 #include "router/router_counters.h"
@@ -195,8 +196,13 @@ struct router {
     struct dumps *dumps; /* see router_dump.h */
     struct link_ring coordinators;
     uint64_t since;
-    uint64_t store; /* whose change number that is */
-    uint64_t sync;  /* number of the last sync request sent */
+    uint64_t store;      /* whose change number that is */
+    uint64_t sync;       /* number of the last sync request sent */
+    bool sync_open;      /* ... which is not answered */
+    bool sync_wanted;    /* ... and does not settle what came since */
+    uint64_t sync_us;    /* ... when it was sent */
+    uint32_t syncs_lost; /* given up, one after another */
+    struct token_bucket sync_rate;
     bool synced;
     bool doubtful; /* a document or secret of the store was refused: unknown may be wrong */
     uint64_t next_sync_us;
@@ -245,12 +251,29 @@ void routed_filter_destroy(struct routed_filter *routed);
 /* ---- router_documents.c ---- */
 
 void router_take_document(struct router *self, uint64_t now_us, struct span bytes);
-void router_sync(struct router *self, uint64_t now_us);
 void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correlation,
                           const struct sync_reply *reply);
 
 /* The served filter of that name with its secret; NULL: not known here. */
 struct document_entry *router_find(const struct router *self, const char *name);
+
+/* ---- router_sync.c ---- */
+
+/* Filters that are dropped for good are forgotten, once nothing is about them any more. */
+void router_forget_dropped(struct router *self, uint64_t now_us);
+
+/* Ask a coordinator for news; when next_sync_us has come. */
+void sync_send(struct router *self, uint64_t now_us);
+
+/* Something needs a question sent from now on: number self->sync + 1 or a later one. It is sent
+ * soon, once the one under way is answered or given up. */
+void sync_want(struct router *self, uint64_t now_us);
+
+/* A coordinator says that the store has changed. */
+void sync_hinted(struct router *self, uint64_t now_us);
+
+/* Number `sync` was answered; not `well`: by a refusal, so that the next one has time. */
+void sync_answered(struct router *self, uint64_t now_us, uint64_t sync, bool well);
 
 /* ---- router_waiting.c ---- */
 

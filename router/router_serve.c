@@ -114,6 +114,42 @@ static void refuse_loading(struct router *self, const struct peer *from, const s
     router_refuse_client(self, from, frame->correlation, request, STATUS_NOT_READY, message);
 }
 
+/* By name alone an add that comes late would get into the next filter of that name. What comes from
+ * this process itself was not on its way. */
+static bool is_nameless(const struct peer *from, const struct client_request *request)
+{
+#ifdef ORBLOOM_MUTANT_ADD_BY_NAME
+    return false;
+#endif
+    return from->size > 0 && request->operation != OPERATION_CHECK && request->filter_id == 0;
+}
+
+static bool is_another(const struct client_request *request, const struct document_entry *entry)
+{
+#ifdef ORBLOOM_MUTANT_ADD_BY_NAME
+    return false;
+#endif
+    return request->filter_id != 0 && request->filter_id != entry->document.id;
+}
+
+/* Nothing was begun; it is to say which filter it means. */
+static void bounce(struct router *self, const struct peer *from, const struct frame *frame,
+                   uint64_t filter_id, enum status status, const char *message)
+{
+    const struct client_request *request = &frame->body.client_request;
+    struct frame answer = {
+        .correlation = frame->correlation,
+        .kind = FRAME_CLIENT_REPLY,
+        .body.client_reply = {.op = request->op,
+                              .attempt = request->attempt,
+                              .status = status,
+                              .message = message,
+                              .filter_id = filter_id},
+    };
+
+    router_reply(self, from, &answer);
+}
+
 void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
                   const struct frame *frame, bool settled)
 {
@@ -127,10 +163,12 @@ void router_serve(struct router *self, uint64_t now_us, const struct peer *from,
         waiting_add(self, now_us, from, bytes, frame);
     } else if (asks) {
         info_begin(self, now_us, from, frame, entry);
-    } else if (frame->body.client_request.filter_id != 0 &&
-               frame->body.client_request.filter_id != entry->document.id) {
-        router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
-                             STATUS_NOT_FOUND, "the name is bound to another filter by now");
+    } else if (is_another(&frame->body.client_request, entry)) {
+        bounce(self, from, frame, entry->document.id, STATUS_NOT_FOUND,
+               "the name is bound to another filter by now");
+    } else if (is_nameless(from, &frame->body.client_request)) {
+        bounce(self, from, frame, entry->document.id, STATUS_STALE,
+               "an add is to name the id of its filter, which this answer tells");
     } else if (entry->conflict) {
         router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
                              STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);

@@ -123,7 +123,7 @@ static void take_refusal(struct router *self, uint64_t now_us, struct op *op, st
     if (segment->status == STATUS_NEED_DOC) {
         hand_document(self, now_us, op, part, seat, backend);
     } else if (segment->status == STATUS_STALE || segment->status == STATUS_DROPPED) {
-        self->next_sync_us = now_us; /* The reply's own document may have been refused. */
+        sync_want(self, now_us); /* The reply's own document may have been refused. */
     } else if (segment->status == STATUS_CONFLICT) {
         log_limited(&self->conflict_limit, now_us, LOG_ERROR,
                     "node %u holds another content of filter %llu under epoch %llu; it is not "

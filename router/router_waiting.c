@@ -52,6 +52,15 @@ static void refuse(struct router *self, const struct peer *to, const struct fram
     }
 }
 
+/* Not the one under way: it may have read the store before the request came. */
+static uint64_t sync_settles(const struct router *self)
+{
+#ifdef ORBLOOM_MUTANT_JOIN_OPEN_SYNC
+    return self->sync + !self->sync_open;
+#endif
+    return self->sync + 1;
+}
+
 void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
                  const struct frame *frame)
 {
@@ -73,7 +82,7 @@ void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, 
         .client = *from,
         .frame = copy,
         .size = bytes.size,
-        .sync = self->sync + 1,
+        .sync = sync_settles(self),
         .deadline_us = now_us + (uint64_t)timeout_ms(frame) * 1000,
     };
     if (one->deadline_us > now_us + self->config.max_timeout_us) {
@@ -81,7 +90,7 @@ void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, 
     }
     self->nwaiting++;
     count_inflight(self, self->inflight_bytes + one->size);
-    self->next_sync_us = now_us;
+    sync_want(self, now_us);
 }
 
 /* What is left of a request's time; never 0, which would mean the default. */

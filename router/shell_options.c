@@ -96,6 +96,24 @@ static const struct option options[] = {
     DAEMON_OPTION_LIVE_DURATION(
         "resp_idle_timeout", FIELD(resp.idle_us), 0, 24 * 3600 * DAEMON_SECOND, "0s to 24h", "0s",
         "a RESP connection that is silent for so long is closed; 0s: never"),
+    DAEMON_OPTION_LIVE_DURATION(
+        "resp_request_timeout", FIELD(resp.request_us), 0, 24 * 3600 * DAEMON_SECOND, "0s to 24h",
+        "30s",
+        "a RESP connection that has sent a part of a request, and not the rest of it within this, "
+        "is closed; 0s: never"),
+    {
+        .name = "resp_memory",
+        .kind = OPTION_BYTES,
+        .offset = FIELD(resp.max_memory),
+        .min = 128 * MIB, /* the largest request, in a buffer that doubles, and keys under way */
+        .max = 1024 * 1024 * MIB,
+        .unit = "bytes",
+        .range = "128 MiB to 1 TiB",
+        .value = "256MiB",
+        .help = "of requests and answers that all RESP connections may hold, beyond which the one "
+                "that holds the most is closed",
+        .live = true,
+    },
     {
         .name = "resp_max_unread",
         .kind = OPTION_BYTES,

@@ -1,19 +1,20 @@
-#!/bin/sh
+#!/bin/bash
 # Is each planted defect found? tools/run-mutants.sh [NAME...]
 #
 # tests/sim/mutants.txt lists them, a line each: NAME description... SEEDS. A mutant is the
 # simulator built with -DORBLOOM_MUTANT_<NAME>; run with --seeds SEEDS it must exit 1 and
-# report a lost key, a forgotten one that is back, or data given up that was there.
+# report a lost key, a forgotten one that is back, data given up that was there, or a command
+# that does not end though nothing is wrong.
 # SCENARIO:SEEDS gives all of them that scenario. Where a unit test stands in place of SEEDS, unit/<name>, that one is built so
-# and must fail. Last line: "N passed, N failed"; exit 1 if any was not found.
+# and must fail. MUTANT_JOBS of them are tried at a time, as many as there are cores by default.
+# A line each, in the order of the list; the last one: "N passed, N failed"; exit 1 if any was not found.
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
 list=${MUTANT_LIST:-tests/sim/mutants.txt}
 build=${BUILD_ROOT:-build}
 timeout_s=${MUTANT_TIMEOUT_S:-120}
-passed=0
-failed=0
+jobs=${MUTANT_JOBS:-$(nproc)}
 unset MAKEFLAGS MFLAGS MAKELEVEL # the jobs of an outer make are not ours
 
 if [ ! -e "$list" ]; then
@@ -21,9 +22,13 @@ if [ ! -e "$list" ]; then
     exit 0
 fi
 
+made() {
+    make --no-print-directory VARIANT=release "$@" 2>&1
+}
+
 wanted() {
     [ $# -eq 1 ] && return 0
-    name=$1
+    local name=$1 each
     shift
     for each in "$@"; do
         [ "$each" = "$name" ] && return 0
@@ -33,7 +38,7 @@ wanted() {
 
 # unit_verdict NAME unit/TEST LOG: the same for one that a unit test finds.
 unit_verdict() {
-    if ! make --no-print-directory VARIANT=release MUTANT="$1" "$build/mutants/$1/$2" >"$3" 2>&1; then
+    if ! made MUTANT="$1" "$build/mutants/$1/$2" >"$3"; then
         echo "does not build"
         return
     fi
@@ -45,26 +50,19 @@ unit_verdict() {
     fi
 }
 
-# verdict NAME SEEDS LOG: build and run one; prints "found" or why it was not.
-verdict() {
-    case $2 in
-    unit/*)
-        unit_verdict "$@"
-        return
-        ;;
-    esac
-    if ! make --no-print-directory VARIANT=release MUTANT="$1" "$build/mutants/$1/sim" >"$3" 2>&1; then
+# sim_verdict NAME [SCENARIO:]SEEDS LOG: build and run one; prints "found" or why it was not.
+sim_verdict() {
+    local scenario=() status
+    if ! made MUTANT="$1" "$build/mutants/$1/sim" >"$3"; then
         echo "does not build"
         return
     fi
-    scenario=
     case $2 in
-    *:*) scenario="--scenario ${2%%:*}" ;;
+    *:*) scenario=(--scenario "${2%%:*}") ;;
     esac
-    # shellcheck disable=SC2086 # two words, or none
-    timeout -k 5 "$timeout_s" "$build/mutants/$1/sim" $scenario --seeds "${2##*:}" >"$3" 2>&1 </dev/null
+    timeout -k 5 "$timeout_s" "$build/mutants/$1/sim" "${scenario[@]}" --seeds "${2##*:}" >"$3" 2>&1 </dev/null
     status=$?
-    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|forgotten key|gives up incarnation' "$3"; then
+    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|forgotten key|gives up incarnation|does not come to its end' "$3"; then
         echo "found"
     elif [ "$status" -eq 0 ]; then
         echo "NOT FOUND"
@@ -75,24 +73,60 @@ verdict() {
     fi
 }
 
-log=$(mktemp) || exit 2
-names=$(mktemp) || exit 2
-trap 'rm -f "$log" "$names"' EXIT
-sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$list" >"$names"
+# try NAME SEEDS DESCRIPTION: its line in the table, and what it said where it was not found.
+try() {
+    local log=$results/$1.log verdict begun=$SECONDS kind=sim_verdict
+    [[ $2 == unit/* ]] && kind=unit_verdict
+    verdict=$($kind "$1" "$2" "$log")
+    printf '%-28s %-24s %-30s %4d s  %s\n' \
+        "$1" "$verdict" "$2" $((SECONDS - begun)) "$3" >"$results/$1.table"
+    if [ "$verdict" = found ]; then
+        rm -rf "${build:?}/mutants/$1" # as large as the simulator
+    else
+        tail -n 20 "$log" | sed 's/^/    | /' >>"$results/$1.table"
+    fi
+}
 
+results=$(mktemp -d) || exit 2
+trap 'rm -rf "$results"' EXIT
+
+names=()
+seeds=()
+descriptions=()
+shared=("$build/tests/sim") # what several of them link is built once, before any of them
 while read -r name rest; do
     wanted "$name" "$@" || continue
-    seeds=${rest##*[[:space:]]}
-    description=${rest%[[:space:]]*}
-    result=$(verdict "$name" "$seeds" "$log")
-    printf '%-28s %-24s %s\n' "$name" "$result" "$description"
-    if [ "$result" = found ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        tail -n 20 "$log" | sed 's/^/    | /'
-    fi
-done <"$names"
+    names+=("$name")
+    seeds+=("${rest##*[[:space:]]}")
+    descriptions+=("$(sed 's/[[:space:]]*[^[:space:]]*$//' <<<"$rest")")
+    [[ ${rest##*[[:space:]]} == unit/* ]] && shared+=("$build/tests/${rest##*[[:space:]]}")
+done < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$list")
+made "${shared[@]}" >"$results/shared" || { tail -n 20 "$results/shared"; exit 2; }
+
+passed=0
+failed=0
+told=0
+tell() { # those whose turn in the list has come
+    while [ "$told" -lt "${#names[@]}" ] && [ -e "$results/${names[$told]}.done" ]; do
+        cat "$results/${names[$told]}.table"
+        if grep -q '^[A-Z0-9_]* *found ' "$results/${names[$told]}.table"; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1))
+        fi
+        told=$((told + 1))
+    done
+}
+
+for i in "${!names[@]}"; do
+    while [ "$(jobs -pr | wc -l)" -ge "$jobs" ]; do
+        wait -n
+    done
+    tell
+    { try "${names[$i]}" "${seeds[$i]}" "${descriptions[$i]}"; : >"$results/${names[$i]}.done"; } &
+done
+wait
+tell
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -54,6 +54,14 @@ struct effects {
      * date. It may be wrong and may jump; nothing is ordered by it. NULL: there is none. */
     uint64_t (*date_ms)(void *context);
 
+    /* For how long what is handed over in this event may have waited here, at most, as the process
+     * was stopped: see pulse.h. NULL: it has just come. */
+    uint64_t (*waited_us)(void *context);
+
+    /* For how long this event has been served: what the actor calls may take its time. NULL: none.
+     */
+    uint64_t (*spent_us)(void *context);
+
     /* Memory for the next frame, of exactly that size: encoded there it leaves without being
      * copied. Good until it was sent, which a failed send does not do, or room() is called
      * again. NULL, or a NULL result: encode elsewhere. */

@@ -1,5 +1,6 @@
 /* What may be asked for, and the edits of the document. */
 #include "cluster/growth_chain.h"
+#include "cluster/growth_mix.h"
 #include "cluster/growth_private.h"
 #include "cluster/window.h"
 
@@ -191,6 +192,19 @@ static enum growth_verdict judge_state(const struct filter_document *document,
     return same ? GROWTH_VERDICT_IS_SO : GROWTH_VERDICT_BEGIN;
 }
 
+/* While replicas are in both generations the sum of their rates counts. */
+static enum status plan_next(const struct filter_document *document,
+                             const struct sizing_request *request, uint64_t keys, bool known,
+                             struct sizing_plan *plan)
+{
+    uint32_t shard_bits = document->content.shard_bits;
+    struct sizing_mix mix;
+
+    return growth_mix_wanted(document, request, keys, known, &mix)
+               ? sizing_plan_beside(request, shard_bits, &mix, plan)
+               : sizing_plan_generation(request, shard_bits, plan);
+}
+
 static enum growth_verdict judge_size(const struct growth_view *view, struct growth_answer *answer,
                                       struct sizing_plan *plan)
 {
@@ -200,17 +214,16 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
         .rate = window_set_rate(document->nslices, answer->rate),
     };
     enum growth_verdict verdict = GROWTH_VERDICT_BEGIN;
-    uint64_t keys;
     bool known;
+    uint64_t keys = growth_keys(view, &known);
 
-    if (sizing_plan_generation(&request, document->content.shard_bits, plan) != STATUS_OK ||
+    if (plan_next(document, &request, keys, known, plan) != STATUS_OK ||
         growth_next_id(document) > UINT32_MAX) {
         return GROWTH_VERDICT_OUT_OF_RANGE;
     }
     if (answer->capacity > document->max_capacity) {
         return GROWTH_VERDICT_ABOVE_MAX;
     }
-    keys = growth_keys(view, &known);
     answer->keys = window_capacity(document->nslices, keys);
     if (keys > request.capacity) {
         return GROWTH_VERDICT_BELOW_KEYS;

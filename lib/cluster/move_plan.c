@@ -95,6 +95,11 @@ bool move_may_come(const struct filter_document *document, uint32_t group,
            !slot_group_gave_up(&document->content.groups[group], &life);
 }
 
+bool move_may_hold(const struct move_node *node, uint64_t more)
+{
+    return node->most_groups == 0 || node->groups + more <= node->most_groups;
+}
+
 struct planning {
     const struct filter_document *document;
     struct move_node *nodes;
@@ -177,7 +182,7 @@ static struct cost cost_of(const struct planning *self, uint32_t group,
                            const struct move_node *node, uint64_t bytes)
 {
     const struct slot *slots = self->document->content.groups[group].slots;
-    struct cost cost = {.no_room = room_of(node) < bytes};
+    struct cost cost = {.no_room = room_of(node) < bytes || !move_may_hold(node, 1)};
     uint64_t limit = node->record->memory_limit_bytes;
 
     for (uint32_t i = 0; i < self->document->content.rule.replicas; i++) {
@@ -257,11 +262,13 @@ static void note_no_room(const struct planning *self, uint32_t group, uint32_t l
                          const struct move_node *node, uint64_t bytes)
 {
     struct move_plan *plan = self->plan;
+    bool room = room_of(node) >= bytes;
+    enum move_lack lack = room ? MOVE_LACK_GROUPS : MOVE_LACK_ROOM;
 
-    note_lack(self, MOVE_LACK_ROOM, group, leaver);
-    if (plan->lack == MOVE_LACK_ROOM && plan->candidate == 0) {
+    note_lack(self, lack, group, leaver);
+    if (plan->lack == lack && plan->candidate == 0) {
         plan->candidate = node->record->id;
-        plan->missing_bytes = bytes - room_of(node);
+        plan->missing_bytes = room ? 0 : bytes - room_of(node);
     }
 }
 
@@ -284,6 +291,7 @@ static void plan_slot(struct planning *self, uint32_t group, uint32_t slot, uint
         self->plan->groups[group].nodes[slot] = node->record->id;
         self->plan->shares_host |= cost.host_taken;
         node->used_bytes += bytes;
+        node->groups++;
     }
 }
 

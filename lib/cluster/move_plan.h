@@ -25,17 +25,20 @@
 struct move_node {
     const struct node_record *record;
     bool alive;
-    bool leaves;         /* to be emptied, for whatever reason */
-    uint64_t used_bytes; /* of all slots that documents name it in, those under way included */
+    bool leaves;          /* to be emptied, for whatever reason */
+    uint64_t used_bytes;  /* of all slots that documents name it in, those under way included */
+    uint64_t groups;      /* ... and how many they are */
+    uint64_t most_groups; /* ... and may be; 0: any number */
 };
 
 /* Why a slot that is to leave has no successor. */
 enum move_lack {
     MOVE_LACK_NONE = 0,
-    MOVE_LACK_TURN, /* other groups are moving: see `budget` */
-    MOVE_LACK_NODE, /* no other node can take it */
-    MOVE_LACK_ROOM, /* ... `candidate` could, and lacks `missing_bytes` */
-    MOVE_LACK_LOG,  /* the filter is kept in memory only: there is nothing to copy from */
+    MOVE_LACK_TURN,   /* other groups are moving: see `budget` */
+    MOVE_LACK_NODE,   /* no other node can take it */
+    MOVE_LACK_ROOM,   /* ... `candidate` could, and lacks `missing_bytes` */
+    MOVE_LACK_GROUPS, /* ... and holds as many slot groups as it may */
+    MOVE_LACK_LOG,    /* the filter is kept in memory only: there is nothing to copy from */
 };
 
 struct move_targets {
@@ -73,11 +76,14 @@ uint32_t move_slots_held(const struct filter_document *document, uint32_t node);
 bool move_may_come(const struct filter_document *document, uint32_t group,
                    const struct node_record *record);
 
+/* May the node hold so many slot groups more? */
+bool move_may_hold(const struct move_node *node, uint64_t more);
+
 /* Could the node be the incoming member of a pair that goes on? */
 bool move_may_stay(const struct node_list *nodes, uint32_t node);
 
-/* `nodes`: all of the list; used_bytes grows by what is planned. `budget`: how many groups may
- * begin to move. `leaver`: the node whose lacks are noted, 0: those of all. */
+/* `nodes`: all of the list; used_bytes and groups grow by what is planned. `budget`: how many
+ * groups may begin to move. `leaver`: the node whose lacks are noted, 0: those of all. */
 MUST_USE enum status move_plan_make(const struct filter_document *document, struct move_node *nodes,
                                     uint32_t nnodes, uint32_t budget, uint32_t leaver,
                                     struct move_plan *out);

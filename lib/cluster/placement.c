@@ -34,14 +34,26 @@ static bool cheaper(const struct cost *a, const struct cost *b)
     return a->load < b->load;
 }
 
+static bool is_full(const struct placement_node *node)
+{
+    return node->most_groups != 0 && node->groups >= node->most_groups;
+}
+
+static uint64_t missing_bytes(const struct placement_node *node, uint64_t wanted)
+{
+    uint64_t used = node->used_bytes;
+    uint64_t room = node->limit_bytes > used ? node->limit_bytes - used : 0;
+
+    return wanted > room ? wanted - room : 0;
+}
+
 /* `chosen`: indexes of the nodes already in the group. False when the node is one of them. */
 static bool cost_of(const struct placement_node *nodes, uint32_t candidate, const uint32_t *chosen,
                     uint32_t nchosen, uint64_t group_bytes, struct cost *cost)
 {
     const struct placement_node *node = &nodes[candidate];
-    uint64_t room = node->limit_bytes > node->used_bytes ? node->limit_bytes - node->used_bytes : 0;
 
-    *cost = (struct cost){.no_room = room < group_bytes};
+    *cost = (struct cost){.no_room = missing_bytes(node, group_bytes) > 0 || is_full(node)};
     for (uint32_t i = 0; i < nchosen; i++) {
         if (chosen[i] == candidate) {
             return false;
@@ -73,11 +85,8 @@ static enum status choose_group(struct placement_node *nodes, uint32_t nnodes, u
         }
         assert(pick < nnodes); /* replicas <= nnodes was checked. */
         if (best.no_room) {
-            uint64_t limit = nodes[pick].limit_bytes;
-            uint64_t used = nodes[pick].used_bytes;
-
             result->node = nodes[pick].id;
-            result->missing_bytes = group_bytes - (limit > used ? limit - used : 0);
+            result->missing_bytes = missing_bytes(&nodes[pick], group_bytes);
             return STATUS_NO_SPACE;
         }
         result->shares_host |= best.host_taken;
@@ -85,6 +94,7 @@ static enum status choose_group(struct placement_node *nodes, uint32_t nnodes, u
     }
     for (uint32_t i = 0; i < replicas; i++) {
         nodes[chosen[i]].used_bytes += group_bytes;
+        nodes[chosen[i]].groups++;
     }
     return STATUS_OK;
 }

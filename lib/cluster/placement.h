@@ -7,7 +7,8 @@
  *
  * Units:   bytes of arrays.
  * Errors:  STATUS_UNAVAILABLE: fewer usable nodes than replicas. STATUS_NO_SPACE: memory does
- *          not suffice; result->missing_bytes says how much, on result->node. STATUS_NOMEM.
+ *          not suffice; result->missing_bytes says how much, on result->node; 0: the node holds as
+ *          many slot groups as it may. STATUS_NOMEM.
  * Owner:   placement_fini() frees a result.
  * Threads: none; pure and deterministic.
  * Source:  copysets: Cidon et al., "Copysets: Reducing the Frequency of Data Loss in Cloud
@@ -28,7 +29,9 @@ struct placement_node {
     const char *host;
     const char *zone;
     uint64_t limit_bytes;
-    uint64_t used_bytes; /* by replicas placed before */
+    uint64_t used_bytes;  /* by replicas placed before */
+    uint64_t groups;      /* slot groups that it holds */
+    uint64_t most_groups; /* ... and may hold; 0: any number */
 };
 
 struct placement {
@@ -40,7 +43,7 @@ struct placement {
     uint64_t missing_bytes;
 };
 
-/* `nodes` are updated: used_bytes grows by what was placed. */
+/* `nodes` are updated: used_bytes and groups grow by what was placed. */
 MUST_USE enum status placement_make(struct placement_node *nodes, uint32_t nnodes,
                                     uint32_t replicas, uint32_t shard_bits, uint64_t shard_bytes,
                                     struct placement *result);

@@ -11,6 +11,7 @@ struct search {
     const struct rebalance_move *done;
     size_t ndone;
     int64_t ahead[DOCUMENT_MAX_NODES]; /* bytes that will come and go */
+    uint32_t come[DOCUMENT_MAX_NODES]; /* slot groups that will come */
     double best;
 };
 
@@ -66,6 +67,7 @@ static void take_done(struct search *self)
         if (from < self->nnodes && to < self->nnodes) {
             self->ahead[from] -= (int64_t)self->done[i].bytes;
             self->ahead[to] += (int64_t)self->done[i].bytes;
+            self->come[to]++;
         }
     }
 }
@@ -84,7 +86,8 @@ static bool has_room(const struct search *self, uint32_t at, uint64_t bytes)
     const struct move_node *node = &self->nodes[at];
     uint64_t used = node->used_bytes + (self->ahead[at] > 0 ? (uint64_t)self->ahead[at] : 0);
 
-    return used + bytes <= node->record->memory_limit_bytes;
+    return used + bytes <= node->record->memory_limit_bytes &&
+           move_may_hold(node, (uint64_t)self->come[at] + 1);
 }
 
 static bool may_move(const struct filter_document *document, uint32_t group)

@@ -4,12 +4,15 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
+#include <stddef.h>
 
 /* Of the asked rate; the rest is for what the model leaves out. */
 static const double rate_share = 0.9;
 /* Of the rate of a single filter, over all ways to place its keys. */
 static const double deviations = 4.0;
+/* The same for the sum of two, which checks meet for a while, with a replica down. */
+static const double mix_share = 0.94;
+static const double mix_deviations = 2.0;
 /* Above it a filter is all ones to within 1 in 5000, and e^-lambda comes near to 0. */
 static const double lambda_high = 600.0;
 
@@ -79,21 +82,100 @@ static bool suffices(double keys, double lines, uint32_t z, double rate)
            expected + deviations * deviation_of(keys, lines, z) <= rate;
 }
 
+/* ---- two arrays ---- */
+
+/* What an array gives to the sum. */
+struct part {
+    double rate;
+    double deviation;
+};
+
+static struct part part_of(const struct sizing_array *array, uint64_t keys)
+{
+    double held = (double)(keys < array->capacity ? keys : array->capacity);
+    double lines = (double)array->lines;
+
+    return (struct part){.rate = rate_of(held, lines, array->z),
+                         .deviation = deviation_of(held, lines, array->z)};
+}
+
+static bool adds_up(const struct part *a, const struct part *b, double rate)
+{
+    double sum = a->rate + b->rate;
+
+    return sum <= mix_share * rate &&
+           sum + mix_deviations * hypot(a->deviation, b->deviation) <= rate;
+}
+
+bool sizing_mixes(const struct sizing_array *a, const struct sizing_array *b, uint64_t keys,
+                  double rate)
+{
+    struct part one = part_of(a, keys);
+    struct part other = part_of(b, keys);
+
+    return adds_up(&one, &other, rate);
+}
+
+uint64_t sizing_mix_keys(const struct sizing_array *a, const struct sizing_array *b, uint64_t most,
+                         double rate)
+{
+    uint64_t low = 0;
+    uint64_t high = most;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+
+        if (sizing_mixes(a, b, middle, rate)) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+/* A filter to be planned, and what it is read beside; NULL: nothing. */
+struct wish {
+    uint64_t keys;
+    double rate;
+    const struct sizing_mix *mix;
+    struct part other; /* of the mix */
+};
+
+static bool is_met(const struct wish *wish, double lines, uint32_t z)
+{
+    const struct sizing_mix *mix = wish->mix;
+    double held;
+    struct part part;
+
+    if (!suffices((double)wish->keys, lines, z, wish->rate)) {
+        return false;
+    }
+    if (mix == NULL) {
+        return true;
+    }
+    held = (double)(mix->keys < wish->keys ? mix->keys : wish->keys);
+    part = (struct part){.rate = rate_of(held, lines, z),
+                         .deviation = deviation_of(held, lines, z)};
+    return adds_up(&wish->other, &part, mix->rate) ||
+           part.rate <= (mix_share - rate_share) * mix->rate;
+}
+
 /* The fewest pages of 64 lines for each of `shards` shards. */
-static uint64_t pages_for(uint64_t keys, double rate, uint32_t z, uint64_t shards)
+static uint64_t pages_for(const struct wish *wish, uint32_t z, uint64_t shards)
 {
     double lines_a_page = (double)LINES_PER_PAGE * (double)shards;
     uint64_t enough = 1;
     uint64_t short_of = 0;
 
-    while (!suffices((double)keys, (double)enough * lines_a_page, z, rate)) {
+    while (!is_met(wish, (double)enough * lines_a_page, z)) {
         short_of = enough;
         enough *= 2;
     }
     while (enough - short_of > 1) {
         uint64_t middle = short_of + (enough - short_of) / 2;
 
-        if (suffices((double)keys, (double)middle * lines_a_page, z, rate)) {
+        if (is_met(wish, (double)middle * lines_a_page, z)) {
             enough = middle;
         } else {
             short_of = middle;
@@ -103,11 +185,11 @@ static uint64_t pages_for(uint64_t keys, double rate, uint32_t z, uint64_t shard
 }
 
 /* Equal sizes go to z = 1: one cache miss less. */
-static void plan_fill(uint64_t keys, double rate, uint32_t shard_bits, struct sizing_plan *plan)
+static void plan_wish(const struct wish *wish, uint32_t shard_bits, struct sizing_plan *plan)
 {
     uint64_t shards = UINT64_C(1) << shard_bits;
-    uint64_t single = pages_for(keys, rate, 1, shards);
-    uint64_t paired = pages_for(keys, rate, 2, shards);
+    uint64_t single = pages_for(wish, 1, shards);
+    uint64_t paired = pages_for(wish, 2, shards);
     uint64_t pages = paired < single ? paired : single;
 
     plan->shard_bits = shard_bits;
@@ -115,8 +197,15 @@ static void plan_fill(uint64_t keys, double rate, uint32_t shard_bits, struct si
     plan->lines = pages * LINES_PER_PAGE;
     plan->shard_bytes = plan->lines * LINE_BYTES;
     plan->total_bytes = plan->shard_bytes * shards;
-    plan->bits_per_key = (double)plan->total_bytes * 8.0 / (double)keys;
-    plan->expected_rate = rate_of((double)keys, (double)(plan->lines * shards), plan->z);
+    plan->bits_per_key = (double)plan->total_bytes * 8.0 / (double)wish->keys;
+    plan->expected_rate = rate_of((double)wish->keys, (double)(plan->lines * shards), plan->z);
+}
+
+static void plan_fill(uint64_t keys, double rate, uint32_t shard_bits, struct sizing_plan *plan)
+{
+    const struct wish wish = {.keys = keys, .rate = rate};
+
+    plan_wish(&wish, shard_bits, plan);
 }
 
 /* The fewest shards that keep one under the goal, within the limits. */
@@ -165,6 +254,19 @@ enum status sizing_plan_generation(const struct sizing_request *request, uint32_
         return STATUS_INVALID;
     }
     plan_fill(request->capacity, request->rate, shard_bits, plan);
+    return STATUS_OK;
+}
+
+enum status sizing_plan_beside(const struct sizing_request *request, uint32_t shard_bits,
+                               const struct sizing_mix *mix, struct sizing_plan *plan)
+{
+    struct wish wish = {.keys = request->capacity, .rate = request->rate, .mix = mix};
+
+    if (!in_range(request->capacity, request->rate) || shard_bits > SIZING_SHARD_BITS_MAX) {
+        return STATUS_INVALID;
+    }
+    wish.other = part_of(&mix->other, mix->keys);
+    plan_wish(&wish, shard_bits, plan);
     return STATUS_OK;
 }
 

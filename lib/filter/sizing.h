@@ -8,6 +8,8 @@
  *                   page shares lambda / 63 keys.
  * A plan keeps the expected rate at 0.9 of the asked one, and for small filters lower:
  * four standard deviations of the rate of one filter must still fit under the bound.
+ * Where two arrays of the same keys are asked and "present" of either decides, their rates add
+ * up: the sum is kept at 0.94, and two standard deviations of it under the bound.
  *
  * Units:   capacity and keys count distinct fingerprints; rates are probabilities.
  * Errors:  STATUS_INVALID for arguments outside their range; outputs untouched then.
@@ -20,6 +22,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SIZING_CAPACITY_MAX     UINT64_C(1000000000000)
@@ -46,6 +49,20 @@ struct sizing_plan {
     double expected_rate; /* At capacity, by the model. */
 };
 
+/* What one generation's arrays are, of all shards together. */
+struct sizing_array {
+    uint64_t lines; /* > 0 */
+    uint32_t z;
+    uint64_t capacity; /* It takes no more keys than that. */
+};
+
+/* What a generation is to be read beside: another one, with so many keys in both. */
+struct sizing_mix {
+    struct sizing_array other;
+    uint64_t keys;
+    double rate; /* The bound of the sum. */
+};
+
 /* The classic filter: k hashes into one array of m bits. */
 struct sizing_classic {
     uint64_t bits;
@@ -62,6 +79,21 @@ MUST_USE enum status sizing_plan_make(const struct sizing_request *request,
  * max_capacity is not read. */
 MUST_USE enum status sizing_plan_generation(const struct sizing_request *request,
                                             uint32_t shard_bits, struct sizing_plan *plan);
+
+/* The same with as many lines more as it takes that sizing_mixes() holds of `mix`. Where the other
+ * array leaves less than 0.04 of the bound, as it has more keys than it is for, the new one
+ * is made for that much. */
+MUST_USE enum status sizing_plan_beside(const struct sizing_request *request, uint32_t shard_bits,
+                                        const struct sizing_mix *mix, struct sizing_plan *plan);
+
+/* With so many keys in each of two arrays, as far as it takes them: does the sum of both rates
+ * stay within the bound? */
+bool sizing_mixes(const struct sizing_array *a, const struct sizing_array *b, uint64_t keys,
+                  double rate);
+
+/* The most keys with which they do, up to `most`. */
+uint64_t sizing_mix_keys(const struct sizing_array *a, const struct sizing_array *b, uint64_t most,
+                         double rate);
 
 /* The model's rate with `keys` distinct keys in lines_total > 0 lines (all shards). */
 double sizing_rate(uint64_t keys, uint64_t lines_total, uint32_t z);

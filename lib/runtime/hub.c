@@ -57,6 +57,7 @@ static bool serve(struct hub *hub)
 
     do {
         now_us = hub_now_us();
+        pulse_beat(&hub->pulse, now_us);
         served |= hub->streamed;
         hub->streamed = false;
         served |= drain(hub, now_us);
@@ -135,7 +136,7 @@ void hub_run(struct hub *hub)
     assert(hub->actor.self != NULL);
     while (!ending(hub)) {
         (void)serve(hub);
-        sleep_for(hub, work(hub) || ending(hub) ? 0 : ACTOR_NEVER);
+        sleep_for(hub, work(hub) || ending(hub) ? 0 : PULSE_US);
     }
     hub->stopping = false;
 }

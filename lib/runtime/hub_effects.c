@@ -199,6 +199,20 @@ static uint64_t read_date(void *context)
     return date_now_ms();
 }
 
+static uint64_t waited_us(void *context)
+{
+    const struct hub *hub = context;
+
+    return pulse_waited_us(&hub->pulse, hub->pulse.last_us);
+}
+
+static uint64_t spent_us(void *context)
+{
+    const struct hub *hub = context;
+
+    return hub_now_us() - hub->pulse.last_us;
+}
+
 static void submit(void *context, enum job_lane lane, struct job *job)
 {
     struct hub *hub = context;
@@ -221,6 +235,8 @@ void hub_effects_init(struct hub *hub)
         .send = send_on_link,
         .random = draw_random,
         .date_ms = read_date,
+        .waited_us = waited_us,
+        .spent_us = spent_us,
         .room = make_room,
         .submit = submit,
         .slow_pages = true,

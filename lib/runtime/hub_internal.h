@@ -10,6 +10,7 @@
 #define ORBLOOM_RUNTIME_HUB_INTERNAL_H
 
 #include "base/log.h"
+#include "base/pulse.h"
 #include "runtime/hub.h"
 #include "runtime/hub_inbox.h"
 #include "runtime/hub_lanes.h"
@@ -44,7 +45,8 @@ struct hub {
     void *zmq_context;
     uint64_t max_frame_bytes;
     uint64_t spin_us;
-    bool streamed; /* a stream has told its handler something since the last turn */
+    struct pulse pulse; /* last beat: the time of the event under way */
+    bool streamed;      /* a stream has told its handler something since the last turn */
     struct hub_socket *server;
     struct hub_socket *monitor;
     struct hub_inbox inbox;                  /* of the server */

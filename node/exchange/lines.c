@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { LOOK_PAGES = 4096 /* for one answer: 16 MiB, some milliseconds where all are zeros */ };
-
 /* The scope's set; NULL: it is not here. */
 static struct replica_set *set_of(const struct document_entry *entry,
                                   const struct pull_scope *scope)
@@ -50,12 +48,14 @@ static void gather(struct serve_page *page, const struct document_entry *entry)
     const struct filter_document *document = &entry->document;
     const struct pull_scope *scope = &page->request.scope;
     const struct replica_set *set = set_of(entry, scope);
+    struct steps *steps = &page->node->steps;
     uint64_t pages = pull_pages_a_shard(document, scope->slice);
     uint64_t all = pull_pages(document, scope->slice);
     uint64_t at = next_page(document, scope, page->next);
+    unsigned looked = 0;
 
-    for (unsigned looked = 0;
-         looked < LOOK_PAGES && page->npages < PULL_MAX_PAGES && at < all && at <= page->request.to;
+    for (; looked < steps->most[STEP_LOOK_PAGES] && page->npages < steps->most[STEP_LINES_PAGES] &&
+           at < all && at <= page->request.to;
          looked++) {
         const uint8_t *bytes = replica_set_base(set)->shards[at / pages] +
                                at % pages * PULL_PAGE_BYTES;
@@ -68,6 +68,10 @@ static void gather(struct serve_page *page, const struct document_entry *entry)
     }
     page->next = at;
     page->end = at >= all || at > page->request.to;
+    if (!page->end) {
+        steps_again(steps,
+                    looked == steps->most[STEP_LOOK_PAGES] ? STEP_LOOK_PAGES : STEP_LINES_PAGES);
+    }
 }
 
 static enum status gather_wanted(struct serve_page *page, const struct document_entry *entry)
@@ -77,8 +81,10 @@ static enum status gather_wanted(struct serve_page *page, const struct document_
     const struct replica_set *set = set_of(entry, scope);
     uint64_t pages = pull_pages_a_shard(document, scope->slice);
     uint64_t all = pull_pages(document, scope->slice);
+    uint32_t most = page->node->steps.most[STEP_LINES_PAGES];
+    size_t i = 0;
 
-    for (size_t i = 0; i < page->request.nprefixes; i++) {
+    for (; i < page->request.nprefixes && page->npages < most; i++) {
         uint64_t id = page->request.prefixes[i];
         const uint8_t *bytes;
 
@@ -93,7 +99,10 @@ static enum status gather_wanted(struct serve_page *page, const struct document_
         }
         page->next = id + 1;
     }
-    page->end = true;
+    page->end = i == page->request.nprefixes;
+    if (!page->end) {
+        steps_again(&page->node->steps, STEP_LINES_PAGES);
+    }
     return STATUS_OK;
 }
 

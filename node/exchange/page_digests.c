@@ -6,10 +6,7 @@
 #include "cluster/pull_lines.h"
 #include "node/exchange/exchange.h"
 
-enum {
-    STEP_PAGES = 1024,    /* some 0.4 ms */
-    STEP_PAUSE_US = 4000, /* 1 GB/s, for all */
-};
+enum { STEP_PAUSE_US = 4000 /* 1 GB/s, for all */ };
 
 static bool may_step(struct exchange *exchange, uint64_t now_us)
 {
@@ -62,7 +59,7 @@ static void tell_shards(struct serve_page *page, uint64_t now_us,
                         const struct document_entry *entry, uint32_t nshards)
 {
     struct exchange *exchange = page->node->exchange;
-    unsigned left = STEP_PAGES;
+    unsigned left = page->node->steps.most[STEP_HASH_PAGES];
 
     if (may_step(exchange, now_us)) {
         while (page->ndigests < nshards && walk(&page->walk, entry, &page->request.scope, &left)) {
@@ -71,6 +68,7 @@ static void tell_shards(struct serve_page *page, uint64_t now_us,
         }
     }
     if (page->ndigests < nshards) {
+        steps_again(&page->node->steps, STEP_HASH_PAGES);
         page->reading = false;
         page->start_us = exchange->hash_us;
         return;
@@ -87,16 +85,19 @@ static enum status tell_pages(struct serve_page *page, uint64_t now_us,
     uint64_t pages = pull_pages_a_shard(document, scope->slice);
     uint64_t from = page->request.from;
     uint64_t to = page->request.to;
+    uint32_t most = page->node->steps.most[STEP_DIGEST_PAGES];
 
     if (from > to || to >= pull_pages(document, scope->slice) || from / pages != to / pages ||
         document->content.group_of_shard[from / pages] != scope->group) {
         return STATUS_INVALID;
     }
-    for (page->next = from; page->next <= to && page->ndigests < PULL_MAX_PAGE_DIGESTS;
-         page->next++) {
+    for (page->next = from; page->next <= to && page->ndigests < most; page->next++) {
         page->digests[page->ndigests++] = digest_of(set_of(entry, scope), pages, page->next);
     }
     page->end = page->next > to;
+    if (!page->end) {
+        steps_again(&page->node->steps, STEP_DIGEST_PAGES);
+    }
     node_serve_send(page, now_us, STATUS_OK);
     return STATUS_OK;
 }
@@ -142,7 +143,7 @@ void node_compare_pump(struct node *self, uint64_t now_us, const struct document
     const struct pull_scope *scope = &item->pull.scope;
     const struct replica_set *set = set_of(entry, scope);
     struct exchange *exchange = self->exchange;
-    unsigned left = STEP_PAGES;
+    unsigned left = self->steps.most[STEP_HASH_PAGES];
 
     if (item->pull.phase != PULL_PHASE_COMPARE) {
         item->walk = (struct page_walk){0};

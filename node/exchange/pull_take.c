@@ -1,8 +1,6 @@
 /* Taking over what another node has answered: into the log first, then into the arrays. */
 #include "node/exchange/exchange.h"
 
-enum { RECORD_KEYS = 8192 };
-
 /* A key of another slot group would be looked for elsewhere: whoever sends one is not to be
  * trusted with the rest. */
 static bool belong(const struct filter_document *document, const struct pull_reply *reply)
@@ -64,6 +62,7 @@ enum status node_pull_absorb(struct node *self, uint64_t now_us, struct document
                              const struct pull_scope *scope, const uint64_t *fingerprints,
                              size_t count, size_t *done)
 {
+    const uint32_t most = self->steps.most[STEP_RECORD_KEYS];
     enum status status = STATUS_OK;
 
     *done = 0;
@@ -75,12 +74,15 @@ enum status node_pull_absorb(struct node *self, uint64_t now_us, struct document
             .group = scope->group,
             .ntargets = 1,
             .targets = {{.slice = scope->slice, .lineage = scope->lineage}},
-            .count = (uint32_t)(left < RECORD_KEYS ? left : RECORD_KEYS),
+            .count = (uint32_t)(left < most ? left : most),
             .fingerprints = fingerprints + *done,
         };
 
         status = node_absorb(self, entry, &batch);
         *done += status == STATUS_OK ? batch.count : 0;
+        if (left > most) {
+            steps_again(&self->steps, STEP_RECORD_KEYS);
+        }
     }
     if (*done > 0) {
         doubt(self, now_us);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-    MIN_RUN_KEYS = 8192, /* what storage wants room for */
-    MAX_ROUNDS = 64,     /* reads for one answer that find little */
+    MIN_RUN_KEYS = 8192,
+    MAX_ROUNDS = 64, /* reads for one answer that find little */
     HEADER_KEYS = 1 << 18,
 };
 
@@ -44,12 +44,23 @@ static const struct filter_document *document_of(const struct serve_page *page)
     return entry != NULL ? &entry->document : NULL;
 }
 
+static size_t most_keys(const struct serve_page *page)
+{
+    return page->node->steps.most[STEP_ANSWER_KEYS];
+}
+
+/* What storage wants room for, unless an answer is to be smaller. */
+static size_t least_keys(const struct serve_page *page)
+{
+    return most_keys(page) < MIN_RUN_KEYS ? most_keys(page) : MIN_RUN_KEYS;
+}
+
 static size_t keys_wanted(const struct serve_page *page)
 {
     size_t keys = page->request.max_bytes / sizeof(uint64_t);
 
-    keys = keys < MIN_RUN_KEYS ? MIN_RUN_KEYS : keys;
-    return keys < PULL_MAX_KEYS ? keys : PULL_MAX_KEYS;
+    keys = keys < least_keys(page) ? least_keys(page) : keys;
+    return keys < most_keys(page) ? keys : most_keys(page);
 }
 
 /* ---- runs: only the shards of the group ---- */
@@ -86,7 +97,7 @@ static enum status read_runs(struct serve_page *page, bool *more)
     uint64_t last;
 
     *more = false;
-    if (document == NULL || page->end || room < MIN_RUN_KEYS || page->rounds == MAX_ROUNDS) {
+    if (document == NULL || page->end || room < least_keys(page) || page->rounds == MAX_ROUNDS) {
         return STATUS_OK;
     }
     if (!next_stretch(document, page->request.scope.group, page->next, &first, &last) ||
@@ -130,7 +141,7 @@ static enum status read_log(struct serve_page *page, bool *more)
     *more = !enough && page->next < page->limit && page->rounds < MAX_ROUNDS;
     page->read.from = page->next;
     page->read.to = page->limit;
-    page->read.room = page->request.kind == PULL_HEADERS ? HEADER_KEYS : PULL_MAX_KEYS;
+    page->read.room = page->request.kind == PULL_HEADERS ? HEADER_KEYS : most_keys(page);
     return STATUS_OK;
 }
 
@@ -215,6 +226,9 @@ static void go_on(struct serve_page *page, uint64_t now_us)
     if (status == STATUS_OK && more) {
         page->rounds++;
         status = storage_read(page->node->storage, &page->read);
+    }
+    if (status == STATUS_OK && !more && !page->end) {
+        steps_again(&page->node->steps, STEP_ANSWER_KEYS);
     }
     if (status != STATUS_OK || !more) {
         node_serve_send(page, now_us, status == STATUS_STALE ? STATUS_NOT_FOUND : status);

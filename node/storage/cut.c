@@ -251,6 +251,8 @@ static void done_step(struct job *job, uint64_t now_us)
     if (self->finished || self->status != STATUS_OK) {
         cut_walk_end(self);
         self->work = CUT_NOTHING;
+    } else if (self->tailed) {
+        steps_again(self->storage->config.steps, STEP_WALK_KEYS);
     }
     self->config.stepped(self->config.context, now_us, self->status, self->finished, self->bytes);
 }

@@ -4,8 +4,7 @@
 #include <string.h>
 
 enum {
-    STEP_KEYS = 256 << 10, /* 2 MiB, some milliseconds */
-    STEP_SEEKS = 128,
+    MOST_SEEKS = 128,
 };
 
 void cut_walk_end(struct storage_cut *self)
@@ -162,10 +161,12 @@ static bool is_far(const struct storage_cut *self)
 
 void cut_walk(struct storage_cut *self)
 {
+    const uint32_t most = self->storage->config.steps->most[STEP_WALK_KEYS];
+    const size_t chunk = most < CUT_CHUNK_KEYS ? most : CUT_CHUNK_KEYS;
     size_t keys = 0;
     size_t seeks = 0;
 
-    while (self->at < self->nranges && keys < STEP_KEYS && seeks < STEP_SEEKS) {
+    while (self->at < self->nranges && keys < most && seeks < MOST_SEEKS) {
         size_t count = 0;
 
         if (is_far(self)) {
@@ -174,7 +175,7 @@ void cut_walk(struct storage_cut *self)
             self->status = seek(self, self->place);
         }
         if (self->status == STATUS_OK) {
-            self->status = run_merge_next(self->merge, self->chunk, CUT_CHUNK_KEYS, &count);
+            self->status = run_merge_next(self->merge, self->chunk, chunk, &count);
         }
         if (self->status != STATUS_OK) {
             return;

@@ -69,11 +69,17 @@ enum status storage_damage_find(const struct storage *self, const struct record_
     return status == STATUS_OK && *nbad > 0 ? disk->sync_folder(disk->context) : status;
 }
 
-static bool any_counts(const struct storage *self, const uint64_t *numbers, size_t count)
+/* All are of one set, as what reads runs reads those of a set. False: none counts. */
+static bool find_set(const struct storage *self, const uint64_t *numbers, size_t count,
+                     struct storage_set *set)
 {
     for (size_t i = 0; i < self->nruns; i++) {
+        const struct record_run *run = &self->runs[i];
+
         for (size_t k = 0; k < count; k++) {
-            if (self->runs[i].number == numbers[k]) {
+            if (run->number == numbers[k]) {
+                *set = (struct storage_set){
+                    .filter_id = run->filter_id, .slice = run->slice, .lineage = run->lineage};
                 return true;
             }
         }
@@ -84,12 +90,13 @@ static bool any_counts(const struct storage *self, const uint64_t *numbers, size
 void storage_damage_take(struct storage *self, uint64_t now_us, const uint64_t *bad, size_t nbad)
 {
     struct storage_edit edit = {.merged = self->merged, .removed = bad, .nremoved = nbad};
+    struct storage_set set;
     enum status status;
 
-    if (self->failed || !any_counts(self, bad, nbad)) {
+    if (self->failed || !find_set(self, bad, nbad, &set)) {
         return; /* Merged or dropped meanwhile, or told already. */
     }
-    self->config.damaged(self->config.context, now_us);
+    self->config.damaged(self->config.context, now_us, &set);
     status = self->failed ? STATUS_OK : storage_edit_runs(self, &edit);
     if (status != STATUS_OK) { /* The next start finds them missing. */
         storage_fail(self, status, "the loss of sorted runs can't be logged");

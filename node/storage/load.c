@@ -3,8 +3,6 @@
 #include "base/log.h"
 #include "node/storage/private.h"
 
-enum { SLICE_PAGES = 1024 /* 4 MiB, some milliseconds */ };
-
 struct load_job {
     struct job job; /* first */
     struct storage *storage;
@@ -15,7 +13,7 @@ struct load_job {
     enum status status;
     uint64_t first;
     size_t npages;
-    uint8_t pages[SLICE_PAGES * SNAPSHOT_PAGE_BYTES];
+    uint8_t pages[STEPS_LOAD_PAGES * SNAPSHOT_PAGE_BYTES];
 };
 
 void storage_load_destroy(struct storage *self)
@@ -37,7 +35,8 @@ static enum status read_slice(struct load_job *self)
                                         &self->reader);
     }
     if (status == STATUS_OK) {
-        status = snapshot_reader_next(self->reader, self->pages, SLICE_PAGES, &self->npages);
+        status = snapshot_reader_next(self->reader, self->pages,
+                                      config->steps->most[STEP_LOAD_PAGES], &self->npages);
     }
     return status;
 }
@@ -81,7 +80,7 @@ static void take_damage(struct storage *storage, uint64_t now_us,
     if (storage->failed || array == NULL || array->counts.number != snapshot->number) {
         return;
     }
-    storage->config.damaged(storage->config.context, now_us);
+    storage->config.damaged(storage->config.context, now_us, &set);
     if (storage->failed) {
         return;
     }
@@ -111,6 +110,7 @@ static void tell(struct load_job *self, uint64_t now_us)
         load->end = all;
     }
     if (self->status == STATUS_OK && !all) {
+        steps_again(storage->config.steps, STEP_LOAD_PAGES);
         load->done(load, now_us, STATUS_OK);
         return;
     }
@@ -169,6 +169,15 @@ enum status storage_load(struct storage *self, struct storage_load *load)
                                      &self->load->job);
     }
     return status;
+}
+
+void storage_load_refuse(struct storage *self, const struct storage_load *load, uint64_t now_us)
+{
+    char name[DISK_NAME_BYTES];
+
+    snapshot_name(load->snapshot.number, name);
+    log_line(LOG_ERROR, "%s, which the log names, is of another array: it counts no longer", name);
+    take_damage(self, now_us, &load->snapshot);
 }
 
 void storage_load_stop(struct storage *self, struct storage_load *load)

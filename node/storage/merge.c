@@ -5,9 +5,8 @@
 #include "storage/segment_file.h"
 
 enum {
-    SLICE_BYTES = 4 << 20,  /* of a segment read */
-    SLICE_KEYS = 256 << 10, /* of runs merged: 2 MiB, some milliseconds */
-    PAUSE_US = 1000000,     /* after there was no room or memory */
+    SLICE_BYTES = 4 << 20, /* of a segment read */
+    PAUSE_US = 1000000,    /* after there was no room or memory */
 };
 
 static void close_all(struct storage_merge *self)
@@ -124,7 +123,7 @@ static enum status open_runs(struct storage_merge *self)
         status = run_reader_create(config->disk, config->cluster, &self->chosen[i],
                                    &self->readers[i]);
     }
-    self->keys = heap_alloc(SLICE_KEYS, sizeof *self->keys);
+    self->keys = heap_alloc(config->steps->most[STEP_MERGE_KEYS], sizeof *self->keys);
     if (status == STATUS_OK && self->keys == NULL) {
         return STATUS_NOMEM;
     }
@@ -143,6 +142,7 @@ static enum status open_runs(struct storage_merge *self)
 
 static enum status run_runs(struct storage_merge *self)
 {
+    const uint32_t most = self->storage->config.steps->most[STEP_MERGE_KEYS];
     size_t count = 0;
     enum status status;
 
@@ -150,7 +150,7 @@ static enum status run_runs(struct storage_merge *self)
         self->opened = true;
         return open_runs(self);
     }
-    status = run_merge_next(self->merge, self->keys, SLICE_KEYS, &count);
+    status = run_merge_next(self->merge, self->keys, most, &count);
     if (status != STATUS_OK) {
         return status;
     }
@@ -299,6 +299,14 @@ static void give_up(struct storage *storage, uint64_t now_us, enum status status
     storage_merge_destroy(&storage->merge);
 }
 
+/* Of runs: opening them and ending the new one are steps of their own. */
+static void note_step(struct storage_merge *self)
+{
+    if (self->task == TASK_RUNS && self->merge != NULL && self->steps++ > 1) {
+        steps_again(self->storage->config.steps, STEP_MERGE_KEYS);
+    }
+}
+
 static void done(struct job *job, uint64_t now_us)
 {
     struct storage_merge *self = (struct storage_merge *)job;
@@ -314,6 +322,7 @@ static void done(struct job *job, uint64_t now_us)
     } else if (self->status != STATUS_OK) {
         give_up(storage, now_us, self->status);
     } else if (!self->finished) {
+        note_step(self);
         storage_merge_submit(self);
     } else if (storage_merge_conclude(storage)) {
         storage_merge_work(storage, now_us);

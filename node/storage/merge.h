@@ -51,6 +51,7 @@ struct storage_merge {
     size_t added_capacity;
     uint64_t removed[RUN_MERGE_MOST];
     size_t nremoved;
+    unsigned steps; /* TASK_RUNS: so far */
 
     char name[DISK_NAME_BYTES]; /* TASK_REMOVE: the file, or "" for `segment` */
     bool spare;                 /* ... the file of which is kept as the spare */

@@ -90,8 +90,12 @@ static enum status take_segments(struct read_job *self, const struct storage *st
 
 static enum status make_room(struct read_job *self)
 {
-    size_t npages = self->lines ? self->room / READ_PAGE_WORDS + 1 : 0;
+    size_t npages;
 
+    if (self->lines && self->room < READ_PAGE_WORDS) {
+        self->room = READ_PAGE_WORDS;
+    }
+    npages = self->lines ? self->room / READ_PAGE_WORDS + 1 : 0;
     self->fingerprints = heap_alloc(self->room, sizeof *self->fingerprints);
     if (npages > 0) {
         self->pages = heap_alloc(npages, sizeof *self->pages);
@@ -138,12 +142,18 @@ enum status storage_read(struct storage *storage, struct storage_read *read)
 bool storage_recall(struct storage *self, struct storage_read *read)
 {
     uint64_t written = storage_written(self);
+    bool told;
 
     if (self->nsegments == 0 || read->from < self->segments[0].first) {
         return false; /* Told, it could not be fetched. */
     }
     read->merged = self->merged;
-    return storage_recent_tell(&self->recent, read, read->to < written ? read->to : written);
+    self->recent.most = self->config.steps->most[STEP_TOLD_BATCHES];
+    told = storage_recent_tell(&self->recent, read, read->to < written ? read->to : written);
+    if (told && !read->end) {
+        steps_again(self->config.steps, STEP_TOLD_BATCHES);
+    }
+    return told;
 }
 
 void storage_reads_destroy(struct storage *storage)

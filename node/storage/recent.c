@@ -11,6 +11,7 @@ void storage_recent_init(struct storage_recent *self, uint64_t from)
     self->first = 0;
     self->count = 0;
     self->from = from;
+    self->most = STORAGE_RECENT_TOLD;
 }
 
 void storage_recent_fini(struct storage_recent *self)
@@ -135,7 +136,7 @@ bool storage_recent_tell(struct storage_recent *self, struct storage_read *read,
         const struct storage_recent_batch *batch = at(self, index);
         bool begins = index == 0 || at(self, index - 1)->offset != batch->offset;
 
-        if (batch->offset >= to || (begins && count >= STORAGE_RECENT_TOLD)) {
+        if (batch->offset >= to || (begins && count >= self->most)) {
             break;
         }
         if (is_of(batch, &read->set)) {

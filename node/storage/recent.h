@@ -14,7 +14,7 @@
 
 enum {
     STORAGE_RECENT_MOST = 1 << 16, /* of 64 bytes */
-    STORAGE_RECENT_TOLD = 512      /* at once */
+    STORAGE_RECENT_TOLD = STEPS_TOLD_BATCHES
 };
 
 /* A batch, as one of its targets has it. */
@@ -38,6 +38,7 @@ struct storage_recent {
     size_t first;    /* place of the oldest */
     size_t count;
     uint64_t from; /* all batches of the log from here on are known */
+    uint32_t most; /* told at once */
 
     /* A record's targets are told together. */
     struct record_batch told[STORAGE_RECENT_TOLD + RECORD_MAX_TARGETS];

@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum {
-    SLICE_PAGES = 256,     /* 1 MiB copied at once: some 100 us of the actor's time */
     SNAPSHOT_SEGMENTS = 2, /* of the log kept for a set, at least, before one is taken */
     PAUSE_US = 1000000,    /* after there was no room or memory */
 };
@@ -37,7 +36,7 @@ struct storage_snapshot {
     enum status status;
     uint64_t room_bytes;
     size_t npages; /* in `pages` */
-    uint8_t pages[SLICE_PAGES * SNAPSHOT_PAGE_BYTES];
+    uint8_t pages[STEPS_SNAPSHOT_PAGES * SNAPSHOT_PAGE_BYTES];
 };
 
 void storage_snapshot_destroy(struct storage_snapshot **snapshot)
@@ -113,8 +112,9 @@ static void copy_slice(struct storage_snapshot *self, const struct storage_image
 {
     uint64_t pages_a_shard = snapshot_npages(&self->shape) / self->shape.nshards;
     uint64_t left = snapshot_npages(&self->shape) - self->next;
+    uint32_t most = self->storage->config.steps->most[STEP_SNAPSHOT_PAGES];
 
-    self->npages = left < SLICE_PAGES ? (size_t)left : SLICE_PAGES;
+    self->npages = left < most ? (size_t)left : most;
     for (size_t i = 0; i < self->npages; i++, self->next++) {
         const uint8_t *shard = image->shards[self->shards[self->next / pages_a_shard]];
 
@@ -161,6 +161,7 @@ static void done(struct job *job, uint64_t now_us)
     } else if (self->status != STATUS_OK) {
         give_up(storage, now_us, self->status);
     } else if (!self->written) {
+        steps_again(storage->config.steps, STEP_SNAPSHOT_PAGES);
         go_on(self);
     } else {
         self->finished = true;

@@ -21,6 +21,7 @@
 
 #include "base/actor.h"
 #include "base/disk.h"
+#include "node/steps.h"
 #include "storage/snapshot.h"
 
 #include <stdbool.h>
@@ -65,6 +66,7 @@ struct storage_config {
     uint64_t retain_bytes;  /* of files of merged segments, kept for peers that catch up */
     uint64_t retain_us;     /* ... and all of so long, while there is room; 0: none for its age */
     uint64_t reserve_bytes; /* of the disk that background work leaves free */
+    struct steps *steps;    /* borrowed */
 
     void *context;
     /* Recovery, in order: each document, fence and cursor found (the newest of each last), then
@@ -83,9 +85,10 @@ struct storage_config {
     /* False: it, or its filter, is durably dropped for good. */
     bool (*wanted)(void *context, const struct storage_set *set);
     void (*moved)(void *context, uint64_t now_us); /* written or synced has risen */
-    /* A sorted run can't be read any more. Log a new incarnation before returning: what is left is
-     * in the log as all there is after that. */
-    void (*damaged)(void *context, uint64_t now_us);
+    /* A sorted run or a snapshot of the set is lost. Log a new incarnation before returning: what
+     * is left is in the log as all there is after that. What was read of it must go, too, wherever
+     * it is by now: nothing would have it at the next start. */
+    void (*damaged)(void *context, uint64_t now_us, const struct storage_set *set);
     void (*failed)(void *context, enum status status, const char *what);
 };
 
@@ -148,7 +151,8 @@ struct storage_read {
     bool lines;    /* ... and lines of it */
     uint64_t from; /* runs: the lowest fingerprint wanted; log: an offset */
     uint64_t to;   /* log: stop there, or at the end of what is written; runs: highest wanted */
-    size_t room;   /* of fingerprints wanted at most; more only of one batch that is larger */
+    size_t
+        room; /* of fingerprints wanted at most; more only of one batch, or page, that is larger */
 
     void *context;
     /* OK. STALE: what was to be read is not there any more, start over; `from` is below what the
@@ -204,6 +208,9 @@ bool storage_array(const struct storage *self, const struct storage_set *set,
  * comes. */
 MUST_USE enum status storage_load(struct storage *self, struct storage_load *load);
 void storage_load_stop(struct storage *self, struct storage_load *load);
+
+/* In done(): the snapshot is not of this array. It counts no longer, and `damaged` is told. */
+void storage_load_refuse(struct storage *self, const struct storage_load *load, uint64_t now_us);
 
 /* Which batches the log holds, but for their fingerprints: as a read of the log, at once and
  * without a job, where all from `from` on is young enough to be remembered; else false, and

@@ -269,6 +269,20 @@ static bool changes_filters(const struct command *command)
     return (command->flags & COMMAND_WRITES) != 0 && (command->flags & COMMAND_WAITS) != 0;
 }
 
+/* Commands say not for how long they are wanted. One that may have waited for longer than any is
+ * served, as the router was stopped, may be a former try of what was done elsewhere since. */
+static bool is_late(const struct front *self, const struct command *command)
+{
+    return (command->flags & COMMAND_WRITES) != 0 && self->waited_us >= self->config.timeout_us;
+}
+
+static enum taken refuse_late(struct front *self, struct session *session)
+{
+    return answer_error(self, session,
+                        "DEADLINE this router was stopped while the command waited; nothing was "
+                        "changed, send it again if it is still meant");
+}
+
 /* Others are not even told which commands there are. */
 static bool is_for_strangers(const struct command *command)
 {
@@ -302,6 +316,10 @@ enum taken command_take(struct front *self, struct session *session, const struc
     if (session->multi && (command->flags & COMMAND_UNQUEUED) == 0) {
         front_count(self, FRONT_resp_commands_total);
         return queue(self, session, arguments, count);
+    }
+    if (is_late(self, command)) {
+        front_count(self, FRONT_resp_commands_total);
+        return refuse_late(self, session);
     }
     if (command->run(self, session, arguments, count) == TAKEN_WAIT) {
         return TAKEN_WAIT;

@@ -163,7 +163,7 @@ static enum taken take_step(struct front *self, struct session *session, const c
     }
     call->first = step;
     call->count = empty;
-    call->detail = self->now_us + self->config.timeout_us;
+    call->detail = front_deadline_us(self);
     call->text = heap_strdup(name);
     if (call->text == NULL) {
         call_fail_status(self, call, STATUS_NOMEM, "the router is out of memory");

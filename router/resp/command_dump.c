@@ -36,8 +36,7 @@ static void done(void *owner, const struct router_page *page)
 COMMAND(bf_scandump)
 {
     char name[DOCUMENT_NAME_BYTES];
-    struct router_dump dump = {
-        .name = name, .deadline_us = self->now_us + self->config.timeout_us, .done = done};
+    struct router_dump dump = {.name = name, .deadline_us = front_deadline_us(self), .done = done};
     struct scan *scan;
     int64_t iterator;
 

@@ -114,7 +114,7 @@ COMMAND(flush)
     }
     call = call_begin(self, session);
     if (call != NULL) {
-        call->detail = self->now_us + self->config.timeout_us;
+        call->detail = front_deadline_us(self);
         list(self, call);
     }
     return TAKEN_DONE;

@@ -130,7 +130,7 @@ static void one_of_several(struct front *self, void *owner, const struct frame *
 static enum taken ask_each(struct front *self, struct session *session,
                            const struct span *arguments, uint32_t count, enum admin_action action)
 {
-    uint64_t deadline_us = self->now_us + self->config.timeout_us;
+    uint64_t deadline_us = front_deadline_us(self);
     struct call *call = call_begin(self, session);
 
     if (call == NULL) {

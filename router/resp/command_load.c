@@ -40,6 +40,7 @@ static void destroy(struct front *self, struct load *load)
 {
     TAILQ_REMOVE(&self->loads, load, entry);
     self->nloads--;
+    self->gathered -= load->count * sizeof *load->fingerprints;
     heap_free(load->fingerprints);
     heap_free(load);
 }
@@ -314,12 +315,13 @@ static struct load *make(struct front *self, const char *name, const struct dump
     load->source = chunk->source;
     load->from = chunk->from;
     load->to = chunk->to;
-    load->deadline_us = self->now_us + self->config.timeout_us;
+    load->deadline_us = front_deadline_us(self);
     load->count = (uint32_t)chunk->count;
     load->fingerprints = fingerprints;
     dump_chunk_unpack(chunk, fingerprints);
     TAILQ_INSERT_TAIL(&self->loads, load, entry);
     self->nloads++;
+    self->gathered += load->count * sizeof *fingerprints;
     return load;
 }
 

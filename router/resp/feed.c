@@ -76,7 +76,7 @@ static enum taken look_first(struct front *self, struct session *session, const 
         return answer_error(self, session, "NOMEM the router is out of memory");
     }
     look->session = session;
-    look->deadline_us = self->now_us + self->config.timeout_us;
+    look->deadline_us = front_deadline_us(self);
     (void)snprintf(look->name, sizeof look->name, "%s", name);
     session->look = look;
     question_ask(self, &frame, look->deadline_us, looked, look);

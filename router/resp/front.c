@@ -148,6 +148,7 @@ enum status front_create(const struct front_config *config, const struct router_
     TAILQ_INIT(&self->loads);
     TAILQ_INIT(&self->sessions);
     TAILQ_INIT(&self->due);
+    memory_init(self);
     *out = self;
     return STATUS_OK;
 }
@@ -232,7 +233,8 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
 static bool is_waiting(const struct front *self)
 {
     return self->ngathers > 0 || self->nquestions > 0 || self->nloads > 0 || self->nclosed > 0 ||
-           self->nstrangers > 0 || (self->config.idle_us > 0 && self->nsessions > 0);
+           self->nstrangers > 0 || (self->nbegun > 0 && self->config.request_us > 0) ||
+           (self->config.idle_us > 0 && self->nsessions > 0);
 }
 
 static bool has_work(const struct front *self)
@@ -246,6 +248,8 @@ static void turn(void *context, uint64_t now_us)
     struct front *self = context;
 
     self->now_us = now_us;
+    self->waited_us = self->outer.waited_us != NULL ? self->outer.waited_us(self->outer.context)
+                                                    : 0;
     self->started_us = self->started_us != 0 ? self->started_us : now_us;
     do { /* The router's turn may have answers, too. */
         while (has_work(self)) {

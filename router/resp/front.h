@@ -13,7 +13,8 @@
  *          settled, unless it is an add that can join them in one request. Other commands that look
  *          at or change filters wait for all earlier ones. Answers leave in the order of commands.
  * Bounds:  of every connection: what it may have sent unanswered, and what may wait for it to be
- *          read; at a bound it is not read from until there is room.
+ *          read; at a bound it is not read from until there is room. Of all connections: the bytes
+ *          that they hold; beyond it whoever holds the most is closed.
  * Errors:  front_create: STATUS_NOMEM.
  * Owner:   front_create()'s caller calls front_destroy(), after the router's.
  * Threads: none; one thread drives it.
@@ -35,6 +36,8 @@ struct front_config {
     uint64_t timeout_us;   /* a command is answered within this */
     uint64_t idle_us;      /* a connection that is silent for so long is closed; 0: never */
     uint64_t max_unread;   /* bytes of answers that may wait for a client before it is closed */
+    uint64_t max_memory;   /* bytes that all connections may hold: requests, answers, keys */
+    uint64_t request_us;   /* a request is whole within this, from its first byte on; 0: for ever */
     bool strict_missing;   /* checks of filters that don't exist are errors, not 0 */
     bool flush;            /* FLUSHALL drops every filter, else it is an error */
     bool guarded;          /* clients must give the password ... */

@@ -69,8 +69,7 @@ static struct gather *open_one(struct front *self, const struct gather_kind *kin
     }
     if (gather != NULL) {
         gather->kind = *kind;
-        gather->deadline_us = kind->deadline_us != 0 ? kind->deadline_us
-                                                     : self->now_us + self->config.timeout_us;
+        gather->deadline_us = kind->deadline_us != 0 ? kind->deadline_us : front_deadline_us(self);
         gather->slot = self->free_slots[self->ngathers++];
         self->slots[gather->slot] = gather;
         gather->next_alike = *bucket;
@@ -101,6 +100,7 @@ void gather_destroy(struct front *self, struct gather *gather)
     TAILQ_REMOVE(gather->list, gather, entry);
     self->slots[gather->slot] = NULL;
     self->free_slots[--self->ngathers] = (uint16_t)gather->slot;
+    self->gathered -= gather->counted;
     buffer_fini(&gather->keys);
     heap_free(gather->lengths);
     heap_free(gather);
@@ -172,14 +172,17 @@ static bool make_room(struct gather *gather, uint32_t count)
     return true;
 }
 
-static bool append(struct gather *gather, const struct span *keys, uint32_t count)
+static bool append(struct front *self, struct gather *gather, const struct span *keys,
+                   uint32_t count)
 {
+    size_t bytes = gather_key_bytes(keys, count);
     uint8_t *out;
 
-    if (!make_room(gather, count) ||
-        buffer_extend(&gather->keys, gather_key_bytes(keys, count), &out) != STATUS_OK) {
+    if (!memory_takes_keys(self, bytes) || !make_room(gather, count) ||
+        buffer_extend(&gather->keys, bytes, &out) != STATUS_OK) {
         return false;
     }
+    memory_count_gather(self, gather);
     for (uint32_t i = 0; i < count; i++) {
         memcpy(out, keys[i].data, keys[i].size);
         out += keys[i].size;
@@ -218,7 +221,7 @@ bool gather_keys(struct front *self, struct session *session, const struct gathe
         return true;
     }
     gather = gather != NULL ? gather : open_one(self, kind);
-    if (gather == NULL || !append(gather, keys, count)) {
+    if (gather == NULL || !append(self, gather, keys, count)) {
         if (gather != NULL && gather->count == 0) {
             gather_destroy(self, gather);
         }

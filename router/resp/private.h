@@ -22,6 +22,10 @@
     X(resp_broken_total, "connections", "closed as what came was not RESP")                    \
     X(resp_unread_total, "connections", "closed as their answers were not read")               \
     X(resp_idle_total, "connections", "closed as nothing came for too long")                   \
+    X(resp_unfinished_total, "connections", "closed as a request was begun and not finished")  \
+    X(resp_memory_total, "connections",                                                        \
+      "closed as all held more than resp_memory, and this one the most")                       \
+    X(resp_memory_bytes, "bytes", "of requests and answers of all clients, held (a gauge)")    \
     X(resp_wrong_passwords_total, "commands", "AUTH and HELLO with a wrong user or password")  \
     X(resp_strangers_total, "connections", "closed as they did not give the password in time")
 
@@ -47,6 +51,7 @@ enum {
     FRONT_MAX_GATHERS = 1 << FRONT_SLOT_BITS, /* under way */
     FRONT_MAX_QUESTIONS = 4096,               /* ... */
     FRONT_BUCKETS = 1024,
+    FRONT_MEMORY_CLASSES = 64,
     FRONT_ADDS = 4,               /* requests with adds that a connection may await */
     FRONT_OUT_BYTES = 512 << 20,  /* answers of one turn */
     FRONT_QUEUED_BYTES = 8 << 20, /* of commands in one transaction */
@@ -94,6 +99,7 @@ struct gather {
     uint32_t *lengths;
     uint32_t count;
     uint32_t room;
+    size_t counted; /* bytes of it in front.gathered */
     struct call *first;
     struct call *last;
 };
@@ -109,7 +115,11 @@ struct question {
     uint64_t number;
     enum frame_kind wanted;
     bool sent;
-    struct buffer bytes; /* the frame */
+    bool looking;         /* for what the change is to name: see proto/admin_seen.h */
+    bool looked;          /* ... before, too */
+    struct buffer change; /* its frame, with what was seen; empty: this is no change */
+    char *refusal;        /* of the change, as that has moved; NULL: none */
+    struct buffer bytes;  /* the frame that is under way */
     uint64_t deadline_us;
     question_done done;
     void *owner;
@@ -141,11 +151,16 @@ struct call {
 struct session {
     TAILQ_ENTRY(session) entry;
     TAILQ_ENTRY(session) due_entry;
-    bool due; /* in the list of those that may go on, or have something to send */
+    TAILQ_ENTRY(session) holder_entry;
+    size_t held;    /* bytes, when it was weighed last: memory.c */
+    uint32_t class; /* ... and the list of holders that it is in; 0: none */
+    bool due;       /* in the list of those that may go on, or have something to send */
+    bool given_up;  /* it was told that it is closed for what it holds, or did not finish */
     void *stream;
     uint64_t id;
     uint64_t opened_us;
     uint64_t active_us;
+    uint64_t begun_us; /* since when the rest of a request is awaited; 0: of none */
     bool resp3;
     bool stranger; /* has not given the password */
     uint64_t stranger_since_us;
@@ -195,8 +210,9 @@ struct front {
     struct codec_arena *arena;
     struct buffer frame; /* to be handed to the router or sent */
     struct op_id op;
-    uint64_t number; /* of requests and questions */
-    uint64_t now_us; /* of the event under way */
+    uint64_t number;    /* of requests and questions */
+    uint64_t now_us;    /* of the event under way */
+    uint64_t waited_us; /* what has come may have waited for so long, as the router was stopped */
     uint64_t started_us;
     struct gather_list open;
     struct gather_list sent;
@@ -214,8 +230,13 @@ struct front {
     struct session_list sessions;
     struct session_list due;
     uint32_t nsessions;
-    uint32_t nclosed;    /* of these, not gone yet */
-    uint32_t nstrangers; /* ... */
+    uint32_t nclosed;                                  /* of these, not gone yet */
+    uint32_t nstrangers;                               /* ... */
+    uint32_t nbegun;                                   /* that have sent a part of a request */
+    struct session_list holders[FRONT_MEMORY_CLASSES]; /* by powers of two: memory.c */
+    size_t held;                                       /* bytes, by sessions */
+    size_t gathered;                                   /* ... and by gathers and loads */
+    size_t freed;                                      /* ... by who was closed for it */
     uint64_t next_sweep_us;
     uint64_t next_id;
     uint64_t next_tick_us;
@@ -223,12 +244,21 @@ struct front {
     uint64_t drained_us; /* ... at the latest */
     struct log_limit broken_limit;
     struct log_limit stranger_limit;
+    struct log_limit memory_limit;
     uint64_t counters[FRONT_NCOUNTERS];
 };
 
 static inline void front_count(struct front *self, enum front_counter counter)
 {
     self->counters[counter]++;
+}
+
+/* A command that is taken now is answered by then. */
+static inline uint64_t front_deadline_us(const struct front *self)
+{
+    uint64_t timeout_us = self->config.timeout_us;
+
+    return self->now_us + (self->waited_us < timeout_us ? timeout_us - self->waited_us : 0);
 }
 
 /* ---- call.c ---- */
@@ -266,6 +296,10 @@ void session_close(struct front *self, struct session *session);
 /* Nothing more is sent, either. */
 void session_cut(struct front *self, struct session *session);
 
+/* Close it with this error, and let go of what it holds at once: what came and was not taken, and
+ * if it does not read its answers, or was told before, these too. */
+void session_give_up(struct front *self, struct session *session, const char *text);
+
 /* It has given the password, or is to give it again. */
 void session_welcome(struct front *self, struct session *session);
 void session_estrange(struct front *self, struct session *session);
@@ -274,6 +308,22 @@ void session_estrange(struct front *self, struct session *session);
 void sessions_run(struct front *self);
 void sessions_tick(struct front *self);
 void session_forget(struct front *self, struct session *session);
+
+/* ---- memory.c ---- */
+
+void memory_init(struct front *self);
+
+/* It holds more or less than before; or nothing any more. */
+void memory_weigh(struct front *self, struct session *session);
+void memory_forget(struct front *self, struct session *session);
+
+/* Close who holds the most until all hold no more than they may. Not while a request is taken. */
+void memory_enforce(struct front *self);
+
+/* Its keys take more room than before. What is under way is bounded by itself, as closing whoever
+ * has sent it would not end it. */
+void memory_count_gather(struct front *self, struct gather *gather);
+bool memory_takes_keys(const struct front *self, size_t bytes);
 
 /* ---- gather.c ---- */
 
@@ -324,7 +374,8 @@ void feed_forget(struct session *session);
 
 /* ---- question.c ---- */
 
-/* An admin request, of a coordinator. */
+/* An admin request, of a coordinator. Before a change what it is to name is looked at, and again
+ * when that has moved. */
 void question_ask(struct front *self, struct frame *frame, uint64_t deadline_us, question_done done,
                   void *owner);
 

@@ -72,8 +72,18 @@ struct session *front_opened(struct front *self, uint64_t now_us, void *stream, 
     return session;
 }
 
+/* The rest of a request is awaited, or nothing that was begun is. */
+static void await_rest(struct front *self, struct session *session, bool awaited)
+{
+    self->nbegun += awaited;
+    self->nbegun -= session->begun_us != 0;
+    session->begun_us = !awaited ? 0 : session->begun_us != 0 ? session->begun_us : self->now_us;
+}
+
 void session_forget(struct front *self, struct session *session)
 {
+    await_rest(self, session, false);
+    memory_forget(self, session);
     calls_orphan(session);
     feed_forget(session);
     session_welcome(self, session); /* It is nobody by now. */
@@ -125,26 +135,35 @@ void front_bytes(struct front *self, uint64_t now_us, struct session *session, s
         session_close(self, session);
     }
     session_stir(self, session);
+    memory_weigh(self, session);
+    memory_enforce(self);
 }
 
 /* ---- taking requests ---- */
 
+/* In its turn, behind all answers; then the end. */
+static void say_last(struct front *self, struct session *session, const char *text)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+
+    if (call != NULL) {
+        resp_error(&writer, text);
+        call_end(self, call, &writer);
+    }
+    session_close(self, session);
+}
+
 static void say_broken(struct front *self, struct session *session)
 {
     char text[RESP_ERROR_BYTES + 8];
-    struct resp_writer writer;
-    struct call *call = call_now(self, session, &writer);
 
     front_count(self, FRONT_resp_broken_total);
     log_limited(&self->broken_limit, self->now_us, LOG_WARN,
                 "closes the connection of RESP client %s: %s", session->peer,
                 session->request.error);
-    if (call != NULL) {
-        (void)snprintf(text, sizeof text, "ERR %s", session->request.error);
-        resp_error(&writer, text);
-        call_end(self, call, &writer);
-    }
-    session_close(self, session);
+    (void)snprintf(text, sizeof text, "ERR %s", session->request.error);
+    say_last(self, session, text);
 }
 
 /* What was taken goes, and large room that is empty; what is kept moves to the front once it is the
@@ -202,6 +221,7 @@ static bool take(struct front *self, struct session *session)
         session_close(self, session);
         return false;
     case RESP_REQUEST:
+        await_rest(self, session, false);
         break;
     }
     if (session->request.count > 0) {
@@ -250,6 +270,45 @@ static void drop(struct front *self, struct session *session)
     self->streams.drop(self->streams.context, session->stream);
 }
 
+static void forget_input(struct session *session)
+{
+    buffer_fini(&session->input);
+    session->taken = 0;
+    resp_request_fini(&session->request);
+    resp_request_init(&session->request);
+    transaction_forget(session);
+    feed_forget(session);
+}
+
+/* Nothing that waits for it is of any use to it. */
+static void drop_now(struct front *self, struct session *session)
+{
+    buffer_fini(&session->out);
+    session->cut = session->closing = true;
+    if (!session->closed) {
+        session->closed = true;
+        session->closed_us = self->now_us;
+        self->nclosed++;
+    }
+    if (!session->dropped) {
+        drop(self, session);
+    }
+}
+
+void session_give_up(struct front *self, struct session *session, const char *text)
+{
+    bool reads = self->streams.unsent(self->streams.context, session->stream) == 0;
+
+    forget_input(session);
+    await_rest(self, session, false);
+    if (session->closing || session->given_up || !reads) {
+        drop_now(self, session);
+    } else {
+        session->given_up = true;
+        say_last(self, session, text);
+    }
+}
+
 static void close_if_ready(struct front *self, struct session *session)
 {
     if (session->closed || !session->closing || (session->first != NULL && !session->cut)) {
@@ -295,6 +354,9 @@ static void run(struct front *self, struct session *session)
     }
     pause_or_go_on(self, session);
     close_if_ready(self, session);
+    await_rest(self, session,
+               session->input.size > 0 && !session->paused && is_exhausted(session, full));
+    memory_weigh(self, session);
 }
 
 void sessions_run(struct front *self)
@@ -305,6 +367,7 @@ void sessions_run(struct front *self)
         TAILQ_REMOVE(&self->due, session, due_entry);
         session->due = false;
         run(self, session);
+        memory_enforce(self);
     }
 }
 
@@ -320,13 +383,19 @@ static bool is_overdue(const struct front *self, const struct session *session)
            self->now_us - session->stranger_since_us >= self->config.auth_us;
 }
 
+static bool is_unfinished(const struct front *self, const struct session *session)
+{
+    return self->config.request_us > 0 && session->begun_us != 0 &&
+           self->now_us - session->begun_us >= self->config.request_us;
+}
+
 /* Who does not read its last answers is not waited for any longer than for an answer. */
 void sessions_tick(struct front *self)
 {
     struct session *session;
 
-    if (self->now_us < self->next_sweep_us ||
-        (self->config.idle_us == 0 && self->nclosed == 0 && self->nstrangers == 0)) {
+    if (self->now_us < self->next_sweep_us || (self->config.idle_us == 0 && self->nclosed == 0 &&
+                                               self->nstrangers == 0 && self->nbegun == 0)) {
         return;
     }
     self->next_sweep_us = self->now_us + SWEEP_US;
@@ -335,6 +404,11 @@ void sessions_tick(struct front *self)
         if (is_overdue(self, session)) {
             front_count(self, FRONT_resp_strangers_total);
             session_close(self, session);
+        } else if (is_unfinished(self, session)) {
+            front_count(self, FRONT_resp_unfinished_total);
+            session_give_up(self, session,
+                            "ERR the request was not complete within resp_request_timeout; "
+                            "connection closed");
         } else if (is_idle(self, session)) {
             front_count(self, FRONT_resp_idle_total);
             session_close(self, session);

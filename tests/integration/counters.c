@@ -36,6 +36,7 @@ static struct client_reply ask(struct stranger *stranger, uint64_t sequence, uin
     static const uint32_t length = 1;
     struct frame frame = {.kind = FRAME_CLIENT_REQUEST,
                           .body.client_request = {.filter = "seen",
+                                                  .filter_id = 1, /* the first one of a cluster */
                                                   .operation = OPERATION_ADD,
                                                   .op = {.session = {5, 6}, .sequence = sequence},
                                                   .attempt = attempt,

@@ -165,3 +165,52 @@ Test(keylog_off, grows_by_generations_that_are_read_together, .timeout = LIMIT_S
     playground_restart(&playground, "node-3");
     playground_stop(&playground);
 }
+
+/* ---- a snapshot with a damaged page ---- */
+
+enum {
+    MANY = 900000, /* a snapshot is due once, and not again before the restarts */
+    PART = 60000,
+    DAMAGED_AT = 128 + 1100 * 4096, /* in the second slice that is read back */
+};
+
+static void damage_snapshot(const char *node)
+{
+    char text[2 * PATH_BYTES];
+
+    (void)snprintf(text, sizeof text,
+                   "printf '\\377\\000\\252\\125' | dd of=$(ls %s/%s/data/snap-* | head -n 1) "
+                   "bs=1 seek=%d conv=notrunc 2>/dev/null",
+                   playground.dir, node, DAMAGED_AT);
+    cr_assert_eq(system(text), 0);
+}
+
+Test(keylog_off, a_damaged_snapshot_leaves_no_bits_that_no_log_has, .timeout = LIMIT_S)
+{
+    playground_start(&playground, &(struct playground_plan){.nodes = 2});
+    PLAYGROUND_DO("", "create", "bits", "--capacity", "4M", "--fpr", "1%", "--keylog", "off",
+                  "--replicas", "2", "--write-quorum", "2", "--read-quorum", "1");
+    for (int i = 1; i <= 2; i++) {
+        restart_with_small_segments(i == 1 ? "node-1" : "node-2");
+        expect_full(2);
+    }
+    for (int i = 0; i < MANY; i += PART) {
+        numbered_keys_add("bits", "key", i, PART);
+    }
+    playground_wait_counter(&playground, "node-2", "snapshots_total", 1);
+    playground_kill(&playground, "node-2");
+    damage_snapshot("node-2");
+    playground_restart(&playground, "node-2");
+    playground_wait_counter(&playground, "node-2", "amnesia_total", 1);
+    playground_wait_status("node-2 came back without its data");
+    PLAYGROUND_DO("", "shard", "accept-loss", "bits", "all", "--yes"); /* Node 1 has it all. */
+    expect_full(2);
+
+    playground_kill(&playground, "node-1");
+    playground_kill(&playground, "node-2");
+    playground_restart(&playground, "node-2");
+    expect_full(1);
+    cr_assert_eq(numbered_keys_present("bits", "key", 0, MANY), MANY, "node 2 has to answer");
+    playground_restart(&playground, "node-1");
+    playground_stop(&playground);
+}

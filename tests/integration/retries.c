@@ -42,6 +42,7 @@ static void send_add(struct stranger *router, uint64_t op, uint32_t attempt)
         .correlation = op << 8 | attempt,
         .kind = FRAME_CLIENT_REQUEST,
         .body.client_request = {.filter = "seen",
+                                .filter_id = 1, /* the first one of a cluster */
                                 .operation = OPERATION_ADD,
                                 .op = {.session = {1, 2}, .sequence = op},
                                 .attempt = attempt,

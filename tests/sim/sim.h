@@ -14,6 +14,7 @@
 #include "tests/sim/sim_accepted.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_coverage.h"
+#include "tests/sim/sim_given_up.h"
 #include "tests/sim/sim_growth.h"
 #include "tests/sim/sim_invariant.h"
 #include "tests/sim/sim_losses.h"
@@ -44,6 +45,8 @@ enum sim_stream {
     SIM_STREAM_REBUILD,
     SIM_STREAM_WINDOW,
     SIM_STREAM_ACCEPT,
+    SIM_STREAM_STEPS,
+    SIM_STREAM_REPORTS,
     SIM_STREAM_DISK = 50,     /* plus index */
     SIM_STREAM_PROCESS = 100, /* plus index and generation */
 };
@@ -85,6 +88,8 @@ struct sim_settings {
     uint64_t gossip_delay_us;
     uint64_t gossip_rate;
     uint64_t scrub_interval_us;
+    uint32_t steps[NODE_NSTEPS]; /* of nodes, see steps.h */
+    uint64_t report_groups; /* slot groups that nodes tell coordinators of at once; 0: all */
 };
 
 struct sim {

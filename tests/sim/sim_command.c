@@ -74,8 +74,6 @@ bool sim_command(struct sim *sim, const struct admin_request *request, sim_comma
         return false;
     }
     one->command = ++sim->operator.last_command;
-    one->outlasts = request->action == ADMIN_REBUILD ||
-                    (request->action == ADMIN_ACCEPT_LOSS && request->loss.nconfirmed_off == 0);
     sim->operator.command_done = done;
     say(sim, request);
     if (session_ask(one->process->session, sim_process_now(one->process), patience(sim, request),

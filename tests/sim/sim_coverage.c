@@ -46,6 +46,7 @@ static const struct {
     {SIM_NODE, "repair_failures_total", false},
     {SIM_NODE, "repair_keys_total", false},
     {SIM_NODE, "full_total", false},
+    {SIM_NODE, "report_pages_total", false},
     {SIM_NODE, "growth_keys_total", false},
     {SIM_NODE, "growth_shards_total", false},
     {SIM_NODE, "growth_restarts_total", true},
@@ -70,6 +71,7 @@ static const struct {
     {SIM_COORDINATOR, "filters_dropped_total", false},
     {SIM_COORDINATOR, "fences_confirmed_total", false},
     {SIM_COORDINATOR, "fences_void_total", false},
+    {SIM_COORDINATOR, "report_rounds_total", false},
     {SIM_COORDINATOR, "growth_written_total", false},
     {SIM_COORDINATOR, "rebuilds_written_total", false},
     {SIM_CLIENT, "retries_total", false},
@@ -96,7 +98,7 @@ void sim_coverage_fault(struct sim *sim, enum sim_fault fault)
     uint32_t phases = phases_of_nodes(sim);
 
     self->faults[fault]++;
-    if (fault > SIM_FAULT_MIXED_UP) {
+    if (fault > SIM_FAULT_LATE_COMMAND) {
         sim->faults++;
         sim->invariant.due = true;
     }
@@ -120,6 +122,13 @@ void sim_coverage_counters(struct sim_coverage *self, enum sim_kind kind, const 
 {
     for (uint32_t i = 0; i < SIM_MAX_COUNTERS; i++) {
         self->counters[kind][i] += values[i];
+    }
+}
+
+void sim_coverage_steps(struct sim_coverage *self, const struct steps *steps)
+{
+    for (uint32_t i = 0; i < NODE_NSTEPS; i++) {
+        self->steps[i] += steps->again[i];
     }
 }
 
@@ -157,6 +166,13 @@ void sim_coverage_print(const struct sim_coverage *self)
     for (uint32_t i = 0; i < SIM_NSCENARIOS; i++) {
         (void)printf("%-34s %10" PRIu64 "\n", sim_scenario_words(i), self->scenarios[i]);
     }
+    (void)printf("\n%-34s %10s\n", "step that was not the last", "times");
+    for (uint32_t i = 0; i < NODE_NSTEPS; i++) {
+        (void)printf("%-34s %10" PRIu64 "\n", steps_name((enum step)i), self->steps[i]);
+    }
+    (void)printf("\n%" PRIu64 " arrays were made again, %" PRIu64 " with strays were not\n",
+                 self->remade.arrays, self->remade.strays);
+    (void)printf("\n%-34s %10" PRIu64 "\n", "\"present\" of a minority, excused", self->minority);
     (void)printf("\n%-34s %10s\n", "counter", "sum");
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         (void)printf("%-11s %-22s %10" PRIu64 "\n", sim_kind_name(wanted[i].kind), wanted[i].name,
@@ -175,6 +191,9 @@ static uint32_t gap(const char *what, const char *which)
  * scenario says so: no storm can make that meet what takes so little time. */
 static bool is_aimed(uint32_t fault, uint32_t phase)
 {
+    if (fault == SIM_FAULT_GIVEN_UP) { /* In RENAME alone. */
+        return phase <= SIM_PHASE_DROP;
+    }
     if (fault == SIM_FAULT_TAKE_OVER) {
         return phase != SIM_PHASE_MERGE && phase != SIM_PHASE_FEED && phase != SIM_PHASE_STEP &&
                phase != SIM_PHASE_MOVE;
@@ -182,6 +201,7 @@ static bool is_aimed(uint32_t fault, uint32_t phase)
     return fault != SIM_FAULT_MOVE || (phase != SIM_PHASE_MERGE && phase != SIM_PHASE_ROLL);
 }
 
+/* Of a step: runs of one set are merged when eight have come together, which takes long. */
 uint32_t sim_coverage_gaps(const struct sim_coverage *self)
 {
     uint32_t nfaults = self->disk_runs > 0 ? SIM_NFAULTS : SIM_FAULT_STOP_NODE;
@@ -193,6 +213,11 @@ uint32_t sim_coverage_gaps(const struct sim_coverage *self)
             gaps += self->hits[i][k] == 0 && is_aimed(i, k) ? gap(fault_words[i], phase_words[k])
                                                             : 0;
         }
+    }
+    for (uint32_t i = 0; self->disk_runs > 0 && i < NODE_NSTEPS; i++) {
+        gaps += self->steps[i] == 0 && (self->lengthy_runs > 0 || i != STEP_MERGE_KEYS)
+                    ? gap("a second step of", steps_name((enum step)i))
+                    : 0;
     }
     for (uint32_t i = 0; i < SIM_NSCENARIOS; i++) {
         gaps += self->scenarios[i] == 0 ? gap("scenario", sim_scenario_words(i)) : 0;

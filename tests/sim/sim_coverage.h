@@ -9,9 +9,11 @@
 #ifndef ORBLOOM_TESTS_SIM_COVERAGE_H
 #define ORBLOOM_TESTS_SIM_COVERAGE_H
 
+#include "node/steps.h"
 #include "tests/sim/sim_process.h"
+#include "tests/sim/sim_remade.h"
 
-enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 24 };
+enum { SIM_MAX_COUNTERS = 96, SIM_MAX_SCENARIOS = 24 };
 
 /* name, words */
 #define SIM_FAULTS(X)                                       \
@@ -19,7 +21,9 @@ enum { SIM_MAX_COUNTERS = 64, SIM_MAX_SCENARIOS = 24 };
     X(REPEAT, "message repeated")                           \
     X(DELAY, "message late or overtaken")                   \
     X(MIXED_UP, "answer to another question")               \
+    X(LATE_COMMAND, "operator's command late")              \
     X(RESET, "connections broken")                          \
+    X(GIVEN_UP, "drop given up")                            \
     X(PARTITION, "partition")                               \
     X(PAUSE_NODE, "node paused")                            \
     X(PAUSE_ROUTER, "router paused")                        \
@@ -84,12 +88,15 @@ struct sim_coverage {
     uint64_t held; /* times that a key was looked for in the replicas */
     uint64_t virtual_us;
     uint64_t events;          /* faults but those of single messages */
+    uint64_t minority;        /* keys excused: see docs/simulator.md, known gaps */
     uint64_t least_delivered; /* in a run that passed */
     uint64_t least_events;
     uint64_t faults[SIM_NFAULTS];
     uint64_t hits[SIM_NFAULTS][SIM_NPHASES];
     uint64_t counters[SIM_NKINDS][SIM_MAX_COUNTERS];
     uint64_t scenarios[SIM_MAX_SCENARIOS];
+    uint64_t steps[NODE_NSTEPS]; /* of nodes, that were not the last of their loop */
+    struct sim_remade remade;
     uint32_t inflight[SIM_NPHASES]; /* of the present run */
 };
 
@@ -97,6 +104,8 @@ void sim_coverage_fault(struct sim *sim, enum sim_fault fault);
 void sim_coverage_begin(struct sim *sim, enum sim_phase phase);
 void sim_coverage_end(struct sim *sim, enum sim_phase phase);
 void sim_coverage_counters(struct sim_coverage *self, enum sim_kind kind, const uint64_t *values);
+
+void sim_coverage_steps(struct sim_coverage *self, const struct steps *steps);
 
 void sim_coverage_print(const struct sim_coverage *self);
 

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-enum { BYTE_BITS = 8 };
+enum { BYTE_BITS = 8, SNAPSHOT_PERMILLE = 750 };
 
 void sim_disk_fail(struct sim_disk *self, enum sim_disk_fault fault, uint64_t n)
 {
@@ -189,13 +189,28 @@ static bool flip_in(struct sim_disk *self, const struct sim_name_entry *entry)
     return true;
 }
 
+/* Few seeds have one, and it is one file among many segments. */
+static size_t find_snapshot(const struct sim_names *names)
+{
+    size_t at = 0;
+
+    while (at < names->count && strncmp(names->entries[at].name, "snap-", 5) != 0) {
+        at++;
+    }
+    return at;
+}
+
 bool sim_disk_flip(struct sim_disk *self)
 {
     const struct sim_names *names = &self->folder.seen;
     size_t first = names->count > 0 ? (size_t)sim_random_below(&self->random, names->count) : 0;
+    size_t snapshot = find_snapshot(names);
     bool flipped = false;
 
     assert(!self->attached);
+    if (snapshot < names->count && sim_random_chance(&self->random, SNAPSHOT_PERMILLE)) {
+        first = snapshot;
+    }
     for (size_t i = 0; i < names->count && !flipped; i++) {
         flipped = flip_in(self, &names->entries[(first + i) % names->count]);
     }

@@ -6,6 +6,7 @@
 #include "node/node_private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_forgotten.h"
+#include "tests/sim/sim_remade.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -222,6 +223,7 @@ void sim_invariant_check_all(struct sim *sim)
         }
         sim_forgotten_check(sim, name);
     }
+    sim_remade_check_all(sim);
 }
 
 /* ---- in the end ---- */

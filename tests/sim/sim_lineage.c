@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "cluster/rebuild.h"
 #include "node/node_private.h"
+#include "router/router_private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_memory.h"
 
@@ -203,6 +204,45 @@ static bool any_former(const struct sim *sim, uint32_t name)
         any = any || (bound != 0 && bound != id);
     }
     return any;
+}
+
+/* NULL: it is dead, or knows no filter of that name. */
+static const struct document_entry *routed(const struct sim_process *process, uint32_t name)
+{
+    return process->kind == SIM_ROUTER && process->alive
+               ? document_cache_find_name(&process->router->documents, sim_name(name))
+               : NULL;
+}
+
+bool sim_lineages_lag(const struct sim *sim, uint32_t name, uint64_t filter_id)
+{
+    bool router = false;
+    bool node = false;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        const struct sim_process *process = sim->processes[i];
+        const struct document_entry *entry = routed(process, name);
+
+        router = router || (process->kind == SIM_ROUTER &&
+                            (entry == NULL || entry->document.id == filter_id));
+        node = node || (process->kind == SIM_NODE && process->bound[name] == filter_id);
+    }
+    return router && node;
+}
+
+bool sim_lineages_router_lags(const struct sim *sim, uint32_t name)
+{
+    const struct filter_document *document = sim_view_document(sim, name);
+    bool lags = false;
+
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        const struct document_entry *entry = routed(sim->processes[i], name);
+
+        lags = lags || (sim->processes[i]->kind == SIM_ROUTER &&
+                        (entry == NULL || document == NULL || entry->document.id != document->id ||
+                         entry->document.epoch < document->epoch));
+    }
+    return lags;
 }
 
 bool sim_lineages_minority(const struct sim *sim, uint32_t name)

@@ -71,6 +71,13 @@ bool sim_lineage_may_have(const struct sim_lineage *self, const struct sim_add *
 /* After each turn of a node: what does it serve now? */
 void sim_lineages_note(struct sim_process *process);
 
+/* Do a router and a node take that filter, which the name was bound to before, for live? A router
+ * that has just started is told by whoever comes first. */
+bool sim_lineages_lag(const struct sim *sim, uint32_t name, uint64_t filter_id);
+
+/* Does a router go by another document than the newest? */
+bool sim_lineages_router_lags(const struct sim *sim, uint32_t name);
+
 /* Some replicas, but fewer than R, may serve a lineage of before the last commit; or some node, a
  * filter that the name was bound to before. One of them alone may still find a key, see
  * docs/simulator.md. Known in seeds with rebuilds or growth, and of RENAME and MIX. */

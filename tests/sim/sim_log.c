@@ -1,6 +1,7 @@
 #include "tests/sim/sim_log.h"
 
 #include "cluster/live_sets.h"
+#include "storage/log_writer_private.h"
 #include "storage/record.h"
 #include "storage/run_format.h"
 #include "storage/segment.h"
@@ -51,20 +52,21 @@ static uint64_t page_of(uint64_t slice, uint64_t shard, uint64_t page)
     return (slice * DOCUMENT_MAX_SHARDS + shard) * MAX_SHARD_PAGES + page;
 }
 
-/* `place`: of all pages of the filter, one after the other. */
-static uint64_t mix_bit(uint64_t filter_id, uint64_t place)
+/* `place`: of all pages of the lineage, one after the other. */
+static uint64_t mix_bit(uint64_t filter_id, uint64_t lineage, uint64_t place)
 {
-    return mix(filter_id, (place + 1) * UINT64_C(0xd6e8feb86659fd93));
+    return mix(filter_id,
+               (place + 1) * UINT64_C(0xd6e8feb86659fd93) ^ lineage * UINT64_C(0xbf58476d1ce4e5b9));
 }
 
-static void read_page(struct sim_file *file, uint64_t filter_id, uint64_t page,
+static void read_page(struct sim_file *file, uint64_t filter_id, uint64_t lineage, uint64_t page,
                       const uint8_t *bytes)
 {
     for (uint64_t i = 0; i < SNAPSHOT_PAGE_BYTES; i++) {
         for (unsigned bits = bytes[i]; bits != 0; bits &= bits - 1) {
             uint64_t place = page * PAGE_BITS + i * 8 + (unsigned)__builtin_ctz(bits);
 
-            sim_keys_add(&file->keys, mix_bit(filter_id, place));
+            sim_keys_add(&file->keys, mix_bit(filter_id, lineage, place));
         }
     }
 }
@@ -76,7 +78,8 @@ static void read_lines(struct sim_file *file, struct span record)
 
     if (record_lines_get(record, &lines) == STATUS_OK) {
         record_lines_page(&lines, page);
-        read_page(file, lines.filter_id, page_of(lines.slice, lines.shard, lines.page), page);
+        read_page(file, lines.filter_id, lines.lineage,
+                  page_of(lines.slice, lines.shard, lines.page), page);
     }
 }
 
@@ -117,6 +120,16 @@ static bool belongs(const struct segment_header *segment, const struct record_he
            header->offset == segment->first + (place - SEGMENT_HEADER_BYTES);
 }
 
+static void read_record(struct sim_file *file, const struct record_header *header,
+                        struct span record)
+{
+    if (header->type == RECORD_BATCH) {
+        read_batch(file, record);
+    } else if (header->type == RECORD_LINES) {
+        read_lines(file, record);
+    }
+}
+
 /* As far as it is readable; from there on next time. */
 static void read_segment(struct sim_file *file, const struct sim_image *image)
 {
@@ -131,11 +144,7 @@ static void read_segment(struct sim_file *file, const struct sim_image *image)
     while (record_open(span_of(image->bytes + file->read_to, image->size - file->read_to),
                        &header) == STATUS_OK &&
            belongs(&segment, &header, file->read_to)) {
-        if (header.type == RECORD_BATCH) {
-            read_batch(file, span_of(image->bytes + file->read_to, header.size));
-        } else if (header.type == RECORD_LINES) {
-            read_lines(file, span_of(image->bytes + file->read_to, header.size));
-        }
+        read_record(file, &header, span_of(image->bytes + file->read_to, header.size));
         file->read_to += header.size;
     }
 }
@@ -188,11 +197,14 @@ static void read_snapshot(struct sim_file *file, const struct sim_image *image)
     npages = a_shard * nshards;
     for (uint64_t i = 0; i < npages; i++) {
         uint32_t shard;
+        uint32_t lineage;
         const uint8_t *tables = image->bytes + SNAPSHOT_HEADER_BYTES +
                                 npages * SNAPSHOT_PAGE_BYTES + npages * 8;
 
         memcpy(&shard, tables + i / a_shard * sizeof shard, sizeof shard);
-        read_page(file, number_at(image, 24), page_of(number_at(image, 32), shard, i % a_shard),
+        memcpy(&lineage, image->bytes + 40, sizeof lineage);
+        read_page(file, number_at(image, 24), lineage,
+                  page_of(number_at(image, 32), shard, i % a_shard),
                   image->bytes + SNAPSHOT_HEADER_BYTES + i * SNAPSHOT_PAGE_BYTES);
     }
     file->read_to = image->size;
@@ -236,7 +248,7 @@ static bool bits_are_set(const struct sim_disk *disk, bool durable,
     bool all = true;
 
     for (unsigned i = 0; i < count && all; i++) {
-        all = any_has(disk, durable, mix_bit(document->id, places[i]));
+        all = any_has(disk, durable, mix_bit(document->id, live->lineage, places[i]));
     }
     return all;
 }
@@ -255,4 +267,66 @@ bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_
                       bits_are_set(disk, durable, document, &live, fingerprint));
     }
     return has;
+}
+
+/* ---- sets ---- */
+
+static uint64_t key_of(const struct sim_log_set *set, uint64_t fingerprint)
+{
+    return mix_key(set->filter_id, set->lineage, set->slice, fingerprint);
+}
+
+static uint64_t bit_of(const struct sim_log_set *set, uint64_t shard, uint64_t bit)
+{
+    return mix_bit(set->filter_id, set->lineage,
+                   page_of(set->slice, shard, bit / PAGE_BITS) * PAGE_BITS + bit % PAGE_BITS);
+}
+
+bool sim_log_has_key(const struct sim_disk *disk, bool durable, const struct sim_log_set *set,
+                     uint64_t fingerprint)
+{
+    return any_has(disk, durable, key_of(set, fingerprint));
+}
+
+bool sim_log_has_bit(const struct sim_disk *disk, bool durable, const struct sim_log_set *set,
+                     uint64_t shard, uint64_t bit)
+{
+    return any_has(disk, durable, bit_of(set, shard, bit));
+}
+
+bool sim_log_file_has_key(const struct sim_file *file, const struct sim_log_set *set,
+                          uint64_t fingerprint)
+{
+    return sim_keys_has(&file->keys, key_of(set, fingerprint));
+}
+
+bool sim_log_file_has_bit(const struct sim_file *file, const struct sim_log_set *set,
+                          uint64_t shard, uint64_t bit)
+{
+    return sim_keys_has(&file->keys, bit_of(set, shard, bit));
+}
+
+/* Not sealed yet, or so: no checksum says whether they are whole, and all of them are. */
+static void read_gathered(const struct log_gathering *what, struct sim_file *file)
+{
+    for (size_t i = 0; i < what->npieces; i++) {
+        const struct log_piece *piece = &what->pieces[i];
+        size_t at = piece->start + (piece->begins ? SEGMENT_HEADER_BYTES : 0);
+        size_t end = piece->start + piece->size;
+        struct record_header header;
+
+        while (at < end &&
+               record_peek(span_of(what->bytes.data + at, end - at), &header) == STATUS_OK) {
+            read_record(file, &header, span_of(what->bytes.data + at, header.size));
+            at += header.size;
+        }
+    }
+}
+
+void sim_log_read_appended(const struct log_writer *writer, struct sim_file *file)
+{
+    read_gathered(&writer->gathering, file);
+    if (writer->group.busy) {
+        read_gathered(&writer->group.what, file);
+    }
 }

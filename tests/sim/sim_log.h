@@ -18,4 +18,28 @@
 bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_document *document,
                  uint32_t lineage, uint64_t fingerprint);
 
+struct log_writer;
+
+struct sim_log_set {
+    uint64_t filter_id;
+    uint64_t slice;
+    uint32_t lineage;
+};
+
+/* Is the fingerprint in a readable batch or run of that very set? */
+bool sim_log_has_key(const struct sim_disk *disk, bool durable, const struct sim_log_set *set,
+                     uint64_t fingerprint);
+
+/* Is the bit, of all of a shard's array, in a readable page or snapshot of that set? */
+bool sim_log_has_bit(const struct sim_disk *disk, bool durable, const struct sim_log_set *set,
+                     uint64_t shard, uint64_t bit);
+
+/* Records that were appended, and which no job has brought to the disk yet, as far as is known:
+ * into a file that is empty. The same questions about it. */
+void sim_log_read_appended(const struct log_writer *writer, struct sim_file *file);
+bool sim_log_file_has_key(const struct sim_file *file, const struct sim_log_set *set,
+                          uint64_t fingerprint);
+bool sim_log_file_has_bit(const struct sim_file *file, const struct sim_log_set *set,
+                          uint64_t shard, uint64_t bit);
+
 #endif

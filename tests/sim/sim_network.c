@@ -11,6 +11,8 @@ enum {
     DELAY_MOST_US = 250,
     CONNECT_MOST_US = 3000,
     CONNECT_AGAIN_MOST_US = 20000,
+    LATE_COMMAND_PERMILLE = 60,
+    LATE_COMMAND_MOST_US = 2500000,
 };
 
 /* The peer that a server sees: which process, which life of it, which link and connection. */
@@ -130,6 +132,16 @@ static void arrive(struct sim *sim, void *data, uint64_t number)
     sim_process_push(to, (uint32_t)number);
 }
 
+/* Commands of operators come whenever they like: long after another try was carried out, say. */
+static uint64_t draw_lateness(struct sim *sim, const struct sim_message *head)
+{
+    if (head->admin == 0 || !sim_random_chance(&sim->network_random, LATE_COMMAND_PERMILLE)) {
+        return 0;
+    }
+    sim_coverage_fault(sim, SIM_FAULT_LATE_COMMAND);
+    return sim_random_below(&sim->network_random, LATE_COMMAND_MOST_US);
+}
+
 static uint64_t draw_delay(struct sim *sim)
 {
     struct sim_random *random = &sim->network_random;
@@ -145,6 +157,7 @@ static uint64_t draw_delay(struct sim *sim)
 static void put_on_wire(struct sim *sim, const struct sim_message *head, struct span frame)
 {
     uint32_t place = take_place(&sim->network);
+    uint64_t delay_us = draw_delay(sim) + draw_lateness(sim, head);
     struct sim_message *message = &sim->network.messages[place];
 
     *message = *head;
@@ -152,7 +165,10 @@ static void put_on_wire(struct sim *sim, const struct sim_message *head, struct 
     message->size = frame.size;
     message->bytes = sim_memory_alloc(frame.size, 1);
     memcpy(message->bytes, frame.data, frame.size);
-    sim_after(sim, draw_delay(sim), arrive, NULL, place);
+    if (head->admin != 0) {
+        sim_given_up_note(sim, head->admin, sim->now_us + delay_us);
+    }
+    sim_after(sim, delay_us, arrive, NULL, place);
 }
 
 static bool between_nodes(const struct sim *sim, const struct sim_message *head)
@@ -276,7 +292,7 @@ void sim_network_deliver(struct sim_process *process, uint32_t message)
     }
     if (taken.answer) {
         deliver_answer(process, &taken);
-    } else if (taken.admin == 0 || sim_operator_is_open(sim, taken.admin)) {
+    } else {
         deliver_request(process, &taken);
     }
     sim_network_drop(sim, message);

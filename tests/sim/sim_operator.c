@@ -16,20 +16,10 @@ uint32_t sim_operator_command(const struct sim *sim, const struct sim_process *p
 {
     for (uint32_t i = 0; i < SIM_MAX_NAMES; i++) {
         if (sim->operator.names[i].process == process) {
-            return sim->operator.names[i].outlasts ? 0 : sim->operator.names[i].command;
+            return sim->operator.names[i].command;
         }
     }
     return 0;
-}
-
-bool sim_operator_is_open(const struct sim *sim, uint32_t command)
-{
-    bool open = false;
-
-    for (uint32_t i = 0; i < SIM_MAX_NAMES; i++) {
-        open = open || sim->operator.names[i].command == command;
-    }
-    return open;
 }
 
 bool sim_operator_settled(const struct sim *sim)
@@ -48,7 +38,7 @@ static void on_again(struct sim *sim, void *data, uint64_t number)
     ask(sim, (uint32_t)number);
 }
 
-static void again(struct sim *sim, uint32_t name)
+void sim_operator_again(struct sim *sim, uint32_t name)
 {
     sim_after(sim, sim_random_between(&sim->random, AGAIN_LEAST_US, AGAIN_MOST_US), on_again, NULL,
               name);
@@ -78,7 +68,7 @@ static void end_create(struct sim *sim, uint32_t name, enum status status, const
     } else if (status == STATUS_INVALID || status == STATUS_EXISTS || status == STATUS_INTERNAL) {
         sim_fail(sim, "create %s ended with %s: %s", sim_name(name), status_code(status), message);
     } else {
-        again(sim, name);
+        sim_operator_again(sim, name);
     }
 }
 
@@ -95,8 +85,8 @@ static void end_drop(struct sim *sim, uint32_t name, enum status status, const c
         }
     } else if (status == STATUS_INVALID || status == STATUS_INTERNAL) {
         sim_fail(sim, "drop %s ended with %s: %s", sim_name(name), status_code(status), message);
-    } else {
-        again(sim, name);
+    } else if (!sim_given_up_begins(sim, name)) {
+        sim_operator_again(sim, name);
     }
 }
 
@@ -122,7 +112,7 @@ static void end_rename(struct sim *sim, uint32_t name, enum status status, const
         sim_fail(sim, "rename of %s ended with %s: %s", sim_name(name), status_code(status),
                  message);
     } else {
-        again(sim, name);
+        sim_operator_again(sim, name);
     }
 }
 
@@ -198,12 +188,13 @@ static void ask(struct sim *sim, uint32_t name)
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST, .body.admin_request = request_of(sim, name)};
     enum status status;
 
-    one->outlasts = one->state == SIM_NAME_DROPPING && sim->scenario.kind == SIM_SCENARIO_RENAME;
-    if (one->outlasts) {
+    if (one->state == SIM_NAME_DROPPING) { /* Once it is gone another one may not be meant. */
         frame.body.admin_request.filter_id = sim_oracle_newest(sim, name)->filter_id;
     }
     one->tries++;
     one->command = ++sim->operator.last_command;
+    one->patience_us = sim_random_between(&sim->random, COMMAND_LEAST_US, COMMAND_MOST_US);
+    sim_given_up_draw(sim, name);
     sim_coverage_begin(sim, creating ? SIM_PHASE_CREATE : SIM_PHASE_DROP);
     sim_trace_line(&sim->trace, sim->now_us, "operator of %s: %s%s%s", sim_name(name),
                    creating                          ? "create"
@@ -211,8 +202,7 @@ static void ask(struct sim *sim, uint32_t name)
                                                      : "drop",
                    one->state == SIM_NAME_RENAMING ? sim_name(one->target) : "",
                    frame.body.admin_request.confirmed_off ? " --confirmed-off" : "");
-    status = session_ask(one->process->session, sim_process_now(one->process),
-                         sim_random_between(&sim->random, COMMAND_LEAST_US, COMMAND_MOST_US),
+    status = session_ask(one->process->session, sim_process_now(one->process), one->patience_us,
                          &frame, on_done, one->process);
     if (status != STATUS_OK) {
         sim_fail(sim, "the operator cannot ask: %s", status_code(status));

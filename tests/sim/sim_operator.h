@@ -4,8 +4,8 @@
  * repeats a command that ended without success, and vouches for restarted nodes when a drop
  * does not come to an end without that.
  *
- * A command's frames die with the command: a `drop` that a paused coordinator reads after
- * the operator has created the name anew would drop the new filter (see docs/simulator.md).
+ * What is on its way when a command ends arrives whenever it likes, and must do nothing then. Some
+ * give a drop up (sim_given_up.h).
  *
  * Threads: none.
  */
@@ -37,7 +37,9 @@ struct sim_managed_name {
     uint32_t heir;
     uint32_t tries;   /* of the command under way */
     uint32_t command; /* its number; 0: none is under way */
-    bool outlasts;    /* what is still on its way when it ends may arrive */
+    uint64_t patience_us;
+    bool gives_up;       /* the drop that is under way, if it does not succeed at once */
+    uint64_t arrival_us; /* of the last frame of the command, all tries */
 };
 
 struct sim_operator {
@@ -66,8 +68,10 @@ bool sim_operator_settled(const struct sim *sim);
 /* Ask for the state of the cluster; it must be as expected when nothing is wrong any more. */
 void sim_operator_ask_status(struct sim *sim);
 
+/* Give the command that has ended once more, after a while. */
+void sim_operator_again(struct sim *sim, uint32_t name);
+
 /* The number of the command that a frame sent by this process belongs to; 0: no operator's. */
 uint32_t sim_operator_command(const struct sim *sim, const struct sim_process *process);
-bool sim_operator_is_open(const struct sim *sim, uint32_t command);
 
 #endif

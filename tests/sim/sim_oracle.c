@@ -79,6 +79,11 @@ void sim_oracle_drop_ends(struct sim *sim, uint32_t name)
     sim_oracle_newest(sim, name)->gone_us = sim->now_us;
 }
 
+void sim_oracle_drop_given_up(struct sim *sim, uint32_t name)
+{
+    sim_oracle_newest(sim, name)->drop_us = SIM_OPEN;
+}
+
 void sim_oracle_rename_begins(struct sim *sim, uint32_t from, uint32_t to)
 {
     struct sim_binding *old = sim_oracle_newest(sim, from);
@@ -126,9 +131,9 @@ uint32_t sim_oracle_entered(const struct sim_name_history *history, const struct
 
     for (uint32_t i = 0; i < history->nbindings; i++) {
         const struct sim_binding *binding = &history->bindings[i];
-        bool late = binding->left || binding->gone_us >= add->begun_us;
+        bool late = (add->lagging >> i & 1) != 0 || binding->gone_us >= add->begun_us;
 
-        mask |= (uint32_t)(binding->create_us <= add->ended_us && late) << i;
+        mask |= (uint32_t)(binding->create_us <= add->over_us && late) << i;
     }
     return mask;
 }
@@ -202,9 +207,27 @@ uint32_t sim_oracle_tried(const struct sim *sim, uint32_t name)
 
 /* ---- who else added it? ---- */
 
+/* Bindings that were given up by a rename, and that somebody still serves. */
+static uint32_t lagging_of(const struct sim *sim, uint32_t name)
+{
+    const struct sim_name_history *history = &sim->oracle.names[name];
+    uint32_t mask = 0;
+
+    for (uint32_t i = 0; i < history->nbindings; i++) {
+        const struct sim_binding *binding = &history->bindings[i];
+
+        mask |= (uint32_t)(binding->left && binding->filter_id != 0 &&
+                           sim_lineages_lag(sim, name, binding->filter_id))
+                << i;
+    }
+    return mask;
+}
+
 void sim_oracle_op_begins(struct sim *sim, struct sim_op *op)
 {
     struct sim_oracle *self = &sim->oracle;
+
+    uint32_t lagging = lagging_of(sim, op->name);
 
     op->minority = sim_lineages_minority(sim, op->name);
     for (uint32_t i = 0; op->operation != OPERATION_CHECK && i < op->count; i++) {
@@ -217,6 +240,8 @@ void sim_oracle_op_begins(struct sim *sim, struct sim_op *op)
                                           .serial = op->serial,
                                           .begun_us = op->begun_us,
                                           .ended_us = SIM_OPEN,
+                                          .over_us = SIM_OPEN,
+                                          .lagging = lagging,
                                           .fed = op->operation == OPERATION_FEED,
                                           .lineage = op->lineage};
         self->names[op->name].ntried += *first == 0;

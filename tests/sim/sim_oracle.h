@@ -48,7 +48,7 @@ struct sim_op {
     enum operation operation;
     uint32_t name;
     uint32_t lineage; /* of a feed; 0: whichever does not serve yet */
-    bool minority;    /* a lineage of before the last commit may be found by one replica alone */
+    bool minority;    /* a replica answers from what is gone: see sim_lineages_minority() */
     uint32_t count;
     uint32_t keys[SIM_MAX_BATCH];
     uint32_t adds[SIM_MAX_BATCH]; /* the history's record of each key's add */
@@ -74,7 +74,10 @@ struct sim_add {
     uint32_t next; /* of the same name and key; 0: none */
     uint64_t serial;
     uint64_t begun_us;
-    uint64_t ended_us;
+    uint64_t ended_us; /* nothing of it is carried out any more, in the filter that it names */
+    uint64_t over_us;  /* it has ended: no later filter is meant */
+    uint32_t lagging; /* bindings, a bit each, that a router and a node took for live after they had
+                         gone: when it began */
     bool fed;
     uint32_t lineage; /* ... into this one; 0: whichever did not serve */
 };
@@ -101,6 +104,7 @@ void sim_oracle_create_begins(struct sim *sim, uint32_t name);
 void sim_oracle_create_ends(struct sim *sim, uint32_t name);
 void sim_oracle_drop_begins(struct sim *sim, uint32_t name);
 void sim_oracle_drop_ends(struct sim *sim, uint32_t name);
+void sim_oracle_drop_given_up(struct sim *sim, uint32_t name); /* nothing of it was done */
 
 /* The filter that is called `from` gets the name `to`. What has that one is dropped, if it lives.
  * From begin to end either name may still mean what it meant before. */
@@ -118,8 +122,9 @@ struct sim_binding *sim_oracle_newest(struct sim *sim, uint32_t name);
 uint32_t sim_oracle_candidates(const struct sim_name_history *history, uint64_t begun_us,
                                uint64_t ended_us);
 
-/* ... and those whose filters what was added may be in. By a router that has not heard of a rename
- * an add still comes to the nodes that have not either: too few to acknowledge it. */
+/* ... and those whose filters what was added may be in: none that was bound after the operation had
+ * ended. By a router that has not heard of a rename an add still comes to the nodes that have not
+ * either: too few to acknowledge it. */
 uint32_t sim_oracle_entered(const struct sim_name_history *history, const struct sim_add *add);
 
 void sim_oracle_op_begins(struct sim *sim, struct sim_op *op);

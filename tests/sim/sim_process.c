@@ -1,11 +1,13 @@
 #include "tests/sim/sim_process.h"
 
 #include "base/heap.h"
+#include "node/node_private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_faults.h"
 #include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_phase.h"
+#include "tests/sim/sim_remade.h"
 #include "tests/sim/sim_start.h"
 
 #include <assert.h>
@@ -109,6 +111,13 @@ static uint64_t draw_random(void *context)
     struct sim_process *self = context;
 
     return sim_random_next(&self->random);
+}
+
+static uint64_t waited_us(void *context)
+{
+    const struct sim_process *self = context;
+
+    return pulse_waited_us(&self->pulse, self->sim->now_us);
 }
 
 static void submit(void *context, enum job_lane lane, struct job *job)
@@ -259,6 +268,7 @@ void sim_process_start(struct sim_process *self)
         .link_close = link_close,
         .send = send_frame,
         .random = draw_random,
+        .waited_us = waited_us,
         .submit = submit,
     };
     if (self->disk != NULL) {
@@ -266,6 +276,7 @@ void sim_process_start(struct sim_process *self)
     }
     self->alive = true;
     self->paused = false;
+    self->pulse = (struct pulse){0};
     self->serving = false;
     self->timer_at = ACTOR_NEVER;
     if (!sim_start_actor(self)) {
@@ -295,6 +306,7 @@ static void leave(struct sim_process *self, const char *how)
 void sim_process_kill(struct sim_process *self)
 {
     assert(self->alive);
+    sim_remade_check(self->sim, self);
     sim_process_count(self);
     sim_jobs_cut(self);
     if (self->disk != NULL) {
@@ -306,6 +318,7 @@ void sim_process_kill(struct sim_process *self)
 void sim_process_stop(struct sim_process *self)
 {
     assert(sim_process_runs(self));
+    sim_remade_check(self->sim, self);
     sim_process_count(self);
     sim_jobs_stop(self);
     sim_start_finish(self);
@@ -324,6 +337,8 @@ void sim_process_pause(struct sim_process *self)
 void sim_process_resume(struct sim_process *self)
 {
     self->paused = false;
+    self->pulse.last_us = self->paused_us - self->paused_us % PULSE_US;
+    pulse_beat(&self->pulse, self->sim->now_us);
     sim_trace_line(&self->sim->trace, self->sim->now_us, "%s goes on", self->name);
     sim_jobs_resume(self);
     sim_process_wake(self);
@@ -344,4 +359,7 @@ void sim_process_count(struct sim_process *self)
         self->counters = NULL;
     }
     sim_coverage_counters(self->sim->coverage, self->kind, values);
+    if (self->kind == SIM_NODE) {
+        sim_coverage_steps(self->sim->coverage, &self->node->steps);
+    }
 }

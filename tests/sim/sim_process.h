@@ -13,6 +13,7 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
+#include "base/pulse.h"
 #include "cluster/document.h"
 #include "tests/sim/sim_disk.h"
 #include "tests/sim/sim_jobs.h"
@@ -46,6 +47,7 @@ struct sim_process {
     bool paused;
     uint64_t paused_us; /* when it was last paused, killed */
     uint64_t killed_us;
+    struct pulse pulse;    /* as the hub's */
     uint32_t generation;   /* counts starts */
     uint64_t clock_offset; /* its clock is virtual time plus this */
     struct sim_random random;

@@ -1,10 +1,8 @@
 /* sim_rename.h - names that are dropped, created anew and given to other filters, over and over,
  * under all faults.
  *
- * In the other scenarios an operator drops by name, and what is left of a command dies with it. In
- * RENAME drops name the filter by its id, as the `orbloom` command does, and what is on its way
- * when the operator gives up may arrive whenever it likes: when the name is bound to another
- * filter, say. Renames go by name, as the command does; what is left of one dies with it.
+ * What is on its way when an operator gives up may arrive whenever it likes: when the name is bound
+ * to another filter, say.
  *
  * Threads: none.
  */

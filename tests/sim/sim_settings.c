@@ -12,7 +12,10 @@ enum {
     RETAIN_DELAYS = 10,      /* as in the daemon */
     SLOW_GOSSIP = 256 << 10, /* bytes a second */
     SYNC_PERMILLE = 900,     /* filters of those that are acknowledged once synced */
+    PAGED_PERMILLE = 500,    /* seeds whose nodes report page by page */
     BITS_PERMILLE = 250,     /* ... that keep bits only */
+    SMALL_STEP = 4,
+    KEYS_A_PAGE = 8,
 };
 
 static bool moves(const struct sim *sim)
@@ -172,6 +175,17 @@ static void draw_times(struct sim *sim)
     }
 }
 
+/* All that a node has, or a few slot groups at a time. */
+static void draw_reports(struct sim *sim)
+{
+    struct sim_random random;
+
+    sim_random_init(&random, sim->seed, SIM_STREAM_REPORTS);
+    if (sim_random_chance(&random, PAGED_PERMILLE)) {
+        sim->settings.report_groups = sim_random_between(&random, 1, 4);
+    }
+}
+
 /* Enough for the whole run, or so little that the first attempt is forgotten while the client
  * still waits. */
 static void draw_retry_memory(struct sim *sim)
@@ -269,6 +283,25 @@ static void draw_durability(struct sim *sim)
     }
 }
 
+/* So small that loops over a few pages and keys take several. A message takes some 100 us, a job
+ * perhaps longer: of keys there are more than of pages. */
+static void draw_steps(struct sim *sim)
+{
+    static const bool of_pages[NODE_NSTEPS] = {
+        [STEP_LOAD_PAGES] = true, [STEP_SNAPSHOT_PAGES] = true, [STEP_LINES_PAGES] = true,
+        [STEP_LOOK_PAGES] = true, [STEP_HASH_PAGES] = true,     [STEP_DIGEST_PAGES] = true,
+    };
+    struct sim_random random;
+
+    sim_random_init(&random, sim->seed, SIM_STREAM_STEPS);
+    for (uint32_t i = 0; i < NODE_NSTEPS; i++) {
+        uint32_t small = (uint32_t)sim_random_between(&random, 1, SMALL_STEP);
+        bool drawn = sim_random_chance(&random, 500);
+
+        sim->settings.steps[i] = !drawn ? 0 : of_pages[i] ? small : small * KEYS_A_PAGE;
+    }
+}
+
 void sim_scenario_draw(struct sim *sim)
 {
     sim->scenario.kind = (enum sim_scenario_kind)sim_random_below(&sim->random, SIM_SCENARIO_GROW);
@@ -282,6 +315,7 @@ void sim_scenario_draw(struct sim *sim)
     sim->scenario.node_kills = sim_random_chance(&sim->random, 100) ? 2 : 1;
     draw_processes(sim);
     draw_times(sim);
+    draw_reports(sim);
     draw_retry_memory(sim);
     draw_names(sim);
     draw_durability(sim);
@@ -291,4 +325,5 @@ void sim_scenario_draw(struct sim *sim)
     sim_rebuild_draw(sim);
     sim_window_draw(sim);
     sim_accept_draw(sim);
+    draw_steps(sim);
 }

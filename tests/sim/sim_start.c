@@ -42,6 +42,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->gossip_rate = settings->gossip_rate;
         config->catch_up_wait_us = 600000;
         config->scrub_interval_us = settings->scrub_interval_us;
+        memcpy(config->steps, settings->steps, sizeof config->steps);
         config->growth_rate = process->sim->growth.rate;
     }
 }
@@ -56,6 +57,7 @@ static enum status start_node(struct sim_process *process)
         .retry_memory_bytes = sim->settings.retry_memory_bytes,
         .retry_memory_us = sim->settings.retry_memory_us,
         .sync_interval_us = sim->settings.sync_us,
+        .report_groups = sim->settings.report_groups,
     };
     enum status status;
 

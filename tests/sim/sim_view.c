@@ -97,6 +97,7 @@ void sim_view_follow(struct sim *sim)
     read_nodes(sim);
     for (uint32_t i = 0; i < SIM_MAX_NAMES; i++) {
         read_document(sim, i);
+        sim_given_up_follow(sim, i);
     }
     sim->view.change = sim->store.change;
 }

@@ -1,5 +1,6 @@
 #include "tests/support/coordinator_stage.h"
 
+#include "proto/admin_seen.h"
 #include "proto/registration.h"
 #include "tests/support/sample_cluster.h"
 
@@ -24,6 +25,8 @@ static void note_told(struct coordinator_stage *self, const struct frame *frame)
         .nfilters = reply->nfilters,
         .nnodes = reply->nnodes,
         .nchanges = reply->nchanges,
+        .moved = reply->moved,
+        .seen = reply->seen,
     };
     if (reply->nfilters > 0) {
         told->durability = reply->filters[0].durability;
@@ -234,8 +237,39 @@ struct admin_request coordinator_stage_drop(bool confirmed_off)
     };
 }
 
+struct admin_request coordinator_stage_look(struct coordinator_stage *self,
+                                            const struct admin_request *request)
+{
+    struct admin_request change = *request;
+    struct admin_request look = admin_look(request);
+    size_t before = self->ntold;
+
+    look.successor = look.successor != NULL ? look.successor : "";
+    coordinator_stage_ask(self, 0, &look);
+    cr_assert_eq(self->ntold, before + 1);
+    if (self->told[before].status == STATUS_OK) {
+        admin_take_seen(&change, &self->told[before].seen);
+    }
+    self->ntold = before;
+    if (change.timeout_ms == 0) {
+        change.timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS;
+    }
+    return change;
+}
+
 void coordinator_stage_command(struct coordinator_stage *self, uint64_t correlation,
                                const struct admin_request *request)
+{
+    struct admin_request change = *request;
+
+    if (admin_is_change(request->action)) {
+        change = coordinator_stage_look(self, request);
+    }
+    coordinator_stage_ask(self, correlation, &change);
+}
+
+void coordinator_stage_ask(struct coordinator_stage *self, uint64_t correlation,
+                           const struct admin_request *request)
 {
     struct frame frame = {
         .kind = FRAME_ADMIN_REQUEST, .correlation = correlation, .body.admin_request = *request};

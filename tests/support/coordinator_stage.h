@@ -32,6 +32,8 @@ struct coordinator_told {
     struct change_summary change; /* the first one */
     char awaited[CODEC_MAX_TEXT_BYTES + 1];
     size_t nnodes;
+    bool moved;
+    struct admin_seen seen;
 };
 
 /* The answer to a node's or router's sync. */
@@ -100,8 +102,15 @@ void coordinator_stage_report(struct coordinator_stage *self, uint32_t nnodes, u
 /* create "urls": capacity 10,000, rate 1 %, N 3, W 2, R 2. */
 struct admin_request coordinator_stage_create(void);
 struct admin_request coordinator_stage_drop(bool confirmed_off);
+/* As operators give it: before a change what it is to name is looked at. */
 void coordinator_stage_command(struct coordinator_stage *self, uint64_t correlation,
                                const struct admin_request *request);
+
+/* The two halves: look, and fill in what was seen; this very frame. */
+struct admin_request coordinator_stage_look(struct coordinator_stage *self,
+                                            const struct admin_request *request);
+void coordinator_stage_ask(struct coordinator_stage *self, uint64_t correlation,
+                           const struct admin_request *request);
 
 /* Create a filter of nodes 1 to 3 that all report it ready; its id. */
 uint64_t coordinator_stage_make_filter(struct coordinator_stage *self);

@@ -70,6 +70,20 @@ static uint64_t on_date(void *context)
     return self->date_ms;
 }
 
+static uint64_t on_waited(void *context)
+{
+    const struct fake_effects *self = context;
+
+    return self->waited_us;
+}
+
+static uint64_t on_spent(void *context)
+{
+    const struct fake_effects *self = context;
+
+    return self->spent_us;
+}
+
 void fake_init(struct fake_effects *self)
 {
     *self = (struct fake_effects){.random = 42};
@@ -81,6 +95,8 @@ void fake_init(struct fake_effects *self)
         .send = on_send,
         .random = on_random,
         .date_ms = on_date,
+        .waited_us = on_waited,
+        .spent_us = on_spent,
     };
     cr_assert_eq(codec_arena_create(FAKE_ARENA_BYTES, &self->arena), STATUS_OK);
 }

@@ -39,7 +39,9 @@ struct fake_effects {
     uint32_t nlinks;
     bool deaf; /* sends and replies fail */
     uint64_t random;
-    uint64_t date_ms; /* that the clock shows; 0 at first */
+    uint64_t date_ms;   /* that the clock shows; 0 at first */
+    uint64_t waited_us; /* that what is handed over may have waited */
+    uint64_t spent_us;  /* that the event under way has taken so far */
     struct codec_arena *arena;
 };
 

@@ -294,6 +294,7 @@ struct front_config front_stage_config(void)
         .max_capacity = 1000000,
         .timeout_us = 5000000,
         .max_unread = 1 << 20,
+        .max_memory = 256 << 20,
     };
 }
 

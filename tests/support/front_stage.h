@@ -14,6 +14,8 @@
 
 #define FRONT_STAGE_COORDINATOR "tcp://coordinator:7400"
 
+enum { FRONT_STAGE_FILTER = 7, FRONT_STAGE_REVISION = 40 };
+
 enum { FRONT_STAGE_STREAMS = 64, FRONT_STAGE_ASKED = 1024, FRONT_STAGE_KEYS = 256 };
 
 /* A request to the router. */
@@ -42,6 +44,7 @@ struct front_stream {
 
 struct front_stage {
     struct fake_effects fake; /* the coordinator is behind it */
+    bool looks; /* the test answers what a change looks at; else it finds front_stage_filter() */
     struct front *front;
     struct actor actor;
     uint64_t now_us;
@@ -84,6 +87,10 @@ void front_stage_reply(struct front_stage *self, size_t at, enum status status,
 
 /* The router answers request `at`, which was for a filter's description. */
 void front_stage_info(struct front_stage *self, size_t at, const struct info_reply *reply);
+
+/* What is sent next; looks of changes are answered by the way, unless `looks` is set. False:
+ * nothing is. */
+bool front_stage_take(struct front_stage *self, struct fake_sent *sent);
 
 /* The newest question to the coordinator, which there must be. */
 struct frame front_stage_question(struct front_stage *self);

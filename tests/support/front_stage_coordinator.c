@@ -3,12 +3,35 @@
 
 #include <criterion/criterion.h>
 
+/* Of the filter that front_stage_filter() tells. */
+static void answer_look(struct front_stage *self, const struct frame *look)
+{
+    const struct admin_reply reply = {
+        .message = "",
+        .seen = {.filter_id = FRONT_STAGE_FILTER, .revision = FRONT_STAGE_REVISION},
+    };
+
+    front_stage_answer_with(self, look, &reply);
+}
+
+bool front_stage_take(struct front_stage *self, struct fake_sent *sent)
+{
+    while (fake_take(&self->fake, sent)) {
+        if (sent->frame.kind != FRAME_ADMIN_REQUEST ||
+            sent->frame.body.admin_request.action != ADMIN_LOOK || self->looks) {
+            return true;
+        }
+        answer_look(self, &sent->frame);
+    }
+    return false;
+}
+
 struct frame front_stage_question(struct front_stage *self)
 {
     struct fake_sent sent;
     bool any = false;
 
-    while (fake_take(&self->fake, &sent)) {
+    while (front_stage_take(self, &sent)) {
         any = true;
     }
     cr_assert(any, "no question");
@@ -19,7 +42,8 @@ struct frame front_stage_question(struct front_stage *self)
 struct filter_summary front_stage_filter(const char *name)
 {
     return (struct filter_summary){
-        .id = 7,
+        .id = FRONT_STAGE_FILTER,
+        .revision = FRONT_STAGE_REVISION,
         .name = name,
         .state = FILTER_ACTIVE,
         .capacity = 1000,

@@ -114,6 +114,7 @@ void circle_start(struct circle *self, uint32_t id)
     };
 
     cr_assert_null(one->node);
+    memcpy(config.steps, self->steps, sizeof config.steps);
     (void)snprintf(config.name, sizeof config.name, "node-%u", id);
     (void)snprintf(config.host, sizeof config.host, "host-%u", id);
     (void)snprintf(config.endpoint, sizeof config.endpoint, "tcp://node-%u:7000", id);

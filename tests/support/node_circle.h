@@ -61,9 +61,10 @@ struct circle {
     bool silent;                    /* no coordinator answers */
     struct node_record records[CIRCLE_MAX]; /* what the store says */
     bool registered[CIRCLE_MAX];
-    uint64_t revision; /* of the node list */
-    uint64_t scrub_us; /* of nodes that are started */
-    uint32_t lineage;  /* adds go to that one only, as part of a list; 0: to all */
+    uint64_t revision;           /* of the node list */
+    uint64_t scrub_us;           /* of nodes that are started */
+    uint32_t steps[NODE_NSTEPS]; /* likewise */
+    uint32_t lineage;            /* adds go to that one only, as part of a list; 0: to all */
 
     /* What went between nodes. */
     uint64_t requests[PULL_LINES + 1]; /* by enum pull_kind */

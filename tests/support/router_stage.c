@@ -49,6 +49,7 @@ static void note_told(struct router_stage *self, const struct fake_sent *sent)
         told->status = reply->status;
         told->op = reply->op;
         told->attempt = reply->attempt;
+        told->filter_id = reply->filter_id;
         told->epoch = reply->epoch;
         told->copies = reply->copies;
         told->count = reply->count;
@@ -176,6 +177,7 @@ struct client_request router_stage_request(enum operation operation, uint64_t se
     }
     return (struct client_request){
         .filter = "urls",
+        .filter_id = operation == OPERATION_CHECK ? 0 : ROUTER_STAGE_FILTER,
         .operation = operation,
         .op = {.session = {11, 12}, .sequence = sequence},
         .timeout_ms = 5000,
@@ -217,6 +219,7 @@ void router_stage_pass(struct router_stage *self, uint64_t duration_us)
         collect(self);
     }
     self->now_us = end_us;
+    collect(self);
 }
 
 struct router_asked *router_stage_asked(struct router_stage *self, uint32_t node)

@@ -40,6 +40,7 @@ struct router_told {
     char message[CODEC_MAX_TEXT_BYTES + 1];
     struct op_id op;
     uint32_t attempt;
+    uint64_t filter_id;
     uint64_t epoch;
     uint32_t copies;
     size_t count;

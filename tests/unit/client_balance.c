@@ -70,7 +70,7 @@ Test(session, in_order_all_goes_to_one_router)
     cr_assert_eq(session_create(&config, &fake->effects, &fake->session), STATUS_OK);
     fake->actor = session_actor(fake->session);
     for (int i = 0; i < 10; i++) {
-        cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[i]), STATUS_OK);
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[i]), STATUS_OK);
     }
     cr_assert_eq(count_sent(fake, 0, fake->sent[0].link), 10);
     fake_end(fake);
@@ -83,13 +83,13 @@ Test(session, a_router_that_refuses_does_not_attract_more)
     struct fake_outcome outcomes[20] = {0};
     uint32_t refusing;
 
-    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[0]), STATUS_OK);
-    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[1]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[0]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[1]), STATUS_OK);
     refusing = fake->sent[1].link;
     cr_assert_neq(refusing, fake->sent[0].link);
     fake_answer(fake, 1, STATUS_OVERLOADED, 0, 0);
     for (int i = 2; i < 20; i++) {
-        cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[i]), STATUS_OK);
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[i]), STATUS_OK);
     }
     cr_assert_eq(count_sent(fake, 2, refusing), 0);
     fake_end(fake);

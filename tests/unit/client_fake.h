@@ -27,6 +27,9 @@ struct fake_sent {
     struct op_id op;
     uint32_t attempt;
     uint32_t timeout_ms;
+    uint64_t filter_id;
+    enum admin_action action;
+    struct admin_seen seen;
     size_t count;
     char key[32]; /* the first one */
     char name[DOCUMENT_NAME_BYTES];
@@ -87,11 +90,16 @@ static inline void fake_keep(struct fake *fake, uint32_t link, const struct fram
         sent->op = request->op;
         sent->attempt = request->attempt;
         sent->timeout_ms = request->timeout_ms;
+        sent->filter_id = request->filter_id;
         sent->count = request->count;
         cr_assert_lt(request->lengths[0], sizeof sent->key);
         memcpy(sent->key, request->keys.data, request->lengths[0]);
         (void)snprintf(sent->name, sizeof sent->name, "%s", request->filter);
     } else if (frame->kind == FRAME_ADMIN_REQUEST) {
+        sent->action = frame->body.admin_request.action;
+        sent->filter_id = frame->body.admin_request.filter_id;
+        sent->timeout_ms = frame->body.admin_request.timeout_ms;
+        sent->seen = frame->body.admin_request.seen;
         (void)snprintf(sent->name, sizeof sent->name, "%s", frame->body.admin_request.name);
         (void)snprintf(sent->successor, sizeof sent->successor, "%s",
                        frame->body.admin_request.successor);

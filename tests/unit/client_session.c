@@ -69,11 +69,11 @@ Test(session, what_cannot_be_sent_goes_to_the_next_router_at_once)
     struct fake_outcome outcome = {0};
 
     fake->down[0] = true;
-    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcome), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
     cr_assert_eq(fake->nsent, 1);
     cr_assert_str_eq(fake->endpoints[fake->sent[0].link - 1], "tcp://r2:1");
     cr_assert_eq(fake->sent[0].attempt, 0, "a frame that was dropped is no attempt");
-    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcome), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcome), STATUS_OK);
     cr_assert_str_eq(fake->endpoints[fake->sent[1].link - 1], "tcp://r2:1", "sticky");
     fake_end(fake);
 }
@@ -102,10 +102,10 @@ Test(session, waiting_operations_leave_in_order)
 
     fake->down[0] = true;
     for (int i = 0; i < 4; i++) {
-        cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[i]), STATUS_OK);
+        cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[i]), STATUS_OK);
     }
     fake->down[0] = false;
-    cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[4]), STATUS_OK);
+    cr_assert_eq(fake_submit(fake, OPERATION_CHECK, 1, &outcomes[4]), STATUS_OK);
     fake_pass(fake, 10 * MS);
     cr_assert_eq(fake->nsent, 5);
     for (size_t i = 0; i < 5; i++) {

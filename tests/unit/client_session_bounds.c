@@ -209,6 +209,9 @@ Test(session_bounds, questions_find_their_addressee)
     answer.correlation = fake->sent[1].correlation;
     answer.body.admin_reply.status = STATUS_OK;
     fake_answer_frame(fake, fake->sent[1].link, &answer);
+    cr_assert_eq(outcome.calls, 0, "it has looked");
+    answer.correlation = fake->sent[2].correlation;
+    fake_answer_frame(fake, fake->sent[2].link, &answer);
     cr_assert_eq(outcome.kind, FRAME_ADMIN_REPLY);
     cr_assert_eq(outcome.status, STATUS_OK);
 
@@ -217,7 +220,7 @@ Test(session_bounds, questions_find_their_addressee)
     cr_assert_eq(
         session_ask(fake->session, fake->now_us, TIMEOUT_US, &question, fake_done, &outcome),
         STATUS_OK);
-    cr_assert_str_eq(fake->endpoints[fake->sent[2].link - 1], "tcp://r1:1");
+    cr_assert_str_eq(fake->endpoints[fake->sent[3].link - 1], "tcp://r1:1");
     question.kind = FRAME_HINT;
     cr_assert_eq(
         session_ask(fake->session, fake->now_us, TIMEOUT_US, &question, fake_done, &outcome),

@@ -90,6 +90,22 @@ Test(move_plan, the_only_other_node_takes_it)
     cr_assert_eq(nodes[3].used_bytes, GROUP_SHARDS * SHARD_BYTES, "what is planned takes room");
 }
 
+Test(move_plan, who_holds_as_many_groups_as_it_may_takes_none)
+{
+    make(3, 2, 3, 4);
+    drain(2);
+    nodes[3].most_groups = 9;
+    nodes[3].groups = 9;
+    decide(1);
+    expect_lack(MOVE_LACK_GROUPS, 1);
+    cr_assert_eq(plan.candidate, 4);
+    cr_assert_eq(plan.missing_bytes, 0);
+    nodes[3].groups = 8;
+    decide(1);
+    cr_assert_eq(move_plan_target(&plan, 0, 1), 4);
+    cr_assert_eq(nodes[3].groups, 9, "what is planned counts");
+}
+
 Test(move_plan, a_last_replica_has_nowhere_to_go)
 {
     make(3, 2, 3, 3);

@@ -217,6 +217,27 @@ Test(placement, the_same_nodes_give_the_same_placement)
     placement_fini(&result);
 }
 
+/* So many groups a node can tell of in time. */
+Test(placement, a_node_takes_no_more_groups_than_it_may_hold)
+{
+    prepare(4, 4, 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        nodes[i].most_groups = 5;
+        nodes[i].groups = 1;
+    }
+    nodes[1].groups = 5;
+    make(4, 3);
+    for (uint32_t g = 0; g < result.ngroups; g++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            cr_assert_neq(result.groups[g].slots[i].current.node, 2);
+        }
+    }
+    cr_assert_eq(nodes[0].groups, 5, "%lu", nodes[0].groups);
+    placement_fini(&result);
+    cr_assert_eq(placement_make(nodes, 4, 3, SHARD_BITS, SHARD_BYTES, &result), STATUS_NO_SPACE);
+    cr_assert_eq(result.missing_bytes, 0);
+}
+
 Test(placement, survives_the_failure_of_every_allocation)
 {
     enum status status = STATUS_NOMEM;

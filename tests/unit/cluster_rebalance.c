@@ -73,6 +73,16 @@ Test(rebalance, even_nodes_stay_as_they_are)
     cr_assert_eq(all(), 0);
 }
 
+Test(rebalance, a_new_node_gets_no_more_groups_than_it_may_hold)
+{
+    make(5);
+    nodes[4].groups = 7;
+    nodes[4].most_groups = 8;
+    cr_assert_eq(all(), 1);
+    nodes[4].groups = 8;
+    cr_assert_eq(all(), 0);
+}
+
 /* 12 slots on 5 nodes: 3 3 2 2 2. */
 Test(rebalance, a_new_node_gets_its_share)
 {

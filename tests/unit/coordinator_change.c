@@ -350,9 +350,12 @@ static void move_on_before_drop(void *context)
     cr_assert_eq(document_at(&other)->epoch, 2);
 }
 
-/* The drop loses the compare-and-swap to a step of the replacement, and comes again. */
+/* The drop loses the compare-and-swap to a step of the replacement: whoever asked looks, and asks
+ * again. */
 Test(coordinator_change, a_drop_outlasts_another_coordinators_steps)
 {
+    struct coordinator_told told;
+
     open_stage();
     coordinator_stage_init(&other, &store.store);
     for (uint32_t n = 1; n <= 3; n++) { /* Before all are heard of, it changes nothing. */
@@ -361,6 +364,11 @@ Test(coordinator_change, a_drop_outlasts_another_coordinators_steps)
         (void)coordinator_stage_sync(&other, n, &request);
     }
     store.before_swap = move_on_before_drop;
+    drop();
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_CONFLICT);
+    cr_assert(told.moved);
+    cr_assert_eq(document_at(&stage)->content.state, FILTER_ACTIVE);
     drop();
     cr_assert_eq(document_at(&stage)->content.state, FILTER_DROPPING);
     cr_assert_eq(document_at(&stage)->epoch, 3);

@@ -174,6 +174,27 @@ Test(coordinator_create, too_little_memory_is_refused_with_what_is_missing)
     close_stage();
 }
 
+/* More than a node can tell of in time: refused before anything is written. */
+Test(coordinator_create, nodes_take_no_more_slot_groups_than_they_may_hold)
+{
+    struct admin_request create = coordinator_stage_create();
+    struct coordinator_told told;
+    uint64_t change;
+
+    open_stage(3);
+    stage.coordinator->config.node_groups = 1;
+    coordinator_stage_command(&stage, 1, &create);
+    coordinator_stage_report(&stage, 3, 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    change = stage.coordinator->change;
+    create.name = "another";
+    told = command(&create);
+    cr_assert_eq(told.status, STATUS_NO_SPACE);
+    cr_assert_not_null(strstr(told.message, "node_groups"), "%s", told.message);
+    cr_assert_eq(stage.coordinator->change, change, "nothing was written");
+    close_stage();
+}
+
 Test(coordinator_create, without_key_log_it_takes_nodes_with_a_disk)
 {
     struct admin_request create = coordinator_stage_create();

@@ -104,7 +104,7 @@ Test(coordinator_drop, a_late_drop_by_id_spares_the_next_filter_of_that_name)
     cr_assert_eq(coordinator_stage_counter(&stage, "filters_dropped_total"), 1);
     late.filter_id = 3;
     coordinator_stage_command(&stage, 5, &late);
-    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_NOT_FOUND);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_CONFLICT);
     close_stage();
 }
 

@@ -80,7 +80,7 @@ Test(coordinator_expand, refusals_say_why_and_what_helps)
     cr_assert_eq(command(&stage, &request).status, STATUS_NOT_FOUND);
     request.name = "urls";
     request.filter_id = 7;
-    cr_assert_eq(command(&stage, &request).status, STATUS_NOT_FOUND, "a later one of that name");
+    cr_assert_eq(command(&stage, &request).status, STATUS_CONFLICT, "a later one of that name");
     says[2].used_bytes = (UINT64_C(1) << 30) - 1000;
     report_all(&stage);
     expect_refusal(ask(600000, 0), STATUS_NO_SPACE, "node node-2 lacks ");

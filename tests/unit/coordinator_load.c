@@ -152,7 +152,7 @@ Test(coordinator_load, is_of_a_filter_that_is_there_and_of_this_cluster)
     cr_assert_eq(told(request).status, STATUS_NOT_FOUND);
     request = load(LOAD_ASK, SOURCE, 1, 2);
     request.filter_id = FILTER + 1;
-    cr_assert_eq(told(request).status, STATUS_NOT_FOUND, "a later one of that name");
+    cr_assert_eq(told(request).status, STATUS_CONFLICT, "a later one of that name");
     request = load(LOAD_BEGIN, SOURCE, 0, 0);
     request.name = "other";
     sealed[SEAL_SECRET_BYTES - 1] ^= 1;

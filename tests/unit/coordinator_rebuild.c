@@ -326,7 +326,7 @@ Test(coordinator_rebuild, another_filter_is_not_meant)
     cr_assert_eq(command(&stage, &request).status, STATUS_NOT_FOUND);
     request.name = "urls";
     request.filter_id = 7;
-    cr_assert_eq(command(&stage, &request).status, STATUS_NOT_FOUND, "a later one of that name");
+    cr_assert_eq(command(&stage, &request).status, STATUS_CONFLICT, "a later one of that name");
     close_stage();
 }
 

@@ -269,32 +269,3 @@ Test(node_growth_valve, the_rate_holds_with_all_valves_open)
         close_stage();
     }
 }
-
-/* ---- how much ---- */
-
-Test(node_growth_valve, both_rates_together_stay_within_the_bound)
-{
-    static const double rates[] = {0.1, 0.01, 0.001, 1e-6};
-
-    for (unsigned i = 0; i < 4; i++) {
-        for (uint64_t factor = 1; factor <= 8; factor++) {
-            struct sizing_request request = {.capacity = 10000000, .rate = rates[i]};
-            struct generation from = {.id = 1, .capacity = request.capacity};
-            struct generation to = {.id = 2, .capacity = request.capacity * factor};
-            struct sizing_plan plan;
-            uint64_t valve;
-
-            cr_assert_eq(sizing_plan_generation(&request, 4, &plan), STATUS_OK);
-            from.geometry = (struct geometry){.lines = plan.lines, .z = plan.z, .shard_bits = 4};
-            request.capacity = to.capacity;
-            cr_assert_eq(sizing_plan_generation(&request, 4, &plan), STATUS_OK);
-            to.geometry = (struct geometry){.lines = plan.lines, .z = plan.z, .shard_bits = 4};
-            valve = growth_valve_capacity(&from, &to, rates[i]);
-            cr_assert_leq(valve, to.capacity);
-            cr_assert_leq(sizing_rate(from.capacity, from.geometry.lines << 4, from.geometry.z) +
-                              sizing_rate(valve, to.geometry.lines << 4, to.geometry.z),
-                          rates[i]);
-            cr_assert(factor < 4 || valve > from.capacity, "four times as large: it opens");
-        }
-    }
-}

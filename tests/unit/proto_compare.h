@@ -130,6 +130,10 @@ static inline void compare_sync_request(const struct sync_request *a, const stru
     SAME(durable);
     SAME(disk_used_bytes);
     SAME(since);
+    SAME(page.from.filter_id);
+    SAME(page.from.group);
+    SAME(page.to.filter_id);
+    SAME(page.to.group);
     SAME(nreplicas);
     compare_reports(a->replicas, b->replicas, a->nreplicas);
 }

@@ -14,6 +14,20 @@ static inline void compare_rule(const struct quorum_rule *a, const struct quorum
     SAME(read);
 }
 
+static inline void compare_seen(const struct admin_seen *a, const struct admin_seen *b)
+{
+    SAME(filter_id);
+    SAME(revision);
+    SAME(binding);
+    SAME(target_id);
+    SAME(target_revision);
+    SAME(target_binding);
+    SAME(nodes_revision);
+    SAME(store_version);
+    SAME(node);
+    SAME(successor);
+}
+
 static inline void compare_admin_request(const struct admin_request *a,
                                          const struct admin_request *b)
 {
@@ -21,6 +35,7 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(timeout_ms);
     SAME(confirmed_off);
     SAME(filter_id);
+    compare_seen(&a->seen, &b->seen);
     SAME_TEXT(name);
     SAME_TEXT(successor);
     SAME(undo);
@@ -157,6 +172,8 @@ static inline void compare_admin_reply(const struct admin_reply *a, const struct
     SAME(status);
     SAME_TEXT(message);
     SAME(created);
+    SAME(moved);
+    compare_seen(&a->seen, &b->seen);
     SAME(nfilters);
     for (size_t i = 0; i < a->nfilters; i++) {
         compare_filter_summary(&a->filters[i], &b->filters[i]);

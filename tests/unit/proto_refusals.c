@@ -322,6 +322,8 @@ Test(refusals, roles_secrets_and_reports_are_checked)
     Orbloom__V1__SyncReply reply = ORBLOOM__V1__SYNC_REPLY__INIT;
     Orbloom__V1__SealedSecret secret = ORBLOOM__V1__SEALED_SECRET__INIT;
     Orbloom__V1__SealedSecret *secrets[] = {&secret};
+    Orbloom__V1__ReplicaReport *twice[] = {&report, &report};
+    Orbloom__V1__ReportPage page = ORBLOOM__V1__REPORT_PAGE__INIT;
 
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "no role");
     request.role = (Orbloom__V1__SyncRole)3;
@@ -347,6 +349,28 @@ Test(refusals, roles_secrets_and_reports_are_checked)
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "phase");
     report.phase = ORBLOOM__V1__REPLICA_PHASE__PHASE_SYNCING;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
+
+    request.page = &page;
+    report.filter_id = 5;
+    report.group = 3;
+    page.from_filter = 5;
+    page.from_group = 3;
+    page.to_filter = 5;
+    page.to_group = 4;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
+    report.group = 4;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "beyond");
+    report.group = 2;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "before");
+    report.group = 3;
+    request.replicas = twice;
+    request.n_replicas = 2;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "twice");
+    request.n_replicas = 0;
+    page.to_group = 3;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "empty");
+    page.to_filter = 0;
+    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "half an end");
 
     reply.secrets = secrets;
     reply.n_secrets = 1;

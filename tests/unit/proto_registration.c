@@ -83,6 +83,10 @@ Test(registration, covers_every_claim)
     FORGED(number, 49);
     FORGED(memory_used_bytes, 48);
     FORGED(disk_used_bytes, 51);
+    FORGED(page.from.filter_id, 1);
+    FORGED(page.from.group, 1);
+    FORGED(page.to.filter_id, 1);
+    FORGED(page.to.group, 1);
     FORGED(nreplicas, REPORTS - 1);
 }
 

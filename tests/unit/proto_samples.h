@@ -194,6 +194,7 @@ static inline void sample_sync_request(enum sample_size size, struct sync_reques
         out->incarnation = 41;
         out->memory_limit_bytes = 42;
         out->memory_used_bytes = 43;
+        out->page = (struct report_page){.from = {30, 7}, .to = {30000, 8}};
         out->since = 44;
         out->boot = 45;
         out->boot_before = 46;
@@ -279,6 +280,8 @@ static inline void sample_boot(enum sample_size size, struct frame *out)
     }
 }
 
+static const struct admin_seen sample_seen = {301, 302, 303, 304, 305, 306, 307, 308, 309, 310};
+
 static inline void sample_admin_request(enum sample_size size, struct admin_request *out)
 {
     *out = (struct admin_request){.action = ADMIN_STATUS, .name = "", .successor = ""};
@@ -292,6 +295,7 @@ static inline void sample_admin_request(enum sample_size size, struct admin_requ
             .successor = size != SAMPLE_FULL ? "node-4" : "",
             .undo = size != SAMPLE_FULL,
             .dry_run = size != SAMPLE_FULL,
+            .seen = sample_seen,
         };
     }
     if (out->action == ADMIN_EXPAND) {
@@ -402,6 +406,8 @@ static inline void sample_admin_reply(enum sample_size size, struct admin_reply 
         out->status = STATUS_EXISTS;
         out->message = "it is there";
         out->created = true;
+        out->moved = true;
+        out->seen = sample_seen;
     }
 }
 

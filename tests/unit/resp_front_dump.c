@@ -174,7 +174,7 @@ Test(resp_front_dump, a_chunk_without_keys_only_moves_the_load_on)
     cr_assert_eq(question.body.admin_request.load.step, LOAD_ASK);
     cr_assert_eq(question.body.admin_request.load.from, 4);
     cr_assert_eq(question.body.admin_request.load.to, 9);
-    cr_assert_eq(question.body.admin_request.filter_id, 0, "whichever has the name");
+    cr_assert_eq(question.body.admin_request.filter_id, FRONT_STAGE_FILTER, "what has the name");
     allow(&question);
     question = front_stage_question(&stage);
     cr_assert_eq(question.body.admin_request.load.step, LOAD_MOVE);

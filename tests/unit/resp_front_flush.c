@@ -42,7 +42,7 @@ static void answer_drops(uint64_t first, size_t count, enum status last)
     struct fake_sent sent;
     size_t nquestions = 0;
 
-    while (fake_take(&stage.fake, &sent)) {
+    while (front_stage_take(&stage, &sent)) {
         cr_assert_eq(sent.frame.body.admin_request.action, ADMIN_DROP);
         cr_assert_eq(sent.frame.body.admin_request.filter_id, first + nquestions);
         questions[nquestions++] = sent.frame;

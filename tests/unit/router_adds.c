@@ -327,3 +327,24 @@ Test(router_adds, a_batch_over_many_groups_is_gathered_in_order)
     expect_told(STATUS_OK, 0, (UINT64_C(1) << 40) - 1);
     router_stage_fini(&stage);
 }
+
+/* What comes late would get into the next filter of that name. */
+Test(router_adds, an_add_by_name_alone_is_told_which_filter_it_is_to_name)
+{
+    struct client_request request = router_stage_request(OPERATION_ADD, 1, KEYS);
+    struct router_told told;
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    request.filter_id = 0;
+    router_stage_send(&stage, CLIENT, &request);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_STALE);
+    cr_assert_eq(told.filter_id, ROUTER_STAGE_FILTER);
+    request.filter_id = ROUTER_STAGE_FILTER + 1;
+    router_stage_send(&stage, CLIENT, &request);
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_NOT_FOUND);
+    cr_assert_eq(told.filter_id, ROUTER_STAGE_FILTER);
+    cr_assert_eq(router_stage_open(&stage), 0, "no node was asked");
+    router_stage_fini(&stage);
+}

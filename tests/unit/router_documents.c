@@ -172,6 +172,124 @@ Test(router_documents, unknown_is_said_only_after_a_read_that_began_after_the_re
     router_stage_fini(&stage);
 }
 
+static size_t told_not_found(void)
+{
+    size_t count = stage.ntold;
+
+    for (size_t i = 0; i < count; i++) {
+        cr_assert_eq(stage.told[i].status, STATUS_NOT_FOUND);
+    }
+    stage.ntold = 0;
+    return count;
+}
+
+/* However many come, one question is under way; who came during it shares the next one. */
+Test(router_documents, one_question_is_under_way_and_the_next_is_for_all_who_wait)
+{
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    stage.nsyncs = 0;
+    ask_unknown();
+    router_stage_pass(&stage, 1000);
+    cr_assert_eq(stage.nsyncs, 1);
+    for (int i = 0; i < 100; i++) {
+        ask_unknown();
+        router_stage_pass(&stage, 1000);
+    }
+    cr_assert_eq(stage.nsyncs, 1, "%zu questions for one name", stage.nsyncs);
+    router_stage_sync(&stage, stage.sync, false);
+    cr_assert_eq(told_not_found(), 1, "it was sent for the first alone");
+    router_stage_pass(&stage, 1000);
+    cr_assert_eq(stage.nsyncs, 2);
+    router_stage_sync(&stage, stage.sync, false);
+    cr_assert_eq(told_not_found(), 100);
+    router_stage_fini(&stage);
+}
+
+/* Clients that ask for it again and again, with a coordinator that answers at once. */
+Test(router_documents, an_unknown_name_asked_for_all_the_time_costs_few_reads_of_the_store)
+{
+    enum { SECONDS = 2, TURNS = 500, TURN_US = 1000000 / TURNS };
+
+    size_t told = 0;
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    stage.nsyncs = 0;
+    for (int i = 0; i < SECONDS * TURNS; i++) {
+        uint64_t asked = stage.sync;
+
+        ask_unknown();
+        router_stage_pass(&stage, TURN_US);
+        if (stage.sync != asked) {
+            router_stage_sync(&stage, stage.sync, false);
+        }
+        told += told_not_found();
+    }
+    cr_assert_leq(stage.nsyncs, SECONDS * 100 + 26, "%zu questions", stage.nsyncs);
+    cr_assert_geq(told, SECONDS * TURNS - 10, "%zu were told: nobody waits for long", told);
+    router_stage_fini(&stage);
+}
+
+/* What is new is read at once: only who asks for what there is not waits. */
+Test(router_documents, a_hint_is_not_held_up_by_the_rate)
+{
+    struct frame hint = {.kind = FRAME_HINT, .body.hint.change = 1000};
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    do {
+        stage.nsyncs = 0;
+        ask_unknown();
+        router_stage_pass(&stage, 100);
+        router_stage_sync(&stage, stage.sync, false);
+        stage.ntold = 0;
+    } while (stage.nsyncs > 0);
+    fake_answer(&stage.actor, stage.now_us, stage.coordinator_link, &hint);
+    router_stage_pass(&stage, 0);
+    cr_assert_eq(stage.nsyncs, 1);
+    router_stage_fini(&stage);
+}
+
+/* A coordinator that is stuck is not piled with questions, however many wait. */
+Test(router_documents, questions_that_stay_without_an_answer_become_fewer)
+{
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    stage.nsyncs = 0;
+    for (int i = 0; i < 320; i++) {
+        ask_unknown();
+        router_stage_pass(&stage, 100000);
+        stage.ntold = 0;
+    }
+    cr_assert_leq(stage.nsyncs, 19, "%zu questions in 32 s", stage.nsyncs);
+    cr_assert_geq(stage.nsyncs, 16, "%zu questions in 32 s", stage.nsyncs);
+    router_stage_fini(&stage);
+}
+
+/* Then it is asked for again, and whichever answer comes will do. */
+Test(router_documents, a_question_whose_answer_is_lost_is_asked_again)
+{
+    uint64_t first;
+
+    router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
+    stage.nsyncs = 0;
+    ask_unknown();
+    router_stage_pass(&stage, 1000);
+    first = stage.sync;
+    router_stage_pass(&stage, 240000);
+    cr_assert_eq(stage.nsyncs, 1);
+    router_stage_pass(&stage, 20000);
+    cr_assert_eq(stage.nsyncs, 2);
+    router_stage_sync(&stage, first, false);
+    cr_assert_eq(told_not_found(), 1);
+    ask_unknown();
+    router_stage_pass(&stage, 1000);
+    cr_assert_eq(stage.nsyncs, 2, "the second is still under way");
+    router_stage_sync(&stage, stage.sync, false);
+    cr_assert_eq(told_not_found(), 0, "which began before this one came");
+    router_stage_pass(&stage, 1000);
+    router_stage_sync(&stage, stage.sync, false);
+    cr_assert_eq(told_not_found(), 1);
+    router_stage_fini(&stage);
+}
+
 /* Time spent waiting for the coordinator is part of the deadline. */
 Test(router_documents, a_request_that_waited_keeps_its_deadline)
 {

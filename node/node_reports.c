@@ -1,0 +1,139 @@
+/* What a node tells coordinators of its slot groups: page by page, round by round.
+ *
+ * A page goes to every coordinator, and the next one once they have answered, or with the next
+ * interval: never more than one is on its way to each. Where all fits one page only one coordinator
+ * is told, in turn, unless something has changed. */
+#include "node/node_private.h"
+
+enum { MOST_REPORTS = 4096 /* a page */ };
+
+size_t node_report_most(const struct node *self)
+{
+    return self->config.report_groups != 0 ? self->config.report_groups : MOST_REPORTS;
+}
+
+/* Without a look at the arrays, which would take too long. */
+static struct replica_report report_of(const struct node *self, const struct document_entry *entry,
+                                       uint32_t group)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_report report = {
+        .node_id = self->id,
+        .incarnation = self->incarnation,
+        .fence = hosted->fence.epoch,
+    };
+
+    hosted_report(hosted, &entry->document, group, 0, &report);
+    report.disk_bytes = node_disk_bytes(self, entry, group);
+    return report;
+}
+
+/* The index of the first document that the page may tell of. */
+static size_t first_document(const struct node *self, uint64_t filter_id)
+{
+    size_t first = 0;
+    size_t count = self->documents.count;
+
+    while (count > 0) {
+        size_t half = count / 2;
+
+        if (self->documents.by_id[first + half]->document.id < filter_id) {
+            first += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return first;
+}
+
+size_t node_report_page(const struct node *self, struct replica_report *reports,
+                        struct report_page *page)
+{
+    size_t most = node_report_most(self);
+    size_t count = 0;
+
+    *page = (struct report_page){.from = self->reporting.from};
+    for (size_t i = first_document(self, page->from.filter_id); i < self->documents.count; i++) {
+        const struct document_entry *entry = self->documents.by_id[i];
+        const struct hosted_filter *hosted = entry->attachment;
+        bool begun = entry->document.id == page->from.filter_id;
+
+        if (hosted == NULL || hosted->set == NULL) {
+            continue;
+        }
+        for (uint32_t group = begun ? page->from.group : 0; group < hosted->set->ngroups; group++) {
+            if (!hosted->set->groups[group].hosted) {
+                continue;
+            }
+            if (count == most) {
+                page->to = (struct report_place){entry->document.id, group};
+                return count;
+            }
+            reports[count++] = report_of(self, entry, group);
+        }
+    }
+    return count;
+}
+
+/* A page that is not all is told to every coordinator, as each has to hear the whole round. */
+static uint32_t sends_of(const struct node *self, bool whole)
+{
+    if (!whole) {
+        return self->coordinators.count;
+    }
+    return self->reports_due > 1 ? self->reports_due : 1;
+}
+
+static void end_page(struct node *self, uint64_t now_us, const struct report_page *page, bool whole)
+{
+    struct reporting *reporting = &self->reporting;
+
+    reporting->from = page->to;
+#ifdef ORBLOOM_MUTANT_REPORT_FIRST_PAGE
+    reporting->from = (struct report_place){0};
+#endif
+    reporting->more = reporting->from.filter_id != 0 || self->reports_due > 0;
+    if (whole && reporting->more) {
+        self->next_sync_us = now_us;
+    }
+}
+
+void node_report_sent(struct node *self, uint64_t now_us, const struct report_page *page)
+{
+    struct reporting *reporting = &self->reporting;
+    bool whole = report_page_begins(page) && report_page_ends(page);
+
+    if (reporting->sends == 0) {
+        reporting->sends = sends_of(self, whole);
+        reporting->answers = 0;
+        if (report_page_begins(page)) {
+            self->reports_due = 0; /* This round tells it. */
+        }
+    }
+    reporting->sends--;
+    reporting->answers += whole ? 0 : 1;
+    self->counters[NODE_report_pages_total] += !whole;
+    if (reporting->sends > 0) {
+        self->next_sync_us = now_us; /* To the next coordinator, in turn. */
+    } else {
+        end_page(self, now_us, page, whole);
+    }
+}
+
+void node_report_answered(struct node *self, uint64_t now_us)
+{
+    struct reporting *reporting = &self->reporting;
+
+    if (reporting->answers > 0 && --reporting->answers == 0 && reporting->sends == 0 &&
+        reporting->more) {
+        reporting->more = false;
+        self->next_sync_us = now_us;
+    }
+}
+
+void node_report_soon(struct node *self, uint64_t now_us, uint32_t coordinators)
+{
+    self->reports_due = coordinators > self->reports_due ? coordinators : self->reports_due;
+    self->next_sync_us = now_us;
+}

@@ -1,0 +1,156 @@
+/* A replica takes only so many keys that its rate and that of one in another generation stay within
+ * the bound together: before it begins, when it is done and others may not be, and no longer. */
+#include "base/heap.h"
+#include "cluster/growth_mix.h"
+#include "tests/support/growth_stage.h"
+
+#include <criterion/criterion.h>
+
+enum { BATCH = 1000, CAPACITY = 400000, POOL = 1000000 };
+
+static struct growth_stage growth;
+static uint64_t keys[POOL];
+static uint32_t asked;
+
+static void open_stage(void)
+{
+    growth_stage_init_planned(&growth, CAPACITY, 0.01);
+    node_stage_fingerprints(&growth.document, 0, 1, POOL, keys);
+    asked = 0;
+}
+
+static void close_stage(void)
+{
+    growth_stage_fini(&growth);
+    cr_assert_eq(heap_live(), 0);
+}
+
+/* Until some are refused, or it has so many. Returns how many it has. */
+static uint64_t add_up_to(uint64_t most)
+{
+    static struct node_answer answer;
+    const struct replica_group *group = &growth_stage_set(&growth)->groups[0];
+    bool full = false;
+
+    while (!full && group->keys < most) {
+        struct segment segment = node_stage_segment(&growth.document, OPERATION_ADD, BATCH);
+
+        cr_assert_leq(asked + BATCH, POOL);
+        segment.batch.number = ++growth.stage.batches;
+        segment.op.sequence = growth.stage.batches;
+        cr_assert(node_stage_ask_disk(&growth.stage, &segment, keys + asked, &answer));
+        cr_assert_eq(answer.segment.status, STATUS_OK);
+        full = answer.segment.at_capacity;
+        asked += BATCH;
+    }
+    return group->keys;
+}
+
+static uint64_t add_until_full(void)
+{
+    return add_up_to(UINT64_MAX);
+}
+
+static void only(uint32_t kept)
+{
+    growth.document.generations[0] = growth.document.generations[kept];
+    growth.document.ngenerations = 1;
+    growth_stage_hand(&growth);
+}
+
+static void settle(void)
+{
+    while (growth_stage_step(&growth)) {
+    }
+}
+
+Test(node_growth_mix, who_waits_for_a_turn_takes_what_the_sum_allows)
+{
+    uint64_t most;
+
+    open_stage();
+    growth_stage_want_planned(&growth, 2, CAPACITY * 11 / 10, false);
+    settle();
+    most = growth_mix_keys(&growth.document);
+    cr_assert_lt(most, CAPACITY);
+    cr_assert_eq(add_until_full(), most);
+    cr_assert_null(growth_stage_set(&growth)->growth);
+    only(0);
+    cr_assert_eq(add_until_full(), CAPACITY, "nothing is mixed any more");
+    close_stage();
+}
+
+Test(node_growth_mix, who_is_done_waits_for_the_others)
+{
+    uint64_t most;
+
+    open_stage();
+    (void)add_up_to(CAPACITY * 9 / 10);
+    growth_stage_want_planned(&growth, 2, 2 * CAPACITY, true);
+    settle();
+    cr_assert_eq(growth_stage_report(&growth).generation, 2);
+    most = growth_mix_keys(&growth.document);
+    cr_assert(most > CAPACITY && most < 2 * CAPACITY);
+    cr_assert_eq(add_until_full(), most);
+    growth_stage_restart(&growth, STAGE_END_KILL);
+    (void)add_until_full();
+    /* Keys that the old array had by chance count once they are read back. */
+    cr_assert_leq(growth_stage_set(&growth)->groups[0].keys, most * 101 / 100);
+    only(1);
+    cr_assert_eq(add_until_full(), 2 * CAPACITY);
+    close_stage();
+}
+
+/* Shards in two layers: those that are served from the new one, too. */
+Test(node_growth_mix, who_is_on_the_way_takes_no_more_either)
+{
+    uint64_t most;
+
+    open_stage();
+    (void)add_up_to(CAPACITY * 9 / 10);
+    growth_stage_want_planned(&growth, 2, 2 * CAPACITY, true);
+    most = growth_mix_keys(&growth.document);
+    while (growth_stage_set(&growth)->growth == NULL ||
+           growth_stage_set(&growth)->growth->ngrown < GROWTH_STAGE_SHARDS - 1) {
+        cr_assert(growth_stage_step(&growth));
+    }
+    growth.stage.node->config.growth_rate = 1;
+    growth.stage.node->growth.throttle.free_us = UINT64_MAX / 2;
+    for (uint32_t i = 0; i < CAPACITY / BATCH; i++) {
+        (void)add_until_full();
+    }
+    cr_assert_leq(growth_stage_set(&growth)->groups[0].keys, most);
+    growth.stage.node->config.growth_rate = 0;
+    growth.stage.node->growth.resume_us = 0;
+    growth.stage.node->growth.throttle.free_us = 0;
+    close_stage();
+}
+
+Test(node_growth_mix, where_r_is_1_nothing_waits)
+{
+    open_stage();
+    growth.document.content.rule = (struct quorum_rule){.replicas = 3, .write = 3, .read = 1};
+    document_epoch_advance(&growth.document);
+    growth_stage_want_planned(&growth, 2, CAPACITY * 11 / 10, false);
+    settle();
+    cr_assert_geq(add_until_full(), CAPACITY, "and beyond, by the valve");
+    close_stage();
+}
+
+/* What a question may cost: arrays beyond the sample are not gone through, and each add counts. */
+Test(node_growth_mix, keys_of_large_arrays_are_told_by_count)
+{
+    const struct document_entry *entry;
+    struct replica_report report = {0};
+    uint64_t held;
+
+    open_stage();
+    held = add_up_to(BATCH);
+    entry = document_cache_find(&growth.stage.node->documents, growth.document.id);
+    replica_set_report(growth_stage_set(&growth), &entry->document, 0, 64, &report);
+    cr_assert_eq(report.bits_seen, 0);
+    cr_assert_eq(report.keys, held);
+    replica_set_report(growth_stage_set(&growth), &entry->document, 0, 1 << 20, &report);
+    cr_assert_gt(report.bits_seen, 0, "small ones are");
+    close_stage();
+}

@@ -1,0 +1,202 @@
+/* A node tells coordinators of its slot groups page by page: all of them, one page at a time. */
+#include "node/node_private.h"
+#include "tests/support/node_stage.h"
+#include "tests/support/sample_cluster.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { FILTERS = 5, SECOND_US = 1000000 };
+
+static struct node_stage stage;
+
+static void host(uint32_t count)
+{
+    const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+
+    for (uint32_t i = 1; i <= count; i++) {
+        struct filter_document document;
+        char name[] = "filter-a";
+
+        name[7] = (char)('a' + i);
+        node_stage_document(&stage, 10 * i, name, &rule, 3, &document);
+        node_stage_hand(&stage, &document);
+        document_fini(&document);
+    }
+    node_stage_build(&stage);
+}
+
+static void setup(void)
+{
+    node_stage_init(&stage, 1 << 30);
+    node_stage_register(&stage);
+}
+
+static void teardown(void)
+{
+    node_stage_fini(&stage);
+}
+
+TestSuite(node_reports, .init = setup, .fini = teardown);
+
+static void pass(uint64_t us)
+{
+    stage.now_us += us;
+    stage.actor.time(stage.actor.self, stage.now_us);
+}
+
+static void answer(uint32_t link)
+{
+    const struct frame frame = {
+        .kind = FRAME_SYNC_REPLY,
+        .correlation = stage.incarnation,
+        .body.sync_reply = {.status = STATUS_OK, .message = "", .change = 1, .node_id = 1},
+    };
+
+    fake_answer(&stage.actor, stage.now_us, link, &frame);
+}
+
+/* The next report that was sent, if any. */
+static bool take(struct sync_request *out, uint32_t *link)
+{
+    struct fake_sent sent;
+
+    while (fake_take(&stage.fake, &sent)) {
+        if (sent.frame.kind == FRAME_SYNC_REQUEST) {
+            *out = sent.frame.body.sync_request;
+            *link = sent.link;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* From the beginning to the end, each page as the one before is answered, without waiting. */
+static uint32_t expect_round(uint32_t groups)
+{
+    struct report_place reached = {0};
+    struct sync_request request;
+    uint32_t link;
+    uint32_t told = 0;
+
+    for (uint32_t pages = 1;; pages++) {
+        pass(0);
+        cr_assert(take(&request, &link), "after %u pages", pages - 1);
+        cr_assert_eq(report_place_compare(request.page.from, reached), 0);
+        cr_assert_leq(request.nreplicas, groups);
+        for (size_t i = 0; i < request.nreplicas; i++) {
+            cr_assert_eq(request.replicas[i].filter_id, 10 * ++told);
+        }
+        reached = request.page.to;
+        if (report_page_ends(&request.page)) {
+            answer(link);
+            cr_assert_eq(told, FILTERS);
+            return pages;
+        }
+        pass(0);
+        cr_assert_not(take(&request, &link), "one page is on its way at a time");
+        answer(link);
+    }
+}
+
+static void begin(uint32_t groups)
+{
+    struct sync_request request;
+    uint32_t link;
+
+    host(FILTERS);
+    for (int i = 0; i < 3; i++) { /* What the documents have brought about. */
+        pass(SECOND_US);
+        while (take(&request, &link)) {
+            answer(link);
+            pass(0);
+        }
+    }
+    stage.node->config.report_groups = groups;
+    pass(SECOND_US);
+    stage.node->next_sync_us = stage.now_us;
+    fake_forget(&stage.fake);
+    stage.node->reporting = (struct reporting){0};
+}
+
+Test(node_reports, page_by_page_all_are_told)
+{
+    begin(2);
+    cr_assert_eq(expect_round(2), 3);
+    pass(0);
+    cr_assert_eq(stage.fake.nframes, stage.fake.ntaken, "the round is over");
+    pass(SECOND_US);
+    cr_assert_eq(expect_round(2), 3, "and begins anew");
+}
+
+Test(node_reports, one_group_a_page)
+{
+    begin(1);
+    cr_assert_eq(expect_round(1), FILTERS);
+}
+
+Test(node_reports, what_fits_one_page_is_of_everything)
+{
+    begin(FILTERS);
+    cr_assert_eq(expect_round(FILTERS), 1);
+}
+
+/* An answer that is lost holds up the round for an interval, not for good. */
+Test(node_reports, without_an_answer_the_next_interval_goes_on)
+{
+    struct sync_request request;
+    uint32_t link;
+
+    begin(2);
+    pass(0);
+    cr_assert(take(&request, &link));
+    pass(SECOND_US / 2);
+    cr_assert_not(take(&request, &link));
+    pass(SECOND_US);
+    cr_assert(take(&request, &link));
+    cr_assert_eq(request.page.from.filter_id, 30);
+}
+
+/* What has changed behind the page that is due is told by one more round, at once. */
+Test(node_reports, a_change_in_the_midst_of_a_round_brings_another_one)
+{
+    struct sync_request request;
+    uint32_t link;
+
+    begin(3);
+    pass(0);
+    cr_assert(take(&request, &link));
+    node_report_soon(stage.node, stage.now_us, 1);
+    pass(0);
+    cr_assert(take(&request, &link));
+    cr_assert(report_page_ends(&request.page));
+    answer(link);
+    answer(link);
+    cr_assert_eq(expect_round(3), 2);
+}
+
+/* Each has to hear the whole round. */
+Test(node_reports, every_coordinator_is_told_each_page)
+{
+    static const uint64_t from[] = {0, 0, 30, 30, 50, 50};
+    struct sync_request request;
+    uint32_t links[2] = {0};
+
+    begin(2);
+    stage.node->coordinators.endpoints[1] = "tcp://other:7400";
+    stage.node->coordinators.count = 2;
+    for (size_t i = 0; i < 6; i++) {
+        pass(0);
+        cr_assert(take(&request, &links[i % 2]), "%zu", i);
+        cr_assert_eq(request.page.from.filter_id, from[i], "%zu", i);
+        cr_assert_neq(links[0], links[1]);
+        if (i % 2 == 1) {
+            answer(links[0]);
+            pass(0);
+            cr_assert_eq(stage.fake.nframes, stage.fake.ntaken, "the other one has not answered");
+            answer(links[1]);
+        }
+    }
+    pass(0);
+    cr_assert_eq(stage.fake.nframes, stage.fake.ntaken);
+}
