@@ -25,6 +25,7 @@ enum {
     DROPPED_BATCH = 256,       /* tombstones that are worth an edit of the record at once */
     DROPPED_WAIT_US = 1000000, /* that one may wait for others */
     DROPPED_LOOK_US = 250000,  /* between looks at what nodes hold */
+    DROPPED_PACE_US = 50000,   /* between removals: each makes a create look once more */
     KEYS_OF_FILTER = 4,        /* document, secret, name, former name */
 };
 
@@ -329,7 +330,7 @@ void coordinator_check_dropped(struct coordinator *self, uint64_t now_us)
         record_tombstones(self, now_us);
     }
     if (self->documents.ngone > 0 && now_us >= self->forget_us) {
-        self->forget_us = remove_some(self) ? now_us : now_us + DROPPED_LOOK_US;
+        self->forget_us = now_us + (remove_some(self) ? DROPPED_PACE_US : DROPPED_LOOK_US);
     }
 }
 

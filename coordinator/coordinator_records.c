@@ -239,6 +239,15 @@ enum status records_read_number(struct coordinator *self, const char *key, uint6
     return status;
 }
 
+enum status records_seen_binding(struct coordinator *self, uint64_t name_version, uint64_t *binding)
+{
+    uint64_t count;
+
+    *binding = name_version;
+    return name_version != 0 ? STATUS_OK
+                             : records_read_number(self, RECORDS_REMOVED_KEY, binding, &count);
+}
+
 struct document_entry *records_find(const struct coordinator *self, const char *name,
                                     uint64_t filter_id)
 {

@@ -73,6 +73,12 @@ MUST_USE enum status records_end_rename(struct coordinator *self,
 
 MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
 
+/* Of a name that no live filter has, what shows later that it was not bound meanwhile: its key's
+ * version; where the key is not in the store, as the name was never bound or has been removed with
+ * its filter, when anything was last removed. */
+MUST_USE enum status records_seen_binding(struct coordinator *self, uint64_t name_version,
+                                          uint64_t *binding);
+
 /* ---- coordinator_records_create.c ---- */
 
 /* Write a new filter, its name's binding and its secret in one swap; sets document->id.

@@ -49,15 +49,16 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     enum status status;
 
     (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
-    status = records_read_number(self, keys[0], &name_version, &bound);
+    /* First: so whatever is created from now on, and gone without a trace of its name, fails it. */
+    status = records_read_number(self, "next/filter", &last_version, &last);
+    if (status == STATUS_OK) {
+        status = records_read_number(self, keys[0], &name_version, &bound);
+    }
     if (status == STATUS_OK) {
         status = check_free(self, document->content.name, bound);
     }
     if (status == STATUS_OK) {
         status = order_may_bind(self, name_version);
-    }
-    if (status == STATUS_OK) {
-        status = records_read_number(self, "next/filter", &last_version, &last);
     }
     if (status != STATUS_OK) {
         return status;

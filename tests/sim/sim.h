@@ -89,7 +89,7 @@ struct sim_settings {
     uint64_t gossip_rate;
     uint64_t scrub_interval_us;
     uint32_t steps[NODE_NSTEPS]; /* of nodes, see steps.h */
-    uint64_t report_groups; /* slot groups that nodes tell coordinators of at once; 0: all */
+    uint64_t report_groups;      /* slot groups that nodes tell coordinators of at once; 0: all */
 };
 
 struct sim {

@@ -39,6 +39,7 @@ static void write_one(struct memory_store *self, const struct store_swap *swap)
         self->nrecords--;
         memmove(&self->records[at], &self->records[at + 1],
                 (self->nrecords - at) * sizeof self->records[0]);
+        memset(&self->records[self->nrecords], 0, sizeof self->records[0]); /* Moved, not two. */
         return;
     }
     if (at == self->nrecords) {
