@@ -206,3 +206,44 @@ Test(coordinator_dropped, a_filter_too_many_is_refused_before_it_is_written)
     close_stage();
     coordinator_stage_max_filters = 0;
 }
+
+static enum status tell_page(uint64_t first, uint64_t count, uint64_t after, uint64_t to)
+{
+    static struct held_document held[CODEC_MAX_HELD];
+    struct sync_request request = coordinator_stage_node(1);
+
+    for (uint64_t i = 0; i < count; i++) {
+        held[i] = (struct held_document){.filter_id = first + i, .revision = 1};
+    }
+    request.held = held;
+    request.nheld = count;
+    request.held_count = 2 * CODEC_MAX_HELD;
+    request.held_after = after;
+    request.held_to = to;
+    return coordinator_stage_sync(&stage, 1, &request).status;
+}
+
+/* More than one page takes: the coordinator knows what it has not been told. */
+Test(coordinator_dropped, pages_of_what_a_node_holds_are_put_together)
+{
+    const struct claim *claim;
+    uint64_t after;
+
+    memory_store_init(&store);
+    coordinator_stage_init(&stage, &store.store);
+    (void)tell_page(1, CODEC_MAX_HELD, 0, CODEC_MAX_HELD);
+    claim = age_claim(stage.coordinator, "node-1");
+    cr_assert_eq(claim->nheld, CODEC_MAX_HELD);
+    cr_assert_not(age_told_all(claim, &after));
+    cr_assert_eq(after, CODEC_MAX_HELD, "where it is to go on");
+    (void)tell_page(CODEC_MAX_HELD + 1, 1000, CODEC_MAX_HELD, 0);
+    claim = age_claim(stage.coordinator, "node-1");
+    cr_assert_eq(claim->nheld, CODEC_MAX_HELD + 1000);
+    cr_assert(age_told_all(claim, &after));
+    for (size_t i = 0; i < claim->nheld; i++) {
+        cr_assert_eq(claim->held[i].filter_id, i + 1);
+    }
+    (void)tell_page(10, 1, 0, CODEC_MAX_HELD);
+    cr_assert_eq(age_claim(stage.coordinator, "node-1")->nheld, 1001, "a page is all of its part");
+    close_stage();
+}
