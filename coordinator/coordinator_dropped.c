@@ -291,9 +291,10 @@ static enum status end_removal(struct coordinator *self, struct removal *removal
         }
         records_put_number(before + removal->nids, removal->count_bytes);
         status = records_swap(self, removal->swaps, removal->nkeys);
+        self->counters[COORDINATOR_filters_forgotten_total] += status == STATUS_OK ? removal->nids
+                                                                                   : 0;
     }
     if (status == STATUS_OK) {
-        self->counters[COORDINATOR_filters_forgotten_total] += removal->nids;
         document_cache_sweep(&self->documents, release, &context);
     }
     return status;
