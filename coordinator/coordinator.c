@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "coordinator/coordinator_dropped.h"
 #include "coordinator/coordinator_expiry.h"
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_load.h"
@@ -285,6 +286,7 @@ static void turn(void *context, uint64_t now_us)
         coordinator_check_windows(self, now_us);
         coordinator_check_expiries(self, now_us);
         coordinator_check_loads(self, now_us);
+        coordinator_check_dropped(self, now_us);
     }
 }
 
@@ -295,6 +297,7 @@ static uint64_t next_us(void *context)
 
     if (self->frozen && !self->settled) {
         next = self->started_us + self->config.node_timeout_us;
+        next = next > self->now_us ? next : self->now_us + self->config.node_timeout_us;
     }
     if (!self->frozen && self->growth_news && self->growth_next_us < next) {
         next = self->growth_next_us;
@@ -307,6 +310,9 @@ static uint64_t next_us(void *context)
     }
     if (!self->frozen && coordinator_loads_next_us(self) < next) {
         next = coordinator_loads_next_us(self);
+    }
+    if (!self->frozen && dropped_next_us(self) < next) {
+        next = dropped_next_us(self);
     }
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);

@@ -28,6 +28,7 @@ struct coordinator_config {
     uint64_t replace_after_us; /* silent for so long a node loses its replicas; 0: never */
     char rebalance[8];         /* "auto": whenever it gains; else when asked for */
     uint64_t moves_at_once;    /* slot groups on their way between nodes */
+    uint64_t max_filters;      /* that may live at once; 0: DOCUMENT_MAX_LIVING */
     uint64_t node_groups;      /* slot groups that a node may hold; 0: any number */
     uint64_t growth_hosts;     /* of one filter, that build another geometry at a time; 0: one */
     double growth_factor;      /* by itself a filter grows to so many capacities; 0: twice */

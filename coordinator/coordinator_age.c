@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_private.h"
 #include "proto/intake.h"
+#include "proto/signed_document.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,9 +39,11 @@ void age_fini(struct coordinator *self)
 {
     for (size_t i = 0; i < self->nclaims; i++) {
         heap_free(self->claims[i].held);
+        id_set_fini(&self->claims[i].told);
     }
     heap_free(self->claims);
     document_cache_fini(&self->found);
+    dropped_record_fini(&self->found_dropped);
 }
 
 static bool overtaken(const struct claim *claim, const struct sync_request *request)
@@ -58,41 +61,174 @@ static bool is_rival(const struct coordinator *self, uint64_t now_us, const stru
            now_us - claim->last_us <= self->config.node_timeout_us;
 }
 
+/* ---- what it holds ---- */
+
+/* Ids of filters; those of the two records frame them. */
+static struct id_interval page_of(const struct sync_request *request)
+{
+    return (struct id_interval){
+        .first = request->held_after + 1,
+        .last = request->held_to != 0 ? request->held_to : DROPPED_RECORD_ID - 1,
+    };
+}
+
+static bool is_filter(const struct held_document *held)
+{
+    return held->filter_id != 0 && held->filter_id != DROPPED_RECORD_ID;
+}
+
+static size_t add_filters(const struct held_document *from, size_t count, uint64_t first,
+                          uint64_t last, struct held_document *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (is_filter(&from[i]) && from[i].filter_id >= first && from[i].filter_id <= last) {
+            out[n++] = from[i];
+        }
+    }
+    return n;
+}
+
+/* The two records, then filters in order: what earlier pages told of ids below, the page, what they
+ * told of ids above. */
+static size_t merge_page(const struct claim *claim, const struct sync_request *request,
+                         struct held_document *out)
+{
+    const struct id_interval page = page_of(request);
+    size_t count = 0;
+
+    for (size_t i = 0; i < request->nheld; i++) {
+        if (!is_filter(&request->held[i])) {
+            out[count++] = request->held[i];
+        }
+    }
+    count += add_filters(claim->held, claim->nheld, 1, page.first - 1, out + count);
+    count += add_filters(request->held, request->nheld, page.first, page.last, out + count);
+    return count + add_filters(claim->held, claim->nheld, page.last + 1, UINT64_MAX, out + count);
+}
+
+static void forget_held(struct claim *claim)
+{
+    heap_free(claim->held);
+    claim->held = NULL;
+    claim->nheld = 0;
+    id_set_fini(&claim->told);
+}
+
+static void note_record(struct claim *claim, const struct sync_request *request)
+{
+    claim->dropped_revision = 0;
+    for (size_t i = 0; i < request->nheld; i++) {
+        if (request->held[i].filter_id == DROPPED_RECORD_ID) {
+            claim->dropped_revision = request->held[i].revision;
+        }
+    }
+}
+
 static bool keep_held(struct claim *claim, const struct sync_request *request)
 {
-    struct held_document *held = heap_alloc(request->nheld, sizeof *held);
+    struct held_document *held;
 
-    if (held == NULL) {
+    if (claim->record.incarnation != request->incarnation || claim->record.boot != request->boot) {
+        forget_held(claim); /* Another life holds something else. */
+    }
+    held = heap_alloc(claim->nheld + request->nheld, sizeof *held);
+    if (held == NULL || id_set_add_interval(&claim->told, page_of(request)) != STATUS_OK) {
+        heap_free(held);
         return false;
     }
-    if (request->nheld > 0) {
-        memcpy(held, request->held, request->nheld * sizeof *held);
-    }
+    claim->nheld = merge_page(claim, request, held);
     heap_free(claim->held);
     claim->held = held;
-    claim->nheld = request->nheld;
-    claim->held_count = request->held_count;
+    note_record(claim, request);
     return true;
 }
 
-static void judge(struct coordinator *self, struct claim *claim)
+uint64_t age_fence(const struct claim *claim, uint64_t filter_id)
+{
+    size_t low = 0;
+    size_t high = claim->nheld;
+
+    while (low < claim->nheld && !is_filter(&claim->held[low])) {
+        low++;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (claim->held[middle].filter_id < filter_id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < claim->nheld && claim->held[low].filter_id == filter_id ? claim->held[low].fence
+                                                                         : 0;
+}
+
+bool age_told_all(const struct claim *claim, uint64_t *after)
+{
+    uint64_t gap = id_set_next_gap(&claim->told, 1);
+
+    *after = gap - 1;
+    return gap == DROPPED_RECORD_ID;
+}
+
+/* By the page that has come; all of it only to find out whether what was wrong still is. */
+static void judge(struct coordinator *self, struct claim *claim, const struct sync_request *request)
 {
     const struct held_document *first = NULL;
+    enum store_age age = request != NULL ? store_age_judge_all(&self->documents, request->held,
+                                                               request->nheld, &first)
+                                         : STORE_CURRENT;
 
-    claim->age = store_age_judge_all(&self->documents, claim->held, claim->nheld, &first);
+    if (age == STORE_CURRENT && (request == NULL || claim->age != STORE_CURRENT)) {
+        age = store_age_judge_all(&self->documents, claim->held, claim->nheld, &first);
+    }
+    claim->age = age;
     if (first != NULL) {
         claim->first = *first;
     }
 }
 
-static void take_found(struct coordinator *self, const struct sync_request *request)
+/* Records of two histories may not fit each other: what any of them names is dropped. */
+static enum status join_record(struct coordinator *self, struct claim *claim, struct span bytes)
+{
+    struct dropped_record record = {0};
+    enum status status = codec_dropped_open(bytes, &self->config.key, &record);
+
+    if (status == STATUS_OK) {
+        status = id_set_join(&self->found_dropped.ids, &record.ids);
+    }
+    if (status == STATUS_OK) {
+        claim->dropped_found = document_epoch_hash(bytes);
+        if (record.revision > self->found_dropped.revision) {
+            self->found_dropped.revision = record.revision;
+        }
+    }
+    dropped_record_fini(&record);
+    return status;
+}
+
+static enum status take_one(struct coordinator *self, struct claim *claim, struct span bytes)
+{
+    struct intake intake;
+    enum document_kind kind = 0;
+    enum status status = codec_document_kind(bytes, &kind);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    return kind == DOCUMENT_DROPPED ? join_record(self, claim, bytes)
+                                    : intake_take(&self->found, &self->config.key, bytes, &intake);
+}
+
+static void take_found(struct coordinator *self, struct claim *claim,
+                       const struct sync_request *request)
 {
     for (size_t i = 0; i < request->ndocuments; i++) {
-        struct intake intake;
-
         /* Refused ones are wanted again; what differs under one number is marked there. */
-        if (intake_take(&self->found, &self->config.key, request->documents[i], &intake) !=
-            STATUS_OK) {
+        if (take_one(self, claim, request->documents[i]) != STATUS_OK) {
             coordinator_count(self, COORDINATOR_malformed_total);
         }
     }
@@ -122,17 +258,21 @@ void age_note(struct coordinator *self, uint64_t now_us, const struct sync_reque
     };
     claim->number = request->number;
     claim->last_us = now_us;
-    take_found(self, request);
-    judge(self, claim);
+    take_found(self, claim, request);
+    judge(self, claim, request);
     if (before == STORE_CURRENT && claim->age != STORE_CURRENT) {
         log_line(LOG_ERROR, "%s", age_reason(self));
     }
 }
 
-static bool is_found(const struct coordinator *self, const struct held_document *held)
+static bool is_found(const struct coordinator *self, const struct claim *claim,
+                     const struct held_document *held)
 {
     const struct document_entry *entry = document_cache_find(&self->found, held->filter_id);
 
+    if (held->filter_id == DROPPED_RECORD_ID) {
+        return claim->dropped_found == held->hash;
+    }
     if (held->filter_id == 0) {
         return self->found.nodes.revision >= held->revision;
     }
@@ -149,7 +289,8 @@ size_t age_wanted(struct coordinator *self, const struct claim *claim, uint64_t 
     for (size_t i = 0; claim != NULL && i < claim->nheld && count < max; i++) {
         const struct held_document *held = &claim->held[i];
 
-        if (store_age_judge(&self->documents, held) != STORE_CURRENT && !is_found(self, held)) {
+        if (store_age_judge(&self->documents, held) != STORE_CURRENT &&
+            !is_found(self, claim, held)) {
             out[count++] = held->filter_id;
         }
     }
@@ -171,7 +312,9 @@ static const char *explain(struct coordinator *self, const struct claim *claim)
     };
     char what[64] = "the node list";
 
-    if (claim->first.filter_id != 0) {
+    if (claim->first.filter_id == DROPPED_RECORD_ID) {
+        (void)snprintf(what, sizeof what, "the record of dropped filters");
+    } else if (claim->first.filter_id != 0) {
         (void)snprintf(what, sizeof what, "filter %" PRIu64, claim->first.filter_id);
     }
     (void)snprintf(self->age_text, sizeof self->age_text,
@@ -194,6 +337,7 @@ static bool fence_is_ahead(const struct coordinator *self)
                                                              self->fence_ahead.filter_id);
 
     return self->fence_ahead.filter_id != 0 &&
+           !document_cache_is_dropped(&self->documents, self->fence_ahead.filter_id) &&
            (entry == NULL || entry->document.epoch < self->fence_ahead.fence);
 }
 
@@ -207,7 +351,7 @@ const char *age_reason(struct coordinator *self)
     }
     for (size_t i = 0; i < self->nclaims; i++) {
         if (self->claims[i].age != STORE_CURRENT) {
-            judge(self, &self->claims[i]); /* It may have been restored since. */
+            judge(self, &self->claims[i], NULL); /* It may have been restored since. */
         }
         if (self->claims[i].age != STORE_CURRENT) {
             return explain(self, &self->claims[i]);
@@ -224,19 +368,26 @@ const char *age_reason(struct coordinator *self)
     return NULL;
 }
 
+/* A node that has begun to tell what it holds, and has many documents, may take longer. */
 bool age_settled(struct coordinator *self, uint64_t now_us)
 {
     const struct node_list *nodes = &self->documents.nodes;
+    bool late;
     bool all = true;
 
     if (self->started_us == 0) {
         self->started_us = now_us;
     }
+    late = now_us - self->started_us >= self->config.node_timeout_us;
     for (uint32_t i = 0; !self->settled && all && i < nodes->count; i++) {
-        all = age_claim(self, nodes->nodes[i].name) != NULL;
+        const struct claim *claim = age_claim(self, nodes->nodes[i].name);
+        uint64_t after;
+
+        all = claim != NULL ? age_told_all(claim, &after) ||
+                                  now_us - claim->last_us >= self->config.node_timeout_us
+                            : late;
     }
-    self->settled = self->settled || all ||
-                    now_us - self->started_us >= self->config.node_timeout_us;
+    self->settled = self->settled || all;
     return self->settled;
 }
 

@@ -223,6 +223,32 @@ static enum status compare(struct create *create, const struct filter_document *
     return STATUS_EXISTS;
 }
 
+/* What could not be held is refused before it is written. Tombstones count until they are in the
+ * record of dropped filters, and what is in it until it is out of the store: others hold it, too.
+ */
+static enum status check_count(const struct coordinator *self, struct create *create)
+{
+    uint64_t most = self->config.max_filters > 0 ? self->config.max_filters : DOCUMENT_MAX_LIVING;
+    size_t living = 0;
+
+    if (self->documents.count < most) {
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < self->documents.count; i++) {
+        living += self->documents.by_id[i]->document.content.state != FILTER_DROPPED;
+    }
+    if (living < most && self->documents.count < DOCUMENT_CACHE_MAX) {
+        return STATUS_OK;
+    }
+    (void)snprintf(create->message, sizeof create->message,
+                   living >= most
+                       ? "there are %zu filters, and no more than %llu may be; drop some first"
+                       : "%zu filters live, and too many that were dropped are still in the store "
+                         "(of %llu that may live); start the nodes that are down, then retry",
+                   living, (unsigned long long)most);
+    return STATUS_TOO_LARGE;
+}
+
 /* STATUS_OK: the filter exists now under *filter_id, created here or before. */
 static enum status ensure(struct coordinator *self, uint64_t now_us, struct create *create,
                           uint64_t *filter_id, bool *created)
@@ -246,7 +272,8 @@ static enum status ensure(struct coordinator *self, uint64_t now_us, struct crea
                            create->request->name);
             return STATUS_NAME_BUSY;
         }
-        status = write_new(self, now_us, create, filter_id);
+        status = check_count(self, create);
+        status = status == STATUS_OK ? write_new(self, now_us, create, filter_id) : status;
         if (status == STATUS_OK) {
             *created = true;
             return STATUS_OK;

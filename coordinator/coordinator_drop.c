@@ -133,7 +133,7 @@ static void end_finished(struct coordinator *self)
         uint64_t filter_id = self->fencings[i].evidence.filter_id;
         const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
 
-        if (entry->document.content.state == FILTER_DROPPED) {
+        if (entry == NULL || entry->document.content.state == FILTER_DROPPED) {
             fences_end(self, filter_id);
         }
     }
@@ -208,6 +208,10 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
     char message[COORDINATOR_MESSAGE_BYTES];
     enum status status;
 
+    if (entry == NULL && document_cache_is_dropped(&self->documents, request->filter_id)) {
+        coordinator_answer(self, from, frame->correlation, STATUS_OK, false, "");
+        return; /* Asked for again, after the end. */
+    }
     if (entry == NULL) {
         (void)snprintf(message, sizeof message, "there is no filter %s; see `orbloom info`",
                        request->name);

@@ -172,8 +172,9 @@ static bool is_ahead(struct coordinator *self, const struct fence_reply *reply)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
 
-    if (entry == NULL || reply->epoch <= entry->document.epoch ||
-        records_refresh(self) != STATUS_OK || reply->epoch <= entry->document.epoch) {
+    if (entry == NULL || entry->gone || reply->epoch <= entry->document.epoch ||
+        records_refresh(self) != STATUS_OK || entry->gone ||
+        reply->epoch <= entry->document.epoch) {
         return false;
     }
     self->fence_ahead = (struct held_document){.filter_id = reply->filter_id,

@@ -63,7 +63,7 @@ static void forget_dropped(struct coordinator *self)
         const struct document_entry *entry = document_cache_find(&self->documents,
                                                                  self->growings[i].filter_id);
 
-        if (entry->document.content.state != FILTER_ACTIVE) {
+        if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
             self->growings[i] = self->growings[--self->ngrowings];
         }
     }

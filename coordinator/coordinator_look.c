@@ -9,7 +9,9 @@
 static enum status look_at_name(struct coordinator *self, const char *name, uint64_t *binding)
 {
     char key[STORE_KEY_BYTES];
+    uint64_t version;
     uint64_t bound;
+    enum status status;
 
     *binding = 0;
     if (document_cache_find_name(&self->documents, name) != NULL ||
@@ -17,7 +19,8 @@ static enum status look_at_name(struct coordinator *self, const char *name, uint
         return STATUS_OK;
     }
     (void)snprintf(key, sizeof key, "name/%s", name);
-    return records_read_number(self, key, binding, &bound);
+    status = records_read_number(self, key, &version, &bound);
+    return status == STATUS_OK ? records_seen_binding(self, version, binding) : status;
 }
 
 /* The filter of that name; or one that is still on its way out of it, as a drop or rename that is

@@ -1,6 +1,6 @@
 #include "coordinator/coordinator_order.h"
 
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_records.h"
 #include "proto/admin_seen.h"
 
 #include <stdio.h>
@@ -62,13 +62,19 @@ enum status order_may_edit(struct coordinator *self, const struct document_entry
                : moved(self);
 }
 
-enum status order_may_bind(struct coordinator *self, uint64_t binding)
+enum status order_may_bind(struct coordinator *self, uint64_t name_version)
 {
     const struct order *order = &self->order;
     uint64_t seen = order->action == ADMIN_RENAME ? order->seen.target_binding
                                                   : order->seen.binding;
+    uint64_t binding;
+    enum status status;
 
-    return !order->on || binding == seen ? STATUS_OK : moved(self);
+    if (!order->on) {
+        return STATUS_OK;
+    }
+    status = records_seen_binding(self, name_version, &binding);
+    return status != STATUS_OK || binding == seen ? status : moved(self);
 }
 
 enum status order_may_replace(struct coordinator *self, const struct document_entry *holder)

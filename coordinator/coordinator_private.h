@@ -41,6 +41,8 @@ enum {
     X(registrations_refused_total, "requests", "nodes refused: name in use, malformed labels")     \
     X(filters_created_total, "filters", "filters created here")                                    \
     X(filters_dropped_total, "filters", "filters dropped here")                                    \
+    X(filters_forgotten_total, "filters",                                                          \
+      "dropped filters that this coordinator removed from the store")                              \
     X(changes_written_total, "documents", "steps of replacing replicas written here")              \
     X(report_rounds_total, "rounds",                                                               \
       "of reports of several pages, heard from the first to the end")                              \
@@ -108,10 +110,12 @@ struct claim {
     struct boot_claim life;
     uint64_t number;
     uint64_t last_us;
-    uint64_t rival_us; /* when another process claimed the same name; 0: never */
-    struct held_document *held;
+    uint64_t rival_us;          /* when another process claimed the same name; 0: never */
+    struct held_document *held; /* of the pages told so far: the records, then filters by id */
     size_t nheld;
-    uint64_t held_count;
+    struct id_set told;         /* the ids that those pages are about */
+    uint64_t dropped_revision;  /* of the record of dropped filters that it holds */
+    uint64_t dropped_found;     /* hash of the one that it has sent along */
     enum store_age age;         /* of the store, by what is held */
     struct held_document first; /* ... that shows it */
 };
@@ -199,6 +203,7 @@ struct coordinator {
     uint64_t change;                 /* the cache reflects the store up to here */
     uint64_t hinted;                 /* followers were told of the change up to here */
     uint64_t nodes_version;
+    uint64_t dropped_version;                      /* of the record of dropped filters */
     uint64_t documents_taken;                      /* from the store into the cache, so far */
     struct usage *usage;                           /* see coordinator_usage.c */
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
@@ -207,8 +212,9 @@ struct coordinator {
     bool went_back; /* the store's change number has; until it is restored */
     struct claim *claims;
     size_t nclaims;
-    struct document_cache found;      /* what nodes sent along, as the store lacked it */
-    struct held_document fence_ahead; /* of the store: a fence that a node has confirmed */
+    struct document_cache found;         /* what nodes sent along, as the store lacked it */
+    struct dropped_record found_dropped; /* all of their records together, and the highest number */
+    struct held_document fence_ahead;    /* of the store: a fence that a node has confirmed */
     char age_text[COORDINATOR_MESSAGE_BYTES];
 
     struct heard *heard;
@@ -233,6 +239,10 @@ struct coordinator {
     uint64_t growth_next_us; /* not to be looked at before */
     uint64_t started_us;     /* of the first event */
 
+    uint64_t dropped_seen;  /* tombstones were looked for up to this change */
+    uint64_t tombstones_us; /* since when some wait for the record; 0: none does */
+    uint64_t forget_us;     /* look at what may be removed from the store not before */
+
     struct order order; /* the command under way */
     uint64_t now_us;    /* of the event under way */
     uint64_t moves_us;  /* look again at what is to leave; 0: nothing is */
@@ -244,6 +254,7 @@ struct coordinator {
     struct log_limit bad_frame_limit;
     struct log_limit store_limit;
     struct log_limit growth_limit;
+    struct log_limit dropped_limit;
     uint64_t counters[COORDINATOR_NCOUNTERS];
 };
 
@@ -288,6 +299,12 @@ void age_note(struct coordinator *self, uint64_t now_us, const struct sync_reque
 
 /* NULL when nobody of that name has claimed anything. */
 struct claim *age_claim(const struct coordinator *self, const char *name);
+
+/* Its fence for the filter; 0: it has told of none. */
+uint64_t age_fence(const struct claim *claim, uint64_t filter_id);
+
+/* Has it told of all that it holds? Else *after is where to go on. */
+bool age_told_all(const struct claim *claim, uint64_t *after);
 
 /* Ids of documents that it should send along: the store lacks them. Returns how many. */
 size_t age_wanted(struct coordinator *self, const struct claim *claim, uint64_t *out, size_t max);

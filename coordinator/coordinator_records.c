@@ -5,6 +5,8 @@
  *   secret/ID     the filter's hash secret, sealed with the cluster key
  *   nodes         the signed node list
  *   next/filter   the last filter id given out, 8 bytes little-endian
+ *   dropped       the signed record of filters that are dropped for good: see coordinator_dropped.c
+ *   removed       of how many of those all other keys are gone, 8 bytes little-endian
  *   store         the store's name (8 bytes), how often it was restored (8), whether it is being
  * (1); written together with the first node list
  */
@@ -20,6 +22,7 @@
 /* The attachment of a cached document. */
 struct record {
     uint64_t version;
+    uint64_t gone_revision; /* of the record of dropped filters, once it was looked at; else 0 */
 };
 
 uint64_t records_version(const struct document_entry *entry)
@@ -27,6 +30,19 @@ uint64_t records_version(const struct document_entry *entry)
     const struct record *record = entry->attachment;
 
     return record != NULL ? record->version : 0;
+}
+
+uint64_t records_gone_revision(const struct coordinator *self, const struct document_entry *entry)
+{
+    struct record *record = entry->attachment;
+
+    if (record == NULL) {
+        return self->documents.dropped.revision;
+    }
+    if (record->gone_revision == 0) {
+        record->gone_revision = self->documents.dropped.revision;
+    }
+    return record->gone_revision;
 }
 
 static uint64_t read_u64(struct span bytes)
@@ -103,6 +119,13 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
         self->nodes_version = version;
         return STATUS_OK;
     }
+    if (intake.kind == DOCUMENT_DROPPED) {
+        self->dropped_version = version;
+        return STATUS_OK;
+    }
+    if (intake.entry == NULL) {
+        return STATUS_OK; /* It is in the record, and was put back with a backup. */
+    }
     if (intake.entry->attachment == NULL) {
         intake.entry->attachment = heap_zalloc(1, sizeof(struct record));
     }
@@ -124,7 +147,8 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
     struct refresh *refresh = context;
     enum status status = STATUS_OK;
 
-    if (strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0) {
+    if (strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0 ||
+        strcmp(key, RECORDS_DROPPED_KEY) == 0) {
         status = take(refresh->self, version, value);
     } else if (strcmp(key, "store") == 0) {
         records_take_mark(refresh->self, version, value);
@@ -213,6 +237,15 @@ enum status records_read_number(struct coordinator *self, const char *key, uint6
         *number = read_u64(buffer_span(&self->scratch));
     }
     return status;
+}
+
+enum status records_seen_binding(struct coordinator *self, uint64_t name_version, uint64_t *binding)
+{
+    uint64_t count;
+
+    *binding = name_version;
+    return name_version != 0 ? STATUS_OK
+                             : records_read_number(self, RECORDS_REMOVED_KEY, binding, &count);
 }
 
 struct document_entry *records_find(const struct coordinator *self, const char *name,

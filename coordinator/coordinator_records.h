@@ -10,6 +10,13 @@
 /* Bring the cache up to what the store holds now. */
 MUST_USE enum status records_refresh(struct coordinator *self);
 
+/* The keys of the record of dropped filters, and of how many of those are out of the store. */
+#define RECORDS_DROPPED_KEY "dropped"
+#define RECORDS_REMOVED_KEY "removed"
+
+/* A filter that is gone: a revision of the record that it is in. */
+uint64_t records_gone_revision(const struct coordinator *self, const struct document_entry *entry);
+
 /* The store's version of a filter's document in the cache. */
 uint64_t records_version(const struct document_entry *entry);
 
@@ -65,6 +72,12 @@ MUST_USE enum status records_end_rename(struct coordinator *self,
                                         const struct document_entry *entry);
 
 MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
+
+/* Of a name that no live filter has, what shows later that it was not bound meanwhile: its key's
+ * version; where the key is not in the store, as the name was never bound or has been removed with
+ * its filter, when anything was last removed. */
+MUST_USE enum status records_seen_binding(struct coordinator *self, uint64_t name_version,
+                                          uint64_t *binding);
 
 /* ---- coordinator_records_create.c ---- */
 

@@ -14,7 +14,7 @@ static enum status check_free(struct coordinator *self, const char *name, uint64
     const struct document_entry *entry = document_cache_find(&self->documents, bound);
     const struct filter_document *document = entry != NULL ? &entry->document : NULL;
 
-    if (status != STATUS_OK || bound == 0) {
+    if (status != STATUS_OK || bound == 0 || document_cache_is_dropped(&self->documents, bound)) {
         return status;
     }
     return document != NULL && document->content.state == FILTER_ACTIVE &&
@@ -49,15 +49,16 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     enum status status;
 
     (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
-    status = records_read_number(self, keys[0], &name_version, &bound);
+    /* First: so whatever is created from now on, and gone without a trace of its name, fails it. */
+    status = records_read_number(self, "next/filter", &last_version, &last);
+    if (status == STATUS_OK) {
+        status = records_read_number(self, keys[0], &name_version, &bound);
+    }
     if (status == STATUS_OK) {
         status = check_free(self, document->content.name, bound);
     }
     if (status == STATUS_OK) {
         status = order_may_bind(self, name_version);
-    }
-    if (status == STATUS_OK) {
-        status = records_read_number(self, "next/filter", &last_version, &last);
     }
     if (status != STATUS_OK) {
         return status;

@@ -48,6 +48,7 @@ static bool replaced_is_gone(const struct coordinator *self, const struct filter
                                                                 document->replaces);
 
     return document->replaces == 0 ||
+           document_cache_is_dropped(&self->documents, document->replaces) ||
            (replaced != NULL && replaced->document.content.state == FILTER_DROPPED);
 }
 

@@ -67,8 +67,8 @@ static enum status merge_filter(struct coordinator *self, const struct map_recor
     if (status == STATUS_OK && strcmp(key, record->key) != 0) {
         status = STATUS_MALFORMED;
     }
-    if (status != STATUS_OK) {
-        document_fini(&theirs);
+    if (status != STATUS_OK || document_cache_is_dropped(&self->documents, theirs.id)) {
+        document_fini(&theirs); /* Since the backup it was dropped for good. */
         return status;
     }
     status = restore_read(self, key, &held);
@@ -133,6 +133,39 @@ static enum status merge_nodes(struct coordinator *self, const struct map_record
     return status;
 }
 
+/* What either of them names is dropped. */
+static enum status merge_dropped(struct coordinator *self, const struct map_record *record)
+{
+    struct dropped_record ours = {0};
+    struct dropped_record theirs = {0};
+    struct restore_record held;
+    struct buffer value;
+    enum status status = codec_dropped_open(record->value, &self->config.key, &theirs);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = restore_read(self, RECORDS_DROPPED_KEY, &held);
+    if (status == STATUS_OK && held.version != 0) {
+        status = codec_dropped_open(buffer_span(&held.value), &self->config.key, &ours);
+    }
+    if (status == STATUS_OK && !id_set_covers(&ours.ids, &theirs.ids)) {
+        status = id_set_join(&ours.ids, &theirs.ids);
+        ours.revision = (theirs.revision > ours.revision ? theirs.revision : ours.revision) + 1;
+        status = status == STATUS_OK ? codec_dropped_sign(&ours, &self->config.key, &value)
+                                     : status;
+        status = status == STATUS_OK
+                     ? restore_write(self, RECORDS_DROPPED_KEY, held.version, buffer_span(&value))
+                     : status;
+    }
+    buffer_fini(&value);
+    buffer_fini(&held.value);
+    dropped_record_fini(&ours);
+    dropped_record_fini(&theirs);
+    return status;
+}
+
 static enum status merge_counter(struct coordinator *self, const struct map_record *record)
 {
     struct restore_record held;
@@ -157,6 +190,9 @@ static enum status merge(struct coordinator *self, const struct map_record *reco
     }
     if (strcmp(record->key, "nodes") == 0 || strcmp(record->key, RESTORE_NODES_KEY) == 0) {
         return merge_nodes(self, record);
+    }
+    if (strcmp(record->key, RECORDS_DROPPED_KEY) == 0) {
+        return merge_dropped(self, record);
     }
     return strcmp(record->key, "next/filter") == 0 && record->value.size == 8
                ? merge_counter(self, record)

@@ -12,6 +12,7 @@
 
 /* What a restore comes to, filter by filter. */
 struct outcome {
+    struct dropped_record dropped; /* what the store, backups and nodes name, under a new number */
     struct restore_decision *decisions;
     uint64_t *ids;
     size_t count;
@@ -31,16 +32,17 @@ static void list_name(char *text, size_t size, const struct restore_decision *de
 
 /* ---- what is known ---- */
 
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static uint64_t highest_fence(const struct coordinator *self, uint64_t id)
 {
     uint64_t fence = self->fence_ahead.filter_id == id ? self->fence_ahead.fence : 0;
 
     for (size_t i = 0; i < self->nclaims; i++) {
-        for (size_t k = 0; k < self->claims[i].nheld; k++) {
-            const struct held_document *held = &self->claims[i].held[k];
-
-            fence = held->filter_id == id && held->fence > fence ? held->fence : fence;
-        }
+        fence = max_of(fence, age_fence(&self->claims[i], id));
     }
     return fence;
 }
@@ -57,27 +59,30 @@ static const struct document_entry *newest(const struct coordinator *self, uint6
 }
 
 /* Has another filter its name, as far as is known? */
-static bool name_is_taken(const struct coordinator *self, const struct filter_document *document)
+static bool name_is_taken(const struct coordinator *self, const struct outcome *outcome,
+                          const struct filter_document *document)
 {
     const struct document_cache *const caches[] = {&self->documents, &self->found};
 
     for (size_t i = 0; i < 2; i++) {
-        for (size_t k = 0; k < caches[i]->count; k++) {
-            const struct document_entry *entry = caches[i]->by_id[k];
+        const struct document_entry *entry = document_cache_next_named(caches[i],
+                                                                       document->content.name, 0);
+
+        while (entry != NULL) {
             const struct filter_document *other = &entry->document;
 
-            if (other->id != document->id && newest(self, other->id) == entry &&
-                strcmp(other->content.name, document->content.name) == 0 &&
-                rename_lost(document, other)) {
+            if (other->id != document->id && !id_set_has(&outcome->dropped.ids, other->id) &&
+                newest(self, other->id) == entry && rename_lost(document, other)) {
                 return true;
             }
+            entry = document_cache_next_named(caches[i], document->content.name, other->id);
         }
     }
     return false;
 }
 
-static enum status decide(struct coordinator *self, uint64_t id, const struct member *asked,
-                          size_t nasked, struct restore_decision *out)
+static enum status decide(struct coordinator *self, const struct outcome *outcome, uint64_t id,
+                          const struct member *asked, size_t nasked, struct restore_decision *out)
 {
     struct restore_filter filter = {
         .stored = document_cache_find(&self->documents, id),
@@ -92,9 +97,24 @@ static enum status decide(struct coordinator *self, uint64_t id, const struct me
     status = restore_read(self, key, &secret);
     buffer_fini(&secret.value);
     filter.has_secret = secret.version != 0;
-    filter.name_taken = name_is_taken(self, &newest(self, id)->document);
+    filter.name_taken = name_is_taken(self, outcome, &newest(self, id)->document);
     *out = restore_decide(&filter, asked, nasked);
     return status;
+}
+
+/* Once dropped, a filter never comes back, whichever history says so. */
+static enum status join_dropped(const struct coordinator *self, struct dropped_record *out)
+{
+    const struct dropped_record *ours = &self->documents.dropped;
+    const struct dropped_record *theirs = &self->found_dropped;
+    enum status status = id_set_join(&out->ids, &ours->ids);
+
+    out->revision = max_of(ours->revision, theirs->revision);
+    for (size_t i = 0; i < self->nclaims; i++) {
+        out->revision = max_of(out->revision, self->claims[i].dropped_revision);
+    }
+    out->revision += out->revision > 0;
+    return status == STATUS_OK ? id_set_join(&out->ids, &theirs->ids) : status;
 }
 
 static enum status decide_all(struct coordinator *self, const struct node_list *known,
@@ -117,11 +137,12 @@ static enum status decide_all(struct coordinator *self, const struct node_list *
                             : self->found.by_id[i - self->documents.count]->document.id;
         struct restore_decision *decision = &outcome->decisions[outcome->count];
 
-        if (!first && document_cache_find(&self->documents, id) != NULL) {
+        if ((!first && document_cache_find(&self->documents, id) != NULL) ||
+            id_set_has(&outcome->dropped.ids, id)) {
             continue;
         }
         outcome->ids[outcome->count++] = id;
-        status = decide(self, id, asked, nasked, decision);
+        status = decide(self, outcome, id, asked, nasked, decision);
         if (decision->lost) {
             list_name(outcome->lost, sizeof outcome->lost, decision);
         }
@@ -245,7 +266,7 @@ static enum status write_filter(struct coordinator *self, const struct restore_d
 
 static uint64_t highest_filter(const struct coordinator *self, const struct outcome *outcome)
 {
-    uint64_t highest = 0;
+    uint64_t highest = id_set_highest(&outcome->dropped.ids);
 
     for (size_t i = 0; i < outcome->count; i++) {
         highest = outcome->ids[i] > highest ? outcome->ids[i] : highest;
@@ -254,55 +275,110 @@ static uint64_t highest_filter(const struct coordinator *self, const struct outc
         for (size_t k = 0; k < self->claims[i].nheld; k++) {
             uint64_t id = self->claims[i].held[k].filter_id;
 
-            highest = id > highest ? id : highest;
+            highest = id > highest && id != DROPPED_RECORD_ID ? id : highest;
         }
     }
     return highest;
 }
 
-/* From here on the store is another one than before: whoever asks begins anew. */
-static enum status write_end(struct coordinator *self, const struct node_list *nodes,
-                             uint64_t highest)
+/* The last swap of a restore, while it is put together. */
+struct ending {
+    struct store_swap swaps[4];
+    size_t count;
+    struct restore_record held[4];
+    struct buffer list;
+    struct buffer dropped;
+    uint8_t mark[RECORDS_MARK_BYTES];
+    uint8_t last[8];
+};
+
+/* A key as it is now, to be replaced. */
+static enum status end_with(struct coordinator *self, struct ending *ending, const char *key)
+{
+    size_t at = ending->count++;
+    enum status status;
+
+    buffer_fini(&ending->held[at].value);
+    status = restore_read(self, key, &ending->held[at]);
+    ending->swaps[at] = (struct store_swap){.key = key, .expected = ending->held[at].version};
+    return status;
+}
+
+static enum status end_with_mark(struct coordinator *self, struct ending *ending)
 {
     struct store_mark mark = {.name = self->effects.random(self->effects.context) | 1,
                               .restores = self->mark.restores + 1};
-    struct restore_record last;
-    struct restore_record held;
-    struct buffer list;
-    uint8_t mark_bytes[RECORDS_MARK_BYTES];
-    uint8_t last_bytes[8];
+    enum status status = end_with(self, ending, "store");
+
+    records_put_mark(&mark, ending->mark);
+    ending->swaps[0].expected = self->mark.version;
+    ending->swaps[0].value = span_of(ending->mark, sizeof ending->mark);
+    return status;
+}
+
+static enum status end_with_nodes(struct coordinator *self, struct ending *ending,
+                                  const struct node_list *nodes)
+{
+    enum status status = end_with(self, ending, "nodes");
+
+    status = status == STATUS_OK ? codec_node_list_sign(nodes, &self->config.key, &ending->list)
+                                 : status;
+    ending->swaps[1].value = buffer_span(&ending->list);
+    return status;
+}
+
+static enum status end_with_counter(struct coordinator *self, struct ending *ending,
+                                    uint64_t highest)
+{
+    enum status status = end_with(self, ending, "next/filter");
+    uint64_t last = restore_number(buffer_span(&ending->held[2].value));
+
+    ending->swaps[2].value = restore_number_bytes(last > highest ? last : highest, ending->last);
+    return status;
+}
+
+static enum status end_with_dropped(struct coordinator *self, struct ending *ending,
+                                    const struct dropped_record *dropped)
+{
+    enum status status;
+
+    if (dropped->revision == 0) {
+        return STATUS_OK; /* Nobody has such a record. */
+    }
+    status = end_with(self, ending, RECORDS_DROPPED_KEY);
+    status = status == STATUS_OK ? codec_dropped_sign(dropped, &self->config.key, &ending->dropped)
+                                 : status;
+    ending->swaps[3].value = buffer_span(&ending->dropped);
+    return status;
+}
+
+/* From here on the store is another one than before: whoever asks begins anew. */
+static enum status write_end(struct coordinator *self, const struct node_list *nodes,
+                             const struct outcome *outcome)
+{
+    struct ending ending = {0};
     uint64_t change;
-    enum status status = restore_read(self, "next/filter", &last);
+    enum status status;
 
-    records_put_mark(&mark, mark_bytes);
-    buffer_init(&list, CODEC_MAX_FRAME_BYTES);
-    buffer_init(&held.value, 0);
+    for (size_t i = 0; i < sizeof ending.held / sizeof ending.held[0]; i++) {
+        buffer_init(&ending.held[i].value, 0);
+    }
+    buffer_init(&ending.list, CODEC_MAX_FRAME_BYTES);
+    buffer_init(&ending.dropped, CODEC_MAX_FRAME_BYTES);
+    status = end_with_mark(self, &ending);
+    status = status == STATUS_OK ? end_with_nodes(self, &ending, nodes) : status;
+    status = status == STATUS_OK ? end_with_counter(self, &ending, highest_filter(self, outcome))
+                                 : status;
+    status = status == STATUS_OK ? end_with_dropped(self, &ending, &outcome->dropped) : status;
+    status = status == STATUS_OK ? order_may_write(self) : status;
     if (status == STATUS_OK) {
-        buffer_fini(&held.value);
-        status = restore_read(self, "nodes", &held);
+        status = self->store->swap(self->store->self, ending.swaps, ending.count, &change);
     }
-    if (status == STATUS_OK && restore_number(buffer_span(&last.value)) > highest) {
-        highest = restore_number(buffer_span(&last.value));
+    for (size_t i = 0; i < sizeof ending.held / sizeof ending.held[0]; i++) {
+        buffer_fini(&ending.held[i].value);
     }
-    status = status == STATUS_OK ? codec_node_list_sign(nodes, &self->config.key, &list) : status;
-    if (status == STATUS_OK) {
-        const struct store_swap swaps[] = {
-            {.key = "store",
-             .expected = self->mark.version,
-             .value = span_of(mark_bytes, sizeof mark_bytes)},
-            {.key = "nodes", .expected = held.version, .value = buffer_span(&list)},
-            {.key = "next/filter",
-             .expected = last.version,
-             .value = restore_number_bytes(highest, last_bytes)},
-        };
-
-        status = order_may_write(self);
-        status = status == STATUS_OK ? self->store->swap(self->store->self, swaps, 3, &change)
-                                     : status;
-    }
-    buffer_fini(&list);
-    buffer_fini(&held.value);
-    buffer_fini(&last.value);
+    buffer_fini(&ending.list);
+    buffer_fini(&ending.dropped);
     return status;
 }
 
@@ -316,7 +392,7 @@ static enum status write_all(struct coordinator *self, const struct node_list *n
         outcome->renewed += outcome->decisions[i].action == RESTORE_RENEW &&
                             outcome->decisions[i].state == FILTER_ACTIVE;
     }
-    return status == STATUS_OK ? write_end(self, nodes, highest_filter(self, outcome)) : status;
+    return status == STATUS_OK ? write_end(self, nodes, outcome) : status;
 }
 
 static void say_done(struct coordinator *self, const struct outcome *outcome,
@@ -342,6 +418,7 @@ enum status restore_finish(struct coordinator *self, uint64_t now_us,
 
     status = status == STATUS_OK ? restore_check_nodes(self, now_us, known, map, message) : status;
     status = status == STATUS_OK ? restore_make_nodes(self, known, by_node, map, &nodes) : status;
+    status = status == STATUS_OK ? join_dropped(self, &outcome.dropped) : status;
     status = status == STATUS_OK ? decide_all(self, &nodes, &outcome) : status;
     status = status == STATUS_OK ? check_losses(&outcome, map->accept_losses, message) : status;
     status = status == STATUS_OK ? write_all(self, &nodes, &outcome) : status;
@@ -352,6 +429,7 @@ enum status restore_finish(struct coordinator *self, uint64_t now_us,
     }
     heap_free(outcome.decisions);
     heap_free(outcome.ids);
+    dropped_record_fini(&outcome.dropped);
     node_list_fini(&nodes);
     node_list_fini(&backup);
     return status;

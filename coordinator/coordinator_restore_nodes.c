@@ -57,6 +57,7 @@ static enum status check_claim(struct coordinator *self, uint64_t now_us, const 
                                const struct map_parameters *map, char *message)
 {
     uint64_t wanted[1];
+    uint64_t after;
 
     if (restore_is_named(map->confirmed_off, map->nconfirmed_off, claim->record.name)) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
@@ -71,12 +72,10 @@ static enum status check_claim(struct coordinator *self, uint64_t now_us, const 
                        claim->record.name);
         return STATUS_INVALID;
     }
-    if (claim->held_count > claim->nheld) {
+    if (!age_told_all(claim, &after)) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "node %s holds more documents than it can list; this version restores no "
-                       "clusters with so many filters",
-                       claim->record.name);
-        return STATUS_TOO_LARGE;
+                       "node %s has not told all that it holds yet; retry", claim->record.name);
+        return STATUS_UNAVAILABLE;
     }
     if (age_wanted(self, claim, wanted, 1) > 0) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,

@@ -126,7 +126,7 @@ struct gathering {
     bool more;
     uint64_t last; /* version of the last record that is in */
     struct {
-        uint64_t filter; /* whose document or secret it is; 0: the node list */
+        uint64_t filter; /* whose document or secret it is; 0: a record of all */
         size_t at;
         size_t size;
     } items[2 * SYNC_MAX_ITEMS];
@@ -146,7 +146,7 @@ static bool gather(void *context, const char *key, uint64_t version, struct span
         return false;
     }
     self->last = version;
-    if (!filter && strcmp(key, "nodes") != 0) {
+    if (!filter && strcmp(key, "nodes") != 0 && strcmp(key, RECORDS_DROPPED_KEY) != 0) {
         return true;
     }
     self->items[self->nitems].filter = filter ? strtoull(key + 7, NULL, 10) : 0;
@@ -199,25 +199,36 @@ static const char *why_doubtful(struct coordinator *self, uint32_t node)
                : NULL;
 }
 
-static void send_gathered(struct coordinator *self, const struct peer *to, uint64_t correlation,
-                          uint32_t node, uint64_t change, const struct gathering *gathering)
+/* Of a node that has not told all that it holds: where it is to go on. */
+static void ask_held(const struct coordinator *self, const struct sync_request *request,
+                     struct sync_reply *reply)
+{
+    const struct claim *claim = request->role == SYNC_NODE ? age_claim(self, request->name) : NULL;
+
+    reply->held_lacks = claim != NULL && !age_told_all(claim, &reply->held_after);
+}
+
+static void send_gathered(struct coordinator *self, const struct peer *to,
+                          const struct frame *frame, uint32_t node,
+                          const struct gathering *gathering)
 {
     const char *reason = why_doubtful(self, node);
     static struct span documents[SYNC_MAX_ITEMS];
     static struct sealed_secret secrets[SYNC_MAX_ITEMS];
-    struct frame answer = {.correlation = correlation, .kind = FRAME_SYNC_REPLY};
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_SYNC_REPLY};
     struct sync_reply *reply = &answer.body.sync_reply;
 
     *reply = (struct sync_reply){
         .status = reason == NULL ? STATUS_OK : STATUS_UNAVAILABLE,
         .message = reason == NULL ? "" : reason,
         .store = self->mark.name,
-        .change = gathering->more ? gathering->last : change,
+        .change = gathering->more ? gathering->last : self->change,
         .more = gathering->more,
         .node_id = node,
         .documents = documents,
         .secrets = secrets,
     };
+    ask_held(self, &frame->body.sync_request, reply);
     for (size_t i = 0; i < gathering->nitems; i++) {
         struct span bytes = span_of(gathering->bytes.data + gathering->items[i].at,
                                     gathering->items[i].size);
@@ -255,7 +266,7 @@ static void answer_since(struct coordinator *self, const struct peer *to, const 
         status = gather_secrets(self, gathering);
     }
     if (status == STATUS_OK && gathering->status == STATUS_OK) {
-        send_gathered(self, to, frame->correlation, node, self->change, gathering);
+        send_gathered(self, to, frame, node, gathering);
     }
     buffer_fini(&gathering->bytes);
     heap_free(gathering);
@@ -279,6 +290,7 @@ static void refuse(struct coordinator *self, const struct peer *to, const struct
         answer.body.sync_reply.wanted = wanted;
         answer.body.sync_reply.nwanted = age_wanted(
             self, age_claim(self, frame->body.sync_request.name), wanted, CODEC_MAX_WANTED);
+        ask_held(self, &frame->body.sync_request, &answer.body.sync_reply);
     }
     coordinator_count(self, COORDINATOR_registrations_refused_total);
     coordinator_reply(self, to, &answer);

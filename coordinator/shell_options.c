@@ -1,6 +1,7 @@
 #include "coordinator/shell_options.h"
 
 #include "base/log.h"
+#include "cluster/document_cache.h"
 #include "cluster/growth.h"
 #include "runtime/file.h"
 
@@ -132,6 +133,18 @@ static const struct option options[] = {
         .range = "1 to 1M",
         .value = "64k",
         .help = "how many slot groups are placed on a node at most: so many it reports in time",
+    },
+    {
+        .name = "max_filters",
+        .kind = OPTION_COUNT,
+        .offset = FIELD(config.max_filters),
+        .size = BYTES(config.max_filters),
+        .min = 1,
+        .max = DOCUMENT_MAX_LIVING,
+        .unit = "filters",
+        .range = "1 to 65536",
+        .value = "65536",
+        .help = "how many filters may live at once: a create beyond is refused",
     },
     {
         .name = "growth_hosts",

@@ -1,7 +1,9 @@
 /* store.h - where documents live: get, multi-key compare-and-swap, and what changed since.
  *
  * Every write raises the store's change number, by one or more, and stamps the keys that it
- * wrote with it, so "everything after change 41" is a complete, resumable answer.
+ * wrote with it, so "everything after change 41" is a complete, resumable answer. Keys that a swap
+ * removes are not in it: who must hear of that is told by what the same swap writes. The first
+ * key of a swap is never removed, so that the newest change is always a record's.
  *
  * Keys:    short printable text ("filter/7"); values: any bytes up to STORE_MAX_VALUE_BYTES.
  * Errors:  STATUS_NOT_FOUND; STATUS_CONFLICT when any expectation fails (nothing is written
@@ -23,14 +25,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STORE_KEY_BYTES = 160, STORE_MAX_VALUE_BYTES = 1 << 20, STORE_MAX_SWAPS = 8 };
+enum {
+    STORE_KEY_BYTES = 160,
+    STORE_MAX_VALUE_BYTES = 1 << 20,
+    STORE_MAX_SWAPS = 8, /* keys that one swap writes */
+    STORE_MAX_KEYS = 64, /* that it writes and removes */
+};
 
 /* One key of a compare-and-swap. */
 struct store_swap {
     const char *key;
     uint64_t
         expected; /* the key's version now: the change number that wrote it; 0: it must not exist */
-    struct span value; /* the new value; keys are never deleted */
+    struct span value; /* the new value */
+    bool remove;       /* the key goes, and `value` says nothing */
 };
 
 /* Called once a record; return false to stop. */

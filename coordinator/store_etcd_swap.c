@@ -27,10 +27,13 @@ static void draft_swap(struct etcd_draft *draft, const struct store_etcd *self,
     }
     etcd_draft_text(draft, "],\"success\":[");
     for (size_t i = 0; i < count; i++) {
-        etcd_draft_text(draft, "{\"request_put\":{\"key\":");
+        etcd_draft_text(draft, swaps[i].remove ? "{\"request_delete_range\":{\"key\":"
+                                               : "{\"request_put\":{\"key\":");
         etcd_draft_key(draft, self, "record/", swaps[i].key);
-        etcd_draft_text(draft, ",\"value\":");
-        etcd_draft_bytes(draft, name, swaps[i].value);
+        if (!swaps[i].remove) {
+            etcd_draft_text(draft, ",\"value\":");
+            etcd_draft_bytes(draft, name, swaps[i].value);
+        }
         etcd_draft_text(draft, "}},");
     }
     etcd_draft_text(draft, "{\"request_put\":{\"key\":");
@@ -53,7 +56,7 @@ static enum status look_back(struct store_etcd *self, const struct store_swap *s
     if (status == STATUS_OK && record.version == swap->expected) {
         status = STATUS_CONFLICT;
     } else if (status == STATUS_OK && record.kv == NULL) {
-        status = etcd_refuse_answer(self, "a record is gone");
+        status = STATUS_NOT_FOUND; /* Removed, by this swap or another one. */
     } else if (status == STATUS_OK) {
         status = etcd_read_value(self, record.kv, name, NULL);
         *version = record.version;
@@ -135,7 +138,7 @@ enum status etcd_swap(void *context, const struct store_swap *swaps, size_t coun
     enum status status;
     bool lost = false;
 
-    assert(count > 0 && count <= STORE_MAX_SWAPS);
+    assert(count > 0 && count <= STORE_MAX_KEYS && !swaps[0].remove);
     if (!can_match(swaps, count)) {
         return STATUS_CONFLICT;
     }

@@ -7,14 +7,15 @@
 #include <assert.h>
 #include <string.h>
 
-/* Keys are never deleted and each swap stamps what it writes, so the highest version of any
- * record is the store's change number: there is no counter that could disagree with it. */
-enum query { QUERY_GET, QUERY_PUT, QUERY_SINCE, QUERY_CHANGE, QUERY_NQUERIES };
+/* Each swap writes something and stamps that, so the highest version of any record is the store's
+ * change number: there is no counter that could disagree with it. */
+enum query { QUERY_GET, QUERY_PUT, QUERY_REMOVE, QUERY_SINCE, QUERY_CHANGE, QUERY_NQUERIES };
 
 static const char *const queries[QUERY_NQUERIES] = {
     [QUERY_GET] = "SELECT version, value FROM record WHERE key = ?1",
     [QUERY_PUT] = "INSERT INTO record (key, version, value) VALUES (?1, ?2, ?3)"
                   " ON CONFLICT (key) DO UPDATE SET version = ?2, value = ?3",
+    [QUERY_REMOVE] = "DELETE FROM record WHERE key = ?1",
     [QUERY_SINCE] = "SELECT key, version, value FROM record WHERE version > ?1"
                     " ORDER BY version, key",
     [QUERY_CHANGE] = "SELECT coalesce(max(version), 0) FROM record",
@@ -148,6 +149,19 @@ static enum status put(struct store_sqlite *self, const struct store_swap *swap,
     return status;
 }
 
+static enum status take_away(struct store_sqlite *self, const struct store_swap *swap)
+{
+    sqlite3_stmt *statement = self->statements[QUERY_REMOVE];
+    enum status status = STATUS_OK;
+
+    bind_key(statement, swap->key);
+    if (sqlite3_step(statement) != SQLITE_DONE) {
+        status = refuse(self, "write");
+    }
+    release(statement);
+    return status;
+}
+
 /* Inside a transaction that has the write lock: nothing moves between the checks and the writes. */
 static enum status swap_locked(struct store_sqlite *self, const struct store_swap *swaps,
                                size_t count, uint64_t *change)
@@ -159,7 +173,7 @@ static enum status swap_locked(struct store_sqlite *self, const struct store_swa
     }
     *change += 1;
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        status = put(self, &swaps[i], *change);
+        status = swaps[i].remove ? take_away(self, &swaps[i]) : put(self, &swaps[i], *change);
     }
     if (status == STATUS_OK) {
         status = execute(self, "COMMIT");
@@ -169,7 +183,7 @@ static enum status swap_locked(struct store_sqlite *self, const struct store_swa
 
 static void assert_swaps(const struct store_swap *swaps, size_t count)
 {
-    assert(count > 0 && count <= STORE_MAX_SWAPS);
+    assert(count > 0 && count <= STORE_MAX_KEYS && !swaps[0].remove);
     for (size_t i = 0; i < count; i++) {
         assert(strlen(swaps[i].key) < STORE_KEY_BYTES);
         assert(swaps[i].value.size <= STORE_MAX_VALUE_BYTES);

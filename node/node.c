@@ -73,15 +73,6 @@ fail:
     return status;
 }
 
-static void hosted_filter_destroy(struct hosted_filter *hosted)
-{
-    if (hosted != NULL) {
-        node_pull_drop(hosted);
-        node_sets_destroy(hosted);
-        heap_free(hosted);
-    }
-}
-
 void node_destroy(struct node **node)
 {
     struct node *self = *node;
@@ -95,7 +86,7 @@ void node_destroy(struct node **node)
     node_drop_held(self);
     node_growth_fini(self);
     for (size_t i = 0; i < self->documents.count; i++) {
-        hosted_filter_destroy(self->documents.by_id[i]->attachment);
+        node_hosted_destroy(self->documents.by_id[i]->attachment);
     }
     document_cache_fini(&self->documents);
     recent_adds_destroy(&self->recent);

@@ -39,6 +39,8 @@ void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
         node_count(self, NODE_documents_taken_total);
         self->sync_unchosen = true;
         node_apply(self, intake.entry);
+    } else if (intake.changed && intake.kind == DOCUMENT_DROPPED) {
+        node_take_dropped(self);
     } else if (intake.changed && self->storage != NULL) {
         /* To know the peers when no coordinator answers; without it they are learned anew. */
         (void)keep_document(self, bytes);
@@ -95,6 +97,9 @@ void node_apply(struct node *self, struct document_entry *entry)
     struct hosted_filter *hosted = entry->attachment;
     uint64_t fenced;
 
+    if (entry->gone) {
+        return; /* The record says it all, and its fence stays what it is until it is forgotten. */
+    }
     if (hosted == NULL) {
         hosted = heap_zalloc(1, sizeof *hosted);
         if (hosted == NULL) {

@@ -156,6 +156,10 @@ struct node {
     uint64_t wanted[CODEC_MAX_WANTED]; /* documents to be sent along with the next request */
     size_t nwanted;
     uint32_t wanted_sends; /* so many reports are to carry them yet */
+    uint64_t held_after;   /* the next report tells what is held from behind this id */
+    uint32_t held_sends;   /* so many reports are to tell that page yet */
+    uint64_t dropped_end;  /* where the record of dropped filters ends in the log ... */
+    bool dropped_unlogged; /* ... if it is there */
     uint64_t next_sync_us;
     bool changed;         /* something that coordinators should hear of at once */
     uint32_t reports_due; /* how many of them have not */
@@ -214,6 +218,20 @@ void node_reply_when(struct node *self, const struct peer *to, const struct fram
 
 /* A document that was handed on: verify, take, act on it. */
 void node_take_document(struct node *self, uint64_t now_us, struct span bytes);
+
+/* ---- node_dropped.c ---- */
+
+/* A newer record of dropped filters is held: log it, give up what is hosted of those. */
+void node_take_dropped(struct node *self);
+
+/* Can the record that is held not be lost any more? */
+bool node_dropped_durable(const struct node *self);
+
+/* Forget the documents and fences of filters that are in the record. Entries go: call it where
+ * none is in use. */
+void node_forget_dropped(struct node *self);
+
+void node_hosted_destroy(struct hosted_filter *hosted);
 
 /* Bring what is hosted in line with a filter's document; needs an id. */
 void node_apply(struct node *self, struct document_entry *entry);

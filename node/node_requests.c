@@ -34,10 +34,13 @@ static enum status reserve_words(struct node *self, const struct node_request *r
     return STATUS_OK;
 }
 
-/* Let the router have the document that made its request STALE. */
-static void hand_on(struct answer *answer, const struct document_entry *entry)
+/* Let the router have the document, or record, that made its request STALE. */
+static void hand_on(const struct node *self, struct answer *answer,
+                    const struct document_entry *entry)
 {
-    struct span bytes = span_of(entry->signed_bytes, entry->signed_size);
+    struct span bytes = entry == NULL || entry->gone
+                            ? span_of(self->documents.dropped_bytes, self->documents.dropped_size)
+                            : span_of(entry->signed_bytes, entry->signed_size);
 
     for (size_t i = 0; i < answer->ndocuments; i++) {
         if (answer->documents[i].data == bytes.data) {
@@ -55,6 +58,11 @@ static enum status judge(const struct node *self, const struct document_entry *e
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     enum status status;
 
+#ifndef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
+    if (document_cache_is_dropped(&self->documents, segment->filter_id)) {
+        return STATUS_DROPPED;
+    }
+#endif
     if (entry == NULL) {
         return STATUS_NEED_DOC;
     }
@@ -238,7 +246,7 @@ static void serve_segment(struct node *self, uint64_t now_us, const struct segme
         }
     }
     if (reply->status == STATUS_STALE || reply->status == STATUS_DROPPED) {
-        hand_on(answer, entry);
+        hand_on(self, answer, entry);
     }
     count_refusal(self, reply->status);
 }

@@ -84,6 +84,7 @@ static void place_fences(struct node *self)
             hosted->logged_revision = entry->document.revision;
         }
     }
+    self->dropped_end = storage_synced(self->storage);
 }
 
 /* ---- who this node is ---- */
@@ -295,12 +296,20 @@ static enum status checkpoint(void *context)
         status = storage_put_document(
             self->storage, span_of(self->documents.nodes_bytes, self->documents.nodes_size), &end);
     }
+    if (self->documents.dropped_size > 0 && status == STATUS_OK) {
+        status = storage_put_document(
+            self->storage, span_of(self->documents.dropped_bytes, self->documents.dropped_size),
+            &end);
+    }
     for (size_t i = 0; i < self->documents.count && status == STATUS_OK; i++) {
         struct document_entry *entry = self->documents.by_id[i];
         const struct hosted_filter *hosted = entry->attachment;
         struct record_fence fence = {.filter_id = entry->document.id,
                                      .epoch_hash = entry->document.epoch_hash};
 
+        if (entry->gone) {
+            continue;
+        }
         status = storage_put_document(self->storage,
                                       span_of(entry->signed_bytes, entry->signed_size), &end);
         if (status == STATUS_OK && hosted != NULL) {
@@ -323,6 +332,9 @@ static bool is_wanted(void *context, const struct storage_set *set)
     const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
 
+    if (document_cache_is_dropped(&self->documents, set->filter_id)) {
+        return !node_dropped_durable(self);
+    }
     if (hosted == NULL || entry->conflict || hosted->unlogged ||
         hosted->fence_end > storage_synced(self->storage)) {
         return true;

@@ -107,6 +107,7 @@ void node_sync(struct node *self, uint64_t now_us)
         heap_free(reports);
         return;
     }
+    node_forget_dropped(self);
     host_what_waits(self);
     node_exchange_stir(self); /* At least that often, whatever has changed. */
     node_growth_stir(self);

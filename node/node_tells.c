@@ -13,6 +13,10 @@ static void add_fences(const struct node *self, struct held_document *held, size
         const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
 
         held[i].fence = hosted != NULL ? hosted->fence.epoch : 0;
+        /* What a power loss may take is not held yet. */
+        if (held[i].filter_id == DROPPED_RECORD_ID && !node_dropped_durable(self)) {
+            held[i].revision = held[i].hash = 0;
+        }
     }
 }
 
@@ -22,6 +26,9 @@ static struct span document_bytes(const struct node *self, uint64_t id)
 
     if (id == 0) {
         return span_of(self->documents.nodes_bytes, self->documents.nodes_size);
+    }
+    if (id == DROPPED_RECORD_ID) {
+        return span_of(self->documents.dropped_bytes, self->documents.dropped_size);
     }
     return entry != NULL ? span_of(entry->signed_bytes, entry->signed_size) : span_of("", 0);
 }
@@ -45,6 +52,27 @@ static size_t pick_wanted(struct node *self, struct span *documents)
     return count;
 }
 
+/* All coordinators are told a page before the next one comes. */
+static void turn_page(struct node *self, uint64_t to)
+{
+    self->held_sends -= self->held_sends > 0;
+    if (self->held_sends == 0) {
+        self->held_after = to;
+        self->held_sends = self->coordinators.count;
+    }
+}
+
+/* A coordinator that has just started has heard of no page, or of some. */
+static void note_lack(struct node *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    if (!reply->held_lacks || self->held_sends != self->coordinators.count) {
+        return; /* The one that is being told to all comes first. */
+    }
+    self->held_after = reply->held_after;
+    self->reports_due = self->coordinators.count;
+    self->next_sync_us = now_us;
+}
+
 bool node_tell(struct node *self, struct sync_request *request)
 {
     struct held_document *held = heap_alloc(CODEC_MAX_HELD, sizeof *held);
@@ -56,8 +84,11 @@ bool node_tell(struct node *self, struct sync_request *request)
         return false;
     }
     request->held = held;
-    request->nheld = store_age_list(&self->documents, held, CODEC_MAX_HELD);
-    request->held_count = self->documents.count + (self->documents.nodes_bytes != NULL);
+    request->held_after = self->held_after;
+    request->nheld = store_age_list(&self->documents, self->held_after, held, CODEC_MAX_HELD,
+                                    &request->held_to);
+    request->held_count = store_age_count(&self->documents);
+    turn_page(self, request->held_to);
     request->documents = documents;
     add_fences(self, held, request->nheld);
     request->ndocuments = pick_wanted(self, documents);
@@ -72,6 +103,7 @@ void node_told(struct sync_request *request)
 
 void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply)
 {
+    note_lack(self, now_us, reply);
     if (reply->nwanted == 0) {
         return; /* Another coordinator's wish stands. */
     }

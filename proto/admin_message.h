@@ -130,7 +130,7 @@ struct rename_parameters {
 struct admin_seen {
     uint64_t filter_id; /* a look's answer only; 0: none has the name */
     uint64_t revision;
-    uint64_t binding; /* of a name that no live filter has: when it was last bound, or freed */
+    uint64_t binding; /* of a name that no live filter has: see records_seen_binding() */
     uint64_t target_id;
     uint64_t target_revision;
     uint64_t target_binding;

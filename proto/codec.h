@@ -53,7 +53,7 @@ enum {
     CODEC_MAX_SEGMENTS = 4096,
     CODEC_MAX_DOCUMENTS = 4096, /* in one frame */
     CODEC_MAX_TEXT_BYTES = 1024,
-    CODEC_MAX_HELD = 4096,    /* documents that a node says it holds */
+    CODEC_MAX_HELD = 4096,    /* documents that a node says it holds, on one page */
     CODEC_MAX_WANTED = 256,   /* of them, asked for at once */
     CODEC_MAX_RECORDS = 4096, /* of a store, in one frame */
 };
@@ -184,9 +184,11 @@ struct sync_request {
     const struct replica_report *replicas; /* of the page, in order */
     size_t nreplicas;
     struct report_page page;
-    const struct held_document *held; /* nodes: all of them, as far as they fit */
+    const struct held_document *held; /* nodes: a page of them */
     size_t nheld;
-    uint64_t held_count;          /* how many they are */
+    uint64_t held_count;          /* how many they are on all pages */
+    uint64_t held_after;          /* the page has all filters whose id is above this one ... */
+    uint64_t held_to;             /* ... and not above this one; 0: to the end */
     const struct span *documents; /* signed: those that the last answer wanted */
     size_t ndocuments;
 };
@@ -210,6 +212,8 @@ struct sync_reply {
     uint64_t store;         /* whose change number `change` is */
     const uint64_t *wanted; /* nodes: ids of documents to send along, 0 for the node list */
     size_t nwanted;
+    bool held_lacks;     /* nodes: tell at once what is held ... */
+    uint64_t held_after; /* ... after this id */
 };
 
 /* "The store has moved to this change number: ask." */

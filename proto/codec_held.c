@@ -23,8 +23,31 @@ enum status codec_put_held(const struct sync_request *request, struct codec_scra
     wire->n_held = n;
     wire->held = list;
     wire->held_count = request->held_count;
+    wire->held_after = request->held_after;
+    wire->held_to = request->held_to;
     wire->n_documents = request->ndocuments;
     return codec_put_documents(scratch, request->documents, request->ndocuments, &wire->documents);
+}
+
+/* Filters in order, none beyond the page; the records come first. */
+static bool in_order(const struct held_document *held, size_t count,
+                     const struct sync_request *request)
+{
+    uint64_t before = request->held_after;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t id = held[i].filter_id;
+
+        if (i < STORE_AGE_RECORDS && (id == 0 || id == DROPPED_RECORD_ID)) {
+            continue;
+        }
+        if (id <= before || id == DROPPED_RECORD_ID ||
+            (request->held_to != 0 && id > request->held_to)) {
+            return false;
+        }
+        before = id;
+    }
+    return true;
 }
 
 enum status codec_get_held(const Orbloom__V1__SyncRequest *wire, struct codec_arena *arena,
@@ -32,7 +55,8 @@ enum status codec_get_held(const Orbloom__V1__SyncRequest *wire, struct codec_ar
 {
     struct held_document *held;
 
-    if (wire->n_held > CODEC_MAX_HELD || wire->held_count < wire->n_held) {
+    if (wire->n_held > CODEC_MAX_HELD || wire->held_count < wire->n_held ||
+        (wire->held_to != 0 && wire->held_to <= wire->held_after)) {
         return STATUS_MALFORMED;
     }
     held = arena_take(arena, wire->n_held, sizeof *held);
@@ -51,6 +75,11 @@ enum status codec_get_held(const Orbloom__V1__SyncRequest *wire, struct codec_ar
     request->held = held;
     request->nheld = wire->n_held;
     request->held_count = wire->held_count;
+    request->held_after = wire->held_after;
+    request->held_to = wire->held_to;
+    if (!in_order(held, wire->n_held, request)) {
+        return STATUS_MALFORMED;
+    }
     request->ndocuments = wire->n_documents;
     return codec_get_documents(arena, wire->documents, wire->n_documents, &request->documents);
 }

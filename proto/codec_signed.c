@@ -34,7 +34,7 @@ static enum status signed_field(struct signed_document *self, const struct codec
         self->content = field->bytes;
     } else if (field->number == FIELD_MAC) {
         self->mac = field->bytes;
-    } else if (field->value == DOCUMENT_FILTER || field->value == DOCUMENT_NODE_LIST) {
+    } else if (field->value >= DOCUMENT_FILTER && field->value <= DOCUMENT_DROPPED) {
         self->kind = (enum document_kind)field->value;
     } else {
         return STATUS_MALFORMED;
@@ -62,7 +62,15 @@ static enum status signed_read(struct span bytes, struct signed_document *self)
 
 static enum seal_domain domain_of(enum document_kind kind)
 {
-    return kind == DOCUMENT_FILTER ? SEAL_FILTER_DOCUMENT : SEAL_NODE_LIST;
+    switch (kind) {
+    case DOCUMENT_FILTER:
+        return SEAL_FILTER_DOCUMENT;
+    case DOCUMENT_NODE_LIST:
+        return SEAL_NODE_LIST;
+    case DOCUMENT_DROPPED:
+        return SEAL_DROPPED;
+    }
+    return SEAL_FILTER_DOCUMENT;
 }
 
 enum status codec_document_kind(struct span bytes, enum document_kind *kind)

@@ -204,6 +204,8 @@ enum status codec_put_sync_reply(const struct frame *frame, struct codec_scratch
     wire->store = reply->store;
     wire->n_wanted = reply->nwanted;
     wire->wanted = (uint64_t *)reply->wanted;
+    wire->held_lacks = reply->held_lacks;
+    wire->held_after = reply->held_after;
     *out = &wire->base;
     status = codec_put_message(scratch, reply->message, &wire->message);
     if (status == STATUS_OK) {
@@ -250,6 +252,8 @@ enum status codec_get_sync_reply(const ProtobufCMessage *message, struct codec_a
         .nsecrets = wire->n_secrets,
         .store = wire->store,
         .nwanted = wire->n_wanted,
+        .held_lacks = wire->held_lacks != 0,
+        .held_after = wire->held_after,
     };
     status = codec_get_wanted(wire, arena, &reply->wanted);
     status = status != STATUS_OK ? status : codec_get_text(arena, wire->message, &reply->message);

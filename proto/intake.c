@@ -29,6 +29,19 @@ static enum status take_filter(struct document_cache *cache, const struct cluste
     return status;
 }
 
+static enum status take_dropped(struct document_cache *cache, const struct cluster_key *key,
+                                struct span bytes, struct intake *result)
+{
+    struct dropped_record record = {0};
+    enum status status = codec_dropped_open(bytes, key, &record);
+
+    if (status == STATUS_OK) {
+        status = document_cache_take_dropped(cache, &record, bytes, &result->changed);
+    }
+    dropped_record_fini(&record);
+    return status;
+}
+
 enum status intake_take(struct document_cache *cache, const struct cluster_key *key,
                         struct span bytes, struct intake *result)
 {
@@ -39,6 +52,13 @@ enum status intake_take(struct document_cache *cache, const struct cluster_key *
     if (status != STATUS_OK) {
         return status;
     }
-    return result->kind == DOCUMENT_NODE_LIST ? take_nodes(cache, key, bytes, result)
-                                              : take_filter(cache, key, bytes, result);
+    switch (result->kind) {
+    case DOCUMENT_NODE_LIST:
+        return take_nodes(cache, key, bytes, result);
+    case DOCUMENT_DROPPED:
+        return take_dropped(cache, key, bytes, result);
+    case DOCUMENT_FILTER:
+        break;
+    }
+    return take_filter(cache, key, bytes, result);
 }

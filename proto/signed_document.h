@@ -3,11 +3,11 @@
  *
  * A signed document is never encoded again on its way; whoever takes it verifies these bytes.
  *
- * Errors:  sign: what the peers would refuse, that is the outcomes of document_validate() or
- *          node_list_validate(), STATUS_NOMEM, STATUS_TOO_LARGE. open: STATUS_UNAUTHENTIC,
- *          STATUS_MALFORMED, STATUS_VERSION, STATUS_NOMEM, STATUS_TOO_LARGE; *out is zeroed then.
- * Owner:   an opened document owns its memory: document_fini().
- * Threads: any; no state.
+ * Errors:  sign: what the peers would refuse, that is the outcomes of document_validate(),
+ *          node_list_validate() or dropped_record_validate(), STATUS_NOMEM, STATUS_TOO_LARGE. open:
+ * STATUS_UNAUTHENTIC, STATUS_MALFORMED, STATUS_VERSION, STATUS_NOMEM, STATUS_TOO_LARGE; *out is
+ * zeroed then. Owner:   an opened document owns its memory: document_fini(). Threads: any; no
+ * state.
  */
 #ifndef ORBLOOM_PROTO_SIGNED_DOCUMENT_H
 #define ORBLOOM_PROTO_SIGNED_DOCUMENT_H
@@ -15,9 +15,10 @@
 #include "base/buffer.h"
 #include "base/span.h"
 #include "cluster/document.h"
+#include "cluster/dropped.h"
 #include "cluster/seal.h"
 
-enum document_kind { DOCUMENT_FILTER = 1, DOCUMENT_NODE_LIST = 2 };
+enum document_kind { DOCUMENT_FILTER = 1, DOCUMENT_NODE_LIST = 2, DOCUMENT_DROPPED = 3 };
 
 /* Append the signed form. Fills epoch_bytes and epoch_hash when they are missing; uses
  * epoch_bytes as they are otherwise. */
@@ -25,6 +26,8 @@ MUST_USE enum status codec_filter_document_sign(struct filter_document *document
                                                 const struct cluster_key *key, struct buffer *out);
 MUST_USE enum status codec_node_list_sign(const struct node_list *list,
                                           const struct cluster_key *key, struct buffer *out);
+MUST_USE enum status codec_dropped_sign(const struct dropped_record *record,
+                                        const struct cluster_key *key, struct buffer *out);
 
 /* Which kind of document, by its envelope alone; STATUS_MALFORMED. */
 MUST_USE enum status codec_document_kind(struct span bytes, enum document_kind *kind);
@@ -34,5 +37,7 @@ MUST_USE enum status codec_filter_document_open(struct span bytes, const struct 
                                                 struct filter_document *out);
 MUST_USE enum status codec_node_list_open(struct span bytes, const struct cluster_key *key,
                                           struct node_list *out);
+MUST_USE enum status codec_dropped_open(struct span bytes, const struct cluster_key *key,
+                                        struct dropped_record *out);
 
 #endif

@@ -51,7 +51,7 @@ enum status router_create(const struct router_config *config, const struct effec
     return STATUS_OK;
 }
 
-static void routed_filter_destroy(struct routed_filter *routed)
+void routed_filter_destroy(struct routed_filter *routed)
 {
     if (routed != NULL) {
         heap_free(routed->batch_number);

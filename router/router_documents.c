@@ -29,6 +29,25 @@ void router_take_document(struct router *self, uint64_t now_us, struct span byte
     }
 }
 
+static bool let_go(void *context, struct document_entry *entry)
+{
+    const struct router *self = context;
+
+    if (infos_use(self, entry->document.id) || dumps_use(self, entry->document.id)) {
+        return false;
+    }
+    routed_filter_destroy(entry->attachment);
+    return true;
+}
+
+void router_forget_dropped(struct router *self, uint64_t now_us)
+{
+    if (self->documents.ngone > 0) {
+        ops_tick(self, now_us); /* Ends those that are about such filters. */
+        document_cache_sweep(&self->documents, let_go, self);
+    }
+}
+
 static enum status take_secret(struct router *self, const struct sealed_secret *sealed)
 {
     struct document_entry *entry = document_cache_find(&self->documents, sealed->filter_id);

@@ -396,3 +396,8 @@ void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *fr
     }
     pump(self, now_us);
 }
+
+bool dumps_use(const struct router *self, uint64_t filter_id)
+{
+    return self->dumps->job != NULL && self->dumps->filter_id == filter_id;
+}

@@ -75,6 +75,9 @@ MUST_USE enum status dumps_create(struct dumps **out);
 void dumps_destroy(struct router *self);
 bool dumps_idle(const struct router *self);
 void dumps_tick(struct router *self, uint64_t now_us);
+
+/* Is a page of the filter under way? */
+bool dumps_use(const struct router *self, uint64_t filter_id);
 void dumps_settle(struct router *self, uint64_t now_us, uint64_t sync);
 void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
 

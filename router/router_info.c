@@ -155,3 +155,13 @@ void router_on_stats(struct router *self, const struct peer *from, const struct 
                  self->counters, values, &answer);
     router_reply(self, from, &answer);
 }
+
+bool infos_use(const struct router *self, uint64_t filter_id)
+{
+    for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
+        if (self->infos[i].used && self->infos[i].filter_id == filter_id) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -246,6 +246,8 @@ void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer
 void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
                   const struct frame *frame, bool settled);
 
+void routed_filter_destroy(struct routed_filter *routed);
+
 /* ---- router_documents.c ---- */
 
 void router_take_document(struct router *self, uint64_t now_us, struct span bytes);
@@ -256,6 +258,9 @@ void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correla
 struct document_entry *router_find(const struct router *self, const char *name);
 
 /* ---- router_sync.c ---- */
+
+/* Filters that are dropped for good are forgotten, once nothing is about them any more. */
+void router_forget_dropped(struct router *self, uint64_t now_us);
 
 /* Ask a coordinator for news; when next_sync_us has come. */
 void sync_send(struct router *self, uint64_t now_us);
@@ -424,6 +429,9 @@ void info_on_reply(struct router *self, const struct frame *frame);
 void infos_tick(struct router *self, uint64_t now_us);
 bool infos_idle(const struct router *self);
 void infos_fini(struct router *self);
+
+/* Is an answer about the filter under way? */
+bool infos_use(const struct router *self, uint64_t filter_id);
 void router_on_stats(struct router *self, const struct peer *from, const struct frame *frame);
 
 #endif

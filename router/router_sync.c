@@ -55,6 +55,7 @@ void sync_send(struct router *self, uint64_t now_us)
     bool given_up = self->sync_open;
     bool hurry = self->sync_wanted || given_up;
 
+    router_forget_dropped(self, now_us);
     self->syncs_lost += given_up && self->syncs_lost < ANSWER_DOUBLINGS;
     token_bucket_take(&self->sync_rate, now_us, 1, SYNCS_PER_SECOND);
     self->sync_wanted = false;

@@ -24,6 +24,8 @@ void document_cache_fini(struct document_cache *self)
     heap_free(self->by_name);
     node_list_fini(&self->nodes);
     heap_free(self->nodes_bytes);
+    dropped_record_fini(&self->dropped);
+    heap_free(self->dropped_bytes);
     *self = (struct document_cache){0};
 }
 
@@ -73,6 +75,16 @@ struct document_entry *document_cache_find(const struct document_cache *self, ui
         return self->by_id[position];
     }
     return NULL;
+}
+
+struct document_entry *document_cache_next_named(const struct document_cache *self,
+                                                 const char *name, uint64_t after)
+{
+    size_t at = position_of_name(self, name, after + 1);
+
+    return at < self->count && strcmp(self->by_name[at]->document.content.name, name) == 0
+               ? self->by_name[at]
+               : NULL;
 }
 
 struct document_entry *document_cache_find_name(const struct document_cache *self, const char *name)
@@ -230,9 +242,15 @@ enum status document_cache_take(struct document_cache *self, struct filter_docum
     enum status status;
 
     *changed = false;
-#ifdef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
+#ifndef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
+    if (id_set_has(&self->dropped.ids, document->id)) {
+        return STATUS_OK; /* Of a filter that is gone: older than the record. */
+    }
+#else
     if (entry != NULL && entry->document.content.state == FILTER_DROPPED &&
         document->revision < entry->document.revision) {
+        self->ngone -= entry->gone;
+        entry->gone = false;
         status = replace(self, entry, document, signed_bytes);
         *changed = status == STATUS_OK;
         return status;
@@ -280,4 +298,90 @@ enum status document_cache_take_nodes(struct document_cache *self, struct node_l
     *nodes = (struct node_list){0};
     *changed = true;
     return STATUS_OK;
+}
+
+/* ---- dropped for good ---- */
+
+static void mark_gone(struct document_cache *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        struct document_entry *entry = self->by_id[i];
+
+        if (entry->gone || !id_set_has(&self->dropped.ids, entry->document.id)) {
+            continue;
+        }
+        entry->gone = true;
+        self->ngone++;
+        if (entry->document.content.state != FILTER_DROPPED) {
+            entry->document.content.state = FILTER_DROPPED;
+            document_epoch_advance(&entry->document); /* What runs under the one before is over. */
+        }
+    }
+}
+
+enum status document_cache_take_dropped(struct document_cache *self, struct dropped_record *record,
+                                        struct span signed_bytes, bool *changed)
+{
+    uint8_t *copy = NULL;
+    enum status status;
+
+    *changed = false;
+    if (record->revision < self->dropped.revision) {
+        return STATUS_OK;
+    }
+    if (record->revision == self->dropped.revision) {
+        return span_equal(signed_bytes, span_of(self->dropped_bytes, self->dropped_size))
+                   ? STATUS_OK
+                   : STATUS_CONFLICT;
+    }
+    if (!id_set_covers(&record->ids, &self->dropped.ids)) {
+        return STATUS_CONFLICT;
+    }
+    status = copy_bytes(signed_bytes, &copy);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    heap_free(self->dropped_bytes);
+    self->dropped_bytes = copy;
+    self->dropped_size = signed_bytes.size;
+    self->dropped_hash = document_epoch_hash(signed_bytes);
+    dropped_record_fini(&self->dropped);
+    self->dropped = *record;
+    *record = (struct dropped_record){0};
+    mark_gone(self);
+    *changed = true;
+    return STATUS_OK;
+}
+
+bool document_cache_is_dropped(const struct document_cache *self, uint64_t id)
+{
+    return id_set_has(&self->dropped.ids, id);
+}
+
+/* Both lists keep their order; what is let go of is freed with the second one. */
+void document_cache_sweep(struct document_cache *self, document_release_fn release, void *context)
+{
+    size_t left = 0;
+
+    if (self->ngone == 0) {
+        return;
+    }
+    for (size_t i = 0; i < self->count; i++) {
+        struct document_entry *entry = self->by_id[i];
+
+        entry->released = entry->gone && release(context, entry);
+        self->ngone -= entry->released;
+        if (!entry->released) {
+            self->by_id[left++] = entry;
+        }
+    }
+    left = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->by_name[i]->released) {
+            entry_destroy(self->by_name[i]);
+        } else {
+            self->by_name[left++] = self->by_name[i];
+        }
+    }
+    self->count = left;
 }

@@ -6,8 +6,9 @@
  * never served again by this process.
  *
  * Errors:  STATUS_NOMEM, STATUS_CONFLICT, STATUS_TOO_LARGE (DOCUMENT_CACHE_MAX filters).
- * Owner:   the cache owns entries; pointers to them stay valid until document_cache_fini().
- *          Whoever attaches something to an entry frees it before that.
+ * Owner:   the cache owns entries; pointers to them stay valid until document_cache_fini(), or a
+ *          document_cache_sweep() that removes them. Whoever attaches something to an entry frees
+ *          it before that.
  * Threads: none; pure.
  */
 #ifndef ORBLOOM_CLUSTER_DOCUMENT_CACHE_H
@@ -16,10 +17,12 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "cluster/document.h"
+#include "cluster/dropped.h"
 
 #include <stdbool.h>
 
-enum { DOCUMENT_CACHE_MAX = 65536 };
+/* Filters that may live at once, and with them those that are dropped and not yet forgotten. */
+enum { DOCUMENT_MAX_LIVING = 65536, DOCUMENT_CACHE_MAX = 2 * DOCUMENT_MAX_LIVING };
 
 struct document_entry {
     struct filter_document document;
@@ -27,6 +30,8 @@ struct document_entry {
     size_t signed_size;
     uint64_t signed_hash; /* of those bytes: document_epoch_hash() */
     bool conflict;
+    bool gone;        /* in the record of dropped filters: DROPPED, whatever the signed bytes say */
+    bool released;    /* by the sweep that is under way */
     void *attachment; /* the holder's own state of this filter */
 };
 
@@ -39,6 +44,11 @@ struct document_cache {
     uint8_t *nodes_bytes; /* the node list as received */
     size_t nodes_size;
     uint64_t nodes_hash;
+    struct dropped_record dropped;
+    uint8_t *dropped_bytes; /* as received */
+    size_t dropped_size;
+    uint64_t dropped_hash;
+    size_t ngone; /* entries that wait for document_cache_sweep() */
 };
 
 /* A zeroed cache is ready. */
@@ -53,8 +63,27 @@ MUST_USE enum status document_cache_take(struct document_cache *self,
 MUST_USE enum status document_cache_take_nodes(struct document_cache *self, struct node_list *nodes,
                                                struct span signed_bytes, bool *changed);
 
+/* The same for the record of dropped filters; one that lacks ids of the one held is a CONFLICT,
+ * too. Entries of filters that are in it are gone from now on, and documents of those are not
+ * taken. */
+MUST_USE enum status document_cache_take_dropped(struct document_cache *self,
+                                                 struct dropped_record *record,
+                                                 struct span signed_bytes, bool *changed);
+
+/* Is the filter in the record that is held? */
+bool document_cache_is_dropped(const struct document_cache *self, uint64_t id);
+
+/* Remove the entries that are gone and that `release` lets go of, having freed what is attached. */
+typedef bool (*document_release_fn)(void *context, struct document_entry *entry);
+void document_cache_sweep(struct document_cache *self, document_release_fn release, void *context);
+
 /* NULL when there is none. */
 struct document_entry *document_cache_find(const struct document_cache *self, uint64_t id);
+
+/* Of all filters that have, or had at the end, that name: the one with the lowest id above `after`.
+ * NULL when there is none. */
+struct document_entry *document_cache_next_named(const struct document_cache *self,
+                                                 const char *name, uint64_t after);
 
 /* The filter that the name is bound to now: never a dropped one. NULL when there is none. */
 struct document_entry *document_cache_find_name(const struct document_cache *self,

@@ -33,7 +33,8 @@ enum seal_domain {
     SEAL_REGISTRATION = 3,
     SEAL_FOLDER = 4,
     SEAL_BOOT = 5,
-    SEAL_REPORTS = 6
+    SEAL_REPORTS = 6,
+    SEAL_DROPPED = 7,
 };
 
 /* Derive the subkeys from the 32 bytes of the key file. */

@@ -16,7 +16,7 @@
 
 /* A document that a node holds. */
 struct held_document {
-    uint64_t filter_id; /* 0: the node list */
+    uint64_t filter_id; /* 0: the node list; DROPPED_RECORD_ID: that record */
     uint64_t revision;
     uint64_t fence; /* the lowest epoch still accepted */
     uint64_t hash;  /* of the signed bytes, as document_epoch_hash() */
@@ -38,9 +38,15 @@ enum store_age store_age_judge_all(const struct document_cache *documents,
                                    const struct held_document *held, size_t count,
                                    const struct held_document **first);
 
-/* What a process says that it holds: the node list, then filters in order of their ids, at most
- * `max`. Fences are left 0. Returns how many were written. */
-size_t store_age_list(const struct document_cache *documents, struct held_document *out,
-                      size_t max);
+/* What a process says that it holds, a page of it: the node list, the record of dropped filters,
+ * and the filters above `after` in order of their ids, all in all at most `max`, which is more than
+ * STORE_AGE_RECORDS. *to: the last filter's id; 0: none is beyond. Fences are left 0. Returns how
+ * many were written. */
+enum { STORE_AGE_RECORDS = 2 };
+size_t store_age_list(const struct document_cache *documents, uint64_t after,
+                      struct held_document *out, size_t max, uint64_t *to);
+
+/* How many there are, on all pages; the two records once. */
+size_t store_age_count(const struct document_cache *documents);
 
 #endif

@@ -329,4 +329,7 @@ MUST_USE enum status node_pull_take_lines(struct node *self, uint64_t now_us,
 void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
 void node_serve_release(struct serve_page *page);
 
+/* Is an answer about the filter under way? */
+bool node_serves(const struct node *self, uint64_t filter_id);
+
 #endif

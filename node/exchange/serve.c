@@ -80,7 +80,9 @@ static void refuse(struct node *self, const struct peer *to, uint64_t correlatio
     node_count(self, NODE_pulls_refused_total);
     fill_reply(self, request, entry, reply);
     reply->status = status;
-    if (entry != NULL && (status == STATUS_STALE || status == STATUS_DROPPED)) {
+    if (document_cache_is_dropped(&self->documents, request->scope.filter_id)) {
+        reply->document = span_of(self->documents.dropped_bytes, self->documents.dropped_size);
+    } else if (entry != NULL && (status == STATUS_STALE || status == STATUS_DROPPED)) {
         reply->document = span_of(entry->signed_bytes, entry->signed_size);
     }
     node_reply_frame(self, to, &frame);

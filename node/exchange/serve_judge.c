@@ -37,6 +37,11 @@ enum status node_serve_judge(const struct node *self, const struct pull_request 
     enum status status;
 
     *out = entry;
+#ifndef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
+    if (document_cache_is_dropped(&self->documents, scope->filter_id)) {
+        return STATUS_DROPPED;
+    }
+#endif
     if (entry == NULL) {
         return STATUS_NEED_DOC;
     }

@@ -324,3 +324,15 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     }
     return status;
 }
+
+bool node_serves(const struct node *self, uint64_t filter_id)
+{
+    for (size_t i = 0; self->exchange != NULL && i < SERVE_PAGES; i++) {
+        const struct serve_page *page = &self->exchange->pages[i];
+
+        if (page->used && page->request.scope.filter_id == filter_id) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -13,6 +13,7 @@ enum { LIMIT_S = 100, PATH_BYTES = 256, TEXT_BYTES = 600 };
 
 static const char keys[] = "one\ntwo\nthree\nfour\nfive\n";
 static const char present[] = "present\npresent\npresent\npresent\npresent\n";
+static const char absent[] = "absent\nabsent\nabsent\nabsent\nabsent\n";
 
 static struct playground playground;
 
@@ -41,13 +42,18 @@ static void make_filter(const char *name)
     PLAYGROUND_DO(keys, "add", name);
 }
 
-static void expect_all_keys(const char *name)
+static void expect_answer(const char *name, const char *answer)
 {
     struct command command;
 
     command_run(&command, span_text(keys), "orbloom", "check", name, NULL);
-    cr_assert_str_eq(command.output, present, "%s: %s", name, command.errors);
+    cr_assert_str_eq(command.output, answer, "%s: %s", name, command.errors);
     command_forget(&command);
+}
+
+static void expect_all_keys(const char *name)
+{
+    expect_answer(name, present);
 }
 
 static void expect_refused(const char *text, const char *first, const char *second)
@@ -114,6 +120,29 @@ Test(map, a_lost_store_is_noticed_and_restored, .timeout = LIMIT_S)
     make_filter("gone"); /* It stayed dropped; the id is another one. */
     expect_all_keys("gone");
     PLAYGROUND_DO("", "drop", "kept");
+    playground_stop(&playground);
+}
+
+/* The backup has it alive, the store has forgotten it, nodes have nothing of it but its id. */
+Test(map, a_forgotten_filter_does_not_come_back_from_a_backup, .timeout = LIMIT_S)
+{
+    playground_start(&playground, &(struct playground_plan){0});
+    make_filter("kept");
+    make_filter("gone");
+    PLAYGROUND_DO("", "map", "backup", at("backup"));
+    PLAYGROUND_DO("", "drop", "gone");
+    playground_wait_counter(&playground, "coordinator", "filters_forgotten_total", 1);
+    restart_all();
+    lose_store();
+    playground_wait_status("the store was lost");
+    PLAYGROUND_DO("", "map", "restore", at("backup"));
+    expect_all_keys("kept");
+    PLAYGROUND_DO("", "create", "gone", "--capacity", "10k", "--fpr", "1%");
+    expect_answer("gone", absent);
+    restart_all();
+    playground_wait_status("2 FULL 0 JOINING 0 BUILDING");
+    expect_all_keys("kept");
+    expect_answer("gone", absent);
     playground_stop(&playground);
 }
 

@@ -69,6 +69,7 @@ static const struct {
     {SIM_COORDINATOR, "swap_conflicts_total", false},
     {SIM_COORDINATOR, "store_errors_total", false},
     {SIM_COORDINATOR, "filters_dropped_total", false},
+    {SIM_COORDINATOR, "filters_forgotten_total", false},
     {SIM_COORDINATOR, "fences_confirmed_total", false},
     {SIM_COORDINATOR, "fences_void_total", false},
     {SIM_COORDINATOR, "report_rounds_total", false},

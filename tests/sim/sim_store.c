@@ -51,6 +51,9 @@ static void write_record(struct sim_store *self, const struct store_swap *one)
         memmove(&self->records[at], &self->records[at + 1],
                 (self->count - (uint32_t)at) * sizeof record);
     }
+    if (one->remove) {
+        return;
+    }
     assert(self->count < SIM_STORE_RECORDS);
     (void)snprintf(record.key, sizeof record.key, "%s", one->key);
     record.value = sim_memory_alloc(one->value.size, 1);
@@ -63,7 +66,7 @@ static enum status swap(void *context, const struct store_swap *swaps, size_t co
 {
     struct sim_store *self = context;
 
-    assert(count <= STORE_MAX_SWAPS);
+    assert(count <= STORE_MAX_KEYS && !swaps[0].remove);
     if (self->broken) {
         return STATUS_IO;
     }

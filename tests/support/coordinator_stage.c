@@ -11,6 +11,7 @@
 enum { OPERATOR_PEER = 900, STATS_PEER = 901, MAX_REPORTS = 16 };
 
 bool coordinator_stage_disks;
+uint64_t coordinator_stage_max_filters;
 
 static void note_told(struct coordinator_stage *self, const struct frame *frame)
 {
@@ -122,6 +123,7 @@ void coordinator_stage_init(struct coordinator_stage *self, struct store *store)
         .node_timeout_us = 10000000,
         .fence_retry_us = 500000,
         .moves_at_once = 2,
+        .max_filters = coordinator_stage_max_filters,
     };
 
     *self = (struct coordinator_stage){.now_us = 1000000};

@@ -14,6 +14,9 @@ enum { COORDINATOR_STAGE_MAX = 128, COORDINATOR_STAGE_TIMEOUT_MS = 5000 };
 /* Do the nodes to come have a disk? Then node n's boot is COORDINATOR_STAGE_BOOT + n. */
 extern bool coordinator_stage_disks;
 
+/* How many filters the stages to come let live; 0: as many as a coordinator does by itself. */
+extern uint64_t coordinator_stage_max_filters;
+
 enum { COORDINATOR_STAGE_BOOT = 100 };
 
 struct coordinator_told {

@@ -34,6 +34,14 @@ static void write_one(struct memory_store *self, const struct store_swap *swap)
 {
     size_t at = find(self, swap->key);
 
+    if (swap->remove) {
+        free(self->records[at].value);
+        self->nrecords--;
+        memmove(&self->records[at], &self->records[at + 1],
+                (self->nrecords - at) * sizeof self->records[0]);
+        memset(&self->records[self->nrecords], 0, sizeof self->records[0]); /* Moved, not two. */
+        return;
+    }
     if (at == self->nrecords) {
         cr_assert_lt(self->nrecords, MEMORY_STORE_MAX);
         (void)snprintf(self->records[at].key, STORE_KEY_BYTES, "%s", swap->key);

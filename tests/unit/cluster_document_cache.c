@@ -280,3 +280,70 @@ Test(document_cache, the_node_list_follows_the_same_rule)
     document_cache_fini(&cache);
     cr_assert_eq(heap_live(), 0);
 }
+
+static enum status take_record(uint64_t revision, struct id_interval ids, bool *changed)
+{
+    struct dropped_record record = {.revision = revision};
+    struct buffer bytes;
+    enum status status;
+
+    cr_assert_eq(id_set_add_interval(&record.ids, ids), STATUS_OK);
+    buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
+    cr_assert_eq(codec_dropped_sign(&record, sample_key(), &bytes), STATUS_OK);
+    status = document_cache_take_dropped(&cache, &record, buffer_span(&bytes), changed);
+    dropped_record_fini(&record);
+    buffer_fini(&bytes);
+    return status;
+}
+
+static bool release_all_but(void *context, struct document_entry *entry)
+{
+    return entry->document.id != *(const uint64_t *)context;
+}
+
+Test(document_cache, filters_of_the_record_are_gone_and_stay_so)
+{
+    uint64_t kept = 8;
+    bool changed;
+
+    cr_assert_eq(take_as(6, "six", 1, 1, 10000, 2, &changed), STATUS_OK);
+    cr_assert_eq(take_as(7, "seven", 1, 1, 10000, 2, &changed), STATUS_OK);
+    cr_assert_eq(take_as(8, "eight", 1, 1, 10000, 2, &changed), STATUS_OK);
+    cr_assert_eq(take_record(2, (struct id_interval){7, 8}, &changed), STATUS_OK);
+    cr_assert(changed);
+    cr_assert_null(document_cache_find_name(&cache, "seven"), "its name is free");
+    cr_assert_eq(document_cache_find(&cache, 7)->document.content.state, FILTER_DROPPED);
+    cr_assert_gt(document_cache_find(&cache, 7)->document.epoch, 1);
+    document_cache_sweep(&cache, release_all_but, &kept);
+    cr_assert_null(document_cache_find(&cache, 7));
+    cr_assert_not_null(document_cache_find(&cache, 8), "still in use");
+    cr_assert_not_null(document_cache_find_name(&cache, "six"));
+    kept = 0;
+    document_cache_sweep(&cache, release_all_but, &kept);
+    cr_assert_eq(cache.count, 1);
+    cr_assert_eq(cache.ngone, 0);
+    cr_assert_eq(take_as(7, "seven", 99, 99, 10000, 2, &changed), STATUS_OK);
+    cr_assert_null(document_cache_find(&cache, 7), "however new");
+    document_cache_fini(&cache);
+    cr_assert_eq(heap_live(), 0);
+}
+
+Test(document_cache, a_record_only_ever_gains_ids)
+{
+    bool changed;
+
+    cr_assert_eq(take_record(2, (struct id_interval){7, 8}, &changed), STATUS_OK);
+    cr_assert_eq(take_record(1, (struct id_interval){1, 1}, &changed), STATUS_OK);
+    cr_assert_not(changed, "older");
+    cr_assert_eq(take_record(2, (struct id_interval){7, 8}, &changed), STATUS_OK);
+    cr_assert_not(changed, "the same");
+    cr_assert_eq(take_record(2, (struct id_interval){7, 9}, &changed), STATUS_CONFLICT);
+    cr_assert_eq(take_record(3, (struct id_interval){8, 9}, &changed), STATUS_CONFLICT);
+    cr_assert(document_cache_is_dropped(&cache, 7));
+    cr_assert_not(document_cache_is_dropped(&cache, 9));
+    cr_assert_eq(take_record(3, (struct id_interval){7, 9}, &changed), STATUS_OK);
+    cr_assert(changed);
+    cr_assert(document_cache_is_dropped(&cache, 9));
+    document_cache_fini(&cache);
+    cr_assert_eq(heap_live(), 0);
+}

@@ -62,6 +62,37 @@ static void swap_is_all_or_nothing(const struct backend *backend)
     backend->close(&store);
 }
 
+/* A removed key is as one that never was; with a wrong version nothing goes. */
+static void swap_removes(const struct backend *backend)
+{
+    struct store *store = open_store(backend);
+    struct store_swap swaps[] = {
+        {.key = "count", .value = span_text("1")},
+        {.key = "a", .remove = true},
+        {.key = "b", .remove = true},
+    };
+    uint64_t change = 0;
+
+    cr_assert_eq(swap_one(store, "a", 0, "1", &swaps[1].expected), STATUS_OK);
+    cr_assert_eq(swap_one(store, "b", 0, "2", &swaps[2].expected), STATUS_OK);
+    swaps[2].expected--;
+    cr_assert_eq(store->swap(store->self, swaps, 3, &change), STATUS_CONFLICT);
+    expect_value(store, "a", "1", swaps[1].expected);
+    expect_none(store, "count");
+    swaps[2].expected++;
+    cr_assert_eq(store->swap(store->self, swaps, 3, &change), STATUS_OK);
+    expect_none(store, "a");
+    expect_none(store, "b");
+    expect_value(store, "count", "1", change);
+    cr_assert_eq(change_of(store), change);
+    swaps[0].expected = change;
+    cr_assert_eq(store->swap(store->self, swaps, 2, &change), STATUS_CONFLICT, "it is gone");
+    cr_assert_eq(swap_one(store, "a", swaps[1].expected, "x", &change), STATUS_CONFLICT);
+    cr_assert_eq(swap_one(store, "a", 0, "again", &change), STATUS_OK);
+    expect_value(store, "a", "again", change);
+    backend->close(&store);
+}
+
 /* Of two handles that expect the same version, one wins; the other sees what it wrote. */
 static void two_handles_agree(const struct backend *backend)
 {
@@ -300,6 +331,7 @@ static void opening_survives_lack_of_memory(const struct backend *backend)
 
 LAW(coordinator_store, swap_needs_the_version)
 LAW(coordinator_store, swap_is_all_or_nothing)
+LAW(coordinator_store, swap_removes)
 LAW(coordinator_store, two_handles_agree)
 LAW(coordinator_store, since_is_complete_and_ordered)
 LAW(coordinator_store, since_can_be_resumed)

@@ -90,6 +90,37 @@ Test(proto_map, no_node_holds_fewer_than_it_names)
     cr_assert_eq(refusal(&frame), STATUS_MALFORMED);
 }
 
+static enum status held_refusal(uint64_t first, uint64_t second, uint64_t after, uint64_t to)
+{
+    const struct held_document held[2] = {{.filter_id = first}, {.filter_id = second}};
+    struct frame frame = {.kind = FRAME_SYNC_REQUEST};
+
+    frame.body.sync_request = (struct sync_request){.role = SYNC_NODE,
+                                                    .name = "node-1",
+                                                    .endpoint = "",
+                                                    .host = "",
+                                                    .zone = "",
+                                                    .held = held,
+                                                    .nheld = 2,
+                                                    .held_count = 2,
+                                                    .held_after = after,
+                                                    .held_to = to};
+    return refusal(&frame);
+}
+
+/* What is out of order or beyond would be looked for where it is not. */
+Test(proto_map, a_page_of_what_is_held_is_in_order_and_within_its_bounds)
+{
+    cr_assert_eq(held_refusal(4, 9, 3, 9), STATUS_OK);
+    cr_assert_eq(held_refusal(4, 9, 3, 0), STATUS_OK);
+    cr_assert_eq(held_refusal(0, DROPPED_RECORD_ID, 3, 9), STATUS_OK, "records are of no page");
+    cr_assert_eq(held_refusal(9, 4, 3, 9), STATUS_MALFORMED);
+    cr_assert_eq(held_refusal(4, 4, 3, 9), STATUS_MALFORMED);
+    cr_assert_eq(held_refusal(3, 9, 3, 9), STATUS_MALFORMED, "below");
+    cr_assert_eq(held_refusal(4, 10, 3, 9), STATUS_MALFORMED, "beyond");
+    cr_assert_eq(held_refusal(4, 9, 9, 9), STATUS_MALFORMED, "a page of nothing");
+}
+
 Test(proto_map, a_coordinator_wants_so_many_at_once)
 {
     static const uint64_t wanted[CODEC_MAX_WANTED + 1];
