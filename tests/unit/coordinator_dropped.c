@@ -43,7 +43,7 @@ static bool stored(const char *key)
 
 static void drop_first(void)
 {
-    const struct admin_request drop = coordinator_stage_drop(false);
+    const struct admin_request drop = coordinator_stage_drop();
 
     coordinator_stage_command(&stage, 2, &drop);
     for (uint32_t n = 1; n <= 2; n++) {
