@@ -26,6 +26,7 @@ struct operation_state {
     size_t sent_bytes;   /* ... of so many bytes */
     uint32_t attempts;   /* sent so far */
     uint32_t executions; /* ... of which so many may have been carried out */
+    uint32_t named;      /* ... of which so many only asked which filter has the name */
     uint32_t endpoint;   /* of the newest attempt */
     bool looking;        /* a change: what it is to name is asked first; see proto/admin_seen.h */
     bool looked;         /* ... and was before */

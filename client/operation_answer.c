@@ -80,6 +80,7 @@ static enum operation_step take_name(struct operation_state *self, const struct 
     }
     self->frame.body.client_request.filter_id = reply->filter_id;
     self->executions--;
+    self->named += again;
     self->bounced = again;
     remember(self, STATUS_STALE, reply->message);
     return again ? OPERATION_AGAIN : OPERATION_RETRY;

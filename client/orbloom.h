@@ -148,7 +148,8 @@ struct orbloom_completion {
     const char *message; /* cause and remedy; "" when OK */
     const uint8_t *answers;
     size_t count;
-    uint32_t attempts;   /* frames sent; 0: no router could be reached */
+    uint32_t attempts;   /* frames sent, but for one that asks which filter has the
+                            name; 0: no router could be reached */
     uint64_t latency_us; /* from submit to the answer */
 };
 

@@ -135,7 +135,7 @@ static void finish(struct session *self, struct operation_state *operation,
     struct session_result result = {
         .status = operation->status,
         .message = operation->message,
-        .attempts = operation->attempts,
+        .attempts = operation->attempts - operation->named,
         .count = operation->count,
         .present = operation->present,
         .absent = operation->absent,

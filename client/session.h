@@ -38,10 +38,10 @@ struct session_config {
 
 /* The outcome of one operation. */
 struct session_result {
-    enum status status;      /* OK: every key is decided; else why some are not */
-    const char *message;     /* cause and remedy */
-    uint32_t attempts;       /* how many were sent */
-    size_t count;            /* of keys */
+    enum status status;  /* OK: every key is decided; else why some are not */
+    const char *message; /* cause and remedy */
+    uint32_t attempts; /* how many were sent, but for those that asked which filter has the name */
+    size_t count;      /* of keys */
     const uint64_t *present; /* the verdict, see cluster/quorum.h; all 0 without any answer */
     const uint64_t *absent;
     const struct frame *frame; /* info, admin, stats: the whole answer; NULL without one */
