@@ -30,7 +30,7 @@ static void answer(struct fake *fake, size_t index, enum status status, bool mov
 
 static const struct admin_seen first = {.filter_id = FILTER, .revision = 3};
 static const struct admin_seen second = {.filter_id = FILTER, .revision = 4};
-static const struct admin_seen other = {.filter_id = LATER, .revision = 3};
+static const struct admin_seen other = {.filter_id = LATER, .revision = 4};
 
 Test(client_change, names_what_a_look_has_found)
 {
@@ -65,6 +65,20 @@ Test(client_change, what_has_moved_is_looked_at_again)
     cr_assert_eq(fake->sent[3].seen.revision, 4);
     answer(fake, 3, STATUS_CONFLICT, false, NULL);
     cr_assert_eq(outcome.calls, 1, "a conflict of another kind is the answer");
+    cr_assert_eq(outcome.status, STATUS_CONFLICT);
+    fake_end(fake);
+}
+
+Test(client_change, a_refusal_of_what_has_not_moved_stands)
+{
+    struct fake *fake = fake_start(1);
+    struct fake_outcome outcome = {0};
+
+    ask_drop(fake, &outcome);
+    answer(fake, 0, STATUS_OK, false, &first);
+    answer(fake, 1, STATUS_CONFLICT, true, NULL);
+    answer(fake, 2, STATUS_OK, false, &first);
+    cr_assert_eq(fake->nsent, 3, "asked again it would be refused again");
     cr_assert_eq(outcome.status, STATUS_CONFLICT);
     fake_end(fake);
 }
@@ -135,6 +149,8 @@ Test(client_change, the_first_add_is_told_its_filter_and_others_wait_for_that)
     }
     cr_assert_eq(fake_submit(fake, OPERATION_ADD, 1, &outcomes[3]), STATUS_OK);
     cr_assert_eq(fake->sent[4].filter_id, FILTER, "it is known by now");
+    fake_answer(fake, 1, STATUS_OK, 0, 1);
+    cr_assert_eq(outcomes[0].attempts, 1, "being told the filter is no retry");
     fake_end(fake);
 }
 
