@@ -41,7 +41,7 @@ static bool stored(const char *key)
     return status == STATUS_OK;
 }
 
-static void drop_first(void)
+static void drop_it(void)
 {
     const struct admin_request drop = coordinator_stage_drop();
 
@@ -72,7 +72,7 @@ static void hold(uint32_t n, uint64_t revision)
 static void record_first(void)
 {
     cr_assert_eq(coordinator_stage_make_filter(&stage), FIRST);
-    drop_first();
+    drop_it();
     cr_assert_not(stored(RECORDS_DROPPED_KEY), "tombstones wait for others");
     coordinator_stage_pass(&stage, 2 * SECOND_US);
     cr_assert(stored(RECORDS_DROPPED_KEY));
@@ -127,6 +127,30 @@ Test(coordinator_dropped, a_filter_whose_name_is_used_again_takes_only_its_own)
     cr_assert(stored("filter/2"));
     cr_assert(stored("secret/2"));
     cr_assert(stored("name/urls"), "it is the second one's");
+    close_stage();
+}
+
+/* They hold an older record, without the second filter. */
+Test(coordinator_dropped, an_older_record_does_not_count_for_a_later_filter)
+{
+    const struct admin_request create = coordinator_stage_create();
+
+    open_stage();
+    remove_first();
+    coordinator_stage_command(&stage, 3, &create);
+    coordinator_stage_report(&stage, 3, FIRST + 1, 1, REPLICA_FULL);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+    drop_it();
+    coordinator_stage_pass(&stage, 2 * SECOND_US);
+    cr_assert(document_cache_is_dropped(&stage.coordinator->documents, FIRST + 1));
+    hold(1, REVISION);
+    hold(2, REVISION);
+    coordinator_stage_pass(&stage, SECOND_US);
+    cr_assert(stored("filter/2"));
+    hold(1, REVISION + 1);
+    hold(2, REVISION + 1);
+    coordinator_stage_pass(&stage, SECOND_US);
+    cr_assert_not(stored("filter/2"));
     close_stage();
 }
 
@@ -199,7 +223,7 @@ Test(coordinator_dropped, a_filter_too_many_is_refused_before_it_is_written)
     cr_assert_eq(told.status, STATUS_TOO_LARGE, "%s", status_code(told.status));
     cr_assert_not_null(strstr(told.message, "drop some first"));
     cr_assert_eq(store.change, change, "nothing is written");
-    drop_first();
+    drop_it();
     coordinator_stage_command(&stage, 5, &create);
     coordinator_stage_report(&stage, 3, FIRST + 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
