@@ -154,9 +154,9 @@ static enum status keep_epoch_bytes(const Orbloom__V1__FilterDocument *wire,
     return STATUS_OK;
 }
 
-static enum status decode(struct codec_arena *arena, struct span content,
-                          struct filter_document *document)
+static enum status decode(struct codec_arena *arena, struct span content, void *out)
 {
+    struct filter_document *document = out;
     const Orbloom__V1__FilterDocument *wire;
     ProtobufCMessage *message = NULL;
     const char *reason = NULL;
@@ -182,22 +182,12 @@ static enum status decode(struct codec_arena *arena, struct span content,
 enum status codec_filter_document_open(struct span bytes, const struct cluster_key *key,
                                        struct filter_document *out)
 {
-    struct codec_arena *arena = NULL;
-    struct span content;
     enum status status;
 
     *out = (struct filter_document){0};
-    status = codec_signed_open(bytes, DOCUMENT_FILTER, key, &content);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    status = codec_signed_arena(&arena);
-    if (status == STATUS_OK) {
-        status = decode(arena, content, out);
-    }
+    status = codec_signed_open(bytes, DOCUMENT_FILTER, key, decode, out);
     if (status != STATUS_OK) {
         document_fini(out);
     }
-    codec_arena_destroy(&arena);
     return status;
 }

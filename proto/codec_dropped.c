@@ -77,9 +77,9 @@ static enum status get_steps(const Orbloom__V1__DroppedFilters *wire, struct id_
     return STATUS_OK;
 }
 
-static enum status decode(struct codec_arena *arena, struct span content,
-                          struct dropped_record *record)
+static enum status decode(struct codec_arena *arena, struct span content, void *out)
 {
+    struct dropped_record *record = out;
     const Orbloom__V1__DroppedFilters *wire;
     ProtobufCMessage *message = NULL;
     const char *reason = NULL;
@@ -101,22 +101,12 @@ static enum status decode(struct codec_arena *arena, struct span content,
 enum status codec_dropped_open(struct span bytes, const struct cluster_key *key,
                                struct dropped_record *out)
 {
-    struct codec_arena *arena = NULL;
-    struct span content;
     enum status status;
 
     *out = (struct dropped_record){0};
-    status = codec_signed_open(bytes, DOCUMENT_DROPPED, key, &content);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    status = codec_signed_arena(&arena);
-    if (status == STATUS_OK) {
-        status = decode(arena, content, out);
-    }
+    status = codec_signed_open(bytes, DOCUMENT_DROPPED, key, decode, out);
     if (status != STATUS_OK) {
         dropped_record_fini(out);
     }
-    codec_arena_destroy(&arena);
     return status;
 }

@@ -113,8 +113,9 @@ static enum status get_records(const Orbloom__V1__NodeList *wire, struct node_li
     return status;
 }
 
-static enum status decode(struct codec_arena *arena, struct span content, struct node_list *list)
+static enum status decode(struct codec_arena *arena, struct span content, void *out)
 {
+    struct node_list *list = out;
     const Orbloom__V1__NodeList *wire;
     ProtobufCMessage *message = NULL;
     const char *reason = NULL;
@@ -138,22 +139,12 @@ static enum status decode(struct codec_arena *arena, struct span content, struct
 enum status codec_node_list_open(struct span bytes, const struct cluster_key *key,
                                  struct node_list *out)
 {
-    struct codec_arena *arena = NULL;
-    struct span content;
     enum status status;
 
     *out = (struct node_list){0};
-    status = codec_signed_open(bytes, DOCUMENT_NODE_LIST, key, &content);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    status = codec_signed_arena(&arena);
-    if (status == STATUS_OK) {
-        status = decode(arena, content, out);
-    }
+    status = codec_signed_open(bytes, DOCUMENT_NODE_LIST, key, decode, out);
     if (status != STATUS_OK) {
         node_list_fini(out);
     }
-    codec_arena_destroy(&arena);
     return status;
 }

@@ -84,8 +84,9 @@ enum status codec_document_kind(struct span bytes, enum document_kind *kind)
     return status;
 }
 
-enum status codec_signed_open(struct span bytes, enum document_kind kind,
-                              const struct cluster_key *key, struct span *content)
+/* The content, once its MAC is found right; points into `bytes`. */
+static enum status verify(struct span bytes, enum document_kind kind, const struct cluster_key *key,
+                          struct span *content)
 {
     struct signed_document document;
     enum status status = signed_read(bytes, &document);
@@ -98,6 +99,24 @@ enum status codec_signed_open(struct span bytes, enum document_kind kind,
     }
     *content = document.content;
     return seal_mac_verify(key, domain_of(kind), document.content, document.mac);
+}
+
+enum status codec_signed_open(struct span bytes, enum document_kind kind,
+                              const struct cluster_key *key, codec_signed_decode_fn decode,
+                              void *out)
+{
+    struct codec_arena *arena = NULL;
+    struct span content;
+    enum status status = verify(bytes, kind, key, &content);
+
+    if (status == STATUS_OK) {
+        status = codec_arena_create(SIGNED_ARENA_BYTES, &arena);
+    }
+    if (status == STATUS_OK) {
+        status = decode(arena, content, out);
+    }
+    codec_arena_destroy(&arena);
+    return status;
 }
 
 static enum status append(struct span content, enum document_kind kind,
@@ -138,11 +157,6 @@ enum status codec_signed_append(const ProtobufCMessage *content, enum document_k
     status = append(span_of(bytes, size), kind, key, out);
     heap_free(bytes);
     return status;
-}
-
-enum status codec_signed_arena(struct codec_arena **out)
-{
-    return codec_arena_create(SIGNED_ARENA_BYTES, out);
 }
 
 enum status codec_signed_text(ProtobufCBinaryData data, char *out, size_t size)

@@ -10,16 +10,18 @@
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 
-/* The content of a document of this kind, once its MAC is found right; points into `bytes`. */
+/* Builds a document from its content; what is built until a failure stays in `out`. */
+typedef enum status (*codec_signed_decode_fn)(struct codec_arena *arena, struct span content,
+                                              void *out);
+
+/* Decodes a document of this kind, once its MAC is found right. */
 MUST_USE enum status codec_signed_open(struct span bytes, enum document_kind kind,
-                                       const struct cluster_key *key, struct span *content);
+                                       const struct cluster_key *key, codec_signed_decode_fn decode,
+                                       void *out);
 
 /* Pack `content`, sign it, append the document to `out`. */
 MUST_USE enum status codec_signed_append(const ProtobufCMessage *content, enum document_kind kind,
                                          const struct cluster_key *key, struct buffer *out);
-
-/* The address space for one document while it is decoded. */
-MUST_USE enum status codec_signed_arena(struct codec_arena **out);
 
 /* Copy a text into an array of `size` bytes; STATUS_MALFORMED when it holds a control byte or
  * does not fit with its NUL. */
