@@ -35,14 +35,6 @@ static const struct flag_table table = {
     .max_words = 1,
 };
 
-static int take_id(void *context, const struct frame *frame)
-{
-    const struct admin_reply *reply = &frame->body.admin_reply;
-
-    *(uint64_t *)context = reply->nfilters == 1 ? reply->filters[0].id : 0;
-    return CMD_OK;
-}
-
 static int show(void *context, const struct frame *frame)
 {
     (void)frame;
@@ -50,7 +42,6 @@ static int show(void *context, const struct frame *frame)
     return CMD_OK;
 }
 
-/* By id, so that a command which comes late can't drop the next filter of that name. */
 static int run(int argc, char **argv)
 {
     static struct life_names lives;
@@ -64,13 +55,8 @@ static int run(int argc, char **argv)
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }
-    request->action = ADMIN_STATUS;
-    request->name = words.items[0];
-    code = cmd_ask(&settings.common, &frame, take_id, &request->filter_id);
-    if (code != CMD_OK) {
-        return code;
-    }
     request->action = ADMIN_DROP;
+    request->name = words.items[0];
     code = cmd_lives_vouch(&settings.common, settings.confirmed_off, &lives, request);
     if (code != CMD_OK) {
         return code;

@@ -128,23 +128,13 @@ int orbloom_create(struct orbloom *handle, const struct orbloom_filter *filter, 
     return (int)status;
 }
 
-/* By id, so that a command which comes late can't drop the next filter of that name. */
 int orbloom_drop(struct orbloom *handle, const char *filter)
 {
-    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
-    struct admin_request *request = &frame.body.admin_request;
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
+                          .body.admin_request = {.action = ADMIN_DROP, .name = filter}};
     struct outcome outcome;
-    enum status status;
 
-    request->action = ADMIN_STATUS;
-    request->name = filter;
-    status = ask(handle, &frame, &outcome);
-    if (status == STATUS_OK) {
-        request->action = ADMIN_DROP;
-        request->filter_id = outcome.filter_id;
-        status = ask(handle, &frame, &outcome);
-    }
-    return (int)status;
+    return (int)ask(handle, &frame, &outcome);
 }
 
 /* By the ids of the filter and the rebuild, so that a command which comes late, or again, means
