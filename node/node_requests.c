@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "cluster/growth.h"
 #include "node/node_private.h"
 
 #include <string.h>
@@ -176,6 +177,7 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
     if (reply->status != STATUS_OK) {
         return;
     }
+    reply->makes_room = reply->at_capacity && growth_makes_room(&entry->document);
     self->counters[NODE_full_total] += reply->at_capacity;
     if (segment->operation == OPERATION_ADD && entry->document.ngenerations > 1 &&
         !self->growth.due) {

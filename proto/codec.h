@@ -137,6 +137,7 @@ struct segment_reply {
     bool repeated;            /* the add was, or may have been, executed before, and a
                                  "present" may be its own doing */
     bool at_capacity;         /* some new keys were not accepted: the replica is full */
+    bool makes_room;          /* ... for now: as far as it has heard, the filter grows */
     uint32_t count;           /* of keys; 0 unless OK */
     const uint64_t *present;  /* the vote, see cluster/quorum.h */
     const uint64_t *absent;

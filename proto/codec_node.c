@@ -132,6 +132,7 @@ static void put_segment_reply(const struct segment_reply *reply, Orbloom__V1__Se
     wire->state = (Orbloom__V1__ReplicaState)reply->state;
     wire->seen_before = reply->repeated;
     wire->at_capacity = reply->at_capacity;
+    wire->makes_room = reply->makes_room;
     wire->count = reply->count;
     wire->present = codec_put_plane(reply->present, reply->count);
     wire->absent = codec_put_plane(reply->absent, reply->count);
@@ -197,6 +198,7 @@ static enum status get_segment_reply(const Orbloom__V1__SegmentReply *wire,
         .state = (enum replica_state)wire->state,
         .repeated = wire->seen_before,
         .at_capacity = wire->at_capacity,
+        .makes_room = wire->makes_room,
         .count = wire->count,
     };
     if (reply->count > CODEC_MAX_KEYS) {

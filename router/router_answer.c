@@ -63,6 +63,24 @@ static enum status describe_asks(const struct router *self, const struct documen
     return gravest;
 }
 
+static bool expects_room(const struct slot_ask *ask)
+{
+    return ask->refusal == STATUS_FULL && ask->makes_room;
+}
+
+/* Is it full only until it has grown? A node may hear later than we do that this is over, and takes
+ * no more until then than while it went on. */
+static bool waits_for_room(const struct filter_document *document, struct part *part)
+{
+    bool waits = growth_makes_room(document);
+
+    for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
+        waits = waits || expects_room(&part->asks[slot]) ||
+                (part->asks[slot].paired && expects_room(seat_ask(part, slot + SEAT_PARTNER)));
+    }
+    return waits;
+}
+
 static void describe(const struct router *self, const struct op *op,
                      const struct document_entry *entry, struct part *part,
                      struct shortfall *shortfall)
@@ -71,7 +89,7 @@ static void describe(const struct router *self, const struct op *op,
     char asks[ROUTER_MESSAGE_BYTES / 2];
 
     shortfall->status = describe_asks(self, entry, part, asks, sizeof asks);
-    if (shortfall->status == STATUS_FULL && growth_makes_room(&entry->document)) {
+    if (shortfall->status == STATUS_FULL && waits_for_room(&entry->document, part)) {
         /* Keys came faster than it grows: those who add wait a moment. */
         shortfall->status = STATUS_UNAVAILABLE;
         (void)snprintf(shortfall->message, sizeof shortfall->message,

@@ -81,6 +81,7 @@ enum ask_state {
 struct slot_ask {
     enum ask_state state;
     enum status refusal; /* why ASK_FAILED, why the vote does not count, or FULL: not all keys */
+    bool makes_room;     /* FULL, as far as the node has heard, until the filter has grown */
     bool voted;
     bool tainted;     /* add: its "present" may be the doing of an earlier attempt */
     bool paired;      /* add, of a reader: counts only together with its partner */

@@ -63,6 +63,7 @@ static void take_vote(struct router *self, const struct op *op, struct part *par
     }
     ask->voted = true;
     ask->refusal = segment->at_capacity ? STATUS_FULL : STATUS_OK;
+    ask->makes_room = segment->makes_room;
     self->counters[ROUTER_full_total] += segment->at_capacity;
     ask->tainted = segment->repeated;
     if (reads) {

@@ -11,6 +11,7 @@ enum { BATCH = 1000, CAPACITY = 400000, POOL = 1000000 };
 static struct growth_stage growth;
 static uint64_t keys[POOL];
 static uint32_t asked;
+static bool waits; /* what did not fit may later */
 
 static void open_stage(void)
 {
@@ -41,6 +42,7 @@ static uint64_t add_up_to(uint64_t most)
         cr_assert(node_stage_ask_disk(&growth.stage, &segment, keys + asked, &answer));
         cr_assert_eq(answer.segment.status, STATUS_OK);
         full = answer.segment.at_capacity;
+        waits = answer.segment.makes_room;
         asked += BATCH;
     }
     return group->keys;
@@ -92,12 +94,14 @@ Test(node_growth_mix, who_is_done_waits_for_the_others)
     most = growth_mix_keys(&growth.document);
     cr_assert(most > CAPACITY && most < 2 * CAPACITY);
     cr_assert_eq(add_until_full(), most);
+    cr_assert(waits, "that it is full is over soon");
     growth_stage_restart(&growth, STAGE_END_KILL);
     (void)add_until_full();
     /* Keys that the old array had by chance count once they are read back. */
     cr_assert_leq(growth_stage_set(&growth)->groups[0].keys, most * 101 / 100);
     only(1);
     cr_assert_eq(add_until_full(), 2 * CAPACITY);
+    cr_assert_not(waits, "it stays full");
     close_stage();
 }
 

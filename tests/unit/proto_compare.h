@@ -94,6 +94,7 @@ static inline void compare_segment_reply(const struct segment_reply *a,
     SAME(state);
     SAME(repeated);
     SAME(at_capacity);
+    SAME(makes_room);
     SAME(count);
     compare_plane(a->present, b->present, a->count);
     compare_plane(a->absent, b->absent, a->count);

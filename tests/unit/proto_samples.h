@@ -123,6 +123,7 @@ static inline void sample_node_reply(enum sample_size size, struct node_reply *o
             .state = (enum replica_state)(i % 4),
             .repeated = i % 2 == 1,
             .at_capacity = i % 3 == 1,
+            .makes_room = i % 6 == 1,
             .count = count,
             .present = planes[i][0],
             .absent = planes[i][1],

@@ -195,6 +195,20 @@ Test(router_adds, a_full_filter_that_grows_asks_for_patience)
     router_stage_fini(&stage);
 }
 
+/* We have heard that it is over, as a filter of one generation is told; a node has not. */
+Test(router_adds, a_node_that_takes_a_filter_for_growing_is_waited_for)
+{
+    struct router_told told;
+
+    open_and_add();
+    router_stage_vote(&stage, 1, 'F');
+    router_stage_vote(&stage, 2, 'G');
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE);
+    cr_assert_not_null(strstr(told.message, "until it has grown"), "%s", told.message);
+    router_stage_fini(&stage);
+}
+
 static uint32_t attempt_told(uint32_t node)
 {
     return router_stage_asked(&stage, node)->segments[0].attempt;
