@@ -55,6 +55,8 @@
     X(log_end, "bytes", "appended to the log so far (a gauge)")                               \
     X(log_synced, "bytes", "of it on disk, surviving power loss (a gauge)")                   \
     X(log_bytes, "bytes", "files of the log (a gauge)")                                       \
+    X(log_bare_total, "files",                                                                \
+      "segments without adds that were dropped, a later checkpoint repeating them")           \
     X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                   \
     X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                              \
     X(runs, "files", "sorted runs (a gauge)")                                                 \

@@ -149,6 +149,7 @@ void node_on_stats_request(struct node *self, const struct peer *from, const str
         self->counters[NODE_runs] = usage.nruns;
         self->counters[NODE_snapshot_bytes] = usage.snapshot_bytes;
         self->counters[NODE_snapshots_total] = usage.snapshots;
+        self->counters[NODE_log_bare_total] = usage.bare_dropped;
         self->counters[NODE_unmerged_bytes] = usage.unmerged_bytes;
     }
     self->counters[NODE_replicas_full] = count_full(self);

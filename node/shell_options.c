@@ -66,7 +66,7 @@ static const struct option options[] = {
         .unit = "bytes",
         .range = "1 MiB to 1 GiB",
         .value = "32MiB",
-        .help = "size of a file of the log; two of them are reserved on the disk",
+        .help = "size of a file of the log; up to four of them are reserved on the disk",
     },
     {
         .name = "log_retain",

@@ -16,6 +16,11 @@ struct log_reader {
     uint64_t to;
 };
 
+bool log_extent_is_bare(const struct log_extent *self, const struct log_extent *next)
+{
+    return self->first + next->bare >= next->first;
+}
+
 enum status log_reader_create(struct disk *disk, const struct log_extent *extents, size_t count,
                               uint64_t from, uint64_t to, struct log_reader **out)
 {
@@ -58,26 +63,41 @@ uint64_t log_reader_offset(const struct log_reader *self)
     return self->offset;
 }
 
-/* Be in the extent that holds the next record. */
-static enum status find_extent(struct log_reader *self)
+/* Which extent holds the next record? Over a hole in front of one, if nothing that was there is
+ * needed. */
+static enum status choose_extent(struct log_reader *self)
 {
-    const struct log_extent *extent;
-    enum status status;
+    while (self->at < self->count) {
+        const struct log_extent *extent = &self->extents[self->at];
 
-    while (self->at < self->count && self->extents[self->at].end <= self->offset) {
+        if (self->offset < extent->first) {
+            if (self->offset + extent->bare < extent->first) {
+                return STATUS_MALFORMED;
+            }
+            self->offset = extent->first;
+        }
+        if (self->offset < extent->end) {
+            return STATUS_OK;
+        }
         self->at++;
         self->opened = false;
     }
-    if (self->at == self->count || self->offset >= self->to) {
-        return STATUS_NOT_FOUND;
+    return STATUS_NOT_FOUND;
+}
+
+/* Be in it. */
+static enum status find_extent(struct log_reader *self)
+{
+    const struct log_extent *extent;
+    enum status status = self->offset < self->to ? choose_extent(self) : STATUS_NOT_FOUND;
+
+    if (status != STATUS_OK || self->offset >= self->to) {
+        return status != STATUS_OK ? status : STATUS_NOT_FOUND;
     }
     if (self->opened) {
         return STATUS_OK;
     }
     extent = &self->extents[self->at];
-    if (self->offset < extent->first) {
-        return STATUS_MALFORMED; /* The extents have a hole. */
-    }
     status = log_segment_open(&self->segment, extent->number);
     if (status == STATUS_OK && self->segment.header.first != extent->first) {
         status = STATUS_MALFORMED;

@@ -10,10 +10,9 @@
  *   LOG_OK         all records are readable up to an end; what follows may be torn: never
  *                  acknowledged, `torn_bytes` of it look written
  *   LOG_CORRUPT    something below a durable record, or a whole segment in the middle, can't be
- *                  read; `bad_name` and `bad_at` say where. The extents are of what is readable
- *                  before that place, and may be empty
- *   LOG_FOREIGN    a folder of another cluster
- *   LOG_VERSION    a format that is not served
+ *                  read, and no later checkpoint makes it needless; `bad_name` and `bad_at` say
+ * where. The extents are of what is readable before that place, and may be empty LOG_FOREIGN    a
+ * folder of another cluster LOG_VERSION    a format that is not served
  *
  * A new boot's `first` is the last extent's end (0 without one), also after LOG_CORRUPT: whatever
  * lies above it in older segments is no part of the log from then on. Its number is `next_number`.
@@ -43,15 +42,22 @@ struct log_extent {
     uint64_t number;
     uint64_t first; /* offsets of the log */
     uint64_t end;
+    uint64_t bare; /* so many bytes below `first` hold nothing but state, see segment.h */
 };
 
-/* Every segment that is part of the log, in order. */
+/* Does the segment behind which `next` follows hold nothing that is not repeated there? */
+bool log_extent_is_bare(const struct log_extent *self, const struct log_extent *next);
+
+/* Every segment that is part of the log, in order. Between two extents may be a hole, of records
+ * that are not needed: the second begins with a whole checkpoint, and what was in the hole was
+ * nothing but state. */
 struct log_survey {
     enum log_state state;
     struct log_extent *extents;
     size_t count;
     uint64_t next_number; /* above any number in the folder */
     uint64_t incarnation; /* as the header of the last extent's segment says; 0 without one */
+    uint64_t bare; /* so many bytes below the end hold nothing but state; LOG_OK only, else 0 */
     uint64_t torn_bytes;
     char bad_name[DISK_NAME_BYTES];
     uint64_t bad_at;    /* in that file */
@@ -80,8 +86,9 @@ void log_survey_fini(struct log_survey *self);
 
 struct log_reader;
 
-/* Records from log offset `from` up to `to`; both are ends of records, or the extents' bounds. `to`
- * must have been written. The extents are copied. */
+/* Records from log offset `from` up to `to`; both are ends of records, or the extents' bounds, or
+ * in a hole between two extents, which is passed over. `to` must have been written. The extents are
+ * copied. */
 MUST_USE enum status log_reader_create(struct disk *disk, const struct log_extent *extents,
                                        size_t count, uint64_t from, uint64_t to,
                                        struct log_reader **out);

@@ -120,27 +120,29 @@ static uint64_t word(const uint8_t *at)
 
 /* A cheap look that nearly nothing passes but headers: 40 bytes at `at`. */
 static bool worth_reading(const struct log_segment *self, const uint8_t *at, uint64_t place,
-                          uint64_t floor)
+                          const struct log_former *former)
 {
     struct record_header header;
     uint64_t first = first_of(word(at + 24), place);
 
-    if (self->has_header ? first != self->header.first : first < floor) {
+    if (self->has_header && first != self->header.first) {
         return false;
     }
     return record_peek(span_of(at, RECORD_HEADER_BYTES), &header) == STATUS_OK &&
-           header.type <= UINT8_MAX && header.flags <= UINT8_MAX && plausible(self, &header, place);
+           header.type <= UINT8_MAX && header.flags <= UINT8_MAX &&
+           plausible(self, &header, place) &&
+           (former->was == NULL || !former->was(former->context, first));
 }
 
 /* The next place worth reading within `bytes`, which begin at `place`; their last 32 bytes are
  * left for the next stretch. */
 static uint64_t skip(const struct log_segment *self, struct span bytes, uint64_t place,
-                     uint64_t floor)
+                     const struct log_former *former)
 {
     size_t at = 0;
 
     while (at + RECORD_HEADER_BYTES <= bytes.size &&
-           !worth_reading(self, bytes.data + at, place + at, floor)) {
+           !worth_reading(self, bytes.data + at, place + at, former)) {
         at += WORD_BYTES;
     }
     return place + at;
@@ -180,8 +182,8 @@ static enum status try_at(struct log_segment *self, uint64_t *place, uint64_t *b
     return STATUS_OK;
 }
 
-enum status log_segment_search(struct log_segment *self, uint64_t place, uint64_t floor,
-                               struct log_traces *traces)
+enum status log_segment_search(struct log_segment *self, uint64_t place,
+                               const struct log_former *former, struct log_traces *traces)
 {
     uint64_t budget = 2 * self->window.size;
     struct span bytes;
@@ -192,7 +194,7 @@ enum status log_segment_search(struct log_segment *self, uint64_t place, uint64_
            place + RECORD_HEADER_BYTES <= self->window.size) {
         status = log_window_at(&self->window, place, RECORD_HEADER_BYTES, &bytes);
         if (status == STATUS_OK) {
-            uint64_t next = skip(self, bytes, place, floor);
+            uint64_t next = skip(self, bytes, place, former);
             bool found = next + RECORD_HEADER_BYTES <= place + bytes.size;
 
             place = next;

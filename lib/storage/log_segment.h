@@ -40,10 +40,16 @@ struct log_traces {
     bool doubtful;     /* too much looks like records to be gone through */
 };
 
+/* Which segments the file may have been before. */
+struct log_former {
+    bool (*was)(const void *context, uint64_t first); /* one that began there; NULL: none */
+    const void *context;
+};
+
 /* Look for records from `place` on, through the whole file, in a time that is linear in its size.
- * Without a header any boot will do, and any offset that agrees with the place, unless the segment
- * would have begun below `floor`: that is left of a segment that the file was before. */
-MUST_USE enum status log_segment_search(struct log_segment *self, uint64_t place, uint64_t floor,
-                                        struct log_traces *traces);
+ * Without a header any boot will do, and any offset that agrees with the place, unless it is left
+ * of a segment that the file was before. */
+MUST_USE enum status log_segment_search(struct log_segment *self, uint64_t place,
+                                        const struct log_former *former, struct log_traces *traces);
 
 #endif

@@ -12,6 +12,7 @@
 struct found {
     uint64_t number;
     uint64_t first;
+    uint64_t bare;
     uint64_t incarnation;
     bool readable; /* its header */
 };
@@ -23,6 +24,7 @@ struct surveyor {
     enum status (*visit)(void *context, const struct record_header *header, struct span record);
     void *context;
     struct log_survey *out;
+    uint64_t adds_end; /* of the last record seen that is no state */
     struct log_segment segment;
     struct found *found; /* every segment of the folder, by number */
     size_t nfound;
@@ -103,6 +105,7 @@ static enum status read_headers(struct surveyor *self)
         }
         found->readable = status == STATUS_OK;
         found->first = self->segment.header.first;
+        found->bare = self->segment.header.bare;
         found->incarnation = self->segment.header.incarnation;
     }
     return STATUS_OK;
@@ -141,7 +144,7 @@ static enum status choose_extents(struct surveyor *self)
 
         if (found->readable && (found == last || found->first < cut)) {
             extents[count++] = (struct log_extent){
-                .number = found->number, .first = found->first, .end = cut};
+                .number = found->number, .first = found->first, .end = cut, .bare = found->bare};
             cut = found->first;
         }
     }
@@ -178,18 +181,22 @@ static enum status see(struct surveyor *self, const struct record_header *header
         judge(self, LOG_VERSION, self->segment.header.number, 0, "a record of a newer format");
         return STATUS_OK;
     }
+    if (!record_is_state(header->type)) {
+        self->adds_end = header->offset + header->size;
+    }
     return self->visit != NULL ? self->visit(self->context, header, record) : STATUS_OK;
 }
 
-/* *end: how far it is readable, `limit` at most. */
+/* *end: how far it is readable; *whole: the checkpoint that it begins with is. */
 static enum status read_extent(struct surveyor *self, const struct log_extent *extent,
-                               uint64_t *end)
+                               uint64_t *end, bool *whole)
 {
     struct record_header header;
     struct span record;
     enum status status = log_segment_open(&self->segment, extent->number);
 
     *end = extent->first;
+    *whole = false;
     if (status != STATUS_OK) {
         return status == STATUS_NOMEM ? status : STATUS_IO; /* It could be read a moment ago. */
     }
@@ -203,6 +210,8 @@ static enum status read_extent(struct surveyor *self, const struct log_extent *e
             return status;
         }
         *end += header.size;
+        *whole = *whole ||
+                 (header.type == RECORD_IDENTITY && (header.flags & RECORD_CHECKPOINTED) != 0);
     }
     return STATUS_OK;
 }
@@ -217,7 +226,8 @@ static enum status search_last(struct surveyor *self, const struct log_extent *e
 {
     uint64_t place = place_of(extent, end);
     struct log_traces traces;
-    enum status status = log_segment_search(&self->segment, place, 0, &traces);
+    enum status status = log_segment_search(&self->segment, place, &(struct log_former){0},
+                                            &traces);
 
     if (status == STATUS_MALFORMED) {
         judge(self, LOG_CORRUPT, extent->number, place, "the disk can't read what is there");
@@ -236,29 +246,64 @@ static enum status search_last(struct surveyor *self, const struct log_extent *e
     return STATUS_OK;
 }
 
-static enum status read_log(struct surveyor *self)
+/* Extent i, which ends where it could be read no further, has lost something. */
+static void judge_end(struct surveyor *self, size_t i)
 {
-    for (size_t i = 0; i < self->out->count && self->out->state == LOG_OK; i++) {
-        struct log_extent *extent = &self->out->extents[i];
-        uint64_t end;
-        enum status status = read_extent(self, extent, &end);
+    const struct log_extent *extent = &self->out->extents[i];
 
-        if (status == STATUS_OK && self->out->state == LOG_OK && end < extent->end) {
-            if (i + 1 == self->out->count) {
-                status = search_last(self, extent, end);
-            } else {
-                judge(self, LOG_CORRUPT, extent->number, place_of(extent, end),
-                      "no readable record, but the log goes on in a later segment");
-                self->out->behind = self->out->extents[i + 1].number;
-                self->out->count = i + 1; /* The readable part is what is told. */
-            }
-        }
-        if (status != STATUS_OK) {
-            return status;
-        }
-        extent->end = end;
+    judge(self, LOG_CORRUPT, extent->number, place_of(extent, extent->end),
+          "no readable record, but the log goes on in a later segment");
+    self->out->behind = self->out->extents[i + 1].number;
+    self->out->count = i + 1; /* The readable part is what is told. */
+}
+
+/* Extent i, which should reach to `limit`, was read to its end. Where it falls short, the next one
+ * must not need more of it than a checkpoint of its own. */
+static enum status look_behind(struct surveyor *self, size_t i, uint64_t limit, bool *hole)
+{
+    const struct log_extent *extent = &self->out->extents[i];
+    const struct log_extent *next = extent + 1;
+
+    *hole = false;
+    if (extent->end == limit) {
+        return STATUS_OK;
+    }
+    if (i + 1 == self->out->count) {
+        return search_last(self, extent, extent->end);
+    }
+    *hole = extent->end + next->bare >= next->first;
+    if (!*hole) {
+        judge_end(self, i);
     }
     return STATUS_OK;
+}
+
+static enum status read_log(struct surveyor *self)
+{
+    bool hole = false; /* in front of the extent */
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < self->out->count && status == STATUS_OK; i++) {
+        struct log_extent *extent = &self->out->extents[i];
+        uint64_t limit = extent->end;
+        uint64_t end;
+        bool whole;
+
+        status = read_extent(self, extent, &end, &whole);
+        if (status != STATUS_OK || self->out->state != LOG_OK) {
+            return status;
+        }
+        if (hole && !whole) {
+            judge_end(self, i - 1);
+            return STATUS_OK;
+        }
+        extent->end = end;
+        status = look_behind(self, i, limit, &hole);
+        if (self->out->state != LOG_OK) {
+            return status;
+        }
+    }
+    return status;
 }
 
 /* ---- segments without a header ---- */
@@ -271,20 +316,37 @@ static bool contradicts(const struct log_traces *traces, uint64_t first, uint64_
     return traces->begun || traces->durable > end || traces->lowest < first;
 }
 
+/* It is no part of the log any more: it was dropped from the front, or, being bare, from between
+ * two others. */
+static bool was_dropped(const void *context, uint64_t first)
+{
+    const struct log_survey *survey = context;
+    uint64_t from = 0;
+
+    for (size_t i = 0; i < survey->count; i++) {
+        if (first >= from && first < survey->extents[i].first) {
+            return true;
+        }
+        from = survey->extents[i].end;
+    }
+    return false;
+}
+
 static enum status search_headless(struct surveyor *self, const struct found *found)
 {
     struct log_survey *out = self->out;
     uint64_t first = out->count > 0 ? out->extents[0].first : 0;
     uint64_t end = out->count > 0 ? out->extents[out->count - 1].end : 0;
     bool behind = out->count > 0 && found->number > out->extents[out->count - 1].number;
+    const struct log_former former = {.was = behind ? was_dropped : NULL, .context = out};
     struct log_traces traces;
     enum status status = log_segment_open(&self->segment, found->number);
 
     if (status != STATUS_OK && status != STATUS_MALFORMED) {
         return status;
     }
-    /* A file made ahead may have been an older segment, one that was dropped from the front. */
-    status = log_segment_search(&self->segment, SEGMENT_HEADER_BYTES, behind ? first : 0, &traces);
+    /* A file made ahead may have been an older segment. */
+    status = log_segment_search(&self->segment, SEGMENT_HEADER_BYTES, &former, &traces);
     if (status == STATUS_MALFORMED) {
         judge(self, LOG_CORRUPT, found->number, 0, "the disk can't read what is there");
         out->behind = out->count > 0 && !behind ? out->extents[0].number : 0;
@@ -325,6 +387,14 @@ static enum status read_headless(struct surveyor *self)
     return status;
 }
 
+static void note_bare(const struct surveyor *self, struct log_survey *out)
+{
+    uint64_t first = out->extents[0].first;
+
+    out->bare = out->extents[out->count - 1].end -
+                (self->adds_end > first ? self->adds_end : first);
+}
+
 static enum status survey(struct surveyor *self)
 {
     enum status status = list_segments(self);
@@ -345,8 +415,12 @@ static enum status survey(struct surveyor *self)
     if (status == STATUS_OK) {
         status = read_headless(self);
     }
-    if (status == STATUS_OK && self->out->state == LOG_OK && self->out->count == 0) {
-        self->out->state = LOG_EMPTY;
+    if (status == STATUS_OK && self->out->state == LOG_OK) {
+        if (self->out->count == 0) {
+            self->out->state = LOG_EMPTY;
+        } else {
+            note_bare(self, self->out);
+        }
     }
     return status;
 }

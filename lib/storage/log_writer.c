@@ -13,6 +13,7 @@ enum status log_writer_create(const struct log_writer_config *config, struct log
 
     assert(*out == NULL);
     assert(config->segment_bytes >= LEAST_SEGMENT_BYTES && config->first % 8 == 0);
+    assert(config->bare <= config->first && config->kept <= LOG_MAX_KEPT);
     if (self == NULL) {
         return STATUS_NOMEM;
     }
@@ -23,6 +24,7 @@ enum status log_writer_create(const struct log_writer_config *config, struct log
     self->written = config->first;
     self->synced = config->first;
     self->wanted = config->first;
+    self->adds_end = config->first - config->bare;
     self->sync = config->sync;
     self->fresh = SEGMENT_HEADER_BYTES;
     buffer_init(&self->gathering.bytes, LOG_GATHER_MAX_BYTES);
@@ -66,22 +68,22 @@ static bool fits(const struct log_writer *self, uint64_t place, size_t size, boo
     return place + size + kept <= self->config.segment_bytes;
 }
 
-/* May a segment begin? */
-static enum status next_status(const struct log_writer *self)
+/* Are so many files ready? */
+static enum status have_ahead(const struct log_writer *self, uint32_t files)
 {
-    if (self->present == NULL) {
-        return STATUS_OK; /* The first group makes it. */
+    if (self->ahead >= files) {
+        return STATUS_OK;
     }
-    switch (self->next) {
-    case LOG_NEXT_NONE:
-    case LOG_NEXT_BEING_MADE:
-        return STATUS_OVERLOADED;
-    case LOG_NEXT_READY:
-        return self->gathering.npieces < LOG_PIECES ? STATUS_OK : STATUS_OVERLOADED;
-    case LOG_NEXT_NO_ROOM:
-        return STATUS_NO_SPACE;
-    }
-    return STATUS_INTERNAL;
+    return self->no_room ? STATUS_NO_SPACE : STATUS_OVERLOADED;
+}
+
+/* May a segment begin? */
+static enum status next_status(const struct log_writer *self, bool urgent)
+{
+    enum status status = have_ahead(self, urgent ? 1 : 1 + self->config.kept);
+
+    return status == STATUS_OK && self->gathering.npieces == LOG_PIECES ? STATUS_OVERLOADED
+                                                                        : status;
 }
 
 /* Into the present segment, or, with *begin, into the next. What would not fit behind the present
@@ -99,14 +101,18 @@ static enum status admit(const struct log_writer *self, size_t size, bool urgent
     if (!urgent && self->gathering.bytes.size >= LOG_GATHER_BYTES) {
         return STATUS_OVERLOADED;
     }
-    if (self->present != NULL && fits(self, self->place, size, urgent)) {
+    if (self->present == NULL) {
+        *begin = true; /* The first group makes it. */
         return STATUS_OK;
+    }
+    if (fits(self, self->place, size, urgent)) {
+        return urgent ? STATUS_OK : have_ahead(self, self->config.kept);
     }
     if (self->checkpointing) {
         return STATUS_NO_SPACE; /* The checkpoint is larger than a segment. */
     }
     *begin = true;
-    return next_status(self);
+    return next_status(self, urgent);
 }
 
 enum status log_writer_room(const struct log_writer *self, size_t body_size)
@@ -147,7 +153,8 @@ static void put_header(const struct log_writer *self, uint8_t *at)
                                           .number = self->present->number,
                                           .first = self->end,
                                           .boot = self->config.boot,
-                                          .incarnation = self->config.incarnation};
+                                          .incarnation = self->config.incarnation,
+                                          .bare = log_writer_bare(self)};
 
     segment_header_put(at, &header);
 }
@@ -159,6 +166,7 @@ static enum status begin_segment(struct log_writer *self)
     uint8_t *at = NULL;
     enum status status;
 
+    assert(self->present == NULL || self->ahead > 0);
     if (self->present != NULL) {
         (void)present_piece(self); /* It is to be finished, if only by a sync. */
     }
@@ -166,8 +174,8 @@ static enum status begin_segment(struct log_writer *self)
     if (status != STATUS_OK) {
         return STATUS_NOMEM;
     }
+    self->ahead -= self->present != NULL;
     self->present = log_writer_file(self, number);
-    self->next = LOG_NEXT_NONE;
     self->gathering.bytes.size -= SEGMENT_HEADER_BYTES;
     begin_piece(self, 0, true);
     self->gathering.bytes.size += SEGMENT_HEADER_BYTES;
@@ -225,6 +233,9 @@ uint8_t *log_writer_append(struct log_writer *self, enum record_type type, uint1
         *status = STATUS_NOMEM;
         return NULL;
     }
+    if (!record_is_state((uint16_t)type)) {
+        self->adds_end = self->end;
+    }
     *end = self->end;
     return body;
 }
@@ -252,6 +263,11 @@ void log_writer_set_incarnation(struct log_writer *self, uint64_t incarnation)
 uint64_t log_writer_end(const struct log_writer *self)
 {
     return self->end;
+}
+
+uint64_t log_writer_bare(const struct log_writer *self)
+{
+    return self->end - self->adds_end;
 }
 
 uint64_t log_writer_written(const struct log_writer *self)

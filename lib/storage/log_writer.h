@@ -13,20 +13,25 @@
  * where the one before ends. A checkpoint that could not be appended whole is one to fail for.
  *
  * The next segment's file is made ahead, by the background lane; where there is no room for it,
- * appending is refused once the present segment is full, except for what is `urgent` (fences,
- * checkpoints: an eighth of each segment, up to 1 MiB, is kept for them), and the room is looked
- * for again, ever more rarely, as turns go by. The first file is made by the first group; without
- * room for it the writer fails.
+ * appending is refused once the present segment is full, except for what is `urgent` (documents,
+ * fences, checkpoints: an eighth of each segment, up to 1 MiB, is kept for them), and the room is
+ * looked for again, ever more rarely, as turns go by. The first file is made by the first group;
+ * without room for it the writer fails.
+ *
+ * So that what is urgent finds room without end, `kept` files more are made ahead, and nothing else
+ * is appended unless they are there. With two of them the log goes on in one and then the other, of
+ * bare segments (segment.h): the owner drops the former, as a spare, once the latter's checkpoint
+ * is durable.
  *
  * Durable: `synced` never passes `written`. With `sync` unset groups are written only, until
  * log_writer_want_sync() asks for one (fences), or a segment ends: no segment is begun on disk
  * before the one before is synced.
  * Errors:  append returns NULL: STATUS_NO_SPACE in *status (no segment), STATUS_OVERLOADED (too
- *          much gathered, or the next segment is being made), STATUS_NOMEM, STATUS_TOO_LARGE (over
- *          RECORD_MAX_BYTES, or does not fit a segment with its checkpoint), STATUS_IO (failed
- *          before). A write or sync that fails calls `failed` once; then nothing is ever written
- *          and `written` and `synced` never move again: the process must end.
- * Threads: the actor's; jobs run on their lanes.
+ *          much gathered, or a segment is being made that is needed), STATUS_NOMEM,
+ * STATUS_TOO_LARGE (over RECORD_MAX_BYTES, or does not fit a segment with its checkpoint),
+ * STATUS_IO (failed before). A write or sync that fails calls `failed` once; then nothing is ever
+ * written and `written` and `synced` never move again: the process must end. Threads: the actor's;
+ * jobs run on their lanes.
  */
 #ifndef ORBLOOM_STORAGE_LOG_WRITER_H
 #define ORBLOOM_STORAGE_LOG_WRITER_H
@@ -39,6 +44,8 @@
 
 struct log_writer;
 
+enum { LOG_MAX_KEPT = 2 };
+
 struct log_writer_config {
     struct disk *disk;
     const struct effects *effects; /* submit() is used */
@@ -48,6 +55,8 @@ struct log_writer_config {
     uint64_t segment_bytes; /* of a segment's file, 64 KiB or more */
     uint64_t first;  /* offset where this boot begins: the end that log_survey_make() found */
     uint64_t number; /* of its first segment: above any that is part of the log */
+    uint64_t bare;   /* so many bytes below `first` hold nothing but state */
+    uint32_t kept;   /* files made ahead for what is urgent; LOG_MAX_KEPT at most */
     bool sync;       /* every group; else only when wanted */
 
     void *context;
@@ -95,7 +104,8 @@ uint64_t log_writer_end(const struct log_writer *self);     /* appended */
 uint64_t log_writer_written(const struct log_writer *self); /* survives kill -9 */
 uint64_t log_writer_synced(const struct log_writer *self);  /* survives power loss */
 uint64_t log_writer_segment(const struct log_writer *self); /* number of the present segment */
-bool log_writer_ahead(const struct log_writer *self);       /* the next segment's file is there */
+uint64_t log_writer_bare(const struct log_writer *self);    /* bytes before its end, only state */
+uint32_t log_writer_ahead(const struct log_writer *self);   /* files that are to be segments */
 bool log_writer_idle(const struct log_writer *self);        /* all is written and synced */
 
 /* In order, on the caller's thread, the lanes being stopped: write and sync what is left. Calls

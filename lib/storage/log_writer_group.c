@@ -157,7 +157,7 @@ void log_writer_turn(struct log_writer *self)
     if (self->broken) {
         return;
     }
-    log_writer_make_next(self);
+    log_writer_make_ahead(self);
     if (!self->group.busy && has_work(self)) {
         begin_group(self);
         self->config.effects->submit(self->config.effects->context, JOB_COMMIT, &self->group.job);
@@ -188,7 +188,7 @@ enum status log_writer_finish(struct log_writer *self)
         status = finish_group(self);
     }
     if (status == STATUS_OK) {
-        log_writer_discard_next(self);
+        log_writer_discard_ahead(self);
     }
     return status;
 }

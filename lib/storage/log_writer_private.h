@@ -27,14 +27,14 @@ enum {
 };
 
 /* A file that records go to. Those in use at once: the one of a group under way that it ends,
- * the one that it begins, the one that a gathering begins, and the one that is made then. */
+ * the one that it begins, the one that a gathering begins, and those that are made ahead. */
 struct log_file {
     uint64_t number;
     uint32_t file;
     bool made;
 };
 
-enum { LOG_FILES = 4 };
+enum { LOG_FILES = 4 + LOG_MAX_KEPT };
 
 struct log_piece {
     struct log_file *into;
@@ -65,19 +65,13 @@ struct log_group {
     const char *failed; /* what */
 };
 
-enum log_next {
-    LOG_NEXT_NONE,
-    LOG_NEXT_BEING_MADE,
-    LOG_NEXT_READY,
-    LOG_NEXT_NO_ROOM,
-};
-
-/* The next segment's file, made ahead: job first. */
+/* A later segment's file, made ahead: job first. */
 struct log_making {
     struct job job;
     struct log_writer *writer;
     struct log_file *into;
     bool spare; /* of the spare, if that is still there */
+    bool busy;
     bool ran;
     enum status status;
 };
@@ -92,10 +86,12 @@ struct log_writer {
     struct log_file *present; /* NULL: this boot has no segment yet */
     uint64_t place;           /* in it, where the next record goes */
     uint64_t fresh;           /* where the first record after its checkpoint went */
-    enum log_next next;
-    bool spare;        /* there is one, for the segment after that */
-    uint64_t patience; /* turns to wait before there may be room */
+    uint32_t ahead;           /* files made, for the segments that follow the present one */
+    bool no_room;             /* for another one, when last tried */
+    bool spare;               /* there is one, for the file after those */
+    uint64_t patience;        /* turns to wait before there may be room */
     uint64_t waited;
+    uint64_t adds_end; /* of the last record that is no state; or where no more is known */
 
     uint64_t end;
     uint64_t written;
@@ -113,11 +109,11 @@ struct log_file *log_writer_file(struct log_writer *self, uint64_t number);
 MUST_USE enum status log_file_make(struct log_file *self, const struct log_writer_config *config,
                                    bool spare);
 
-/* Have the next segment made if it is time. */
-void log_writer_make_next(struct log_writer *self);
+/* Have the next file made if it is time. */
+void log_writer_make_ahead(struct log_writer *self);
 
 /* The lanes are stopped: what was made and isn't needed goes. */
-void log_writer_discard_next(struct log_writer *self);
+void log_writer_discard_ahead(struct log_writer *self);
 
 /* log_writer_group.c */
 void log_writer_break(struct log_writer *self, enum status status, const char *what);

@@ -4,15 +4,17 @@
 
 #include <assert.h>
 
-/* Some groups before the present segment is full, and before the longest record does not fit; but
- * not before the first one has got its room. */
+/* Those kept for what is urgent at once; the one besides some groups before the present segment is
+ * full, and before the longest record does not fit. None before the first one has got its room. */
 static bool is_time(const struct log_writer *self)
 {
     uint64_t size = self->config.segment_bytes;
     uint64_t kept = RECORD_MAX_BYTES + LOG_RESERVE_MAX_BYTES;
 
-    return self->written > self->config.first &&
-           (self->place >= size / 2 || self->place + kept >= size);
+    if (self->written == self->config.first || self->ahead > self->config.kept) {
+        return false;
+    }
+    return self->ahead < self->config.kept || self->place >= size / 2 || self->place + kept >= size;
 }
 
 struct log_file *log_writer_file(struct log_writer *self, uint64_t number)
@@ -65,12 +67,13 @@ static void done(struct job *job, uint64_t now_us)
     enum status status = self->making.status;
 
     (void)now_us;
+    self->making.busy = false;
+    self->no_room = status != STATUS_OK;
     if (status == STATUS_OK) {
-        self->next = LOG_NEXT_READY;
+        self->ahead++;
         self->patience = 0;
         return;
     }
-    self->next = LOG_NEXT_NO_ROOM;
     self->waited = 0;
     self->patience = self->patience * 2 + 1;
     self->patience = self->patience < LOG_MAX_PATIENCE ? self->patience : LOG_MAX_PATIENCE;
@@ -79,22 +82,27 @@ static void done(struct job *job, uint64_t now_us)
     }
 }
 
-/* Without a clock, turns are counted: they come when somebody wants something. */
-void log_writer_make_next(struct log_writer *self)
+/* Without a clock, turns are counted: they come when somebody wants something. A spare is room. */
+static bool may_try(struct log_writer *self)
 {
-    if (!is_time(self) || self->next == LOG_NEXT_BEING_MADE || self->next == LOG_NEXT_READY) {
-        return;
-    }
-    if (self->next == LOG_NEXT_NO_ROOM && self->waited < self->patience) {
+    if (self->no_room && !self->spare && self->waited < self->patience) {
         self->waited++;
+        return false;
+    }
+    return true;
+}
+
+void log_writer_make_ahead(struct log_writer *self)
+{
+    if (self->making.busy || !is_time(self) || !may_try(self)) {
         return;
     }
-    self->next = LOG_NEXT_BEING_MADE;
     self->making.job = (struct job){.run = run, .done = done};
-    self->making.into = log_writer_file(self, self->present->number + 1);
+    self->making.into = log_writer_file(self, self->present->number + self->ahead + 1);
     self->making.spare = self->spare;
-    self->spare = false;
+    self->making.busy = true;
     self->making.ran = false;
+    self->spare = false;
     self->config.effects->submit(self->config.effects->context, JOB_BACKGROUND, &self->making.job);
 }
 
@@ -116,29 +124,36 @@ bool log_writer_has_spare(const struct log_writer *self)
     return self->spare;
 }
 
-bool log_writer_ahead(const struct log_writer *self)
+uint32_t log_writer_ahead(const struct log_writer *self)
 {
-    return self->next == LOG_NEXT_READY;
+    return self->ahead + self->spare;
 }
 
-void log_writer_discard_next(struct log_writer *self)
+static void discard(struct log_writer *self, struct log_file *file)
 {
     const struct disk *disk = self->config.disk;
-    bool spare = log_writer_take_spare(self);
-    bool ready = self->next == LOG_NEXT_READY ||
-                 (self->next == LOG_NEXT_BEING_MADE && self->making.ran);
-    struct log_file *file = self->making.into;
     char name[DISK_NAME_BYTES];
 
-    if (spare) {
-        (void)disk->remove(disk->context, SEGMENT_SPARE);
-    }
-    if (!ready || !file->made) {
+    if (!file->made) {
         return;
     }
     disk->close(disk->context, file->file);
     file->made = false;
-    self->next = LOG_NEXT_NONE;
     segment_name(file->number, name);
     (void)disk->remove(disk->context, name); /* If it stays, it does no harm. */
+}
+
+void log_writer_discard_ahead(struct log_writer *self)
+{
+    const struct disk *disk = self->config.disk;
+
+    if (log_writer_take_spare(self)) {
+        (void)disk->remove(disk->context, SEGMENT_SPARE);
+    }
+    if (self->making.busy && self->making.ran) {
+        discard(self, self->making.into);
+    }
+    while (self->ahead > 0) {
+        discard(self, log_writer_file(self, self->present->number + self->ahead--));
+    }
 }

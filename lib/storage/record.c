@@ -49,6 +49,11 @@ static uint64_t checksum(const uint8_t *record, size_t size)
     return XXH3_64bits(record + AT_SIZE, size - AT_SIZE);
 }
 
+bool record_is_state(uint16_t type)
+{
+    return type != RECORD_BATCH && type != RECORD_LINES;
+}
+
 size_t record_size(size_t body_size)
 {
     return (RECORD_HEADER_BYTES + body_size + 7) & ~(size_t)7;

@@ -194,6 +194,9 @@ struct record_lines {
 /* Bytes of a record with such a body, a multiple of 8; more than RECORD_MAX_BYTES: can't be. */
 size_t record_size(size_t body_size);
 
+/* Is it repeated by every checkpoint, as long as it counts? All are but what adds brought. */
+bool record_is_state(uint16_t type);
+
 /* Write a header into `at`; boot, durable and checksum are left for record_seal(). The padding
  * after the body must be zero. */
 void record_begin(uint8_t *at, const struct record_header *header);

@@ -35,7 +35,7 @@ bool segment_name_parse(const char *name, uint64_t *number)
 void segment_header_put(uint8_t bytes[SEGMENT_HEADER_BYTES], const struct segment_header *header)
 {
     const uint64_t fields[] = {header->cluster, header->number,      header->first,
-                               header->boot,    header->incarnation, 0};
+                               header->boot,    header->incarnation, header->bare};
     uint64_t checksum;
 
     memcpy(bytes, magic, sizeof magic);
@@ -59,13 +59,14 @@ enum status segment_header_get(const uint8_t bytes[SEGMENT_HEADER_BYTES],
         return STATUS_VERSION;
     }
     memcpy(fields, bytes + sizeof magic, sizeof fields);
-    if (fields[2] % 8 != 0 || fields[2] > INT64_MAX) {
+    if (fields[2] % 8 != 0 || fields[2] > INT64_MAX || fields[5] > fields[2]) {
         return STATUS_MALFORMED; /* No log begins there, nor gets so far. */
     }
     *header = (struct segment_header){.cluster = fields[0],
                                       .number = fields[1],
                                       .first = fields[2],
                                       .boot = fields[3],
-                                      .incarnation = fields[4]};
+                                      .incarnation = fields[4],
+                                      .bare = fields[5]};
     return STATUS_OK;
 }

@@ -7,7 +7,8 @@
  *
  * Whoever writes a header has synced everything below its `first`, so that what can't be read there
  * is lost. Whoever removes segments begins with the oldest and syncs the folder after each: a
- * hole in the middle is a loss as well.
+ * hole in the middle is a loss as well, but for segments that are bare: they hold nothing but
+ * what each checkpoint repeats (record_is_state()), and may go once the next one's is durable.
  *
  *    0  8    "ORBLOG\0" and the format's version, 1
  *    8  u64  cluster     a tag of the cluster key: a folder of another cluster is refused by it
@@ -15,7 +16,7 @@
  *   24  u64  first       offset in the log of its first record; a multiple of 8, below 2^63
  *   32  u64  boot
  *   40  u64  incarnation
- *   48  u64  0
+ *   48  u64  bare        so many bytes of the log below `first` hold nothing but state
  *   56  u64  checksum    XXH3-64, seed 0, of bytes 0 to 56
  *
  * Magic and checksum stay as they are in every version of the format, so that a changed bit is not
@@ -39,6 +40,7 @@ struct segment_header {
     uint64_t first;
     uint64_t boot;
     uint64_t incarnation;
+    uint64_t bare; /* at most `first`; 0: all below is needed, for all that is known */
 };
 
 void segment_name(uint64_t number, char name[DISK_NAME_BYTES]);

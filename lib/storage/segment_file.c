@@ -32,6 +32,24 @@ static enum status reuse(const struct disk *disk, const char *name, uint64_t siz
     return STATUS_OK;
 }
 
+/* Its room is durably its own, or a full disk might have none for it after a power loss. */
+static enum status reserve(const struct disk *disk, const char *name, uint64_t size, uint32_t *out)
+{
+    uint32_t file = 0;
+    enum status status = disk->create(disk->context, name, size, &file);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = disk->sync(disk->context, file);
+    if (status != STATUS_OK) {
+        disk->close(disk->context, file);
+        return status;
+    }
+    *out = file;
+    return STATUS_OK;
+}
+
 enum status segment_file_make(const struct disk *disk, uint64_t number, uint64_t size, bool spare,
                               uint32_t *out)
 {
@@ -42,7 +60,7 @@ enum status segment_file_make(const struct disk *disk, uint64_t number, uint64_t
     segment_name(number, name);
     status = spare ? reuse(disk, name, size, &file) : STATUS_NOT_FOUND;
     if (status == STATUS_NOT_FOUND) {
-        status = disk->create(disk->context, name, size, &file);
+        status = reserve(disk, name, size, &file);
     }
     if (status != STATUS_OK) {
         return status;

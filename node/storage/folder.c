@@ -180,13 +180,20 @@ static enum status clear_snapshot(struct storage_recovery *self, const char *nam
     return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
 }
 
+/* Is something needed of what was in front of the log's first segment? */
+static bool lacks_beginning(const struct storage_recovery *self, const struct log_extent *first)
+{
+    uint64_t from = first->first - (self->checkpointed ? first->bare : 0);
+
+    return from > self->merged || from > storage_arrays_from(&self->arrays);
+}
+
 bool storage_folder_lost(const struct storage_recovery *self)
 {
     const struct log_survey *survey = &self->survey;
 
     return survey->state == LOG_CORRUPT ||
-           (survey->count > 0 && (survey->extents[0].first > self->merged ||
-                                  survey->extents[0].first > storage_arrays_from(&self->arrays)));
+           (survey->count > 0 && lacks_beginning(self, &survey->extents[0]));
 }
 
 /* It shows that something was lost. Until that is written down, by the new incarnation's log, a
@@ -313,14 +320,35 @@ static bool is_unneeded(const struct storage_recovery *self, const struct log_ex
            extent->end <= self->merged && extent->end <= storage_arrays_from(&self->arrays);
 }
 
-static enum status drop_first(struct storage_recovery *self)
+/* The first one that is kept for other nodes only, or that a whole checkpoint has replaced. */
+static bool choose_needless(const struct storage_recovery *self, size_t *out)
+{
+    const struct log_survey *survey = &self->survey;
+
+    if (survey->count > 1 && is_unneeded(self, &survey->extents[0])) {
+        *out = 0;
+        return true;
+    }
+    for (size_t i = 1; i + 1 < survey->count; i++) {
+        const struct log_extent *extent = &survey->extents[i];
+
+        if (log_extent_is_bare(extent, extent + 1) && extent[1].first == self->whole_at) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status drop_extent(struct storage_recovery *self, size_t i)
 {
     const struct disk *disk = self->storage->config.disk;
     struct log_survey *survey = &self->survey;
-    enum status status = segment_file_drop(disk, survey->extents[0].number, false);
+    enum status status = segment_file_drop(disk, survey->extents[i].number, false);
 
     if (status == STATUS_OK) {
-        memmove(survey->extents, survey->extents + 1, --survey->count * sizeof *survey->extents);
+        memmove(survey->extents + i, survey->extents + i + 1,
+                (--survey->count - i) * sizeof *survey->extents);
     }
     return status;
 }
@@ -330,10 +358,11 @@ enum status storage_folder_make_room(struct storage_recovery *self)
     const struct storage_config *config = &self->storage->config;
     const struct disk *disk = config->disk;
     enum status status = disk->room(disk->context, &self->room_bytes);
+    size_t needless;
 
     while (status == STATUS_OK && self->room_bytes < config->segment_bytes &&
-           self->survey.count > 1 && is_unneeded(self, &self->survey.extents[0])) {
-        status = drop_first(self);
+           choose_needless(self, &needless)) {
+        status = drop_extent(self, needless);
         if (status == STATUS_OK) {
             status = disk->room(disk->context, &self->room_bytes);
         }

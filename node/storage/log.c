@@ -48,8 +48,10 @@ static enum status append_identity(struct storage *self, uint16_t flags)
 static enum status note_segment(struct storage *self)
 {
     uint64_t first = log_writer_end(self->writer);
-    struct log_extent extent = {
-        .number = log_writer_segment(self->writer), .first = first, .end = UINT64_MAX};
+    struct log_extent extent = {.number = log_writer_segment(self->writer),
+                                .first = first,
+                                .end = UINT64_MAX,
+                                .bare = log_writer_bare(self->writer)};
 
     if (self->nsegments > 0 && self->segments[self->nsegments - 1].end == UINT64_MAX) {
         self->segments[self->nsegments - 1].end = first;
@@ -138,6 +140,8 @@ enum status storage_begin(struct storage *self, const struct record_identity *id
         .segment_bytes = self->config.segment_bytes,
         .first = self->begin_first,
         .number = self->begin_number,
+        .bare = self->begin_bare,
+        .kept = LOG_MAX_KEPT,
         .sync = !identity->unsynced,
         .context = self,
         .checkpoint = on_checkpoint,

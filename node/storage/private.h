@@ -54,7 +54,8 @@ struct storage {
     bool found_clean;
     uint64_t begin_first; /* where this boot begins */
     uint64_t begin_number;
-    uint64_t begin_end; /* ... and who it is, is in the log up to here */
+    uint64_t begin_bare; /* so many bytes before hold nothing but state */
+    uint64_t begin_end;  /* ... and who it is, is in the log up to here */
 
     struct log_extent *segments; /* in order; the last one is written to */
     size_t nsegments;
@@ -78,6 +79,7 @@ struct storage {
     size_t nold_durably; /* ... durably the first of them */
     size_t old_snapshots_capacity;
     uint64_t snapshots_written;
+    uint64_t bare_dropped; /* segments */
     uint64_t next_snapshot_us;
     struct storage_snapshot *snapshot; /* under way */
     struct load_job *load;

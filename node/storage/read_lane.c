@@ -165,9 +165,13 @@ static enum status read_on(struct read_job *self, struct log_reader *reader)
 
     while (self->next_place - self->from < LOG_SLICE_BYTES) {
         status = log_reader_next(reader, &header, &record);
+        if (status == STATUS_NOT_FOUND) { /* The last that there is may be a hole of the log. */
+            self->next_place = self->to;
+            self->end = true;
+            return STATUS_OK;
+        }
         if (status != STATUS_OK) {
-            self->end = status == STATUS_NOT_FOUND;
-            return self->end ? STATUS_OK : status;
+            return status;
         }
         status = take_record(self, &header, record, &full);
         if (status != STATUS_OK || full) {

@@ -205,6 +205,7 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->sets = self->sets;
     self->sets = (struct storage_sets){0};
     storage->begin_number = self->survey.next_number;
+    storage->begin_bare = self->survey.bare;
     storage->found_clean = self->clean;
     if (storage->nsegments > 0) {
         storage->begin_first = storage->segments[storage->nsegments - 1].end;

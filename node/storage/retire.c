@@ -119,25 +119,58 @@ static bool is_replaced(const struct storage *storage)
            storage->segments[1].end <= log_writer_synced(storage->writer);
 }
 
-static bool begin_drop(struct storage *storage)
+static bool drop_segment(struct storage *storage, size_t i, bool spare)
 {
-    struct storage_merge *self;
-    bool spare = storage->grows && !log_writer_has_spare(storage->writer);
+    struct storage_merge *self = storage_merge_begin(storage, TASK_REMOVE);
 
-    if (!old_segment(storage) || !is_replaced(storage) || may_wait(storage)) {
-        return false;
-    }
-    self = storage_merge_begin(storage, TASK_REMOVE);
     if (self == NULL) {
         return false;
     }
-    self->segment = storage->segments[0];
-    self->spare = spare;
+    self->segment = storage->segments[i];
+    self->spare = spare && !log_writer_has_spare(storage->writer);
     storage->nsegments--;
-    memmove(storage->segments, storage->segments + 1,
-            storage->nsegments * sizeof *storage->segments);
+    memmove(storage->segments + i, storage->segments + i + 1,
+            (storage->nsegments - i) * sizeof *storage->segments);
     storage_merge_submit(self);
     return true;
+}
+
+static bool begin_drop_oldest(struct storage *storage)
+{
+    return old_segment(storage) && is_replaced(storage) && !may_wait(storage) &&
+           drop_segment(storage, 0, storage->grows);
+}
+
+/* Is the state durable with which the segment behind it begins? Of one that was found, nobody
+ * knows that it is whole. */
+static bool is_repeated(const struct storage *storage, size_t i)
+{
+    const struct log_extent *next = &storage->segments[i + 1];
+    bool last = i + 2 == storage->nsegments;
+    uint64_t end = last ? storage->manifest_end : next->end;
+
+#ifdef ORBLOOM_MUTANT_BARE_BEFORE_DURABLE
+    end = 0;
+#endif
+    return next->number >= storage->begin_number && end <= log_writer_synced(storage->writer);
+}
+
+/* A full disk keeps the log from growing, but for such segments: the room of one is the next
+ * one's. The oldest segment says where the log begins; it is left alone. */
+static bool begin_drop_bare(struct storage *storage)
+{
+    for (size_t i = 1; i + 1 < storage->nsegments; i++) {
+        const struct log_extent *segment = &storage->segments[i];
+
+        if (log_extent_is_bare(segment, segment + 1) && is_repeated(storage, i) &&
+            !storage_cut_pins_log(storage, segment->end)) {
+            bool dropped = drop_segment(storage, i, true);
+
+            storage->bare_dropped += dropped;
+            return dropped;
+        }
+    }
+    return false;
 }
 
 static bool begin_remove_file(struct storage *storage)
@@ -251,5 +284,5 @@ void storage_retire_note(struct storage *storage)
 
 bool storage_retire_begin(struct storage *storage)
 {
-    return begin_remove_file(storage) || begin_drop(storage);
+    return begin_remove_file(storage) || begin_drop_bare(storage) || begin_drop_oldest(storage);
 }

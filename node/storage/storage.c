@@ -147,21 +147,16 @@ enum status storage_finish(struct storage *self)
     return finished == STATUS_OK ? status : finished;
 }
 
-/* Files that are to be segments. */
-static size_t ahead(const struct storage *self)
-{
-    return self->writer == NULL ? 0
-                                : (size_t)log_writer_ahead(self->writer) +
-                                      (size_t)log_writer_has_spare(self->writer);
-}
-
 struct storage_usage storage_usage(const struct storage *self)
 {
     struct storage_usage usage = {.room_bytes = self->room_bytes,
                                   .nruns = (uint32_t)self->nruns,
                                   .nsegments = (uint32_t)self->nsegments};
 
-    usage.log_bytes = (self->nsegments + ahead(self)) * self->config.segment_bytes;
+    usage.log_bytes = self->nsegments * self->config.segment_bytes;
+    if (self->writer != NULL) {
+        usage.log_bytes += log_writer_ahead(self->writer) * self->config.segment_bytes;
+    }
     for (size_t i = 0; i < self->nruns; i++) {
         usage.run_bytes += run_bytes(self->runs[i].count);
         usage.run_keys += self->runs[i].count;
@@ -170,6 +165,7 @@ struct storage_usage storage_usage(const struct storage *self)
         usage.snapshot_bytes += self->arrays.items[i].bytes;
     }
     usage.snapshots = self->snapshots_written;
+    usage.bare_dropped = self->bare_dropped;
     usage.unmerged_bytes = storage_end(self) - self->merged;
     return usage;
 }

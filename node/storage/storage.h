@@ -226,7 +226,8 @@ struct storage_usage {
     uint64_t run_bytes;
     uint64_t run_keys;
     uint64_t snapshot_bytes;
-    uint64_t snapshots; /* written by this process */
+    uint64_t snapshots;    /* written by this process */
+    uint64_t bare_dropped; /* segments that held nothing but state, by this process */
     uint64_t unmerged_bytes;
     uint64_t room_bytes; /* left on the disk when last looked */
     uint32_t nruns;

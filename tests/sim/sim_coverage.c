@@ -34,6 +34,7 @@ static const struct {
     {SIM_NODE, "replies_dropped_total", false},
     {SIM_NODE, "held_total", false},
     {SIM_NODE, "no_space_total", true},
+    {SIM_NODE, "log_bare_total", false},
     {SIM_NODE, "replayed_keys_total", false},
     {SIM_NODE, "amnesia_total", false},
     {SIM_NODE, "run_keys", false},

@@ -63,6 +63,7 @@ void log_stage_begin(struct log_stage *self, uint64_t first, uint64_t number, bo
         .segment_bytes = self->segment_bytes,
         .first = first,
         .number = number,
+        .kept = self->kept,
         .sync = sync,
         .context = self,
         .checkpoint = on_checkpoint,

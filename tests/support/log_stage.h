@@ -20,6 +20,7 @@ struct log_stage {
     uint64_t segment_bytes;
     uint32_t state;   /* fences in a checkpoint */
     uint32_t cursors; /* ... and then records that are not urgent by themselves */
+    uint32_t kept;    /* files made ahead for what is urgent */
     unsigned checkpoints;
     enum status checkpoint_status; /* of the last one */
     uint64_t begun;                /* offset of the segment begun last */

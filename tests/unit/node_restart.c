@@ -2,6 +2,7 @@
  * runs; nothing before it has read them back, and before a coordinator knows of this start. */
 #include "base/heap.h"
 #include "proto/signed_document.h"
+#include "storage/log_writer.h"
 #include "tests/support/node_disk_stage.h"
 #include "tests/support/sample_cluster.h"
 
@@ -113,6 +114,7 @@ Test(node_restart, adds_are_refused_while_the_log_is_replayed)
 {
     struct segment segment;
     uint64_t correlation;
+    unsigned steps = 0;
 
     open_with(DURABILITY_SYNC);
     add_all(COUNT);
@@ -124,8 +126,14 @@ Test(node_restart, adds_are_refused_while_the_log_is_replayed)
     cr_assert_eq(node_stage_meet(&stage), 0);
     (void)stage.actor.work(stage.actor.self, stage.now_us); /* The arrays stand, empty. */
     segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
-    node_stage_send(&stage, &segment, 1, keys + COUNT, 5);
-    cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 1);
+    do { /* Files for what is urgent are made first. */
+        cr_assert_lt(steps++, 10);
+        fake_forget(&stage.fake);
+        node_stage_turn(&stage);
+        (void)node_stage_run(&stage, JOB_BACKGROUND);
+        node_stage_send(&stage, &segment, 1, keys + COUNT, 5);
+        cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 1);
+    } while (answer.segment.status == STATUS_OVERLOADED);
     cr_assert_eq(answer.segment.status, STATUS_NOT_READY);
     close_stage();
 }
@@ -392,7 +400,7 @@ Test(node_restart, the_history_merges_and_removes)
     cr_assert_eq(run_history(done), BATCHES);
     node_stage_settle_long(&stage);
     cr_assert_geq(node_stage_counter(&stage, "log_end"), BATCHES * COUNT * 8);
-    cr_assert_leq(node_stage_files(&stage, "log-"), 4);
+    cr_assert_leq(node_stage_files(&stage, "log-"), 4 + LOG_MAX_KEPT);
     cr_assert_gt(node_stage_counter(&stage, "run_keys"), POOL / 2);
     cr_assert_lt(node_stage_counter(&stage, "runs"), 8);
     close_stage();

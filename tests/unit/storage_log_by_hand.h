@@ -24,11 +24,13 @@ static _Alignas(8) uint8_t image[IMAGE_BYTES];
 static size_t used;
 static uint64_t first;
 static uint64_t boot;
+static uint64_t bare; /* of the segments that begin */
 
 static inline void setup(void)
 {
     disk = memory_disk_create();
     boot = BOOT;
+    bare = 0;
 }
 
 static inline void teardown(void)
@@ -42,7 +44,8 @@ static inline void begin_version(uint64_t number, uint64_t cluster, uint64_t at)
                                           .number = number,
                                           .first = at,
                                           .boot = boot,
-                                          .incarnation = SAMPLE_INCARNATION};
+                                          .incarnation = SAMPLE_INCARNATION,
+                                          .bare = bare};
 
     memset(image, 0, sizeof image);
     segment_header_put(image, &header);

@@ -48,6 +48,54 @@ Test(log_writer_refusals, without_room_for_a_segment_adds_are_refused_until_ther
     close_stage();
 }
 
+/* With files kept for what is urgent, that goes on in one and then the other. The owner drops the
+ * former: here its file is the spare at once. */
+Test(log_writer_refusals, what_is_urgent_goes_on_without_end)
+{
+    const struct disk *seam = memory_disk_seam(stage.disk);
+    uint64_t number = 0;
+    uint64_t end = 0;
+    uint64_t dropped = 1;
+    char name[DISK_NAME_BYTES];
+
+    stage.kept = LOG_MAX_KEPT;
+    stage.state = 3;
+    memory_disk_limit(stage.disk, 3 * STAGE_SEGMENT_BYTES);
+    log_stage_begin(&stage, 0, 1, true);
+    add(number++, SMALL);
+    log_stage_commit(&stage);
+    for (uint32_t made = 0; made < LOG_MAX_KEPT; made++) {
+        cr_assert_eq(log_stage_add(&stage, number, SMALL, &end), STATUS_OVERLOADED);
+        log_stage_commit(&stage);
+    }
+    fill_up(&number, STATUS_NO_SPACE);
+    cr_assert_eq(log_writer_segment(stage.writer), 1);
+    while (log_writer_segment(stage.writer) < 40) {
+        uint64_t segment = log_writer_segment(stage.writer);
+
+        cr_assert_eq(log_stage_fence(&stage, 1, &end), STATUS_OK, "segment %u", (unsigned)segment);
+        log_stage_commit(&stage);
+        cr_assert_neq(log_stage_add(&stage, number, KIB_BATCH, &(uint64_t){0}), STATUS_OK,
+                      "an add in segment %u", (unsigned)segment);
+        if (segment > dropped + 1 && !log_writer_has_spare(stage.writer)) {
+            segment_name(++dropped, name);
+            cr_assert_geq(log_writer_bare(stage.writer), end - stage.begun);
+            cr_assert_eq(seam->rename(seam->context, name, "spare"), STATUS_OK);
+            log_writer_give_spare(stage.writer);
+        }
+    }
+    memory_disk_limit(stage.disk, 2 * STAGE_SEGMENT_BYTES);
+    for (int turns = 0; log_stage_add(&stage, number, SMALL, &end) != STATUS_OK; turns++) {
+        cr_assert_lt(turns, 4096);
+        log_stage_commit(&stage);
+    }
+    cr_assert_eq(log_writer_bare(stage.writer), 0, "adds again");
+    log_stage_commit(&stage);
+    cr_assert_eq(log_writer_synced(stage.writer), end);
+    cr_assert_eq(stage.failed, 0);
+    close_stage();
+}
+
 /* Asking again costs less and less: one job in a thousand turns in the end. */
 Test(log_writer_refusals, a_lack_of_room_is_not_asked_about_in_every_turn)
 {
