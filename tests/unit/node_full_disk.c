@@ -147,6 +147,44 @@ Test(node_full_disk, a_reader_comes_to_the_end_of_a_hole)
     close_stage();
 }
 
+static uint64_t present_segment(void)
+{
+    const struct storage *storage = stage.node->storage;
+
+    return storage->segments[storage->nsegments - 1].number;
+}
+
+/* What a segment repeats of a bare one has been gathered, and the disk has nothing of it yet. */
+Test(node_full_disk, a_bare_segment_stays_until_it_is_repeated)
+{
+    uint64_t incarnation;
+    uint64_t epoch = 0;
+    uint64_t from;
+
+    open_full();
+    incarnation = stage.incarnation;
+    from = present_segment();
+    while (present_segment() < from + 2) { /* Full, a bare one, another. */
+        epoch = document.epoch;
+        cr_assert_lt(epoch, LONG);
+        node_stage_settle(&stage);
+        document_epoch_advance(&document);
+        node_stage_hand(&stage, &document);
+    }
+    for (int i = 0; i < 20; i++) { /* Whatever background work there is comes first. */
+        stage.now_us += 1000000;
+        do {
+            node_stage_turn(&stage);
+            (void)stage.actor.work(stage.actor.self, stage.now_us);
+        } while (node_stage_run(&stage, JOB_BACKGROUND));
+    }
+    node_stage_end(&stage, STAGE_END_POWER);
+    cr_assert_eq(node_stage_open(&stage), 0);
+    cr_assert_eq(stage.incarnation, incarnation);
+    expect_all(epoch);
+    close_stage();
+}
+
 /* Starts, too: each begins a segment. */
 Test(node_full_disk, so_do_starts)
 {
