@@ -114,6 +114,45 @@ idle() {
     idle_pid=
 }
 
+# told NAME: of what the crowd of unfinished requests left behind.
+told() {
+    awk -v name="$1" '$1 == name { print $2 }' "$work/raw"
+}
+
+# crowd WHO SOCKET PID BUDGET OF: requests that are begun and never finished, one a connection, by
+# what all may hold together.
+crowd() {
+    local name="resp: unfinished$1" socket=$2 pid=$3 budget=$4 of=$5 closed
+    if ! wait_for "$build/bench/unfinished" "$socket" "$pid" --clients "$RESP_UNFINISHED" \
+        --bytes $((31 << 20)) >"$work/raw" 2>"$work/error"; then
+        failed "$name, memory" "$(tail -n 1 "$work/error")"
+        return 1
+    fi
+    closed="closed with an error: $(grouped "$(told told)"), without: $(grouped "$(told mute)"), left: $(told waiting)"
+    figure "$name, memory" "$(value "(p - b) / m" p="$(told memory_peak)" b="$(told memory_before)" m="$budget")" x \
+        "RssAnon at the peak less before, by $of; $(grouped "$RESP_UNFINISHED") clients with 31 MiB each; $closed"
+    figure "$name, left over" "$(told memory_after)" bytes \
+        "RssAnon a second after they have left; before: $(grouped "$(told memory_before)") bytes"
+    figure "$name, PING" "$(told worst_ping_us)" us "the worst of another client meanwhile"
+}
+
+# What clients hold is bounded in both: here as ever, there because it was asked for.
+unfinished() {
+    local budget=$((256 << 20))
+    ulimit -n "$((RESP_UNFINISHED + 200))" 2>/dev/null ||
+        { not_run "resp: unfinished, memory" "the limit of open files is too low"; return; }
+    crowd "" "$ours" "$(cat "$ORBLOOM_DIR/router/pid")" $budget resp_memory || return
+    [ "$(told mute)" -eq 0 ] ||
+        failed "resp: unfinished, memory" "$(told mute) were closed without an error"
+    if [ -z "$theirs" ] || [ -z "${BENCH_REDIS_PID-}" ]; then
+        not_run "resp: unfinished by Redis, memory" "${BENCH_NO_REDIS:-no redis-server}"
+    elif [ "$(redis-cli -s "$theirs" CONFIG SET maxmemory-clients $budget 2>/dev/null)" != OK ]; then
+        not_run "resp: unfinished by Redis, memory" "it can't bound what clients hold"
+    else
+        crowd " by Redis" "$theirs" "$BENCH_REDIS_PID" $budget "maxmemory-clients, off by default"
+    fi
+}
+
 redis-cli -s "$ours" BF.RESERVE k 0.01 2000000 >/dev/null
 redis-cli -s "$ours" BF.RESERVE added 0.01 2000000 >/dev/null
 ask ours "$RESP_ADDS" -c 50 -P 64 BF.ADD k "$item"
@@ -131,4 +170,5 @@ beside "BF.MEXISTS of 1,000" "$RESP_MEXISTS" "4 connections, 16 commands in flig
 beside "BF.ADD on disk" "$RESP_ADDS" "on two of three disks before the answer; SADD, appendfsync everysec" \
     -c 50 -P 64 BF.ADD added "$item" -- -c 50 -P 64 SADD added "$item"
 idle
+unfinished
 exit 0

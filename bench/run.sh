@@ -153,7 +153,7 @@ kind=${BENCH:-full}
 parts=${PARTS:-kernel cluster durability growth resp}
 build=$(cd "${1:-build}" && pwd) || exit 2
 output=${2:-$build/bench-report}
-for program in bin/orbloom bench/kernel bench/report bench/disk bench/watch; do
+for program in bin/orbloom bench/kernel bench/report bench/disk bench/unfinished bench/watch; do
     [ -x "$build/$program" ] || usage "$build/$program is not built; run make bench-programs"
 done
 choose_rows

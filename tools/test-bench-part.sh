@@ -40,6 +40,9 @@ if [ "$part" = resp ]; then
         measured "$name" "$name, CPU" "$name, by Redis"
     done
     measured "an idle connection" "beside idle connections"
+    for name in "unfinished" "unfinished by Redis"; do
+        measured "$name, memory" "$name, left over" "$name, PING"
+    done
 else
     # So few keys may be read back between two looks; then that is said.
     grep -q "^- not run: growth: backfill and verify: it took less than" "$report" ||
