@@ -7,17 +7,19 @@
 # growth_choose: sizes by the kind of run.
 growth_choose() {
     export GROWTH_PROBES=20000000
+    mix_keys=4000000 mix_probes=10000000
     growth_keys=10000000 growth_disk_mib=4000 growth_memory_mib=3000
     case $kind in
     quick)
-        GROWTH_PROBES=4000000
+        GROWTH_PROBES=4000000 mix_keys=300000 mix_probes=2000000
         growth_keys=1000000 growth_disk_mib=1500 growth_memory_mib=1500
         ;;
     tiny)
-        GROWTH_PROBES=400000
+        GROWTH_PROBES=400000 mix_keys=100000 mix_probes=1000000
         growth_keys=100000 growth_disk_mib=1000 growth_memory_mib=1000
         ;;
     esac
+    mix_keys=${GROWTH_MIX_KEYS:-$mix_keys}
 }
 
 growth_reason() {
@@ -45,5 +47,8 @@ run_growth() {
         "$build/bin/orbloom" "$build" "$rows" "$work" "$growth_keys" || status=1
     in_playground -- "$here/growth-load.sh" \
         "$build/bin/orbloom" "$build" "$rows" "$work" "$growth_keys" || status=1
+    in_playground -- "$here/growth-mix.sh" \
+        "$build/bin/orbloom" "$build" "$rows" "$work" "$mix_keys" "$mix_probes" 2>"$work/mix-log" || status=1
+    grep '^bench:' "$work/mix-log" >&2 # The playground tells of each node that is killed.
     return "$status"
 }

@@ -87,33 +87,91 @@ median_rate() {
     done | sort -n | sed -n 2p
 }
 
-idle() {
-    local router before after plain beside
-    router=$(cat "$ORBLOOM_DIR/router/pid")
+# idle_begin NAME: connections that say nothing; false, and said, when they can't be made.
+idle_begin() {
+    local connected
     ulimit -n "$((RESP_IDLE + 200))" 2>/dev/null ||
-        { not_run "resp: an idle connection" "the limit of open files is too low"; return; }
-    plain=$(median_rate)
-    before=$(memory "$router")
+        { not_run "$1" "the limit of open files is too low"; return 1; }
     redis-benchmark -s "$ours" -I -c "$RESP_IDLE" >/dev/null 2>&1 &
     idle_pid=$!
     for _ in $(seq 300); do
-        after=$(redis-cli -s "$ours" INFO | awk -F '[:\r]' '$1 == "connected_clients" { print $2 }')
-        [ "${after:-0}" -lt "$RESP_IDLE" ] || break
+        connected=$(redis-cli -s "$ours" INFO | awk -F '[:\r]' '$1 == "connected_clients" { print $2 }')
+        [ "${connected:-0}" -lt "$RESP_IDLE" ] || return 0
         sleep 0.1
     done
-    [ "${after:-0}" -ge "$RESP_IDLE" ] ||
-        { failed "resp: an idle connection" "only ${after:-0} of $RESP_IDLE connect"; return; }
-    after=$(memory "$router")
-    figure "resp: an idle connection" "$(value "(a - b) / n" a="$after" b="$before" n="$RESP_IDLE")" B \
-        "$(grouped "$RESP_IDLE") connections, memory of the router"
-    beside=$(median_rate)
-    figure "resp: beside idle connections" "$(value "a / b" a="$beside" b="$plain")" x \
-        "medians of three, BF.EXISTS beside $(grouped "$RESP_IDLE") idle connections, by the rate without them"
+    failed "$1" "only ${connected:-0} of $RESP_IDLE connect"
+    idle_end
+    return 1
+}
+
+idle_end() {
     kill "$idle_pid"
     wait "$idle_pid" 2>/dev/null
     idle_pid=
 }
 
+# Of a router that has served nobody yet: later on they take what others have left.
+idle_memory() {
+    local router before after
+    router=$(cat "$ORBLOOM_DIR/router/pid")
+    before=$(memory "$router")
+    idle_begin "resp: an idle connection" || return
+    after=$(memory "$router")
+    figure "resp: an idle connection" "$(value "(a - b) / n" a="$after" b="$before" n="$RESP_IDLE")" B \
+        "$(grouped "$RESP_IDLE") connections, memory of a router that has just started"
+    idle_end
+}
+
+idle_rate() {
+    local plain beside
+    plain=$(median_rate)
+    idle_begin "resp: beside idle connections" || return
+    beside=$(median_rate)
+    figure "resp: beside idle connections" "$(value "a / b" a="$beside" b="$plain")" x \
+        "medians of three, BF.EXISTS beside $(grouped "$RESP_IDLE") idle connections, by the rate without them"
+    idle_end
+}
+
+# told NAME: of what the crowd of unfinished requests left behind.
+told() {
+    awk -v name="$1" '$1 == name { print $2 }' "$work/raw"
+}
+
+# crowd WHO SOCKET PID BUDGET OF: requests that are begun and never finished, one a connection, by
+# what all may hold together.
+crowd() {
+    local name="resp: unfinished$1" socket=$2 pid=$3 budget=$4 of=$5 closed
+    if ! wait_for "$build/bench/unfinished" "$socket" "$pid" --clients "$RESP_UNFINISHED" \
+        --bytes $((31 << 20)) >"$work/raw" 2>"$work/error"; then
+        failed "$name, memory" "$(tail -n 1 "$work/error")"
+        return 1
+    fi
+    closed="closed with an error: $(grouped "$(told told)"), without: $(grouped "$(told mute)"), left: $(told waiting)"
+    figure "$name, memory" "$(value "(p - b) / m" p="$(told memory_peak)" b="$(told memory_before)" m="$budget")" x \
+        "RssAnon at the peak less before, by $of; $(grouped "$RESP_UNFINISHED") clients with 31 MiB each; $closed"
+    figure "$name, left over" "$(told memory_after)" bytes \
+        "RssAnon a second after they have left; before: $(grouped "$(told memory_before)") bytes"
+    figure "$name, PING" "$(told worst_ping_us)" us "the worst of another client meanwhile"
+}
+
+# What clients hold is bounded in both: here as ever, there because it was asked for.
+unfinished() {
+    local budget=$((256 << 20))
+    ulimit -n "$((RESP_UNFINISHED + 200))" 2>/dev/null ||
+        { not_run "resp: unfinished, memory" "the limit of open files is too low"; return; }
+    crowd "" "$ours" "$(cat "$ORBLOOM_DIR/router/pid")" $budget resp_memory || return
+    [ "$(told mute)" -eq 0 ] ||
+        failed "resp: unfinished, memory" "$(told mute) were closed without an error"
+    if [ -z "$theirs" ] || [ -z "${BENCH_REDIS_PID-}" ]; then
+        not_run "resp: unfinished by Redis, memory" "${BENCH_NO_REDIS:-no redis-server}"
+    elif [ "$(redis-cli -s "$theirs" CONFIG SET maxmemory-clients $budget 2>/dev/null)" != OK ]; then
+        not_run "resp: unfinished by Redis, memory" "it can't bound what clients hold"
+    else
+        crowd " by Redis" "$theirs" "$BENCH_REDIS_PID" $budget "maxmemory-clients, off by default"
+    fi
+}
+
+idle_memory
 redis-cli -s "$ours" BF.RESERVE k 0.01 2000000 >/dev/null
 redis-cli -s "$ours" BF.RESERVE added 0.01 2000000 >/dev/null
 ask ours "$RESP_ADDS" -c 50 -P 64 BF.ADD k "$item"
@@ -130,5 +188,6 @@ beside "BF.MEXISTS of 1,000" "$RESP_MEXISTS" "4 connections, 16 commands in flig
     -c 4 -P 16 --threads 2 BF.MEXISTS k "${many[@]}" -- -c 4 -P 16 --threads 2 SMISMEMBER k "${many[@]}"
 beside "BF.ADD on disk" "$RESP_ADDS" "on two of three disks before the answer; SADD, appendfsync everysec" \
     -c 50 -P 64 BF.ADD added "$item" -- -c 50 -P 64 SADD added "$item"
-idle
+idle_rate
+unfinished
 exit 0

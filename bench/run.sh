@@ -10,6 +10,7 @@
 #   BENCH=tiny    fewer still: the runner's own test
 #   ROUNDS=N      instead of 5
 #   PARTS="kernel cluster durability growth resp"   all of them, or some
+#   GROWTH_MIX_KEYS=N    of the filter whose generations are mixed, instead of 4,000,000
 #   REDISBLOOM_SO=FILE   also Redis' own Bloom filter, from this module
 #   REDIS_SERVER=FILE    instead of the redis-server found in PATH
 #
@@ -33,14 +34,14 @@ choose_rows() {
     case $kind in
     full)
         rounds=${ROUNDS:-5}
-        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=3
+        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=4
         BENCH_BATCHES="1 16 64 256 1000 4096" BENCH_FLIGHTS="1 16 64"
         BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=120M,1M,1.2G kernel_flags=--rates
         ;;
     quick)
         rounds=${ROUNDS:-1}
-        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=1
+        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=2
         BENCH_BATCHES="1 1000 4096" BENCH_FLIGHTS="1 64" BENCH_SIZES=1000000
         kernel_sizes=120M,1M kernel_flags=
         ;;
@@ -153,7 +154,7 @@ kind=${BENCH:-full}
 parts=${PARTS:-kernel cluster durability growth resp}
 build=$(cd "${1:-build}" && pwd) || exit 2
 output=${2:-$build/bench-report}
-for program in bin/orbloom bench/kernel bench/report bench/disk bench/watch; do
+for program in bin/orbloom bench/kernel bench/report bench/disk bench/unfinished bench/watch; do
     [ -x "$build/$program" ] || usage "$build/$program is not built; run make bench-programs"
 done
 choose_rows

@@ -40,14 +40,19 @@ if [ "$part" = resp ]; then
         measured "$name" "$name, CPU" "$name, by Redis"
     done
     measured "an idle connection" "beside idle connections"
+    for name in "unfinished" "unfinished by Redis"; do
+        measured "$name, memory" "$name, left over" "$name, PING"
+    done
 else
     # So few keys may be read back between two looks; then that is said.
     grep -q "^- not run: growth: backfill and verify: it took less than" "$report" ||
         measured "backfill and verify"
     measured "p99 of checks" "until it is over" "client-visible retries" "STALE answers" \
         "memory at the peak" "memory afterwards" "first touch of a huge page" "error rate, before" "error rate, while it grows" \
-        "error rate, afterwards" "error rate, full again"
-    for name in "client-visible retries" "STALE answers" "error rate"; do
+        "error rate, afterwards" "error rate, full again" \
+        "mixed, a node down" "mixed, two generations" "mixed, two generations, full" \
+        "mixed, grown, a node down" "mixed, all nodes" "mixed, unknown"
+    for name in "client-visible retries" "STALE answers" "error rate" "keys without an answer"; do
         ! grep "^| $name.*not met" "$report" || complain "$name: not met"
     done
 fi

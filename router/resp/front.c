@@ -242,7 +242,7 @@ static bool is_waiting(const struct front *self)
 {
     return self->ngathers > 0 || self->nquestions > 0 || self->nloads > 0 || self->nclosed > 0 ||
            self->nstrangers > 0 || (self->nbegun > 0 && self->config.request_us > 0) ||
-           (self->config.idle_us > 0 && self->nsessions > 0);
+           (self->config.idle_us > 0 && self->nsessions > 0) || memory_is_loose(self);
 }
 
 static bool has_work(const struct front *self)

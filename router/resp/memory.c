@@ -12,7 +12,8 @@ enum {
     LOOK_MOST = 256,    /* of a class: one that holds half as much as the most may be taken */
     LEAST_BYTES = 1024, /* who holds less is not closed for it */
     GATHERS_PART = 4,   /* of all: keys of commands under way, whoever sent them */
-    TRIM_PART = 8,      /* ... and when so much was freed it goes back to the system */
+    TRIM_PART = 8,      /* ... what was freed goes back to the system when it is so much ... */
+    PRESSED_PART = 2,   /* ... and at once if so much was held since that was done last */
 };
 
 void memory_init(struct front *self)
@@ -71,7 +72,10 @@ static void note(struct front *self, struct session *session, size_t held)
 {
     uint32_t class = class_of(held);
 
+    self->freed += held < session->held ? session->held - held : 0;
     self->held += held - session->held;
+    self->most = self->held + self->gathered > self->most ? self->held + self->gathered
+                                                          : self->most;
     session->held = held;
     if (class != session->class) {
         move(self, session, class);
@@ -114,13 +118,25 @@ static bool is_over(const struct front *self)
     return self->held + self->gathered > self->config.max_memory;
 }
 
-/* The allocator keeps what was freed, in pieces that the next one has no use for. */
-static void give_back(struct front *self, size_t freed)
+/* The allocator keeps what was freed, in pieces that the next one has no use for: those who come
+ * after a crowd that has left would take as much again. What is freed in everyday work is little at
+ * any time, and stays where it is. */
+static void give_back(struct front *self)
 {
-    self->freed += freed;
-    if (self->freed > self->config.max_memory / TRIM_PART) {
-        self->freed = 0;
-        heap_trim();
+    self->freed = 0;
+    self->most = self->held + self->gathered;
+    heap_trim();
+}
+
+bool memory_is_loose(const struct front *self)
+{
+    return self->most > self->held + self->gathered + self->config.max_memory / TRIM_PART;
+}
+
+void memory_settle(struct front *self)
+{
+    if (memory_is_loose(self)) {
+        give_back(self);
     }
 }
 
@@ -144,13 +160,16 @@ void memory_enforce(struct front *self)
         size_t held = largest != NULL ? largest->held : 0;
 
         if (largest == NULL) {
-            return;
+            break;
         }
         memory_weigh(self, largest);
         if (largest->held >= held) {
             close_one(self, largest);
             memory_weigh(self, largest);
-            give_back(self, held > largest->held ? held - largest->held : 0);
         }
+    }
+    if (self->freed > self->config.max_memory / TRIM_PART &&
+        self->most > self->config.max_memory / PRESSED_PART) {
+        give_back(self);
     }
 }

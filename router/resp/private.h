@@ -236,7 +236,7 @@ struct front {
     struct session_list holders[FRONT_MEMORY_CLASSES]; /* by powers of two: memory.c */
     size_t held;                                       /* bytes, by sessions */
     size_t gathered;                                   /* ... and by gathers and loads */
-    size_t freed;                                      /* ... by who was closed for it */
+    size_t freed, most; /* held and gathered, since memory went back to the system: memory.c */
     uint64_t next_sweep_us;
     uint64_t next_id;
     uint64_t next_tick_us;
@@ -319,6 +319,8 @@ void memory_forget(struct front *self, struct session *session);
 
 /* Close who holds the most until all hold no more than they may. Not while a request is taken. */
 void memory_enforce(struct front *self);
+bool memory_is_loose(const struct front *self); /* Much less is held than was. */
+void memory_settle(struct front *self);
 
 /* Its keys take more room than before. What is under way is bounded by itself, as closing whoever
  * has sent it would not end it. */

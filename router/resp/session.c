@@ -394,11 +394,13 @@ void sessions_tick(struct front *self)
 {
     struct session *session;
 
-    if (self->now_us < self->next_sweep_us || (self->config.idle_us == 0 && self->nclosed == 0 &&
-                                               self->nstrangers == 0 && self->nbegun == 0)) {
+    if (self->now_us < self->next_sweep_us ||
+        (self->config.idle_us == 0 && self->nclosed == 0 && self->nstrangers == 0 &&
+         self->nbegun == 0 && !memory_is_loose(self))) {
         return;
     }
     self->next_sweep_us = self->now_us + SWEEP_US;
+    memory_settle(self);
     TAILQ_FOREACH(session, &self->sessions, entry)
     {
         if (is_overdue(self, session)) {
