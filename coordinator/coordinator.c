@@ -7,6 +7,7 @@
 #include "coordinator/coordinator_rebuild.h"
 #include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_rename.h"
+#include "coordinator/coordinator_restless.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/admin_seen.h"
 #include "proto/answers.h"
@@ -75,6 +76,7 @@ void coordinator_destroy(struct coordinator **coordinator)
         heard_fini(&self->heard[i]);
     }
     heap_free(self->heard);
+    restless_fini(self);
     fences_fini(self);
     age_fini(self);
     growth_fini(self);
