@@ -124,7 +124,7 @@ void node_apply(struct node *self, struct document_entry *entry)
         node_sets_follow(self, hosted, document, suits(hosted, document, self->storage != NULL));
         tell_losses(self, hosted, document);
     }
-    node_exchange_stir(self);
+    node_exchange_look(self, document->id);
     node_growth_stir(self);
 }
 

@@ -338,6 +338,12 @@ uint64_t node_exchange_next_us(const struct node *self);
 /* Something that decides what is asked has changed: a document, readiness. */
 void node_exchange_stir(struct node *self);
 
+/* Something of one filter may be due now. */
+void node_exchange_look(struct node *self, uint64_t filter_id);
+
+/* Again and again: look at all, the more seldom the more there are. */
+void node_exchange_look_round(struct node *self, uint64_t now_us);
+
 /* The log has become durable a little further. */
 void node_exchange_moved(struct node *self);
 

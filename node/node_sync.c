@@ -109,7 +109,7 @@ void node_sync(struct node *self, uint64_t now_us)
     }
     node_forget_dropped(self);
     host_what_waits(self);
-    node_exchange_stir(self); /* At least that often, whatever has changed. */
+    node_exchange_look_round(self, now_us); /* Whatever has changed. */
     node_growth_stir(self);
     if (reports == NULL) {
         return; /* The next interval tries again. */
@@ -129,6 +129,14 @@ void node_sync(struct node *self, uint64_t now_us)
     }
     node_told(&frame.body.sync_request);
     heap_free(reports);
+}
+
+static void note_refetched(struct node *self, bool refetched)
+{
+    if (refetched && !self->refetched) {
+        self->refetched = true;
+        node_exchange_stir(self);
+    }
 }
 
 void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
@@ -162,8 +170,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
         self->store = reply->store;
     }
     host_what_waits(self);
-    node_exchange_stir(self);
-    self->refetched = self->refetched || (self->confirmed && !reply->more);
+    note_refetched(self, self->confirmed && !reply->more);
     if (reply->more) {
         self->next_sync_us = now_us;
     }

@@ -127,6 +127,10 @@ MUST_USE enum status pull_take_headers(struct pull *self, uint64_t now_us,
  * nothing is left the phase is FOLLOW again. */
 void pull_trim(struct pull *self, struct batch_set *have);
 
+/* Where the source said just now, about another scope, that its log ends for those who follow: is
+ * there nothing for this one either? Then it was as good as asked. */
+bool pull_is_told(struct pull *self, uint64_t now_us, uint64_t end);
+
 /* All of another judged reply has been appended to the own log, which ends at `appended`. */
 void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *reply,
                uint64_t appended);

@@ -41,8 +41,16 @@ static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enu
     self->counters[NODE_gossip_copies_total] += item->pull.copies - copies;
     if (item->pull.phase == PULL_PHASE_REPAIR) {
         item->repair_us = now_us;
-        self->exchange->stirred = true;
+        node_exchange_look(self, item->pull.scope.filter_id);
     }
+}
+
+/* A question has ended: there may be the next one for its filter, or for another one that waits
+ * for the same node. */
+static void note_end(struct node *self, const struct peer_topic *topic)
+{
+    self->exchange->freed |= LOOK_WAITS_PEER;
+    node_exchange_look(self, topic->filter_id);
 }
 
 /* ---- answers ---- */
@@ -88,11 +96,12 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     struct pull_item *item;
     enum status status;
     bool catching_up;
+    bool follows;
 
     if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
         return;
     }
-    self->exchange->stirred = true;
+    note_end(self, &topic);
     item = node_pull_item(self, &topic, &entry);
     if (item == NULL) {
         return;
@@ -106,6 +115,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         return;
     }
     catching_up = item->pull.catching_up;
+    follows = item->pull.phase == PULL_PHASE_FOLLOW;
     status = pull_judge(&item->pull, reply);
     if (status != STATUS_OK && reply->status == STATUS_OK) {
         node_count(self, NODE_pull_mismatches_total);
@@ -117,6 +127,9 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     if (status == STATUS_OK) {
         struct hosted_filter *hosted = entry->attachment;
 
+        if (follows && reply->end) {
+            node_peers_note_end(&self->exchange->peers, now_us, &item->pull.source, reply->next);
+        }
         hosted->heard_us = catching_up ? now_us : hosted->heard_us;
         return;
     }
@@ -138,6 +151,7 @@ void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint6
     if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
         return;
     }
+    note_end(self, &topic);
     item = node_pull_item(self, &topic, &entry);
     if (topic.repair) {
         node_repair_on_silence(self, now_us, &topic, STATUS_INVALID);
@@ -204,6 +218,17 @@ static uint64_t patience_us(const struct pull *pull)
     return pull->catching_up ? (uint64_t)PEERS_HASTE_US << doublings : PEERS_DEADLINE_US;
 }
 
+/* Of many filters few have anything new: what a node says of one tells the same of all others that
+ * are as far. */
+static bool is_told(struct node *self, uint64_t now_us, struct pull *pull)
+{
+    uint64_t since_us = now_us > pull->interval_us ? now_us - pull->interval_us : 0;
+    uint64_t end;
+
+    return node_peers_told_end(&self->exchange->peers, since_us, &pull->source, &end) &&
+           pull_is_told(pull, now_us, end);
+}
+
 static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                 struct pull_item *item)
 {
@@ -218,15 +243,20 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
     size_t sent = 0;
 
     pull_trim(pull, exchange->have);
+    if (is_told(self, now_us, pull)) {
+        return;
+    }
     pull_question(pull, &frame.body.pull_request);
     bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
     if (!node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, bytes)) {
-        return; /* The answer that is under way stirs. */
+        exchange->waits |= LOOK_WAITS_PEER; /* The answer that is under way stirs. */
+        return;
     }
     status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
                             pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
                             &frame, &self->out, &sent);
     if (status == STATUS_OK) {
+        exchange->asked = true;
         pull_asked(pull);
         self->counters[NODE_gossip_bytes_out_total] += sent;
     } else {
@@ -243,7 +273,7 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
     if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
         node_pull_record(self, &item->pull);
     } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
-        self->exchange->awaits_log = true;
+        self->exchange->waits |= LOOK_WAITS_LOG;
     }
     node_repair_look(self, now_us, pulls, entry, item);
     node_compare_pump(self, now_us, entry, item);
@@ -278,6 +308,51 @@ static void pump_filter(struct node *self, uint64_t now_us, struct document_entr
     self->exchange->due_us = due_us < self->exchange->due_us ? due_us : self->exchange->due_us;
 }
 
+/* One look: when the next is due, and what else it waits for. */
+static void look_at(struct node *self, uint64_t now_us, size_t at)
+{
+    struct exchange *exchange = self->exchange;
+    struct look *look = &exchange->looks.items[at];
+
+    exchange->waits = 0;
+    exchange->due_us = ACTOR_NEVER;
+    look->due_us = ACTOR_NEVER; /* What happens meanwhile may make it due again. */
+    pump_filter(self, now_us, self->documents.by_id[at]);
+    look->due_us = exchange->due_us < look->due_us ? exchange->due_us : look->due_us;
+    look->waits = exchange->waits;
+}
+
+/* Is it due, or has what it waits for come? Of those that wait only as many are looked at as it
+ * takes until a question is sent, or a comparison found, as the others would wait on. */
+static bool is_due(const struct exchange *exchange, const struct look *look, uint64_t now_us,
+                   bool all, unsigned freed)
+{
+    unsigned waits = look->waits & freed;
+
+    return all || look->due_us <= now_us || (waits & LOOK_WAITS_LOG) != 0 ||
+           ((waits & LOOK_WAITS_PEER) != 0 && !exchange->asked) ||
+           ((waits & LOOK_WAITS_REPAIR) != 0 && !exchange->next_repair.any) ||
+           ((waits & LOOK_WAITS_URGENT) != 0 &&
+            !(exchange->next_repair.any && exchange->next_repair.urgent));
+}
+
+static void look_at_due(struct node *self, uint64_t now_us, bool all, unsigned freed)
+{
+    struct exchange *exchange = self->exchange;
+    size_t count = exchange->looks.count;
+    size_t first = count > 0 ? exchange->turn % count : 0;
+
+    exchange->asked = false;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = first + i < count ? first + i : first + i - count;
+
+        if (is_due(exchange, &exchange->looks.items[at], now_us, all, freed)) {
+            look_at(self, now_us, at);
+            exchange->turn = (uint32_t)at + 1;
+        }
+    }
+}
+
 void node_pull_pump(struct node *self, uint64_t now_us)
 {
     struct exchange *exchange = self->exchange;
@@ -285,14 +360,14 @@ void node_pull_pump(struct node *self, uint64_t now_us)
     struct peer_topic topic;
     uint64_t peers_us;
     uint64_t meet_us;
+    bool all;
+    unsigned freed;
 
-    exchange->stirred = false;
-    exchange->awaits_log = false;
-    exchange->due_us = ACTOR_NEVER;
     exchange->next_repair.any = false;
     while (node_peers_expired(&exchange->peers, now_us, &topic)) {
         struct pull_item *item = node_pull_item(self, &topic, &entry);
 
+        note_end(self, &topic);
         if (topic.repair) {
             node_repair_on_silence(self, now_us, &topic, STATUS_DEADLINE);
         } else if (item != NULL) {
@@ -300,11 +375,15 @@ void node_pull_pump(struct node *self, uint64_t now_us)
         }
     }
     node_peers_close_idle(&exchange->peers, &self->effects, now_us);
-    exchange->turn++;
-    for (size_t i = 0; i < self->documents.count; i++) {
-        pump_filter(self, now_us,
-                    self->documents.by_id[(exchange->turn + i) % self->documents.count]);
-    }
+    all = exchange->stirred_all;
+    freed = exchange->freed;
+    exchange->stirred = looks_follow(&exchange->looks, &self->documents) != STATUS_OK ||
+                        batch_set_reserve(exchange->have, self->documents.count) != STATUS_OK;
+    exchange->stirred_all = exchange->stirred;
+    exchange->freed = 0;
+    look_at_due(self, now_us, all, freed);
+    exchange->due_us = looks_next_us(&exchange->looks);
+    exchange->awaits_log = looks_any_waits(&exchange->looks, LOOK_WAITS_LOG);
     node_repair_pump(self, now_us);
     peers_us = node_peers_next_us(&exchange->peers);
     exchange->due_us = peers_us < exchange->due_us ? peers_us : exchange->due_us;

@@ -99,10 +99,27 @@ Test(reports, a_lost_page_makes_no_round)
     TELL(0, 0, 20, change, 7, 10);
     TELL(0, 30, 0, change, 7, 30);
     cr_assert_eq(heard()->since, 0);
-    cr_assert(heard()->round.going == false && knows(10) && knows(30));
+    cr_assert(heard()->round.told == false && knows(10) && knows(30));
     TELL(0, 0, 20, change, 7, 10);
     TELL(0, 20, 0, change, 7, 20);
     cr_assert_eq(heard()->since, change);
+}
+
+/* Pages of a round wait for answers; what has changed meanwhile is told at once. */
+Test(reports, news_between_two_pages_do_not_end_the_round)
+{
+    uint64_t change = stage.coordinator->change;
+
+    TELL(0, 0, 20, change, 7, 10);
+    TELL(0, 30, 31, change, 8, 30);
+    cr_assert(knows(10) && knows(30));
+    cr_assert_eq(heard()->since, 0, "not all was told");
+    TELL(0, 20, 0, change, 7, 20, 30);
+    cr_assert_eq(heard()->since, change);
+    TELL(0, 0, 20, change, 7, 10);
+    TELL(0, 15, 16, change - 1, 8);
+    TELL(0, 20, 0, change, 7, 20, 30);
+    cr_assert_eq(heard()->since, change - 1, "the news were told earlier");
 }
 
 /* It was FULL; what it is now that it has to read its log again nobody has said. */
