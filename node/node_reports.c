@@ -1,5 +1,8 @@
 /* What a node tells coordinators of its slot groups: page by page, round by round.
  *
+ * What is new is told at once, in a page about those filters alone: of many, the others would cost
+ * more than the news.
+ *
  * A page goes to every coordinator, and the next one once they have answered, or with the next
  * interval: never more than one is on its way to each. Where all fits one page only one coordinator
  * is told, in turn, unless something has changed. */
@@ -47,18 +50,41 @@ static size_t first_document(const struct node *self, uint64_t filter_id)
     return first;
 }
 
-size_t node_report_page(const struct node *self, struct replica_report *reports,
+/* Behind all that is held, if nothing is new: the empty page that says that there is no more. */
+static void news_page(const struct node *self, struct report_page *page)
+{
+    const struct document_cache *documents = &self->documents;
+    const struct node_news *news = &self->reporting.news;
+    uint64_t last = documents->count > 0 ? documents->by_id[documents->count - 1]->document.id : 0;
+
+    if (news->last == 0) {
+        page->from.filter_id = last + 1;
+        return;
+    }
+    page->from.filter_id = news->first;
+    page->to.filter_id = news->last < last ? news->last + 1 : 0;
+}
+
+size_t node_report_page(const struct node *self, bool whole, struct replica_report *reports,
                         struct report_page *page)
 {
     size_t most = node_report_most(self);
     size_t count = 0;
 
-    *page = (struct report_page){.from = self->reporting.from};
+    *page = (struct report_page){0};
+    if (whole) {
+        page->from = self->reporting.from;
+    } else {
+        news_page(self, page);
+    }
     for (size_t i = first_document(self, page->from.filter_id); i < self->documents.count; i++) {
         const struct document_entry *entry = self->documents.by_id[i];
         const struct hosted_filter *hosted = entry->attachment;
         bool begun = entry->document.id == page->from.filter_id;
 
+        if (!report_page_ends(page) && entry->document.id >= page->to.filter_id) {
+            break;
+        }
         if (hosted == NULL || hosted->set == NULL) {
             continue;
         }
@@ -75,6 +101,60 @@ size_t node_report_page(const struct node *self, struct replica_report *reports,
     }
     return count;
 }
+
+/* ---- news ---- */
+
+void node_report_news(struct node *self, uint64_t filter_id)
+{
+    struct node_news *news = &self->reporting.news;
+
+    if (news->last == 0) {
+        news->first = news->last = filter_id;
+    } else {
+        news->first = filter_id < news->first ? filter_id : news->first;
+        news->last = filter_id > news->last ? filter_id : news->last;
+    }
+}
+
+void node_report_turn(struct node *self, uint64_t now_us)
+{
+    const struct node_news *news = &self->reporting.news;
+
+    if (news->last != 0 && !news->awaited && now_us < self->next_sync_us) {
+        self->next_sync_us = now_us;
+    }
+}
+
+/* One page of the round after the other, as answers come; else one in each interval. */
+bool node_report_whole(const struct node *self, uint64_t now_us)
+{
+    const struct reporting *reporting = &self->reporting;
+    bool goes_on = reporting->from.filter_id != 0 && reporting->answers == 0;
+
+    return !self->confirmed || reporting->sends > 0 || goes_on || self->reports_due > 0 ||
+           now_us >= reporting->whole_us;
+}
+
+/* What did not fit is news still. */
+void node_news_sent(struct node *self, const struct report_page *page)
+{
+    struct node_news *news = &self->reporting.news;
+
+    if (news->sends == 0) {
+        news->sends = self->coordinators.count;
+    }
+    news->awaited = true;
+    if (--news->sends > 0) {
+        return;
+    }
+    if (!report_page_ends(page) && page->to.filter_id <= news->last) {
+        news->first = page->to.filter_id;
+    } else {
+        news->first = news->last = 0;
+    }
+}
+
+/* ---- rounds ---- */
 
 /* A page that is not all is told to every coordinator, as each has to hear the whole round. */
 static uint32_t sends_of(const struct node *self, bool whole)
@@ -104,6 +184,7 @@ void node_report_sent(struct node *self, uint64_t now_us, const struct report_pa
     struct reporting *reporting = &self->reporting;
     bool whole = report_page_begins(page) && report_page_ends(page);
 
+    reporting->whole_us = now_us + self->config.sync_interval_us;
     if (reporting->sends == 0) {
         reporting->sends = sends_of(self, whole);
         reporting->answers = 0;
@@ -125,6 +206,7 @@ void node_report_answered(struct node *self, uint64_t now_us)
 {
     struct reporting *reporting = &self->reporting;
 
+    reporting->news.awaited = false;
     if (reporting->answers > 0 && --reporting->answers == 0 && reporting->sends == 0 &&
         reporting->more) {
         reporting->more = false;

@@ -65,11 +65,11 @@ static uint64_t disk_used(const struct node *self)
 }
 
 /* Who this node is and what it has. */
-static void fill_request(struct node *self, struct replica_report *reports,
+static void fill_request(struct node *self, bool whole, struct replica_report *reports,
                          struct sync_request *request)
 {
     struct report_page page;
-    size_t nreplicas = node_report_page(self, reports, &page);
+    size_t nreplicas = node_report_page(self, whole, reports, &page);
 
     *request = (struct sync_request){
         .role = SYNC_NODE,
@@ -99,6 +99,7 @@ void node_sync(struct node *self, uint64_t now_us)
 {
     struct replica_report *reports = heap_alloc(node_report_most(self), sizeof *reports);
     struct frame frame = {.kind = FRAME_SYNC_REQUEST, .correlation = claim_number(self)};
+    bool whole = node_report_whole(self, now_us);
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
     if (self->storage != NULL && storage_synced(self->storage) < self->identity_end) {
@@ -108,14 +109,16 @@ void node_sync(struct node *self, uint64_t now_us)
         return;
     }
     node_forget_dropped(self);
-    host_what_waits(self);
+    if (whole) {
+        host_what_waits(self);
+    }
     node_exchange_look_round(self, now_us); /* Whatever has changed. */
     node_growth_stir(self);
     if (reports == NULL) {
         return; /* The next interval tries again. */
     }
-    fill_request(self, reports, &frame.body.sync_request);
-    if (!node_tell(self, &frame.body.sync_request)) {
+    fill_request(self, whole, reports, &frame.body.sync_request);
+    if (!node_tell(self, whole, &frame.body.sync_request)) {
         heap_free(reports);
         return;
     }
@@ -124,8 +127,11 @@ void node_sync(struct node *self, uint64_t now_us)
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
         !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
         self->next_sync_us = now_us + CONNECT_POLL_US;
-    } else {
+    } else if (whole) {
         node_report_sent(self, now_us, &frame.body.sync_request.page);
+    } else {
+        node_news_sent(self, &frame.body.sync_request.page);
+        self->next_sync_us = self->reporting.news.sends > 0 ? now_us : self->reporting.whole_us;
     }
     node_told(&frame.body.sync_request);
     heap_free(reports);

@@ -49,6 +49,9 @@ void batch_set_clear(struct batch_set *self)
 
 void batch_set_fini(struct batch_set *self)
 {
+    if (self == NULL) {
+        return;
+    }
     batch_set_clear(self);
     heap_free(self->series);
     *self = (struct batch_set){0};

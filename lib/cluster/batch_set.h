@@ -55,7 +55,7 @@ struct batch_set {
     struct batch_series **series; /* BATCH_SET_WAYS a bucket; NULL: free */
 };
 
-void batch_set_fini(struct batch_set *self);
+void batch_set_fini(struct batch_set *self); /* or NULL */
 
 /* Room for so many series, nearly all of them at once; never less than before. */
 MUST_USE enum status batch_set_reserve(struct batch_set *self, size_t nseries);
