@@ -38,7 +38,7 @@ many_reason() {
 # run_many: false when a playground could not start or a script was stopped. The second playground
 # is all of the first one's processes started again.
 run_many() {
-    local reason cluster=$work/many flags
+    local reason cluster=$work/many flags status=0
     many_choose
     reason=$(many_reason)
     if [ -n "$reason" ]; then
@@ -50,7 +50,11 @@ run_many() {
     in_playground "${flags[@]}" -- "$here/many-fill.sh" \
         "$build/bin/orbloom" "$build" "$rows" "$work" || return 1
     export MANY_BEGAN=$EPOCHREALTIME
-    in_playground "${flags[@]}" -- "$here/many-ask.sh" \
-        "$build/bin/orbloom" "$build" "$rows" "$work" || return 1
+    if ! in_playground "${flags[@]}" -- "$here/many-ask.sh" \
+        "$build/bin/orbloom" "$build" "$rows" "$work"; then
+        durability_row "\"op\": \"many: time of a restart\", \"failed\": \"the cluster did not start again\""
+        status=1
+    fi
     rm -rf "$cluster"
+    return "$status"
 }

@@ -133,9 +133,12 @@ struct node_replay {
 /* What has changed since it was told: filters of these ids, and perhaps others in between. */
 struct node_news {
     uint64_t first;
-    uint64_t last;  /* 0: nothing */
+    uint64_t last;       /* 0: nothing */
+    uint64_t sent_first; /* ... of what was told since all was answered: told again if one is not */
+    uint64_t sent_last;
     uint32_t sends; /* coordinators that are to hear the news under way yet */
-    bool awaited;   /* ... and one has not answered: what is new is gathered meanwhile */
+    uint32_t open;  /* reports that were not answered: what is new is gathered meanwhile */
+    bool hinted;    /* ... and coordinators have something new */
 };
 
 /* Where this node is in telling coordinators of its slot groups. */
@@ -449,6 +452,12 @@ void node_report_turn(struct node *self, uint64_t now_us);
 
 /* Is a page of the round due? Else the report is about what is new only, if anything. */
 bool node_report_whole(const struct node *self, uint64_t now_us);
+
+/* May a report that is not of a round go now? Each coordinator keeps only the newest of a node. */
+bool node_news_may_go(const struct node *self);
+
+/* A report went to a coordinator; of news: and what has become of those. */
+void node_report_opened(struct node *self, bool whole);
 void node_news_sent(struct node *self, const struct report_page *page);
 
 /* node_sync.c */

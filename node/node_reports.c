@@ -104,24 +104,49 @@ size_t node_report_page(const struct node *self, bool whole, struct replica_repo
 
 /* ---- news ---- */
 
+static void add_news(struct node_news *news, uint64_t first, uint64_t last)
+{
+    news->first = news->last == 0 || first < news->first ? first : news->first;
+    news->last = last > news->last ? last : news->last;
+}
+
 void node_report_news(struct node *self, uint64_t filter_id)
 {
-    struct node_news *news = &self->reporting.news;
+    add_news(&self->reporting.news, filter_id, filter_id);
+}
 
-    if (news->last == 0) {
-        news->first = news->last = filter_id;
-    } else {
-        news->first = filter_id < news->first ? filter_id : news->first;
-        news->last = filter_id > news->last ? filter_id : news->last;
-    }
+bool node_news_may_go(const struct node *self)
+{
+    return self->reporting.news.open < self->coordinators.count;
 }
 
 void node_report_turn(struct node *self, uint64_t now_us)
 {
     const struct node_news *news = &self->reporting.news;
 
-    if (news->last != 0 && !news->awaited && now_us < self->next_sync_us) {
+    if ((news->last != 0 || news->hinted) && node_news_may_go(self) && self->confirmed &&
+        now_us < self->next_sync_us) {
         self->next_sync_us = now_us;
+    }
+}
+
+/* A page of the round goes whatever is under way, and may take its place. */
+void node_report_opened(struct node *self, bool whole)
+{
+    struct node_news *news = &self->reporting.news;
+
+    if (whole && news->open > 0 && news->sent_last != 0) {
+        add_news(news, news->sent_first, news->sent_last);
+    }
+    news->open = whole ? 1 : news->open + 1;
+    news->hinted = false;
+}
+
+static void note_answer(struct node_news *news)
+{
+    news->open -= news->open > 0;
+    if (news->open == 0) {
+        news->sent_first = news->sent_last = 0;
     }
 }
 
@@ -143,7 +168,12 @@ void node_news_sent(struct node *self, const struct report_page *page)
     if (news->sends == 0) {
         news->sends = self->coordinators.count;
     }
-    news->awaited = true;
+    if (news->last != 0) {
+        news->sent_first = news->sent_last == 0 || news->first < news->sent_first
+                               ? news->first
+                               : news->sent_first;
+        news->sent_last = news->last > news->sent_last ? news->last : news->sent_last;
+    }
     if (--news->sends > 0) {
         return;
     }
@@ -206,7 +236,7 @@ void node_report_answered(struct node *self, uint64_t now_us)
 {
     struct reporting *reporting = &self->reporting;
 
-    reporting->news.awaited = false;
+    note_answer(&reporting->news);
     if (reporting->answers > 0 && --reporting->answers == 0 && reporting->sends == 0 &&
         reporting->more) {
         reporting->more = false;

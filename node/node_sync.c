@@ -108,6 +108,11 @@ void node_sync(struct node *self, uint64_t now_us)
         heap_free(reports);
         return;
     }
+    if (!whole && !node_news_may_go(self)) {
+        self->next_sync_us = self->reporting.whole_us; /* Or when there is an answer. */
+        heap_free(reports);
+        return;
+    }
     node_forget_dropped(self);
     if (whole) {
         host_what_waits(self);
@@ -128,8 +133,10 @@ void node_sync(struct node *self, uint64_t now_us)
         !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
         self->next_sync_us = now_us + CONNECT_POLL_US;
     } else if (whole) {
+        node_report_opened(self, true);
         node_report_sent(self, now_us, &frame.body.sync_request.page);
     } else {
+        node_report_opened(self, false);
         node_news_sent(self, &frame.body.sync_request.page);
         self->next_sync_us = self->reporting.news.sends > 0 ? now_us : self->reporting.whole_us;
     }
@@ -185,6 +192,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
 void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint)
 {
     if (hint->change > self->since) {
-        self->next_sync_us = now_us;
+        self->reporting.news.hinted = true;
+        node_report_turn(self, now_us);
     }
 }

@@ -251,6 +251,7 @@ Test(node_reports, what_is_new_is_told_alone)
     begin_told();
     tell_news(30);
     expect_news(30, 31, 1);
+    answer(stage.node->coordinators.links[0]);
     pass(SECOND_US);
     cr_assert_eq(expect_round(FILTERS), 1, "the round goes on");
     tell_news(50);
@@ -272,6 +273,41 @@ Test(node_reports, news_are_gathered_while_some_are_under_way)
     stage.actor.turn(stage.actor.self, stage.now_us);
     pass(0);
     expect_news(30, 41, 2);
+}
+
+/* Of reports that come together a coordinator looks at the newest. */
+Test(node_reports, news_that_nobody_answers_are_told_again)
+{
+    begin_told();
+    tell_news(30);
+    expect_news(30, 31, 1);
+    pass(SECOND_US);
+    cr_assert_eq(expect_round(FILTERS), 1);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    expect_news(30, 31, 1);
+    answer(stage.node->coordinators.links[0]);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    cr_assert_eq(stage.fake.nframes, stage.fake.ntaken, "once is enough");
+}
+
+Test(node_reports, a_hint_waits_for_the_report_under_way)
+{
+    const struct frame hint = {.kind = FRAME_HINT, .body.hint = {.change = 1000}};
+    uint32_t link = 0;
+
+    begin_told();
+    link = stage.node->coordinators.links[0];
+    tell_news(20);
+    expect_news(20, 21, 1);
+    fake_answer(&stage.actor, stage.now_us, link, &hint);
+    pass(0);
+    cr_assert_eq(stage.fake.nframes, stage.fake.ntaken);
+    answer(link);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    expect_news(10 * FILTERS + 1, 0, 0);
 }
 
 Test(node_reports, what_does_not_fit_is_news_still)
