@@ -1,10 +1,12 @@
 /* What nodes tell page by page: what it says, and what it does not. */
+#include "base/heap.h"
 #include "coordinator/coordinator_private.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 enum { NODE = 1 };
 
@@ -166,4 +168,27 @@ Test(reports, a_create_ends_with_the_page_that_tells_of_it)
         (void)coordinator_stage_sync(&stage, n, &request);
     }
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+}
+
+/* Without an answer the operator would be told that no coordinator is there. */
+Test(reports, more_than_an_answer_takes_is_said)
+{
+    enum { REPORTS = 1000000 };
+    const struct admin_request request = {.action = ADMIN_STATUS, .name = ""};
+    struct heard *teller = coordinator_heard(stage.coordinator, NODE);
+    struct coordinator_told told;
+
+    teller->reports = heap_realloc(teller->reports, REPORTS, sizeof *teller->reports);
+    cr_assert_not_null(teller->reports);
+    for (size_t i = 0; i < REPORTS; i++) {
+        teller->reports[i] = (struct replica_report){
+            .node_id = NODE, .filter_id = i + 1, .state = REPLICA_FULL, .progress = 1};
+    }
+    teller->nreports = teller->reports_capacity = REPORTS;
+    coordinator_stage_ask(&stage, 77, &request);
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.correlation, 77);
+    cr_assert_eq(told.status, STATUS_TOO_LARGE);
+    cr_assert_not_null(strstr(told.message, "orbloom info NAME"));
+    cr_assert_eq(coordinator_stage_counter(&stage, "replies_dropped_total"), 0);
 }
