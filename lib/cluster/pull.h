@@ -79,8 +79,9 @@ struct pull {
 
     uint64_t cursor;         /* source's offset: all below is in the own log */
     uint64_t cursor_written; /* ... and this is recorded there */
-    bool catching_up;        /* all that the source had when it was first asked is to be here */
-    bool met;                /* batches of this group lie between the two */
+    uint64_t stride;  /* what nobody met is passed by so much further before it is recorded */
+    bool catching_up; /* all that the source had when it was first asked is to be here */
+    bool met;         /* batches of this group lie between the two */
 
     struct pull_interval *wanted; /* FETCH: what is lacking; NULL: all of the page */
     uint32_t nwanted;

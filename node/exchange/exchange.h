@@ -4,6 +4,7 @@
  *   exchange.c    when
  *   pull_plan.c   whom to ask for what, by each filter's document
  *   looks.c       when each filter is looked at
+ *   pull_turn.c   who is looked at now
  *   pull.c        asking, judging answers
  *   pull_take.c   taking over what was answered
  *   pull_progress.c  cursors, and how complete a joining group is
@@ -223,8 +224,13 @@ uint64_t node_log_durable(const struct node *self, const struct filter_document 
 /* pull_plan.c: bring what is pulled for a filter in line with its document. */
 void node_pull_follow(struct node *self, struct document_entry *entry);
 
-/* pull.c */
+/* pull_turn.c */
 void node_pull_pump(struct node *self, uint64_t now_us);
+
+/* pull.c: ask for what is due of one filter; exchange->due_us and ->waits: when again. And: give up
+ * questions whose time is over. */
+void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry);
+void node_pull_expire(struct node *self, uint64_t now_us);
 void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
                         const struct pull_reply *reply);
 void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation);

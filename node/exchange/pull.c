@@ -5,7 +5,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ANSWER_BYTES = (1 << 20) + (1 << 16), HEADERS_BYTES = 1 << 18, HASH_SLOW_BY = 16 };
+enum {
+    ANSWER_BYTES = (1 << 20) + (1 << 16),
+    HEADERS_BYTES = 1 << 18,
+    HASH_SLOW_BY = 16,
+    STRIDE_EACH_BYTES = 1 << 10, /* a filter: cursors of six sources take half */
+    STRIDE_MOST_BYTES = 16 << 20,
+};
 
 /* ---- who is meant ---- */
 
@@ -264,12 +270,22 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
     }
 }
 
+/* Cursors move the log that others follow. Were all of them written for less than what they take
+ * together, the next ones would be due by these alone, for ever. Less than what a source keeps. */
+static uint64_t more_stride(const struct node *self)
+{
+    uint64_t bytes = self->documents.count * STRIDE_EACH_BYTES;
+
+    return bytes < STRIDE_MOST_BYTES ? bytes : STRIDE_MOST_BYTES;
+}
+
 static void pump_item(struct node *self, uint64_t now_us, const struct document_entry *entry,
                       struct filter_pulls *pulls, uint32_t index)
 {
     struct pull_item *item = &pulls->items[index];
     uint64_t due_us;
 
+    item->pull.stride = more_stride(self);
     if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
         node_pull_record(self, &item->pull);
     } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
@@ -289,7 +305,7 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
     }
 }
 
-static void pump_filter(struct node *self, uint64_t now_us, struct document_entry *entry)
+void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry)
 {
     struct hosted_filter *hosted;
     struct filter_pulls *pulls;
@@ -308,62 +324,12 @@ static void pump_filter(struct node *self, uint64_t now_us, struct document_entr
     self->exchange->due_us = due_us < self->exchange->due_us ? due_us : self->exchange->due_us;
 }
 
-/* One look: when the next is due, and what else it waits for. */
-static void look_at(struct node *self, uint64_t now_us, size_t at)
-{
-    struct exchange *exchange = self->exchange;
-    struct look *look = &exchange->looks.items[at];
-
-    exchange->waits = 0;
-    exchange->due_us = ACTOR_NEVER;
-    look->due_us = ACTOR_NEVER; /* What happens meanwhile may make it due again. */
-    pump_filter(self, now_us, self->documents.by_id[at]);
-    look->due_us = exchange->due_us < look->due_us ? exchange->due_us : look->due_us;
-    look->waits = exchange->waits;
-}
-
-/* Is it due, or has what it waits for come? Of those that wait only as many are looked at as it
- * takes until a question is sent, or a comparison found, as the others would wait on. */
-static bool is_due(const struct exchange *exchange, const struct look *look, uint64_t now_us,
-                   bool all, unsigned freed)
-{
-    unsigned waits = look->waits & freed;
-
-    return all || look->due_us <= now_us || (waits & LOOK_WAITS_LOG) != 0 ||
-           ((waits & LOOK_WAITS_PEER) != 0 && !exchange->asked) ||
-           ((waits & LOOK_WAITS_REPAIR) != 0 && !exchange->next_repair.any) ||
-           ((waits & LOOK_WAITS_URGENT) != 0 &&
-            !(exchange->next_repair.any && exchange->next_repair.urgent));
-}
-
-static void look_at_due(struct node *self, uint64_t now_us, bool all, unsigned freed)
-{
-    struct exchange *exchange = self->exchange;
-    size_t count = exchange->looks.count;
-    size_t first = count > 0 ? exchange->turn % count : 0;
-
-    exchange->asked = false;
-    for (size_t i = 0; i < count; i++) {
-        size_t at = first + i < count ? first + i : first + i - count;
-
-        if (is_due(exchange, &exchange->looks.items[at], now_us, all, freed)) {
-            look_at(self, now_us, at);
-            exchange->turn = (uint32_t)at + 1;
-        }
-    }
-}
-
-void node_pull_pump(struct node *self, uint64_t now_us)
+void node_pull_expire(struct node *self, uint64_t now_us)
 {
     struct exchange *exchange = self->exchange;
     struct document_entry *entry = NULL;
     struct peer_topic topic;
-    uint64_t peers_us;
-    uint64_t meet_us;
-    bool all;
-    unsigned freed;
 
-    exchange->next_repair.any = false;
     while (node_peers_expired(&exchange->peers, now_us, &topic)) {
         struct pull_item *item = node_pull_item(self, &topic, &entry);
 
@@ -374,19 +340,4 @@ void node_pull_pump(struct node *self, uint64_t now_us)
             fail(self, now_us, item, STATUS_DEADLINE);
         }
     }
-    node_peers_close_idle(&exchange->peers, &self->effects, now_us);
-    all = exchange->stirred_all;
-    freed = exchange->freed;
-    exchange->stirred = looks_follow(&exchange->looks, &self->documents) != STATUS_OK ||
-                        batch_set_reserve(exchange->have, self->documents.count) != STATUS_OK;
-    exchange->stirred_all = exchange->stirred;
-    exchange->freed = 0;
-    look_at_due(self, now_us, all, freed);
-    exchange->due_us = looks_next_us(&exchange->looks);
-    exchange->awaits_log = looks_any_waits(&exchange->looks, LOOK_WAITS_LOG);
-    node_repair_pump(self, now_us);
-    peers_us = node_peers_next_us(&exchange->peers);
-    exchange->due_us = peers_us < exchange->due_us ? peers_us : exchange->due_us;
-    meet_us = node_meet_pump(self, now_us);
-    exchange->due_us = meet_us < exchange->due_us ? meet_us : exchange->due_us;
 }
