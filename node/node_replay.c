@@ -39,7 +39,7 @@ void node_replay_moved(struct node *self)
     }
 }
 
-static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
+static void go_on(struct node *self, struct replica_set *set)
 {
     struct storage_read *read = &self->replay.read;
 
@@ -56,7 +56,6 @@ static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
         begin_log(self);
     } else {
         set->loaded = true;
-        node_report_soon(self, now_us, 1);
         end(self);
     }
 }
@@ -91,6 +90,7 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
     struct replica_set *set = target(self, entry);
 
+    (void)now_us;
     if (status != STATUS_OK) {
         give_up(self, status);
     } else if (set == NULL) {
@@ -102,7 +102,7 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
             fill(self, entry, set, read);
         }
         self->counters[NODE_replayed_keys_total] += read->count;
-        go_on(self, now_us, set);
+        go_on(self, set);
     }
 }
 
