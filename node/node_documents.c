@@ -166,7 +166,9 @@ static bool build(struct node *self, struct document_entry *entry, uint64_t slic
         more = replica_set_build(set, &entry->document, slice_bytes);
         if (!more && !set->loaded) {
             loads = true;
-            begin_replay(self, entry, set);
+            if (!set->runs_read) {
+                begin_replay(self, entry, set);
+            }
         }
     }
     *loading = *loading || loads;
@@ -188,6 +190,9 @@ bool node_build(struct node *self, uint64_t slice_bytes)
     }
     for (size_t i = 0; i < self->documents.count && !more; i++) {
         more = build(self, self->documents.by_id[i], slice_bytes, &loading);
+    }
+    if (!more && loading && !self->replay.active) {
+        node_replay_begin_rest(self);
     }
     self->building = more || (loading && !self->replay.active);
     return more;

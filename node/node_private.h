@@ -120,16 +120,18 @@ struct log_need {
     uint64_t synced;
 };
 
-/* Filling the arrays of one filter from the log, a stretch after the other. */
+/* Filling arrays from the log, a stretch after the other: those of one filter from its runs, then
+ * those of all that have read theirs from the batches that are in no run. Each by itself would have
+ * to go through the whole log. */
 struct node_replay {
     struct storage_read read;
     struct storage_load load; /* of a filter without key log: a snapshot first */
     uint64_t counted_from;    /* what the log has below is counted already */
     bool active;
-    bool waits; /* for the log to be written up to read.to */
-    uint64_t filter_id;
-    uint64_t hosting; /* of the arrays that are being filled */
-    uint64_t merged;  /* the lowest that a stretch of the runs told */
+    bool waits;         /* for the log to be written up to read.to */
+    uint64_t filter_id; /* 0: all that wait for the end of the log */
+    uint64_t hosting;   /* of the arrays that are being filled */
+    uint64_t merged;    /* the lowest that a stretch of the runs told */
 };
 
 /* What has changed since it was told: filters of these ids, and perhaps others in between. */
@@ -328,6 +330,9 @@ void node_drop_held(struct node *self);
 
 /* node_replay.c: false when nothing is to be read back now. */
 bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set);
+
+/* What the log has besides runs, for all sets that have read theirs. */
+void node_replay_begin_rest(struct node *self);
 
 /* node_image.c: arrays as storage wants them for snapshots. */
 bool node_image(void *context, const struct storage_set *set, struct storage_image *out);
