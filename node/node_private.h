@@ -137,6 +137,7 @@ struct node_replay {
 /* What has changed since it was told: filters of these ids, and perhaps others in between. */
 struct node_news {
     uint64_t first;
+    uint32_t group;      /* of that filter: those before it are told already */
     uint64_t last;       /* 0: nothing */
     uint64_t sent_first; /* ... of what was told since all was answered: told again if one is not */
     uint64_t sent_last;

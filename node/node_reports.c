@@ -61,7 +61,7 @@ static void news_page(const struct node *self, struct report_page *page)
         page->from.filter_id = last + 1;
         return;
     }
-    page->from.filter_id = news->first;
+    page->from = (struct report_place){news->first, news->group};
     page->to.filter_id = news->last < last ? news->last + 1 : 0;
 }
 
@@ -106,7 +106,10 @@ size_t node_report_page(const struct node *self, bool whole, struct replica_repo
 
 static void add_news(struct node_news *news, uint64_t first, uint64_t last)
 {
-    news->first = news->last == 0 || first < news->first ? first : news->first;
+    if (news->last == 0 || first <= news->first) {
+        news->first = first;
+        news->group = 0;
+    }
     news->last = last > news->last ? last : news->last;
 }
 
@@ -179,8 +182,10 @@ void node_news_sent(struct node *self, const struct report_page *page)
     }
     if (!report_page_ends(page) && page->to.filter_id <= news->last) {
         news->first = page->to.filter_id;
+        news->group = page->to.group;
     } else {
         news->first = news->last = 0;
+        news->group = 0;
     }
 }
 

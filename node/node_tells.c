@@ -78,12 +78,21 @@ static void note_lack(struct node *self, uint64_t now_us, const struct sync_repl
     self->next_sync_us = now_us;
 }
 
+/* The last filter that the page tells of, if only of some of its groups. */
+static uint64_t last_of(const struct report_page *page)
+{
+    if (report_page_ends(page)) {
+        return UINT64_MAX;
+    }
+    return page->to.group > 0 ? page->to.filter_id : page->to.filter_id - 1;
+}
+
 /* What is held of the filters that the page of reports is about. */
 static void tell_news(const struct node *self, struct sync_request *request,
                       struct held_document *held)
 {
     const struct report_page *page = &request->page;
-    uint64_t last = report_page_ends(page) ? UINT64_MAX : page->to.filter_id - 1;
+    uint64_t last = last_of(page);
 
     request->held_after = page->from.filter_id - 1;
     request->nheld = store_age_list(&self->documents, request->held_after, held, CODEC_MAX_HELD,

@@ -27,7 +27,9 @@ bool growth_makes_room(const struct filter_document *document)
 {
     bool chain = document_is_chain(document);
     uint64_t wanted = chain ? document->capacity : document_generation(document)->capacity;
-    bool grows = growth_running(document) && (chain || wanted > document->generations[0].capacity);
+    bool grows = growth_running(document) &&
+                 (chain || wanted > document->generations[0].capacity ||
+                  growth_mix_keys(document) < wanted); /* Until it is over they take less. */
     bool may = document->when_full == WHEN_FULL_EXPAND && !document->growth_held &&
                document->capacity < document->max_capacity && !growth_chain_is_long(document);
 

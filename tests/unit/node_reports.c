@@ -323,6 +323,34 @@ Test(node_reports, what_does_not_fit_is_news_still)
     expect_news(30, 31, 1);
 }
 
+/* One filter may have more groups than fit: told once, that is no news any more. */
+Test(node_reports, a_filter_of_several_pages_is_told_once)
+{
+    const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
+    struct filter_document document;
+    struct sync_request request;
+    uint32_t link;
+    unsigned told = 0;
+
+    begin_told();
+    node_stage_document(&stage, 60, "several-groups", &rule, 4, &document);
+    node_stage_hand(&stage, &document);
+    document_fini(&document);
+    node_stage_build(&stage);
+    fake_forget(&stage.fake);
+    stage.node->config.report_groups = 1;
+    stage.node->reporting = (struct reporting){.whole_us = UINT64_MAX};
+    tell_news(60);
+    while (take(&request, &link)) {
+        cr_assert_lt(++told, 5, "again and again");
+        cr_assert_eq(request.nreplicas, 1);
+        answer(link);
+        stage.actor.turn(stage.actor.self, stage.now_us);
+        pass(0);
+    }
+    cr_assert_eq(told, 3, "as many as it has here");
+}
+
 /* It asks for the news, and has none. */
 Test(node_reports, a_hint_brings_no_round)
 {
