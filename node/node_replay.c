@@ -175,6 +175,7 @@ static void mark_loaded(struct node *self, struct document_entry *entry, struct 
     (void)entry;
     (void)context;
     set->loaded = true;
+    set->runs_read = false; /* Of these arrays: others that take their place begin with the runs. */
 }
 
 static void on_rest(struct storage_read *read, uint64_t now_us, enum status status)

@@ -222,6 +222,7 @@ static void begin_anew(struct replica_set *self, const struct filter_document *d
     self->built_shards = 0;
     self->built_bytes = 0;
     self->loaded = empty;
+    self->runs_read = false;
 #ifdef ORBLOOM_MUTANT_GAIN_UNFILLED
     self->loaded = true;
 #endif

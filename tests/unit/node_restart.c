@@ -300,6 +300,25 @@ Test(node_restart, arrays_that_are_made_anew_have_what_this_boot_has_logged)
     close_stage();
 }
 
+/* Once and again: what was read back for arrays that are gone says nothing of the next ones. */
+Test(node_restart, arrays_that_are_made_anew_have_what_is_in_runs)
+{
+    enum { HALF = COUNT / 2, ADDS = 30 };
+
+    open_ring();
+    for (uint32_t i = 0; i < ADDS; i++) { /* One half is at the log's beginning alone. */
+        cr_assert_eq(node_stage_add(&stage, &document, keys + (i > 0 ? HALF : 0), HALF), STATUS_OK);
+    }
+    node_stage_settle_long(&stage);
+    cr_assert_gt(node_stage_counter(&stage, "run_keys"), 0);
+    for (int i = 0; i < 3; i++) {
+        leave_and_come_back();
+        node_stage_settle(&stage);
+        cr_assert_eq(node_stage_absent(&stage, &document, keys, COUNT), 0, "%d", i);
+    }
+    close_stage();
+}
+
 /* What was appended is in the old arrays, not on disk yet, and will be acknowledged. */
 Test(node_restart, arrays_that_are_made_anew_have_what_is_not_written_yet)
 {
