@@ -31,7 +31,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
-BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-resp deps clean help layers format format-check models
+BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-many bench-resp deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -95,7 +95,7 @@ SRC_sim     := $(wildcard tests/sim/*.c)
 SRC_torture := $(wildcard tests/torture/*.c)
 SRC_simulator := $(filter-out tests/sim/main.c,$(SRC_sim))
 SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/*.c))
-BENCH_MAINS := $(addprefix bench/,disk.c kernel.c report.c runs.c touch.c unfinished.c watch.c)
+BENCH_MAINS := $(addprefix bench/,disk.c filters.c kernel.c report.c runs.c touch.c unfinished.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
 SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_resp) $(SRC_runtime) $(SRC_proto) \
@@ -181,7 +181,7 @@ endef
 PURE_LIBS   = $(call libs,libprotobuf-c libsodium libxxhash)
 DAEMON_LIBS = $(call libs,libzmq libconfig libuv libprotobuf-c libsodium libxxhash)
 TEST_LIBS   = $(call libs,criterion $(LIBRARIES))
-BENCH_LIBS  = $(DAEMON_LIBS) $(call libs,jansson)
+BENCH_LIBS  = $(DAEMON_LIBS) $(call libs,hiredis jansson)
 
 PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orbloom-$(d))) \
     $(if $(wildcard client/main.c),$(BUILD)/bin/orbloom)
@@ -358,6 +358,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
     --check "benchmark of RESP" "tools/test-bench-part.sh resp $(REL)" \
+    --check "benchmark of many filters" "tools/test-bench-part.sh many $(REL)" \
     --check models tests/models/run.sh \
     $(if $(wildcard tests/sim/mutants.txt),--check mutants "tools/run-mutants.sh READ_ONE_WRITE_TWO RETRY_IS_NEW ANSWER_BEFORE_SYNC LOG_NEW_ONLY")
 
@@ -401,6 +402,9 @@ bench-growth: ## The part of it about filters that grow (BENCH=quick)
 bench-resp: ## The part of it about Redis clients, beside Redis (BENCH=quick, ROUNDS=3)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=resp bench-run
+bench-many: ## The part of it about many filters, and many that were dropped (BENCH=quick, MANY_ALIVE=, MANY_DROPPED=)
+	@tools/install-deps.sh bench
+	@$(MAKE) VARIANT=release PARTS=many bench-run
 bench-programs: all $(BENCHES) $(SIM)
 bench-run: bench-programs
 	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) PARTS=$(call quoted,$(PARTS)) \
@@ -463,7 +467,7 @@ help: ## List the targets
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 .PHONY: all check unit property sim models torture torture-changes mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
-    bench-durability bench-growth bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
+    bench-durability bench-growth bench-many bench-resp bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))

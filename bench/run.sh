@@ -9,7 +9,8 @@
 #   BENCH=quick   one round, fewer rows
 #   BENCH=tiny    fewer still: the runner's own test
 #   ROUNDS=N      instead of 5
-#   PARTS="kernel cluster durability growth resp"   all of them, or some
+#   PARTS="kernel cluster durability growth resp many"   all of them, or some
+#   MANY_ALIVE=N MANY_DROPPED=N   filters of the part many
 #   GROWTH_MIX_KEYS=N    of the filter whose generations are mixed, instead of 4,000,000
 #   REDISBLOOM_SO=FILE   also Redis' own Bloom filter, from this module
 #   REDIS_SERVER=FILE    instead of the redis-server found in PATH
@@ -34,20 +35,20 @@ choose_rows() {
     case $kind in
     full)
         rounds=${ROUNDS:-5}
-        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=4
+        cluster_minutes=$((3 + (rounds * 3 + 1) / 2)) durability_minutes=$((3 + (rounds < 3 ? rounds : 3) * 6)) growth_minutes=4 many_minutes=20
         BENCH_BATCHES="1 16 64 256 1000 4096" BENCH_FLIGHTS="1 16 64"
         BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=120M,1M,1.2G kernel_flags=--rates
         ;;
     quick)
         rounds=${ROUNDS:-1}
-        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=2
+        cluster_minutes=$rounds durability_minutes=$((1 + (rounds < 3 ? rounds : 3) * 2)) growth_minutes=2 many_minutes=1
         BENCH_BATCHES="1 1000 4096" BENCH_FLIGHTS="1 64" BENCH_SIZES=1000000
         kernel_sizes=120M,1M kernel_flags=
         ;;
     tiny)
         rounds=${ROUNDS:-1}
-        cluster_minutes=1 durability_minutes=1 growth_minutes=1
+        cluster_minutes=1 durability_minutes=1 growth_minutes=1 many_minutes=1
         BENCH_BATCHES="1 1000" BENCH_FLIGHTS=64 BENCH_SIZES="100000 1000000 100000000"
         kernel_sizes=1M kernel_flags=
         ;;
@@ -65,7 +66,8 @@ choose_rows() {
         durability) minutes=$((minutes + durability_minutes)) ;;
         growth) minutes=$((minutes + growth_minutes)) ;;
         resp) minutes=$((minutes + rounds)) ;;
-        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp" ;;
+        many) minutes=$((minutes + many_minutes)) ;;
+        *) usage "PARTS=$parts: $part is none of kernel, cluster, durability, growth, resp, many" ;;
         esac
     done
 }
@@ -151,10 +153,10 @@ stop() {
 }
 
 kind=${BENCH:-full}
-parts=${PARTS:-kernel cluster durability growth resp}
+parts=${PARTS:-kernel cluster durability growth resp many}
 build=$(cd "${1:-build}" && pwd) || exit 2
 output=${2:-$build/bench-report}
-for program in bin/orbloom bench/kernel bench/report bench/disk bench/unfinished bench/watch; do
+for program in bin/orbloom bench/kernel bench/report bench/disk bench/filters bench/unfinished bench/watch; do
     [ -x "$build/$program" ] || usage "$build/$program is not built; run make bench-programs"
 done
 choose_rows
@@ -170,6 +172,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/orbloom-bench-XXXXXX") || exit 1
 . "$here/growth.sh"
 # shellcheck source=bench/resp.sh
 . "$here/resp.sh"
+# shellcheck source=bench/many.sh
+. "$here/many.sh"
 trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
@@ -203,6 +207,9 @@ if has growth; then
 fi
 if has resp; then
     run_resp || status=1
+fi
+if has many; then
+    run_many || status=1
 fi
 {
     echo "duration: $((SECONDS - begin_s)) s"

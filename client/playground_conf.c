@@ -147,7 +147,7 @@ static void on_status(void *context, const struct session_result *result)
     struct check *check = context;
     uint32_t seen = 0;
 
-    if (result->status != STATUS_OK) {
+    if (result->frame == NULL || result->frame->kind != FRAME_ADMIN_REPLY) {
         return;
     }
     for (size_t i = 0; i < result->frame->body.admin_reply.nnodes; i++) {
@@ -177,6 +177,9 @@ static bool ask(const struct channel_options *options, const struct frame *frame
     return check->good;
 }
 
+/* A filter that nobody has. */
+#define PROBE "playground-probe"
+
 bool playground_answers(const struct playground *self)
 {
     struct channel_options options = {.coordinators = self->processes[0].endpoint,
@@ -184,12 +187,13 @@ bool playground_answers(const struct playground *self)
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct check check = {.nodes = self->options->nodes};
 
-    frame.body.admin_request = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
+    frame.body.admin_request = (struct admin_request){.action = ADMIN_STATUS,
+                                                      .name = PROBE}; /* All filters may be many. */
     if (!ask(&options, &frame, on_status, &check)) {
         return false;
     }
     frame = (struct frame){.kind = FRAME_INFO_REQUEST};
-    frame.body.info_request.filter = "playground-probe";
+    frame.body.info_request.filter = PROBE;
     for (uint32_t i = 0; i < self->options->routers; i++) {
         check.good = false;
         options.routers = self->processes[1 + i].endpoint;

@@ -7,6 +7,7 @@
 #include "coordinator/coordinator_rebuild.h"
 #include "coordinator/coordinator_records.h"
 #include "coordinator/coordinator_rename.h"
+#include "coordinator/coordinator_restless.h"
 #include "coordinator/coordinator_window.h"
 #include "proto/admin_seen.h"
 #include "proto/answers.h"
@@ -75,6 +76,7 @@ void coordinator_destroy(struct coordinator **coordinator)
         heard_fini(&self->heard[i]);
     }
     heap_free(self->heard);
+    restless_fini(self);
     fences_fini(self);
     age_fini(self);
     growth_fini(self);
@@ -93,8 +95,17 @@ void coordinator_destroy(struct coordinator **coordinator)
 
 void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame)
 {
+    enum status status;
+
     buffer_clear(&self->out);
-    if (codec_encode(frame, &self->out) != STATUS_OK ||
+    status = codec_encode(frame, &self->out);
+    if (status == STATUS_TOO_LARGE && frame->kind == FRAME_ADMIN_REPLY) {
+        coordinator_answer(self, to, frame->correlation, status, false,
+                           "there is more to tell of so many filters than one answer takes; ask "
+                           "for one of them: `orbloom info NAME`");
+        return;
+    }
+    if (status != STATUS_OK ||
         self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
         coordinator_count(self, COORDINATOR_replies_dropped_total);
     }

@@ -169,21 +169,43 @@ static bool step(struct coordinator *self, uint64_t now_us, struct document_entr
     return decision.action == CHANGE_WRITE && status == STATUS_OK;
 }
 
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
+{
+    for (int steps = 0;
+         steps < CHANGE_MAX_STEPS && entry->document.content.state == FILTER_ACTIVE &&
+         !entry->conflict && step(self, now_us, entry);
+         steps++) {
+    }
+}
+
+static void look_at(struct coordinator *self, uint64_t now_us, uint64_t filter_id)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+
+    if (entry != NULL) {
+        look(self, now_us, entry);
+    }
+}
+
 void coordinator_check_changes(struct coordinator *self, uint64_t now_us)
 {
-    /* Without news of the store only filters that are being changed already need a look. */
-    bool all = self->changes_due || self->changes_seen != self->change;
+    /* Else only filters that are new, or being changed already, need a look. */
+    bool all = self->changes_due;
+    uint64_t new[COORDINATOR_CHANGES_NEW];
+    size_t count = all ? 0 : self->nchanges_new;
 
+    memcpy(new, self->changes_new, count * sizeof new[0]);
     self->changes_due = false;
-    self->changes_seen = self->change;
-    for (size_t i = 0; i < self->documents.count; i++) {
-        struct document_entry *entry = self->documents.by_id[i];
-
-        for (int steps = 0;
-             steps < CHANGE_MAX_STEPS && entry->document.content.state == FILTER_ACTIVE &&
-             !entry->conflict && (all || fences_find(self, entry->document.id) != NULL) &&
-             step(self, now_us, entry);
-             steps++) {
+    self->nchanges_new = 0;
+    for (size_t i = 0; all && i < self->documents.count; i++) {
+        look(self, now_us, self->documents.by_id[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        look_at(self, now_us, new[i]);
+    }
+    for (size_t i = self->nfencings; !all && i-- > 0;) {
+        if (i < self->nfencings) { /* A look may end some. */
+            look_at(self, now_us, self->fencings[i].evidence.filter_id);
         }
     }
 }

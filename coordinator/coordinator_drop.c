@@ -143,9 +143,10 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
 {
     bool current = age_settled(self, now_us) && age_reason(self) == NULL;
 
-    for (size_t i = 0; current && i < self->documents.count; i++) {
-        if (self->documents.by_id[i]->document.content.state == FILTER_DROPPING) {
-            advance(self, now_us, self->documents.by_id[i]);
+    /* Who is done leaves the list, and the next one is looked at with the next event. */
+    for (size_t i = 0; current && i < self->restless.count; i++) {
+        if (self->restless.items[i]->document.content.state == FILTER_DROPPING) {
+            advance(self, now_us, self->restless.items[i]);
         }
     }
     end_finished(self);

@@ -262,7 +262,7 @@ static bool is_awaited(const struct coordinator *self, uint64_t id)
 }
 
 struct release {
-    const struct coordinator *coordinator;
+    struct coordinator *coordinator;
     const struct removal *removal;
 };
 
@@ -272,7 +272,7 @@ static bool release(void *context, struct document_entry *entry)
     bool done = is_removed(self->removal, entry->document.id);
 
     if (done) {
-        heap_free(entry->attachment);
+        records_forget(self->coordinator, entry);
     }
     return done;
 }

@@ -165,9 +165,9 @@ void coordinator_check_expiries(struct coordinator *self, uint64_t now_us)
 {
     uint64_t expired = self->counters[COORDINATOR_filters_expired_total];
 
-    for (size_t i = 0; i < self->documents.count; i++) {
-        if (expires(self->documents.by_id[i])) {
-            look(self, now_us, self->documents.by_id[i]);
+    for (size_t i = 0; i < self->restless.count; i++) {
+        if (expires(self->restless.items[i])) {
+            look(self, now_us, self->restless.items[i]);
         }
     }
     forget_others(self);

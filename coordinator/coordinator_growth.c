@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum {
+    FIRST_ROOM = 16,
     GROWTH_LOOK_US = 100000,
     DUE_LOOK_US = 1000000,
     UNWRITTEN_LOOK_US = 2000000,
@@ -23,31 +24,55 @@ static const double default_factor = 2;
 
 /* ---- what is remembered of filters that may grow by themselves ---- */
 
-const struct growing *growth_find(const struct coordinator *self, uint64_t filter_id)
+/* The first one whose id is not below `filter_id`. */
+static size_t find_place(const struct coordinator *self, uint64_t filter_id)
 {
-    for (size_t i = 0; i < self->ngrowings; i++) {
-        if (self->growings[i].filter_id == filter_id) {
-            return &self->growings[i];
+    size_t low = 0;
+    size_t high = self->ngrowings;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (self->growings[middle].filter_id < filter_id) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return NULL;
+    return low;
+}
+
+const struct growing *growth_find(const struct coordinator *self, uint64_t filter_id)
+{
+    size_t at = find_place(self, filter_id);
+
+    return at < self->ngrowings && self->growings[at].filter_id == filter_id ? &self->growings[at]
+                                                                             : NULL;
 }
 
 static struct growing *open_growing(struct coordinator *self, uint64_t filter_id)
 {
-    const struct growing *found = growth_find(self, filter_id);
+    size_t at = find_place(self, filter_id);
     struct growing *grown;
 
-    if (found != NULL) {
-        return &self->growings[found - self->growings];
+    if (at < self->ngrowings && self->growings[at].filter_id == filter_id) {
+        return &self->growings[at];
     }
-    grown = heap_realloc(self->growings, self->ngrowings + 1, sizeof *grown);
-    if (grown == NULL) {
-        return NULL;
+    if (self->ngrowings == self->growings_room) {
+        size_t room = self->growings_room > 0 ? 2 * self->growings_room : FIRST_ROOM;
+
+        grown = heap_realloc(self->growings, room, sizeof *grown);
+        if (grown == NULL) {
+            return NULL;
+        }
+        self->growings = grown;
+        self->growings_room = room;
     }
-    self->growings = grown;
-    grown[self->ngrowings] = (struct growing){.filter_id = filter_id};
-    return &grown[self->ngrowings++];
+    memmove(&self->growings[at + 1], &self->growings[at],
+            (self->ngrowings - at) * sizeof *self->growings);
+    self->growings[at] = (struct growing){.filter_id = filter_id};
+    self->ngrowings++;
+    return &self->growings[at];
 }
 
 void growth_fini(struct coordinator *self)
@@ -59,14 +84,19 @@ void growth_fini(struct coordinator *self)
 
 static void forget_dropped(struct coordinator *self)
 {
-    for (size_t i = self->ngrowings; i-- > 0;) {
+    size_t left = 0;
+
+    for (size_t i = 0; i < self->ngrowings; i++) {
         const struct document_entry *entry = document_cache_find(&self->documents,
                                                                  self->growings[i].filter_id);
+        bool stays = entry != NULL && entry->document.content.state == FILTER_ACTIVE;
 
-        if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
-            self->growings[i] = self->growings[--self->ngrowings];
+        if (stays && left != i) {
+            self->growings[left] = self->growings[i];
         }
+        left += stays;
     }
+    self->ngrowings = left;
 }
 
 /* ---- writing ---- */

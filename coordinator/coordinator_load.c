@@ -225,8 +225,8 @@ static void give_up(struct coordinator *self, uint64_t now_us, struct load_watch
 void coordinator_check_loads(struct coordinator *self, uint64_t now_us)
 {
     forget_ended(self);
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
+    for (size_t i = 0; i < self->restless.count; i++) {
+        const struct filter_document *document = &self->restless.items[i]->document;
         struct load_watch *watch = may_stay(self, document->id) ? watch_of(self, document->id)
                                                                 : NULL;
 

@@ -10,6 +10,9 @@
 /* heap_free() it; NULL: out of memory. */
 struct usage *usage_create(void);
 
+/* A document that was not there before was the last one taken: the sums go on. */
+void usage_add(struct coordinator *self, const struct filter_document *document);
+
 /* Bytes, and slots, that all documents name a node of the list in. */
 uint64_t moves_bytes(const struct coordinator *self, uint32_t node);
 uint32_t moves_slots(const struct coordinator *self, uint32_t node);

@@ -22,6 +22,7 @@
 enum {
     COORDINATOR_MAX_PEERS = 1024,  /* hinted when something changes */
     COORDINATOR_MAX_WAITERS = 256, /* operators waiting for a create or drop */
+    COORDINATOR_CHANGES_NEW = 64,  /* documents that are looked at one by one; beyond it all are */
     COORDINATOR_SWAP_TRIES = 5,
     COORDINATOR_MESSAGE_BYTES = 512,
 };
@@ -195,6 +196,13 @@ struct load_watch {
     uint64_t since_us;
 };
 
+/* The filters that want a look at every event: see coordinator_restless.h. */
+struct restless {
+    struct document_entry **items; /* ascending ids */
+    size_t count;
+    size_t room;
+};
+
 struct coordinator {
     struct coordinator_config config;
     struct effects effects;
@@ -224,10 +232,14 @@ struct coordinator {
     uint64_t inquiries; /* begun so far; numbers them */
     struct fencing *fencings;
     size_t nfencings;
-    uint64_t changes_seen; /* replacements were looked for up to this change */
-    bool changes_due;      /* ... but something went wrong */
-    struct growing *growings;
+    bool changes_due; /* all filters are to be looked at for replacements */
+    uint64_t changes_new[COORDINATOR_CHANGES_NEW]; /* ... else these, as they are new */
+    size_t nchanges_new;
+    size_t nmoving; /* filters whose replicas are being replaced */
+    struct restless restless;
+    struct growing *growings; /* ascending ids */
     size_t ngrowings;
+    size_t growings_room;
     struct rotating *rotatings;
     size_t nrotatings;
     struct expiring *expirings; /* see coordinator_expiry.c */

@@ -13,6 +13,8 @@
 #include "coordinator/coordinator_records.h"
 
 #include "base/heap.h"
+#include "coordinator/coordinator_moves.h"
+#include "coordinator/coordinator_restless.h"
 #include "proto/intake.h"
 
 #include <inttypes.h>
@@ -23,6 +25,7 @@
 struct record {
     uint64_t version;
     uint64_t gone_revision; /* of the record of dropped filters, once it was looked at; else 0 */
+    bool moving;            /* replicas of it are being replaced */
 };
 
 uint64_t records_version(const struct document_entry *entry)
@@ -105,15 +108,48 @@ void records_tell(const struct coordinator *self, enum status status, const char
                    reason[0] != '\0' ? reason : "see the coordinator's log");
 }
 
+/* Where replicas move, what one filter does gives another one its turn: then all are looked at. */
+static void note_changes(struct coordinator *self, struct record *record,
+                         const struct filter_document *document)
+{
+    bool moving = document->content.state == FILTER_ACTIVE && changes_has_pairs(document);
+
+    if (moving || self->nmoving > 0 || rebalance_is_on(self) ||
+        self->nchanges_new == COORDINATOR_CHANGES_NEW) {
+        self->changes_due = true;
+    } else {
+        self->changes_new[self->nchanges_new++] = document->id;
+    }
+    self->nmoving += moving;
+    self->nmoving -= record->moving;
+    record->moving = moving;
+}
+
+void records_forget(struct coordinator *self, struct document_entry *entry)
+{
+    struct record *record = entry->attachment;
+
+    if (record != NULL) {
+        self->nmoving -= record->moving;
+    }
+    restless_forget(self, entry);
+    heap_free(record);
+    entry->attachment = NULL;
+}
+
 /* Take one record of the store into the cache, with the version that guards its next edit. */
 static enum status take(struct coordinator *self, uint64_t version, struct span value)
 {
     struct intake intake;
     enum status status = intake_take(&self->documents, &self->config.key, value, &intake);
+    bool fresh = status == STATUS_OK && intake.entry != NULL && intake.entry->attachment == NULL;
 
     self->documents_taken++;
     if (status != STATUS_OK) {
         return status;
+    }
+    if (intake.kind != DOCUMENT_FILTER) {
+        self->changes_due = true;
     }
     if (intake.kind == DOCUMENT_NODE_LIST) {
         self->nodes_version = version;
@@ -133,7 +169,11 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
         return STATUS_NOMEM;
     }
     ((struct record *)intake.entry->attachment)->version = version;
-    return STATUS_OK;
+    if (fresh && intake.changed) {
+        usage_add(self, &intake.entry->document);
+    }
+    note_changes(self, intake.entry->attachment, &intake.entry->document);
+    return restless_note(self, intake.entry);
 }
 
 /* Context of one refresh. */

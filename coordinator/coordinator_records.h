@@ -20,6 +20,9 @@ uint64_t records_gone_revision(const struct coordinator *self, const struct docu
 /* The store's version of a filter's document in the cache. */
 uint64_t records_version(const struct document_entry *entry);
 
+/* It is about to be removed from the cache. */
+void records_forget(struct coordinator *self, struct document_entry *entry);
+
 /* The live filter of that name, if it is the one of that id: it was seen, and no later one is
  * meant. Id 0: none. */
 struct document_entry *records_find(const struct coordinator *self, const char *name,

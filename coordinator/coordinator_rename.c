@@ -11,8 +11,8 @@
 
 const struct filter_document *renames_holder(const struct coordinator *self, const char *name)
 {
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
+    for (size_t i = 0; i < self->restless.count; i++) {
+        const struct filter_document *document = &self->restless.items[i]->document;
         enum filter_state state = document->content.state;
 
         if ((state == FILTER_DROPPING && strcmp(document->content.name, name) == 0) ||
@@ -115,8 +115,8 @@ void coordinator_check_renames(struct coordinator *self, uint64_t now_us)
 {
     bool current = age_settled(self, now_us) && age_reason(self) == NULL;
 
-    for (size_t i = 0; current && i < self->documents.count; i++) {
-        const struct document_entry *entry = self->documents.by_id[i];
+    for (size_t i = 0; current && i < self->restless.count; i++) {
+        const struct document_entry *entry = self->restless.items[i];
 
         if (renames_wait(self, entry->document.id) && !entry->conflict) {
             advance(self, now_us, entry);

@@ -124,14 +124,16 @@ static void follow_round(struct heard *self, const struct report_page *page, uin
 {
     struct report_round *round = &self->round;
 
+    self->since = since < self->since ? since : self->since;
     if (report_page_begins(page)) {
         *round = (struct report_round){.told = round->told, .going = true, .since = since};
     } else {
-        round->going = round->going && report_place_compare(round->reached, page->from) == 0;
         round->since = since < round->since ? since : round->since;
+        if (report_place_compare(round->reached, page->from) != 0) {
+            return; /* News of a stretch, told between two pages of the round; or one got lost. */
+        }
     }
     round->reached = page->to;
-    self->since = since < self->since ? since : self->since;
     if (round->going && report_page_ends(page)) {
         round->told = true;
         round->going = false;

@@ -124,7 +124,17 @@ static void collect_filters(struct coordinator *self, uint64_t now_us, const cha
     }
 }
 
-static void collect_replicas(const struct coordinator *self, uint64_t now_us,
+static bool is_about(const struct coordinator *self, const struct replica_report *report,
+                     const char *name)
+{
+    const struct document_entry *entry =
+        name[0] != '\0' ? document_cache_find(&self->documents, report->filter_id) : NULL;
+
+    return name[0] == '\0' || (entry != NULL && is_asked_for(&entry->document, name));
+}
+
+/* Of the filter that was asked for, or of all. */
+static void collect_replicas(const struct coordinator *self, uint64_t now_us, const char *name,
                              struct overview *overview)
 {
     for (size_t i = 0; i < self->nheard; i++) {
@@ -133,7 +143,9 @@ static void collect_replicas(const struct coordinator *self, uint64_t now_us,
             continue;
         }
         for (size_t j = 0; j < self->heard[i].nreports; j++) {
-            overview->replicas[overview->nreplicas++] = self->heard[i].reports[j];
+            if (is_about(self, &self->heard[i].reports[j], name)) {
+                overview->replicas[overview->nreplicas++] = self->heard[i].reports[j];
+            }
         }
     }
 }
@@ -168,7 +180,7 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
                       &overview->nodes[overview->nnodes++]);
     }
     collect_filters(self, now_us, name, overview);
-    collect_replicas(self, now_us, overview);
+    collect_replicas(self, now_us, name, overview);
     return STATUS_OK;
 }
 

@@ -93,19 +93,20 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     struct heard *heard = coordinator_heard(self, node);
     /* Else another store's. */
     uint64_t since = request->since <= self->change ? request->since : 0;
+    bool goes_on;
 
     if (is_old(heard, request)) {
         return;
     }
     heard = heard != NULL ? heard : hear_first(self, node);
+    goes_on = heard != NULL && heard->round.going;
     if (heard == NULL || !heard_take_page(heard, request, since)) {
         return;
     }
     if (heard->incarnation != request->incarnation || heard->position < request->position) {
         heard->position = request->position;
     }
-    if (report_page_ends(&request->page) && !report_page_begins(&request->page) &&
-        heard->round.told) {
+    if (goes_on && !heard->round.going && !report_page_begins(&request->page)) {
         coordinator_count(self, COORDINATOR_report_rounds_total);
     }
     heard->incarnation = request->incarnation;

@@ -68,10 +68,15 @@ static void count_document(struct usage *self, const struct filter_document *doc
 {
     uint64_t shard_bytes = document_shard_bytes(document) * document->content.nlineages *
                            window_sets(document->nslices);
-    uint32_t shards[DOCUMENT_MAX_SHARDS] = {0};
+    uint32_t nshards = document_nshards(document);
+    uint32_t shards[DOCUMENT_MAX_SHARDS];
 
-    for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
+    memset(shards, 0, document->content.ngroups * sizeof shards[0]);
+    for (uint32_t shard = 0; shard < nshards && document->content.ngroups > 1; shard++) {
         shards[document->content.group_of_shard[shard]]++;
+    }
+    if (document->content.ngroups == 1) { /* As most are, where there are many. */
+        shards[0] = nshards;
     }
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
         count_group(self, document, group, shards[group] * shard_bytes);
@@ -100,6 +105,19 @@ static struct usage *current(const struct coordinator *self)
         }
     }
     return usage;
+}
+
+void usage_add(struct coordinator *self, const struct filter_document *document)
+{
+    struct usage *usage = self->usage;
+
+    if (usage->taken == 0 || usage->taken + 1 != self->documents_taken) {
+        return; /* All are summed up when it is asked for. */
+    }
+    if (document->content.state != FILTER_DROPPED) {
+        count_document(usage, document);
+    }
+    usage->taken = self->documents_taken;
 }
 
 uint64_t moves_bytes(const struct coordinator *self, uint32_t node)

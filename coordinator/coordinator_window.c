@@ -185,8 +185,8 @@ static void look(struct coordinator *self, uint64_t now_us, const struct documen
 
 void coordinator_check_windows(struct coordinator *self, uint64_t now_us)
 {
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct document_entry *entry = self->documents.by_id[i];
+    for (size_t i = 0; i < self->restless.count; i++) {
+        const struct document_entry *entry = self->restless.items[i];
 
         if (entry->document.nslices > 0 && entry->document.content.state == FILTER_ACTIVE &&
             !entry->conflict) {

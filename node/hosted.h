@@ -32,6 +32,7 @@ struct hosted_filter {
     bool lacks_written;         /* ... or that adds go to, */
     bool lacks_ahead;           /* ... or that a chain is to be longer by */
     bool lacks_groups;          /* ... for some slot groups, in any of the sets */
+    bool unbuilt;               /* some arrays are not made, or filled, yet */
     uint64_t hosting;           /* tells these sets from those before */
     bool refused;               /* no room: said once */
     uint64_t fence_end;         /* where the fence's record ends in the log */

@@ -213,6 +213,7 @@ static void turn(void *context, uint64_t now_us)
         self->changed = false;
         node_report_soon(self, now_us, self->coordinators.count);
     }
+    node_report_turn(self, now_us);
 }
 
 static uint64_t next_us(void *context)
@@ -243,13 +244,8 @@ static void on_time(void *context, uint64_t now_us)
 static bool work(void *context, uint64_t now_us)
 {
     struct node *self = context;
-    bool was_building = self->building;
     bool more = node_build(self, BUILD_SLICE_BYTES);
 
-    if (was_building && !more) {
-        node_report_soon(self, now_us, 1); /* Replicas are ready. */
-        node_exchange_stir(self);
-    }
     if (!more && self->storage != NULL) {
         storage_work(self->storage, now_us);
     }

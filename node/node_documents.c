@@ -111,7 +111,9 @@ void node_apply(struct node *self, struct document_entry *entry)
     }
     fenced = hosted->fence.epoch;
     fence_raise(&hosted->fence, document);
-    self->changed = self->changed || hosted->fence.epoch != fenced;
+    if (hosted->fence.epoch != fenced) {
+        node_report_news(self, document->id);
+    }
     if (self->storage != NULL && (hosted->unlogged || hosted->fence.epoch != fenced)) {
         node_log_document(self, entry);
     } else if (self->storage != NULL && hosted->logged_revision != document->revision &&
@@ -124,7 +126,7 @@ void node_apply(struct node *self, struct document_entry *entry)
         node_sets_follow(self, hosted, document, suits(hosted, document, self->storage != NULL));
         tell_losses(self, hosted, document);
     }
-    node_exchange_stir(self);
+    node_exchange_look(self, document->id);
     node_growth_stir(self);
 }
 
@@ -153,18 +155,27 @@ static void begin_replay(struct node *self, struct document_entry *entry, struct
 static bool build(struct node *self, struct document_entry *entry, uint64_t slice_bytes,
                   bool *loading)
 {
-    const struct hosted_filter *hosted = entry->attachment;
+    struct hosted_filter *hosted = entry->attachment;
     bool more = false;
+    bool loads = false;
 
-    if (hosted == NULL) {
+    if (hosted == NULL || !hosted->unbuilt) {
         return false;
     }
     for (struct replica_set *set = hosted->set; set != NULL && !more; set = set->next) {
         more = replica_set_build(set, &entry->document, slice_bytes);
         if (!more && !set->loaded) {
-            *loading = true;
-            begin_replay(self, entry, set);
+            loads = true;
+            if (!set->runs_read) {
+                begin_replay(self, entry, set);
+            }
         }
+    }
+    *loading = *loading || loads;
+    if (!more && !loads) {
+        hosted->unbuilt = false;
+        node_report_news(self, entry->document.id); /* Its replicas are ready. */
+        node_exchange_look(self, entry->document.id);
     }
     return more;
 }
@@ -179,6 +190,9 @@ bool node_build(struct node *self, uint64_t slice_bytes)
     }
     for (size_t i = 0; i < self->documents.count && !more; i++) {
         more = build(self, self->documents.by_id[i], slice_bytes, &loading);
+    }
+    if (!more && loading && !self->replay.active) {
+        node_replay_begin_rest(self);
     }
     self->building = more || (loading && !self->replay.active);
     return more;

@@ -120,16 +120,29 @@ struct log_need {
     uint64_t synced;
 };
 
-/* Filling the arrays of one filter from the log, a stretch after the other. */
+/* Filling arrays from the log, a stretch after the other: those of one filter from its runs, then
+ * those of all that have read theirs from the batches that are in no run. Each by itself would have
+ * to go through the whole log. */
 struct node_replay {
     struct storage_read read;
     struct storage_load load; /* of a filter without key log: a snapshot first */
     uint64_t counted_from;    /* what the log has below is counted already */
     bool active;
-    bool waits; /* for the log to be written up to read.to */
-    uint64_t filter_id;
-    uint64_t hosting; /* of the arrays that are being filled */
-    uint64_t merged;  /* the lowest that a stretch of the runs told */
+    bool waits;         /* for the log to be written up to read.to */
+    uint64_t filter_id; /* 0: all that wait for the end of the log */
+    uint64_t hosting;   /* of the arrays that are being filled */
+    uint64_t merged;    /* the lowest that a stretch of the runs told */
+};
+
+/* What has changed since it was told: filters of these ids, and perhaps others in between. */
+struct node_news {
+    uint64_t first;
+    uint64_t last;       /* 0: nothing */
+    uint64_t sent_first; /* ... of what was told since all was answered: told again if one is not */
+    uint64_t sent_last;
+    uint32_t sends; /* coordinators that are to hear the news under way yet */
+    uint32_t open;  /* reports that were not answered: what is new is gathered meanwhile */
+    bool hinted;    /* ... and coordinators have something new */
 };
 
 /* Where this node is in telling coordinators of its slot groups. */
@@ -138,6 +151,8 @@ struct reporting {
     uint32_t sends;           /* of the page under way, yet to be made */
     uint32_t answers;         /* ... that were not answered */
     bool more;                /* another page goes once they are */
+    uint64_t whole_us;        /* when a page of the round is due, whatever has changed */
+    struct node_news news;
 };
 
 struct node {
@@ -316,6 +331,9 @@ void node_drop_held(struct node *self);
 /* node_replay.c: false when nothing is to be read back now. */
 bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set);
 
+/* What the log has besides runs, for all sets that have read theirs. */
+void node_replay_begin_rest(struct node *self);
+
 /* node_image.c: arrays as storage wants them for snapshots. */
 bool node_image(void *context, const struct storage_set *set, struct storage_image *out);
 void node_image_groups(void *context, const struct storage_set *set, struct snapshot_group *out);
@@ -339,6 +357,12 @@ uint64_t node_exchange_next_us(const struct node *self);
 
 /* Something that decides what is asked has changed: a document, readiness. */
 void node_exchange_stir(struct node *self);
+
+/* Something of one filter may be due now. */
+void node_exchange_look(struct node *self, uint64_t filter_id);
+
+/* Again and again: look at all, the more seldom the more there are. */
+void node_exchange_look_round(struct node *self, uint64_t now_us);
 
 /* The log has become durable a little further. */
 void node_exchange_moved(struct node *self);
@@ -403,7 +427,7 @@ void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer 
 
 /* node_tells.c: fill in which documents are held, and those that are wanted. False: out of memory;
  * else node_told() frees it. */
-MUST_USE bool node_tell(struct node *self, struct sync_request *request);
+MUST_USE bool node_tell(struct node *self, bool whole, struct sync_request *request);
 void node_told(struct sync_request *request);
 void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply);
 
@@ -412,8 +436,9 @@ void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_repl
 /* How many slot groups a page may tell of. */
 size_t node_report_most(const struct node *self);
 
-/* The page that is due; returns how many reports it has, node_report_most() at most. */
-size_t node_report_page(const struct node *self, struct replica_report *reports,
+/* The page that is due, of the `whole` round or of what is new; returns how many reports it has,
+ * node_report_most() at most. */
+size_t node_report_page(const struct node *self, bool whole, struct replica_report *reports,
                         struct report_page *page);
 
 /* It went to a coordinator: what is due next, and when. */
@@ -425,6 +450,22 @@ void node_report_answered(struct node *self, uint64_t now_us);
 /* So many coordinators are to hear at once of what has changed, by a round that begins now or, if
  * one is under way, behind that one. */
 void node_report_soon(struct node *self, uint64_t now_us, uint32_t coordinators);
+
+/* Coordinators should hear of one filter at once. */
+void node_report_news(struct node *self, uint64_t filter_id);
+
+/* Now, if there are news and none are under way. */
+void node_report_turn(struct node *self, uint64_t now_us);
+
+/* Is a page of the round due? Else the report is about what is new only, if anything. */
+bool node_report_whole(const struct node *self, uint64_t now_us);
+
+/* May a report that is not of a round go now? Each coordinator keeps only the newest of a node. */
+bool node_news_may_go(const struct node *self);
+
+/* A report went to a coordinator; of news: and what has become of those. */
+void node_report_opened(struct node *self, bool whole);
+void node_news_sent(struct node *self, const struct report_page *page);
 
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);

@@ -1,4 +1,5 @@
-/* Filling a filter's arrays from the log: first its sorted runs, then the batches since. */
+/* Filling arrays from the log: first each filter's from its sorted runs, then all of them from the
+ * batches since, in one pass. */
 #include "base/heap.h"
 #include "node/node_private.h"
 
@@ -12,10 +13,41 @@ static void end(struct node *self)
     self->building = true; /* Perhaps the next one. */
 }
 
+/* Every set that waits for what the log has besides its runs. */
+static void each_waiting(struct node *self,
+                         void (*visit)(struct node *self, struct document_entry *entry,
+                                       struct replica_set *set, void *context),
+                         void *context)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        struct document_entry *entry = self->documents.by_id[i];
+        struct hosted_filter *hosted = entry->attachment;
+
+        for (struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+             set = set->next) {
+            if (set->runs_read && !set->loaded) {
+                visit(self, entry, set, context);
+            }
+        }
+    }
+}
+
+static void read_anew(struct node *self, struct document_entry *entry, struct replica_set *set,
+                      void *context)
+{
+    (void)self;
+    (void)entry;
+    (void)context;
+    set->runs_read = false;
+}
+
 /* Begins again from the first run, unless it is the log itself that can't be read. */
 static void give_up(struct node *self, enum status status)
 {
     end(self);
+    if (self->replay.filter_id == 0) {
+        each_waiting(self, read_anew, NULL); /* What they wait for may be in runs by now. */
+    }
     if (status != STATUS_STALE && status != STATUS_NOMEM && status != STATUS_OVERLOADED) {
         node_fail(self, "the log can't be read", status);
     }
@@ -39,7 +71,7 @@ void node_replay_moved(struct node *self)
     }
 }
 
-static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
+static void go_on(struct node *self, struct replica_set *set)
 {
     struct storage_read *read = &self->replay.read;
 
@@ -53,10 +85,11 @@ static void go_on(struct node *self, uint64_t now_us, struct replica_set *set)
         read->from = read->next;
         ask(self);
     } else if (!read->log) {
-        begin_log(self);
+        set->runs_read = true;
+        set->runs_to = self->replay.merged;
+        end(self);
     } else {
         set->loaded = true;
-        node_report_soon(self, now_us, 1);
         end(self);
     }
 }
@@ -70,19 +103,16 @@ static struct replica_set *target(const struct node *self, const struct document
     return set != NULL && !set->loaded ? set : NULL;
 }
 
-static void fill(struct node *self, struct document_entry *entry, struct replica_set *set,
-                 const struct storage_read *read)
+static void fill(const struct document_entry *entry, struct replica_set *set,
+                 const uint64_t *fingerprints, size_t count)
 {
 #ifdef ORBLOOM_MUTANT_GROW_VALVE_NOT_REFILLED
     if (entry->document.ngenerations > 1 &&
-        set->groups[0].keys + read->count >= entry->document.generations[0].capacity) {
+        set->groups[0].keys + count >= entry->document.generations[0].capacity) {
         return;
     }
 #endif
-    replica_set_refill(set, &entry->document, read->fingerprints, read->count);
-    for (size_t i = 0; read->log && i < read->nbatches; i++) {
-        node_note_batch(self, entry, &read->batches[i]);
-    }
+    replica_set_refill(set, &entry->document, fingerprints, count);
 }
 
 static void on_stretch(struct storage_read *read, uint64_t now_us, enum status status)
@@ -91,6 +121,7 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
     struct replica_set *set = target(self, entry);
 
+    (void)now_us;
     if (status != STATUS_OK) {
         give_up(self, status);
     } else if (set == NULL) {
@@ -99,10 +130,10 @@ static void on_stretch(struct storage_read *read, uint64_t now_us, enum status s
         if (read->lines) {
             node_replay_records(self, entry, set, read);
         } else {
-            fill(self, entry, set, read);
+            fill(entry, set, read->fingerprints, read->count);
         }
         self->counters[NODE_replayed_keys_total] += read->count;
-        go_on(self, now_us, set);
+        go_on(self, set);
     }
 }
 
@@ -113,6 +144,92 @@ static void ask(struct node *self)
     if (status != STATUS_OK) {
         give_up(self, status);
     }
+}
+
+/* ---- the log, of all that wait ---- */
+
+static void fill_waiting(struct node *self, const struct record_batch *batch)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, batch->filter_id);
+    struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    bool waited = false;
+
+    for (struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+         set = set->next) {
+        const struct storage_set key = hosted_storage_set(&entry->document, set);
+
+        if (set->runs_read && !set->loaded && storage_set_gets(&key, batch)) {
+            fill(entry, set, batch->fingerprints, batch->count);
+            waited = true;
+        }
+    }
+    if (waited) {
+        node_note_batch(self, entry, batch);
+    }
+}
+
+static void mark_loaded(struct node *self, struct document_entry *entry, struct replica_set *set,
+                        void *context)
+{
+    (void)self;
+    (void)entry;
+    (void)context;
+    set->loaded = true;
+}
+
+static void on_rest(struct storage_read *read, uint64_t now_us, enum status status)
+{
+    struct node *self = read->context;
+
+    (void)now_us;
+    if (status != STATUS_OK) {
+        give_up(self, status);
+        return;
+    }
+    for (size_t i = 0; i < read->nbatches; i++) {
+        fill_waiting(self, &read->batches[i]);
+    }
+    self->counters[NODE_replayed_keys_total] += read->count;
+    if (read->end) {
+        each_waiting(self, mark_loaded, NULL);
+        end(self);
+    } else {
+        steps_again(&self->steps, STEP_REPLAY_KEYS);
+        read->from = read->next;
+        ask(self);
+    }
+}
+
+static void find_lowest(struct node *self, struct document_entry *entry, struct replica_set *set,
+                        void *context)
+{
+    uint64_t *lowest = context;
+
+    (void)self;
+    (void)entry;
+    *lowest = set->runs_to < *lowest ? set->runs_to : *lowest;
+}
+
+void node_replay_begin_rest(struct node *self)
+{
+    uint64_t from = UINT64_MAX;
+
+    each_waiting(self, find_lowest, &from);
+    if (self->replay.active || self->recovering || self->failed || from == UINT64_MAX) {
+        return;
+    }
+    self->replay = (struct node_replay){
+        .active = true,
+        .merged = from,
+        .read =
+            {
+                .every = true,
+                .room = self->steps.most[STEP_REPLAY_KEYS],
+                .context = self,
+                .done = on_rest,
+            },
+    };
+    begin_log(self);
 }
 
 /* ---- filters without key log ---- */

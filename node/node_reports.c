@@ -1,5 +1,8 @@
 /* What a node tells coordinators of its slot groups: page by page, round by round.
  *
+ * What is new is told at once, in a page about those filters alone: of many, the others would cost
+ * more than the news.
+ *
  * A page goes to every coordinator, and the next one once they have answered, or with the next
  * interval: never more than one is on its way to each. Where all fits one page only one coordinator
  * is told, in turn, unless something has changed. */
@@ -47,18 +50,41 @@ static size_t first_document(const struct node *self, uint64_t filter_id)
     return first;
 }
 
-size_t node_report_page(const struct node *self, struct replica_report *reports,
+/* Behind all that is held, if nothing is new: the empty page that says that there is no more. */
+static void news_page(const struct node *self, struct report_page *page)
+{
+    const struct document_cache *documents = &self->documents;
+    const struct node_news *news = &self->reporting.news;
+    uint64_t last = documents->count > 0 ? documents->by_id[documents->count - 1]->document.id : 0;
+
+    if (news->last == 0) {
+        page->from.filter_id = last + 1;
+        return;
+    }
+    page->from.filter_id = news->first;
+    page->to.filter_id = news->last < last ? news->last + 1 : 0;
+}
+
+size_t node_report_page(const struct node *self, bool whole, struct replica_report *reports,
                         struct report_page *page)
 {
     size_t most = node_report_most(self);
     size_t count = 0;
 
-    *page = (struct report_page){.from = self->reporting.from};
+    *page = (struct report_page){0};
+    if (whole) {
+        page->from = self->reporting.from;
+    } else {
+        news_page(self, page);
+    }
     for (size_t i = first_document(self, page->from.filter_id); i < self->documents.count; i++) {
         const struct document_entry *entry = self->documents.by_id[i];
         const struct hosted_filter *hosted = entry->attachment;
         bool begun = entry->document.id == page->from.filter_id;
 
+        if (!report_page_ends(page) && entry->document.id >= page->to.filter_id) {
+            break;
+        }
         if (hosted == NULL || hosted->set == NULL) {
             continue;
         }
@@ -75,6 +101,90 @@ size_t node_report_page(const struct node *self, struct replica_report *reports,
     }
     return count;
 }
+
+/* ---- news ---- */
+
+static void add_news(struct node_news *news, uint64_t first, uint64_t last)
+{
+    news->first = news->last == 0 || first < news->first ? first : news->first;
+    news->last = last > news->last ? last : news->last;
+}
+
+void node_report_news(struct node *self, uint64_t filter_id)
+{
+    add_news(&self->reporting.news, filter_id, filter_id);
+}
+
+bool node_news_may_go(const struct node *self)
+{
+    return self->reporting.news.open < self->coordinators.count;
+}
+
+void node_report_turn(struct node *self, uint64_t now_us)
+{
+    const struct node_news *news = &self->reporting.news;
+
+    if ((news->last != 0 || news->hinted) && node_news_may_go(self) && self->confirmed &&
+        now_us < self->next_sync_us) {
+        self->next_sync_us = now_us;
+    }
+}
+
+/* A page of the round goes whatever is under way, and may take its place. */
+void node_report_opened(struct node *self, bool whole)
+{
+    struct node_news *news = &self->reporting.news;
+
+    if (whole && news->open > 0 && news->sent_last != 0) {
+        add_news(news, news->sent_first, news->sent_last);
+    }
+    news->open = whole ? 1 : news->open + 1;
+    news->hinted = false;
+}
+
+static void note_answer(struct node_news *news)
+{
+    news->open -= news->open > 0;
+    if (news->open == 0) {
+        news->sent_first = news->sent_last = 0;
+    }
+}
+
+/* One page of the round after the other, as answers come; else one in each interval. */
+bool node_report_whole(const struct node *self, uint64_t now_us)
+{
+    const struct reporting *reporting = &self->reporting;
+    bool goes_on = reporting->from.filter_id != 0 && reporting->answers == 0;
+
+    return !self->confirmed || reporting->sends > 0 || goes_on || self->reports_due > 0 ||
+           now_us >= reporting->whole_us;
+}
+
+/* What did not fit is news still. */
+void node_news_sent(struct node *self, const struct report_page *page)
+{
+    struct node_news *news = &self->reporting.news;
+
+    if (news->sends == 0) {
+        news->sends = self->coordinators.count;
+    }
+    if (news->last != 0) {
+        news->sent_first = news->sent_last == 0 || news->first < news->sent_first
+                               ? news->first
+                               : news->sent_first;
+        news->sent_last = news->last > news->sent_last ? news->last : news->sent_last;
+    }
+    if (--news->sends > 0) {
+        return;
+    }
+    if (!report_page_ends(page) && page->to.filter_id <= news->last) {
+        news->first = page->to.filter_id;
+    } else {
+        news->first = news->last = 0;
+    }
+}
+
+/* ---- rounds ---- */
 
 /* A page that is not all is told to every coordinator, as each has to hear the whole round. */
 static uint32_t sends_of(const struct node *self, bool whole)
@@ -104,6 +214,7 @@ void node_report_sent(struct node *self, uint64_t now_us, const struct report_pa
     struct reporting *reporting = &self->reporting;
     bool whole = report_page_begins(page) && report_page_ends(page);
 
+    reporting->whole_us = now_us + self->config.sync_interval_us;
     if (reporting->sends == 0) {
         reporting->sends = sends_of(self, whole);
         reporting->answers = 0;
@@ -125,6 +236,7 @@ void node_report_answered(struct node *self, uint64_t now_us)
 {
     struct reporting *reporting = &self->reporting;
 
+    note_answer(&reporting->news);
     if (reporting->answers > 0 && --reporting->answers == 0 && reporting->sends == 0 &&
         reporting->more) {
         reporting->more = false;

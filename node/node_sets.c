@@ -81,7 +81,7 @@ static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
     set->loaded = is_empty(self, document, set);
     set->doubted = hosted->doubted;
     self->memory_used_bytes += set->bytes;
-    self->building = true;
+    self->building = hosted->unbuilt = true;
     return set;
 }
 
@@ -111,7 +111,7 @@ static enum status gain_groups(struct node *self, struct hosted_filter *hosted,
     if (status != STATUS_OK) {
         node_sets_release(self, hosted);
     }
-    self->building = true;
+    self->building = hosted->unbuilt = true;
     return status;
 }
 

@@ -65,11 +65,11 @@ static uint64_t disk_used(const struct node *self)
 }
 
 /* Who this node is and what it has. */
-static void fill_request(struct node *self, struct replica_report *reports,
+static void fill_request(struct node *self, bool whole, struct replica_report *reports,
                          struct sync_request *request)
 {
     struct report_page page;
-    size_t nreplicas = node_report_page(self, reports, &page);
+    size_t nreplicas = node_report_page(self, whole, reports, &page);
 
     *request = (struct sync_request){
         .role = SYNC_NODE,
@@ -99,6 +99,7 @@ void node_sync(struct node *self, uint64_t now_us)
 {
     struct replica_report *reports = heap_alloc(node_report_most(self), sizeof *reports);
     struct frame frame = {.kind = FRAME_SYNC_REQUEST, .correlation = claim_number(self)};
+    bool whole = node_report_whole(self, now_us);
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
     if (self->storage != NULL && storage_synced(self->storage) < self->identity_end) {
@@ -107,15 +108,22 @@ void node_sync(struct node *self, uint64_t now_us)
         heap_free(reports);
         return;
     }
+    if (!whole && !node_news_may_go(self)) {
+        self->next_sync_us = self->reporting.whole_us; /* Or when there is an answer. */
+        heap_free(reports);
+        return;
+    }
     node_forget_dropped(self);
-    host_what_waits(self);
-    node_exchange_stir(self); /* At least that often, whatever has changed. */
+    if (whole) {
+        host_what_waits(self);
+    }
+    node_exchange_look_round(self, now_us); /* Whatever has changed. */
     node_growth_stir(self);
     if (reports == NULL) {
         return; /* The next interval tries again. */
     }
-    fill_request(self, reports, &frame.body.sync_request);
-    if (!node_tell(self, &frame.body.sync_request)) {
+    fill_request(self, whole, reports, &frame.body.sync_request);
+    if (!node_tell(self, whole, &frame.body.sync_request)) {
         heap_free(reports);
         return;
     }
@@ -124,11 +132,24 @@ void node_sync(struct node *self, uint64_t now_us)
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
         !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
         self->next_sync_us = now_us + CONNECT_POLL_US;
-    } else {
+    } else if (whole) {
+        node_report_opened(self, true);
         node_report_sent(self, now_us, &frame.body.sync_request.page);
+    } else {
+        node_report_opened(self, false);
+        node_news_sent(self, &frame.body.sync_request.page);
+        self->next_sync_us = self->reporting.news.sends > 0 ? now_us : self->reporting.whole_us;
     }
     node_told(&frame.body.sync_request);
     heap_free(reports);
+}
+
+static void note_refetched(struct node *self, bool refetched)
+{
+    if (refetched && !self->refetched) {
+        self->refetched = true;
+        node_exchange_stir(self);
+    }
 }
 
 void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
@@ -162,8 +183,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
         self->store = reply->store;
     }
     host_what_waits(self);
-    node_exchange_stir(self);
-    self->refetched = self->refetched || (self->confirmed && !reply->more);
+    note_refetched(self, self->confirmed && !reply->more);
     if (reply->more) {
         self->next_sync_us = now_us;
     }
@@ -172,6 +192,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
 void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint)
 {
     if (hint->change > self->since) {
-        self->next_sync_us = now_us;
+        self->reporting.news.hinted = true;
+        node_report_turn(self, now_us);
     }
 }

@@ -62,6 +62,11 @@ static void turn_page(struct node *self, uint64_t to)
     }
 }
 
+static bool is_beyond(const struct held_document *held, uint64_t last)
+{
+    return held->filter_id != DROPPED_RECORD_ID && held->filter_id > last;
+}
+
 /* A coordinator that has just started has heard of no page, or of some. */
 static void note_lack(struct node *self, uint64_t now_us, const struct sync_reply *reply)
 {
@@ -73,7 +78,23 @@ static void note_lack(struct node *self, uint64_t now_us, const struct sync_repl
     self->next_sync_us = now_us;
 }
 
-bool node_tell(struct node *self, struct sync_request *request)
+/* What is held of the filters that the page of reports is about. */
+static void tell_news(const struct node *self, struct sync_request *request,
+                      struct held_document *held)
+{
+    const struct report_page *page = &request->page;
+    uint64_t last = report_page_ends(page) ? UINT64_MAX : page->to.filter_id - 1;
+
+    request->held_after = page->from.filter_id - 1;
+    request->nheld = store_age_list(&self->documents, request->held_after, held, CODEC_MAX_HELD,
+                                    &request->held_to);
+    while (last != UINT64_MAX && request->nheld > 0 && is_beyond(&held[request->nheld - 1], last)) {
+        request->nheld--;
+        request->held_to = last;
+    }
+}
+
+bool node_tell(struct node *self, bool whole, struct sync_request *request)
 {
     struct held_document *held = heap_alloc(CODEC_MAX_HELD, sizeof *held);
     struct span *documents = heap_alloc(self->nwanted, sizeof *documents);
@@ -84,11 +105,15 @@ bool node_tell(struct node *self, struct sync_request *request)
         return false;
     }
     request->held = held;
-    request->held_after = self->held_after;
-    request->nheld = store_age_list(&self->documents, self->held_after, held, CODEC_MAX_HELD,
-                                    &request->held_to);
     request->held_count = store_age_count(&self->documents);
-    turn_page(self, request->held_to);
+    if (whole) {
+        request->held_after = self->held_after;
+        request->nheld = store_age_list(&self->documents, self->held_after, held, CODEC_MAX_HELD,
+                                        &request->held_to);
+        turn_page(self, request->held_to);
+    } else {
+        tell_news(self, request, held);
+    }
     request->documents = documents;
     add_fences(self, held, request->nheld);
     request->ndocuments = pick_wanted(self, documents);

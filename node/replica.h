@@ -60,12 +60,15 @@ struct replica_set {
     uint32_t built_shards; /* shards below this one are ready */
     uint64_t built_bytes;  /* of the shard being built */
     bool loaded;           /* the arrays cover the whole log */
-    bool unawaited;        /* begun empty while the filter serves: it takes keys before its arrays
-                              stand, page by page */
-    bool strays;           /* bits may be set of adds that were refused after all, and not logged */
-    bool doubted;          /* the log may lack what was accepted: FULL groups are BUILDING until it
-                              has caught up with the others */
-    double loaded_part;    /* how much of it they cover, 0 to 1 */
+    bool runs_read;        /* ... but for what it has at and above `runs_to`: that is read for all
+                              filters at once */
+    uint64_t runs_to;
+    bool unawaited;     /* begun empty while the filter serves: it takes keys before its arrays
+                           stand, page by page */
+    bool strays;        /* bits may be set of adds that were refused after all, and not logged */
+    bool doubted;       /* the log may lack what was accepted: FULL groups are BUILDING until it
+                           has caught up with the others */
+    double loaded_part; /* how much of it they cover, 0 to 1 */
 };
 
 /* Arrays of that generation. Nothing hosted here gives *out = NULL and STATUS_OK. `room_bytes`:

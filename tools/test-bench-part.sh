@@ -1,10 +1,10 @@
 #!/bin/bash
 # Does a part of the benchmark measure each of its figures, and leave nothing behind?
-#   tools/test-bench-part.sh growth|resp BUILD-DIRECTORY
+#   tools/test-bench-part.sh growth|many|resp BUILD-DIRECTORY
 # Everything is real, and as small as can be; no speed is judged, since machines differ.
 set -u
 
-usage="usage: tools/test-bench-part.sh growth|resp BUILD-DIRECTORY"
+usage="usage: tools/test-bench-part.sh growth|many|resp BUILD-DIRECTORY"
 part=${1:?$usage}
 build=$(cd "${2:?$usage}" && pwd) || exit 2
 runner=$(cd "$(dirname "$0")/../bench" && pwd)/run.sh
@@ -28,7 +28,7 @@ measured() {
 }
 
 case $part in
-growth | resp) ;;
+growth | many | resp) ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
 TMPDIR=$dir/tmp BENCH=tiny PARTS=$part "$runner" "$build" "$dir/report" >"$dir/output" 2>&1 </dev/null ||
@@ -42,6 +42,18 @@ if [ "$part" = resp ]; then
     measured "an idle connection" "beside idle connections"
     for name in "unfinished" "unfinished by Redis"; do
         measured "$name, memory" "$name, left over" "$name, PING"
+    done
+elif [ "$part" = many ]; then
+    measured "creates, none alive" "creates, up to all" "creates, all alive" "creates, restarted" \
+        "created and dropped, 3 alive" "created and dropped, 60 alive" "filters that got keys" \
+        "records in the store" "size of the store" "time of a backup" "size of the backup" \
+        "time of a restore" "time of a restart" "restart until asked" "memory a filter" "disk of node-1"
+    for name in before restored restarted; do
+        measured "keys asked, $name" "keys absent, $name" "filters there, $name"
+    done
+    for name in "all alive" restarted; do
+        measured "idle coordinator, $name" "idle router, $name" "idle node-3, $name" \
+            "memory of coordinator, $name" "memory of router, $name" "memory of node-3, $name"
     done
 else
     # So few keys may be read back between two looks; then that is said.

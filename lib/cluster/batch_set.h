@@ -7,17 +7,25 @@
  * lacking, and is fetched once more than needed.
  *
  * Shape:   a series is one router's boot, filter, epoch, lineage, slice and slot group.
- * Errors:  none.
+ * With as many series under way as there are filters, a set that is too small for them forgets what
+ * comes again and again: replicas would tell each other the same batches for ever. So it is made
+ * for as many as there are.
+ *
+ * Errors:  batch_set_reserve(): STATUS_NOMEM, and the set is as before; elsewhere what there is no
+ *          memory for is forgotten.
+ * Owner:   batch_set_fini().
  * Threads: none; pure.
  */
 #ifndef ORBLOOM_CLUSTER_BATCH_SET_H
 #define ORBLOOM_CLUSTER_BATCH_SET_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BATCH_SET_BUCKETS = 128, BATCH_SET_WAYS = 8, BATCH_SET_RANGES = 64 };
+enum { BATCH_SET_BUCKETS = 128 /* at least */, BATCH_SET_WAYS = 8, BATCH_SET_RANGES = 64 };
 
 struct batch_series_key {
     uint64_t boot;
@@ -35,16 +43,25 @@ struct number_range {
 
 struct batch_series {
     struct batch_series_key key;
-    uint64_t used; /* clock of the set at the last use; 0: free */
+    uint64_t used; /* clock of the set at the last use */
     uint32_t nranges;
     struct number_range ranges[BATCH_SET_RANGES]; /* ascending, none touches the next */
 };
 
-/* Some 1.1 MB, touched as it is used; zeroed it is empty. */
+/* Some 1.1 KB for each series; zeroed it is empty, and made for few. */
 struct batch_set {
     uint64_t clock;
-    struct batch_series series[BATCH_SET_BUCKETS][BATCH_SET_WAYS];
+    unsigned bits;                /* of the hash, which choose a bucket */
+    struct batch_series **series; /* BATCH_SET_WAYS a bucket; NULL: free */
 };
+
+void batch_set_fini(struct batch_set *self); /* or NULL */
+
+/* Room for so many series, nearly all of them at once; never less than before. */
+MUST_USE enum status batch_set_reserve(struct batch_set *self, size_t nseries);
+
+/* Forget all. */
+void batch_set_clear(struct batch_set *self);
 
 void batch_set_add(struct batch_set *self, const struct batch_series_key *key, uint64_t number);
 

@@ -176,6 +176,7 @@ static enum status insert(struct document_cache *self, struct filter_document *d
     insert_at(self->by_name, self->count,
               position_of_name(self, entry->document.content.name, entry->document.id), entry);
     self->count++;
+    self->inserted++;
     return STATUS_OK;
 }
 
@@ -383,5 +384,6 @@ void document_cache_sweep(struct document_cache *self, document_release_fn relea
             self->by_name[left++] = self->by_name[i];
         }
     }
+    self->removed += self->count - left;
     self->count = left;
 }

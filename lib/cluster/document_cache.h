@@ -40,6 +40,8 @@ struct document_cache {
     struct document_entry **by_name; /* ascending names, then ids */
     size_t count;
     size_t capacity;
+    uint64_t inserted; /* entries, so far */
+    uint64_t removed;
     struct node_list nodes;
     uint8_t *nodes_bytes; /* the node list as received */
     size_t nodes_size;

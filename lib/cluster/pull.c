@@ -263,7 +263,7 @@ bool pull_cursor_due(const struct pull *self, uint64_t durable)
         return self->phase == PULL_PHASE_SETTLE;
     }
     return self->cursor > self->cursor_written &&
-           (self->met || self->cursor - self->cursor_written >= CURSOR_STRIDE);
+           (self->met || self->cursor - self->cursor_written >= CURSOR_STRIDE + self->stride);
 }
 
 void pull_cursor_recorded(struct pull *self)

@@ -79,8 +79,9 @@ struct pull {
 
     uint64_t cursor;         /* source's offset: all below is in the own log */
     uint64_t cursor_written; /* ... and this is recorded there */
-    bool catching_up;        /* all that the source had when it was first asked is to be here */
-    bool met;                /* batches of this group lie between the two */
+    uint64_t stride;  /* what nobody met is passed by so much further before it is recorded */
+    bool catching_up; /* all that the source had when it was first asked is to be here */
+    bool met;         /* batches of this group lie between the two */
 
     struct pull_interval *wanted; /* FETCH: what is lacking; NULL: all of the page */
     uint32_t nwanted;
@@ -126,6 +127,10 @@ MUST_USE enum status pull_take_headers(struct pull *self, uint64_t now_us,
 /* In FETCH, before asking: what other sources have brought since is not wanted any more. When
  * nothing is left the phase is FOLLOW again. */
 void pull_trim(struct pull *self, struct batch_set *have);
+
+/* Where the source said just now, about another scope, that its log ends for those who follow: is
+ * there nothing for this one either? Then it was as good as asked. */
+bool pull_is_told(struct pull *self, uint64_t now_us, uint64_t end);
 
 /* All of another judged reply has been appended to the own log, which ends at `appended`. */
 void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *reply,

@@ -41,7 +41,7 @@ void node_note_batch(struct node *self, const struct document_entry *entry,
 void node_forget_batches(struct node *self)
 {
     if (self->exchange != NULL) {
-        memset(self->exchange->have, 0, sizeof *self->exchange->have);
+        batch_set_clear(self->exchange->have);
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include "base/heap.h"
 
+enum { ROUND_EACH_US = 1000 }; /* a look takes about a microsecond */
+
 #define DEFAULT_DELAY_US UINT64_C(1000000)
 #define DEFAULT_RATE     (UINT64_C(200) << 20)
 
@@ -20,7 +22,7 @@ enum status node_exchange_create(struct node *self)
     }
     /* An answer to a question of the process before is told apart by its number. */
     exchange->peers.last_correlation = self->effects.random(self->effects.context) >> 1;
-    exchange->stirred = true;
+    exchange->stirred = exchange->stirred_all = true;
     exchange->repair.resume_us = ACTOR_NEVER;
     exchange->repair.read_us = ACTOR_NEVER;
     self->exchange = exchange;
@@ -46,8 +48,10 @@ void node_exchange_destroy(struct node *self)
     node_repair_forget(&exchange->repair);
     node_peers_fini(&exchange->peers);
     node_cursors_fini(&exchange->cursors);
+    looks_fini(&exchange->looks);
     boot_memory_fini(&exchange->memory);
     heap_free(exchange->meetings);
+    batch_set_fini(exchange->have);
     heap_free(exchange->have);
     heap_free(exchange);
 }
@@ -105,7 +109,25 @@ uint64_t node_exchange_next_us(const struct node *self)
 void node_exchange_stir(struct node *self)
 {
     if (self->exchange != NULL) {
+        self->exchange->stirred = self->exchange->stirred_all = true;
+    }
+}
+
+void node_exchange_look(struct node *self, uint64_t filter_id)
+{
+    if (self->exchange != NULL) {
         self->exchange->stirred = true;
+        looks_now(&self->exchange->looks, filter_id);
+    }
+}
+
+void node_exchange_look_round(struct node *self, uint64_t now_us)
+{
+    uint64_t round_us = self->documents.count * ROUND_EACH_US;
+
+    if (self->exchange != NULL && now_us >= self->exchange->all_us) {
+        node_exchange_stir(self);
+        self->exchange->all_us = now_us + round_us;
     }
 }
 
@@ -113,6 +135,7 @@ void node_exchange_moved(struct node *self)
 {
     if (self->exchange != NULL && self->exchange->awaits_log) {
         self->exchange->stirred = true;
+        self->exchange->freed |= LOOK_WAITS_LOG;
     }
 }
 

@@ -3,6 +3,8 @@
  *
  *   exchange.c    when
  *   pull_plan.c   whom to ask for what, by each filter's document
+ *   looks.c       when each filter is looked at
+ *   pull_turn.c   who is looked at now
  *   pull.c        asking, judging answers
  *   pull_take.c   taking over what was answered
  *   pull_progress.c  cursors, and how complete a joining group is
@@ -31,6 +33,7 @@
 #include "cluster/pull_repair.h"
 #include "cluster/token_bucket.h"
 #include "node/exchange/cursors.h"
+#include "node/exchange/looks.h"
 #include "node/exchange/peers.h"
 #include "node/node_private.h"
 #include "node/storage/cut.h"
@@ -189,8 +192,14 @@ struct exchange {
     struct batch_set *have;
     struct node_cursors cursors;
     uint64_t serial;
+    struct looks looks;
+    uint64_t all_us;         /* when all are looked at, whatever they wait for */
     uint32_t turn;           /* who is looked at first */
     bool stirred;            /* something may be due now */
+    bool stirred_all;        /* ... of any filter */
+    unsigned freed;          /* what those that wait for it may go on for: enum look_wait */
+    unsigned waits;          /* what the filter that is looked at waits for */
+    bool asked;              /* ... and whether a question was sent for it */
     bool awaits_log;         /* a cursor is due once the log is durable */
     uint64_t due_us;         /* when something is due next, as far as is known */
     uint64_t doubt_until_us; /* see node_pull_doubts() */
@@ -215,8 +224,13 @@ uint64_t node_log_durable(const struct node *self, const struct filter_document 
 /* pull_plan.c: bring what is pulled for a filter in line with its document. */
 void node_pull_follow(struct node *self, struct document_entry *entry);
 
-/* pull.c */
+/* pull_turn.c */
 void node_pull_pump(struct node *self, uint64_t now_us);
+
+/* pull.c: ask for what is due of one filter; exchange->due_us and ->waits: when again. And: give up
+ * questions whose time is over. */
+void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry);
+void node_pull_expire(struct node *self, uint64_t now_us);
 void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
                         const struct pull_reply *reply);
 void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation);

@@ -259,7 +259,7 @@ void node_meet_on_reply(struct node *self, uint32_t link, uint64_t now_us, uint6
         node_count(self, NODE_pull_mismatches_total);
         return;
     }
-    exchange->stirred = true;
+    node_exchange_stir(self); /* Any may have waited for that. */
     exchange->meet_us = 0;
     if (reply->status == STATUS_STALE) {
         give_up(self, now_us, reply);

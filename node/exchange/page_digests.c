@@ -164,7 +164,7 @@ void node_compare_pump(struct node *self, uint64_t now_us, const struct document
 
         exchange->due_us = next_us < exchange->due_us ? next_us : exchange->due_us;
     } else if (item->pull.phase != PULL_PHASE_PAGES) {
-        exchange->stirred = true; /* Nothing differs: it may follow. */
+        node_exchange_look(self, scope->filter_id); /* Nothing differs: it may follow. */
     }
 }
 

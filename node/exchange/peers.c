@@ -150,6 +150,31 @@ bool node_peers_answered(struct node_peers *self, uint32_t link, uint64_t correl
     return false;
 }
 
+void node_peers_note_end(struct node_peers *self, uint64_t now_us, const struct member *source,
+                         uint64_t end)
+{
+    struct node_peer *peer = find(self, source->node);
+
+    if (peer != NULL) {
+        peer->told_end = end;
+        peer->told_incarnation = source->incarnation;
+        peer->told_us = now_us;
+    }
+}
+
+bool node_peers_told_end(const struct node_peers *self, uint64_t since_us,
+                         const struct member *source, uint64_t *end)
+{
+    const struct node_peer *peer = find(self, source->node);
+
+    if (peer == NULL || peer->told_us == 0 || peer->told_us < since_us ||
+        peer->told_incarnation != source->incarnation) {
+        return false;
+    }
+    *end = peer->told_end;
+    return true;
+}
+
 bool node_peers_expired(struct node_peers *self, uint64_t now_us, struct peer_topic *topic)
 {
     for (uint32_t i = 0; i < self->count; i++) {

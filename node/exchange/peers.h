@@ -47,6 +47,9 @@ struct node_peer {
     uint64_t used_us;
     char endpoint[DOCUMENT_TEXT_BYTES];
     struct peer_call calls[PEERS_NCALLS];
+    uint64_t told_end; /* of its log, for those who follow it */
+    uint64_t told_incarnation;
+    uint64_t told_us; /* 0: never */
 };
 
 struct node_peers {
@@ -76,6 +79,13 @@ bool node_peers_has(const struct node_peers *self, uint32_t link);
 /* An answer came: false when nobody waits for it (any more). */
 bool node_peers_answered(struct node_peers *self, uint32_t link, uint64_t correlation,
                          struct peer_topic *topic);
+
+/* The node has said that its log has no more from there on for who follows it; and: has it said so
+ * since `since_us`? Then *end is set. */
+void node_peers_note_end(struct node_peers *self, uint64_t now_us, const struct member *source,
+                         uint64_t end);
+bool node_peers_told_end(const struct node_peers *self, uint64_t since_us,
+                         const struct member *source, uint64_t *end);
 
 /* Take one question whose deadline has passed; false when there is none. */
 bool node_peers_expired(struct node_peers *self, uint64_t now_us, struct peer_topic *topic);

@@ -5,7 +5,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ANSWER_BYTES = (1 << 20) + (1 << 16), HEADERS_BYTES = 1 << 18, HASH_SLOW_BY = 16 };
+enum {
+    ANSWER_BYTES = (1 << 20) + (1 << 16),
+    HEADERS_BYTES = 1 << 18,
+    HASH_SLOW_BY = 16,
+    STRIDE_EACH_BYTES = 1 << 10, /* a filter: cursors of six sources take half */
+    STRIDE_MOST_BYTES = 16 << 20,
+};
 
 /* ---- who is meant ---- */
 
@@ -41,8 +47,16 @@ static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enu
     self->counters[NODE_gossip_copies_total] += item->pull.copies - copies;
     if (item->pull.phase == PULL_PHASE_REPAIR) {
         item->repair_us = now_us;
-        self->exchange->stirred = true;
+        node_exchange_look(self, item->pull.scope.filter_id);
     }
+}
+
+/* A question has ended: there may be the next one for its filter, or for another one that waits
+ * for the same node. */
+static void note_end(struct node *self, const struct peer_topic *topic)
+{
+    self->exchange->freed |= LOOK_WAITS_PEER;
+    node_exchange_look(self, topic->filter_id);
 }
 
 /* ---- answers ---- */
@@ -88,11 +102,12 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     struct pull_item *item;
     enum status status;
     bool catching_up;
+    bool follows;
 
     if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
         return;
     }
-    self->exchange->stirred = true;
+    note_end(self, &topic);
     item = node_pull_item(self, &topic, &entry);
     if (item == NULL) {
         return;
@@ -106,6 +121,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         return;
     }
     catching_up = item->pull.catching_up;
+    follows = item->pull.phase == PULL_PHASE_FOLLOW;
     status = pull_judge(&item->pull, reply);
     if (status != STATUS_OK && reply->status == STATUS_OK) {
         node_count(self, NODE_pull_mismatches_total);
@@ -117,6 +133,9 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     if (status == STATUS_OK) {
         struct hosted_filter *hosted = entry->attachment;
 
+        if (follows && reply->end) {
+            node_peers_note_end(&self->exchange->peers, now_us, &item->pull.source, reply->next);
+        }
         hosted->heard_us = catching_up ? now_us : hosted->heard_us;
         return;
     }
@@ -138,6 +157,7 @@ void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint6
     if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
         return;
     }
+    note_end(self, &topic);
     item = node_pull_item(self, &topic, &entry);
     if (topic.repair) {
         node_repair_on_silence(self, now_us, &topic, STATUS_INVALID);
@@ -204,6 +224,17 @@ static uint64_t patience_us(const struct pull *pull)
     return pull->catching_up ? (uint64_t)PEERS_HASTE_US << doublings : PEERS_DEADLINE_US;
 }
 
+/* Of many filters few have anything new: what a node says of one tells the same of all others that
+ * are as far. */
+static bool is_told(struct node *self, uint64_t now_us, struct pull *pull)
+{
+    uint64_t since_us = now_us > pull->interval_us ? now_us - pull->interval_us : 0;
+    uint64_t end;
+
+    return node_peers_told_end(&self->exchange->peers, since_us, &pull->source, &end) &&
+           pull_is_told(pull, now_us, end);
+}
+
 static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                 struct pull_item *item)
 {
@@ -218,20 +249,34 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
     size_t sent = 0;
 
     pull_trim(pull, exchange->have);
+    if (is_told(self, now_us, pull)) {
+        return;
+    }
     pull_question(pull, &frame.body.pull_request);
     bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
     if (!node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, bytes)) {
-        return; /* The answer that is under way stirs. */
+        exchange->waits |= LOOK_WAITS_PEER; /* The answer that is under way stirs. */
+        return;
     }
     status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
                             pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
                             &frame, &self->out, &sent);
     if (status == STATUS_OK) {
+        exchange->asked = true;
         pull_asked(pull);
         self->counters[NODE_gossip_bytes_out_total] += sent;
     } else {
         fail(self, now_us, item, status);
     }
+}
+
+/* Cursors move the log that others follow. Were all of them written for less than what they take
+ * together, the next ones would be due by these alone, for ever. Less than what a source keeps. */
+static uint64_t more_stride(const struct node *self)
+{
+    uint64_t bytes = self->documents.count * STRIDE_EACH_BYTES;
+
+    return bytes < STRIDE_MOST_BYTES ? bytes : STRIDE_MOST_BYTES;
 }
 
 static void pump_item(struct node *self, uint64_t now_us, const struct document_entry *entry,
@@ -240,10 +285,11 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
     struct pull_item *item = &pulls->items[index];
     uint64_t due_us;
 
+    item->pull.stride = more_stride(self);
     if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
         node_pull_record(self, &item->pull);
     } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
-        self->exchange->awaits_log = true;
+        self->exchange->waits |= LOOK_WAITS_LOG;
     }
     node_repair_look(self, now_us, pulls, entry, item);
     node_compare_pump(self, now_us, entry, item);
@@ -259,7 +305,7 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
     }
 }
 
-static void pump_filter(struct node *self, uint64_t now_us, struct document_entry *entry)
+void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry)
 {
     struct hosted_filter *hosted;
     struct filter_pulls *pulls;
@@ -278,36 +324,20 @@ static void pump_filter(struct node *self, uint64_t now_us, struct document_entr
     self->exchange->due_us = due_us < self->exchange->due_us ? due_us : self->exchange->due_us;
 }
 
-void node_pull_pump(struct node *self, uint64_t now_us)
+void node_pull_expire(struct node *self, uint64_t now_us)
 {
     struct exchange *exchange = self->exchange;
     struct document_entry *entry = NULL;
     struct peer_topic topic;
-    uint64_t peers_us;
-    uint64_t meet_us;
 
-    exchange->stirred = false;
-    exchange->awaits_log = false;
-    exchange->due_us = ACTOR_NEVER;
-    exchange->next_repair.any = false;
     while (node_peers_expired(&exchange->peers, now_us, &topic)) {
         struct pull_item *item = node_pull_item(self, &topic, &entry);
 
+        note_end(self, &topic);
         if (topic.repair) {
             node_repair_on_silence(self, now_us, &topic, STATUS_DEADLINE);
         } else if (item != NULL) {
             fail(self, now_us, item, STATUS_DEADLINE);
         }
     }
-    node_peers_close_idle(&exchange->peers, &self->effects, now_us);
-    exchange->turn++;
-    for (size_t i = 0; i < self->documents.count; i++) {
-        pump_filter(self, now_us,
-                    self->documents.by_id[(exchange->turn + i) % self->documents.count]);
-    }
-    node_repair_pump(self, now_us);
-    peers_us = node_peers_next_us(&exchange->peers);
-    exchange->due_us = peers_us < exchange->due_us ? peers_us : exchange->due_us;
-    meet_us = node_meet_pump(self, now_us);
-    exchange->due_us = meet_us < exchange->due_us ? meet_us : exchange->due_us;
 }

@@ -268,6 +268,8 @@ static void begin_next(struct node *self, uint64_t now_us)
         if (status != STATUS_OK) {
             node_repair_fail(self, now_us, status);
         }
+    } else if (next->any) {
+        node_repair_end(self); /* It is not wanted any more: another one's turn. */
     }
     next->any = false;
 }

@@ -55,6 +55,11 @@ static bool comes_first(const struct repair_turn *a, const struct repair_turn *b
     return !b->any || a->urgent > b->urgent || (a->urgent == b->urgent && a->due_us < b->due_us);
 }
 
+static void wait_for_turn(struct exchange *exchange, const struct pull_item *item)
+{
+    exchange->waits |= is_urgent(item) ? LOOK_WAITS_URGENT : LOOK_WAITS_REPAIR;
+}
+
 void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item)
 {
@@ -64,11 +69,16 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
     if (item->repair_us == 0) {
         schedule(self, now_us, item, pulls->joined);
     }
-    if (exchange->repair.active || item->pull.asked || !may_compare(item, entry)) {
-        return; /* The end of the one under way stirs. */
+    if (exchange->repair.active) {
+        wait_for_turn(exchange, item);
+        return;
+    }
+    if (item->pull.asked || !may_compare(item, entry)) {
+        return; /* Its answer stirs; so does the document by which it may. */
     }
     if (storage_written(self->storage) < exchange->repaired_end) {
-        exchange->awaits_log = true; /* What was just taken over would be found lacking again. */
+        exchange->waits |=
+            LOOK_WAITS_LOG; /* What was just taken over would be found lacking again. */
         return;
     }
     if (item->repair_us > now_us) {
@@ -82,6 +92,7 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
         node_count(self, NODE_repairs_total);
         return;
     }
+    wait_for_turn(exchange, item); /* Unless it is this one's. */
     turn.due_us = item->repair_us;
     turn.topic = (struct peer_topic){.filter_id = item->pull.scope.filter_id,
                                      .serial = pulls->serial,
@@ -105,8 +116,9 @@ void node_repair_end(struct node *self)
     self->counters[NODE_repair_ranges_total] += repair->machine.ranges;
     repair_fini(&repair->machine);
     node_repair_forget(repair);
+    node_exchange_look(self, repair->topic.filter_id);
     *repair = (struct node_repair){.resume_us = ACTOR_NEVER, .read_us = ACTOR_NEVER};
-    self->exchange->stirred = true;
+    self->exchange->freed |= LOOK_WAITS_REPAIR | LOOK_WAITS_URGENT;
 }
 
 /* That won't be better the next time. */

@@ -75,7 +75,7 @@ static uint32_t lacking(const struct filter_pulls *pulls, uint32_t *example)
 static void settle(struct node *self, struct document_entry *entry)
 {
     node_set_doubted(entry->attachment, false);
-    self->changed = true; /* Coordinators should hear that it counts. */
+    node_report_news(self, entry->document.id); /* Coordinators should hear that it counts. */
 }
 
 static void give_up(struct node *self, struct document_entry *entry, uint32_t example)

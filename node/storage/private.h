@@ -133,9 +133,8 @@ bool storage_may_wait(enum status status);
 MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacity,
                                  const struct record_manifest *manifest);
 
-/* Is a run of the set, is a batch, among others, for it? set.c. */
+/* Is a run of the set? set.c. */
 bool storage_set_has(const struct storage_set *set, const struct record_run *run);
-bool storage_set_gets(const struct storage_set *set, const struct record_batch *batch);
 
 /* sets.c: all targets of a batch; false: no memory. */
 MUST_USE bool storage_sets_add(struct storage_sets *self, const struct record_batch *batch);

@@ -123,6 +123,7 @@ enum status storage_read(struct storage *storage, struct storage_read *read)
     self->room = read->room;
     self->job = (struct job){.run = read->log ? read_job_log : read_job_runs, .done = done};
     self->lines = read->lines;
+    self->every = read->every;
     status = make_room(self);
     if (status == STATUS_OK) {
         status = read->log ? take_segments(self, storage) : take_runs(self, storage);

@@ -128,6 +128,11 @@ static void keep_page(struct read_job *self, struct record_lines *lines, uint64_
     self->page_offsets[self->npages++] = offset;
 }
 
+static bool is_wanted(const struct read_job *self, const struct record_batch *batch)
+{
+    return self->every ? !batch->bits : storage_set_gets(&self->set, batch);
+}
+
 /* *full: this record begins the next answer. */
 static enum status take_record(struct read_job *self, const struct record_header *header,
                                struct span record, bool *full)
@@ -139,7 +144,7 @@ static enum status take_record(struct read_job *self, const struct record_header
 
     if (header->type == RECORD_BATCH) {
         status = record_batch_get(record, &batch);
-        if (status == STATUS_OK && storage_set_gets(&self->set, &batch)) {
+        if (status == STATUS_OK && is_wanted(self, &batch)) {
             *full = some && self->count + batch.count > self->room;
             return *full ? STATUS_OK : keep(self, &batch, header->offset);
         }

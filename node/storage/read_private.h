@@ -19,6 +19,7 @@ struct read_job {
     uint64_t to;
     size_t room;
     bool lines;
+    bool every;
     struct record_run *runs;
     size_t nruns;
     struct log_extent *segments;

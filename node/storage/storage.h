@@ -35,6 +35,9 @@ struct storage_set {
     uint32_t lineage;
 };
 
+/* Is a batch, among others, for it? */
+bool storage_set_gets(const struct storage_set *set, const struct record_batch *batch);
+
 /* The array of a set as it is now, all bits of the log being in it. */
 struct storage_image {
     uint64_t hosting; /* tells it from another one of the same set */
@@ -149,6 +152,7 @@ struct storage_read {
     struct storage_set set;
     bool log;      /* batches of the log with the set among their targets; else runs */
     bool lines;    /* ... and lines of it */
+    bool every;    /* ... or batches of all sets that have runs, whatever `set` is */
     uint64_t from; /* runs: the lowest fingerprint wanted; log: an offset */
     uint64_t to;   /* log: stop there, or at the end of what is written; runs: highest wanted */
     size_t

@@ -29,7 +29,21 @@ enum input {
     INPUT_NODES_CONTENT,
     INPUT_FILTER_DOCUMENT,
     INPUT_NODE_LIST,
+    INPUT_DROPPED_CONTENT,
+    INPUT_DROPPED,
     INPUT_KINDS
+};
+
+/* The inputs that are a document of a kind: its content, and the whole. */
+static const struct document_inputs {
+    enum document_kind kind;
+    enum seal_domain domain;
+    enum input content;
+    enum input whole;
+} documents[] = {
+    {DOCUMENT_FILTER, SEAL_FILTER_DOCUMENT, INPUT_FILTER_CONTENT, INPUT_FILTER_DOCUMENT},
+    {DOCUMENT_NODE_LIST, SEAL_NODE_LIST, INPUT_NODES_CONTENT, INPUT_NODE_LIST},
+    {DOCUMENT_DROPPED, SEAL_DROPPED, INPUT_DROPPED_CONTENT, INPUT_DROPPED},
 };
 
 struct fuzz {
@@ -182,7 +196,8 @@ static void make_bent_frame(struct fuzz *self, struct buffer *input)
 
 static void make_garbage(struct fuzz *self, struct buffer *input)
 {
-    static const enum input kinds[] = {INPUT_FRAME, INPUT_FILTER_DOCUMENT, INPUT_NODE_LIST};
+    static const enum input kinds[] = {INPUT_FRAME, INPUT_FILTER_DOCUMENT, INPUT_NODE_LIST,
+                                       INPUT_DROPPED};
     enum input kind = kinds[draw(self, sizeof kinds / sizeof kinds[0])];
     uint8_t bytes[400];
     size_t size = draw(self, sizeof bytes);
@@ -193,18 +208,51 @@ static void make_garbage(struct fuzz *self, struct buffer *input)
     put_input(input, kind, span_of(bytes, size));
 }
 
-static void make_document(struct fuzz *self, enum document_kind kind)
+/* Single ids, long stretches, and the last ids that there are. */
+static struct dropped_record sample_dropped(void)
+{
+    static const struct id_interval some[] = {
+        {1, 1}, {3, 400}, {402, 402}, {UINT64_C(1) << 40, UINT64_C(1) << 50}};
+    struct dropped_record record = {.revision = 7};
+
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        if (id_set_add_interval(&record.ids, some[i]) != STATUS_OK) {
+            abort();
+        }
+    }
+    return record;
+}
+
+static enum status sign_sample(struct fuzz *self, enum document_kind kind)
 {
     struct filter_document document = sample_document();
     struct node_list list = sample_nodes(4);
+    struct dropped_record record = sample_dropped();
+    enum status status = STATUS_INVALID;
+
+    switch (kind) {
+    case DOCUMENT_FILTER:
+        status = codec_filter_document_sign(&document, &self->key, &self->first);
+        break;
+    case DOCUMENT_NODE_LIST:
+        status = codec_node_list_sign(&list, &self->key, &self->first);
+        break;
+    case DOCUMENT_DROPPED:
+        status = codec_dropped_sign(&record, &self->key, &self->first);
+        break;
+    }
+    document_fini(&document);
+    node_list_fini(&list);
+    dropped_record_fini(&record);
+    return status;
+}
+
+static void make_document(struct fuzz *self, enum document_kind kind)
+{
     enum status status;
 
     buffer_clear(&self->first);
-    status = kind == DOCUMENT_FILTER
-                 ? codec_filter_document_sign(&document, &self->key, &self->first)
-                 : codec_node_list_sign(&list, &self->key, &self->first);
-    document_fini(&document);
-    node_list_fini(&list);
+    status = sign_sample(self, kind);
     if (status != STATUS_OK) {
         abort();
     }
@@ -224,22 +272,20 @@ static struct span content_of(struct span bytes)
 
 static void make_bent_document(struct fuzz *self, struct buffer *input)
 {
-    enum document_kind kind = draw(self, 2) == 0 ? DOCUMENT_FILTER : DOCUMENT_NODE_LIST;
-    bool is_filter = kind == DOCUMENT_FILTER;
+    const struct document_inputs *inputs =
+        &documents[draw(self, sizeof documents / sizeof documents[0])];
     bool resigned = draw(self, 4) > 0;
     static struct field_bytes bytes;
 
-    make_document(self, kind);
+    make_document(self, inputs->kind);
     bytes.size = 0;
     if (resigned) {
         fuzz_fields_bend(&self->random, content_of(buffer_span(&self->first)), MOST_DEPTH, &bytes);
-        put_input(input, is_filter ? INPUT_FILTER_CONTENT : INPUT_NODES_CONTENT,
-                  span_of(bytes.data, bytes.size));
+        put_input(input, inputs->content, span_of(bytes.data, bytes.size));
     } else {
         fuzz_fields_add(&bytes, self->first.data, self->first.size);
         fuzz_fields_bend_bytes(&self->random, &bytes);
-        put_input(input, is_filter ? INPUT_FILTER_DOCUMENT : INPUT_NODE_LIST,
-                  span_of(bytes.data, bytes.size));
+        put_input(input, inputs->whole, span_of(bytes.data, bytes.size));
     }
 }
 
@@ -292,8 +338,7 @@ static void sign(struct fuzz *self, enum document_kind kind, struct span content
         {.number = 3, .type = WIRE_BYTES, .bytes = span_of(mac, sizeof mac)},
     };
 
-    seal_mac(&self->key, kind == DOCUMENT_FILTER ? SEAL_FILTER_DOCUMENT : SEAL_NODE_LIST,
-             fields[1].bytes, mac);
+    seal_mac(&self->key, documents[kind - DOCUMENT_FILTER].domain, fields[1].bytes, mac);
     out->size = 0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         fuzz_fields_put(out, &fields[i]);
@@ -347,13 +392,39 @@ static bool try_node_list(struct fuzz *self, struct span bytes, bool is_signed)
     return pass;
 }
 
+static bool try_dropped(struct fuzz *self, struct span bytes, bool is_signed)
+{
+    uint8_t *copy = fuzz_copy(bytes);
+    struct dropped_record record = {0};
+    const char *reason = NULL;
+    enum status status = codec_dropped_open(span_of(copy, bytes.size), &self->key, &record);
+    bool pass = expected(status);
+
+    free(copy);
+    if (pass && status == STATUS_OK) {
+        buffer_clear(&self->second);
+        pass = dropped_record_validate(&record, &reason) == STATUS_OK &&
+               codec_dropped_sign(&record, &self->key, &self->second) == STATUS_OK &&
+               (is_signed || is_sample(self, DOCUMENT_DROPPED));
+    }
+    dropped_record_fini(&record);
+    return pass;
+}
+
 static bool try_content(struct fuzz *self, enum document_kind kind, struct span content)
 {
     static struct field_bytes bytes;
 
     sign(self, kind, content, &bytes);
-    return kind == DOCUMENT_FILTER ? try_document(self, span_of(bytes.data, bytes.size), true)
-                                   : try_node_list(self, span_of(bytes.data, bytes.size), true);
+    switch (kind) {
+    case DOCUMENT_FILTER:
+        return try_document(self, span_of(bytes.data, bytes.size), true);
+    case DOCUMENT_NODE_LIST:
+        return try_node_list(self, span_of(bytes.data, bytes.size), true);
+    case DOCUMENT_DROPPED:
+        break;
+    }
+    return try_dropped(self, span_of(bytes.data, bytes.size), true);
 }
 
 static bool try_input(void *context, struct span input)
@@ -371,6 +442,10 @@ static bool try_input(void *context, struct span input)
         return try_document(self, input, false);
     case INPUT_NODE_LIST:
         return try_node_list(self, input, false);
+    case INPUT_DROPPED_CONTENT:
+        return try_content(self, DOCUMENT_DROPPED, input);
+    case INPUT_DROPPED:
+        return try_dropped(self, input, false);
     case INPUT_FRAME:
     case INPUT_KINDS:
         break;

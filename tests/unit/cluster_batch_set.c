@@ -16,6 +16,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+    batch_set_fini(set);
     free(set);
 }
 
@@ -125,6 +126,26 @@ Test(batch_set, too_many_series_forget_the_oldest)
     cr_assert_gt(kept, BATCH_SET_BUCKETS * BATCH_SET_WAYS / 2, "the hash spreads them");
 }
 
+/* Else replicas of so many filters would tell each other the same batches again and again. */
+Test(batch_set, as_many_series_as_are_asked_for_are_kept)
+{
+    enum { NSERIES = 20 * BATCH_SET_BUCKETS * BATCH_SET_WAYS };
+    struct batch_series_key one = key;
+
+    add(7);
+    cr_assert_eq(batch_set_reserve(set, NSERIES), STATUS_OK);
+    cr_assert(has(7), "what was there stays");
+    cr_assert_eq(batch_set_reserve(set, 1), STATUS_OK, "never less");
+    for (uint32_t i = 0; i < NSERIES; i++) {
+        one.filter_id = i;
+        batch_set_add(set, &one, 7);
+    }
+    for (uint32_t i = 0; i < NSERIES; i++) {
+        one.filter_id = i;
+        cr_assert(batch_set_has(set, &one, 7), "%u", i);
+    }
+}
+
 /* Against a plain set of bits, any order, repeats and all. */
 Test(batch_set, agrees_with_a_plain_set)
 {
@@ -135,7 +156,7 @@ Test(batch_set, agrees_with_a_plain_set)
     for (int round = 0; round < ROUNDS; round++) {
         bool plain[NUMBERS] = {false};
 
-        memset(set, 0, sizeof *set);
+        batch_set_clear(set);
         for (int i = 0; i < NUMBERS; i++) {
             uint64_t number = random_next(&random) % NUMBERS;
             uint64_t first = random_next(&random) % NUMBERS;

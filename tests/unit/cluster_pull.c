@@ -243,6 +243,8 @@ Test(pull, an_idle_source_costs_less_and_less)
     reply.durable = 4 << 20;
     take_headers(NULL, 0, 2 << 20);
     cr_assert(pull_cursor_due(&pull, UINT64_MAX), "but for a long way");
+    pull.stride = UINT64_C(1) << 40; /* as many cursors as move a log so far */
+    cr_assert_not(pull_cursor_due(&pull, UINT64_MAX));
 }
 
 /* More holes than can be named: the whole page, which always ends. */

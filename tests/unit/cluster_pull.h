@@ -20,6 +20,7 @@ static struct batch_set *have;
 static void teardown(void)
 {
     pull_fini(&pull);
+    batch_set_fini(have);
     free(have);
 }
 

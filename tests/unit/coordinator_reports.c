@@ -1,10 +1,12 @@
 /* What nodes tell page by page: what it says, and what it does not. */
+#include "base/heap.h"
 #include "coordinator/coordinator_private.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 enum { NODE = 1 };
 
@@ -99,10 +101,28 @@ Test(reports, a_lost_page_makes_no_round)
     TELL(0, 0, 20, change, 7, 10);
     TELL(0, 30, 0, change, 7, 30);
     cr_assert_eq(heard()->since, 0);
-    cr_assert(heard()->round.going == false && knows(10) && knows(30));
+    cr_assert(knows(10) && knows(30));
+    cr_assert_eq(coordinator_stage_counter(&stage, "report_rounds_total"), 0);
     TELL(0, 0, 20, change, 7, 10);
     TELL(0, 20, 0, change, 7, 20);
     cr_assert_eq(heard()->since, change);
+}
+
+/* Pages of a round wait for answers; what has changed meanwhile is told at once. */
+Test(reports, news_between_two_pages_do_not_end_the_round)
+{
+    uint64_t change = stage.coordinator->change;
+
+    TELL(0, 0, 20, change, 7, 10);
+    TELL(0, 30, 31, change, 8, 30);
+    cr_assert(knows(10) && knows(30));
+    cr_assert_eq(heard()->since, 0, "not all was told");
+    TELL(0, 20, 0, change, 7, 20, 30);
+    cr_assert_eq(heard()->since, change);
+    TELL(0, 0, 20, change, 7, 10);
+    TELL(0, 15, 18, change - 1, 8, 17);
+    TELL(0, 20, 0, change, 7, 20, 30);
+    cr_assert_eq(heard()->since, change - 1, "the news were told earlier");
 }
 
 /* It was FULL; what it is now that it has to read its log again nobody has said. */
@@ -148,4 +168,27 @@ Test(reports, a_create_ends_with_the_page_that_tells_of_it)
         (void)coordinator_stage_sync(&stage, n, &request);
     }
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
+}
+
+/* Without an answer the operator would be told that no coordinator is there. */
+Test(reports, more_than_an_answer_takes_is_said)
+{
+    enum { REPORTS = 1000000 };
+    const struct admin_request request = {.action = ADMIN_STATUS, .name = ""};
+    struct heard *teller = coordinator_heard(stage.coordinator, NODE);
+    struct coordinator_told told;
+
+    teller->reports = heap_realloc(teller->reports, REPORTS, sizeof *teller->reports);
+    cr_assert_not_null(teller->reports);
+    for (size_t i = 0; i < REPORTS; i++) {
+        teller->reports[i] = (struct replica_report){
+            .node_id = NODE, .filter_id = i + 1, .state = REPLICA_FULL, .progress = 1};
+    }
+    teller->nreports = teller->reports_capacity = REPORTS;
+    coordinator_stage_ask(&stage, 77, &request);
+    told = coordinator_stage_told(&stage);
+    cr_assert_eq(told.correlation, 77);
+    cr_assert_eq(told.status, STATUS_TOO_LARGE);
+    cr_assert_not_null(strstr(told.message, "orbloom info NAME"));
+    cr_assert_eq(coordinator_stage_counter(&stage, "replies_dropped_total"), 0);
 }

@@ -225,7 +225,7 @@ Test(node_delta, unknown_history_is_fetched_again)
 {
     open_circle();
     add(0, N1 | N2 | N3);
-    memset(circle_node(circle, 3)->exchange->have, 0, sizeof(struct batch_set));
+    batch_set_clear(circle_node(circle, 3)->exchange->have);
     circle_run(circle, 10 * SECOND);
     cr_assert_eq(missed(3), BATCH);
     cr_assert_eq(circle_count(circle, 3, &document, keys[0], BATCH), BATCH);

@@ -200,3 +200,136 @@ Test(node_reports, every_coordinator_is_told_each_page)
     pass(0);
     cr_assert_eq(stage.fake.nframes, stage.fake.ntaken);
 }
+
+/* ---- news ---- */
+
+static bool has_held(const struct sync_request *request, uint64_t filter_id)
+{
+    for (size_t i = 0; i < request->nheld; i++) {
+        if (request->held[i].filter_id == filter_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tell_news(uint64_t filter_id)
+{
+    node_report_news(stage.node, filter_id);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+}
+
+/* A whole round has just been told. */
+static void begin_told(void)
+{
+    begin(FILTERS);
+    cr_assert_eq(expect_round(FILTERS), 1);
+    pass(0);
+}
+
+static void expect_news(uint64_t first, uint64_t beyond, size_t count)
+{
+    struct sync_request request;
+    uint32_t link;
+
+    cr_assert(take(&request, &link), "%llu", (unsigned long long)first);
+    cr_assert_eq(request.page.from.filter_id, first);
+    cr_assert_eq(request.page.to.filter_id, beyond);
+    cr_assert_eq(request.nreplicas, count);
+    cr_assert_eq(request.held_after, first - 1);
+    for (uint64_t id = 10; id <= 10 * FILTERS; id += 10) {
+        bool told = id >= first && (beyond == 0 || id < beyond);
+
+        cr_assert_eq(has_held(&request, id), told, "%llu", (unsigned long long)id);
+    }
+    cr_assert_eq(request.held_to, beyond == 0 ? 0 : beyond - 1);
+}
+
+Test(node_reports, what_is_new_is_told_alone)
+{
+    begin_told();
+    tell_news(30);
+    expect_news(30, 31, 1);
+    answer(stage.node->coordinators.links[0]);
+    pass(SECOND_US);
+    cr_assert_eq(expect_round(FILTERS), 1, "the round goes on");
+    tell_news(50);
+    expect_news(50, 0, 1);
+}
+
+Test(node_reports, news_are_gathered_while_some_are_under_way)
+{
+    struct sync_request request;
+    uint32_t link = stage.node->coordinators.links[0];
+
+    begin_told();
+    tell_news(20);
+    expect_news(20, 21, 1);
+    tell_news(40);
+    tell_news(30);
+    cr_assert_not(take(&request, &link), "the ones before were not answered");
+    answer(stage.node->coordinators.links[0]);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    expect_news(30, 41, 2);
+}
+
+/* Of reports that come together a coordinator looks at the newest. */
+Test(node_reports, news_that_nobody_answers_are_told_again)
+{
+    begin_told();
+    tell_news(30);
+    expect_news(30, 31, 1);
+    pass(SECOND_US);
+    cr_assert_eq(expect_round(FILTERS), 1);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    expect_news(30, 31, 1);
+    answer(stage.node->coordinators.links[0]);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    cr_assert_eq(stage.fake.nframes, stage.fake.ntaken, "once is enough");
+}
+
+Test(node_reports, a_hint_waits_for_the_report_under_way)
+{
+    const struct frame hint = {.kind = FRAME_HINT, .body.hint = {.change = 1000}};
+    uint32_t link = 0;
+
+    begin_told();
+    link = stage.node->coordinators.links[0];
+    tell_news(20);
+    expect_news(20, 21, 1);
+    fake_answer(&stage.actor, stage.now_us, link, &hint);
+    pass(0);
+    cr_assert_eq(stage.fake.nframes, stage.fake.ntaken);
+    answer(link);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    expect_news(10 * FILTERS + 1, 0, 0);
+}
+
+Test(node_reports, what_does_not_fit_is_news_still)
+{
+    begin_told();
+    stage.node->config.report_groups = 2;
+    node_report_news(stage.node, 10);
+    tell_news(30);
+    expect_news(10, 30, 2);
+    answer(stage.node->coordinators.links[0]);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    expect_news(30, 31, 1);
+}
+
+/* It asks for the news, and has none. */
+Test(node_reports, a_hint_brings_no_round)
+{
+    const struct frame hint = {.kind = FRAME_HINT, .body.hint = {.change = 1000}};
+
+    begin_told();
+    fake_answer(&stage.actor, stage.now_us, stage.node->coordinators.links[0], &hint);
+    pass(0);
+    expect_news(10 * FILTERS + 1, 0, 0);
+}

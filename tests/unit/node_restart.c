@@ -138,6 +138,51 @@ Test(node_restart, adds_are_refused_while_the_log_is_replayed)
     close_stage();
 }
 
+/* What filters have in common is not read for each of them. */
+Test(node_restart, the_log_is_read_once_however_many_filters_there_are)
+{
+    enum { FILTERS = 40, ROUNDS = 2 };
+    struct filter_document documents[FILTERS];
+    uint64_t before;
+    uint64_t log_bytes;
+
+    open_with(DURABILITY_SYNC);
+    for (uint32_t i = 0; i < FILTERS; i++) {
+        node_stage_filter(&stage, 100 + i, DURABILITY_SYNC, &documents[i]);
+    }
+    stage.config.reserve_bytes = UINT64_MAX / 2; /* Nothing is merged from now on. */
+    node_stage_end(&stage, STAGE_END_KILL);
+    cr_assert_eq(node_stage_open(&stage), 0);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (uint32_t i = 0; i < FILTERS; i++) {
+            cr_assert_eq(node_stage_add(&stage, &documents[i], keys + (size_t)round * COUNT, COUNT),
+                         STATUS_OK);
+        }
+    }
+    node_stage_end(&stage, STAGE_END_KILL);
+    log_bytes = (uint64_t)node_stage_files(&stage, "log-") * STAGE_DISK_SEGMENT_BYTES;
+    before = memory_disk_reads(stage.disk);
+    node_stage_start(&stage);
+    for (int steps = 0;
+         node_stage_counter(&stage, "replayed_keys_total") < FILTERS * ROUNDS * COUNT; steps++) {
+        cr_assert_lt(steps, 10000);
+        node_stage_turn(&stage);
+        (void)stage.actor.work(stage.actor.self, stage.now_us);
+        (void)node_stage_run(&stage, JOB_COMMIT);
+        (void)node_stage_run(&stage, JOB_BACKGROUND);
+    }
+    cr_assert_lt(memory_disk_reads(stage.disk) - before, 6 * log_bytes, "%lu of %lu",
+                 (unsigned long)(memory_disk_reads(stage.disk) - before), (unsigned long)log_bytes);
+    node_stage_settle(&stage);
+    (void)node_stage_meet(&stage);
+    node_stage_settle(&stage);
+    for (uint32_t i = 0; i < FILTERS; i++) {
+        cr_assert_eq(node_stage_absent(&stage, &documents[i], keys, ROUNDS * COUNT), 0);
+        document_fini(&documents[i]);
+    }
+    close_stage();
+}
+
 /* ---- documents and fences ---- */
 
 Test(node_restart, fences_never_go_back)
