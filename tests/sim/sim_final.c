@@ -8,8 +8,9 @@
 enum {
     SETTLE_US = 1200000,    /* suspects are probed, syncs find another coordinator */
     PATIENCE_US = 15000000, /* until creates and drops must have come to an end */
-    GROWTH_US = 300000000, /* ... and slow nodes in turn have built bigger arrays, thrice perhaps */
-    QUIET_US = 1200000,    /* so long that everybody has heard of everything */
+    GROWTH_US = 900000000,  /* ... and slow nodes in turn, of steps of a key, have built bigger
+                               arrays, thrice perhaps */
+    QUIET_US = 1200000,     /* so long that everybody has heard of everything */
     POLL_US = 20000,
     SURE_TIMEOUT_US = 3000000,
     UNSURE_TIMEOUT_US = 300000, /* these end at their deadline */
