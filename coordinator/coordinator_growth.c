@@ -14,7 +14,7 @@
 
 enum {
     FIRST_ROOM = 16,
-    GROWTH_LOOK_US = 100000,
+    GROWTH_LOOK_US = 20000,
     DUE_LOOK_US = 1000000,
     UNWRITTEN_LOOK_US = 2000000,
     REFUSED_LOOK_US = 10000000,
@@ -211,21 +211,48 @@ static void note_unwritten(struct coordinator *self, uint64_t now_us, enum statu
     say_refused(self, now_us, entry, growing, before);
 }
 
+static struct growth_answer ask_for(struct coordinator *self,
+                                    const struct filter_document *document,
+                                    const struct growth_view *view, uint64_t capacity)
+{
+    const struct growth_wish wish = {.capacity = capacity};
+    struct growth_answer answer = growth_request(view, &wish,
+                                                 self->effects.random(self->effects.context));
+
+    if (capacity <= document->capacity) {
+        answer.verdict = GROWTH_VERDICT_ABOVE_MAX;
+    }
+    return answer;
+}
+
+/* Where there is no room for what a burst asks for, as much as otherwise. */
+static struct growth_answer choose_size(struct coordinator *self,
+                                        const struct filter_document *document,
+                                        const struct growth_view *view, uint64_t keys,
+                                        const struct growing *growing)
+{
+    double factor = self->config.growth_factor > 0 ? self->config.growth_factor : default_factor;
+    uint64_t usual = growth_goal(document, keys, factor);
+    uint64_t wanted = document_is_chain(document)
+                          ? usual
+                          : growth_burst_goal(document, keys, factor, growing->pace.burst_per_s);
+    struct growth_answer answer = ask_for(self, document, view, wanted);
+
+    return answer.verdict == GROWTH_VERDICT_NO_ROOM && wanted != usual
+               ? ask_for(self, document, view, usual)
+               : answer;
+}
+
 static enum status begin(struct coordinator *self, uint64_t now_us,
                          const struct document_entry *entry, struct growth_view *view,
                          uint64_t keys, struct growing *growing)
 {
     const struct filter_document *document = &entry->document;
-    double factor = self->config.growth_factor > 0 ? self->config.growth_factor : default_factor;
-    const struct growth_wish wish = {.capacity = growth_goal(document, keys, factor)};
     struct growth_answer answer;
     enum status status;
 
     growth_view_weigh(self, view);
-    answer = growth_request(view, &wish, self->effects.random(self->effects.context));
-    if (wish.capacity <= document->capacity) {
-        answer.verdict = GROWTH_VERDICT_ABOVE_MAX;
-    }
+    answer = choose_size(self, document, view, keys, growing);
     if (answer.verdict != GROWTH_VERDICT_BEGIN) {
         refuse(self, now_us, entry, &answer, growing);
         return STATUS_OK;
@@ -240,6 +267,16 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
         note_unwritten(self, now_us, status, entry, growing);
     }
     return status;
+}
+
+void growth_wake(struct coordinator *self, uint64_t filter_id)
+{
+    size_t at = find_place(self, filter_id);
+
+    if (at < self->ngrowings && self->growings[at].filter_id == filter_id &&
+        self->growings[at].refused[0] == '\0') {
+        self->growings[at].next_us = 0;
+    }
 }
 
 static enum status look_whether_due(struct coordinator *self, uint64_t now_us,

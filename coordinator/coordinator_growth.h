@@ -27,6 +27,9 @@ MUST_USE enum status growth_view_add(struct growth_view *view, const struct inqu
 /* Give turns, end and begin growth, of all filters. */
 void coordinator_check_growth(struct coordinator *self, uint64_t now_us);
 
+/* A node tells at once of that filter: it may be due already. One that can't grow has time. */
+void growth_wake(struct coordinator *self, uint64_t filter_id);
+
 /* An edit of the cached document, into the store. */
 MUST_USE enum status growth_write(struct coordinator *self, uint64_t now_us,
                                   const struct document_entry *entry, records_edit_fn edit,

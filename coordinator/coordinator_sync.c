@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_records.h"
 
 #include <inttypes.h>
@@ -87,6 +88,14 @@ static struct heard *hear_first(struct coordinator *self, uint32_t node)
     return &grown[self->nheard++];
 }
 
+/* A page that begins no round tells what is new. */
+static void wake_growth(struct coordinator *self, const struct sync_request *request)
+{
+    for (size_t i = 0; i < request->nreplicas && !report_page_begins(&request->page); i++) {
+        growth_wake(self, request->replicas[i].filter_id);
+    }
+}
+
 static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
                      const struct sync_request *request)
 {
@@ -114,6 +123,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->number = request->number;
     heard->last_us = now_us;
     self->growth_news = true;
+    wake_growth(self, request);
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;
 }

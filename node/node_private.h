@@ -209,6 +209,7 @@ struct node {
     struct held_reply *held;
     struct held_reply **held_tail;
     size_t held_bytes;
+    uint64_t full_told_us; /* when coordinators were told of a filter without room */
     struct node_replay replay;
     struct node_growth growth;
     struct exchange *exchange; /* with other nodes; NULL: memory only */

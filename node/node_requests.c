@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-enum { MAX_HANDED_DOCUMENTS = 16 };
+enum {
+    MAX_HANDED_DOCUMENTS = 16,
+    FILL_PARTS = 8,
+    FULL_TOLD_US = 50000, /* between two words that there is no room */
+};
 
 /* The answer to one node request while it is made. */
 struct answer {
@@ -154,6 +158,26 @@ static void stray(struct hosted_filter *hosted, const struct segment *segment)
     }
 }
 
+/* It fills up faster than rounds of reports come: coordinators are told at each eighth from the
+ * half on, and again while there is no room. */
+static void tell_fill(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                      const struct segment *segment, bool waits)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_group *group = &hosted->set->groups[segment->group];
+    uint64_t eighth = group->keys_capacity / FILL_PARTS + 1;
+    uint32_t fill = (uint32_t)(group->keys / eighth < FILL_PARTS ? group->keys / eighth
+                                                                 : FILL_PARTS);
+    bool again = waits && now_us >= self->full_told_us + FULL_TOLD_US;
+
+    if (entry->document.when_full == WHEN_FULL_EXPAND && entry->document.ngenerations == 1 &&
+        (again || (fill >= FILL_PARTS / 2 && fill > group->fill_told))) {
+        self->full_told_us = again ? now_us : self->full_told_us;
+        node_report_news(self, entry->document.id);
+    }
+    group->fill_told = fill;
+}
+
 static void execute(struct node *self, uint64_t now_us, struct document_entry *entry,
                     const struct segment *segment, const uint64_t *fingerprints,
                     struct answer *answer, struct segment_reply *reply)
@@ -182,6 +206,9 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
     if (segment->operation == OPERATION_ADD && entry->document.ngenerations > 1 &&
         !self->growth.due) {
         stir_growth(self, entry, segment);
+    }
+    if (segment->operation == OPERATION_ADD) {
+        tell_fill(self, now_us, entry, segment, reply->makes_room);
     }
     if (segment->operation == OPERATION_ADD &&
         !node_remembers(self, now_us, segment, fingerprints)) {

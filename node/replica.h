@@ -33,6 +33,7 @@ struct replica_group {
     uint32_t nshards;       /* of the group */
     uint64_t keys;          /* adds accepted that were new here */
     uint64_t keys_capacity; /* no more new keys than this */
+    uint32_t fill_told;     /* how full it was when coordinators were told of that, in eighths */
     uint64_t complete;      /* JOINING: everything that a SYNC under this epoch asks for is in the
                                log, durably, and in the arrays; 0: of none */
     double copied;          /* JOINING: how much of it is here, 0 to 1 */

@@ -26,6 +26,7 @@
     X(need_doc_total, "replies", "nodes that lacked a document and were given it")                \
     X(not_ready_total, "replies", "nodes that answered NOT_READY")                                \
     X(full_total, "replies", "nodes that did not accept new keys, being at capacity")             \
+    X(held_total, "replies", "of them, those whose filter grows: asked again in a moment")        \
     X(conflict_total, "replies", "nodes that hold another content under the same epoch")          \
     X(votes_void_total, "replies", "votes that do not count: other incarnation, epoch or state")  \
     X(late_total, "replies", "votes for operations already answered")                             \

@@ -9,6 +9,8 @@ enum {
     KEY_OVERHEAD_BYTES = 48, /* what a key costs here beside its bytes, while in flight */
     UNREADY_US = 10000,      /* after the first NOT_READY, then doubled ... */
     UNREADY_SOON = 8,        /* ... so often at most */
+    FULL_US = 4000,          /* after the first FULL that is to pass, then doubled ... */
+    FULL_SOON = 5,           /* ... up to that */
     RESEND_DOUBLINGS = 2,    /* of retry_us: what was lost is soon there, what is slow gets time */
 };
 
@@ -207,20 +209,28 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
 
 /* ---- time ---- */
 
-/* Who is not ready may be in a moment: it is asked again soon, and then ever less often. Who does
- * not answer may have more to do than it can: asked as often as ever, it would never catch up. */
+/* Ever longer: `first_us`, twice that, and so on. */
+static uint64_t doubled_us(uint64_t first_us, uint32_t times, uint64_t most_us)
+{
+    uint64_t us = first_us << (times - 1);
+
+    return us < most_us ? us : most_us;
+}
+
+/* Who is not ready may be in a moment, and so may who has no room: it is asked again soon, and then
+ * ever less often. Who does not answer may have more to do than it can: asked as often as ever, it
+ * would never catch up. */
 static uint64_t patience_us(const struct slot_ask *ask, uint64_t retry_us)
 {
-    uint64_t soon_us;
-
     if (ask->state == ASK_SENT) {
         return retry_us << (ask->resends < RESEND_DOUBLINGS ? ask->resends : RESEND_DOUBLINGS);
     }
-    if (ask->state != ASK_FAILED || ask->unready == 0 || ask->unready > UNREADY_SOON) {
-        return retry_us;
+    if (ask->full > 0) {
+        return doubled_us(FULL_US, ask->full < FULL_SOON ? ask->full : FULL_SOON, retry_us);
     }
-    soon_us = (uint64_t)UNREADY_US << (ask->unready - 1);
-    return soon_us < retry_us ? soon_us : retry_us;
+    return ask->unready > 0 && ask->unready <= UNREADY_SOON
+               ? doubled_us(UNREADY_US, ask->unready, retry_us)
+               : retry_us;
 }
 
 static bool due(const struct slot_ask *ask, uint64_t now_us, uint64_t retry_us)

@@ -39,10 +39,10 @@ struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part
     return op;
 }
 
-/* What a node is told: 0 only if it can't have been sent this add before, by any router. */
+/* What a node is told: 0 only if it can't have executed this add before, for any router. */
 static uint32_t attempt_of(const struct op *op, const struct slot_ask *ask)
 {
-    uint64_t attempt = (uint64_t)op->attempt + op->restarts + ask->resends;
+    uint64_t attempt = (uint64_t)op->attempt + op->restarts + ask->resends + ask->full;
 
 #ifdef ORBLOOM_MUTANT_ATTEMPT_NOT_TOLD
     return 0;

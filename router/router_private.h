@@ -74,7 +74,7 @@ enum ask_state {
     ASK_NOT = 0,  /* not asked */
     ASK_SENT,     /* an answer is awaited */
     ASK_ANSWERED, /* voted, or answered without a vote that counts */
-    ASK_FAILED,   /* refused or not sent: asked again later */
+    ASK_FAILED,   /* refused, in part, or not sent: asked again later */
 };
 
 /* One member's side of a part: a slot's reader's, or that of the other half of a pair. */
@@ -87,6 +87,7 @@ struct slot_ask {
     bool paired;      /* add, of a reader: counts only together with its partner */
     uint8_t handed;   /* documents handed to it */
     uint8_t unready;  /* how often it was NOT_READY */
+    uint8_t full;     /* ... FULL until it has grown, in a row */
     uint32_t resends; /* of what was sent and not answered */
     uint64_t asked_us;
 };

@@ -1,9 +1,13 @@
 /* Replies of nodes: which votes count, and what refusals ask for. */
+#include "cluster/growth.h"
 #include "router/router_private.h"
 
 #include <string.h>
 
-enum { MAX_HANDED = 3 /* documents handed to one node for one part before waiting */ };
+enum {
+    MAX_HANDED = 3,            /* documents handed to one node for one part before waiting */
+    GROWTH_BEGINS_US = 1000000 /* a filter that is to grow does not for so long: it can't */
+};
 
 /* Does this reply count: the op's epoch, the member's incarnation, in the state that it must have
  * by that epoch's document? */
@@ -46,8 +50,30 @@ static void keep_acceptance(struct part *part, uint32_t slot, const struct segme
     }
 }
 
-static void take_vote(struct router *self, const struct op *op, struct part *part, uint32_t seat,
-                      const struct slot_group *group, const struct node_reply *reply,
+/* An add that was not accepted whole is held, while there will be room within moments: the node is
+ * asked again. It remembers how it voted, so that the next vote is this one and more. Not for a
+ * pair: what both halves have accepted is cut out of its vote. */
+static bool is_held(const struct router *self, uint64_t now_us, const struct op *op,
+                    const struct slot_ask *ask, const struct segment_reply *segment)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+
+    return op->operation == OPERATION_ADD && segment->at_capacity && segment->makes_room &&
+           !ask->paired &&
+           (growth_running(&entry->document) || now_us - op->started_us < GROWTH_BEGINS_US);
+}
+
+static void hold(struct router *self, struct slot_ask *ask)
+{
+    ask->state = ASK_FAILED;
+    if (ask->full < UINT8_MAX) {
+        ask->full++;
+    }
+    router_count(self, ROUTER_held_total);
+}
+
+static void take_vote(struct router *self, uint64_t now_us, const struct op *op, struct part *part,
+                      uint32_t seat, const struct slot_group *group, const struct node_reply *reply,
                       const struct segment_reply *segment)
 {
     struct slot_ask *ask = seat_ask(part, seat);
@@ -70,6 +96,9 @@ static void take_vote(struct router *self, const struct op *op, struct part *par
         keep_vote(part, slot, segment);
     } else {
         keep_acceptance(part, slot, segment);
+    }
+    if (is_held(self, now_us, op, ask, segment)) {
+        hold(self, ask);
     }
     if (part->asks[slot].paired && slot_counts(part, slot)) {
         pair_mask(part, slot);
@@ -142,7 +171,8 @@ static void on_segment(struct router *self, uint64_t now_us, struct backend *bac
     struct op *op = op_of_tag(self, segment->tag, &part, &seat);
     const struct document_entry *entry;
 
-    if (op == NULL || part->done || seat_ask(part, seat)->voted) {
+    if (op == NULL || part->done ||
+        (seat_ask(part, seat)->voted && seat_ask(part, seat)->state == ASK_ANSWERED)) {
         router_count(self, ROUTER_late_total);
         return;
     }
@@ -157,7 +187,7 @@ static void on_segment(struct router *self, uint64_t now_us, struct backend *bac
         return;
     }
     if (segment->status == STATUS_OK) {
-        take_vote(self, op, part, seat, &entry->document.content.groups[part->group], reply,
+        take_vote(self, now_us, op, part, seat, &entry->document.content.groups[part->group], reply,
                   segment);
     } else {
         take_refusal(self, now_us, op, part, seat, backend, segment);

@@ -196,7 +196,8 @@ struct growth_progress growth_progress(const struct growth_view *view);
 struct growth_pace {
     uint64_t at_us; /* of `keys`; 0: none yet */
     uint64_t keys;
-    double keys_per_s; /* smoothed over some ten seconds */
+    double keys_per_s;  /* smoothed over some ten seconds */
+    double burst_per_s; /* ... over a quarter of one */
 };
 
 void growth_pace_note(struct growth_pace *self, uint64_t now_us, uint64_t keys);
@@ -213,5 +214,10 @@ bool growth_due(const struct filter_document *document, uint64_t keys, double ke
 /* The capacity to grow to by itself: `factor` times what it is, or what it holds if that is more;
  * at most max_capacity. Not above what it is: it can't grow. */
 uint64_t growth_goal(const struct filter_document *document, uint64_t keys, double factor);
+
+/* The same for keys that arrive in a burst, so that no filter grows many times in a row: room for
+ * some seconds of them, and as much as arrays of that size hold anyway. */
+uint64_t growth_burst_goal(const struct filter_document *document, uint64_t keys, double factor,
+                           double burst_per_s);
 
 #endif

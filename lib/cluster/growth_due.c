@@ -5,9 +5,12 @@
 #include <math.h>
 
 /* What is heard within less is one report, or several of one moment. */
-#define PACE_MIN_US UINT64_C(500000)
+#define PACE_MIN_US UINT64_C(20000)
 /* The weight of what is older falls to a third within this. */
-#define PACE_MEMORY_S 10.0
+#define PACE_MEMORY_S  10.0
+#define BURST_MEMORY_S 0.25
+/* Of a burst, that there is to be room for. */
+#define BURST_ROOM_S 15.0
 
 /* A node reads its log and sets bits: slowed down in favour of those who ask, it does at least that
  * much; and a turn takes some reports until the next one is given. */
@@ -18,10 +21,16 @@ static const double margin_s = 30.0;
 static const double full_share = 0.85;
 static const double least_share = 0.5;
 
+static double smoothed(double before, double now, double age)
+{
+    double weight = exp(-age);
+
+    return weight * before + (1 - weight) * now;
+}
+
 void growth_pace_note(struct growth_pace *self, uint64_t now_us, uint64_t keys)
 {
     double seconds;
-    double weight;
     double now;
 
     if (self->at_us == 0 || now_us < self->at_us) {
@@ -32,9 +41,9 @@ void growth_pace_note(struct growth_pace *self, uint64_t now_us, uint64_t keys)
         return;
     }
     seconds = (double)(now_us - self->at_us) / 1e6;
-    weight = exp(-seconds / PACE_MEMORY_S);
     now = keys > self->keys ? (double)(keys - self->keys) / seconds : 0;
-    self->keys_per_s = weight * self->keys_per_s + (1 - weight) * now;
+    self->keys_per_s = smoothed(self->keys_per_s, now, seconds / PACE_MEMORY_S);
+    self->burst_per_s = smoothed(self->burst_per_s, now, seconds / BURST_MEMORY_S);
     self->at_us = now_us;
     self->keys = keys;
 }
@@ -80,4 +89,35 @@ uint64_t growth_goal(const struct filter_document *document, uint64_t keys, doub
     double goal = factor * (double)(held > document->capacity ? held : document->capacity);
 
     return goal < (double)document->max_capacity ? (uint64_t)goal : document->max_capacity;
+}
+
+/* Of arrays for one set. */
+static uint64_t bytes_for(const struct filter_document *document, uint64_t capacity)
+{
+    const struct sizing_request request = {
+        .capacity = window_set_capacity(document->nslices, capacity),
+        .rate = window_set_rate(document->nslices, document->rate),
+    };
+    struct sizing_plan plan;
+
+    return sizing_plan_generation(&request, document->content.shard_bits, &plan) == STATUS_OK
+               ? plan.total_bytes
+               : UINT64_MAX;
+}
+
+uint64_t growth_burst_goal(const struct filter_document *document, uint64_t keys, double factor,
+                           double burst_per_s)
+{
+    uint64_t goal = growth_goal(document, keys, factor);
+    double coming = (double)keys + burst_per_s * BURST_ROOM_S;
+    uint64_t bytes;
+
+    if (coming > (double)goal) {
+        goal = coming < (double)document->max_capacity ? (uint64_t)coming : document->max_capacity;
+    }
+    bytes = bytes_for(document, goal);
+    while (goal <= document->max_capacity / 2 && bytes_for(document, 2 * goal) == bytes) {
+        goal *= 2; /* Arrays take whole pages: a small one has room for more. */
+    }
+    return goal;
 }

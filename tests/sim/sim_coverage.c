@@ -56,6 +56,7 @@ static const struct {
     {SIM_ROUTER, "retries_total", false},
     {SIM_ROUTER, "restarts_total", false},
     {SIM_ROUTER, "stale_total", false},
+    {SIM_ROUTER, "held_total", false},
     {SIM_ROUTER, "need_doc_total", false},
     {SIM_ROUTER, "not_ready_total", false},
     {SIM_ROUTER, "votes_void_total", false},

@@ -51,6 +51,32 @@ Test(growth_due, doubles_but_not_above_the_maximum)
     cr_assert_eq(growth_goal(&cluster.document, 9000, 2), 10000);
 }
 
+/* What a fast writer brings within some seconds has room, or it would have to grow again before
+ * that is over. */
+Test(growth_due, a_burst_asks_for_more)
+{
+    cluster.document.max_capacity = 100000000;
+    cr_assert_geq(growth_burst_goal(&cluster.document, 9000, 2, 100000), 9000 + 15 * 100000);
+    cr_assert_lt(growth_burst_goal(&cluster.document, 9000, 2, 100000), 2 * (9000 + 15 * 100000));
+    cr_assert_geq(growth_burst_goal(&cluster.document, 9000, 2, 0), 20000);
+    cr_assert_eq(growth_burst_goal(&cluster.document, 9000, 2, 1e12), 100000000);
+    cluster.document.max_capacity = 10000;
+    cr_assert_eq(growth_burst_goal(&cluster.document, 9000, 2, 1e12), 10000, "it can't");
+}
+
+/* A larger capacity that takes no more memory is had for nothing. */
+Test(growth_due, whole_pages_are_used)
+{
+    uint64_t goal;
+
+    cluster.document.max_capacity = 100000000;
+    cluster.document.capacity = 100;
+    goal = growth_burst_goal(&cluster.document, 90, 2, 0);
+    cr_assert_gt(goal, 1000);
+    cluster.document.capacity = goal;
+    cr_assert_leq(growth_burst_goal(&cluster.document, goal, 2, 0), 4 * goal);
+}
+
 Test(growth_due, pace_follows_what_arrives)
 {
     struct growth_pace pace = {0};
@@ -65,6 +91,7 @@ Test(growth_due, pace_follows_what_arrives)
         growth_pace_note(&pace, now_us, keys);
     }
     cr_assert_float_eq(pace.keys_per_s, 500, 5);
+    cr_assert_float_eq(pace.burst_per_s, 500, 25);
     growth_pace_note(&pace, now_us + 1000, keys + 1000000);
     cr_assert_float_eq(pace.keys_per_s, 500, 5, "two reports of one moment tell no pace");
     for (int i = 0; i < 60; i++) {

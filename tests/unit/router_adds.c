@@ -203,6 +203,8 @@ Test(router_adds, a_node_that_takes_a_filter_for_growing_is_waited_for)
     open_and_add();
     router_stage_vote(&stage, 1, 'F');
     router_stage_vote(&stage, 2, 'G');
+    cr_assert_eq(stage.ntold, 0, "the two that are left may still take it");
+    router_stage_pass(&stage, 5100000);
     told = router_stage_told(&stage);
     cr_assert_eq(told.status, STATUS_UNAVAILABLE);
     cr_assert_not_null(strstr(told.message, "until it has grown"), "%s", told.message);
@@ -212,6 +214,41 @@ Test(router_adds, a_node_that_takes_a_filter_for_growing_is_waited_for)
 static uint32_t attempt_told(uint32_t node)
 {
     return router_stage_asked(&stage, node)->segments[0].attempt;
+}
+
+/* The client hears nothing of it: nodes that had no room are asked again until they have. */
+Test(router_adds, an_add_is_held_until_there_is_room)
+{
+    open_and_add();
+    for (int round = 0; round < 8; round++) {
+        router_stage_vote(&stage, 1, 'G');
+        router_stage_vote(&stage, 2, 'G');
+        cr_assert_eq(stage.ntold, 0);
+        stage.nasked = 0;
+        router_stage_pass(&stage, 80000);
+        cr_assert_gt(attempt_told(1), 0, "it may have taken some of them");
+        cr_assert_gt(attempt_told(2), 0);
+    }
+    router_stage_vote(&stage, 1, 'a');
+    router_stage_vote(&stage, 2, 'a');
+    expect_told(STATUS_OK, 0, ALL);
+    cr_assert_eq(router_stage_counter(&stage, "held_total"), 16);
+    router_stage_fini(&stage);
+}
+
+/* One that should grow, and does not, can't: nobody waits for it until the deadline. */
+Test(router_adds, an_add_is_not_held_for_a_growth_that_does_not_begin)
+{
+    struct router_told told;
+
+    open_and_add();
+    router_stage_pass(&stage, 1000000);
+    for (uint32_t node = 1; node <= 3; node++) {
+        router_stage_vote(&stage, node, 'G');
+    }
+    told = router_stage_told(&stage);
+    cr_assert_eq(told.status, STATUS_UNAVAILABLE);
+    router_stage_fini(&stage);
 }
 
 /* Nodes know a retry by its attempt: whoever sent the earlier one, and however it was lost. */
