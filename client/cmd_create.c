@@ -1,6 +1,6 @@
 #include "base/number.h"
 #include "client/cmd.h"
-#include "client/cmd_ask.h"
+#include "client/cmd_create_wait.h"
 #include "client/cmd_summary.h"
 #include "cluster/window.h"
 #include "filter/sizing.h"
@@ -182,6 +182,8 @@ static const struct flag_table table = {
         "one\n"
         "slice later. Capacity is what the window holds, the same in each slice; with k slices a\n"
         "copy has k + 2 arrays. It takes a key log and durability sync or os.\n\n"
+        "Waits until all replicas can serve, and shows how far they are: as long as they get on\n"
+        "with it, and for the timeout when nothing moves. Ctrl-C leaves it being made.\n\n"
         "Examples:\n"
         "  orbloom create seen --capacity 10M --fpr 1%\n"
         "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n"
@@ -350,7 +352,7 @@ static int run(int argc, char **argv)
     create->durability = durability_of(settings.durability);
     create->window_us = settings.window_us;
     create->nslices = (uint32_t)settings.nslices;
-    return cmd_ask(&settings.common, &frame, show, words.items[0]);
+    return create_wait_run(&settings.common, &frame, show, words.items[0]);
 }
 
 static const struct command command = {.flags = &table, .run = run};

@@ -58,6 +58,7 @@ static const struct flag_table table = {
         "Without a log of keys (keylog off, or durability memory) a filter that was created with\n"
         "when-full expand grows by one more generation, and checks read all of them; it takes no\n"
         "smaller capacity, no other rate and no way back.\n"
+        "A capacity from which it would at once grow by itself (when-full expand) is refused.\n"
         "What is under way already is joined, by the same numbers or none; Ctrl-C leaves it\n"
         "running. The timeout is that of each question to a coordinator.\n\n"
         "Examples:\n"

@@ -2,18 +2,16 @@
 
 #include "base/number.h"
 #include "client/cmd.h"
+#include "client/cmd_progress.h"
 #include "client/shell_channel.h"
 #include "runtime/hub.h"
 #include "runtime/interrupt.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-    BAR_CELLS = 20,
     ASK_EVERY_US = 500000,
-    LINE_EVERY_US = 5000000,
     SLICE_US = 50000,
     MAX_FAILURES = 12, /* questions in a row without an answer */
 };
@@ -52,19 +50,14 @@ static void add_pace(const struct watch_pace *pace, char *text, size_t size)
 const char *watch_line(const struct growth_state *state, const struct watch_pace *pace,
                        const char *awaited, char text[WATCH_LINE_BYTES])
 {
-    char bar[BAR_CELLS + 1];
+    char bar[PROGRESS_BAR_BYTES];
     char moving[2 * NUMBER_TEXT_BYTES];
-    int full = (int)(state->share * BAR_CELLS);
 
-    for (int i = 0; i < BAR_CELLS; i++) {
-        bar[i] = i < full ? '#' : '.';
-    }
-    bar[BAR_CELLS] = '\0';
     add_pace(pace, moving, sizeof moving);
     (void)snprintf(text, WATCH_LINE_BYTES,
-                   "[%s] %3.0f %%, %" PRIu64 " of %" PRIu64 " shards%s%s%.100s", bar,
-                   100 * state->share, state->grown, state->shards, moving,
-                   awaited[0] != '\0' ? "; " : "", awaited);
+                   "%s %3.0f %%, %" PRIu64 " of %" PRIu64 " shards%s%s%.100s",
+                   progress_bar(state->share, bar), 100 * state->share, state->grown, state->shards,
+                   moving, awaited[0] != '\0' ? "; " : "", awaited);
     return text;
 }
 
@@ -74,21 +67,13 @@ struct watch {
     const char *name;
     uint64_t filter_id;
     uint32_t wanted;
-    bool terminal;
-    uint64_t line_us; /* when the next line is due */
+    struct progress progress;
     struct watch_pace pace;
     uint32_t failures; /* in a row */
     bool chained;      /* it can't be taken back */
     bool over;
     int code;
 };
-
-static void end_line(const struct watch *self)
-{
-    if (self->terminal) {
-        (void)fputs("\r\033[K", stderr);
-    }
-}
 
 static void finish(struct watch *self, int code)
 {
@@ -102,12 +87,7 @@ static void show(struct watch *self, const struct growth_state *state, const cha
     char text[WATCH_LINE_BYTES];
 
     watch_pace_note(&self->pace, now_us, state);
-    if (self->terminal) {
-        (void)fprintf(stderr, "\r%s\033[K", watch_line(state, &self->pace, awaited, text));
-    } else if (now_us >= self->line_us) {
-        self->line_us = now_us + LINE_EVERY_US;
-        (void)fprintf(stderr, "%s\n", watch_line(state, &self->pace, awaited, text));
-    }
+    progress_show(&self->progress, now_us, watch_line(state, &self->pace, awaited, text));
 }
 
 static const struct filter_summary *find(const struct admin_reply *reply, uint64_t id)
@@ -127,7 +107,7 @@ static void look(struct watch *self, const struct admin_reply *reply)
     char text[GROWTH_TEXT_BYTES];
 
     if (filter == NULL || filter->state != FILTER_ACTIVE || filter->ngenerations == 0) {
-        end_line(self);
+        progress_end(&self->progress);
         finish(self, cmd_fail(STATUS_DROPPED, "filter %s has been dropped meanwhile", self->name));
         return;
     }
@@ -139,13 +119,13 @@ static void look(struct watch *self, const struct admin_reply *reply)
         state.running = false;
     }
     if (state.wanted != self->wanted) {
-        end_line(self);
+        progress_end(&self->progress);
         finish(self, cmd_fail(STATUS_CONFLICT,
                               "another change was asked for meanwhile; see `orbloom status`"));
     } else if (state.running) {
         show(self, &state, filter->growth_awaited);
     } else {
-        end_line(self);
+        progress_end(&self->progress);
         (void)printf("%s: %s\n", self->name, growth_wanted_text(filter, text));
         finish(self, CMD_OK);
     }
@@ -162,14 +142,14 @@ static void on_done(void *context, const struct session_result *result)
     }
     self->failures++;
     if (result->status == STATUS_NOT_FOUND || self->failures == MAX_FAILURES) {
-        end_line(self);
+        progress_end(&self->progress);
         finish(self, cmd_fail(result->status, "%s", result->message));
     }
 }
 
 static void say_left(const struct watch *self)
 {
-    end_line(self);
+    progress_end(&self->progress);
     (void)fprintf(stderr, "left; it goes on by itself. `orbloom expand %s` shows it again%s%s%s\n",
                   self->name, self->chained ? "" : ", `orbloom expand ",
                   self->chained ? "" : self->name, self->chained ? "" : " --abort` takes it back");
@@ -187,10 +167,7 @@ static void wait_a_while(struct channel *channel)
 int watch_run(const struct flags_common *common, const char *name, uint64_t filter_id,
               uint32_t wanted)
 {
-    struct watch self = {.name = name,
-                         .filter_id = filter_id,
-                         .wanted = wanted,
-                         .terminal = isatty(STDERR_FILENO) != 0};
+    struct watch self = {.name = name, .filter_id = filter_id, .wanted = wanted};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
                           .body.admin_request = {.action = ADMIN_STATUS, .name = name}};
     struct channel_options options = {.routers = common->routers,
@@ -202,6 +179,7 @@ int watch_run(const struct flags_common *common, const char *name, uint64_t filt
     if (status != STATUS_OK) {
         return cmd_fail(status, "%s", reason);
     }
+    progress_open(&self.progress);
     interrupt_catch();
     while (!self.over && !interrupt_came()) {
         channel_ask(channel, common->timeout_us, &frame, on_done, &self);

@@ -1,10 +1,12 @@
 #include "client/cmd_growth.h"
 
 #include "base/number.h"
+#include "cluster/growth.h"
 #include "cluster/window.h"
 #include "proto/replica_sum.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 enum { LINE_BITS_A_LINE = 512 };
 
@@ -92,8 +94,63 @@ static void show_sum(const struct filter_summary *filter)
     }
 }
 
+/* ---- by itself ---- */
+
+/* What one array of them takes, by whose keys it is decided: of a chain the newest, of a window a
+ * slice. */
+static uint64_t deciding_capacity(const struct filter_summary *filter)
+{
+    uint32_t serving = filter->nchain > 0 ? filter->nchain : 1;
+
+    return serving <= filter->ngenerations ? filter->generations[serving - 1].capacity : 0;
+}
+
+struct growth_at growth_at_of(const struct filter_summary *filter)
+{
+    double capacity = (double)deciding_capacity(filter);
+    struct growth_at at = {0};
+
+    if (filter->when_full == WHEN_FULL_EXPAND && !filter->growth_held &&
+        filter->capacity < filter->max_capacity && filter->nchain < DOCUMENT_MAX_GENERATIONS &&
+        !growth_is_running(filter)) {
+        at.soonest = (uint64_t)ceil(GROWTH_LEAST_SHARE * capacity);
+        at.latest = (uint64_t)ceil(GROWTH_FULL_SHARE * capacity);
+    }
+    return at;
+}
+
+const char *growth_at_text(const struct filter_summary *filter, char text[GROWTH_TEXT_BYTES])
+{
+    struct growth_at at = growth_at_of(filter);
+    char soonest[NUMBER_TEXT_BYTES];
+    char latest[NUMBER_TEXT_BYTES];
+
+    text[0] = '\0';
+    if (at.latest > 0) {
+        (void)snprintf(
+            text, GROWTH_TEXT_BYTES,
+            "by itself at %s keys (%.0f %%)%s; at %s (%.0f %%) or more if they come fast",
+            number_show_count(at.latest, latest), 100 * GROWTH_FULL_SHARE,
+            filter->nchain > 0    ? " in the newest generation"
+            : filter->nslices > 0 ? " in a slice"
+                                  : "",
+            number_show_count(at.soonest, soonest), 100 * GROWTH_LEAST_SHARE);
+    } else if (filter->growth_held) {
+        (void)snprintf(text, GROWTH_TEXT_BYTES,
+                       "aborted: it does not grow by itself until `orbloom expand`");
+    } else if (filter->when_full == WHEN_FULL_EXPAND && !growth_is_running(filter)) {
+        (void)snprintf(text, GROWTH_TEXT_BYTES, "none: %s",
+                       filter->capacity < filter->max_capacity
+                           ? "its checks read as many generations as may be"
+                           : "its capacity is max-capacity");
+    }
+    return text;
+}
+
 void growth_generations_text(const struct filter_summary *filter)
 {
+    char at[GROWTH_TEXT_BYTES];
+
     for (uint32_t i = 0; i < filter->ngenerations; i++) {
         char text[GROWTH_TEXT_BYTES];
 
@@ -102,8 +159,8 @@ void growth_generations_text(const struct filter_summary *filter)
                      growth_size_text(filter, &filter->generations[i], text), part_of(filter, i));
     }
     show_sum(filter);
-    if (filter->growth_held) {
-        (void)printf("growth        aborted: it does not grow by itself until `orbloom expand`\n");
+    if (growth_at_text(filter, at)[0] != '\0') {
+        (void)printf("growth        %s\n", at);
     }
 }
 
@@ -220,6 +277,14 @@ void growth_json(struct json *json, const struct filter_summary *filter)
     }
     json_end(json, ']');
     json_bool(json, "growth_held", filter->growth_held);
+}
+
+void growth_at_json(struct json *json, const struct filter_summary *filter)
+{
+    struct growth_at at = growth_at_of(filter);
+
+    json_count(json, "grows_from_keys", at.soonest);
+    json_count(json, "grows_at_keys", at.latest);
 }
 
 void growth_coordinator_json(struct json *json, const struct filter_summary *filter)

@@ -25,7 +25,19 @@ bool growth_is_running(const struct filter_summary *filter);
 /* Does it serve everywhere, whatever follows it? */
 bool growth_is_there(const struct filter_summary *filter, uint32_t generation);
 
-/* A line a generation, for `info`. */
+/* At how many keys it grows by itself: at the soonest, where they come fast, and in any case. Both
+ * 0: it does not. Of a window those of a slice, of a chain those of its newest generation. */
+struct growth_at {
+    uint64_t soonest;
+    uint64_t latest;
+};
+
+struct growth_at growth_at_of(const struct filter_summary *filter);
+
+/* In words, for `info`; "": nothing to say. */
+const char *growth_at_text(const struct filter_summary *filter, char text[GROWTH_TEXT_BYTES]);
+
+/* A line a generation, for `info`, and when it grows. */
 void growth_generations_text(const struct filter_summary *filter);
 
 /* A paragraph for each filter with something to say; nothing else. */
@@ -34,6 +46,7 @@ void growth_text(const struct admin_reply *reply);
 /* Members of an open object: what documents tell, and what only a coordinator knows. */
 void growth_json(struct json *json, const struct filter_summary *filter);
 void growth_coordinator_json(struct json *json, const struct filter_summary *filter);
+void growth_at_json(struct json *json, const struct filter_summary *filter);
 
 /* How far a filter is, from one answer. */
 struct growth_state {

@@ -5,11 +5,11 @@
 #include "client/cmd_growth.h"
 #include "client/cmd_load_show.h"
 #include "client/cmd_output.h"
+#include "client/cmd_rate.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_summary.h"
 #include "client/cmd_window_show.h"
 #include "cluster/window.h"
-#include "filter/sizing.h"
 #include "proto/replica_sum.h"
 
 struct info_settings {
@@ -38,45 +38,6 @@ static const struct flag_table table = {
     .max_words = 1,
 };
 
-/* Any of them may let an absent key pass. The older ones are taken for as full as they may be. */
-static double rate_of_chain(const struct filter_summary *filter, uint64_t keys)
-{
-    double passes = 0;
-
-    for (uint32_t i = 0; i < filter->nchain; i++) {
-        const struct generation_summary *one = &filter->generations[i];
-        bool last = i + 1 == filter->nchain;
-        uint64_t held = last || keys < one->capacity ? keys : one->capacity;
-        bool known = one->lines > 0 && (one->z == 1 || one->z == 2);
-        double rate = known ? sizing_rate(held, one->lines * filter->nshards, one->z) : 0;
-
-        passes = passes + rate - passes * rate;
-        keys -= held;
-    }
-    return passes;
-}
-
-/* While it changes, that of the generation which lets more pass: some replica may serve it. */
-static double rate_now(const struct filter_summary *filter, uint64_t keys)
-{
-    uint64_t lines = filter->lines * filter->nshards;
-    double rate = lines > 0 ? sizing_rate(keys, lines, filter->z) : 0;
-
-    if (filter->nchain > 0) {
-        return rate_of_chain(filter, keys);
-    }
-    for (uint32_t i = 0; i + 1 < filter->ngenerations; i++) {
-        const struct generation_summary *left = &filter->generations[i];
-        double other = left->lines > 0 && (left->z == 1 || left->z == 2)
-                           ? sizing_rate(keys, left->lines * filter->nshards, left->z)
-                           : 0;
-
-        rate = other > rate ? other : rate;
-    }
-    rate *= window_slices_read(filter); /* The sum is what any of them may let pass, at most. */
-    return rate < 1 ? rate : 1;
-}
-
 static void show_json(const struct info_reply *reply, const struct report_sum *sum)
 {
     struct json json;
@@ -85,12 +46,13 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     json_begin(&json, NULL, '{');
     summary_filter_json(&json, &reply->filter);
     growth_json(&json, &reply->filter);
+    growth_at_json(&json, &reply->filter);
     rebuild_json(&json, &reply->filter);
     load_json(&json, &reply->filter);
     window_json(&json, &reply->filter);
     expiry_json(&json, &reply->filter);
     json_count(&json, "keys_estimate", window_keys(&reply->filter, sum));
-    json_number(&json, "rate_now", rate_now(&reply->filter, sum->keys));
+    json_number(&json, "rate_now", rate_now(reply, sum));
     json_begin(&json, "replicas_reported", '[');
     for (size_t i = 0; i < reply->nreplicas; i++) {
         summary_replica_json(&json, &reply->replicas[i]);
@@ -118,8 +80,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
                  number_show_count(window_keys(filter, sum), a), 100 * share,
                  filter->nslices > 0 ? " in the fullest slice" : "");
     (void)printf("rate now      %s expected, asked for at most %s\n",
-                 number_show_rate(rate_now(filter, sum->keys), a),
-                 number_show_rate(filter->rate, b));
+                 number_show_rate(rate_now(reply, sum), a), number_show_rate(filter->rate, b));
     (void)printf("slot groups   %u; replicas reported: %u FULL, %u JOINING, %u BUILDING\n",
                  filter->ngroups, sum->full, sum->joining, sum->building);
     if (sum->joining > 0) {

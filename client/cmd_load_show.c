@@ -1,6 +1,6 @@
 #include "client/cmd_load_show.h"
 
-static bool is_loading(const struct filter_summary *filter)
+bool load_is_on(const struct filter_summary *filter)
 {
     return document_load_open(filter->load_source, filter->loaded);
 }
@@ -13,7 +13,7 @@ static double percent(const struct filter_summary *filter)
 
 void load_info_text(const struct filter_summary *filter)
 {
-    if (is_loading(filter)) {
+    if (load_is_on(filter)) {
         (void)printf("load          %.1f %% of a dump are there; it serves nobody before all is\n",
                      percent(filter));
     }
@@ -24,7 +24,7 @@ void load_text(const struct admin_reply *reply)
     for (size_t i = 0; i < reply->nfilters; i++) {
         const struct filter_summary *filter = &reply->filters[i];
 
-        if (is_loading(filter)) {
+        if (load_is_on(filter)) {
             (void)printf("\n%s: is being loaded from a dump, %.1f %% are there. It serves nobody "
                          "before all is; where no\nchunk comes for the coordinator's "
                          "load_timeout it is dropped.\n",
@@ -35,5 +35,5 @@ void load_text(const struct admin_reply *reply)
 
 void load_json(struct json *json, const struct filter_summary *filter)
 {
-    json_bool(json, "loading", is_loading(filter));
+    json_bool(json, "loading", load_is_on(filter));
 }

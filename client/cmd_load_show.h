@@ -8,6 +8,8 @@
 #include "client/cmd_output.h"
 #include "proto/codec.h"
 
+bool load_is_on(const struct filter_summary *filter);
+
 /* A line, if it is. */
 void load_info_text(const struct filter_summary *filter);
 

@@ -6,6 +6,7 @@
 #include "client/cmd_output.h"
 #include "client/cmd_rebuild_show.h"
 #include "client/cmd_replicas.h"
+#include "client/cmd_status_brief.h"
 #include "client/cmd_summary.h"
 #include "client/cmd_window_show.h"
 #include "proto/replica_sum.h"
@@ -13,9 +14,16 @@
 struct status_settings {
     struct flags_common common;
     bool json;
+    bool all;
 };
 
 static const struct flag flags[] = {
+    {
+        .name = "all",
+        .kind = FLAG_SWITCH,
+        .offset = offsetof(struct status_settings, all),
+        .help = "show every filter and each of its replicas, however many there are",
+    },
     {
         .name = "json",
         .kind = FLAG_SWITCH,
@@ -34,38 +42,76 @@ static const struct flag_table table = {
         "adds, does not count yet: syncing, it copies what the others hold) or FULL (counts\n"
         "for quorums). NOT REPLACED: its node came back without its data, and it can't be\n"
         "copied; why, is told below. A replica that is growing serves all the while.\n\n"
+        "Of more than 10 filters sums are shown, and in full up to 10 that need attention, the\n"
+        "worst first; the others with --all. JSON always has all of them.\n\n"
         "Exit: 0 answered, 1 not, 2 wrong usage.",
     .flags = flags,
     .count = sizeof flags / sizeof flags[0],
     .common = true,
 };
 
+static void show_details(const struct admin_reply *reply)
+{
+    summary_filters_text(reply);
+    replicas_text(reply);
+    replicas_lacking_text(reply);
+    summary_losses_text(reply);
+    replicas_changes_text(reply);
+    growth_text(reply);
+    rebuild_text(reply);
+    load_text(reply);
+    window_text(reply);
+    expiry_text(reply);
+}
+
+/* Of many filters sums, and in full those that need attention. */
+static int show_filters(const struct admin_reply *reply)
+{
+    struct admin_reply brief = {0};
+
+    if (status_brief_make(reply, &brief) != STATUS_OK) {
+        return cmd_fail(STATUS_NOMEM, "%s", status_meaning(STATUS_NOMEM));
+    }
+    status_sums_text(reply);
+    if (brief.nfilters > 0) {
+        (void)putchar('\n');
+        show_details(&brief);
+    } else {
+        (void)printf("All shards have all their replicas FULL.\n");
+    }
+    status_brief_free(&brief);
+    return CMD_OK;
+}
+
+static int show_text(const struct admin_reply *reply, bool all)
+{
+    int code = CMD_OK;
+
+    if (reply->message[0] != '\0') {
+        (void)printf("%s\n\n", reply->message);
+    }
+    summary_nodes_text(reply);
+    (void)putchar('\n');
+    if (all || reply->nfilters <= STATUS_BRIEF_FILTERS) {
+        show_details(reply);
+    } else {
+        code = show_filters(reply);
+    }
+    summary_moves_text(reply);
+    if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
+        (void)printf("%s", summary_joining_note());
+    }
+    return code;
+}
+
 static int show(void *context, const struct frame *frame)
 {
     const struct admin_reply *reply = &frame->body.admin_reply;
+    const struct status_settings *settings = context;
     struct json json;
 
-    if (!*(const bool *)context) {
-        if (reply->message[0] != '\0') {
-            (void)printf("%s\n\n", reply->message);
-        }
-        summary_nodes_text(reply);
-        (void)putchar('\n');
-        summary_filters_text(reply);
-        replicas_text(reply);
-        replicas_lacking_text(reply);
-        summary_losses_text(reply);
-        replicas_changes_text(reply);
-        growth_text(reply);
-        rebuild_text(reply);
-        load_text(reply);
-        window_text(reply);
-        expiry_text(reply);
-        summary_moves_text(reply);
-        if (report_summarize(reply->replicas, reply->nreplicas, 0).joining > 0) {
-            (void)printf("%s", summary_joining_note());
-        }
-        return CMD_OK;
+    if (!settings->json) {
+        return show_text(reply, settings->all);
     }
     json_open(&json, stdout);
     json_begin(&json, NULL, '{');
@@ -89,7 +135,7 @@ static int run(int argc, char **argv)
         return CMD_USAGE;
     }
     frame.body.admin_request = (struct admin_request){.action = ADMIN_STATUS, .name = ""};
-    return cmd_ask(&settings.common, &frame, show, &settings.json);
+    return cmd_ask(&settings.common, &frame, show, &settings);
 }
 
 static const struct command command = {.flags = &table, .run = run};

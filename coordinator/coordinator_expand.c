@@ -22,6 +22,7 @@ static enum status status_of(enum growth_verdict verdict)
     case GROWTH_VERDICT_IN_MEMORY:
     case GROWTH_VERDICT_ABOVE_MAX:
     case GROWTH_VERDICT_BELOW_KEYS:
+    case GROWTH_VERDICT_GROWS_ON:
     case GROWTH_VERDICT_CHAIN_SHRINKS:
     case GROWTH_VERDICT_CHAIN_RATE:
     case GROWTH_VERDICT_CHAIN_BACK:
@@ -67,10 +68,13 @@ static void explain_abort(const struct growth_answer *answer, char *message)
     }
 }
 
-static struct growth_answer decide(struct coordinator *self, const struct growth_view *view,
+static struct growth_answer decide(struct coordinator *self, uint64_t now_us,
+                                   const struct growth_view *view,
                                    const struct expand_parameters *wanted, char *message)
 {
-    const struct growth_wish wish = {.capacity = wanted->capacity, .rate = wanted->rate};
+    const struct growth_coming coming = growth_coming_of(self, now_us, view);
+    const struct growth_wish wish = {
+        .capacity = wanted->capacity, .rate = wanted->rate, .coming = &coming};
     struct growth_answer answer;
 
     if (wanted->abort) {
@@ -121,7 +125,7 @@ static enum status ensure(struct coordinator *self, uint64_t now_us, struct aske
             return STATUS_NOMEM;
         }
         growth_view_weigh(self, view);
-        answer = decide(self, view, asked->wanted, asked->message);
+        answer = decide(self, now_us, view, asked->wanted, asked->message);
         growth_view_free(view);
         status = status_of(answer.verdict);
         asked->waits = answer.verdict == GROWTH_VERDICT_KEYS_OLD;

@@ -279,6 +279,23 @@ void growth_wake(struct coordinator *self, uint64_t filter_id)
     }
 }
 
+struct growth_coming growth_coming_of(const struct coordinator *self, uint64_t now_us,
+                                      const struct growth_view *view)
+{
+    const struct growing *growing = growth_find(self, view->document->id);
+    bool known;
+    uint64_t keys = growth_keys(view, &known);
+    struct growth_coming coming = {
+        .duration_s = growth_duration_s(view, keys, max_hosts(self)),
+    };
+
+    if (growing != NULL) {
+        coming.keys_per_s = known ? growth_pace_with(&growing->pace, now_us, keys)
+                                  : growing->pace.keys_per_s;
+    }
+    return coming;
+}
+
 static enum status look_whether_due(struct coordinator *self, uint64_t now_us,
                                     const struct document_entry *entry)
 {

@@ -36,6 +36,10 @@ MUST_USE enum status growth_write(struct coordinator *self, uint64_t now_us,
                                   const void *context);
 void growth_fini(struct coordinator *self);
 
+/* How fast keys arrive, with those that the view tells of. */
+struct growth_coming growth_coming_of(const struct coordinator *self, uint64_t now_us,
+                                      const struct growth_view *view);
+
 /* NULL: this one has not been looked at. */
 const struct growing *growth_find(const struct coordinator *self, uint64_t filter_id);
 

@@ -36,6 +36,20 @@ static void explain_keys(const struct filter_document *document, const struct gr
                    number_show_count(answer->capacity, capacity));
 }
 
+static void explain_grows_on(const struct growth_answer *answer, char *text)
+{
+    char keys[NUMBER_TEXT_BYTES];
+    char capacity[NUMBER_TEXT_BYTES];
+    char least[NUMBER_TEXT_BYTES];
+
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   "it holds about %s keys and grows by itself (when-full expand): from %s it "
+                   "would do so at once; ask for %s or more",
+                   number_show_count(answer->keys, keys),
+                   number_show_count(answer->capacity, capacity),
+                   number_show_count(answer->least, least));
+}
+
 static void explain_max(const struct filter_document *document, const struct growth_answer *answer,
                         char *text)
 {
@@ -161,6 +175,7 @@ static const char *fixed_text(enum growth_verdict verdict)
     case GROWTH_VERDICT_OUT_OF_RANGE:
     case GROWTH_VERDICT_ABOVE_MAX:
     case GROWTH_VERDICT_BELOW_KEYS:
+    case GROWTH_VERDICT_GROWS_ON:
     case GROWTH_VERDICT_KEYS_OLD:
     case GROWTH_VERDICT_NO_ROOM:
         break;
@@ -173,6 +188,8 @@ void growth_explain(const struct coordinator *self, const struct filter_document
 {
     if (answer->verdict == GROWTH_VERDICT_BELOW_KEYS) {
         explain_keys(document, answer, text);
+    } else if (answer->verdict == GROWTH_VERDICT_GROWS_ON) {
+        explain_grows_on(answer, text);
     } else if (answer->verdict == GROWTH_VERDICT_ABOVE_MAX) {
         explain_max(document, answer, text);
     } else if (answer->verdict == GROWTH_VERDICT_NO_ROOM) {

@@ -8,7 +8,8 @@
 #     --plain PROGRAM...   from here on, programs that end with a line "N passed, N failed", and
 #                          ", N skipped" where what they need cannot be had
 #     --check NAME COMMAND one test: does the shell command exit 0?
-#     PROGRAM              a Criterion test program
+#     PROGRAM              a Criterion test program; a test that it leaves out says, on a line of its own,
+#                          "SKIPPED TEST: REASON", which is shown
 #
 # Output is shown where something failed, and its end once more above the count. A program that ran no test, crashed, ran out of
 # time (TEST_TIMEOUT_S, default 600) or whose exit status contradicts its count has failed.
@@ -49,9 +50,13 @@ run() {
         >"$output" 2>&1 </dev/null
 }
 
-# criterion_counts: "TESTED PASSING" from the synthesis line; nothing when there is none.
+# criterion_counts: "TESTED PASSING SKIPPED" from the synthesis line, and from lines "SKIPPED TEST:
+# REASON", as Criterion does not count those; nothing when there is no synthesis.
 criterion_counts() {
-    sed -n 's/.*Synthesis: Tested: \([0-9]*\) | Passing: \([0-9]*\) | .*/\1 \2/p' "$output" | tail -n 1
+    local left_out
+    left_out=$(grep -ac '^SKIPPED ' "$output")
+    sed -n "s/.*Synthesis: Tested: \\([0-9]*\\) | Passing: \\([0-9]*\\) | .*/\\1 \\2 $left_out/p" "$output" |
+        tail -n 1
 }
 
 # plain_counts: likewise from a last line "N passed, N failed", and SKIPPED.
@@ -107,6 +112,7 @@ report() {
         printf 'ok    %-8s %-44s %5d tests %7d ms' "$suite" "$name" "$tested" "$ms"
         [ "$left_out" -eq 0 ] || printf ', %d skipped' "$left_out"
         printf '\n'
+        grep -a '^SKIPPED ' "$output" | sed 's/^/    | /'
     else
         show_failure "$name" "$(reason "$status" "$tested" "$bad")" "$ms"
         [ "$bad" -gt 0 ] || bad=1

@@ -207,7 +207,8 @@ static enum status plan_next(const struct filter_document *document,
                : sizing_plan_generation(request, shard_bits, plan);
 }
 
-static enum growth_verdict judge_size(const struct growth_view *view, struct growth_answer *answer,
+static enum growth_verdict judge_size(const struct growth_view *view,
+                                      const struct growth_wish *wish, struct growth_answer *answer,
                                       struct sizing_plan *plan)
 {
     const struct filter_document *document = view->document;
@@ -236,6 +237,9 @@ static enum growth_verdict judge_size(const struct growth_view *view, struct gro
     if (verdict != GROWTH_VERDICT_BEGIN) {
         return verdict;
     }
+    if (growth_judge_on(document, wish, keys, answer)) {
+        return GROWTH_VERDICT_GROWS_ON;
+    }
     return fits(view, plan, answer) ? GROWTH_VERDICT_BEGIN : GROWTH_VERDICT_NO_ROOM;
 }
 
@@ -260,7 +264,7 @@ struct growth_answer growth_request(const struct growth_view *view, const struct
         return answer;
     }
     if (answer.verdict == GROWTH_VERDICT_BEGIN) {
-        answer.verdict = judge_size(view, &answer, &plan);
+        answer.verdict = judge_size(view, wish, &answer, &plan);
     }
     if (answer.verdict == GROWTH_VERDICT_BEGIN) {
         answer.next = (struct generation){

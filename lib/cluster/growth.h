@@ -90,9 +90,17 @@ uint64_t growth_pressing_keys(const struct growth_view *view);
 
 /* ---- what to want ---- */
 
+/* What may bring the next growth soon. */
+struct growth_coming {
+    double keys_per_s; /* that arrive */
+    double duration_s; /* of a growth: growth_duration_s() */
+};
+
 struct growth_wish {
-    uint64_t capacity; /* 0: as it is */
-    double rate;       /* 0: as it is */
+    uint64_t capacity;                  /* 0: as it is */
+    double rate;                        /* 0: as it is */
+    const struct growth_coming *coming; /* the capacity is to stay with that; NULL: whatever comes,
+                                           as when it grows by itself */
 };
 
 enum growth_verdict {
@@ -111,6 +119,7 @@ enum growth_verdict {
                                     ask it, and then this again */
     GROWTH_VERDICT_KEYS_UNKNOWN, /* it would shrink, and no replica of a slot group can tell */
     GROWTH_VERDICT_BELOW_KEYS,   /* it holds more keys than that */
+    GROWTH_VERDICT_GROWS_ON,     /* it would at once grow by itself from there: see `least` */
     GROWTH_VERDICT_NO_ROOM,      /* see `node` */
     /* of a chain: */
     GROWTH_VERDICT_CHAIN_SHRINKS, /* less than it is for */
@@ -127,6 +136,7 @@ struct growth_answer {
     uint64_t capacity; /* asked for, or as it is */
     double rate;
     uint64_t keys;          /* estimate */
+    uint64_t least;         /* GROWS_ON: the smallest capacity that stays */
     uint32_t node;          /* NO_ROOM: which lacks most; KEYS_OLD: one that has not told */
     uint64_t needed_bytes;  /* NO_ROOM: there, at the peak, with all else that it holds */
     uint64_t missing_bytes; /* NO_ROOM: there */
@@ -202,14 +212,27 @@ struct growth_pace {
 
 void growth_pace_note(struct growth_pace *self, uint64_t now_us, uint64_t keys);
 
+/* Keys a second, were that noted now; nothing is. */
+double growth_pace_with(const struct growth_pace *self, uint64_t now_us, uint64_t keys);
+
 /* How long to another geometry, all hosts in turn: an estimate on the safe side. */
 double growth_duration_s(const struct growth_view *view, uint64_t keys, uint32_t max_hosts);
+
+/* Of the capacity: with so many keys it grows in any case, and below so many never. */
+#define GROWTH_FULL_SHARE  0.85
+#define GROWTH_LEAST_SHARE 0.5
 
 /* Is it time? `keys`: growth_pressing_keys(). keys + arrival x (duration + margin) >= capacity, but
  * not below half of it, as a filter that is merely loaded fast may stay below its capacity; at 85 %
  * in any case. */
 bool growth_due(const struct filter_document *document, uint64_t keys, double keys_per_s,
                 double duration_s);
+
+/* The smallest capacity from which it would not at once grow by itself: for a little more keys than
+ * these and twice that pace, as both are estimates, in three figures; at most max_capacity, where
+ * it stays whatever comes. Of a filter with key log that does grow by itself. */
+uint64_t growth_least(const struct filter_document *document, uint64_t keys,
+                      const struct growth_coming *coming);
 
 /* The capacity to grow to by itself: `factor` times what it is, or what it holds if that is more;
  * at most max_capacity. Not above what it is: it can't grow. */

@@ -1,5 +1,5 @@
 /* When a filter grows by itself. */
-#include "cluster/growth.h"
+#include "cluster/growth_private.h"
 #include "cluster/window.h"
 
 #include <math.h>
@@ -18,8 +18,9 @@ static const double backfill_keys_per_s = 2e6;
 static const double turn_s = 4.0;
 
 static const double margin_s = 30.0;
-static const double full_share = 0.85;
-static const double least_share = 0.5;
+/* Arrays made anew have other bits, and another estimate of the keys. */
+static const double estimate_margin = 1.0 / 64;
+static const double pace_margin = 2;
 
 static double smoothed(double before, double now, double age)
 {
@@ -28,10 +29,26 @@ static double smoothed(double before, double now, double age)
     return weight * before + (1 - weight) * now;
 }
 
+/* A second, since the last note. */
+static double arrived(const struct growth_pace *self, double seconds, uint64_t keys)
+{
+    return keys > self->keys ? (double)(keys - self->keys) / seconds : 0;
+}
+
+double growth_pace_with(const struct growth_pace *self, uint64_t now_us, uint64_t keys)
+{
+    double seconds;
+
+    if (self->at_us == 0 || now_us <= self->at_us) {
+        return self->keys_per_s;
+    }
+    seconds = (double)(now_us - self->at_us) / 1e6;
+    return smoothed(self->keys_per_s, arrived(self, seconds, keys), seconds / PACE_MEMORY_S);
+}
+
 void growth_pace_note(struct growth_pace *self, uint64_t now_us, uint64_t keys)
 {
     double seconds;
-    double now;
 
     if (self->at_us == 0 || now_us < self->at_us) {
         *self = (struct growth_pace){.at_us = now_us, .keys = keys};
@@ -41,9 +58,9 @@ void growth_pace_note(struct growth_pace *self, uint64_t now_us, uint64_t keys)
         return;
     }
     seconds = (double)(now_us - self->at_us) / 1e6;
-    now = keys > self->keys ? (double)(keys - self->keys) / seconds : 0;
-    self->keys_per_s = smoothed(self->keys_per_s, now, seconds / PACE_MEMORY_S);
-    self->burst_per_s = smoothed(self->burst_per_s, now, seconds / BURST_MEMORY_S);
+    self->keys_per_s = growth_pace_with(self, now_us, keys);
+    self->burst_per_s = smoothed(self->burst_per_s, arrived(self, seconds, keys),
+                                 seconds / BURST_MEMORY_S);
     self->at_us = now_us;
     self->keys = keys;
 }
@@ -79,8 +96,38 @@ bool growth_due(const struct filter_document *document, uint64_t keys, double ke
     double capacity = (double)document_generation(document)->capacity;
     double coming = (double)keys + keys_per_s * (duration_s + margin_s);
 
-    return (double)keys >= full_share * capacity ||
-           (coming >= capacity && (double)keys >= least_share * capacity);
+    return (double)keys >= GROWTH_FULL_SHARE * capacity ||
+           (coming >= capacity && (double)keys >= GROWTH_LEAST_SHARE * capacity);
+}
+
+/* 239,123 is told as 240,000. */
+static double three_figures(double number)
+{
+    double unit = number >= 1000 ? pow(10, floor(log10(number)) - 2) : 1;
+
+    return ceil(number / unit) * unit;
+}
+
+uint64_t growth_least(const struct filter_document *document, uint64_t keys,
+                      const struct growth_coming *coming)
+{
+    double held = (1 + estimate_margin) * (double)keys;
+    double more = pace_margin * coming->keys_per_s * (coming->duration_s + margin_s);
+    double least = fmax(held / GROWTH_FULL_SHARE, fmin(held / GROWTH_LEAST_SHARE, held + more));
+    double all = three_figures((double)window_capacity(document->nslices, (uint64_t)least + 1));
+
+    return all < (double)document->max_capacity ? (uint64_t)all : document->max_capacity;
+}
+
+/* Else what was told to be done would be followed by another change, which nobody asked for. */
+bool growth_judge_on(const struct filter_document *document, const struct growth_wish *wish,
+                     uint64_t keys, struct growth_answer *answer)
+{
+    if (wish->coming == NULL || wish->capacity == 0 || document->when_full != WHEN_FULL_EXPAND) {
+        return false;
+    }
+    answer->least = growth_least(document, keys, wish->coming);
+    return wish->capacity < answer->least;
 }
 
 uint64_t growth_goal(const struct filter_document *document, uint64_t keys, double factor)

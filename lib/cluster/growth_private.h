@@ -20,4 +20,9 @@ bool growth_fits(const struct growth_view *view, uint64_t more, uint64_t peak,
  * has none of them. */
 enum growth_verdict growth_judge_fewer(const struct growth_view *view, uint32_t *node);
 
+/* Would it at once grow by itself from what is wished for? The answer tells the least that stays.
+ */
+bool growth_judge_on(const struct filter_document *document, const struct growth_wish *wish,
+                     uint64_t keys, struct growth_answer *answer);
+
 #endif

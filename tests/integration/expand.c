@@ -74,6 +74,26 @@ Test(expand, by_itself_before_it_is_full, .timeout = LIMIT_S)
     stop();
 }
 
+/* The keys have just come, so that it would grow from less than twice as many. What is there when
+ * the command ends stays, and another change can begin. */
+Test(expand, to_less_stays_or_is_refused, .timeout = LIMIT_S)
+{
+    enum { KEYS = 20000 };
+
+    start();
+    PLAYGROUND_DO("", "create", "seen", "--capacity", "100k", "--fpr", "1%");
+    expect_output("by itself at 85,000 keys (85 %)", "info", "seen");
+    numbered_keys_add("seen", "key", 0, KEYS);
+    EXPECT_REFUSED(1, "it would do so at once; ask for ", "seen", "--capacity", "23k");
+    expect_output("100,000 keys at 1 %", "info", "seen");
+    PLAYGROUND_DO("", "expand", "seen", "--capacity", "42k");
+    PLAYGROUND_DO("", "rebuild", "seen", "begin");
+    PLAYGROUND_DO("", "rebuild", "seen", "abort");
+    expect_output("42,000 keys at 1 %", "info", "seen");
+    cr_assert_eq(numbered_keys_present("seen", "key", 0, KEYS), KEYS);
+    stop();
+}
+
 /* A node that is stopped keeps it from its end for some seconds. */
 Test(expand, can_be_left_picked_up_and_taken_back, .timeout = LIMIT_S)
 {

@@ -89,16 +89,36 @@ static void expect_key(const char *filter, const char *answer)
     command_forget(&command);
 }
 
+/* Sums instead of a line a replica; JSON is for programs. */
+static void expect_brief_status(void)
+{
+    struct command command;
+
+    command_run(&command, span_text(""), "orbloom", "status", NULL);
+    cr_assert_not_null(strstr(command.output, "None needs attention."), "%s", command.output);
+    cr_assert_not_null(strstr(command.output, "All shards have all their replicas FULL."));
+    cr_assert_null(strstr(command.output, "filter-"), "%s", command.output);
+    command_forget(&command);
+    command_run(&command, span_text(""), "orbloom", "status", "--all", NULL);
+    cr_assert_not_null(strstr(command.output, "filter-98"), "%s", command.output);
+    command_forget(&command);
+    command_run(&command, span_text(""), "orbloom", "status", "--json", NULL);
+    cr_assert_not_null(strstr(command.output, "\"filter-98\""));
+    command_forget(&command);
+}
+
 Test(many_filters, all_are_reported_and_the_last_one_grows, .timeout = LIMIT_S)
 {
     start();
     make_filters();
     playground_wait_status(NODE_GROUPS " FULL 0 JOINING 0 BUILDING");
     cr_assert_gt(playground_counter(&playground, "node-1", "report_pages_total"), 0);
+    expect_brief_status();
     expect_one_too_many_refused();
     PLAYGROUND_DO("key\n", "add", "filter-99");
     PLAYGROUND_DO("", "expand", "filter-99", "--capacity", "4000");
     playground_kill(&playground, "node-3");
+    playground_wait_status("The 10 worst are shown here.");
     playground_restart(&playground, "node-3");
     playground_wait_counter(&playground, "node-3", "replicas_full", FILTERS);
     playground_wait_status(NODE_GROUPS " FULL 0 JOINING 0 BUILDING");

@@ -1,6 +1,7 @@
 /* Real Redis clients of a real cluster, and the examples that are written with them. Run from the
  * root of the tree. */
 #include "tests/support/playground.h"
+#include "tests/support/terminal.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -62,6 +63,7 @@ Test(resp_clients, redis_py, .timeout = LIMIT_S)
 
 Test(resp_clients, redis_cli_at_a_terminal, .timeout = LIMIT_S)
 {
+    TERMINAL_OR_SKIP("redis_cli_at_a_terminal");
     run_alone(PYTHON "tests/clients/redis_cli_tty.py $S && echo good", "good\n");
 }
 

@@ -140,16 +140,23 @@ static struct expand_parameters draw_wish(struct sim *sim, const struct filter_d
     }
 }
 
-/* A refusal needs a reason that holds. What is estimated may be a little wrong. */
+/* What is estimated may be a little wrong. Where it grows by itself it may do so from half full. */
+static uint64_t too_few(struct sim *sim, uint32_t name)
+{
+    bool refuses = sim->operator.names[name].parameters.when_full == WHEN_FULL_REFUSE;
+    uint64_t tried = sim_oracle_tried(sim, name);
+
+    return refuses ? tried + 8 : 2 * tried + tried / 16 + 16;
+}
+
+/* A refusal needs a reason that holds. */
 static void on_answer(struct sim *sim, const struct session_result *result)
 {
     uint32_t name = sim->growth.asked;
     const struct expand_parameters *wish = &sim->growth.last[name];
-    bool may_fail = wish->abort || (wish->capacity == 0 && wish->rate == 0) ||
-                    sim->operator.names[name].parameters.keylog == KEYLOG_OFF || wish->capacity>
-                    MAX_KEYS ||(wish->capacity > 0 &&
-                                wish->capacity <= sim_oracle_tried(sim, name) + 8) ||
-                    wish->capacity == 0;
+    bool may_fail = wish->abort || wish->capacity == 0 || wish->capacity > MAX_KEYS ||
+                    sim->operator.names[name].parameters.keylog == KEYLOG_OFF ||
+                    wish->capacity <= too_few(sim, name);
 
     if (result->status == STATUS_NO_SPACE || (result->status == STATUS_INVALID && !may_fail)) {
         sim_fail(sim, "expand %s is refused for no reason: %s: %s", sim_name(name),

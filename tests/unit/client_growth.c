@@ -80,3 +80,44 @@ Test(client_growth, sizes_are_told_in_bits_a_key)
     cr_assert_str_eq(growth_size_text(&filter, &filter.generations[1], text),
                      "40,000 keys at 0.1 %, 26.21 bits a key");
 }
+
+Test(client_growth, tells_at_how_many_keys_it_grows_by_itself)
+{
+    struct filter_summary one = filter;
+    char text[GROWTH_TEXT_BYTES];
+
+    one.when_full = WHEN_FULL_EXPAND;
+    one.capacity = 10000;
+    one.max_capacity = 640000;
+    cr_assert_str_eq(growth_at_text(&one, text), "", "it is growing");
+    one.ngenerations = 1;
+    cr_assert_str_eq(growth_at_text(&one, text),
+                     "by itself at 8,500 keys (85 %); at 5,000 (50 %) or more if they come fast");
+    cr_assert_eq(growth_at_of(&one).soonest, 5000);
+    one.growth_held = true;
+    cr_assert_str_eq(growth_at_text(&one, text),
+                     "aborted: it does not grow by itself until `orbloom expand`");
+    one.growth_held = false;
+    one.max_capacity = 10000;
+    cr_assert_str_eq(growth_at_text(&one, text), "none: its capacity is max-capacity");
+    one.when_full = WHEN_FULL_REFUSE;
+    cr_assert_str_eq(growth_at_text(&one, text), "");
+}
+
+Test(client_growth, of_a_chain_the_newest_generation_decides)
+{
+    struct filter_summary chain = filter;
+    char text[GROWTH_TEXT_BYTES];
+
+    chain.when_full = WHEN_FULL_EXPAND;
+    chain.capacity = 50000;
+    chain.max_capacity = 640000;
+    chain.nchain = 2;
+    cr_assert_str_eq(
+        growth_at_text(&chain, text),
+        "by itself at 34,000 keys (85 %) in the newest generation; at 20,000 (50 %) or "
+        "more if they come fast");
+    chain.nchain = chain.ngenerations = DOCUMENT_MAX_GENERATIONS;
+    cr_assert_str_eq(growth_at_text(&chain, text),
+                     "none: its checks read as many generations as may be");
+}

@@ -39,6 +39,52 @@ Test(growth_due, never_below_half)
     cr_assert(growth_due(&cluster.document, 5000, 1e9, 10));
 }
 
+/* From what is named as the least it does not grow, not even with a little more keys and pace. */
+Test(growth_due, the_least_capacity_stays_and_a_lesser_one_does_not)
+{
+    static const double paces[] = {0, 1, 50, 1000, 1e9};
+
+    for (uint64_t keys = 150; keys < 300000; keys = keys * 3 / 2) {
+        for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) {
+            struct growth_coming coming = {.keys_per_s = paces[i], .duration_s = 10};
+            struct generation *wanted = &cluster.document.generations[0];
+            uint64_t least = growth_least(&cluster.document, keys, &coming);
+
+            wanted->capacity = least;
+            cr_assert_not(growth_due(&cluster.document, keys + keys / 70, 1.5 * paces[i], 10),
+                          "%llu at %g: %llu", (unsigned long long)keys, paces[i],
+                          (unsigned long long)least);
+            wanted->capacity = least / 2;
+            cr_assert(growth_due(&cluster.document, keys + keys / 70, 2.1 * paces[i], 10));
+        }
+    }
+}
+
+Test(growth_due, the_least_is_told_in_three_figures_up_to_the_maximum)
+{
+    struct growth_coming coming = {.duration_s = 10};
+
+    cr_assert_eq(growth_least(&cluster.document, 200000, &coming), 239000, "203,125 / 0.85");
+    cr_assert_eq(growth_least(&cluster.document, 15, &coming), 18);
+    coming.keys_per_s = 500;
+    cr_assert_eq(growth_least(&cluster.document, 200000, &coming), 244000, "and twice 500 x 40");
+    coming.keys_per_s = 1e6;
+    cr_assert_eq(growth_least(&cluster.document, 200000, &coming), 407000, "twice as many");
+    cr_assert_eq(growth_least(&cluster.document, 600000, &coming), 640000, "it stays there");
+}
+
+/* What is noted now has the weight of the time since the last note, however short. */
+Test(growth_due, pace_with_what_is_known_now)
+{
+    struct growth_pace pace = {0};
+
+    cr_assert_eq(growth_pace_with(&pace, 5000000, 9000), 0, "nothing to compare with");
+    growth_pace_note(&pace, 1000000, 1000);
+    cr_assert_eq(growth_pace_with(&pace, 2000000, 1000), 0);
+    cr_assert_float_eq(growth_pace_with(&pace, 1001000, 11000), 1000, 1, "a tenth of the keys");
+    cr_assert_eq(pace.keys, 1000);
+}
+
 Test(growth_due, doubles_but_not_above_the_maximum)
 {
     cr_assert_eq(growth_goal(&cluster.document, 9000, 2), 20000);

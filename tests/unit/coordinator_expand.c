@@ -88,6 +88,59 @@ Test(coordinator_expand, refusals_say_why_and_what_helps)
     close_stage();
 }
 
+/* What was told to be done is not followed by another change. */
+Test(coordinator_expand, a_capacity_from_which_it_grows_at_once_is_refused)
+{
+    open_with(WHEN_FULL_EXPAND);
+    for (uint32_t n = 1; n <= NODES; n++) {
+        says[n].keys = 1000;
+    }
+    for (int i = 0; i < 40; i++) {
+        report_all(&stage); /* No key has come for long. */
+    }
+    expect_refusal(ask(1150, 0), STATUS_INVALID,
+                   "about 1,000 keys and grows by itself (when-full expand): from 1,150 it would "
+                   "do so at once; ask for 1,200 or more");
+    cr_assert_eq(document_at(&stage)->revision, 1, "nothing was written");
+    begin(1200);
+    for (int i = 0; i < 6; i++) {
+        for (uint32_t n = 1; n <= NODES; n++) {
+            grow(n);
+        }
+        report_all(&stage);
+    }
+    cr_assert_eq(document_at(&stage)->ngenerations, 1);
+    cr_assert_eq(document_at(&stage)->capacity, 1200);
+    close_stage();
+}
+
+/* The load has just ended, and reports of the last second do not tell of all of it. */
+Test(coordinator_expand, keys_that_came_just_now_count_as_arriving)
+{
+    open_with(WHEN_FULL_EXPAND);
+    for (uint32_t n = 1; n <= NODES; n++) {
+        says[n].keys = 2000;
+    }
+    expect_refusal(ask(3000, 0), STATUS_INVALID, "ask for 4,070 or more");
+    begin(4070);
+    for (int i = 0; i < 6; i++) {
+        for (uint32_t n = 1; n <= NODES; n++) {
+            grow(n);
+        }
+        report_all(&stage);
+    }
+    cr_assert_eq(document_at(&stage)->capacity, 4070);
+    close_stage();
+}
+
+Test(coordinator_expand, any_capacity_that_takes_its_keys_where_adds_are_to_be_refused)
+{
+    open_with(WHEN_FULL_REFUSE);
+    cr_assert_eq(ask(1000, 0).status, STATUS_OK);
+    cr_assert_eq(document_at(&stage)->capacity, 1000);
+    close_stage();
+}
+
 Test(coordinator_expand, without_a_log_it_says_what_to_do_instead)
 {
     coordinator_stage_disks = false;
