@@ -15,6 +15,7 @@
 enum {
     FIRST_ROOM = 16,
     GROWTH_LOOK_US = 20000,
+    GROWTH_AGAIN_US = 100000, /* what could not be written */
     DUE_LOOK_US = 1000000,
     UNWRITTEN_LOOK_US = 2000000,
     REFUSED_LOOK_US = 10000000,
@@ -361,6 +362,7 @@ void coordinator_check_growth(struct coordinator *self, uint64_t now_us)
     for (size_t i = 0; i < self->documents.count; i++) {
         if (look(self, now_us, self->documents.by_id[i]) != STATUS_OK) {
             self->growth_news = true; /* Once more, soon. */
+            self->growth_next_us = now_us + GROWTH_AGAIN_US;
         }
     }
     forget_dropped(self);

@@ -141,9 +141,10 @@ struct node_news {
     uint64_t last;       /* 0: nothing */
     uint64_t sent_first; /* ... of what was told since all was answered: told again if one is not */
     uint64_t sent_last;
-    uint32_t sends; /* coordinators that are to hear the news under way yet */
-    uint32_t open;  /* reports that were not answered: what is new is gathered meanwhile */
-    bool hinted;    /* ... and coordinators have something new */
+    uint32_t sends;         /* coordinators that are to hear the news under way yet */
+    uint32_t open;          /* reports that were not answered: what is new is gathered meanwhile */
+    bool hinted;            /* ... and coordinators have something new */
+    uint64_t not_before_us; /* what could not be sent is not tried again at once */
 };
 
 /* Where this node is in telling coordinators of its slot groups. */

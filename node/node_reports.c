@@ -128,7 +128,7 @@ void node_report_turn(struct node *self, uint64_t now_us)
     const struct node_news *news = &self->reporting.news;
 
     if ((news->last != 0 || news->hinted) && node_news_may_go(self) && self->confirmed &&
-        now_us < self->next_sync_us) {
+        now_us >= news->not_before_us && now_us < self->next_sync_us) {
         self->next_sync_us = now_us;
     }
 }

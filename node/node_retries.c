@@ -28,19 +28,24 @@ void node_lost_vote(struct node *self, const struct segment *segment)
     (void)arrived_before(self, segment);
 }
 
-/* Keys that the first execution had no room for get the vote of this one, for good. */
-static void repeat_vote(struct recent_vote *first, uint32_t count, uint64_t *present,
+/* Keys that the first execution had no room for are new, for good, if they are now. False: some are
+ * present by now, which may be this very add's doing, by way of another node. */
+static bool repeat_vote(struct recent_vote *first, uint32_t count, uint64_t *present,
                         uint64_t *absent)
 {
+    bool sure = true;
+
     for (uint32_t i = 0; i * 64 < count; i++) {
         uint64_t accepted = present[i] | absent[i];
         uint64_t open = ~(first->present[i] | first->absent[i]);
+        uint64_t doubtful = present[i] & open;
 
-        first->present[i] |= present[i] & open;
         first->absent[i] |= absent[i] & open;
-        present[i] = first->present[i] & accepted;
+        present[i] = (first->present[i] & accepted) | doubtful;
         absent[i] = first->absent[i] & accepted;
+        sure = sure && doubtful == 0;
     }
+    return sure;
 }
 
 /* Was the remembered execution really the first? Attempt 0 may have been held up on its way, and
@@ -110,8 +115,8 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
     switch (recent_adds_find(self->recent, now_us, &add, &first)) {
     case RECENT_VOTE:
         node_count(self, NODE_remembered_total);
-        repeat_vote(&first, segment->count, present, absent);
-        unsure = first.unsure || !in_order(&first, segment, arrived);
+        unsure = !repeat_vote(&first, segment->count, present, absent);
+        unsure = unsure || first.unsure || !in_order(&first, segment, arrived);
         break;
     case RECENT_OTHER:
         unsure = true;

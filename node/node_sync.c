@@ -95,6 +95,13 @@ static void fill_request(struct node *self, bool whole, struct replica_report *r
     };
 }
 
+/* What is new waits as well: else every turn would try again. */
+static void put_off(struct node *self, uint64_t until_us)
+{
+    self->next_sync_us = until_us;
+    self->reporting.news.not_before_us = until_us;
+}
+
 void node_sync(struct node *self, uint64_t now_us)
 {
     struct replica_report *reports = heap_alloc(node_report_most(self), sizeof *reports);
@@ -103,8 +110,8 @@ void node_sync(struct node *self, uint64_t now_us)
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
     if (self->storage != NULL && storage_synced(self->storage) < self->identity_end) {
-        self->next_sync_us = now_us + IDENTITY_POLL_US; /* First the boot is in the log, then in
-                                                           the store. */
+        put_off(self, now_us + IDENTITY_POLL_US); /* First the boot is in the log, then in the
+                                                     store. */
         heap_free(reports);
         return;
     }
@@ -120,10 +127,12 @@ void node_sync(struct node *self, uint64_t now_us)
     node_exchange_look_round(self, now_us); /* Whatever has changed. */
     node_growth_stir(self);
     if (reports == NULL) {
-        return; /* The next interval tries again. */
+        put_off(self, self->next_sync_us); /* The next interval tries again. */
+        return;
     }
     fill_request(self, whole, reports, &frame.body.sync_request);
     if (!node_tell(self, whole, &frame.body.sync_request)) {
+        put_off(self, self->next_sync_us);
         heap_free(reports);
         return;
     }
@@ -131,7 +140,7 @@ void node_sync(struct node *self, uint64_t now_us)
     buffer_clear(&self->out);
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
         !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
-        self->next_sync_us = now_us + CONNECT_POLL_US;
+        put_off(self, now_us + CONNECT_POLL_US);
     } else if (whole) {
         node_report_opened(self, true);
         node_report_sent(self, now_us, &frame.body.sync_request.page);

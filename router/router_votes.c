@@ -54,12 +54,12 @@ static void keep_acceptance(struct part *part, uint32_t slot, const struct segme
  * asked again. It remembers how it voted, so that the next vote is this one and more. Not for a
  * pair: what both halves have accepted is cut out of its vote. */
 static bool is_held(const struct router *self, uint64_t now_us, const struct op *op,
-                    const struct slot_ask *ask, const struct segment_reply *segment)
+                    const struct slot_ask *reader, const struct segment_reply *segment)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
     return op->operation == OPERATION_ADD && segment->at_capacity && segment->makes_room &&
-           !ask->paired &&
+           !reader->paired &&
            (growth_running(&entry->document) || now_us - op->started_us < GROWTH_BEGINS_US);
 }
 
@@ -97,7 +97,7 @@ static void take_vote(struct router *self, uint64_t now_us, const struct op *op,
     } else {
         keep_acceptance(part, slot, segment);
     }
-    if (is_held(self, now_us, op, ask, segment)) {
+    if (is_held(self, now_us, op, &part->asks[slot], segment)) {
         hold(self, ask);
     }
     if (part->asks[slot].paired && slot_counts(part, slot)) {
