@@ -66,11 +66,20 @@ static enum status take_runs(struct read_job *self, const struct storage *storag
     return self->nruns <= RUN_MERGE_MAX ? STATUS_OK : STATUS_OVERLOADED;
 }
 
+/* Is what is needed of the log from there on still there? In front of its first segment may be a
+ * hole, where nothing was. */
+static bool is_kept(const struct storage *storage, uint64_t from)
+{
+    const struct log_extent *first = storage->segments;
+
+    return storage->nsegments == 0 || from + first->bare >= first->first;
+}
+
 static enum status take_segments(struct read_job *self, const struct storage *storage)
 {
     uint64_t written = storage_written(storage);
 
-    if (storage->nsegments > 0 && self->from < storage->segments[0].first) {
+    if (!is_kept(storage, self->from)) {
         return STATUS_STALE;
     }
     self->segments = heap_alloc(storage->nsegments + 1, sizeof *self->segments);
@@ -145,7 +154,7 @@ bool storage_recall(struct storage *self, struct storage_read *read)
     uint64_t written = storage_written(self);
     bool told;
 
-    if (self->nsegments == 0 || read->from < self->segments[0].first) {
+    if (self->nsegments == 0 || !is_kept(self, read->from)) {
         return false; /* Told, it could not be fetched. */
     }
     read->merged = self->merged;

@@ -147,6 +147,33 @@ Test(node_full_disk, a_reader_comes_to_the_end_of_a_hole)
     close_stage();
 }
 
+/* The segment in front of a hole has gone: `merged`, and cursors of others, are in there. */
+Test(node_full_disk, a_hole_in_front_of_the_log_is_no_part_that_is_gone)
+{
+    const struct storage *storage;
+    uint64_t next = 0;
+    struct storage_read read = {.log = true, .room = COUNT, .context = &next, .done = note_end};
+
+    open_full();
+    cr_assert_eq(change(LONG / 4), LONG / 4);
+    memory_disk_limit(stage.disk, UINT64_MAX);
+    storage = stage.node->storage;
+    for (int i = 0; storage->segments[0].bare == 0; i++) {
+        cr_assert_lt(i, 200);
+        (void)add(0);
+        stage.now_us += 1000000;
+        node_stage_settle(&stage);
+    }
+    read.from = storage->segments[0].first - storage->segments[0].bare;
+    read.to = storage->segments[0].first;
+    cr_assert_eq(storage_read(stage.node->storage, &read), STATUS_OK);
+    node_stage_settle(&stage);
+    cr_assert_eq(next, read.to);
+    read.from -= 8;
+    cr_assert_eq(storage_read(stage.node->storage, &read), STATUS_STALE, "adds were there");
+    close_stage();
+}
+
 static uint64_t present_segment(void)
 {
     const struct storage *storage = stage.node->storage;
