@@ -95,23 +95,6 @@ static bool is_segment(const char *name)
     return strncmp(name, "log-", 4) == 0;
 }
 
-/* The newest segment that was synced; "" when there is none. */
-static const char *newest_segment(const struct sim_disk *self)
-{
-    const struct sim_names *names = &self->folder.seen;
-    const char *newest = "";
-
-    for (size_t i = 0; i < names->count; i++) {
-        const char *name = names->entries[i].name;
-
-        if (is_segment(name) && sim_disk_file(self, names->entries[i].file)->synced &&
-            strcmp(name, newest) > 0) {
-            newest = name;
-        }
-    }
-    return newest;
-}
-
 static bool header_of(const struct sim_disk *self, const struct sim_name_entry *entry,
                       struct segment_header *header)
 {
@@ -119,6 +102,23 @@ static bool header_of(const struct sim_disk *self, const struct sim_name_entry *
 
     return is_segment(entry->name) && image->size >= SEGMENT_HEADER_BYTES &&
            segment_header_get(image->bytes, header) == STATUS_OK;
+}
+
+/* The newest segment that was synced; "" when there is none. */
+static const char *newest_segment(const struct sim_disk *self)
+{
+    const struct sim_names *names = &self->folder.seen;
+    struct segment_header header;
+    const char *newest = ""; /* Not one that was made ahead. */
+
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = names->entries[i].name;
+
+        if (header_of(self, &names->entries[i], &header) && strcmp(name, newest) > 0) {
+            newest = name;
+        }
+    }
+    return newest;
 }
 
 /* Where a segment's records end, as the next one tells; what follows may be what the file held
