@@ -66,7 +66,8 @@ Test(expand, by_itself_before_it_is_full, .timeout = LIMIT_S)
     enum { KEYS = 18000 };
 
     start();
-    PLAYGROUND_DO("", "create", "seen", "--capacity", "20k", "--fpr", "1%");
+    PLAYGROUND_DO("", "create", "seen", "--capacity", "20k", "--max-capacity", "40k", "--fpr",
+                  "1%");
     numbered_keys_add("seen", "key", 0, KEYS);
     playground_wait_status("40,000");
     PLAYGROUND_DO("", "expand", "seen", "--capacity", "40k"); /* joined, until it is there */
@@ -114,7 +115,6 @@ Test(expand, can_be_left_picked_up_and_taken_back, .timeout = LIMIT_S)
     command_finish(&watch, COMMAND_LIMIT_MS);
     command_expect_errors(&watch, 1, "it goes on by itself");
     command_forget(&watch);
-    PLAYGROUND_DO("", "expand", "seen", "--abort", "--detach");
     PLAYGROUND_DO("", "expand", "seen", "--abort", "--detach");
     playground_signal(&playground, "node-2", SIGCONT);
     PLAYGROUND_DO("", "expand", "seen", "--capacity", "10k"); /* as it was */
