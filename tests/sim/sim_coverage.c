@@ -201,6 +201,9 @@ static bool is_aimed(uint32_t fault, uint32_t phase)
         return phase != SIM_PHASE_MERGE && phase != SIM_PHASE_FEED && phase != SIM_PHASE_STEP &&
                phase != SIM_PHASE_MOVE && phase != SIM_PHASE_VALVE;
     }
+    if (fault == SIM_FAULT_ROLL_BACK) { /* Few seeds have a valve open then. */
+        return phase != SIM_PHASE_VALVE;
+    }
     return fault != SIM_FAULT_MOVE || (phase != SIM_PHASE_MERGE && phase != SIM_PHASE_ROLL);
 }
 
