@@ -108,13 +108,15 @@ static bool header_of(const struct sim_disk *self, const struct sim_name_entry *
 static const char *newest_segment(const struct sim_disk *self)
 {
     const struct sim_names *names = &self->folder.seen;
-    struct segment_header header;
     const char *newest = ""; /* Not one that was made ahead. */
 
     for (size_t i = 0; i < names->count; i++) {
         const char *name = names->entries[i].name;
 
-        if (header_of(self, &names->entries[i], &header) && strcmp(name, newest) > 0) {
+        const struct sim_file *file = sim_disk_file(self, names->entries[i].file);
+
+        if (is_segment(name) && file->synced && file->durable.size > 0 &&
+            file->durable.bytes[0] != 0 && strcmp(name, newest) > 0) {
             newest = name;
         }
     }
