@@ -98,7 +98,7 @@ size_t router_stage_open(const struct router_stage *self);
  *   i absent, of another incarnation, one higher   J as j, of that incarnation
  *   e absent, of another epoch   h of another hash
  *   d absent, repeated (an add that arrived before: present)
- *   G as F, until it has grown
+ *   G as F, g as f, until it has grown
  *   F nothing accepted, at capacity   f the same of a JOINING replica   1 ... the first key only
  *   S STALE with the stage's document  N NEED_DOC  R NOT_READY  C CONFLICT  O OVERLOADED */
 void router_stage_vote(struct router_stage *self, uint32_t node, char letter);

@@ -351,6 +351,22 @@ Test(node_reports, a_filter_of_several_pages_is_told_once)
     cr_assert_eq(told, 3, "as many as it has here");
 }
 
+/* With no coordinator connected a turn comes to nothing: the next one must not try at once. */
+Test(node_reports, news_that_cannot_be_sent_wait)
+{
+    begin_told();
+    stage.fake.deaf = true;
+    tell_news(30);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    cr_assert_gt(stage.actor.next_us(stage.actor.self), stage.now_us + 1000, "it would never rest");
+    stage.fake.deaf = false;
+    fake_forget(&stage.fake);
+    stage.now_us = stage.actor.next_us(stage.actor.self);
+    stage.actor.turn(stage.actor.self, stage.now_us);
+    pass(0);
+    expect_news(30, 31, 1);
+}
+
 /* It asks for the news, and has none. */
 Test(node_reports, a_hint_brings_no_round)
 {

@@ -190,6 +190,18 @@ Test(router_pairs, a_half_that_cannot_accept_ends_hope)
     router_stage_fini(&stage);
 }
 
+/* What one half has not accepted is cut out of the other's vote for good: asking it again would be
+ * in vain. */
+Test(router_pairs, no_half_of_a_pair_is_held)
+{
+    open_pair(NODE_4, false);
+    request(OPERATION_ADD);
+    vote("Fa-g");
+    cr_assert_eq(router_stage_told(&stage).status, STATUS_UNAVAILABLE, "at once");
+    cr_assert_eq(router_stage_counter(&stage, "held_total"), 0);
+    router_stage_fini(&stage);
+}
+
 Test(router_pairs, the_half_that_is_missing_is_named)
 {
     struct router_told told;
