@@ -2,6 +2,7 @@
  * written down before it counts, so there must be room for them without end. */
 #include "base/heap.h"
 #include "node/node_private.h"
+#include "node/storage/cut.h"
 #include "node/storage/private.h"
 #include "tests/support/node_disk_stage.h"
 
@@ -209,6 +210,51 @@ Test(node_full_disk, a_bare_segment_stays_until_it_is_repeated)
     cr_assert_eq(node_stage_open(&stage), 0);
     cr_assert_eq(stage.incarnation, incarnation);
     expect_all(epoch);
+    close_stage();
+}
+
+static void no_step(void *context, uint64_t now_us, enum status status, bool finished,
+                    uint64_t bytes)
+{
+    (void)context;
+    (void)now_us;
+    (void)status;
+    (void)finished;
+    (void)bytes;
+}
+
+static void settle_seconds(int seconds)
+{
+    for (int i = 0; i < seconds; i++) {
+        stage.now_us += 1000000;
+        node_stage_settle(&stage);
+    }
+}
+
+/* A comparison opens the log's files one by one, long after it has chosen them. */
+Test(node_full_disk, a_bare_segment_stays_while_a_cut_may_read_it)
+{
+    struct storage_cut *cut = NULL;
+    struct storage_cut_config config = {
+        .set = {.filter_id = 5, .lineage = 1}, .end = UINT64_MAX, .stepped = no_step};
+    uint64_t from;
+
+    open_full();
+    from = present_segment();
+    while (present_segment() < from + 1) {
+        cr_assert_eq(change(1), 1);
+    }
+    config.shard_bits = document.content.shard_bits;
+    config.group_of_shard = document.content.group_of_shard;
+    cr_assert_eq(storage_cut_open(stage.node->storage, &config, &cut), STATUS_OK);
+    while (present_segment() < from + 2) {
+        cr_assert_eq(change(1), 1);
+    }
+    settle_seconds(3);
+    cr_assert_eq(node_stage_counter(&stage, "log_bare_total"), 0);
+    storage_cut_close(&cut);
+    settle_seconds(3);
+    cr_assert_eq(node_stage_counter(&stage, "log_bare_total"), 1);
     close_stage();
 }
 
