@@ -264,8 +264,6 @@ Test(counters, a_node_counts_repeats_and_every_refusal_by_epoch, .timeout = LIMI
 Test(counters, a_router_over_its_bound_is_overloaded, .timeout = LIMIT_S)
 {
     enum { KEYS = 60000 };
-    char conf[128];
-    FILE *file;
     char *text = malloc((size_t)KEYS * 16);
     size_t used = 0;
 
@@ -274,13 +272,7 @@ Test(counters, a_router_over_its_bound_is_overloaded, .timeout = LIMIT_S)
         used += (size_t)sprintf(text + used, "key-%d\n", i);
     }
     start(1);
-    (void)snprintf(conf, sizeof conf, "%s/router/conf", playground.dir);
-    file = fopen(conf, "a");
-    cr_assert_not_null(file);
-    cr_assert_gt(fprintf(file, "max_inflight = \"1MiB\";\n"), 0);
-    cr_assert_eq(fclose(file), 0);
-    playground_kill(&playground, "router");
-    playground_restart(&playground, "router");
+    playground_configure(&playground, "router", "max_inflight = \"1MiB\";\n");
     command_run(&command, span_of(text, used), "orbloom", "check", "seen", "--batch", "60000",
                 "--timeout", "3s", NULL);
     cr_assert_eq(command.exit_status, 1);

@@ -17,19 +17,10 @@ static char path[100];
 /* A short time within which the router answers. */
 static void start(void)
 {
-    char conf[160];
-    FILE *file;
-
     (void)signal(SIGPIPE, SIG_IGN);
     playground_start(&playground, &(struct playground_plan){.in_memory = true});
     (void)snprintf(path, sizeof path, "%s/router/resp.sock", playground.dir);
-    playground_kill(&playground, "router");
-    (void)snprintf(conf, sizeof conf, "%s/router/conf", playground.dir);
-    file = fopen(conf, "ae");
-    cr_assert_not_null(file);
-    cr_assert_geq(fputs("resp_timeout = \"1s\"\n", file), 0);
-    cr_assert_eq(fclose(file), 0);
-    playground_restart(&playground, "router");
+    playground_configure(&playground, "router", "resp_timeout = \"1s\"\n");
 }
 
 static void expect(const char *sent, const char *expected)

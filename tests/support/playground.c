@@ -226,6 +226,20 @@ void playground_restart(struct playground *self, const char *daemon)
     self->daemons[i].pid = self->daemons[i].started->pid;
 }
 
+void playground_configure(struct playground *self, const char *daemon, const char *lines)
+{
+    char conf[PATH_BYTES];
+    FILE *file;
+
+    playground_kill(self, daemon);
+    path_of(self, daemon, "conf", conf);
+    file = fopen(conf, "ae");
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs(lines, file), 0);
+    cr_assert_eq(fclose(file), 0);
+    playground_restart(self, daemon);
+}
+
 static int remove_one(const char *path, const struct stat *stat, int kind, struct FTW *place)
 {
     (void)stat;

@@ -70,6 +70,9 @@ int playground_wait_end(struct playground *self, const char *daemon);
 /* Start a killed daemon again on its port. */
 void playground_restart(struct playground *self, const char *daemon);
 
+/* Kill it, and start it again with further lines in its configuration. */
+void playground_configure(struct playground *self, const char *daemon, const char *lines);
+
 void playground_endpoint(const struct playground *self, const char *daemon,
                          char endpoint[PLAYGROUND_ENDPOINT_BYTES]);
 
