@@ -14,30 +14,24 @@ static void end(struct node *self)
 }
 
 /* Every set that waits for what the log has besides its runs. */
-static void each_waiting(struct node *self,
-                         void (*visit)(struct node *self, struct document_entry *entry,
-                                       struct replica_set *set, void *context),
-                         void *context)
+static void each_waiting(const struct node *self,
+                         void (*visit)(struct replica_set *set, uint64_t *lowest), uint64_t *lowest)
 {
     for (size_t i = 0; i < self->documents.count; i++) {
-        struct document_entry *entry = self->documents.by_id[i];
-        struct hosted_filter *hosted = entry->attachment;
+        struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
 
         for (struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
              set = set->next) {
             if (set->runs_read && !set->loaded) {
-                visit(self, entry, set, context);
+                visit(set, lowest);
             }
         }
     }
 }
 
-static void read_anew(struct node *self, struct document_entry *entry, struct replica_set *set,
-                      void *context)
+static void read_anew(struct replica_set *set, uint64_t *lowest)
 {
-    (void)self;
-    (void)entry;
-    (void)context;
+    (void)lowest;
     set->runs_read = false;
 }
 
@@ -168,12 +162,9 @@ static void fill_waiting(struct node *self, const struct record_batch *batch)
     }
 }
 
-static void mark_loaded(struct node *self, struct document_entry *entry, struct replica_set *set,
-                        void *context)
+static void mark_loaded(struct replica_set *set, uint64_t *lowest)
 {
-    (void)self;
-    (void)entry;
-    (void)context;
+    (void)lowest;
     set->loaded = true;
     set->runs_read = false; /* Of these arrays: others that take their place begin with the runs. */
 }
@@ -201,13 +192,8 @@ static void on_rest(struct storage_read *read, uint64_t now_us, enum status stat
     }
 }
 
-static void find_lowest(struct node *self, struct document_entry *entry, struct replica_set *set,
-                        void *context)
+static void find_lowest(struct replica_set *set, uint64_t *lowest)
 {
-    uint64_t *lowest = context;
-
-    (void)self;
-    (void)entry;
     *lowest = set->runs_to < *lowest ? set->runs_to : *lowest;
 }
 
