@@ -31,25 +31,6 @@ static struct replica_report report_of(const struct node *self, const struct doc
     return report;
 }
 
-/* The index of the first document that the page may tell of. */
-static size_t first_document(const struct node *self, uint64_t filter_id)
-{
-    size_t first = 0;
-    size_t count = self->documents.count;
-
-    while (count > 0) {
-        size_t half = count / 2;
-
-        if (self->documents.by_id[first + half]->document.id < filter_id) {
-            first += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return first;
-}
-
 /* Behind all that is held, if nothing is new: the empty page that says that there is no more. */
 static void news_page(const struct node *self, struct report_page *page)
 {
@@ -77,7 +58,8 @@ size_t node_report_page(const struct node *self, bool whole, struct replica_repo
     } else {
         news_page(self, page);
     }
-    for (size_t i = first_document(self, page->from.filter_id); i < self->documents.count; i++) {
+    for (size_t i = document_cache_from(&self->documents, page->from.filter_id);
+         i < self->documents.count; i++) {
         const struct document_entry *entry = self->documents.by_id[i];
         const struct hosted_filter *hosted = entry->attachment;
         bool begun = entry->document.id == page->from.filter_id;

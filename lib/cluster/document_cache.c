@@ -29,8 +29,7 @@ void document_cache_fini(struct document_cache *self)
     *self = (struct document_cache){0};
 }
 
-/* First position whose id is not below `id`. */
-static size_t position_of_id(const struct document_cache *self, uint64_t id)
+size_t document_cache_from(const struct document_cache *self, uint64_t id)
 {
     size_t low = 0;
     size_t high = self->count;
@@ -69,7 +68,7 @@ static size_t position_of_name(const struct document_cache *self, const char *na
 
 struct document_entry *document_cache_find(const struct document_cache *self, uint64_t id)
 {
-    size_t position = position_of_id(self, id);
+    size_t position = document_cache_from(self, id);
 
     if (position < self->count && self->by_id[position]->document.id == id) {
         return self->by_id[position];
@@ -172,7 +171,7 @@ static enum status insert(struct document_cache *self, struct filter_document *d
     entry->signed_hash = document_epoch_hash(signed_bytes);
     entry->document = *document;
     *document = (struct filter_document){0};
-    insert_at(self->by_id, self->count, position_of_id(self, entry->document.id), entry);
+    insert_at(self->by_id, self->count, document_cache_from(self, entry->document.id), entry);
     insert_at(self->by_name, self->count,
               position_of_name(self, entry->document.content.name, entry->document.id), entry);
     self->count++;

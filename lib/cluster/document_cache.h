@@ -82,6 +82,9 @@ void document_cache_sweep(struct document_cache *self, document_release_fn relea
 /* NULL when there is none. */
 struct document_entry *document_cache_find(const struct document_cache *self, uint64_t id);
 
+/* The first place in by_id whose filter's id is not below `id`; `count` if there is none. */
+size_t document_cache_from(const struct document_cache *self, uint64_t id);
+
 /* Of all filters that have, or had at the end, that name: the one with the lowest id above `after`.
  * NULL when there is none. */
 struct document_entry *document_cache_next_named(const struct document_cache *self,
