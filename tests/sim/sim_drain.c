@@ -146,7 +146,9 @@ static void kill_one(struct sim *sim)
     uint64_t down_us = sim->settings.node_timeout_us +
                        sim_random_between(&sim->random, 50 * MS, 600 * MS);
 
-    if (process == NULL || !process->alive || find_spare(sim) == NULL) {
+    /* With all coordinators dead what runs must succeed: no node may be dead as well. */
+    if (process == NULL || !process->alive || find_spare(sim) == NULL ||
+        sim->scenario.kind == SIM_SCENARIO_COORDINATORS) {
         again(sim, POLL_US, 0);
         return;
     }
