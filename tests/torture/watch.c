@@ -4,9 +4,17 @@
 #include "tests/torture/journal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { ASK_US = 400000, PAUSE_MS = 60, MAX_FILTERS = 32, LOOKS = 3 };
+enum {
+    ASK_US = 400000,
+    PAUSE_MS = 60,
+    MAX_FILTERS = 32,
+    LOOKS = 3,
+    TELL_MS = 20000,
+    REASON_BYTES = 160
+};
 
 /* What a node counted when last asked. */
 struct node_view {
@@ -14,6 +22,12 @@ struct node_view {
     uint64_t replayed;
     uint64_t runs;
     uint64_t run_bytes;
+};
+
+struct watched_filter {
+    uint64_t id;
+    char name[LEDGER_NAME_BYTES];
+    uint32_t replicas; /* that it should have */
 };
 
 struct watch {
@@ -34,10 +48,12 @@ struct watch {
     uint64_t joiners;
     bool leaving; /* a node is drained or replaced, and holds something still */
     uint32_t slots[CLUSTER_MAX_DAEMONS];
-    uint64_t filters[MAX_FILTERS];  /* ids */
-    uint32_t replicas[MAX_FILTERS]; /* each should have */
+    struct watched_filter filters[MAX_FILTERS];
     uint32_t nfilters;
-    uint32_t full; /* of the filter that is asked about */
+    uint32_t full;    /* of the filter that is asked about */
+    uint32_t told;    /* nodes that answered about it */
+    uint32_t looks;   /* at a whole cluster since it was seen broken */
+    uint64_t told_ms; /* when it was last said why it is not whole */
     struct node_view *asked;
 };
 
@@ -131,8 +147,11 @@ static void on_status(void *context, const struct session_result *result)
         const struct filter_summary *filter = &reply->filters[i];
 
         if (filter->state == FILTER_ACTIVE && strncmp(filter->name, "brief", 5) != 0) {
-            self->filters[self->nfilters] = filter->id;
-            self->replicas[self->nfilters++] = filter->ngroups * filter->rule.replicas;
+            struct watched_filter *watched = &self->filters[self->nfilters++];
+
+            watched->id = filter->id;
+            watched->replicas = filter->ngroups * filter->rule.replicas;
+            (void)snprintf(watched->name, sizeof watched->name, "%s", filter->name);
         }
     }
 }
@@ -247,34 +266,92 @@ static void on_info(void *context, const struct session_result *result)
     for (size_t i = 0; i < result->frame->body.info_reply.nreplicas; i++) {
         self->full += result->frame->body.info_reply.replicas[i].state == REPLICA_FULL;
     }
+    self->told++;
 }
 
-static bool is_whole(struct watch *self)
+enum wholeness { WHOLE, BROKEN, UNSETTLED };
+
+static void count_replicas(struct watch *self, const struct watched_filter *filter)
 {
     struct frame info = {.kind = FRAME_INFO_REQUEST};
     const struct daemon *daemon;
 
-    if (!self->answered || self->changing || self->nfilters == 0) {
-        return false;
+    info.body.info_request = (struct info_request){.filter = "", .filter_id = filter->id};
+    self->full = self->told = 0;
+    for (uint32_t i = 0;
+         self->full < filter->replicas && (daemon = next_usable(self, &i)) != NULL;) {
+        ask_node(self, i, daemon, &info, on_info);
     }
-    for (uint32_t filter = 0; filter < self->nfilters; filter++) {
-        info.body.info_request = (struct info_request){.filter = "",
-                                                       .filter_id = self->filters[filter]};
-        self->full = 0;
-        for (uint32_t i = 0; (daemon = next_usable(self, &i)) != NULL;) {
-            ask_node(self, i, daemon, &info, on_info);
-        }
-        if (self->full != self->replicas[filter]) {
-            return false;
+}
+
+/* A filter that no node knows says nothing: it was dropped since it was listed, or is listed again
+ * by the next look. */
+static enum wholeness judge_filters(struct watch *self, char reason[static REASON_BYTES])
+{
+    enum wholeness outcome = WHOLE;
+
+    for (uint32_t i = 0; i < self->nfilters; i++) {
+        const struct watched_filter *filter = &self->filters[i];
+
+        count_replicas(self, filter);
+        if (self->told == 0) {
+            outcome = UNSETTLED;
+        } else if (self->full < filter->replicas) {
+            (void)snprintf(reason, REASON_BYTES,
+                           "%s: %" PRIu32 " of %" PRIu32 " replicas are FULL, as %" PRIu32
+                           " nodes say",
+                           filter->name, self->full, filter->replicas, self->told);
+            return BROKEN;
         }
     }
-    return true;
+    return outcome;
+}
+
+static enum wholeness judge(struct watch *self, char reason[static REASON_BYTES])
+{
+    const char *cause = !self->answered       ? "no coordinator answers"
+                        : self->changing      ? "replicas are on their way"
+                        : self->nfilters == 0 ? "no filter is listed"
+                                              : NULL;
+
+    if (cause != NULL) {
+        (void)snprintf(reason, REASON_BYTES, "%s", cause);
+        return BROKEN;
+    }
+    return judge_filters(self, reason);
+}
+
+/* Looks whether it is whole, if that is wanted. What keeps it from that is told now and then. */
+static void look_for_whole(struct watch *self, uint64_t start_ms)
+{
+    char reason[REASON_BYTES];
+
+    if (!atomic_load(&self->thread->wants_whole)) {
+        self->looks = 0;
+        self->told_ms = start_ms;
+        return;
+    }
+    switch (judge(self, reason)) {
+    case UNSETTLED:
+        break;
+    case BROKEN:
+        self->looks = 0;
+        if (start_ms - self->told_ms > TELL_MS) {
+            journal_tell("not whole: %s", reason);
+            self->told_ms = start_ms;
+        }
+        break;
+    case WHOLE:
+        if (++self->looks >= LOOKS) {
+            atomic_store(&self->thread->whole_ms, start_ms);
+        }
+        break;
+    }
 }
 
 void *watch_thread(void *context)
 {
     struct watch self = {.thread = context};
-    uint32_t looks = 0; /* in a row, at a whole cluster */
 
     self.torture = self.thread->torture;
     self.coordinators = open_channel(self.torture->routers, self.torture->coordinators);
@@ -282,11 +359,7 @@ void *watch_thread(void *context)
         uint64_t start_ms = journal_now_ms();
 
         look(&self);
-        if (!atomic_load(&self.thread->wants_whole) || !is_whole(&self)) {
-            looks = 0;
-        } else if (++looks >= LOOKS) {
-            atomic_store(&self.thread->whole_ms, start_ms);
-        }
+        look_for_whole(&self, start_ms);
         journal_pause_ms(PAUSE_MS);
     }
     channel_close(&self.coordinators);
