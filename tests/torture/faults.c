@@ -95,6 +95,9 @@ static void tick_healing(struct faults *self)
         return;
     }
     for (uint32_t i = 0; (node = cluster_next(&self->torture->cluster, DAEMON_NODE, &i)) != NULL;) {
+        if (node->lives == 0) {
+            continue; /* It comes later, with nothing to heal. */
+        }
         if (node->state != DAEMON_RUNNING ||
             self->active[node - self->torture->cluster.daemons].used) {
             return;
