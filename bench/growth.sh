@@ -8,14 +8,14 @@
 growth_choose() {
     export GROWTH_PROBES=20000000
     mix_keys=4000000 mix_probes=10000000
-    growth_keys=10000000 growth_disk_mib=4000 growth_memory_mib=3000
+    reserve_keys=10000000 growth_keys=10000000 growth_disk_mib=4000 growth_memory_mib=3000
     case $kind in
     quick)
-        GROWTH_PROBES=4000000 mix_keys=300000 mix_probes=2000000
+        GROWTH_PROBES=4000000 mix_keys=300000 mix_probes=2000000 reserve_keys=1000000
         growth_keys=1000000 growth_disk_mib=1500 growth_memory_mib=1500
         ;;
     tiny)
-        GROWTH_PROBES=400000 mix_keys=100000 mix_probes=1000000
+        GROWTH_PROBES=400000 mix_keys=100000 mix_probes=1000000 reserve_keys=20000
         growth_keys=100000 growth_disk_mib=1000 growth_memory_mib=1000
         ;;
     esac
@@ -50,5 +50,18 @@ run_growth() {
     in_playground -- "$here/growth-mix.sh" \
         "$build/bin/orbloom" "$build" "$rows" "$work" "$mix_keys" "$mix_probes" 2>"$work/mix-log" || status=1
     grep '^bench:' "$work/mix-log" >&2 # The playground tells of each node that is killed.
+    run_reserved || status=1
+    return "$status"
+}
+
+# run_reserved: with RedisBloom beside it, if its module is at hand.
+run_reserved() {
+    local status=0
+    if [ -n "${REDISBLOOM_SO-}" ]; then
+        redis_start || return 1
+    fi
+    in_playground -- "$here/growth-reserve.sh" \
+        "$build/bin/orbloom" "$build" "$rows" "$work" "$reserve_keys" || status=1
+    redis_stop
     return "$status"
 }
