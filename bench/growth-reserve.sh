@@ -51,7 +51,7 @@ fill() {
 
 # how BATCH
 how() {
-    if [ "$1" = 1 ]; then echo "BF.ADD"; else echo "BF.MADD of $(grouped "$1")"; fi
+    if [ "$1" = 1 ]; then echo "ADD"; else echo "MADD"; fi
 }
 
 # row WHO SOCKET BATCH KEYS CAPACITY...: each by what the one takes that was reserved large enough.
@@ -61,7 +61,7 @@ row() {
     fill "$socket" "$count" "$batch" "$count"
     enough=$took
     for capacity in "$@"; do
-        name="growth: $(how "$batch"), reserved $(grouped "$capacity")$who"
+        name="growth: $(how "$batch"), $(grouped "$capacity")$who"
         fill "$socket" "$capacity" "$batch" "$count"
         figure "$name" "$(value "t / e" t="$took" e="$enough")" x \
             "time for $(grouped "$count") keys ($took s), by that with room for all reserved ($enough s)"
@@ -80,6 +80,6 @@ all "" "$ours"
 if [ -n "$theirs" ]; then
     all ", by RedisBloom" "$theirs"
 else
-    not_run "growth: BF.MADD, by RedisBloom" "REDISBLOOM_SO does not name the module"
+    not_run "growth: MADD, by RedisBloom" "REDISBLOOM_SO does not name the module"
 fi
 exit 0

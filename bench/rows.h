@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { ROW_WORD_BYTES = 40, ROW_REASON_BYTES = 200, ROWS_MAX = 100000 };
+enum { ROW_WORD_BYTES = 64, ROW_REASON_BYTES = 200, ROWS_MAX = 100000 };
 
 struct row {
     char target[ROW_WORD_BYTES]; /* "orbloom", "redis", "kernel", "durable", "disk", "figure" */

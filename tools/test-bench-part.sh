@@ -64,9 +64,8 @@ else
         "error rate, afterwards" "error rate, full again" \
         "mixed, a node down" "mixed, two generations" "mixed, two generations, full" \
         "mixed, grown, a node down" "mixed, all nodes" "mixed, unknown"
-    for name in "MADD of 1,000, reserved 100" "MADD of 1,000, reserved 1,000" \
-        "MADD of 1,000, reserved 100,000" "ADD, reserved 1,000"; do
-        measured "BF.$name" "BF.$name, refused"
+    for name in "MADD, 100" "MADD, 1,000" "MADD, 100,000" "ADD, 1,000"; do
+        measured "$name" "$name, refused"
     done
     for name in "client-visible retries" "STALE answers" "error rate" "keys without an answer" \
         "keys refused"; do

@@ -105,7 +105,9 @@ Test(expand, can_be_left_picked_up_and_taken_back, .timeout = LIMIT_S)
     start();
     PLAYGROUND_DO("", "create", "seen", "--capacity", "10k", "--fpr", "1%");
     numbered_keys_add("seen", "key", 0, KEYS);
+    /* With one of them it would come to its end. */
     playground_signal(&playground, "node-2", SIGSTOP);
+    playground_signal(&playground, "node-3", SIGSTOP);
     command_start(&watch, span_text(""), SIGKILL, "orbloom", words);
     playground_wait_status("is followed by");
     EXPECT_REFUSED(1, "EXISTS: filter seen: it is on its way to 90,000 keys at 1 % already", "seen",
@@ -117,6 +119,7 @@ Test(expand, can_be_left_picked_up_and_taken_back, .timeout = LIMIT_S)
     command_forget(&watch);
     PLAYGROUND_DO("", "expand", "seen", "--abort", "--detach");
     playground_signal(&playground, "node-2", SIGCONT);
+    playground_signal(&playground, "node-3", SIGCONT);
     PLAYGROUND_DO("", "expand", "seen", "--capacity", "10k"); /* as it was */
     expect_output("1: 10,000 keys at 1 %", "info", "seen");
     expect_output("does not grow by itself", "info", "seen");

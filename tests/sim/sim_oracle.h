@@ -75,7 +75,7 @@ struct sim_add {
     uint64_t serial;
     uint64_t begun_us;
     uint64_t ended_us; /* nothing of it is carried out any more, in the filter that it names */
-    uint64_t over_us;  /* it has ended: no later filter is meant */
+    uint64_t over_us;  /* nothing of it is wanted any more: no later filter is meant */
     uint32_t lagging; /* bindings, a bit each, that a router and a node took for live after they had
                          gone: when it began */
     bool fed;

@@ -366,6 +366,14 @@ static void judge_end(struct sim *sim, const struct sim_op *op, const struct ses
     }
 }
 
+/* A request that had no answer, as another one had it, may be on its way still: it is wanted until
+ * the operation's time is up, whatever its name stands for by then. */
+static uint64_t over_us(const struct sim *sim, const struct sim_op *op,
+                        const struct session_result *result)
+{
+    return result->attempts > 1 && op->deadline_us > sim->now_us ? op->deadline_us : sim->now_us;
+}
+
 void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
                         const struct session_result *result)
 {
@@ -382,7 +390,7 @@ void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
         };
 
         if (op->operation != OPERATION_CHECK) {
-            sim->oracle.adds[op->adds[i]].over_us = sim->now_us;
+            sim->oracle.adds[op->adds[i]].over_us = over_us(sim, op, result);
         }
         if (op->operation != OPERATION_CHECK && result->status == STATUS_OK &&
             result->attempts == 1) {
