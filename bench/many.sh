@@ -19,8 +19,8 @@ many_choose() {
         '' | *[!0-9]* | 0* | ????????*) usage "MANY_ALIVE=$MANY_ALIVE MANY_DROPPED=$MANY_DROPPED are no numbers of filters" ;;
         esac
     done
-    # 256 KiB a filter and node, and what else is kept of each.
-    many_memory_mib=$((MANY_ALIVE * 300 / 1024 + 64))
+    # Arrays of a few KiB a filter and node, and what else is kept of each.
+    many_memory_mib=$((MANY_ALIVE * 32 / 1024 + 64))
     many_disk_mib=$((1000 + MANY_ALIVE / 10))
 }
 

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 enum { PAGE_BYTES = 4096 };
 
@@ -138,9 +139,14 @@ uint64_t layer_touch(struct layer *self, uint32_t shard, uint64_t from, uint64_t
     return step;
 }
 
+/* What is in a page with others is cleared, as dropping it would take theirs along. */
 void layer_drop(struct layer *self, uint32_t shard)
 {
-    heap_pages_drop(self->shards[shard], self->shard_bytes);
+    if (self->shard_bytes % PAGE_BYTES != 0) {
+        memset(self->shards[shard], 0, self->shard_bytes);
+    } else {
+        heap_pages_drop(self->shards[shard], self->shard_bytes);
+    }
     self->keys[shard] = 0;
 }
 

@@ -38,7 +38,8 @@ bool node_replay_pages(struct replica_set *set, const struct filter_document *do
                        const struct storage_load *load)
 {
     const struct snapshot_shape *shape = load->shape;
-    uint64_t pages_a_shard = shape->geometry.lines / LINES_PER_PAGE;
+    uint64_t pages_a_shard = lines_shard_pages(shape->geometry.lines);
+    size_t page_bytes = lines_page_bytes(shape->geometry.lines);
 
     if (!suits(set, load)) {
         return false;
@@ -49,7 +50,7 @@ bool node_replay_pages(struct replica_set *set, const struct filter_document *do
 
         if (wants_shard(set, document, shard)) {
             replica_set_merge_page(set, document, shard, at % pages_a_shard,
-                                   load->pages + i * LINES_PAGE_BYTES);
+                                   load->pages + i * page_bytes);
         }
     }
     if (load->end) {

@@ -127,7 +127,7 @@ void replica_set_refill(struct replica_set *self, const struct filter_document *
                         const uint64_t *fingerprints, size_t count);
 
 /* Set the bits that a page of a shard had elsewhere; the keys that it had, too, are estimated from
- * them. Nothing where the shard is not hosted here. `bytes`: 4 KiB. */
+ * them. Nothing where the shard is not hosted here. `bytes`: lines_page_bytes() of them. */
 void replica_set_merge_page(struct replica_set *self, const struct filter_document *document,
                             uint32_t shard, uint64_t page, const uint8_t *bytes);
 

@@ -1,10 +1,11 @@
 /* Bits of a replica set: filled from the log, taken over by the page, checked and added to. */
+#include "filter/lines.h"
 #include "filter/sizing.h"
 #include "node/growth_layers.h"
 
 #include <string.h>
 
-enum { PAGE_BYTES = 4096, FILL_KEYS = 4096 /* at once, from the log */ };
+enum { FILL_KEYS = 4096 /* at once, from the log */ };
 
 static uint64_t count_set(const uint64_t *words, uint32_t nwords)
 {
@@ -87,12 +88,13 @@ void replica_set_refill(struct replica_set *self, const struct filter_document *
 }
 
 /* Returns how many bits are set now. */
-static uint64_t merge_words(uint64_t *target, const uint8_t *source, uint64_t *before)
+static uint64_t merge_words(uint64_t *target, const uint8_t *source, size_t size_bytes,
+                            uint64_t *before)
 {
     uint64_t after = 0;
 
     *before = 0;
-    for (unsigned i = 0; i < PAGE_BYTES / sizeof *target; i++) {
+    for (size_t i = 0; i < size_bytes / sizeof *target; i++) {
         uint64_t word;
 
         memcpy(&word, source + i * sizeof word, sizeof word);
@@ -108,14 +110,17 @@ void replica_set_merge_page(struct replica_set *self, const struct filter_docume
 {
     const struct layer *layer = replica_set_base(self);
     uint8_t *array = shard < self->nshards ? layer->shards[shard] : NULL;
-    const uint64_t bits = UINT64_C(8) * PAGE_BYTES;
+    uint64_t lines = layer->generation.geometry.lines;
+    size_t size_bytes = lines_page_bytes(lines);
+    uint64_t bits = 8 * size_bytes;
     uint64_t before;
     uint64_t after;
 
-    if (array == NULL || page >= layer->shard_bytes / PAGE_BYTES) {
+    if (array == NULL || page >= lines_shard_pages(lines)) {
         return;
     }
-    after = merge_words((uint64_t *)(void *)(array + page * PAGE_BYTES), bytes, &before);
+    after = merge_words((uint64_t *)(void *)(array + page * size_bytes), bytes, size_bytes,
+                        &before);
     if (after > before) {
         self->groups[document->content.group_of_shard[shard]].keys +=
             sizing_estimate_keys(after, bits, layer->generation.geometry.z) -
@@ -126,10 +131,12 @@ void replica_set_merge_page(struct replica_set *self, const struct filter_docume
 bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64_t page,
                           const uint8_t *bytes)
 {
-    const uint8_t *array = replica_set_base(self)->shards[shard] + page * PAGE_BYTES;
+    const struct layer *layer = replica_set_base(self);
+    size_t size_bytes = lines_page_bytes(layer->generation.geometry.lines);
+    const uint8_t *array = layer->shards[shard] + page * size_bytes;
     uint64_t lacking = 0;
 
-    for (unsigned i = 0; i < PAGE_BYTES; i += sizeof lacking) {
+    for (size_t i = 0; i < size_bytes; i += sizeof lacking) {
         uint64_t here;
         uint64_t there;
 

@@ -1,10 +1,9 @@
 /* What a coordinator is told of a replica: its state, its progress, how many keys it has. */
+#include "filter/lines.h"
 #include "filter/sizing.h"
 #include "node/growth_layers.h"
 
 #include <math.h>
-
-enum { PAGE_BYTES = 4096 };
 
 /* Few enough to be looked at in a request's turn of the loop? Of others the count is told: it is
  * without those that were present by chance, and a look would take milliseconds. */
@@ -19,7 +18,9 @@ static void sample(const struct replica_set *self, const struct filter_document 
                    uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
     const struct layer *layer = replica_set_base(self);
-    uint64_t pages = layer->shard_bytes / PAGE_BYTES;
+    uint64_t lines = layer->generation.geometry.lines;
+    uint64_t pages = lines_shard_pages(lines);
+    size_t page_bytes = lines_page_bytes(lines);
     uint64_t wanted = sample_lines / LINES_PER_PAGE /
                       (self->groups[group].nshards > 0 ? self->groups[group].nshards : 1);
     uint64_t take = wanted < 1 ? 1 : (wanted < pages ? wanted : pages);
@@ -29,10 +30,10 @@ static void sample(const struct replica_set *self, const struct filter_document 
             continue;
         }
         for (uint64_t i = 0; i < take; i++) {
-            const uint8_t *page = layer->shards[shard] + i * pages / take * PAGE_BYTES;
+            const uint8_t *page = layer->shards[shard] + i * pages / take * page_bytes;
 
-            report->bits_set += lines_popcount(page, PAGE_BYTES);
-            report->bits_seen += (uint64_t)PAGE_BYTES * 8;
+            report->bits_set += lines_popcount(page, page_bytes);
+            report->bits_seen += 8 * page_bytes;
         }
     }
 }

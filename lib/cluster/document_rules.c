@@ -203,12 +203,12 @@ static const char *rule_lineages(const struct filter_document *self)
 
 static const char *geometry_fault(const struct geometry *geometry, uint32_t shard_bits)
 {
-    if (geometry->lines == 0 || geometry->lines % LINES_PER_PAGE != 0 ||
-        geometry->lines > max_lines) {
-        return "the lines of a generation are no multiple of 64, or too many";
-    }
     if (geometry->z != 1 && geometry->z != 2) {
         return "a generation's z is neither 1 nor 2";
+    }
+    if (!lines_shape_holds(geometry->lines, geometry->z) || geometry->lines > max_lines) {
+        return "the lines of a generation are neither a multiple of 64 nor, with z = 1, fewer; "
+               "or they are too many";
     }
     return geometry->shard_bits == shard_bits ? NULL : "a generation has other shards";
 }

@@ -138,8 +138,8 @@ uint64_t growth_goal(const struct filter_document *document, uint64_t keys, doub
     return goal < (double)document->max_capacity ? (uint64_t)goal : document->max_capacity;
 }
 
-/* Of arrays for one set. */
-static uint64_t bytes_for(const struct filter_document *document, uint64_t capacity)
+/* Of arrays for one set, in pages: that is how memory is had. */
+static uint64_t pages_for(const struct filter_document *document, uint64_t capacity)
 {
     const struct sizing_request request = {
         .capacity = window_set_capacity(document->nslices, capacity),
@@ -148,7 +148,7 @@ static uint64_t bytes_for(const struct filter_document *document, uint64_t capac
     struct sizing_plan plan;
 
     return sizing_plan_generation(&request, document->content.shard_bits, &plan) == STATUS_OK
-               ? plan.total_bytes
+               ? (plan.total_bytes + LINES_PAGE_BYTES - 1) / LINES_PAGE_BYTES
                : UINT64_MAX;
 }
 
@@ -157,14 +157,14 @@ uint64_t growth_burst_goal(const struct filter_document *document, uint64_t keys
 {
     uint64_t goal = growth_goal(document, keys, factor);
     double coming = (double)keys + burst_per_s * BURST_ROOM_S;
-    uint64_t bytes;
+    uint64_t pages;
 
     if (coming > (double)goal) {
         goal = coming < (double)document->max_capacity ? (uint64_t)coming : document->max_capacity;
     }
-    bytes = bytes_for(document, goal);
-    while (goal <= document->max_capacity / 2 && bytes_for(document, 2 * goal) == bytes) {
-        goal *= 2; /* Arrays take whole pages: a small one has room for more. */
+    pages = pages_for(document, goal);
+    while (goal <= document->max_capacity / 2 && pages_for(document, 2 * goal) == pages) {
+        goal *= 2; /* Small arrays have room for more. */
     }
     return goal;
 }

@@ -55,7 +55,7 @@ uint64_t pull_pages_a_shard(const struct filter_document *document, uint64_t sli
     const struct generation *generation = live_sets_generation(document, slice);
 
     assert(generation != NULL);
-    return lines_shard_bytes(&generation->geometry) / PULL_PAGE_BYTES;
+    return lines_shard_pages(generation->geometry.lines);
 }
 
 uint64_t pull_pages(const struct filter_document *document, uint64_t slice)
@@ -73,9 +73,9 @@ uint32_t pull_group_shards(const struct filter_document *document, uint32_t grou
     return count;
 }
 
-uint64_t pull_page_digest(const uint8_t *page, uint64_t number)
+uint64_t pull_page_digest(const uint8_t *page, size_t page_bytes, uint64_t number)
 {
-    return XXH3_64bits_withSeed(page, PULL_PAGE_BYTES, number);
+    return XXH3_64bits_withSeed(page, page_bytes, number);
 }
 
 bool pull_pages_ascend(const struct pull_reply *reply)

@@ -3,7 +3,8 @@
  * A wrong bit in an array can't be undone. Both sides name the generation and what fixes its bits,
  * and pages go forward within what was asked for.
  *
- * Shape:   pages of all shards of a filter have one number: shard x pages a shard + page.
+ * Shape:   pages of all shards of a filter have one number: shard x pages a shard + page. A page of
+ *          a shard of less than 64 lines (filter/lines.h) is told as one of 4 KiB: zeros follow.
  * Errors:  none.
  * Threads: none; pure.
  */
@@ -35,7 +36,7 @@ uint32_t pull_group_shards(const struct filter_document *document, uint32_t grou
 
 /* XXH3-64 of a page, its number being the seed. The digest of a shard is the sum (modulo 2^64) of
  * those of its pages. */
-uint64_t pull_page_digest(const uint8_t *page, uint64_t number);
+uint64_t pull_page_digest(const uint8_t *page, size_t page_bytes, uint64_t number);
 
 /* Do the numbers of a LINES reply ascend within `from` and `next`? */
 bool pull_pages_ascend(const struct pull_reply *reply);

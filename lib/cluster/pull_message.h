@@ -142,7 +142,7 @@ struct pull_reply {
     const uint64_t *fingerprints;
     size_t count;
     const uint64_t *page_ids; /* LINES */
-    const uint8_t *pages;     /* PULL_PAGE_BYTES each */
+    const uint8_t *pages;     /* PULL_PAGE_BYTES each; see pull_lines.h */
     size_t npages;
     struct span document; /* signed, after STALE */
 };

@@ -14,8 +14,7 @@ static const struct lines_kernel *kernel(void)
 
 static void assert_geometry(const struct geometry *geometry)
 {
-    assert(geometry->lines > 0 && geometry->lines % LINES_PER_PAGE == 0);
-    assert(geometry->z == 1 || geometry->z == 2);
+    assert(lines_shape_holds(geometry->lines, geometry->z));
     assert(geometry->shard_bits <= 32);
 }
 

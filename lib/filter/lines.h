@@ -6,12 +6,15 @@
  * geometry merge by OR in any order, any number of times.
  *
  * Shape:   a shard is the fingerprints with the same top shard_bits bits (0 .. 32), and
- *          its array is `lines` lines of 64 bytes, page-aligned; lines is a multiple of
- *          64, > 0. A line is 8 little-endian lanes of 64 bits.
- *          line = ((fingerprint << shard_bits) * lines) >> 64 keeps the order of
+ *          its array is `lines` lines of 64 bytes. A line is 8 little-endian lanes of 64
+ *          bits. line = ((fingerprint << shard_bits) * lines) >> 64 keeps the order of
  *          fingerprints, so a sorted run fills an array in one sequential pass, and a
  *          page of an array is a range of fingerprints (also with z = 2: the second line
  *          never leaves the page of the first).
+ *          A page is 64 lines of a shard, which has a whole number of them and is aligned
+ *          to 4 KiB; or it is all of a shard of 1 to 63 lines. Several of those are in 4 KiB
+ *          of memory, and a key has one line of them (z = 1): with few lines to choose
+ *          from, two of a key would be those of too many others.
  *          The same geometry gives the same bits on every machine.
  *          Batches of 1,000 keys and more keep the memory busy; one key waits for it.
  * Units:   counts are of fingerprints or lines; sizes are bytes and say so.
@@ -24,6 +27,7 @@
 #ifndef ORBLOOM_FILTER_LINES_H
 #define ORBLOOM_FILTER_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,8 +36,8 @@ enum { LINE_BYTES = 64, LINE_BITS = 512, LINES_PER_PAGE = 64, LINES_PAGE_BYTES =
 /* What fixes every bit of a generation. */
 struct geometry {
     uint64_t seed;       /* Any value; another seed gives unrelated bits within lines. */
-    uint64_t lines;      /* Per shard. */
-    uint32_t z;          /* Lines a key: 1 or 2. */
+    uint64_t lines;      /* Per shard: 1 to 63, or a multiple of 64. */
+    uint32_t z;          /* Lines a key: 1; or 2, of a page of 64. */
     uint32_t shard_bits; /* Top bits of a fingerprint that name its shard. */
 };
 
@@ -59,8 +63,26 @@ void lines_merge(uint8_t *target, const uint8_t *source, size_t size_bytes);
 /* Bits set; size_bytes is a multiple of 64, `lines` aligned to 64 bytes. */
 uint64_t lines_popcount(const uint8_t *lines, size_t size_bytes);
 
+/* May a shard have so many lines, and a key z of them? */
+static inline bool lines_shape_holds(uint64_t lines, uint32_t z)
+{
+    return lines >= LINES_PER_PAGE ? lines % LINES_PER_PAGE == 0 && (z == 1 || z == 2)
+                                   : lines > 0 && z == 1;
+}
+
 /* The size of one shard's array. */
 uint64_t lines_shard_bytes(const struct geometry *geometry);
+
+/* How many pages a shard of so many lines has, and the size of each. */
+static inline uint64_t lines_shard_pages(uint64_t lines)
+{
+    return lines > LINES_PER_PAGE ? lines / LINES_PER_PAGE : 1;
+}
+
+static inline size_t lines_page_bytes(uint64_t lines)
+{
+    return (size_t)(lines < LINES_PER_PAGE ? lines : LINES_PER_PAGE) * LINE_BYTES;
+}
 
 /* "avx2" or "portable": what this machine runs. Both set the same bits. */
 const char *lines_implementation_name(void);

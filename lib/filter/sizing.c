@@ -161,21 +161,20 @@ static bool is_met(const struct wish *wish, double lines, uint32_t z)
            part.rate <= (mix_share - rate_share) * mix->rate;
 }
 
-/* The fewest pages of 64 lines for each of `shards` shards. */
-static uint64_t pages_for(const struct wish *wish, uint32_t z, uint64_t shards)
+/* The fewest of what has so many lines, for each shard. */
+static uint64_t fewest(const struct wish *wish, uint32_t z, double lines)
 {
-    double lines_a_page = (double)LINES_PER_PAGE * (double)shards;
     uint64_t enough = 1;
     uint64_t short_of = 0;
 
-    while (!is_met(wish, (double)enough * lines_a_page, z)) {
+    while (!is_met(wish, (double)enough * lines, z)) {
         short_of = enough;
         enough *= 2;
     }
     while (enough - short_of > 1) {
         uint64_t middle = short_of + (enough - short_of) / 2;
 
-        if (is_met(wish, (double)middle * lines_a_page, z)) {
+        if (is_met(wish, (double)middle * lines, z)) {
             enough = middle;
         } else {
             short_of = middle;
@@ -184,17 +183,37 @@ static uint64_t pages_for(const struct wish *wish, uint32_t z, uint64_t shards)
     return enough;
 }
 
+/* A shard may take three deviations more than its share of the keys, and one key: as a slot group
+ * of its own, or while it grows. Of many keys that is next to nothing; where a shard has but few
+ * lines it could be half as many keys again. */
+static double most_keys(uint64_t keys, double shards)
+{
+    return (double)keys + 3.0 * sqrt((double)keys * (shards - 1.0)) + shards;
+}
+
+static uint64_t lines_for(const struct wish *wish, uint32_t z, double shards)
+{
+    uint64_t pages = fewest(wish, z, LINES_PER_PAGE * shards);
+    struct wish full = *wish;
+    uint64_t lines = LINES_PER_PAGE;
+
+    full.keys = (uint64_t)ceil(most_keys(wish->keys, shards));
+    if (z == 1 && pages == 1 && is_met(&full, LINES_PER_PAGE * shards, z)) {
+        lines = fewest(&full, z, shards);
+    }
+    return pages * lines;
+}
+
 /* Equal sizes go to z = 1: one cache miss less. */
 static void plan_wish(const struct wish *wish, uint32_t shard_bits, struct sizing_plan *plan)
 {
     uint64_t shards = UINT64_C(1) << shard_bits;
-    uint64_t single = pages_for(wish, 1, shards);
-    uint64_t paired = pages_for(wish, 2, shards);
-    uint64_t pages = paired < single ? paired : single;
+    uint64_t single = lines_for(wish, 1, (double)shards);
+    uint64_t paired = lines_for(wish, 2, (double)shards);
 
     plan->shard_bits = shard_bits;
     plan->z = paired < single ? 2 : 1;
-    plan->lines = pages * LINES_PER_PAGE;
+    plan->lines = paired < single ? paired : single;
     plan->shard_bytes = plan->lines * LINE_BYTES;
     plan->total_bytes = plan->shard_bytes * shards;
     plan->bits_per_key = (double)plan->total_bytes * 8.0 / (double)wish->keys;

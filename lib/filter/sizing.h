@@ -7,7 +7,8 @@
  *     rate(z = 2) = (the same sum)^2, up to 1 % more when measured: a pair of lines in one
  *                   page shares lambda / 63 keys.
  * A plan keeps the expected rate at 0.9 of the asked one, and for small filters lower:
- * four standard deviations of the rate of one filter must still fit under the bound.
+ * four standard deviations of the rate of one filter must still fit under the bound. Where a shard
+ * has less than a page of lines, both hold even with the most keys that each shard may take.
  * Where two arrays of the same keys are asked and "present" of either decides, their rates add
  * up: the sum is kept at 0.94, and two standard deviations of it under the bound.
  *
@@ -42,7 +43,7 @@ struct sizing_request {
 struct sizing_plan {
     uint32_t shard_bits;
     uint32_t z;
-    uint64_t lines; /* Per shard; a multiple of 64. */
+    uint64_t lines; /* Per shard: 1 to 63, or a multiple of 64; see lines.h. */
     uint64_t shard_bytes;
     uint64_t total_bytes; /* All shards, one replica. */
     double bits_per_key;  /* At capacity. */

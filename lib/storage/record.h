@@ -188,7 +188,8 @@ struct record_lines {
     uint32_t generation; /* of this geometry; of another one they mean nothing */
     uint32_t shard;
     uint64_t page;        /* of the shard */
-    const uint8_t *bytes; /* RECORD_PAGE_BYTES; as _get gives them: see record_lines_page() */
+    const uint8_t *bytes; /* RECORD_PAGE_BYTES, with zeros behind a page of fewer lines; as
+                             _get gives them: see record_lines_page() */
 };
 
 /* Bytes of a record with such a body, a multiple of 8; more than RECORD_MAX_BYTES: can't be. */

@@ -1,6 +1,6 @@
 /* snapshot.h - copies of bit arrays on disk: what a filter without key log has instead of runs.
  *
- * A snapshot holds the pages (4 KiB) of all shards of one filter, lineage and slice that a node
+ * A snapshot holds the pages of all shards of one filter, lineage and slice that a node
  * has, of one generation. Together with the log from `from` on it is the array: bits are only
  * gained, so pages may be copied while adds go on. "snap-<16 hex digits of its number>":
  *
@@ -13,7 +13,8 @@
  *   96  u64  checksum of what follows the pages
  *  104  u64  0, u64 0
  *  120  u64  checksum  XXH3-64, seed 0, of bytes 0 to 120
- *  128  pages of 4,096 bytes: shard by shard, as the list of shards has them
+ *  128  pages of 4,096 bytes: shard by shard, as the list of shards has them; of a shard of less
+ *       than 64 lines all that it has is one page
  *       for each page u64 XXH3-64 of its bytes
  *       shards of u32, ascending, and zeros up to a multiple of 8
  *       slot groups of 16 bytes: u32 group, u32 0, u64 keys that were new when they were added
@@ -38,7 +39,7 @@ enum { SNAPSHOT_PAGE_BYTES = 4096, SNAPSHOT_HEADER_BYTES = 128, SNAPSHOT_VERSION
 
 struct snapshot_geometry {
     uint64_t seed;
-    uint64_t lines; /* a shard; a multiple of 64 */
+    uint64_t lines; /* a shard: 1 to 63, or a multiple of 64 */
     uint32_t z;
     uint32_t shard_bits;
 };
@@ -61,7 +62,11 @@ struct snapshot_shape {
 void snapshot_name(uint64_t number, char name[DISK_NAME_BYTES]);
 bool snapshot_name_parse(const char *name, uint64_t *number);
 
-uint64_t snapshot_npages(const struct snapshot_shape *shape); /* of all shards */
+/* Pages of so many lines a shard has, and the size of each; of all shards. */
+uint64_t snapshot_shard_pages(uint64_t lines);
+size_t snapshot_page_bytes(uint64_t lines);
+uint64_t snapshot_npages(const struct snapshot_shape *shape);
+uint64_t snapshot_pages_bytes(const struct snapshot_shape *shape);
 
 /* Bytes of the file. */
 uint64_t snapshot_bytes(const struct snapshot_shape *shape);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { MAGIC_BYTES = 8, PAGE_LINES = 64, MAX_SHARD_BITS = 32 };
+enum { MAGIC_BYTES = 8, PAGE_LINES = 64, LINE_BYTES = 64, MAX_SHARD_BITS = 32 };
 
 static const uint8_t magic[MAGIC_BYTES] = {'O', 'R', 'B', 'S', 'N', 'P', 0, SNAPSHOT_VERSION};
 static const char prefix[] = "snap-";
@@ -51,14 +51,29 @@ bool snapshot_name_parse(const char *name, uint64_t *number)
     return file_name_parse(prefix, name, number);
 }
 
+uint64_t snapshot_shard_pages(uint64_t lines)
+{
+    return lines > PAGE_LINES ? lines / PAGE_LINES : 1;
+}
+
+size_t snapshot_page_bytes(uint64_t lines)
+{
+    return (size_t)(lines < PAGE_LINES ? lines : PAGE_LINES) * LINE_BYTES;
+}
+
 uint64_t snapshot_npages(const struct snapshot_shape *shape)
 {
-    return shape->geometry.lines / PAGE_LINES * shape->nshards;
+    return snapshot_shard_pages(shape->geometry.lines) * shape->nshards;
+}
+
+uint64_t snapshot_pages_bytes(const struct snapshot_shape *shape)
+{
+    return shape->geometry.lines * LINE_BYTES * shape->nshards;
 }
 
 uint64_t snapshot_tables_offset(const struct snapshot_shape *shape)
 {
-    return SNAPSHOT_HEADER_BYTES + snapshot_npages(shape) * SNAPSHOT_PAGE_BYTES;
+    return SNAPSHOT_HEADER_BYTES + snapshot_pages_bytes(shape);
 }
 
 uint64_t snapshot_shards_at(const struct snapshot_shape *shape)
@@ -127,7 +142,8 @@ static bool is_named(const struct header *header, uint64_t cluster,
 
 static bool makes_sense(const struct header *header)
 {
-    return header->lines > 0 && header->lines % PAGE_LINES == 0 &&
+    return (header->lines < PAGE_LINES ? header->lines > 0 && header->z == 1
+                                       : header->lines % PAGE_LINES == 0) &&
            header->lines < UINT64_C(1) << 48 && header->shard_bits <= MAX_SHARD_BITS &&
            (header->z == 1 || header->z == 2) && header->nshards <= SNAPSHOT_MAX_SHARDS &&
            header->ngroups <= SNAPSHOT_MAX_SHARDS && header->zero[0] == 0 && header->zero[1] == 0;

@@ -54,9 +54,10 @@ static enum status read_tables(struct snapshot_reader *self, uint64_t sum)
 
 static bool fits(const struct snapshot_shape *shape, uint64_t size)
 {
-    uint64_t pages = shape->geometry.lines / 64;
+    uint64_t lines = shape->geometry.lines;
 
-    return (shape->nshards == 0 || pages <= size / SNAPSHOT_PAGE_BYTES / shape->nshards) &&
+    return (shape->nshards == 0 ||
+            snapshot_shard_pages(lines) <= size / snapshot_page_bytes(lines) / shape->nshards) &&
            snapshot_bytes(shape) <= size;
 }
 
@@ -125,16 +126,17 @@ const struct snapshot_shape *snapshot_reader_shape(const struct snapshot_reader 
 enum status snapshot_reader_next(struct snapshot_reader *self, uint8_t *pages, size_t room,
                                  size_t *npages)
 {
+    size_t page_bytes = snapshot_page_bytes(self->shape.geometry.lines);
     uint64_t left = snapshot_npages(&self->shape) - self->next;
     size_t count = left < room ? (size_t)left : room;
     enum status status = STATUS_OK;
 
     if (count > 0) {
-        status = read_at(self, SNAPSHOT_HEADER_BYTES + self->next * SNAPSHOT_PAGE_BYTES, pages,
-                         count * SNAPSHOT_PAGE_BYTES);
+        status = read_at(self, SNAPSHOT_HEADER_BYTES + self->next * page_bytes, pages,
+                         count * page_bytes);
     }
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        uint64_t sum = XXH3_64bits(pages + i * SNAPSHOT_PAGE_BYTES, SNAPSHOT_PAGE_BYTES);
+        uint64_t sum = XXH3_64bits(pages + i * page_bytes, page_bytes);
 
         status = sum == self->tables[self->next + i] ? STATUS_OK : STATUS_MALFORMED;
     }

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 /* A sync of much at once would hold up the log's own, so a snapshot is synced as it grows. */
-enum { SYNC_PAGES = (8 << 20) / SNAPSHOT_PAGE_BYTES };
+enum { SYNC_BYTES = 8 << 20 };
 
 struct snapshot_writer {
     struct disk *disk;
@@ -81,17 +81,18 @@ static enum status write_at(struct snapshot_writer *self, uint64_t offset, const
 
 static enum status write_pages(struct snapshot_writer *self, const uint8_t *pages, size_t npages)
 {
-    enum status status = write_at(self, SNAPSHOT_HEADER_BYTES + self->npages * SNAPSHOT_PAGE_BYTES,
-                                  pages, npages * SNAPSHOT_PAGE_BYTES);
+    size_t page_bytes = snapshot_page_bytes(self->shape.geometry.lines);
+    enum status status = write_at(self, SNAPSHOT_HEADER_BYTES + self->npages * page_bytes, pages,
+                                  npages * page_bytes);
 
     for (size_t i = 0; i < npages; i++) {
-        uint64_t sum = XXH3_64bits(pages + i * SNAPSHOT_PAGE_BYTES, SNAPSHOT_PAGE_BYTES);
+        uint64_t sum = XXH3_64bits(pages + i * page_bytes, page_bytes);
 
         memcpy(self->tables + (self->npages + i) * sizeof sum, &sum, sizeof sum);
     }
     self->npages += npages;
-    self->unsynced += npages;
-    if (status == STATUS_OK && self->unsynced >= SYNC_PAGES) {
+    self->unsynced += npages * page_bytes;
+    if (status == STATUS_OK && self->unsynced >= SYNC_BYTES) {
         self->unsynced = 0;
         status = self->disk->sync(self->disk->context, self->file);
     }

@@ -15,15 +15,31 @@ static struct replica_set *set_of(const struct document_entry *entry,
 
 /* ---- giving ---- */
 
-static bool is_empty(const uint8_t *page)
+static bool is_empty(const uint8_t *page, size_t page_bytes)
 {
     const uint64_t *words = (const void *)page;
     uint64_t any = 0;
 
-    for (unsigned i = 0; i < PULL_PAGE_BYTES / sizeof *words; i++) {
+    for (size_t i = 0; i < page_bytes / sizeof *words; i++) {
         any |= words[i];
     }
     return any == 0;
+}
+
+/* A page, unless it is empty; of a small shard's the rest is zeros. */
+static void put_page(struct serve_page *page, const struct replica_set *set, uint64_t pages,
+                     uint64_t id)
+{
+    const struct layer *layer = replica_set_base(set);
+    size_t size = lines_page_bytes(layer->generation.geometry.lines);
+    const uint8_t *bytes = layer->shards[id / pages] + id % pages * size;
+    uint8_t *into = page->pages + page->npages * PULL_PAGE_BYTES;
+
+    if (!is_empty(bytes, size)) {
+        memcpy(into, bytes, size);
+        memset(into + size, 0, PULL_PAGE_BYTES - size);
+        page->page_ids[page->npages++] = id;
+    }
 }
 
 /* The next page that is here and of the group, from `from` on; shards of others are passed by. */
@@ -57,13 +73,7 @@ static void gather(struct serve_page *page, const struct document_entry *entry)
     for (; looked < steps->most[STEP_LOOK_PAGES] && page->npages < steps->most[STEP_LINES_PAGES] &&
            at < all && at <= page->request.to;
          looked++) {
-        const uint8_t *bytes = replica_set_base(set)->shards[at / pages] +
-                               at % pages * PULL_PAGE_BYTES;
-
-        if (!is_empty(bytes)) {
-            memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
-            page->page_ids[page->npages++] = at;
-        }
+        put_page(page, set, pages, at);
         at = next_page(document, scope, at + 1);
     }
     page->next = at;
@@ -86,17 +96,12 @@ static enum status gather_wanted(struct serve_page *page, const struct document_
 
     for (; i < page->request.nprefixes && page->npages < most; i++) {
         uint64_t id = page->request.prefixes[i];
-        const uint8_t *bytes;
 
         if (id < page->request.from || id > page->request.to || id >= all ||
             document->content.group_of_shard[id / pages] != scope->group) {
             return STATUS_INVALID;
         }
-        bytes = replica_set_base(set)->shards[id / pages] + id % pages * PULL_PAGE_BYTES;
-        if (!is_empty(bytes)) {
-            memcpy(page->pages + page->npages * PULL_PAGE_BYTES, bytes, PULL_PAGE_BYTES);
-            page->page_ids[page->npages++] = id;
-        }
+        put_page(page, set, pages, id);
         page->next = id + 1;
     }
     page->end = i == page->request.nprefixes;

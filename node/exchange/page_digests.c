@@ -18,8 +18,10 @@ static bool may_step(struct exchange *exchange, uint64_t now_us)
 
 static uint64_t digest_of(const struct replica_set *set, uint64_t pages, uint64_t id)
 {
-    return pull_page_digest(
-        replica_set_base(set)->shards[id / pages] + id % pages * PULL_PAGE_BYTES, id);
+    const struct layer *layer = replica_set_base(set);
+    size_t size = lines_page_bytes(layer->generation.geometry.lines);
+
+    return pull_page_digest(layer->shards[id / pages] + id % pages * size, size, id);
 }
 
 /* The scope's set; NULL: it is not here. */

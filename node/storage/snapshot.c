@@ -110,7 +110,8 @@ static bool look(const struct storage_snapshot *self, struct storage_image *imag
 
 static void copy_slice(struct storage_snapshot *self, const struct storage_image *image)
 {
-    uint64_t pages_a_shard = snapshot_npages(&self->shape) / self->shape.nshards;
+    uint64_t pages_a_shard = snapshot_shard_pages(self->shape.geometry.lines);
+    size_t page_bytes = snapshot_page_bytes(self->shape.geometry.lines);
     uint64_t left = snapshot_npages(&self->shape) - self->next;
     uint32_t most = self->storage->config.steps->most[STEP_SNAPSHOT_PAGES];
 
@@ -118,8 +119,8 @@ static void copy_slice(struct storage_snapshot *self, const struct storage_image
     for (size_t i = 0; i < self->npages; i++, self->next++) {
         const uint8_t *shard = image->shards[self->shards[self->next / pages_a_shard]];
 
-        memcpy(self->pages + i * SNAPSHOT_PAGE_BYTES,
-               shard + self->next % pages_a_shard * SNAPSHOT_PAGE_BYTES, SNAPSHOT_PAGE_BYTES);
+        memcpy(self->pages + i * page_bytes, shard + self->next % pages_a_shard * page_bytes,
+               page_bytes);
     }
     self->last = self->npages == left;
     if (self->last) {
@@ -216,7 +217,8 @@ static bool is_due(const struct storage *storage, const struct storage_array *ar
 
     return behind > SNAPSHOT_SEGMENTS * storage->config.segment_bytes &&
            storage->config.image(storage->config.context, &set, image) && image->nhosted > 0 &&
-           behind > image->nhosted * (image->geometry.lines / 64) * SNAPSHOT_PAGE_BYTES;
+           behind > image->nhosted * snapshot_shard_pages(image->geometry.lines) *
+                        snapshot_page_bytes(image->geometry.lines);
 }
 
 static const struct storage_array *choose(const struct storage *storage,

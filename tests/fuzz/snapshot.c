@@ -36,7 +36,8 @@ static struct memory_disk *write_one(uint64_t *random)
     static const struct snapshot_group groups[2] = {{.group = 1, .keys = 10}, {.group = 4}};
     const struct snapshot_shape shape = {
         .geometry = {.seed = 5,
-                     .lines = 64 * (1 + random_below(random, 2)),
+                     .lines = random_below(random, 3) == 0 ? 1 + random_below(random, 63)
+                                                           : 64 * (1 + random_below(random, 2)),
                      .z = 1,
                      .shard_bits = 2},
         .nshards = (uint32_t)random_below(random, MOST_SHARDS + 1),
@@ -109,10 +110,12 @@ static void seal(uint8_t *file, uint64_t size)
     memcpy(&shape.ngroups, file + AT_SHARDS + 4, sizeof shape.ngroups);
     if (shape.geometry.lines <= size && shape.nshards <= SNAPSHOT_MAX_SHARDS &&
         snapshot_bytes(&shape) <= size) {
+        size_t page_bytes = snapshot_page_bytes(shape.geometry.lines);
+
         tables = snapshot_tables_offset(&shape);
         for (uint64_t i = 0; i < snapshot_npages(&shape); i++) {
-            put_sum(file + tables + 8 * i, file + SNAPSHOT_HEADER_BYTES + i * SNAPSHOT_PAGE_BYTES,
-                    SNAPSHOT_PAGE_BYTES);
+            put_sum(file + tables + 8 * i, file + SNAPSHOT_HEADER_BYTES + i * page_bytes,
+                    page_bytes);
         }
         put_sum(file + AT_TABLES_SUM, file + tables, snapshot_tables_bytes(&shape));
     }
@@ -137,6 +140,7 @@ static bool shards_ascend(const struct snapshot_shape *shape)
 static bool read_all(struct snapshot_reader *reader, struct span file)
 {
     const struct snapshot_shape *shape = snapshot_reader_shape(reader);
+    const size_t page_bytes = snapshot_page_bytes(shape->geometry.lines);
     uint8_t pages[ROOM * SNAPSHOT_PAGE_BYTES];
     size_t at = SNAPSHOT_HEADER_BYTES;
     uint64_t total = 0;
@@ -148,11 +152,11 @@ static bool read_all(struct snapshot_reader *reader, struct span file)
         if (status != STATUS_OK) {
             return documented(status);
         }
-        if (count > ROOM || count * SNAPSHOT_PAGE_BYTES > file.size - at ||
-            memcmp(pages, file.data + at, count * SNAPSHOT_PAGE_BYTES) != 0) {
+        if (count > ROOM || count * page_bytes > file.size - at ||
+            memcmp(pages, file.data + at, count * page_bytes) != 0) {
             return false;
         }
-        at += count * SNAPSHOT_PAGE_BYTES;
+        at += count * page_bytes;
         total += count;
     } while (count > 0);
     return total == snapshot_npages(shape) && shards_ascend(shape);

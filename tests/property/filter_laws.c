@@ -90,16 +90,20 @@ static bool bit_of(const uint64_t *words, size_t i)
     return words[i / 64] >> i % 64 & 1;
 }
 
-#define GEOMETRIES                                                       \
-    DataPoints(uint64_t, 0, 1, UINT64_MAX, 0x123456789abcdef),           \
-        DataPoints(uint64_t, 64, 192, 4096), DataPoints(uint32_t, 1, 2), \
+#define GEOMETRIES                                                              \
+    DataPoints(uint64_t, 0, 1, UINT64_MAX, 0x123456789abcdef),                  \
+        DataPoints(uint64_t, 7, 63, 64, 192, 4096), DataPoints(uint32_t, 1, 2), \
         DataPoints(uint32_t, 0, 1, 4, 12)
 
 static struct geometry geometry_of(uint64_t seed, uint64_t lines, uint32_t z, uint32_t shard_bits)
 {
     /* Many shards of few lines: the whole stays in a few MiB. */
-    return (struct geometry){
-        .seed = seed, .lines = shard_bits == 12 ? 64 : lines, .z = z, .shard_bits = shard_bits};
+    uint64_t most = shard_bits == 12 ? LINES_PER_PAGE : lines;
+
+    return (struct geometry){.seed = seed,
+                             .lines = lines < most ? lines : most,
+                             .z = lines < LINES_PER_PAGE ? 1 : z,
+                             .shard_bits = shard_bits};
 }
 
 /* An acknowledged key is never absent: not after later adds, not when added twice, not in

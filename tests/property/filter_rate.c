@@ -78,9 +78,10 @@ static void filter_init(struct filter *filter, struct geometry geometry, struct 
 }
 
 static void filter_init_plan(struct filter *filter, uint64_t capacity, double rate,
-                             struct keys keys)
+                             uint64_t max_capacity, struct keys keys)
 {
-    struct sizing_request request = {.capacity = capacity, .rate = rate};
+    struct sizing_request request = {
+        .capacity = capacity, .rate = rate, .max_capacity = max_capacity};
     struct sizing_plan plan = {0};
 
     cr_assert_eq(sizing_plan_make(&request, &plan), STATUS_OK);
@@ -164,7 +165,7 @@ static void assert_rate_at_capacity(uint64_t capacity, double rate, struct keys 
     uint64_t hits;
     double measured;
 
-    filter_init_plan(&filter, capacity, rate, keys);
+    filter_init_plan(&filter, capacity, rate, 0, keys);
     filter_fill(&filter, capacity);
     hits = filter_probe(&filter, nprobes);
     measured = (double)hits / (double)nprobes;
@@ -232,7 +233,8 @@ Test(filter_rate, the_model_says_what_is_measured)
 
 /* Many small filters, each with its own seed and keys. All of them together, and each one
  * as far as its probes can tell, stay under the bound. */
-static void assert_small_filters(uint64_t capacity, double rate, unsigned nfilters)
+static void assert_small_filters(uint64_t capacity, double rate, uint64_t max_capacity,
+                                 unsigned nfilters)
 {
     uint64_t nprobes = probes_for(rate) / nfilters;
     uint64_t total = 0;
@@ -242,7 +244,7 @@ static void assert_small_filters(uint64_t capacity, double rate, unsigned nfilte
         uint64_t hits;
         double chance;
 
-        filter_init_plan(&filter, capacity, rate,
+        filter_init_plan(&filter, capacity, rate, max_capacity,
                          (struct keys){.start = ((uint64_t)i + 1) << 36 | capacity});
         filter_fill(&filter, capacity);
         hits = filter_probe(&filter, nprobes);
@@ -260,10 +262,100 @@ Test(filter_rate, many_small_filters_keep_to_the_bound)
     static const uint64_t capacities[] = {100, 1000, 10000, 50000, 99000};
 
     for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
-        assert_small_filters(capacities[i], 0.01, 50);
-        assert_small_filters(capacities[i], 0.001, 50);
+        assert_small_filters(capacities[i], 0.01, 0, 50);
+        assert_small_filters(capacities[i], 0.001, 0, 50);
     }
-    assert_small_filters(50000, 0.0001, 20);
+    assert_small_filters(50000, 0.0001, 0, 20);
+}
+
+/* Shards of few lines, several to a page: 16 shards, and the 64 of filters that may become large.
+ */
+Test(filter_rate, filters_of_a_few_keys_keep_to_the_bound, .timeout = 120)
+{
+    static const uint64_t capacities[] = {1, 10, 100, 300, 1000};
+    static const double rates[] = {0.01, 0.001, 0.0001};
+
+    for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+            assert_small_filters(capacities[c], rates[r], 0, 50);
+            assert_small_filters(capacities[c], rates[r], 1000000000, 50);
+        }
+    }
+}
+
+/* The most keys for which a plan still gives each shard so many lines. */
+static uint64_t most_capacity(struct sizing_request request, uint64_t lines)
+{
+    uint64_t low = 1;
+    uint64_t high = 1000000;
+
+    while (low < high) {
+        struct sizing_plan plan = {0};
+
+        request.capacity = low + (high - low + 1) / 2;
+        cr_assert_eq(sizing_plan_make(&request, &plan), STATUS_OK);
+        if (plan.lines <= lines) {
+            low = request.capacity;
+        } else {
+            high = request.capacity - 1;
+        }
+    }
+    return low;
+}
+
+/* Add keys until each shard has three deviations more than its share, whatever the others have. */
+static void fill_shards(struct filter *filter, uint64_t capacity)
+{
+    uint32_t shard_bits = filter->view.geometry.shard_bits;
+    uint64_t nshards = UINT64_C(1) << shard_bits;
+    double share = (double)capacity / (double)nshards;
+    uint64_t most = (uint64_t)ceil(share + 3 * sqrt(share * (1 - 1 / (double)nshards)));
+    uint64_t counts[256] = {0};
+
+    cr_assert_leq(nshards, sizeof counts / sizeof *counts);
+    for (uint64_t full = 0; full < nshards; filter->nkeys++) {
+        uint64_t fingerprint;
+        uint64_t present;
+        uint64_t *count;
+
+        keys_fingerprint(&filter->keys, filter->nkeys, 1, &fingerprint);
+        count = &counts[lines_shard_index(shard_bits, fingerprint)];
+        if (*count < most) {
+            lines_add(&filter->view, &fingerprint, 1, &present);
+            full += ++*count == most;
+        }
+    }
+}
+
+/* The hardest capacities for few lines. Nodes count by slot group, which may be one shard. */
+Test(filter_rate, small_filters_keep_to_the_bound_with_every_shard_full, .timeout = 120)
+{
+    static const struct {
+        double rate;
+        uint64_t max_capacity;
+    } cases[] = {{0.01, 1000000}, {0.001, 1000000}, {0.01, 1000000000}, {0.001, 1000000000}};
+    const uint64_t nprobes = 1000000;
+    unsigned unlucky = 0;
+
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (uint64_t lines = 1; lines < LINES_PER_PAGE; lines = 2 * lines + 1) {
+            struct sizing_request request = {.rate = cases[c].rate,
+                                             .max_capacity = cases[c].max_capacity};
+            uint64_t capacity = most_capacity(request, lines);
+
+            for (uint64_t i = 0; i < 10; i++) {
+                struct filter filter;
+
+                filter_init_plan(&filter, capacity, cases[c].rate, cases[c].max_capacity,
+                                 (struct keys){.start = (i + 1) << 36});
+                cr_assert_eq(filter.view.geometry.lines, lines);
+                fill_shards(&filter, capacity);
+                unlucky += (double)filter_probe(&filter, nprobes) > cases[c].rate * (double)nprobes;
+                filter_fini(&filter);
+            }
+        }
+    }
+    cr_assert_eq(unlucky, 0, "%u of 240", unlucky);
 }
 
 /* A filter of a page or three may be unlucky with where its keys fall. These capacities are

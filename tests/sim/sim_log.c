@@ -60,9 +60,9 @@ static uint64_t mix_bit(uint64_t filter_id, uint64_t lineage, uint64_t place)
 }
 
 static void read_page(struct sim_file *file, uint64_t filter_id, uint64_t lineage, uint64_t page,
-                      const uint8_t *bytes)
+                      const uint8_t *bytes, uint64_t page_bytes)
 {
-    for (uint64_t i = 0; i < SNAPSHOT_PAGE_BYTES; i++) {
+    for (uint64_t i = 0; i < page_bytes; i++) {
         for (unsigned bits = bytes[i]; bits != 0; bits &= bits - 1) {
             uint64_t place = page * PAGE_BITS + i * 8 + (unsigned)__builtin_ctz(bits);
 
@@ -79,7 +79,7 @@ static void read_lines(struct sim_file *file, struct span record)
     if (record_lines_get(record, &lines) == STATUS_OK) {
         record_lines_page(&lines, page);
         read_page(file, lines.filter_id, lines.lineage,
-                  page_of(lines.slice, lines.shard, lines.page), page);
+                  page_of(lines.slice, lines.shard, lines.page), page, sizeof page);
     }
 }
 
@@ -187,25 +187,27 @@ static void read_snapshot(struct sim_file *file, const struct sim_image *image)
 {
     uint64_t npages;
     uint64_t a_shard;
+    uint64_t page_bytes;
     uint32_t nshards;
 
     if (file->read_to > 0 || image->size < SNAPSHOT_HEADER_BYTES || number_at(image, 120) == 0) {
         return;
     }
     memcpy(&nshards, image->bytes + 88, sizeof nshards);
-    a_shard = number_at(image, 56) / LINES_PER_PAGE;
+    a_shard = lines_shard_pages(number_at(image, 56));
+    page_bytes = lines_page_bytes(number_at(image, 56));
     npages = a_shard * nshards;
     for (uint64_t i = 0; i < npages; i++) {
         uint32_t shard;
         uint32_t lineage;
-        const uint8_t *tables = image->bytes + SNAPSHOT_HEADER_BYTES +
-                                npages * SNAPSHOT_PAGE_BYTES + npages * 8;
+        const uint8_t *tables = image->bytes + SNAPSHOT_HEADER_BYTES + npages * page_bytes +
+                                npages * 8;
 
         memcpy(&shard, tables + i / a_shard * sizeof shard, sizeof shard);
         memcpy(&lineage, image->bytes + 40, sizeof lineage);
         read_page(file, number_at(image, 24), lineage,
                   page_of(number_at(image, 32), shard, i % a_shard),
-                  image->bytes + SNAPSHOT_HEADER_BYTES + i * SNAPSHOT_PAGE_BYTES);
+                  image->bytes + SNAPSHOT_HEADER_BYTES + i * page_bytes, page_bytes);
     }
     file->read_to = image->size;
 }

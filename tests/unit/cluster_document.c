@@ -173,11 +173,17 @@ Test(document, generations_have_geometries_that_can_be_built)
     WRONG(STATUS_MALFORMED, generation->rate, __builtin_nan(""));
     WRONG(STATUS_MALFORMED, generation->geometry.lines, 0);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, 12801);
+    WRONG(STATUS_OK, generation->geometry.lines, 1);
+    WRONG(STATUS_OK, generation->geometry.lines, 63);
+    WRONG(STATUS_MALFORMED, generation->geometry.lines, 65);
     WRONG(STATUS_MALFORMED, generation->geometry.lines, ((uint64_t)1 << 34) + 64);
     WRONG(STATUS_OK, generation->geometry.lines, (uint64_t)1 << 34);
     WRONG(STATUS_MALFORMED, generation->geometry.z, 0);
     WRONG(STATUS_MALFORMED, generation->geometry.z, 3);
     WRONG(STATUS_OK, generation->geometry.z, 2);
+    generation->geometry.lines = 63;
+    WRONG(STATUS_MALFORMED, generation->geometry.z, 2);
+    generation->geometry.lines = 128;
     WRONG(STATUS_MALFORMED, generation->geometry.shard_bits, 5);
     document.generations[1] = document.generations[0];
     WRONG(STATUS_MALFORMED, document.ngenerations, 2);

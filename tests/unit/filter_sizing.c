@@ -1,3 +1,4 @@
+#include "filter/lines.h"
 #include "filter/sizing.h"
 
 #include <criterion/criterion.h>
@@ -99,7 +100,7 @@ Test(sizing, a_plan_is_consistent_and_tight)
             struct sizing_plan plan = plan_for(capacities[c], rates[r], 0);
             uint64_t shards = UINT64_C(1) << plan.shard_bits;
 
-            cr_assert(plan.lines >= 64 && plan.lines % 64 == 0);
+            cr_assert(lines_shape_holds(plan.lines, plan.z));
             cr_assert_eq(plan.shard_bytes, plan.lines * 64);
             cr_assert_eq(plan.total_bytes, plan.shard_bytes * shards);
             assert_near(plan.bits_per_key, 8.0 * (double)plan.total_bytes / (double)capacities[c],
@@ -125,6 +126,37 @@ Test(sizing, small_filters_keep_more_room)
     cr_assert_leq(sizing_rate(6340, 128, 1), 0.009);
     cr_assert_eq(sizing_plan_generation(&request, 0, &plan), STATUS_OK);
     cr_assert_eq(plan.lines, 192);
+}
+
+/* What a cluster of many filters counts on; 64 shards, so that each may grow to 1 G. */
+Test(sizing, a_thousand_keys_take_a_few_kib)
+{
+    struct sizing_plan plan = plan_for(1000, 0.01, 1000000000);
+
+    cr_assert_eq(plan.shard_bits, 6);
+    cr_assert_eq(plan.lines, 1);
+    cr_assert_eq(plan.total_bytes, 4096);
+    cr_assert_eq(plan.z, 1);
+    cr_assert_leq(plan_for(1000, 0.001, 1000000000).total_bytes, 16384);
+    cr_assert_leq(plan_for(1000, 0.0001, 1000000000).total_bytes, 16384);
+    cr_assert_eq(plan_for(1, 0.01, 0).total_bytes, 16 * 64);
+}
+
+/* More keys never get fewer bytes, on both sides of a page a shard. */
+Test(sizing, plans_grow_with_their_keys)
+{
+    static const double rates[] = {0.1, 0.01, 0.001, 1e-4, 1e-6};
+
+    for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+        uint64_t last = 0;
+
+        for (uint64_t capacity = 1; capacity < 300000; capacity += 1 + capacity / 16) {
+            struct sizing_plan plan = plan_for(capacity, rates[r], 20000000);
+
+            cr_assert_geq(plan.total_bytes, last, "%lu keys at %g", capacity, rates[r]);
+            last = plan.total_bytes;
+        }
+    }
 }
 
 Test(sizing, shards_are_about_32_mib_at_the_largest_capacity)

@@ -53,6 +53,25 @@ Test(node_growth, a_filter_shrinks_too_and_takes_another_rate)
     close_stage();
 }
 
+/* Into shards that share pages, from those into others of the kind, and out again. */
+Test(node_growth, shards_of_a_few_lines_grow_one_by_one)
+{
+    static const uint64_t lines[] = {13, 29, 60, 128};
+
+    open_stage();
+    add(2000);
+    for (uint32_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        growth_stage_want(&growth, 2 + i, lines[i], 5000, true);
+        (void)settle_and_look();
+        expect_served_from(2 + i);
+        growth_stage_expect_log(&growth);
+        cr_assert_eq(growth.stage.node->memory_used_bytes,
+                     lines[i] * LINE_BYTES * GROWTH_STAGE_SHARDS);
+    }
+    expect_all();
+    close_stage();
+}
+
 Test(node_growth, without_a_turn_nothing_is_built)
 {
     open_stage();

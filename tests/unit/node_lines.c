@@ -43,6 +43,27 @@ Test(node_lines, what_was_taken_over_survives_a_kill)
     close_circle();
 }
 
+/* As one page each, which is less than one of other shards. */
+Test(node_lines, shards_of_a_few_lines_are_taken_over)
+{
+    array_lines = 37;
+    open_circle();
+    add_apart(10);
+    pair_with(1);
+    circle_run(circle, 5 * SECOND);
+    cr_assert(is_complete());
+    cr_assert_gt(circle_counter(circle, JOINER, NODE_pages_copied_total), 0);
+    cr_assert_leq(circle_counter(circle, JOINER, NODE_pages_copied_total),
+                  2 * document_nshards(&document));
+    hand_over(1);
+    expect_all(JOINER, 10);
+    circle_stop(circle, JOINER);
+    circle_start(circle, JOINER);
+    circle_run(circle, SECOND);
+    expect_all(JOINER, 10);
+    close_circle();
+}
+
 Test(node_lines, one_source_is_not_enough)
 {
     open_circle();

@@ -15,6 +15,7 @@ static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct circle *circle;
 static struct filter_document document;
 static uint64_t keys[MANY][BATCH];
+static uint64_t array_lines = 1 << 11; /* of a shard */
 
 /* Nodes 1 to 3 hold the filter, node 4 is to come. Nothing of the log is kept for others. The
  * document was not handed over. */
@@ -30,7 +31,7 @@ static inline void open_nodes(void)
     circle_run(circle, SECOND);
     circle_document(circle, 5, &rule, 3, &document);
     document.keylog = KEYLOG_OFF;
-    document.generations[0].geometry.lines = 1 << 11;
+    document.generations[0].geometry.lines = array_lines;
     for (uint32_t i = 0; i < MANY; i++) {
         circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
     }

@@ -47,7 +47,9 @@ static void open_equals(void)
 
 static uint8_t *page_of(uint32_t id, uint32_t shard)
 {
-    return replica_set_base(set_of(id))->shards[shard] + (size_t)5 * PULL_PAGE_BYTES;
+    size_t number = array_lines > LINES_PER_PAGE ? 5 : 0;
+
+    return replica_set_base(set_of(id))->shards[shard] + number * PULL_PAGE_BYTES;
 }
 
 Test(node_lines_compare, equal_replicas_cost_little)
@@ -66,7 +68,7 @@ Test(node_lines_compare, equal_replicas_cost_little)
 }
 
 /* As if an add had come to one only, and had no number to follow it by. */
-Test(node_lines_compare, only_pages_that_differ_are_sent)
+static void only_pages_that_differ_are_sent(void)
 {
     uint32_t last;
 
@@ -85,6 +87,18 @@ Test(node_lines_compare, only_pages_that_differ_are_sent)
     cr_assert_leq(pages_sent, 8, "two of each to each, at most");
     expect_all(3, 5);
     close_circle();
+}
+
+Test(node_lines_compare, only_pages_that_differ_are_sent)
+{
+    only_pages_that_differ_are_sent();
+}
+
+/* The next shards are in the same 4 KiB of memory. */
+Test(node_lines_compare, only_shards_of_a_few_lines_that_differ_are_sent)
+{
+    array_lines = 23;
+    only_pages_that_differ_are_sent();
 }
 
 enum digest_forgery {

@@ -14,6 +14,7 @@ static struct node_stage stage;
 static struct filter_document document;
 static struct node_answer answer;
 static uint64_t keys[POOL + OTHERS];
+static uint64_t few_lines; /* of a shard; 0: a page or more, as in all but one test */
 
 static void make(uint64_t id, enum durability durability, struct filter_document *out)
 {
@@ -21,6 +22,9 @@ static void make(uint64_t id, enum durability durability, struct filter_document
 
     node_stage_make_filter(&stage, id, durability, out);
     out->keylog = KEYLOG_OFF;
+    if (few_lines > 0) {
+        out->generations[0].geometry.lines = few_lines;
+    }
     sample_sign(out, sample_key(), &bytes);
     buffer_fini(&bytes);
 }
@@ -121,6 +125,21 @@ Test(node_snapshot, keys_that_the_kernel_has_survive_a_kill)
     add_batches(0, 10);
     (void)add_until_snapshot();
     add_batches(10, 6);
+    node_stage_end(&stage, STAGE_END_KILL);
+    cr_assert_eq(node_stage_open(&stage), 0);
+    expect_all(POOL);
+    close_stage();
+}
+
+/* A page is all of a shard then, and there is no more of it on disk than in memory. */
+Test(node_snapshot, shards_of_a_few_lines_come_back)
+{
+    few_lines = 21;
+    open_with(DURABILITY_SYNC);
+    (void)add_until_snapshot();
+    add_batches(0, 16);
+    cr_assert_leq(node_stage_counter(&stage, "snapshot_bytes"),
+                  128 + document_nshards(&document) * (few_lines * LINE_BYTES + 8 + 8 + 16));
     node_stage_end(&stage, STAGE_END_KILL);
     cr_assert_eq(node_stage_open(&stage), 0);
     expect_all(POOL);

@@ -177,6 +177,32 @@ Test(storage_snapshot, has_these_bytes_for_good)
     cr_assert_str_eq(hex, tables);
 }
 
+/* A shard of less than 64 lines is one page, of just so many bytes. */
+Test(storage_snapshot, small_shards_take_their_size)
+{
+    enum { SMALL = 3 * 64 };
+    static uint8_t read[4 * SMALL];
+    struct snapshot_shape small = shape;
+    struct snapshot_writer *writer = NULL;
+    struct snapshot_reader *reader = NULL;
+    size_t count = 0;
+
+    small.geometry.lines = 3;
+    cr_assert_eq(snapshot_npages(&small), 3);
+    cr_assert_eq(snapshot_writer_create(&disk, CLUSTER, &id, &small, &writer), STATUS_OK);
+    cr_assert_eq(snapshot_writer_add(writer, pages, 3), STATUS_OK);
+    cr_assert_eq(snapshot_writer_finish(writer, id.end, groups), STATUS_OK);
+    snapshot_writer_destroy(&writer);
+    cr_assert_eq(memory_disk_bytes(memory, name).size, 128 + 3 * SMALL + 3 * 8 + 16 + 2 * 16);
+    cr_assert_eq(snapshot_reader_create(&disk, CLUSTER, &id, &reader), STATUS_OK);
+    cr_assert_eq(snapshot_reader_next(reader, read, 2, &count), STATUS_OK);
+    cr_assert_eq(count, 2);
+    cr_assert_eq(snapshot_reader_next(reader, read + (size_t)2 * SMALL, 2, &count), STATUS_OK);
+    cr_assert_eq(count, 1);
+    cr_assert_arr_eq(read, pages, (size_t)3 * SMALL);
+    snapshot_reader_destroy(&reader);
+}
+
 Test(storage_snapshot, another_one_than_the_log_names_is_refused)
 {
     struct record_snapshot other[] = {id, id, id, id, id, id, id};
