@@ -138,8 +138,9 @@ static void refuse_frame(struct node *self, uint64_t now_us, const struct peer *
     struct frame answer;
 
     node_count(self, status == STATUS_VERSION ? NODE_version_total : NODE_malformed_total);
-    log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
-                status_meaning(status), frame->version);
+    log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)%s",
+                status_meaning(status), frame->version,
+                status == STATUS_VERSION ? "; if a newer orbloom sent it, upgrade this one" : "");
     if (from != NULL) {
         answer_refusal(frame->correlation, status, &answer);
         node_reply_frame(self, from, &answer);

@@ -84,7 +84,8 @@ static void name_targets(const struct filter_document *document, const struct se
 }
 
 /* Whatever was accepted is logged, also what seemed to be there: its bits may have been set by
- * chance, and the next array that is built would not have it. */
+ * chance, and the next array that is built would not have it. Also what gossip has brought under
+ * the same number: that record is another node's add, and this one the router's. */
 enum status node_log_add(struct node *self, const struct document_entry *entry,
                          const struct segment *segment, const uint64_t *fingerprints,
                          uint32_t count, struct log_need *need)
@@ -93,9 +94,11 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
         .filter_id = segment->filter_id,
         .epoch = segment->epoch,
         .batch_boot = segment->batch.boot,
-        .batch_number = count == segment->count ? segment->batch.number : 0,
+        .batch_number = segment->batch.number,
         .group = segment->group,
         .bits = entry->document.keylog == KEYLOG_OFF,
+        .fed = segment->lineage != 0,
+        .partial = count != segment->count,
         .origin_zone = (uint16_t)segment->origin_zone,
         .count = count,
         .fingerprints = fingerprints,
@@ -107,6 +110,12 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
         return STATUS_OK;
     }
     name_targets(&entry->document, segment, &batch);
+#ifdef ORBLOOM_MUTANT_KNOWN_NOT_LOGGED
+    if (self->exchange != NULL && node_has_batch(self, entry, &batch)) {
+        need->synced = storage_end(self->storage);
+        return STATUS_OK;
+    }
+#endif
     status = storage_add(self->storage, &batch, &end);
     if (status == STATUS_OK) {
         need->written = end;

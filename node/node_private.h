@@ -383,13 +383,18 @@ bool node_has_batch(struct node *self, const struct document_entry *entry,
 /* Some may not be there any more. */
 void node_forget_batches(struct node *self);
 
-/* Has it a number of its own, by which it is known everywhere? */
+/* Has it a number? */
 bool node_batch_named(const struct record_batch *batch);
 
+/* ... by which all of it is known everywhere? What is partial has one too, and only that: neither
+ * is it known by it, nor does who has it have what the number names. */
+bool node_batch_whole(const struct record_batch *batch);
+
 /* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
- * is durable up to storage_end(). STATUS_NOT_READY, STATUS_INVALID (fingerprints of another slot
- * group), STATUS_FULL (past the capacity of a replica that counts), STATUS_NO_SPACE,
- * STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+ * is durable up to storage_end(). The first target decides; the others stay in `batch` where they
+ * can be taken now, and are not there by the batch's number. STATUS_NOT_READY, STATUS_INVALID
+ * (fingerprints of another slot group), STATUS_FULL (past the capacity of a replica that counts),
+ * STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
 MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
                                  struct record_batch *batch);
 

@@ -8,6 +8,7 @@
 static bool same_series(const struct pull_batch *a, const struct pull_batch *b)
 {
     return a->boot == b->boot && a->epoch == b->epoch && a->origin_zone == b->origin_zone &&
+           a->flags == b->flags && pull_targets_equal(a->targets, b->targets) &&
            a->offset <= b->offset;
 }
 
@@ -29,6 +30,25 @@ static size_t count_series(const struct pull_batch *batches, size_t count)
         series++;
     }
     return series;
+}
+
+static enum status put_targets(struct codec_scratch *scratch, const struct pull_targets *targets,
+                               Orbloom__V1__PullBatches *wire)
+{
+    uint64_t *slices = codec_scratch_take(scratch, targets->count, sizeof *slices);
+    uint32_t *lineages = codec_scratch_take(scratch, targets->count, sizeof *lineages);
+
+    if (slices == NULL || lineages == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (uint32_t i = 0; i < targets->count; i++) {
+        slices[i] = targets->items[i].slice;
+        lineages[i] = targets->items[i].lineage;
+    }
+    wire->slices = slices;
+    wire->lineages = lineages;
+    wire->n_slices = wire->n_lineages = targets->count;
+    return STATUS_OK;
 }
 
 static enum status put_series(struct codec_scratch *scratch, const struct pull_batch *batches,
@@ -59,7 +79,8 @@ static enum status put_series(struct codec_scratch *scratch, const struct pull_b
     wire->offsets = offsets;
     wire->counts = counts;
     wire->n_numbers = wire->n_offsets = wire->n_counts = count;
-    return STATUS_OK;
+    wire->flags = batches[0].flags;
+    return batches[0].targets != NULL ? put_targets(scratch, batches[0].targets, wire) : STATUS_OK;
 }
 
 static enum status put_batches(struct codec_scratch *scratch, const struct pull_reply *reply,
@@ -83,11 +104,49 @@ static enum status put_batches(struct codec_scratch *scratch, const struct pull_
     return status;
 }
 
-static enum status get_series(const Orbloom__V1__PullBatches *wire, struct pull_batch *out)
+/* *out: NULL where the scope is all that there is. */
+static enum status get_targets(struct codec_arena *arena, const Orbloom__V1__PullBatches *wire,
+                               const struct pull_scope *scope, const struct pull_targets **out)
 {
+    struct pull_targets *targets;
+
+    *out = NULL;
+    if (wire->n_slices != wire->n_lineages) {
+        return STATUS_MALFORMED;
+    }
+    if (wire->n_slices == 0) {
+        return STATUS_OK;
+    }
+    if (wire->n_slices > PULL_MAX_TARGETS) {
+        return STATUS_TOO_LARGE;
+    }
+    targets = arena_take(arena, 1, sizeof *targets);
+    if (targets == NULL) {
+        return STATUS_TOO_LARGE;
+    }
+    *targets = (struct pull_targets){.count = (uint32_t)wire->n_slices};
+    for (size_t i = 0; i < wire->n_slices; i++) {
+        targets->items[i] = (struct pull_target){wire->slices[i], wire->lineages[i]};
+    }
+    *out = targets;
+    return pull_targets_good(targets, scope) ? STATUS_OK : STATUS_MALFORMED;
+}
+
+static enum status get_series(struct codec_arena *arena, const Orbloom__V1__PullBatches *wire,
+                              const struct pull_scope *scope, struct pull_batch *out)
+{
+    const struct pull_targets *targets;
     uint64_t number = 0;
     uint64_t offset = 0;
+    enum status status;
 
+    if ((wire->flags & ~(unsigned)PULL_BATCH_FLAGS) != 0) {
+        return STATUS_VERSION;
+    }
+    status = get_targets(arena, wire, scope, &targets);
+    if (status != STATUS_OK) {
+        return status;
+    }
     for (size_t i = 0; i < wire->n_counts; i++) {
         if (wire->offsets[i] > UINT64_MAX - offset || wire->counts[i] > PULL_MAX_KEYS) {
             return STATUS_MALFORMED;
@@ -101,6 +160,8 @@ static enum status get_series(const Orbloom__V1__PullBatches *wire, struct pull_
             .offset = offset,
             .origin_zone = wire->origin_zone,
             .count = wire->counts[i],
+            .flags = wire->flags,
+            .targets = targets,
         };
     }
     return STATUS_OK;
@@ -138,7 +199,7 @@ static enum status get_batches(struct codec_arena *arena, const Orbloom__V1__Pul
         return STATUS_TOO_LARGE;
     }
     for (size_t i = 0; i < wire->n_batches && status == STATUS_OK; i++) {
-        status = get_series(wire->batches[i], batches + used);
+        status = get_series(arena, wire->batches[i], &reply->scope, batches + used);
         used += wire->batches[i]->n_counts;
     }
     reply->batches = batches;

@@ -42,6 +42,54 @@ static uint64_t add_head(const struct pull_reply *reply)
     return add(0, words, sizeof words / sizeof words[0]);
 }
 
+bool pull_targets_equal(const struct pull_targets *a, const struct pull_targets *b)
+{
+    bool same = a == b || (a != NULL && b != NULL && a->count == b->count);
+
+    for (uint32_t i = 0; same && a != b && i < a->count; i++) {
+        same = a->items[i].slice == b->items[i].slice && a->items[i].lineage == b->items[i].lineage;
+    }
+    return same;
+}
+
+bool pull_targets_good(const struct pull_targets *targets, const struct pull_scope *scope)
+{
+    bool meant = false;
+
+    if (targets->count == 0 || targets->count > PULL_MAX_TARGETS) {
+        return false;
+    }
+    for (uint32_t i = 0; i < targets->count; i++) {
+        const struct pull_target *one = &targets->items[i];
+
+        meant = meant || (one->slice == scope->slice && one->lineage == scope->lineage);
+        for (uint32_t k = 0; k < i; k++) {
+            if (targets->items[k].slice == one->slice &&
+                targets->items[k].lineage == one->lineage) {
+                return false;
+            }
+        }
+    }
+    return meant;
+}
+
+/* What versions before did not tell of, they don't add either. */
+static uint64_t add_kind(uint64_t sum, const struct pull_batch *batch)
+{
+    uint64_t words[2 + 2 * PULL_MAX_TARGETS] = {batch->flags};
+    size_t count = 2;
+
+    if (batch->flags == 0 && batch->targets == NULL) {
+        return sum;
+    }
+    words[1] = batch->targets != NULL ? batch->targets->count : 0;
+    for (uint64_t i = 0; i < words[1]; i++) {
+        words[count++] = batch->targets->items[i].slice;
+        words[count++] = batch->targets->items[i].lineage;
+    }
+    return add(sum, words, count);
+}
+
 static uint64_t add_lines(uint64_t sum, const struct pull_reply *reply)
 {
     const uint64_t words[] = {reply->scope.generation, reply->scope.geometry, reply->npages};
@@ -72,7 +120,7 @@ uint64_t pull_reply_sum(const struct pull_reply *reply)
         const uint64_t words[] = {batch->boot, batch->number, batch->epoch, batch->offset,
                                   (uint64_t)batch->origin_zone << 32 | batch->count};
 
-        sum = add(sum, words, sizeof words / sizeof words[0]);
+        sum = add_kind(add(sum, words, sizeof words / sizeof words[0]), batch);
     }
     for (size_t i = 0; i < reply->nintervals; i++) {
         const struct pull_interval *interval = &reply->intervals[i];

@@ -37,6 +37,7 @@
 enum {
     PULL_MAX_KEYS = 131072,     /* fingerprints in one reply: 1 MiB */
     PULL_MAX_BATCHES = 16384,   /* in one reply */
+    PULL_MAX_TARGETS = 8,       /* of a batch */
     PULL_MAX_INTERVALS = 16384, /* in one reply */
     PULL_MAX_WANTED = 1024,     /* intervals in one request */
     PULL_PART_BITS = 6,
@@ -83,6 +84,25 @@ struct pull_interval {
     uint64_t offset; /* none of them begins below it in the source's log */
 };
 
+/* What a batch of the log is, as far as others are told; the log's own flags have the same bits. */
+enum pull_batch_flag {
+    PULL_BATCH_RELAYED = 4,  /* came from another site, and goes no further */
+    PULL_BATCH_FED = 8,      /* part of the list of a rebuild */
+    PULL_BATCH_PARTIAL = 16, /* some only of the fingerprints that the number names */
+    PULL_BATCH_FLAGS = PULL_BATCH_RELAYED | PULL_BATCH_FED | PULL_BATCH_PARTIAL,
+};
+
+struct pull_target {
+    uint64_t slice;
+    uint32_t lineage;
+};
+
+/* All that a batch was written to, each once. */
+struct pull_targets {
+    uint32_t count;
+    struct pull_target items[PULL_MAX_TARGETS];
+};
+
 /* One batch of LOG or BODIES; its fingerprints follow those of the batches before. */
 struct pull_batch {
     uint64_t boot; /* 0: has no number, being taken over from runs */
@@ -91,6 +111,8 @@ struct pull_batch {
     uint64_t offset;
     uint32_t origin_zone;
     uint32_t count;
+    uint32_t flags;                     /* enum pull_batch_flag */
+    const struct pull_targets *targets; /* the scope's among them; NULL: that alone */
 };
 
 struct pull_request {
@@ -147,6 +169,12 @@ struct pull_reply {
     struct span document; /* signed, after STALE */
 };
 
+/* Are they 1 to PULL_MAX_TARGETS, each once, the scope's among them? */
+bool pull_targets_good(const struct pull_targets *targets, const struct pull_scope *scope);
+
+bool pull_targets_equal(const struct pull_targets *a,
+                        const struct pull_targets *b); /* NULL: none */
+
 /* Tell batches as intervals; `intervals` has room for as many as there are batches, which are
  * sorted here. Returns how many intervals there are. */
 size_t pull_intervals_make(struct pull_batch *batches, size_t count,
@@ -162,10 +190,10 @@ static inline bool pull_kind_cuts(enum pull_kind kind)
 bool pull_prefixes_good(const struct pull_request *request);
 
 /* Over everything that decides what is merged, so that a torn or bent reply is refused before
- * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch, each interval
- * and the fingerprints one after the other (then for LINES, and DIGESTS of an array, generation,
- * geometry and count of pages, their numbers, their bytes), each seeded with the sum of what came
- * before. */
+ * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch (and then, where
+ * it has any, flags, count of targets, slice and lineage of each), each interval and the
+ * fingerprints one after the other (then for LINES, and DIGESTS of an array, generation, geometry
+ * and count of pages, their numbers, their bytes), each seeded with the sum of what came before. */
 uint64_t pull_reply_sum(const struct pull_reply *reply);
 
 #endif

@@ -93,7 +93,8 @@ static enum status read_headers(struct surveyor *self)
         enum status status = log_segment_open(&self->segment, found->number);
 
         if (status == STATUS_VERSION) {
-            judge(self, LOG_VERSION, found->number, 0, "a segment of a newer format");
+            judge(self, LOG_VERSION, found->number, 0,
+                  "a newer orbloom wrote it; upgrade to that version");
         } else if (status != STATUS_OK && status != STATUS_MALFORMED) {
             return status;
         } else if (status == STATUS_OK && self->segment.header.cluster != self->cluster) {
@@ -177,8 +178,10 @@ static enum status make_durable(struct surveyor *self)
 static enum status see(struct surveyor *self, const struct record_header *header,
                        struct span record)
 {
-    if (header->type > RECORD_LAST) {
-        judge(self, LOG_VERSION, self->segment.header.number, 0, "a record of a newer format");
+    if (record_is_newer(header, record)) {
+        judge(self, LOG_VERSION, self->segment.header.number,
+              SEGMENT_HEADER_BYTES + (header->offset - self->segment.header.first),
+              "a newer orbloom wrote a record of it; upgrade to that version");
         return STATUS_OK;
     }
     if (!record_is_state(header->type)) {

@@ -18,9 +18,8 @@
  *
  * A batch (RECORD_BATCH), at 40:
  *   u64 filter id, u64 epoch, u64 batch boot, u64 batch number, u32 slot group, u16 origin zone,
- *   u16 number of targets, u32 count, u32 flags (RECORD_BATCH_REPAIRED: not by a router;
- *   RECORD_BATCH_BITS: of a filter without key log: never in runs), targets of 16 bytes (u64 slice,
- * u32 lineage, u32 0), count fingerprints of u64
+ *   u16 number of targets, u32 count, u32 flags (enum record_batch_flag), targets of 16 bytes
+ *   (u64 slice, u32 lineage, u32 0), count fingerprints of u64
  *
  * The others, at 40, in the order of the fields of their structs; numbers that would not be
  * aligned to their size are preceded by zeros:
@@ -41,12 +40,14 @@
  *                     u64 page, 4,096 bytes, inverted: few bits in words of zeros could look
  *                     like headers to who searches a torn segment
  *   RECORD_PEER       u64 incarnation, u64 boot, u64 base, u32 node, u32 0
+ *   RECORD_SITE_CURSOR  u64 filter id, u32 slot group, u32 lineage, 2 of u64: the other site, u64
+ * and u64: its life, u64 and u64: the life here, u64 loss, u32 its slot group, u32 number of
+ * sources, sources of 40 bytes: u64 incarnation, u64 boot, u64 offset, u64 epoch, u32 node, u32 0
  *
- * Which types there are is part of the segments' version: another type means a newer orbloom.
+ * Which types and flags there are is part of the segments' version: others mean a newer orbloom.
  *
- * Errors:  decoding: STATUS_MALFORMED. Nothing here trusts a length.
- * Owner:   views borrow the bytes.
- * Threads: none; pure.
+ * Errors:  decoding: STATUS_MALFORMED; STATUS_VERSION: flags that only a newer orbloom knows.
+ * Nothing here trusts a length. Owner:   views borrow the bytes. Threads: none; pure.
  */
 #ifndef ORBLOOM_STORAGE_RECORD_H
 #define ORBLOOM_STORAGE_RECORD_H
@@ -63,24 +64,33 @@ enum {
     RECORD_MAX_BYTES = 4 << 20,
     RECORD_MAX_TARGETS = 8,
     RECORD_MAX_BOOTS = 64,
+    RECORD_MAX_SOURCES = 16, /* all that a slot group may have while slots change */
 };
 
 enum record_type {
     RECORD_IDENTITY = 1, /* who writes: see struct record_identity */
     RECORD_BATCH = 2,    /* fingerprints of one add */
     RECORD_FENCE = 3,
-    RECORD_DOCUMENT = 4, /* body: a SignedDocument as received, after a u32 size */
-    RECORD_MANIFEST = 5, /* runs that came and went */
-    RECORD_CURSOR = 6,   /* how far a peer's log has been taken over */
-    RECORD_CLEAN = 7,    /* the process ended in order; nothing follows in this boot */
-    RECORD_SNAPSHOT = 8, /* which copy of an array counts */
-    RECORD_LINES = 9,    /* bits of a page of an array, taken over from a peer */
-    RECORD_PEER = 10,    /* another node's boot, confirmed in the store's place */
-    RECORD_LAST = RECORD_PEER
+    RECORD_DOCUMENT = 4,     /* body: a SignedDocument as received, after a u32 size */
+    RECORD_MANIFEST = 5,     /* runs that came and went */
+    RECORD_CURSOR = 6,       /* how far a peer's log has been taken over */
+    RECORD_CLEAN = 7,        /* the process ended in order; nothing follows in this boot */
+    RECORD_SNAPSHOT = 8,     /* which copy of an array counts */
+    RECORD_LINES = 9,        /* bits of a page of an array, taken over from a peer */
+    RECORD_PEER = 10,        /* another node's boot, confirmed in the store's place */
+    RECORD_SITE_CURSOR = 11, /* how far another site's logs have been applied */
+    RECORD_LAST = RECORD_SITE_CURSOR
 };
 
 enum { RECORD_CHECKPOINT = 1, RECORD_CHECKPOINTED = 2 };
-enum { RECORD_BATCH_REPAIRED = 1, RECORD_BATCH_BITS = 2 };
+
+enum record_batch_flag {
+    RECORD_BATCH_REPAIRED = 1, /* not by a router: taken over from another node */
+    RECORD_BATCH_BITS = 2,     /* of a filter without key log: never in runs */
+    RECORD_BATCH_RELAYED = 4,  /* came from another site, and goes no further */
+    RECORD_BATCH_FED = 8,      /* part of the list of a rebuild */
+    RECORD_BATCH_PARTIAL = 16, /* some fingerprints of the batch only: the replica was full */
+};
 
 struct record_header {
     uint32_t size;
@@ -117,7 +127,10 @@ struct record_batch {
     uint32_t group;
     uint16_t origin_zone;
     bool repaired;
-    bool bits; /* of a filter without key log: only its array is kept */
+    bool bits;    /* of a filter without key log: only its array is kept */
+    bool relayed; /* these three as enum record_batch_flag says */
+    bool fed;
+    bool partial; /* the batch id names more than this record has */
     uint32_t ntargets;
     struct record_target targets[RECORD_MAX_TARGETS];
     uint32_t count;
@@ -140,6 +153,37 @@ struct record_cursor {
     uint64_t source_incarnation;
     uint64_t offset; /* everything below is here */
     uint64_t epoch;  /* SYNC: complete for the document of this epoch; 0: a delta's cursor */
+};
+
+/* One continuous life of a site: numbers rise, and the tag tells two of one number apart. */
+struct record_site_life {
+    uint64_t number;
+    uint64_t tag;
+};
+
+/* A node of the other site, and how far its log has been applied here. */
+struct record_site_source {
+    uint64_t incarnation;
+    uint64_t boot;   /* the offset is of this one, or of what it continues */
+    uint64_t offset; /* everything below is here */
+    uint64_t epoch;  /* of the other site, under which the cursor began */
+    uint32_t node;
+};
+
+/* How far what a slot group of another site has logged of a filter and lineage is applied to a slot
+ * group here: behind the keys that it covers, in the logs of W replicas. A missing one means that
+ * the sites are compared, too low a one only repeats. */
+struct record_site_cursor {
+    uint64_t filter_id;
+    uint32_t group; /* here */
+    uint32_t lineage;
+    uint64_t site[2]; /* the other one */
+    struct record_site_life site_life;
+    struct record_site_life own_life;
+    uint64_t loss; /* of this group: a higher one voids those of lower ones */
+    uint32_t site_group;
+    uint32_t nsources; /* by rising nodes, each once */
+    struct record_site_source sources[RECORD_MAX_SOURCES];
 };
 
 /* This node has said yes to a boot of another one. */
@@ -198,6 +242,10 @@ size_t record_size(size_t body_size);
 /* Is it repeated by every checkpoint, as long as it counts? All are but what adds brought. */
 bool record_is_state(uint16_t type);
 
+/* Is it, though whole, of a type or with flags that this version does not know? A newer orbloom
+ * wrote it then, and what it means can't be guessed. `record` is what record_open() accepted. */
+bool record_is_newer(const struct record_header *header, struct span record);
+
 /* Write a header into `at`; boot, durable and checksum are left for record_seal(). The padding
  * after the body must be zero. */
 void record_begin(uint8_t *at, const struct record_header *header);
@@ -234,6 +282,9 @@ void record_fence_put(uint8_t *record, const struct record_fence *fence);
 MUST_USE enum status record_fence_get(struct span record, struct record_fence *fence);
 void record_cursor_put(uint8_t *record, const struct record_cursor *cursor);
 MUST_USE enum status record_cursor_get(struct span record, struct record_cursor *cursor);
+size_t record_site_cursor_size(const struct record_site_cursor *cursor);
+void record_site_cursor_put(uint8_t *record, const struct record_site_cursor *cursor);
+MUST_USE enum status record_site_cursor_get(struct span record, struct record_site_cursor *cursor);
 void record_peer_put(uint8_t *record, const struct record_peer *peer);
 MUST_USE enum status record_peer_get(struct span record, struct record_peer *peer);
 

@@ -27,7 +27,8 @@ struct target_layout {
 
 enum { BATCH_FIXED_BYTES = sizeof(struct batch_layout) };
 
-static const uint32_t batch_flags = RECORD_BATCH_REPAIRED | RECORD_BATCH_BITS;
+static const uint32_t batch_flags = RECORD_BATCH_REPAIRED | RECORD_BATCH_BITS |
+                                    RECORD_BATCH_RELAYED | RECORD_BATCH_FED | RECORD_BATCH_PARTIAL;
 
 _Static_assert(sizeof(struct batch_layout) == 48, "as record.h says");
 _Static_assert(sizeof(struct target_layout) == TARGET_BYTES, "as record.h says");
@@ -35,6 +36,15 @@ _Static_assert(sizeof(struct target_layout) == TARGET_BYTES, "as record.h says")
 static size_t batch_bytes(uint32_t ntargets, uint32_t count)
 {
     return BATCH_FIXED_BYTES + (size_t)ntargets * TARGET_BYTES + (size_t)count * sizeof(uint64_t);
+}
+
+static uint32_t flags_of(const struct record_batch *batch)
+{
+    return (batch->repaired ? (uint32_t)RECORD_BATCH_REPAIRED : 0) |
+           (batch->bits ? (uint32_t)RECORD_BATCH_BITS : 0) |
+           (batch->relayed ? (uint32_t)RECORD_BATCH_RELAYED : 0) |
+           (batch->fed ? (uint32_t)RECORD_BATCH_FED : 0) |
+           (batch->partial ? (uint32_t)RECORD_BATCH_PARTIAL : 0);
 }
 
 size_t record_batch_size(const struct record_batch *batch)
@@ -54,8 +64,7 @@ void record_batch_put(uint8_t *record, const struct record_batch *batch)
         .origin_zone = batch->origin_zone,
         .ntargets = (uint16_t)batch->ntargets,
         .count = batch->count,
-        .flags = (batch->repaired ? (uint32_t)RECORD_BATCH_REPAIRED : 0) |
-                 (batch->bits ? (uint32_t)RECORD_BATCH_BITS : 0),
+        .flags = flags_of(batch),
     };
 
     assert(batch->ntargets <= RECORD_MAX_TARGETS);
@@ -83,7 +92,10 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
     if (status != STATUS_OK) {
         return status;
     }
-    if (fixed.ntargets > RECORD_MAX_TARGETS || (fixed.flags & ~batch_flags) != 0 ||
+    if ((fixed.flags & ~batch_flags) != 0) {
+        return STATUS_VERSION; /* Perhaps the rest means something else, too. */
+    }
+    if (fixed.ntargets > RECORD_MAX_TARGETS ||
         body.size != batch_bytes(fixed.ntargets, fixed.count)) {
         return STATUS_MALFORMED;
     }
@@ -95,6 +107,9 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
                                    .origin_zone = fixed.origin_zone,
                                    .repaired = (fixed.flags & RECORD_BATCH_REPAIRED) != 0,
                                    .bits = (fixed.flags & RECORD_BATCH_BITS) != 0,
+                                   .relayed = (fixed.flags & RECORD_BATCH_RELAYED) != 0,
+                                   .fed = (fixed.flags & RECORD_BATCH_FED) != 0,
+                                   .partial = (fixed.flags & RECORD_BATCH_PARTIAL) != 0,
                                    .ntargets = fixed.ntargets,
                                    .count = fixed.count};
     at = body.data + sizeof fixed;

@@ -89,8 +89,13 @@ enum status record_identity_get(struct span record, struct record_identity *iden
     struct span body;
     enum status status = record_body_of(record, RECORD_IDENTITY, &fixed, sizeof fixed, &body);
 
-    if (status != STATUS_OK || body.size != sizeof fixed || fixed.nbefore > RECORD_MAX_BOOTS ||
-        (fixed.flags & ~(uint32_t)(IDENTITY_UNSYNCED | IDENTITY_CONFIRMED)) != 0) {
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if ((fixed.flags & ~(uint32_t)(IDENTITY_UNSYNCED | IDENTITY_CONFIRMED)) != 0) {
+        return STATUS_VERSION;
+    }
+    if (body.size != sizeof fixed || fixed.nbefore > RECORD_MAX_BOOTS) {
         return STATUS_MALFORMED;
     }
     *identity = (struct record_identity){.incarnation = fixed.incarnation,

@@ -10,30 +10,36 @@ bool node_batch_named(const struct record_batch *batch)
     return batch->batch_boot != 0 && batch->batch_number != 0;
 }
 
-static struct batch_series_key series_of(const struct document_entry *entry, uint32_t group,
-                                         const struct record_batch *batch)
+bool node_batch_whole(const struct record_batch *batch)
+{
+#ifdef ORBLOOM_MUTANT_PARTIAL_IS_WHOLE
+    return node_batch_named(batch);
+#endif
+    return node_batch_named(batch) && !batch->partial;
+}
+
+static struct batch_series_key series_of(const struct document_entry *entry,
+                                         const struct record_batch *batch, uint32_t target)
 {
     return (struct batch_series_key){
         .boot = batch->batch_boot,
         .filter_id = entry->document.id,
         .epoch = batch->epoch,
-        .slice = batch->targets[0].slice,
-        .lineage = batch->targets[0].lineage,
-        .group = group,
+        .slice = batch->targets[target].slice,
+        .lineage = batch->targets[target].lineage,
+        .group = batch->group,
     };
 }
 
 void node_note_batch(struct node *self, const struct document_entry *entry,
                      const struct record_batch *batch)
 {
-    struct batch_series_key key = series_of(entry, batch->group, batch);
-
-    if (self->exchange == NULL || !node_batch_named(batch)) {
+    if (self->exchange == NULL || !node_batch_whole(batch)) {
         return;
     }
     for (uint32_t i = 0; i < batch->ntargets; i++) {
-        key.slice = batch->targets[i].slice;
-        key.lineage = batch->targets[i].lineage;
+        const struct batch_series_key key = series_of(entry, batch, i);
+
         batch_set_add(self->exchange->have, &key, batch->batch_number);
     }
 }
@@ -45,13 +51,19 @@ void node_forget_batches(struct node *self)
     }
 }
 
+static bool has(struct node *self, const struct document_entry *entry,
+                const struct record_batch *batch, uint32_t target)
+{
+    const struct batch_series_key key = series_of(entry, batch, target);
+
+    return node_batch_whole(batch) &&
+           batch_set_has(self->exchange->have, &key, batch->batch_number);
+}
+
 bool node_has_batch(struct node *self, const struct document_entry *entry,
                     const struct record_batch *batch)
 {
-    const struct batch_series_key key = series_of(entry, batch->group, batch);
-
-    return node_batch_named(batch) &&
-           batch_set_has(self->exchange->have, &key, batch->batch_number);
+    return has(self, entry, batch, 0);
 }
 
 /* Another one, which lagged behind, may have taken keys for which this one was at its capacity. All
@@ -73,7 +85,39 @@ static enum status judge(const struct document_entry *entry, const struct replic
                : STATUS_OK;
 }
 
-/* Of one set, by its name: what was forgotten is not here, and does not come back. */
+/* Besides the first one, that was asked for. Each is asked for by its own name, too, so that one
+ * which can't be taken now is not lost. */
+static void choose_targets(struct node *self, const struct document_entry *entry,
+                           struct record_batch *batch)
+{
+    uint32_t kept = 1;
+
+    for (uint32_t i = 1; i < batch->ntargets && !batch->bits; i++) {
+        const struct record_target target = batch->targets[i];
+        const struct replica_set *set = hosted_find(entry->attachment, target.lineage,
+                                                    target.slice);
+
+        if (live_sets_have(&entry->document, target.lineage, target.slice) &&
+            judge(entry, set, batch) == STATUS_OK &&
+            replica_set_state(set, batch->group) >= REPLICA_JOINING &&
+            !has(self, entry, batch, i)) {
+            batch->targets[kept++] = target;
+        }
+    }
+    batch->ntargets = kept;
+}
+
+static void fill_targets(const struct document_entry *entry, const struct record_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        struct replica_set *set = hosted_find(entry->attachment, batch->targets[i].lineage,
+                                              batch->targets[i].slice);
+
+        hosted_fill(set, &entry->document, batch->fingerprints, batch->count);
+    }
+}
+
+/* Each set by its name: what was forgotten is not here, and does not come back. */
 enum status node_absorb(struct node *self, struct document_entry *entry, struct record_batch *batch)
 {
 #ifdef ORBLOOM_MUTANT_REBUILD_MERGE_ANY
@@ -84,7 +128,7 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
     enum status status = self->failed ? STATUS_NOT_READY : judge(entry, set, batch);
     uint64_t end;
 
-    assert(batch->ntargets == 1);
+    assert(batch->ntargets > 0);
     if (status != STATUS_OK) {
         return status;
     }
@@ -93,13 +137,14 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
     }
     batch->repaired = true;
     batch->bits = entry->document.keylog == KEYLOG_OFF;
+    choose_targets(self, entry, batch);
 #ifndef ORBLOOM_MUTANT_SYNC_BITS_ONLY
     status = storage_add(self->storage, batch, &end);
 #endif
     if (status != STATUS_OK) {
         return status;
     }
-    hosted_fill(set, &entry->document, batch->fingerprints, batch->count);
+    fill_targets(entry, batch);
     if (node_batch_named(batch)) {
         node_arrived(self, batch);
         node_note_batch(self, entry, batch);

@@ -19,6 +19,7 @@
  *   lines.c       pages of arrays, of filters without key log: both sides
  *   page_digests.c  ... and their digests: which pages differ
  *   serve_page.c  making one answer out of what storage reads
+ *   batch_form.c  batches of the log, as they are told and heard
  *   serve_cut.c   what a peer compares with: digests and ranges of a cut
  *
  * Without a disk a node has none of this: there is no log to take over.
@@ -42,6 +43,7 @@ enum {
     SERVE_PAGES = 8,
     SERVE_BUCKETS = 64,
     SERVE_CUTS = 4,
+    SERVE_TARGETS = 32, /* lists of targets in one answer: they change with the document only */
     REPAIR_RETRY_US = 100000,
     SERVE_CUT_US = 8000000, /* a cut is kept for its peer's next question, and what reading takes */
     SERVE_CUT_SILENT_US = 1000000, /* ... unless another peer needs its place */
@@ -101,6 +103,8 @@ struct serve_page {
     size_t count;
     struct pull_batch *batches;
     size_t nbatches;
+    struct pull_targets *targets; /* that they name, each list once: SERVE_TARGETS at most */
+    size_t ntargets;
     uint64_t *page_ids; /* LINES */
     uint8_t *pages;
     size_t npages;
@@ -339,6 +343,16 @@ MUST_USE enum status node_pull_take_digests(struct node *self, uint64_t now_us,
  * answer, and asked for again. STATUS_SHAPE: pages of another group; nothing was merged. */
 MUST_USE enum status node_pull_take_lines(struct node *self, uint64_t now_us,
                                           struct document_entry *entry, struct pull_reply *reply);
+
+/* A batch of the log as headers name it; and as it is told whole, which is false where the answer
+ * has no room for what it names. */
+struct pull_batch node_batch_header(const struct record_batch *batch, uint64_t offset);
+MUST_USE bool node_batch_tell(struct serve_page *page, const struct record_batch *batch,
+                              uint64_t offset, struct pull_batch *out);
+
+/* As node_absorb() takes it: the scope first of its targets. */
+struct record_batch node_batch_heard(const struct pull_scope *scope, const struct pull_batch *told,
+                                     const uint64_t *fingerprints);
 
 void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
 void node_serve_release(struct serve_page *page);

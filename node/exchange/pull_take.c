@@ -44,7 +44,6 @@ static enum status absorb(struct node *self, uint64_t now_us, struct document_en
 {
     enum status status;
 
-    batch->filter_id = pull->scope.filter_id;
     if (batch->count == 0) {
         return STATUS_OK;
     }
@@ -112,17 +111,8 @@ static enum status absorb_batches(struct node *self, uint64_t now_us, struct doc
     const uint64_t *fingerprints = reply->fingerprints;
 
     for (size_t i = 0; i < reply->nbatches; i++) {
-        struct record_batch batch = {
-            .epoch = reply->batches[i].epoch,
-            .group = pull->scope.group,
-            .ntargets = 1,
-            .targets = {{.slice = pull->scope.slice, .lineage = pull->scope.lineage}},
-            .batch_boot = reply->batches[i].boot,
-            .batch_number = reply->batches[i].number,
-            .origin_zone = (uint16_t)reply->batches[i].origin_zone,
-            .count = reply->batches[i].count,
-            .fingerprints = fingerprints,
-        };
+        struct record_batch batch = node_batch_heard(&pull->scope, &reply->batches[i],
+                                                     fingerprints);
         /* A SYNC is what acknowledged keys rest on: it goes by keys, not by what numbers say. */
         bool here = pull->purpose == PULL_DELTA && node_has_batch(self, entry, &batch);
         enum status status = here ? STATUS_OK : absorb(self, now_us, entry, pull, &batch);

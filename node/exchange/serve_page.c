@@ -15,6 +15,8 @@ void node_serve_release(struct serve_page *page)
     heap_free(page->wanted);
     heap_free(page->fingerprints);
     heap_free(page->batches);
+    heap_free(page->targets);
+    page->targets = NULL;
     heap_free(page->page_ids);
     heap_free(page->pages);
     page->page_ids = NULL;
@@ -153,28 +155,28 @@ static bool is_wanted(const struct serve_page *page, const struct record_batch *
     if (page->request.kind == PULL_LOG) {
         return true;
     }
-    /* What has no number can't be followed; copies and repairs bring it. */
-    return node_batch_named(batch) &&
+    /* What has no number of its own can't be followed; copies and repairs bring it. */
+    return node_batch_whole(batch) &&
            (page->request.kind == PULL_HEADERS ||
             pull_wants(page->request.wanted, page->request.nwanted, batch->batch_boot, batch->epoch,
                        batch->batch_number));
 }
 
-static void take_batch(struct serve_page *page, const struct record_batch *batch, uint64_t offset)
+/* False: it begins the next answer, as this one names as many lists of targets as it may. */
+static bool take_batch(struct serve_page *page, const struct record_batch *batch, uint64_t offset)
 {
-    page->batches[page->nbatches++] = (struct pull_batch){
-        .boot = batch->batch_boot,
-        .number = batch->batch_number,
-        .epoch = batch->epoch,
-        .offset = offset,
-        .origin_zone = batch->origin_zone,
-        .count = batch->count,
-    };
-    if (page->request.kind != PULL_HEADERS) {
-        memcpy(page->fingerprints + page->count, batch->fingerprints,
-               batch->count * sizeof *batch->fingerprints);
-        page->count += batch->count;
+    if (page->request.kind == PULL_HEADERS) {
+        page->batches[page->nbatches++] = node_batch_header(batch, offset);
+        return true;
     }
+    if (!node_batch_tell(page, batch, offset, &page->batches[page->nbatches])) {
+        return false;
+    }
+    page->nbatches++;
+    memcpy(page->fingerprints + page->count, batch->fingerprints,
+           batch->count * sizeof *batch->fingerprints);
+    page->count += batch->count;
+    return true;
 }
 
 static void took_log(struct serve_page *page)
@@ -190,11 +192,11 @@ static void took_log(struct serve_page *page)
             continue;
         }
         if (page->nbatches == PULL_MAX_BATCHES ||
-            (keys && page->count + batch->count > PULL_MAX_KEYS)) {
+            (keys && page->count + batch->count > PULL_MAX_KEYS) ||
+            !take_batch(page, batch, read->offsets[i])) {
             page->next = read->offsets[i];
             return;
         }
-        take_batch(page, batch, read->offsets[i]);
     }
 }
 
@@ -305,11 +307,12 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
         page->fingerprints = heap_alloc(PULL_MAX_KEYS, sizeof *page->fingerprints);
     }
     if (!runs) {
+        page->targets = heap_alloc(SERVE_TARGETS, sizeof *page->targets);
         page->batches = heap_alloc(PULL_MAX_BATCHES, sizeof *page->batches);
         status = bound(page, now_us, document);
     }
     if ((page->request.kind != PULL_HEADERS && page->fingerprints == NULL) ||
-        (!runs && page->batches == NULL)) {
+        (!runs && (page->batches == NULL || page->targets == NULL))) {
         return STATUS_OVERLOADED;
     }
     page->read = (struct storage_read){

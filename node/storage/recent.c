@@ -80,6 +80,9 @@ void storage_recent_add(struct storage_recent *self, const struct record_batch *
             .count = batch->count,
             .origin_zone = batch->origin_zone,
             .repaired = batch->repaired,
+            .relayed = batch->relayed,
+            .fed = batch->fed,
+            .partial = batch->partial,
         };
     }
 }
@@ -118,6 +121,9 @@ static struct record_batch named(const struct storage_recent_batch *batch)
         .group = batch->group,
         .origin_zone = batch->origin_zone,
         .repaired = batch->repaired,
+        .relayed = batch->relayed,
+        .fed = batch->fed,
+        .partial = batch->partial,
         .ntargets = 1,
         .targets = {{.slice = batch->slice, .lineage = batch->lineage}},
         .count = batch->count,

@@ -29,7 +29,10 @@ struct storage_recent_batch {
     uint32_t group;
     uint32_t count;
     uint16_t origin_zone;
-    bool repaired;
+    bool repaired : 1;
+    bool relayed : 1;
+    bool fed : 1;
+    bool partial : 1;
 };
 
 struct storage_recent {

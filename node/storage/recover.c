@@ -281,8 +281,8 @@ static void say_refused(const struct storage_recovery *self)
                  "this node its own data_dir, or the key of that cluster. Nothing was changed",
                  self->survey.bad_name);
     } else if (self->survey.state == LOG_VERSION) {
-        log_line(LOG_ERROR, "%s: %s; run the version of orbloom that wrote it. Nothing was changed",
-                 self->survey.bad_name, self->survey.reason);
+        log_line(LOG_ERROR, "%s: %s. Nothing was changed", self->survey.bad_name,
+                 self->survey.reason);
     } else if (self->status == STATUS_NO_SPACE) {
         log_line(LOG_ERROR,
                  "the disk of data_dir is full: a start needs %" PRIu64

@@ -79,6 +79,10 @@ static void add_record(struct fuzz *self, uint64_t durable)
     uint32_t size = sample_record(record, type, self->offset, self->boot, durable);
     uint64_t boot = self->boot;
 
+    if (type == RECORD_BATCH) { /* Any flags that there are. */
+        record[RECORD_HEADER_BYTES + 44] = (uint8_t)draw(self, 2 * RECORD_BATCH_PARTIAL);
+        record_seal(record, boot, durable);
+    }
     if (draw(self, 12) == 0) {
         bend(self, record + 12, size - 12);
         boot = draw(self, 4) > 0 ? boot : draw_value(self);
@@ -192,8 +196,14 @@ static void decode_rest(struct fuzz *self, struct span record)
     struct record_fence fence;
     struct record_cursor cursor;
     struct record_peer peer;
+    struct record_site_cursor site;
     struct span document;
 
+    if (record_site_cursor_get(record, &site) == STATUS_OK) {
+        for (uint32_t i = 0; i < site.nsources; i++) {
+            self->sum += site.sources[i].offset;
+        }
+    }
     if (record_identity_get(record, &identity) == STATUS_OK) {
         self->sum += identity.boot;
     }

@@ -32,6 +32,19 @@ const struct record_identity sample_identity = {.incarnation = 11,
 const struct record_fence sample_fence = {.filter_id = 21, .epoch = 22, .epoch_hash = 23};
 
 const struct record_peer sample_peer = {.incarnation = 71, .boot = 72, .base = 73, .node = 74};
+const struct record_site_cursor sample_site_cursor = {
+    .filter_id = 91,
+    .group = 92,
+    .lineage = 93,
+    .site = {94, 0x5ee0000000000095u},
+    .site_life = {.number = 96, .tag = 97},
+    .own_life = {.number = 98, .tag = 99},
+    .loss = 100,
+    .site_group = 101,
+    .nsources = 2,
+    .sources = {{.incarnation = 102, .boot = 103, .offset = 104, .epoch = 105, .node = 106},
+                {.incarnation = 107, .boot = 108, .offset = 112, .epoch = 109, .node = 110}},
+};
 const struct record_cursor sample_cursor = {.filter_id = 31,
                                             .group = 32,
                                             .lineage = 33,
@@ -104,6 +117,10 @@ uint32_t sample_record(uint8_t *record, enum record_type type, uint64_t offset, 
     case RECORD_CURSOR:
         size = sample_begin(record, type, offset, RECORD_CURSOR_BYTES);
         record_cursor_put(record, &sample_cursor);
+        break;
+    case RECORD_SITE_CURSOR:
+        size = sample_begin(record, type, offset, record_site_cursor_size(&sample_site_cursor));
+        record_site_cursor_put(record, &sample_site_cursor);
         break;
     case RECORD_CLEAN:
         size = sample_begin(record, type, offset, 0);

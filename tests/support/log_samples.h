@@ -17,6 +17,7 @@ extern const struct record_cursor sample_cursor;
 extern const struct record_snapshot sample_snapshot;
 extern const struct record_lines sample_lines;
 extern const struct record_peer sample_peer;
+extern const struct record_site_cursor sample_site_cursor; /* 2 sources */
 extern const struct record_run sample_runs[2];
 extern const uint64_t sample_removed[3];
 

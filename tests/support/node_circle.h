@@ -115,6 +115,10 @@ int circle_count(struct circle *self, uint32_t id, const struct filter_document 
 size_t circle_logged(struct circle *self, uint32_t id, const struct filter_document *document,
                      const uint64_t *fingerprints, uint32_t count);
 
+/* What the node's log says of its batches, in order, but for their fingerprints; those that are
+ * kept. At most `room`; how many. */
+size_t circle_batches(struct circle *self, uint32_t id, struct record_batch *out, size_t room);
+
 /* A frame as from another node; its answer is in `answer`. */
 void circle_ask(struct circle *self, uint32_t id, struct frame *frame);
 

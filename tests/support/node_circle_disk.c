@@ -92,3 +92,50 @@ size_t circle_logged(struct circle *self, uint32_t id, const struct filter_docum
     free(sorted);
     return met;
 }
+
+struct listing {
+    struct storage_read read; /* first */
+    struct record_batch *out;
+    size_t room;
+    size_t count;
+    bool done;
+};
+
+static void listed(struct storage_read *read, uint64_t now_us, enum status status)
+{
+    struct listing *listing = (struct listing *)read;
+
+    (void)now_us;
+    cr_assert_eq(status, STATUS_OK);
+    for (size_t i = 0; i < read->nbatches; i++) {
+        cr_assert_lt(listing->count, listing->room);
+        listing->out[listing->count] = read->batches[i];
+        listing->out[listing->count++].fingerprints = NULL;
+    }
+    listing->done = true;
+}
+
+size_t circle_batches(struct circle *self, uint32_t id, struct record_batch *out, size_t room)
+{
+    struct storage *storage = circle_node(self, id)->storage;
+    struct listing listing = {
+        .read = {.log = true,
+                 .every = true,
+                 .to = UINT64_MAX,
+                 .room = CIRCLE_MAX_KEYS * 2,
+                 .done = listed},
+        .out = out,
+        .room = room,
+    };
+
+    circle_run(self, 1000);
+    do {
+        listing.done = false;
+        cr_assert_eq(storage_read(storage, &listing.read), STATUS_OK);
+        while (!listing.done) {
+            cr_assert(circle_run_job(self, &self->nodes[id - 1]));
+        }
+        listing.read.from = listing.read.next;
+    } while (!listing.read.end);
+    return listing.count;
+}

@@ -1,5 +1,7 @@
 /* What is said of a damaged folder, and folders that are refused: another cluster's, or of another
  * version. Nothing in them is changed. */
+#include "storage/record.h"
+#include "storage/segment.h"
 #include "tests/support/node_folder.h"
 #include "tests/support/sample_cluster.h"
 
@@ -128,7 +130,7 @@ static void make_version(const char *name, uint8_t version)
 Test(node_refused, a_folder_of_another_version_is_refused)
 {
     static const char *const prefixes[] = {"log-", "run-"};
-    static const uint8_t versions[] = {0, 2, 255};
+    static const uint8_t versions[] = {0, 3, 255};
 
     node_folder_make(&folder, STAGE_END_CLEAN);
     for (size_t i = 0; i < 6; i++) {
@@ -154,9 +156,44 @@ Test(node_refused, a_version_is_refused_before_anything_is_set_aside)
         cr_assert(node_stage_file(&folder.stage, "run-", i, bad));
         cr_assert(node_stage_file(&folder.stage, "run-", 1 - i, newer));
         memory_disk_flip(folder.stage.disk, bad, 100);
-        make_version(newer, 2);
+        make_version(newer, 3);
         expect_refused(newer);
     }
+    node_folder_drop(&folder);
+}
+
+/* The first batch of that segment says what no version knew. */
+static void make_flag(const char *name)
+{
+    enum { AT_BATCH_FLAGS = RECORD_HEADER_BYTES + 44 };
+    static _Alignas(8) uint8_t bytes[4 << 20];
+    struct span before = node_folder_bytes(&folder, name);
+    struct record_header header = {0};
+    size_t at = SEGMENT_HEADER_BYTES;
+
+    cr_assert_leq(before.size, sizeof bytes);
+    memcpy(bytes, before.data, before.size);
+    do {
+        at += header.size;
+        cr_assert_eq(record_open(span_of(bytes + at, before.size - at), &header), STATUS_OK);
+    } while (header.type != RECORD_BATCH);
+    bytes[at + AT_BATCH_FLAGS] |= 0x40;
+    record_seal(bytes + at, header.boot, header.durable);
+    memory_disk_put(folder.stage.disk, name, span_of(bytes, before.size));
+}
+
+/* Read as damage it would cost the node its data: it would begin a new incarnation. */
+Test(node_refused, a_flag_of_another_version_is_refused)
+{
+    char name[DISK_NAME_BYTES];
+
+    node_folder_make_unmerged(&folder, STAGE_END_KILL);
+    node_folder_restore(&folder);
+    cr_assert(node_stage_file(&folder.stage, "log-", 0, name));
+    make_flag(name);
+    expect_refused(name);
+    make_flag(name);
+    expect_refused("a newer orbloom wrote a record of it; upgrade to that version");
     node_folder_drop(&folder);
 }
 

@@ -354,7 +354,8 @@ Test(golden, pull_request_for_lines)
 
 Test(golden, pull_reply)
 {
-    static const struct pull_batch batches[] = {{21, 23, 22, 24, 0, 1}, {21, 22, 22, 25, 0, 1}};
+    static const struct pull_batch batches[] = {{21, 23, 22, 24, 0, 1, 0, NULL},
+                                                {21, 22, 22, 25, 0, 1, 0, NULL}};
     static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX};
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REPLY};
 
@@ -383,6 +384,42 @@ Test(golden, pull_reply)
                           "0190010e98010fa20117091500000000000000101622022e012a02180132"
                           "020101b201100807060504030201ffffffffffffffffb90148fc1d1c9293"
                           "4215c20103646f63");
+}
+
+/* What says no more than before looks as before, above; flags and targets come behind that. */
+Test(golden, pull_reply_with_flags_and_targets)
+{
+    static const struct pull_targets targets = {2, {{4, 5}, {9, 2}}};
+    static const struct pull_batch batches[] = {
+        {21, 23, 22, 24, 0, 1, PULL_BATCH_FED | PULL_BATCH_PARTIAL, &targets}};
+    static const uint64_t fingerprints[] = {0x0102030405060708};
+    struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REPLY};
+
+    frame.body.pull_reply = (struct pull_reply){
+        .kind = PULL_LOG,
+        .scope = {1, 2, 3, 4, 5, 6, 0, 0},
+        .source = {7, 8},
+        .boot = 9,
+        .state = REPLICA_FULL,
+        .fence_epoch = 10,
+        .fence_position = 11,
+        .from = 12,
+        .next = 13,
+        .end = true,
+        .merged = 14,
+        .durable = 15,
+        .batches = batches,
+        .nbatches = 1,
+        .fingerprints = fingerprints,
+        .count = 1,
+        .document = span_of("doc", 3),
+    };
+    assert_golden(&frame, "0801110100000000000000ea038e01100219010000000000000020022903"
+                          "00000000000000300638054004490c000000000000005007590800000000"
+                          "0000006109000000000000006803700a780b81010d000000000000008801"
+                          "0190010e98010fa2011e091500000000000000101622012e2a0118320101"
+                          "3818420204094a020502b201080807060504030201b901b521c66a480765"
+                          "08c20103646f63");
 }
 
 Test(golden, node_list)

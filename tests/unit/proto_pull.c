@@ -182,6 +182,105 @@ Test(proto_pull, batches_must_add_up_to_the_fingerprints)
     cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED, "an offset that wraps");
 }
 
+static struct pull_batch one_batch = {.boot = 5, .number = 7, .offset = 9, .count = 1};
+static struct pull_targets told; /* on the wire, and what the sum is of */
+
+/* One batch of the scope (slice 4, lineage 5), with those flags, written to those. */
+static enum status decode_told(uint32_t flags, size_t nslices, size_t nlineages)
+{
+    static const uint64_t fingerprints[] = {1};
+    static uint64_t slices[PULL_MAX_TARGETS + 1];
+    static uint32_t lineages[PULL_MAX_TARGETS + 1];
+    Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
+    Orbloom__V1__PullBatches series = ORBLOOM__V1__PULL_BATCHES__INIT;
+    Orbloom__V1__PullBatches *list[] = {&series};
+    struct pull_reply reply = {.kind = PULL_LOG,
+                               .scope = {.slice = 4, .lineage = 5},
+                               .batches = &one_batch,
+                               .nbatches = 1,
+                               .fingerprints = fingerprints,
+                               .count = 1};
+
+    for (size_t i = 0; i < PULL_MAX_TARGETS; i++) {
+        slices[i] = told.items[i].slice;
+        lineages[i] = told.items[i].lineage;
+    }
+    told.count = (uint32_t)(nslices < PULL_MAX_TARGETS ? nslices : PULL_MAX_TARGETS);
+    one_batch.flags = flags;
+    one_batch.targets = nslices > 0 ? &told : NULL;
+    series.boot = 5;
+    series.numbers = (int64_t[]){7};
+    series.offsets = (uint64_t[]){9};
+    series.counts = (uint32_t[]){1};
+    series.n_numbers = series.n_offsets = series.n_counts = 1;
+    series.flags = flags;
+    series.slices = slices;
+    series.n_slices = nslices;
+    series.lineages = lineages;
+    series.n_lineages = nlineages;
+    wire.slice = 4;
+    wire.lineage = 5;
+    wire.batches = list;
+    wire.n_batches = 1;
+    return decode_reply(&reply, &wire);
+}
+
+/* Not damage: what the batch is only that version knows. */
+Test(proto_pull, an_unknown_flag_is_a_newer_version)
+{
+    const struct pull_batch *batch;
+
+    cr_assert_eq(decode_told(PULL_BATCH_FLAGS, 0, 0), STATUS_OK);
+    batch = frame.body.pull_reply.batches;
+    cr_assert_eq(batch->flags, PULL_BATCH_FLAGS);
+    cr_assert_null(batch->targets);
+    cr_assert_eq(decode_told(32, 0, 0), STATUS_VERSION);
+    cr_assert_eq(decode_told(1, 0, 0), STATUS_VERSION, "of the log alone");
+    cr_assert_eq(decode_told(UINT32_MAX, 0, 0), STATUS_VERSION);
+}
+
+Test(proto_pull, targets_are_few_each_once_and_the_questions_among_them)
+{
+    told.items[0] = (struct pull_target){9, 2};
+    told.items[1] = (struct pull_target){4, 5};
+    cr_assert_eq(decode_told(0, 2, 2), STATUS_OK);
+    cr_assert(pull_targets_equal(frame.body.pull_reply.batches[0].targets, &told));
+    cr_assert_eq(decode_told(0, 1, 1), STATUS_MALFORMED, "the question's is not among them");
+    cr_assert_eq(decode_told(0, 2, 1), STATUS_MALFORMED, "a slice without a lineage");
+    told.items[2] = told.items[0];
+    cr_assert_eq(decode_told(0, 3, 3), STATUS_MALFORMED, "one twice");
+    for (uint32_t i = 2; i < PULL_MAX_TARGETS; i++) {
+        told.items[i] = (struct pull_target){9, 10 + i};
+    }
+    cr_assert_eq(decode_told(0, PULL_MAX_TARGETS, PULL_MAX_TARGETS), STATUS_OK);
+    cr_assert_eq(decode_told(0, PULL_MAX_TARGETS + 1, PULL_MAX_TARGETS + 1), STATUS_TOO_LARGE);
+}
+
+/* What decides where keys go, and what they are, is covered by the sum. */
+Test(proto_pull, bent_flags_and_targets_are_refused)
+{
+    Orbloom__V1__Frame *wire = unpack_sample(SAMPLE_FULL);
+    Orbloom__V1__PullBatches *fed = wire->pull_reply->batches[3];
+    Orbloom__V1__PullBatches *series = wire->pull_reply->batches[6];
+
+    cr_assert_eq(decode(wire), STATUS_OK);
+    cr_assert_eq(fed->flags, PULL_BATCH_FED);
+    fed->flags = PULL_BATCH_RELAYED;
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    fed->flags = 0;
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    fed->flags = PULL_BATCH_FED;
+    cr_assert_eq(series->n_slices, 3);
+    series->slices[2]--;
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    series->slices[2]++;
+    series->lineages[0] ^= 1;
+    cr_assert_eq(decode(wire), STATUS_MALFORMED);
+    series->lineages[0] ^= 1;
+    cr_assert_eq(decode(wire), STATUS_OK);
+    orbloom__v1__frame__free_unpacked(wire, NULL);
+}
+
 /* ---- pages of arrays ---- */
 
 static uint8_t pages[2 * PULL_PAGE_BYTES];
