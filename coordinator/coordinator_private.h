@@ -109,6 +109,7 @@ struct heard {
 struct claim {
     struct node_record record; /* id 0 */
     struct boot_claim life;
+    struct cluster_id cluster; /* that its data belong to */
     uint64_t number;
     uint64_t last_us;
     uint64_t rival_us;          /* when another process claimed the same name; 0: never */
@@ -119,6 +120,14 @@ struct claim {
     uint64_t dropped_found;     /* hash of the one that it has sent along */
     enum store_age age;         /* of the store, by what is held */
     struct held_document first; /* ... that shows it */
+};
+
+/* The store's record of which cluster this is, as it is there. */
+struct cluster_held {
+    struct cluster_id id; /* none: none was drawn yet */
+    uint64_t version;
+    uint8_t bytes[128];
+    size_t size;
 };
 
 /* The store's record about itself. */
@@ -216,6 +225,7 @@ struct coordinator {
     struct usage *usage;                           /* see coordinator_usage.c */
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
 
+    struct cluster_held cluster;
     struct store_mark mark;
     bool went_back; /* the store's change number has; until it is restored */
     struct claim *claims;

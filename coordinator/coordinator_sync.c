@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "coordinator/coordinator_cluster.h"
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_records.h"
 
@@ -236,6 +237,7 @@ static void send_gathered(struct coordinator *self, const struct peer *to,
         .change = gathering->more ? gathering->last : self->change,
         .more = gathering->more,
         .node_id = node,
+        .cluster = cluster_record(self),
         .documents = documents,
         .secrets = secrets,
     };
@@ -289,7 +291,9 @@ static void refuse(struct coordinator *self, const struct peer *to, const struct
     struct frame answer = {
         .correlation = frame->correlation,
         .kind = FRAME_SYNC_REPLY,
-        .body.sync_reply = {.status = status, .message = why->message},
+        .body.sync_reply = {.status = status,
+                            .message = why->message,
+                            .cluster = cluster_record(self)},
     };
 
     uint64_t wanted[CODEC_MAX_WANTED];
@@ -315,6 +319,10 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     enum status status = records_refresh(self);
 
     coordinator_count(self, COORDINATOR_syncs_total);
+    if (request->role == SYNC_NODE && request->incarnation == 0) {
+        coordinator_on_cluster_question(self, from, frame, status);
+        return;
+    }
     if (status != STATUS_OK && request->role == SYNC_NODE) {
         registered.node = coordinator_recognize(self, request);
     }

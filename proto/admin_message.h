@@ -7,6 +7,7 @@
 #ifndef ORBLOOM_PROTO_ADMIN_MESSAGE_H
 #define ORBLOOM_PROTO_ADMIN_MESSAGE_H
 
+#include "base/cluster_id.h"
 #include "base/span.h"
 #include "base/status.h"
 #include "cluster/change.h"
@@ -57,8 +58,8 @@ struct map_record {
 };
 
 struct map_parameters {
-    uint64_t since;   /* backup: records written after this change */
-    uint64_t cluster; /* restore: cluster_key_tag() */
+    uint64_t since; /* backup: records written after this change */
+    uint64_t key;   /* restore: cluster_key_tag() */
     const struct map_record *records;
     size_t nrecords;
     const char *const *confirmed_off; /* finish: names of nodes that are off for good */
@@ -67,7 +68,8 @@ struct map_parameters {
 };
 
 struct map_page {
-    uint64_t cluster;
+    uint64_t key;
+    struct cluster_id cluster;
     uint64_t store;
     uint64_t change; /* all that was written up to here is in this page or those before */
     bool more;

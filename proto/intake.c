@@ -57,6 +57,8 @@ enum status intake_take(struct document_cache *cache, const struct cluster_key *
         return take_nodes(cache, key, bytes, result);
     case DOCUMENT_DROPPED:
         return take_dropped(cache, key, bytes, result);
+    case DOCUMENT_CLUSTER:
+        return STATUS_MALFORMED; /* It comes with answers of coordinators. */
     case DOCUMENT_FILTER:
         break;
     }

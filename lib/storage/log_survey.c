@@ -93,7 +93,8 @@ static enum status read_headers(struct surveyor *self)
         enum status status = log_segment_open(&self->segment, found->number);
 
         if (status == STATUS_VERSION) {
-            judge(self, LOG_VERSION, found->number, 0, "a segment of a newer format");
+            judge(self, LOG_VERSION, found->number, 0,
+                  "a segment of another version of the format");
         } else if (status != STATUS_OK && status != STATUS_MALFORMED) {
             return status;
         } else if (status == STATUS_OK && self->segment.header.cluster != self->cluster) {

@@ -2,6 +2,7 @@
 
 #include "proto/admin_seen.h"
 #include "proto/registration.h"
+#include "proto/signed_document.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
@@ -56,6 +57,10 @@ static void note_synced(struct coordinator_stage *self, const struct sync_reply 
         .ndocuments = reply->ndocuments,
         .nsecrets = reply->nsecrets,
     };
+    if (reply->cluster.size > 0) {
+        cr_assert_eq(codec_cluster_open(reply->cluster, sample_key(), &self->synced.cluster),
+                     STATUS_OK);
+    }
     (void)snprintf(self->synced.message, sizeof self->synced.message, "%s", reply->message);
 }
 

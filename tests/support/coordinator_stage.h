@@ -47,6 +47,7 @@ struct coordinator_synced {
     uint64_t change;
     size_t ndocuments;
     size_t nsecrets;
+    struct cluster_id cluster; /* that the answer names; none: it names none */
     char message[CODEC_MAX_TEXT_BYTES + 1];
 };
 

@@ -268,6 +268,20 @@ Test(golden, filter_document_that_is_renamed)
     document_fini(&back);
 }
 
+Test(golden, cluster_record)
+{
+    struct cluster_key key = sample_key(0);
+    struct cluster_id id = cluster_id_make(0x1122334455667788, 0x99aabbccddeeff01);
+    struct cluster_id back;
+
+    cr_assert_eq(codec_cluster_sign(&id, &key, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes),
+                 "080412120a10887766554433221101ffeeddccbbaa991a204ec5a79ebcac3c7f"
+                 "220523c5c7474d3fd2308b06f237a91ff055bbedc458fe25");
+    cr_assert_eq(codec_cluster_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert(cluster_id_equal(&back, &id));
+}
+
 static void assert_node_list(bool disks, const char *expected)
 {
     struct cluster_key key = sample_key(0);

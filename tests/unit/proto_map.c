@@ -160,7 +160,7 @@ Test(proto_map, a_restore_comes_through)
         .action = ADMIN_MAP_FINISH,
         .name = "",
         .map = {.since = 5,
-                .cluster = 6,
+                .key = 6,
                 .records = records,
                 .nrecords = 1,
                 .confirmed_off = off,
@@ -170,7 +170,7 @@ Test(proto_map, a_restore_comes_through)
     read = travel(&frame);
     map = &read.body.admin_request.map;
     cr_assert_eq(read.body.admin_request.action, ADMIN_MAP_FINISH);
-    cr_assert(map->since == 5 && map->cluster == 6 && map->accept_losses);
+    cr_assert(map->since == 5 && map->key == 6 && map->accept_losses);
     cr_assert_str_eq(map->records[0].key, "filter/1");
     cr_assert(span_equal(map->records[0].value, span_text("value")));
     cr_assert_str_eq(map->confirmed_off[0], "node-3");
@@ -186,7 +186,8 @@ Test(proto_map, a_page_comes_through)
     frame.body.admin_reply = (struct admin_reply){
         .status = STATUS_OK,
         .message = "",
-        .map = {.cluster = 1,
+        .map = {.key = 1,
+                .cluster = {{7}},
                 .store = 2,
                 .change = 3,
                 .more = true,
@@ -194,8 +195,10 @@ Test(proto_map, a_page_comes_through)
                 .nrecords = 1},
     };
     read = travel(&frame);
-    cr_assert(read.body.admin_reply.map.cluster == 1 && read.body.admin_reply.map.store == 2 &&
-              read.body.admin_reply.map.change == 3 && read.body.admin_reply.map.more);
+    cr_assert(read.body.admin_reply.map.key == 1 &&
+              read.body.admin_reply.map.cluster.bytes[0] == 7 &&
+              read.body.admin_reply.map.store == 2 && read.body.admin_reply.map.change == 3 &&
+              read.body.admin_reply.map.more);
     cr_assert_str_eq(read.body.admin_reply.map.records[0].key, "nodes");
     finish();
 }

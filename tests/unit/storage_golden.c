@@ -126,8 +126,25 @@ Test(storage_golden, segment)
 
     segment_header_put(bytes, &header);
     assert_bytes(bytes, sizeof bytes,
-                 "4f52424c4f47000105c10000000000002a000000000000000010000000000000"
-                 "b000000000000000ca010000000000000000000000000000e25bb1984e690658");
+                 "4f52424c4f47000205c10000000000002a000000000000000010000000000000"
+                 "b000000000000000ca0100000000000000000000000000005e60d62f381f0de4");
     segment_name(header.number, name);
     cr_assert_str_eq(name, "log-000000000000002a");
+}
+
+/* Its first version had a tag of the cluster key where this one has a tag of the cluster's id. */
+Test(storage_golden, a_segment_of_before_clusters_had_ids)
+{
+    static const char hex[] = "4f52424c4f47000105c10000000000002a000000000000000010000000000000"
+                              "b000000000000000ca010000000000000000000000000000e25bb1984e690658";
+    uint8_t bytes[SEGMENT_HEADER_BYTES];
+    struct segment_header header;
+
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        unsigned byte = 0;
+
+        cr_assert_eq(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        bytes[i] = (uint8_t)byte;
+    }
+    cr_assert_eq(segment_header_get(bytes, &header), STATUS_VERSION);
 }
