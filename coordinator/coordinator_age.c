@@ -2,6 +2,7 @@
  * it: nothing is changed any more, as numbers would be given away a second time. */
 #include "base/heap.h"
 #include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
 
@@ -349,6 +350,9 @@ const char *age_reason(struct coordinator *self)
 #endif
     if (cluster_lacking(self) != NULL) {
         return cluster_lacking(self);
+    }
+    if (features_lacking(self) != NULL) {
+        return features_lacking(self);
     }
     if (self->mark.restoring) {
         return explain_short(self, "the store is being restored from a backup");

@@ -1,5 +1,6 @@
 #include "coordinator/coordinator_cluster.h"
 
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_records.h"
 #include "proto/registration.h"
 #include "proto/signed_document.h"
@@ -48,21 +49,26 @@ static enum status draw(struct coordinator *self)
     const struct cluster_id id = cluster_id_make(self->effects.random(self->effects.context),
                                                  self->effects.random(self->effects.context));
     char text[CLUSTER_ID_TEXT_BYTES];
-    struct store_swap swap = {.key = CLUSTER_KEY};
+    struct store_swap swaps[] = {{.key = CLUSTER_KEY}, {.key = FEATURES_KEY}};
     struct buffer value;
+    struct buffer features;
     enum status status;
 
     buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    buffer_init(&features, CODEC_MAX_FRAME_BYTES);
     status = codec_cluster_sign(&id, &self->config.key, &value);
+    status = status == STATUS_OK ? features_begin(self, &features) : status;
     if (status == STATUS_OK) {
-        swap.value = buffer_span(&value);
-        status = records_swap(self, &swap, 1);
+        swaps[0].value = buffer_span(&value);
+        swaps[1].value = buffer_span(&features);
+        status = records_swap(self, swaps, 2);
     }
     if (status == STATUS_OK) {
         log_line(LOG_INFO, "the store was empty: this is cluster %s from here on",
                  cluster_id_show(&self->cluster.id, text));
     }
     buffer_fini(&value);
+    buffer_fini(&features);
     return status;
 }
 
@@ -95,9 +101,6 @@ enum status cluster_check(const struct coordinator *self, const struct sync_requ
     char theirs[CLUSTER_ID_TEXT_BYTES];
     char ours[CLUSTER_ID_TEXT_BYTES];
 
-#ifdef ORBLOOM_MUTANT_ANY_CLUSTER
-    return STATUS_OK;
-#endif
     if (!cluster_id_differ(&self->cluster.id, &request->cluster)) {
         return STATUS_OK;
     }

@@ -8,6 +8,7 @@
 #include "cluster/change.h"
 #include "cluster/document_cache.h"
 #include "cluster/evidence.h"
+#include "cluster/feature.h"
 #include "cluster/growth.h"
 #include "cluster/rebuild.h"
 #include "cluster/rename.h"
@@ -94,6 +95,7 @@ struct heard {
                        known; 0 until it has told all */
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;
+    uint64_t features; /* that it knows */
     uint64_t position; /* how far its log is known to have reached, of that incarnation */
     struct replica_report *reports; /* of that boot, in order */
     size_t nreports;
@@ -130,6 +132,12 @@ struct cluster_held {
     size_t size;
 };
 
+/* The store's record of the features in use. */
+struct features_held {
+    struct cluster_features record;
+    uint64_t version;
+};
+
 /* The store's record about itself. */
 struct store_mark {
     uint64_t name;     /* random; change numbers of different names say nothing of each other */
@@ -142,6 +150,8 @@ struct store_mark {
 struct follower {
     struct peer peer;
     uint64_t last_us;
+    char name[DOCUMENT_NAME_BYTES]; /* of a router, cut off if need be; "": a node */
+    uint64_t features;              /* that it knows */
 };
 
 enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND, WAITER_RENAME };
@@ -226,6 +236,7 @@ struct coordinator {
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
 
     struct cluster_held cluster;
+    struct features_held features;
     struct store_mark mark;
     bool went_back; /* the store's change number has; until it is restored */
     struct claim *claims;

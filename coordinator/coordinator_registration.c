@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "cluster/boot.h"
 #include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_records.h"
 #include "proto/registration.h"
 
@@ -267,6 +268,7 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
     if (status == STATUS_OK) {
         status = cluster_ensure(self, out->message);
         status = status == STATUS_OK ? cluster_check(self, request, out->message) : status;
+        status = status == STATUS_OK ? features_check(self, request, out->message) : status;
     }
     for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
         const struct node_record *record = node_list_find_name(&self->documents.nodes,

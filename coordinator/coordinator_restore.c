@@ -2,6 +2,7 @@
 #include "coordinator/coordinator_restore.h"
 
 #include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_records.h"
 #include "proto/signed_document.h"
 
@@ -177,6 +178,24 @@ static enum status merge_cluster(struct coordinator *self, const struct map_reco
                                                                             : status;
 }
 
+static enum status merge_features(struct coordinator *self, const struct map_record *record)
+{
+    struct restore_record held;
+    struct buffer value;
+    enum status status = restore_read(self, record->key, &held);
+
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = status == STATUS_OK
+                 ? features_join(self, record->value, buffer_span(&held.value), &value)
+                 : status;
+    if (status == STATUS_OK && value.size > 0) {
+        status = restore_write(self, record->key, held.version, buffer_span(&value));
+    }
+    buffer_fini(&value);
+    buffer_fini(&held.value);
+    return status;
+}
+
 static enum status merge_counter(struct coordinator *self, const struct map_record *record)
 {
     struct restore_record held;
@@ -208,6 +227,9 @@ static enum status merge(struct coordinator *self, const struct map_record *reco
     if (strcmp(record->key, CLUSTER_KEY) == 0) {
         return merge_cluster(self, record);
     }
+    if (strcmp(record->key, FEATURES_KEY) == 0) {
+        return merge_features(self, record);
+    }
     return strcmp(record->key, "next/filter") == 0 && record->value.size == 8
                ? merge_counter(self, record)
                : STATUS_OK;
@@ -226,13 +248,15 @@ static bool was_emptied(struct coordinator *self)
     return emptied;
 }
 
-/* The mark, and which cluster it is: of the backup's, whatever was drawn for an empty store. */
+/* The mark, and which cluster it is: the backup's, whatever was drawn for an empty store; of which
+ * features it uses the backup's records tell. */
 static enum status write_begin(struct coordinator *self, const struct store_swap *cluster,
                                bool writes)
 {
     struct store_mark mark = self->mark;
     uint8_t bytes[RECORDS_MARK_BYTES];
-    struct store_swap swaps[2] = {{.key = "store", .expected = mark.version}};
+    struct store_swap swaps[3] = {{.key = "store", .expected = mark.version}};
+    struct buffer features;
     enum status status = order_may_write(self);
     uint64_t change;
 
@@ -240,9 +264,15 @@ static enum status write_begin(struct coordinator *self, const struct store_swap
     records_put_mark(&mark, bytes);
     swaps[0].value = span_of(bytes, sizeof bytes);
     swaps[1] = *cluster;
-    return status == STATUS_OK
-               ? self->store->swap(self->store->self, swaps, writes ? 2 : 1, &change)
-               : status;
+    buffer_init(&features, CODEC_MAX_FRAME_BYTES);
+    status = status == STATUS_OK ? features_blank(self, &features) : status;
+    swaps[2] = (struct store_swap){
+        .key = FEATURES_KEY, .expected = self->features.version, .value = buffer_span(&features)};
+    status = status == STATUS_OK
+                 ? self->store->swap(self->store->self, swaps, writes ? 3 : 1, &change)
+                 : status;
+    buffer_fini(&features);
+    return status;
 }
 
 static enum status begin(struct coordinator *self, uint64_t now_us,

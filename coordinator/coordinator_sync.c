@@ -1,5 +1,6 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_records.h"
 
@@ -26,7 +27,17 @@ struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
 
 /* ---- followers ---- */
 
-static void follow(struct coordinator *self, uint64_t now_us, const struct peer *peer)
+static void note_follower(struct follower *one, uint64_t now_us, const struct peer *peer,
+                          const struct sync_request *request)
+{
+    *one = (struct follower){.peer = *peer, .last_us = now_us, .features = request->features};
+    if (request->role == SYNC_ROUTER) {
+        (void)snprintf(one->name, sizeof one->name, "%s", request->name);
+    }
+}
+
+static void follow(struct coordinator *self, uint64_t now_us, const struct peer *peer,
+                   const struct sync_request *request)
 {
     struct follower *oldest = &self->followers[0];
 
@@ -34,12 +45,12 @@ static void follow(struct coordinator *self, uint64_t now_us, const struct peer 
         struct follower *one = &self->followers[i];
 
         if (one->peer.size == peer->size && memcmp(one->peer.id, peer->id, peer->size) == 0) {
-            one->last_us = now_us;
+            note_follower(one, now_us, peer, request);
             return;
         }
         oldest = one->last_us < oldest->last_us ? one : oldest;
     }
-    *oldest = (struct follower){.peer = *peer, .last_us = now_us};
+    note_follower(oldest, now_us, peer, request);
 }
 
 void coordinator_hint(struct coordinator *self, uint64_t now_us)
@@ -127,6 +138,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     wake_growth(self, request);
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;
+    heard->features = request->features;
 }
 
 /* ---- the answer ---- */
@@ -338,6 +350,9 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     if (registered.node != 0) {
         remember(self, now_us, registered.node, request);
     }
+    if (status == STATUS_OK && request->role == SYNC_ROUTER) {
+        status = features_check(self, request, registered.message);
+    }
     if (status == STATUS_OK && request->role == SYNC_ROUTER && age_differs(self)) {
         (void)snprintf(registered.message, sizeof registered.message, "%s", age_reason(self));
         status = STATUS_UNAVAILABLE;
@@ -346,6 +361,6 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
         refuse(self, from, frame, status, &registered);
         return;
     }
-    follow(self, now_us, from);
+    follow(self, now_us, from, request);
     answer_since(self, from, frame, registered.node);
 }

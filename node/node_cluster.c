@@ -1,5 +1,6 @@
 /* Which cluster this node belongs to: the first thing in its folder, learned from a coordinator. */
 #include "cluster/document.h"
+#include "cluster/feature.h"
 #include "node/node_private.h"
 #include "proto/registration.h"
 #include "proto/signed_document.h"
@@ -14,6 +15,7 @@ static void fill_question(const struct node *self, struct sync_request *request)
         .host = self->config.host,
         .zone = self->config.zone,
         .memory_limit_bytes = self->config.memory_limit_bytes,
+        .features = features_known(),
     };
     registration_sign(&self->config.key, request);
 }

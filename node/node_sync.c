@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "cluster/feature.h"
 #include "node/node_private.h"
 #include "proto/registration.h"
 
@@ -90,6 +91,7 @@ static void fill_request(struct node *self, bool whole, struct replica_report *r
         .nreplicas = nreplicas,
         .page = page,
         .cluster = self->cluster,
+        .features = features_known(),
     };
 }
 

@@ -24,6 +24,8 @@ enum admin_action {
     ADMIN_MAP_BEGIN = 21,
     ADMIN_MAP_RECORDS = 22,
     ADMIN_MAP_FINISH = 23,
+    ADMIN_UPGRADE_STATUS = 24,
+    ADMIN_UPGRADE_FINALIZE = 25,
     ADMIN_EXPAND = 4,
     ADMIN_REBUILD = 5,
     ADMIN_EXPIRE = 6,
@@ -65,6 +67,27 @@ struct map_parameters {
     const char *const *confirmed_off; /* finish: names of nodes that are off for good */
     size_t nconfirmed_off;
     bool accept_losses; /* finish */
+};
+
+enum process_kind {
+    PROCESS_COORDINATOR = 1, /* the one that answers */
+    PROCESS_NODE = 2,        /* in the node list */
+    PROCESS_ROUTER = 3,      /* that has asked this coordinator lately */
+};
+
+/* What one process knows; see cluster/feature.h. */
+struct process_features {
+    enum process_kind kind;
+    const char *name;
+    uint64_t features;
+    bool heard; /* lately, by this coordinator */
+};
+
+struct upgrade_page {
+    uint64_t known; /* by the coordinator that answers; 0: another command's answer */
+    uint64_t in_use;
+    const struct process_features *processes;
+    size_t nprocesses;
 };
 
 struct map_page {
@@ -272,7 +295,8 @@ struct admin_reply {
     size_t nreplicas;
     const struct change_summary *changes;
     size_t nchanges;
-    struct map_page map; /* ADMIN_MAP_BACKUP; else all zero */
+    struct map_page map;         /* ADMIN_MAP_BACKUP; else all zero */
+    struct upgrade_page upgrade; /* ADMIN_UPGRADE_*; else all zero */
 };
 
 #endif

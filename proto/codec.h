@@ -193,6 +193,7 @@ struct sync_request {
     const struct span *documents; /* signed: those that the last answer wanted */
     size_t ndocuments;
     struct cluster_id cluster; /* that its data belong to; none: it has none that say so */
+    uint64_t features;         /* that it knows */
 };
 
 struct sealed_secret {

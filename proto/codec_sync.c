@@ -82,6 +82,7 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     wire->position = request->position;
     wire->since = request->since;
     wire->n_replicas = request->nreplicas;
+    wire->features = request->features;
     wire->cluster = codec_put_span(cluster_id_span(&request->cluster));
     if (request->role == SYNC_NODE) {
         wire->mac.data = (uint8_t *)request->mac;
@@ -153,6 +154,7 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
         .position = wire->position,
         .since = wire->since,
         .nreplicas = wire->n_replicas,
+        .features = wire->features,
     };
     if (wire->cluster.len > 0 &&
         !cluster_id_get(codec_get_span(wire->cluster), &request->cluster)) {

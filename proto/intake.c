@@ -58,7 +58,8 @@ enum status intake_take(struct document_cache *cache, const struct cluster_key *
     case DOCUMENT_DROPPED:
         return take_dropped(cache, key, bytes, result);
     case DOCUMENT_CLUSTER:
-        return STATUS_MALFORMED; /* It comes with answers of coordinators. */
+    case DOCUMENT_FEATURES:
+        return STATUS_MALFORMED; /* No documents that are handed on. */
     case DOCUMENT_FILTER:
         break;
     }

@@ -36,6 +36,7 @@ enum seal_domain {
     SEAL_REPORTS = 6,
     SEAL_DROPPED = 7,
     SEAL_CLUSTER = 8,
+    SEAL_FEATURES = 9,
 };
 
 /* Derive the subkeys from the 32 bytes of the key file. */

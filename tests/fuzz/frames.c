@@ -33,6 +33,8 @@ enum input {
     INPUT_DROPPED,
     INPUT_CLUSTER_CONTENT,
     INPUT_CLUSTER,
+    INPUT_FEATURES_CONTENT,
+    INPUT_FEATURES,
     INPUT_KINDS
 };
 
@@ -47,6 +49,7 @@ static const struct document_inputs {
     {DOCUMENT_NODE_LIST, SEAL_NODE_LIST, INPUT_NODES_CONTENT, INPUT_NODE_LIST},
     {DOCUMENT_DROPPED, SEAL_DROPPED, INPUT_DROPPED_CONTENT, INPUT_DROPPED},
     {DOCUMENT_CLUSTER, SEAL_CLUSTER, INPUT_CLUSTER_CONTENT, INPUT_CLUSTER},
+    {DOCUMENT_FEATURES, SEAL_FEATURES, INPUT_FEATURES_CONTENT, INPUT_FEATURES},
 };
 
 struct fuzz {
@@ -232,6 +235,7 @@ static enum status sign_sample(struct fuzz *self, enum document_kind kind)
     struct node_list list = sample_nodes(4);
     struct dropped_record record = sample_dropped();
     struct cluster_id cluster = cluster_id_make(3, 5);
+    const struct cluster_features features = {.revision = 3, .in_use = 5};
     enum status status = STATUS_INVALID;
 
     switch (kind) {
@@ -246,6 +250,9 @@ static enum status sign_sample(struct fuzz *self, enum document_kind kind)
         break;
     case DOCUMENT_CLUSTER:
         status = codec_cluster_sign(&cluster, &self->key, &self->first);
+        break;
+    case DOCUMENT_FEATURES:
+        status = codec_features_sign(&features, &self->key, &self->first);
         break;
     }
     document_fini(&document);
@@ -432,6 +439,20 @@ static bool try_cluster(struct fuzz *self, struct span bytes, bool is_signed)
     return pass;
 }
 
+static bool try_features(struct fuzz *self, struct span bytes, bool is_signed)
+{
+    struct cluster_features record;
+    uint8_t *copy = fuzz_copy(bytes);
+    enum status status = codec_features_open(span_of(copy, bytes.size), &self->key, &record);
+    bool pass = expected(status);
+
+    free(copy);
+    if (pass && status == STATUS_OK) {
+        pass = record.revision != 0 && (is_signed || is_sample(self, DOCUMENT_FEATURES));
+    }
+    return pass;
+}
+
 static bool try_content(struct fuzz *self, enum document_kind kind, struct span content)
 {
     static struct field_bytes bytes;
@@ -445,9 +466,11 @@ static bool try_content(struct fuzz *self, enum document_kind kind, struct span 
     case DOCUMENT_DROPPED:
         return try_dropped(self, span_of(bytes.data, bytes.size), true);
     case DOCUMENT_CLUSTER:
+        return try_cluster(self, span_of(bytes.data, bytes.size), true);
+    case DOCUMENT_FEATURES:
         break;
     }
-    return try_cluster(self, span_of(bytes.data, bytes.size), true);
+    return try_features(self, span_of(bytes.data, bytes.size), true);
 }
 
 static bool try_input(void *context, struct span input)
@@ -473,6 +496,10 @@ static bool try_input(void *context, struct span input)
         return try_content(self, DOCUMENT_CLUSTER, input);
     case INPUT_CLUSTER:
         return try_cluster(self, input, false);
+    case INPUT_FEATURES_CONTENT:
+        return try_content(self, DOCUMENT_FEATURES, input);
+    case INPUT_FEATURES:
+        return try_features(self, input, false);
     case INPUT_FRAME:
     case INPUT_KINDS:
         break;

@@ -137,6 +137,7 @@ static inline void compare_sync_request(const struct sync_request *a, const stru
     SAME(page.to.group);
     SAME(cluster.bytes[0]);
     SAME(cluster.bytes[15]);
+    SAME(features);
     SAME(nreplicas);
     compare_reports(a->replicas, b->replicas, a->nreplicas);
 }

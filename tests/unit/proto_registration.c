@@ -38,6 +38,7 @@ static struct sync_request claim(void)
         .disk_used_bytes = 50,
         .durable = true,
         .cluster = {{51}},
+        .features = 53,
         .replicas = reports,
         .nreplicas = REPORTS,
         .held = held,
@@ -90,6 +91,7 @@ Test(registration, covers_every_claim)
     FORGED(page.to.group, 1);
     FORGED(nreplicas, REPORTS - 1);
     FORGED(cluster.bytes[15], 52);
+    FORGED(features, 54);
 }
 
 /* A copy would be taken for done. */

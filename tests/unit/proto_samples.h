@@ -205,6 +205,7 @@ static inline void sample_sync_request(enum sample_size size, struct sync_reques
         out->durable = true;
         out->disk_used_bytes = 47;
         out->cluster = (struct cluster_id){{51, [15] = 52}};
+        out->features = 54;
     }
 }
 
