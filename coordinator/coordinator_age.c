@@ -117,6 +117,17 @@ static void forget_held(struct claim *claim)
     id_set_fini(&claim->told);
 }
 
+void age_forget(struct coordinator *self, uint64_t now_us, const char *name)
+{
+    struct claim *claim = age_claim(self, name);
+
+    if (claim != NULL && now_us - claim->last_us > self->config.node_timeout_us) {
+        forget_held(claim);
+        claim->age = STORE_CURRENT;
+        claim->dropped_revision = 0;
+    }
+}
+
 static void note_record(struct claim *claim, const struct sync_request *request)
 {
     claim->dropped_revision = 0;

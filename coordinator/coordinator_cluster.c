@@ -120,7 +120,7 @@ static enum status answer_question(struct coordinator *self, const struct sync_r
                                    char *message)
 {
     bool settled = self->mark.restoring && cluster_id_known(&self->cluster.id);
-    const char *reason = settled ? NULL : age_reason(self);
+    const char *reason;
 
     if (registration_verify(&self->config.key, request) != STATUS_OK) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
@@ -128,6 +128,8 @@ static enum status answer_question(struct coordinator *self, const struct sync_r
                        "cluster_key_file");
         return STATUS_UNAUTHENTIC;
     }
+    age_forget(self, self->now_us, request->name);
+    reason = settled ? NULL : age_reason(self);
     if (reason != NULL) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s", reason);
         return STATUS_UNAVAILABLE;

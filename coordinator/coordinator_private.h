@@ -330,6 +330,10 @@ void age_fini(struct coordinator *self);
 /* A node's claim, its MAC verified, right after the store was read. */
 void age_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
 
+/* The node of that name has nothing: what one that was heard of before held does not count, once
+ * that is silent; a question that came late must not make what lives forgotten. */
+void age_forget(struct coordinator *self, uint64_t now_us, const char *name);
+
 /* NULL when nobody of that name has claimed anything. */
 struct claim *age_claim(const struct coordinator *self, const char *name);
 

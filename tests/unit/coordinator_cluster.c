@@ -175,6 +175,23 @@ Test(coordinator_cluster, none_is_drawn_where_a_store_was_lost)
     close_stage();
 }
 
+/* Else it could never say that it holds nothing any more. */
+Test(coordinator_cluster, a_folder_that_was_emptied_counts_once_its_process_is_silent)
+{
+    struct cluster_id drawn;
+
+    open_stage();
+    drawn = ask(&stage, 1).cluster;
+    cr_assert_eq(claim(1, &drawn).status, STATUS_OK);
+    cr_assert_eq(claim_list(2, sample_cluster()).status, STATUS_INVALID);
+    cr_assert_eq(ask(&stage, 2).status, STATUS_UNAVAILABLE, "that process may live");
+    coordinator_stage_pass(&stage, 20000000);
+    cr_assert_eq(ask(&stage, 3).status, STATUS_UNAVAILABLE, "another node's word");
+    cr_assert_eq(ask(&stage, 2).status, STATUS_OK);
+    cr_assert_eq(claim(2, &drawn).status, STATUS_OK);
+    close_stage();
+}
+
 /* Of the version before: nodes and filters, and nothing that says which cluster. */
 Test(coordinator_cluster, a_store_of_before_is_refused_in_words)
 {
