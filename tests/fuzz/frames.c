@@ -434,7 +434,9 @@ static bool try_cluster(struct fuzz *self, struct span bytes, bool is_signed)
 
     free(copy);
     if (pass && status == STATUS_OK) {
-        pass = cluster_id_known(&id) && (is_signed || is_sample(self, DOCUMENT_CLUSTER));
+        buffer_clear(&self->second);
+        pass = codec_cluster_sign(&id, &self->key, &self->second) == STATUS_OK &&
+               (is_signed || is_sample(self, DOCUMENT_CLUSTER));
     }
     return pass;
 }
@@ -448,7 +450,10 @@ static bool try_features(struct fuzz *self, struct span bytes, bool is_signed)
 
     free(copy);
     if (pass && status == STATUS_OK) {
-        pass = record.revision != 0 && (is_signed || is_sample(self, DOCUMENT_FEATURES));
+        buffer_clear(&self->second);
+        pass = record.revision != 0 &&
+               codec_features_sign(&record, &self->key, &self->second) == STATUS_OK &&
+               (is_signed || is_sample(self, DOCUMENT_FEATURES));
     }
     return pass;
 }
