@@ -30,6 +30,7 @@ const struct command *cmd_expire(void);
 const struct command *cmd_info(void);
 const struct command *cmd_keygen(void);
 const struct command *cmd_map(void);
+const struct command *cmd_upgrade(void);
 const struct command *cmd_node(void);
 const struct command *cmd_plan(void);
 const struct command *cmd_playground(void);

@@ -25,7 +25,8 @@ static int take_page(void *context, const struct frame *frame)
     if (self->records > 0 && page->store != self->header.store) {
         return cmd_fail(STATUS_CONFLICT, "the store was restored meanwhile; start again");
     }
-    if (page->cluster == 0 || (page->more && page->change <= self->since)) {
+    if (page->key == 0 || !cluster_id_known(&page->cluster) ||
+        (page->more && page->change <= self->since)) {
         return cmd_fail(STATUS_VERSION, "the coordinator sends no backup; run the same version of "
                                         "orbloom everywhere");
     }
@@ -37,7 +38,7 @@ static int take_page(void *context, const struct frame *frame)
         return cmd_fail(status, "the backup can't be held: %s", status_meaning(status));
     }
     self->header = (struct map_header){
-        .cluster = page->cluster, .store = page->store, .change = page->change};
+        .key = page->key, .cluster = page->cluster, .store = page->store, .change = page->change};
     self->since = page->change;
     self->more = page->more;
     return CMD_OK;
@@ -63,7 +64,7 @@ static int fetch(const struct map_settings *settings, struct backup *self)
 
 static bool is_earlier(const struct map_header *there, const struct map_header *now)
 {
-    return there->cluster == now->cluster && there->store == now->store &&
+    return cluster_id_equal(&there->cluster, &now->cluster) && there->store == now->store &&
            there->change <= now->change;
 }
 
@@ -93,9 +94,9 @@ static int check_place(const char *path, const struct map_header *now)
                         "%s exists and is not written over: it is a backup of %s; choose another "
                         "file",
                         path,
-                        there.cluster != now->cluster ? "another cluster"
-                        : there.store != now->store   ? "a former store of this cluster"
-                                                      : "a newer state of this store");
+                        !cluster_id_equal(&there.cluster, &now->cluster) ? "another cluster"
+                        : there.store != now->store ? "a former store of this cluster"
+                                                    : "a newer state of this store");
     }
     return CMD_OK;
 }

@@ -64,6 +64,24 @@ static int send_records(const struct map_settings *settings, struct span file,
     return code;
 }
 
+/* With the record of which cluster it is of, if there is one: that comes before all else. */
+static int begin(const struct map_settings *settings, struct span file, struct map_parameters *map)
+{
+    static char key[MAP_FILE_KEY_BYTES];
+    struct map_record record = {.key = key};
+    size_t at = 0;
+    int code;
+
+    while (map->nrecords == 0 && map_file_next(file, &at, key, &record.value) == STATUS_OK) {
+        map->nrecords = strcmp(key, "cluster") == 0;
+    }
+    map->records = &record;
+    code = ask(settings, map, ADMIN_MAP_BEGIN, show_nothing);
+    map->records = NULL;
+    map->nrecords = 0;
+    return code;
+}
+
 /* Cuts the text at its commas. */
 static size_t split_names(char *text, const char **names)
 {
@@ -82,7 +100,7 @@ static int restore(const struct map_settings *settings, struct span file,
 {
     static const char *names[MAX_NAMES];
     char *text = strdup(settings->confirmed_off != NULL ? settings->confirmed_off : "");
-    struct map_parameters map = {.cluster = header->cluster, .accept_losses = settings->yes};
+    struct map_parameters map = {.key = header->key, .accept_losses = settings->yes};
     int code;
 
     if (text == NULL) {
@@ -90,7 +108,7 @@ static int restore(const struct map_settings *settings, struct span file,
     }
     map.confirmed_off = names;
     map.nconfirmed_off = split_names(text, names);
-    code = ask(settings, &map, ADMIN_MAP_BEGIN, show_nothing);
+    code = begin(settings, file, &map);
     code = code == CMD_OK ? send_records(settings, file, &map) : code;
     code = code == CMD_OK ? ask(settings, &map, ADMIN_MAP_FINISH, show_done) : code;
     free(text);

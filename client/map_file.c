@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { FORMAT = 1, HEADER_BYTES = 64, HEADER_HASHED = 56, RECORD_BYTES = 16 };
+enum { FORMAT = 2, HEADER_BYTES = 64, HEADER_HASHED = 56, RECORD_BYTES = 16 };
 
 static const char magic[8] = {'o', 'r', 'b', 'l', 'm', 'a', 'p', '\n'};
 
@@ -69,9 +69,10 @@ enum status map_file_end(struct buffer *file, const struct map_header *header)
 
     memcpy(head, magic, sizeof magic);
     put_number(head + 8, FORMAT, 4);
-    put_number(head + 16, header->cluster, 8);
+    put_number(head + 16, header->key, 8);
     put_number(head + 24, header->store, 8);
     put_number(head + 32, header->change, 8);
+    memcpy(head + 40, header->cluster.bytes, CLUSTER_ID_BYTES);
     put_number(head + HEADER_HASHED, hash_of(head, HEADER_HASHED), 8);
     put_number(end + 8, hash_of(file->data, file->size), 8);
     return buffer_append(file, span_of(end, sizeof end));
@@ -90,6 +91,8 @@ enum status map_file_header(struct span file, struct map_header *header, const c
         *reason = "it ends in its header";
     } else if (get_number(head + HEADER_HASHED, 8) != hash_of(head, HEADER_HASHED)) {
         *reason = "its header is damaged";
+    } else if (get_number(head + 8, 4) < FORMAT) {
+        *reason = "it was made by an earlier version of orbloom, before clusters had ids";
     } else if (get_number(head + 8, 4) != FORMAT) {
         *reason = "it was made by a later version of orbloom";
     }
@@ -97,10 +100,11 @@ enum status map_file_header(struct span file, struct map_header *header, const c
         return STATUS_MALFORMED;
     }
     *header = (struct map_header){
-        .cluster = get_number(head + 16, 8),
+        .key = get_number(head + 16, 8),
         .store = get_number(head + 24, 8),
         .change = get_number(head + 32, 8),
     };
+    memcpy(header->cluster.bytes, head + 40, CLUSTER_ID_BYTES);
     return STATUS_OK;
 }
 

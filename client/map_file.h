@@ -1,12 +1,13 @@
 /* map_file.h - a backup of the store, as the bytes of one file. Pure.
  *
- *   header   64 bytes: magic 8, format 4, 0 4, cluster 8, store 8, change 8, 0 16, XXH3-64 (seed 0)
- *            of these 56
+ *   header   64 bytes: magic 8, format (2) 4, 0 4, key 8, store 8, change 8, cluster 16, XXH3-64
+ *            (seed 0) of these 56
  *   record   16 bytes: key size 4, value size 4, XXH3-64 of key and value 8; then key and value
  *   end      16 bytes: 0 8, XXH3-64 of all before 8; then nothing
  *
- * Little-endian. `cluster` tells cluster keys apart, `store` stores of one cluster. A key may be
- * there more than once: the last one counts. Values are as the store has them: documents signed
+ * Little-endian. `key` tells cluster keys apart, `cluster` is the cluster's id, `store` tells
+ * stores of one cluster apart. Format 1 was made before clusters had ids, and is refused. A key may
+ * be there more than once: the last one counts. Values are as the store has them: documents signed
  * with the cluster key, secrets encrypted with it. The key itself is not in it.
  *
  * Errors:  STATUS_MALFORMED with *reason set to a constant text; STATUS_NOMEM; STATUS_TOO_LARGE.
@@ -17,6 +18,7 @@
 #define ORBLOOM_CLIENT_MAP_FILE_H
 
 #include "base/buffer.h"
+#include "base/cluster_id.h"
 #include "base/span.h"
 #include "base/status.h"
 
@@ -29,7 +31,8 @@ enum {
 };
 
 struct map_header {
-    uint64_t cluster;
+    uint64_t key;
+    struct cluster_id cluster;
     uint64_t store;
     uint64_t change;
 };

@@ -1,6 +1,7 @@
 #include "base/heap.h"
 #include "coordinator/coordinator_dropped.h"
 #include "coordinator/coordinator_expiry.h"
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_load.h"
 #include "coordinator/coordinator_moves.h"
@@ -147,6 +148,20 @@ static bool is_change(enum admin_action action)
     return admin_is_change(action) && action < ADMIN_MAP_BACKUP;
 }
 
+/* Only where that is in use; see lib/cluster/feature.h. */
+static enum feature feature_of(const struct admin_request *request)
+{
+    bool makes = request->action == ADMIN_CREATE || request->action == ADMIN_LOAD;
+
+    if (request->action == ADMIN_RENAME) {
+        return FEATURE_RENAMES;
+    }
+    if (request->action == ADMIN_EXPIRE && !request->expire.never) {
+        return FEATURE_EXPIRY;
+    }
+    return makes && request->create.window_us != 0 ? FEATURE_WINDOWS : FEATURE_BASE;
+}
+
 static void carry_out(struct coordinator *self, uint64_t now_us, const struct peer *from,
                       const struct frame *frame, enum status status)
 {
@@ -171,6 +186,13 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
     status = status == STATUS_OK ? order_begin(self, now_us, &frame->body.admin_request, message)
                                  : status;
     if (status == STATUS_DEADLINE || status == STATUS_CONFLICT) {
+        coordinator_answer(self, from, frame->correlation, status, false, message);
+        return;
+    }
+    status = status == STATUS_OK
+                 ? features_allow(self, feature_of(&frame->body.admin_request), message)
+                 : status;
+    if (status == STATUS_VERSION) {
         coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
@@ -224,6 +246,10 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
         return;
     case ADMIN_ACCEPT_LOSS:
         coordinator_on_accept_loss(self, now_us, from, frame);
+        return;
+    case ADMIN_UPGRADE_STATUS:
+    case ADMIN_UPGRADE_FINALIZE:
+        coordinator_on_upgrade(self, now_us, from, frame);
         return;
     }
 }

@@ -32,6 +32,7 @@ struct coordinator_config {
     uint64_t node_groups;      /* slot groups that a node may hold; 0: any number */
     uint64_t growth_hosts;     /* of one filter, that build another geometry at a time; 0: one */
     double growth_factor;      /* by itself a filter grows to so many capacities; 0: twice */
+    uint64_t features;         /* that it knows, for tests of another version; 0: this one's */
 };
 
 struct coordinator;

@@ -1,7 +1,8 @@
 /* Is the store older than what nodes hold? What they claim to be and to hold, and what follows from
  * it: nothing is changed any more, as numbers would be given away a second time. */
 #include "base/heap.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
 
@@ -114,6 +115,17 @@ static void forget_held(struct claim *claim)
     claim->held = NULL;
     claim->nheld = 0;
     id_set_fini(&claim->told);
+}
+
+void age_forget(struct coordinator *self, uint64_t now_us, const char *name)
+{
+    struct claim *claim = age_claim(self, name);
+
+    if (claim != NULL && now_us - claim->last_us > self->config.node_timeout_us) {
+        forget_held(claim);
+        claim->age = STORE_CURRENT;
+        claim->dropped_revision = 0;
+    }
 }
 
 static void note_record(struct claim *claim, const struct sync_request *request)
@@ -256,6 +268,7 @@ void age_note(struct coordinator *self, uint64_t now_us, const struct sync_reque
         .boot_before = request->boot_before,
         .replaces = request->replaces,
     };
+    claim->cluster = request->cluster;
     claim->number = request->number;
     claim->last_us = now_us;
     take_found(self, claim, request);
@@ -346,6 +359,12 @@ const char *age_reason(struct coordinator *self)
 #ifdef ORBLOOM_MUTANT_ANY_STORE
     return NULL;
 #endif
+    if (cluster_lacking(self) != NULL) {
+        return cluster_lacking(self);
+    }
+    if (features_lacking(self) != NULL) {
+        return features_lacking(self);
+    }
     if (self->mark.restoring) {
         return explain_short(self, "the store is being restored from a backup");
     }

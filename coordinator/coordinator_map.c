@@ -58,7 +58,8 @@ static void send_page(struct coordinator *self, const struct peer *to, uint64_t 
         .message = "",
         .map =
             {
-                .cluster = cluster_key_tag(&self->config.key),
+                .key = cluster_key_tag(&self->config.key),
+                .cluster = self->cluster.id,
                 .store = self->mark.name,
                 .change = paging->more ? paging->last : self->change,
                 .more = paging->more,

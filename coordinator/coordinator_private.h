@@ -8,6 +8,7 @@
 #include "cluster/change.h"
 #include "cluster/document_cache.h"
 #include "cluster/evidence.h"
+#include "cluster/feature.h"
 #include "cluster/growth.h"
 #include "cluster/rebuild.h"
 #include "cluster/rename.h"
@@ -94,6 +95,7 @@ struct heard {
                        known; 0 until it has told all */
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;
+    uint64_t features; /* that it knows */
     uint64_t position; /* how far its log is known to have reached, of that incarnation */
     struct replica_report *reports; /* of that boot, in order */
     size_t nreports;
@@ -109,6 +111,7 @@ struct heard {
 struct claim {
     struct node_record record; /* id 0 */
     struct boot_claim life;
+    struct cluster_id cluster; /* that its data belong to */
     uint64_t number;
     uint64_t last_us;
     uint64_t rival_us;          /* when another process claimed the same name; 0: never */
@@ -119,6 +122,20 @@ struct claim {
     uint64_t dropped_found;     /* hash of the one that it has sent along */
     enum store_age age;         /* of the store, by what is held */
     struct held_document first; /* ... that shows it */
+};
+
+/* The store's record of which cluster this is, as it is there. */
+struct cluster_held {
+    struct cluster_id id; /* none: none was drawn yet */
+    uint64_t version;
+    uint8_t bytes[128];
+    size_t size;
+};
+
+/* The store's record of the features in use. */
+struct features_held {
+    struct cluster_features record;
+    uint64_t version;
 };
 
 /* The store's record about itself. */
@@ -133,6 +150,8 @@ struct store_mark {
 struct follower {
     struct peer peer;
     uint64_t last_us;
+    char name[DOCUMENT_NAME_BYTES]; /* of a router, cut off if need be; "": a node */
+    uint64_t features;              /* that it knows */
 };
 
 enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND, WAITER_RENAME };
@@ -216,6 +235,8 @@ struct coordinator {
     struct usage *usage;                           /* see coordinator_usage.c */
     char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
 
+    struct cluster_held cluster;
+    struct features_held features;
     struct store_mark mark;
     bool went_back; /* the store's change number has; until it is restored */
     struct claim *claims;
@@ -308,6 +329,10 @@ void age_fini(struct coordinator *self);
 
 /* A node's claim, its MAC verified, right after the store was read. */
 void age_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
+
+/* The node of that name has nothing: what one that was heard of before held does not count, once
+ * that is silent; a question that came late must not make what lives forgotten. */
+void age_forget(struct coordinator *self, uint64_t now_us, const char *name);
 
 /* NULL when nobody of that name has claimed anything. */
 struct claim *age_claim(const struct coordinator *self, const char *name);

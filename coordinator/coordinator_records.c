@@ -5,6 +5,8 @@
  *   secret/ID     the filter's hash secret, sealed with the cluster key
  *   nodes         the signed node list
  *   next/filter   the last filter id given out, 8 bytes little-endian
+ *   cluster       which cluster this is, signed; written before anything else, never changed
+ *   cluster_features  which features it uses, signed: see lib/cluster/feature.h
  *   dropped       the signed record of filters that are dropped for good: see coordinator_dropped.c
  *   removed       of how many of those all other keys are gone, 8 bytes little-endian
  *   store         the store's name (8 bytes), how often it was restored (8), whether it is being
@@ -13,6 +15,8 @@
 #include "coordinator/coordinator_records.h"
 
 #include "base/heap.h"
+#include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_moves.h"
 #include "coordinator/coordinator_restless.h"
 #include "proto/intake.h"
@@ -190,6 +194,10 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
     if (strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0 ||
         strcmp(key, RECORDS_DROPPED_KEY) == 0) {
         status = take(refresh->self, version, value);
+    } else if (strcmp(key, CLUSTER_KEY) == 0) {
+        status = cluster_take(refresh->self, version, value);
+    } else if (strcmp(key, FEATURES_KEY) == 0) {
+        status = features_take(refresh->self, version, value);
     } else if (strcmp(key, "store") == 0) {
         records_take_mark(refresh->self, version, value);
     }

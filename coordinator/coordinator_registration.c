@@ -1,6 +1,8 @@
 /* The node list: who a node is, and which life of its data has its place. */
 #include "base/heap.h"
 #include "cluster/boot.h"
+#include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_records.h"
 #include "proto/registration.h"
 
@@ -258,7 +260,15 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
 
     if (status == STATUS_OK) {
         age_note(self, now_us, request);
+        status = cluster_check(self, request, out->message);
+    }
+    if (status == STATUS_OK) {
         status = refuse_while_old(self, &claim, request, out);
+    }
+    if (status == STATUS_OK) {
+        status = cluster_ensure(self, out->message);
+        status = status == STATUS_OK ? cluster_check(self, request, out->message) : status;
+        status = status == STATUS_OK ? features_check(self, request, out->message) : status;
     }
     for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
         const struct node_record *record = node_list_find_name(&self->documents.nodes,

@@ -1,6 +1,8 @@
 /* Taking a backup's records into a store that was lost or is older than its nodes. */
 #include "coordinator/coordinator_restore.h"
 
+#include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_records.h"
 #include "proto/signed_document.h"
 
@@ -166,6 +168,34 @@ static enum status merge_dropped(struct coordinator *self, const struct map_reco
     return status;
 }
 
+/* It was settled as the restore began. */
+static enum status merge_cluster(struct coordinator *self, const struct map_record *record)
+{
+    struct cluster_id id;
+    enum status status = codec_cluster_open(record->value, &self->config.key, &id);
+
+    return status == STATUS_OK && cluster_id_differ(&id, &self->cluster.id) ? STATUS_EXISTS
+                                                                            : status;
+}
+
+static enum status merge_features(struct coordinator *self, const struct map_record *record)
+{
+    struct restore_record held;
+    struct buffer value;
+    enum status status = restore_read(self, record->key, &held);
+
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = status == STATUS_OK
+                 ? features_join(self, record->value, buffer_span(&held.value), &value)
+                 : status;
+    if (status == STATUS_OK && value.size > 0) {
+        status = restore_write(self, record->key, held.version, buffer_span(&value));
+    }
+    buffer_fini(&value);
+    buffer_fini(&held.value);
+    return status;
+}
+
 static enum status merge_counter(struct coordinator *self, const struct map_record *record)
 {
     struct restore_record held;
@@ -194,6 +224,12 @@ static enum status merge(struct coordinator *self, const struct map_record *reco
     if (strcmp(record->key, RECORDS_DROPPED_KEY) == 0) {
         return merge_dropped(self, record);
     }
+    if (strcmp(record->key, CLUSTER_KEY) == 0) {
+        return merge_cluster(self, record);
+    }
+    if (strcmp(record->key, FEATURES_KEY) == 0) {
+        return merge_features(self, record);
+    }
     return strcmp(record->key, "next/filter") == 0 && record->value.size == 8
                ? merge_counter(self, record)
                : STATUS_OK;
@@ -212,14 +248,48 @@ static bool was_emptied(struct coordinator *self)
     return emptied;
 }
 
-static enum status begin(struct coordinator *self, char *message)
+/* The mark, and which cluster it is: the backup's, whatever was drawn for an empty store; of which
+ * features it uses the backup's records tell. */
+static enum status write_begin(struct coordinator *self, const struct store_swap *cluster,
+                               bool writes)
 {
     struct store_mark mark = self->mark;
     uint8_t bytes[RECORDS_MARK_BYTES];
-    enum status status;
+    struct store_swap swaps[3] = {{.key = "store", .expected = mark.version}};
+    struct buffer features;
+    enum status status = order_may_write(self);
+    uint64_t change;
 
-    if (mark.restoring) {
-        return STATUS_OK; /* It is gone on with. */
+    mark.restoring = true;
+    records_put_mark(&mark, bytes);
+    swaps[0].value = span_of(bytes, sizeof bytes);
+    swaps[1] = *cluster;
+    buffer_init(&features, CODEC_MAX_FRAME_BYTES);
+    status = status == STATUS_OK ? features_blank(self, &features) : status;
+    swaps[2] = (struct store_swap){
+        .key = FEATURES_KEY, .expected = self->features.version, .value = buffer_span(&features)};
+    status = status == STATUS_OK
+                 ? self->store->swap(self->store->self, swaps, writes ? 3 : 1, &change)
+                 : status;
+    buffer_fini(&features);
+    return status;
+}
+
+static enum status begin(struct coordinator *self, uint64_t now_us,
+                         const struct map_parameters *map, char *message)
+{
+    struct store_swap cluster = {0};
+    struct cluster_id backup;
+    bool writes;
+    enum status status = cluster_restore(self, map, &cluster, &writes, message);
+
+    if (status == STATUS_OK) {
+        status = codec_cluster_open(cluster.value, &self->config.key, &backup);
+        status = status == STATUS_OK ? cluster_check_restore(self, now_us, &backup, message)
+                                     : status;
+    }
+    if (status != STATUS_OK || self->mark.restoring) {
+        return status; /* One that is under way is gone on with. */
     }
     if (age_reason(self) == NULL && self->documents.count > 0) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
@@ -228,12 +298,10 @@ static enum status begin(struct coordinator *self, char *message)
                        "heard of (`orbloom status`)");
         return STATUS_INVALID;
     }
-    if (order_may_mark(self, mark.version) != STATUS_OK) {
+    if (order_may_mark(self, self->mark.version) != STATUS_OK) {
         return STATUS_CONFLICT;
     }
-    mark.restoring = true;
-    records_put_mark(&mark, bytes);
-    status = restore_write(self, "store", mark.version, span_of(bytes, sizeof bytes));
+    status = write_begin(self, &cluster, writes);
     if (status == STATUS_OK) {
         log_line(LOG_WARN, "a restore from a backup begins");
         status = records_refresh(self);
@@ -271,14 +339,16 @@ static enum status serve(struct coordinator *self, uint64_t now_us,
 {
     const struct map_parameters *map = &request->map;
 
-    if (map->cluster != cluster_key_tag(&self->config.key)) {
+    enum status status;
+
+    if (map->key != cluster_key_tag(&self->config.key)) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "the backup is of another cluster, or the coordinator's cluster_key_file is "
                        "not the one that was used when it was made");
         return STATUS_UNAUTHENTIC;
     }
     if (request->action == ADMIN_MAP_BEGIN) {
-        return begin(self, message);
+        return begin(self, now_us, map, message);
     }
     if (order_may_mark(self, self->mark.version) != STATUS_OK) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
@@ -289,6 +359,10 @@ static enum status serve(struct coordinator *self, uint64_t now_us,
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "no restore is under way: another one has ended it; see `orbloom status`");
         return STATUS_CONFLICT;
+    }
+    status = cluster_check_restore(self, now_us, &self->cluster.id, message);
+    if (status != STATUS_OK) {
+        return status;
     }
     return request->action == ADMIN_MAP_RECORDS ? take_records(self, map, message)
                                                 : restore_finish(self, now_us, map, message);

@@ -1,4 +1,6 @@
 #include "base/heap.h"
+#include "coordinator/coordinator_cluster.h"
+#include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_growth.h"
 #include "coordinator/coordinator_records.h"
 
@@ -25,7 +27,17 @@ struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
 
 /* ---- followers ---- */
 
-static void follow(struct coordinator *self, uint64_t now_us, const struct peer *peer)
+static void note_follower(struct follower *one, uint64_t now_us, const struct peer *peer,
+                          const struct sync_request *request)
+{
+    *one = (struct follower){.peer = *peer, .last_us = now_us, .features = request->features};
+    if (request->role == SYNC_ROUTER) {
+        (void)snprintf(one->name, sizeof one->name, "%s", request->name);
+    }
+}
+
+static void follow(struct coordinator *self, uint64_t now_us, const struct peer *peer,
+                   const struct sync_request *request)
 {
     struct follower *oldest = &self->followers[0];
 
@@ -33,12 +45,12 @@ static void follow(struct coordinator *self, uint64_t now_us, const struct peer 
         struct follower *one = &self->followers[i];
 
         if (one->peer.size == peer->size && memcmp(one->peer.id, peer->id, peer->size) == 0) {
-            one->last_us = now_us;
+            note_follower(one, now_us, peer, request);
             return;
         }
         oldest = one->last_us < oldest->last_us ? one : oldest;
     }
-    *oldest = (struct follower){.peer = *peer, .last_us = now_us};
+    note_follower(oldest, now_us, peer, request);
 }
 
 void coordinator_hint(struct coordinator *self, uint64_t now_us)
@@ -126,6 +138,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     wake_growth(self, request);
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;
+    heard->features = request->features;
 }
 
 /* ---- the answer ---- */
@@ -236,6 +249,7 @@ static void send_gathered(struct coordinator *self, const struct peer *to,
         .change = gathering->more ? gathering->last : self->change,
         .more = gathering->more,
         .node_id = node,
+        .cluster = cluster_record(self),
         .documents = documents,
         .secrets = secrets,
     };
@@ -289,7 +303,9 @@ static void refuse(struct coordinator *self, const struct peer *to, const struct
     struct frame answer = {
         .correlation = frame->correlation,
         .kind = FRAME_SYNC_REPLY,
-        .body.sync_reply = {.status = status, .message = why->message},
+        .body.sync_reply = {.status = status,
+                            .message = why->message,
+                            .cluster = cluster_record(self)},
     };
 
     uint64_t wanted[CODEC_MAX_WANTED];
@@ -315,6 +331,10 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     enum status status = records_refresh(self);
 
     coordinator_count(self, COORDINATOR_syncs_total);
+    if (request->role == SYNC_NODE && request->incarnation == 0) {
+        coordinator_on_cluster_question(self, from, frame, status);
+        return;
+    }
     if (status != STATUS_OK && request->role == SYNC_NODE) {
         registered.node = coordinator_recognize(self, request);
     }
@@ -330,6 +350,9 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
     if (registered.node != 0) {
         remember(self, now_us, registered.node, request);
     }
+    if (status == STATUS_OK && request->role == SYNC_ROUTER) {
+        status = features_check(self, request, registered.message);
+    }
     if (status == STATUS_OK && request->role == SYNC_ROUTER && age_differs(self)) {
         (void)snprintf(registered.message, sizeof registered.message, "%s", age_reason(self));
         status = STATUS_UNAVAILABLE;
@@ -338,6 +361,6 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
         refuse(self, from, frame, status, &registered);
         return;
     }
-    follow(self, now_us, from);
+    follow(self, now_us, from, request);
     answer_since(self, from, frame, registered.node);
 }

@@ -225,6 +225,9 @@ static uint64_t next_us(void *context)
     uint64_t exchange_us = node_exchange_next_us(self);
     uint64_t growth_us = node_growth_next_us(self);
 
+    if (self->nameless && !self->failed) {
+        return self->next_sync_us;
+    }
     if (self->recovering || self->failed) {
         return ACTOR_NEVER;
     }
@@ -236,7 +239,9 @@ static void on_time(void *context, uint64_t now_us)
 {
     struct node *self = context;
 
-    if (now_us >= self->next_sync_us && !self->recovering && !self->failed) {
+    if (now_us >= self->next_sync_us && self->nameless && !self->failed) {
+        node_ask_cluster(self, now_us);
+    } else if (now_us >= self->next_sync_us && !self->recovering && !self->failed) {
         node_sync(self, now_us);
     }
     node_exchange_turn(self, now_us);

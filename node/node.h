@@ -8,6 +8,7 @@
  * With a disk everything that a replica accepts is in the node's log before it is answered, and
  * a started node goes on with what it reads back there, as the same incarnation; unless what is
  * there can't be all that it had acknowledged (storage.h, enum amnesia): then it is a new one.
+ * A disk without anything on it is written to once a coordinator has told which cluster this is.
  * Without a disk every start is a new incarnation. Slots that name a former one are JOINING:
  * they take writes and count for nothing.
  *
@@ -21,6 +22,7 @@
 #define ORBLOOM_NODE_NODE_H
 
 #include "base/actor.h"
+#include "base/cluster_id.h"
 #include "base/counter.h"
 #include "base/disk.h"
 #include "base/link_ring.h"
@@ -42,6 +44,7 @@ struct node_config {
     uint64_t retry_memory_bytes; /* for the votes of recent adds, so that retries repeat them */
     uint64_t retry_memory_us;    /* ... and how long they are kept at most */
     struct disk *disk;           /* borrowed; NULL: all is kept in memory only */
+    struct cluster_id cluster;   /* for a disk that does not say; none: a coordinator is asked */
     uint64_t kernel_boot;        /* which boot of the kernel this is */
     uint64_t segment_bytes;      /* of a file of the log */
     uint64_t retain_bytes;       /* of merged files of the log, for nodes that catch up */

@@ -13,6 +13,8 @@
 #include "node/replica.h"
 #include "node/storage/storage.h"
 
+enum { NODE_CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
+
 /* name, unit, help */
 #define NODE_COUNTERS(X)                                                                      \
     X(requests_total, "frames", "requests received from routers")                             \
@@ -194,10 +196,13 @@ struct node {
     struct segment_reply *replies;
     struct segment_reply *late_replies; /* those that wait for the log, while they are parted */
 
-    struct storage *storage; /* NULL: memory only */
+    struct cluster_id cluster; /* that what is held belongs to; none: not known yet */
+    uint64_t cluster_hash;     /* of the signed bytes that named it last */
+    struct storage *storage;   /* NULL: memory only */
     struct record_identity identity;
     uint64_t identity_end; /* where its record ends in the log */
-    bool recovering;       /* the log is being read back */
+    bool recovering;       /* the log is being read back, or waits for the cluster's id */
+    bool nameless;         /* ... which a coordinator is asked for */
     bool sync_unchosen;    /* documents have changed: must the log be synced? */
     bool torn;             /* the process before did not end in order, or the folder was put back */
     bool refetched;        /* all documents of the store have come since the start */
@@ -474,6 +479,14 @@ bool node_news_may_go(const struct node *self);
 /* A report went to a coordinator; of news: and what has become of those. */
 void node_report_opened(struct node *self, bool whole);
 void node_news_sent(struct node *self, const struct report_page *page);
+
+/* node_cluster.c */
+void node_on_nameless(void *context, uint64_t now_us);
+void node_ask_cluster(struct node *self, uint64_t now_us);
+/* An answer to that. */
+void node_take_cluster(struct node *self, uint64_t now_us, const struct sync_reply *reply);
+/* False, and said: the answer is of another cluster than what is held here. */
+bool node_same_cluster(struct node *self, uint64_t now_us, const struct sync_reply *reply);
 
 /* node_sync.c */
 void node_sync(struct node *self, uint64_t now_us);

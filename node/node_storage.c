@@ -20,7 +20,13 @@ static enum status found_document(struct node *self, struct span record)
     if (status == STATUS_OK) {
         status = intake_take(&self->documents, &self->config.key, bytes, &intake);
     }
-    if (status == STATUS_NOMEM) {
+    if (status == STATUS_UNAUTHENTIC) {
+        log_line(LOG_ERROR,
+                 "the documents in the data folder are signed with another cluster key: start this "
+                 "node with that cluster_key_file. Nothing of the folder was given up");
+    }
+    /* Without its document a fence would be forgotten, too. */
+    if (status == STATUS_NOMEM || status == STATUS_UNAUTHENTIC) {
         return status;
     }
     self->counters[NODE_documents_refused_total] += status != STATUS_OK;
@@ -154,6 +160,7 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
                  amnesia_meaning(amnesia));
     }
     self->id = self->identity.node;
+    self->cluster = *storage_cluster(self->storage);
     show_incarnation(self);
     status = storage_begin(self->storage, &self->identity);
     if (status != STATUS_OK) {
@@ -383,7 +390,7 @@ enum status node_storage_create(struct node *self)
     const struct storage_config config = {
         .disk = self->config.disk,
         .effects = &self->effects,
-        .cluster = cluster_key_tag(&self->config.key),
+        .cluster = self->config.cluster,
         .kernel_boot = self->config.kernel_boot,
         .segment_bytes = self->config.segment_bytes,
         .retain_bytes = self->config.retain_bytes,
@@ -391,6 +398,7 @@ enum status node_storage_create(struct node *self)
         .reserve_bytes = self->config.reserve_bytes,
         .steps = &self->steps,
         .context = self,
+        .nameless = node_on_nameless,
         .found = on_found,
         .recovered = on_recovered,
         .checkpoint = checkpoint,

@@ -1,11 +1,9 @@
 #include "base/heap.h"
+#include "cluster/feature.h"
 #include "node/node_private.h"
 #include "proto/registration.h"
 
-enum {
-    CONNECT_POLL_US = 50000, /* how soon to try again while nobody is connected */
-    IDENTITY_POLL_US = 1000,
-};
+enum { IDENTITY_POLL_US = 1000 };
 
 static void host_what_waits(struct node *self)
 {
@@ -92,6 +90,8 @@ static void fill_request(struct node *self, bool whole, struct replica_report *r
         .replicas = reports,
         .nreplicas = nreplicas,
         .page = page,
+        .cluster = self->cluster,
+        .features = features_known(),
     };
 }
 
@@ -140,7 +140,7 @@ void node_sync(struct node *self, uint64_t now_us)
     buffer_clear(&self->out);
     if (codec_encode(&frame, &self->out) == STATUS_OK &&
         !link_ring_send(&self->coordinators, &self->effects, buffer_span(&self->out))) {
-        put_off(self, now_us + CONNECT_POLL_US);
+        put_off(self, now_us + NODE_CONNECT_POLL_US);
     } else if (whole) {
         node_report_opened(self, true);
         node_report_sent(self, now_us, &frame.body.sync_request.page);
@@ -164,10 +164,17 @@ static void note_refetched(struct node *self, bool refetched)
 void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
                         const struct sync_reply *reply)
 {
+    if (self->nameless && !self->failed) {
+        node_take_cluster(self, now_us, reply);
+        return;
+    }
     if (self->recovering || self->failed || correlation != claim_number(self)) {
         return; /* To a question of a former incarnation, or about another boot. */
     }
     node_report_answered(self, now_us);
+    if (!node_same_cluster(self, now_us, reply)) {
+        return;
+    }
     self->store_heard = self->store_heard || reply->status == STATUS_OK ||
                         reply->status == STATUS_STALE;
     node_note_wanted(self, now_us, reply);

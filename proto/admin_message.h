@@ -7,6 +7,7 @@
 #ifndef ORBLOOM_PROTO_ADMIN_MESSAGE_H
 #define ORBLOOM_PROTO_ADMIN_MESSAGE_H
 
+#include "base/cluster_id.h"
 #include "base/span.h"
 #include "base/status.h"
 #include "cluster/change.h"
@@ -23,6 +24,8 @@ enum admin_action {
     ADMIN_MAP_BEGIN = 21,
     ADMIN_MAP_RECORDS = 22,
     ADMIN_MAP_FINISH = 23,
+    ADMIN_UPGRADE_STATUS = 24,
+    ADMIN_UPGRADE_FINALIZE = 25,
     ADMIN_EXPAND = 4,
     ADMIN_REBUILD = 5,
     ADMIN_EXPIRE = 6,
@@ -57,8 +60,8 @@ struct map_record {
 };
 
 struct map_parameters {
-    uint64_t since;   /* backup: records written after this change */
-    uint64_t cluster; /* restore: cluster_key_tag() */
+    uint64_t since; /* backup: records written after this change */
+    uint64_t key;   /* restore: cluster_key_tag() */
     const struct map_record *records;
     size_t nrecords;
     const char *const *confirmed_off; /* finish: names of nodes that are off for good */
@@ -66,8 +69,30 @@ struct map_parameters {
     bool accept_losses; /* finish */
 };
 
+enum process_kind {
+    PROCESS_COORDINATOR = 1, /* the one that answers */
+    PROCESS_NODE = 2,        /* in the node list */
+    PROCESS_ROUTER = 3,      /* that has asked this coordinator lately */
+};
+
+/* What one process knows; see cluster/feature.h. */
+struct process_features {
+    enum process_kind kind;
+    const char *name;
+    uint64_t features;
+    bool heard; /* lately, by this coordinator */
+};
+
+struct upgrade_page {
+    uint64_t known; /* by the coordinator that answers; 0: another command's answer */
+    uint64_t in_use;
+    const struct process_features *processes;
+    size_t nprocesses;
+};
+
 struct map_page {
-    uint64_t cluster;
+    uint64_t key;
+    struct cluster_id cluster;
     uint64_t store;
     uint64_t change; /* all that was written up to here is in this page or those before */
     bool more;
@@ -270,7 +295,8 @@ struct admin_reply {
     size_t nreplicas;
     const struct change_summary *changes;
     size_t nchanges;
-    struct map_page map; /* ADMIN_MAP_BACKUP; else all zero */
+    struct map_page map;         /* ADMIN_MAP_BACKUP; else all zero */
+    struct upgrade_page upgrade; /* ADMIN_UPGRADE_*; else all zero */
 };
 
 #endif

@@ -4,7 +4,8 @@
 
 bool admin_is_change(enum admin_action action)
 {
-    return action != ADMIN_STATUS && action != ADMIN_LOOK && action != ADMIN_MAP_BACKUP;
+    return action != ADMIN_STATUS && action != ADMIN_LOOK && action != ADMIN_MAP_BACKUP &&
+           action != ADMIN_UPGRADE_STATUS;
 }
 
 bool admin_vouches(const struct admin_request *change)

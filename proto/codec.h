@@ -192,6 +192,8 @@ struct sync_request {
     uint64_t held_to;             /* ... and not above this one; 0: to the end */
     const struct span *documents; /* signed: those that the last answer wanted */
     size_t ndocuments;
+    struct cluster_id cluster; /* that its data belong to; none: it has none that say so */
+    uint64_t features;         /* that it knows */
 };
 
 struct sealed_secret {
@@ -215,6 +217,7 @@ struct sync_reply {
     size_t nwanted;
     bool held_lacks;     /* nodes: tell at once what is held ... */
     uint64_t held_after; /* ... after this id */
+    struct span cluster; /* signed; empty: none was drawn yet */
 };
 
 /* "The store has moved to this change number: ask." */

@@ -47,6 +47,11 @@ static bool looks_at_target(const struct admin_request *request)
     return request->action == ADMIN_LOOK && request->rename.name != NULL;
 }
 
+static bool is_map(const struct admin_request *request)
+{
+    return request->action >= ADMIN_MAP_BACKUP && request->action <= ADMIN_MAP_FINISH;
+}
+
 /* What belongs to the action alone. */
 static enum status put_parameters(const struct admin_request *request,
                                   struct codec_scratch *scratch, Orbloom__V1__AdminRequest *wire)
@@ -58,7 +63,7 @@ static enum status put_parameters(const struct admin_request *request,
         }
         put_create(&request->create, wire->create);
     }
-    if (request->action >= ADMIN_MAP_BACKUP) {
+    if (is_map(request)) {
         return codec_put_map(&request->map, scratch, &wire->map);
     }
     if (request->action == ADMIN_EXPAND) {
@@ -142,7 +147,7 @@ static bool is_action(int value)
 {
     return codec_enum_known(value, ADMIN_RENAME) || value == ADMIN_LOAD ||
            (value >= ADMIN_NODE_DRAIN && value <= ADMIN_LOOK) || value == ADMIN_LOAD ||
-           (value >= ADMIN_MAP_BACKUP && value <= ADMIN_MAP_FINISH);
+           (value >= ADMIN_MAP_BACKUP && value <= ADMIN_UPGRADE_FINALIZE);
 }
 
 /* Ranges are the coordinator's to judge, but it must be a number. */
@@ -181,7 +186,7 @@ enum status codec_get_admin_request(const ProtobufCMessage *message, struct code
     codec_get_seen(wire->seen, &request->seen);
     if (request->action == ADMIN_CREATE) {
         status = get_create(wire->create, &request->create);
-    } else if (request->action >= ADMIN_MAP_BACKUP) {
+    } else if (is_map(request)) {
         status = codec_get_map(arena, wire->map, &request->map);
     } else if (request->action == ADMIN_EXPAND) {
         status = get_expand(wire->expand, &request->expand);
@@ -326,6 +331,8 @@ enum status codec_put_admin_reply(const struct frame *frame, struct codec_scratc
     status = status != STATUS_OK ? status : put_nodes(reply, scratch, &wire->nodes);
     status = status != STATUS_OK ? status : put_changes(reply, scratch, &wire->changes);
     status = status != STATUS_OK ? status : codec_put_map_page(&reply->map, scratch, &wire->map);
+    status = status != STATUS_OK ? status
+                                 : codec_put_upgrade(&reply->upgrade, scratch, &wire->upgrade);
     return status != STATUS_OK
                ? status
                : codec_put_reports(scratch, reply->replicas, reply->nreplicas, &wire->replicas);
@@ -443,6 +450,8 @@ enum status codec_get_admin_reply(const ProtobufCMessage *message, struct codec_
     status = status != STATUS_OK ? status : get_nodes(arena, wire, &reply->nodes);
     status = status != STATUS_OK ? status : get_changes(arena, wire, &reply->changes);
     status = status != STATUS_OK ? status : codec_get_map_page(arena, wire->map, &reply->map);
+    status = status != STATUS_OK ? status
+                                 : codec_get_upgrade(arena, wire->upgrade, &reply->upgrade);
     return status != STATUS_OK
                ? status
                : codec_get_reports(arena, wire->replicas, wire->n_replicas, &reply->replicas);

@@ -13,7 +13,7 @@ static void put_document(const struct filter_document *document, Orbloom__V1__Fi
     wire->epoch = document->epoch;
     wire->epoch_content = (ProtobufCBinaryData){.len = document->epoch_size,
                                                 .data = document->epoch_bytes};
-    wire->required_version = CODEC_VERSION_OLDEST;
+    wire->needs = features_of(document);
     wire->capacity = document->capacity;
     wire->rate = document->rate;
     wire->max_capacity = document->max_capacity;
@@ -167,7 +167,7 @@ static enum status decode(struct codec_arena *arena, struct span content, void *
         return status;
     }
     wire = (const Orbloom__V1__FilterDocument *)message;
-    if (wire->required_version > CODEC_VERSION) {
+    if ((wire->needs & ~features_known()) != 0) {
         return STATUS_VERSION;
     }
     get_document(wire, document);

@@ -36,7 +36,7 @@ enum status codec_dropped_sign(const struct dropped_record *record, const struct
     }
     codec_scratch_init(&scratch);
     wire.revision = record->revision;
-    wire.required_version = CODEC_VERSION_OLDEST;
+    wire.needs = feature_bit(FEATURE_BASE);
     status = put_steps(&record->ids, &scratch, &wire);
     if (status == STATUS_OK) {
         status = codec_signed_append(&wire.base, DOCUMENT_DROPPED, key, out);
@@ -90,7 +90,7 @@ static enum status decode(struct codec_arena *arena, struct span content, void *
         return status;
     }
     wire = (const Orbloom__V1__DroppedFilters *)message;
-    if (wire->required_version > CODEC_VERSION) {
+    if ((wire->needs & ~features_known()) != 0) {
         return STATUS_VERSION;
     }
     record->revision = wire->revision;

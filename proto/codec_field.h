@@ -84,6 +84,14 @@ MUST_USE enum status codec_put_map_page(const struct map_page *page, struct code
 MUST_USE enum status codec_get_map_page(struct codec_arena *arena, const Orbloom__V1__MapPage *wire,
                                         struct map_page *page);
 
+/* Which processes know which features: proto/codec_upgrade.c. */
+MUST_USE enum status codec_put_upgrade(const struct upgrade_page *page,
+                                       struct codec_scratch *scratch,
+                                       Orbloom__V1__UpgradePage **out);
+MUST_USE enum status codec_get_upgrade(struct codec_arena *arena,
+                                       const Orbloom__V1__UpgradePage *wire,
+                                       struct upgrade_page *page);
+
 MUST_USE enum status codec_put_filter_summary(struct codec_scratch *scratch,
                                               const struct filter_summary *summary,
                                               Orbloom__V1__FilterSummary *out);

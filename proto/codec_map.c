@@ -54,7 +54,7 @@ enum status codec_put_map(const struct map_parameters *map, struct codec_scratch
     }
     *wire = (Orbloom__V1__MapParameters)ORBLOOM__V1__MAP_PARAMETERS__INIT;
     wire->since = map->since;
-    wire->cluster = map->cluster;
+    wire->key = map->key;
     wire->n_records = map->nrecords;
     wire->n_confirmed_off = map->nconfirmed_off;
     wire->confirmed_off = names;
@@ -82,7 +82,7 @@ enum status codec_get_map(struct codec_arena *arena, const Orbloom__V1__MapParam
     }
     *map = (struct map_parameters){
         .since = wire->since,
-        .cluster = wire->cluster,
+        .key = wire->key,
         .nrecords = wire->n_records,
         .confirmed_off = names,
         .nconfirmed_off = wire->n_confirmed_off,
@@ -100,7 +100,7 @@ enum status codec_put_map_page(const struct map_page *page, struct codec_scratch
 {
     Orbloom__V1__MapPage *wire;
 
-    if (page->records == NULL && page->cluster == 0) {
+    if (page->records == NULL && page->key == 0) {
         return STATUS_OK; /* Another command's answer. */
     }
     wire = codec_scratch_take(scratch, 1, sizeof *wire);
@@ -108,7 +108,8 @@ enum status codec_put_map_page(const struct map_page *page, struct codec_scratch
         return STATUS_NOMEM;
     }
     *wire = (Orbloom__V1__MapPage)ORBLOOM__V1__MAP_PAGE__INIT;
-    wire->cluster = page->cluster;
+    wire->key = page->key;
+    wire->cluster = codec_put_span(cluster_id_span(&page->cluster));
     wire->store = page->store;
     wire->change = page->change;
     wire->more = page->more;
@@ -125,11 +126,12 @@ enum status codec_get_map_page(struct codec_arena *arena, const Orbloom__V1__Map
         return STATUS_OK;
     }
     *page = (struct map_page){
-        .cluster = wire->cluster,
+        .key = wire->key,
         .store = wire->store,
         .change = wire->change,
         .more = wire->more != 0,
         .nrecords = wire->n_records,
     };
+    (void)cluster_id_get(codec_get_span(wire->cluster), &page->cluster);
     return get_records(arena, wire->records, wire->n_records, &page->records);
 }

@@ -32,7 +32,7 @@ static enum status put_list(const struct node_list *list, struct codec_scratch *
     wire->revision = list->revision;
     wire->last_id = list->last_id;
     wire->rebalancing = list->rebalancing;
-    wire->required_version = CODEC_VERSION_OLDEST;
+    wire->needs = feature_bit(FEATURE_BASE);
     wire->n_nodes = list->count;
     wire->nodes = codec_scratch_take(scratch, list->count, sizeof *wire->nodes);
     if (items == NULL || wire->nodes == NULL) {
@@ -126,7 +126,7 @@ static enum status decode(struct codec_arena *arena, struct span content, void *
         return status;
     }
     wire = (const Orbloom__V1__NodeList *)message;
-    if (wire->required_version > CODEC_VERSION) {
+    if ((wire->needs & ~features_known()) != 0) {
         return STATUS_VERSION;
     }
     list->revision = wire->revision;

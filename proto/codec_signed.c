@@ -34,7 +34,7 @@ static enum status signed_field(struct signed_document *self, const struct codec
         self->content = field->bytes;
     } else if (field->number == FIELD_MAC) {
         self->mac = field->bytes;
-    } else if (field->value >= DOCUMENT_FILTER && field->value <= DOCUMENT_DROPPED) {
+    } else if (field->value >= DOCUMENT_FILTER && field->value <= DOCUMENT_FEATURES) {
         self->kind = (enum document_kind)field->value;
     } else {
         return STATUS_MALFORMED;
@@ -69,6 +69,10 @@ static enum seal_domain domain_of(enum document_kind kind)
         return SEAL_NODE_LIST;
     case DOCUMENT_DROPPED:
         return SEAL_DROPPED;
+    case DOCUMENT_CLUSTER:
+        return SEAL_CLUSTER;
+    case DOCUMENT_FEATURES:
+        return SEAL_FEATURES;
     }
     return SEAL_FILTER_DOCUMENT;
 }

@@ -82,6 +82,8 @@ enum status codec_put_sync_request(const struct frame *frame, struct codec_scrat
     wire->position = request->position;
     wire->since = request->since;
     wire->n_replicas = request->nreplicas;
+    wire->features = request->features;
+    wire->cluster = codec_put_span(cluster_id_span(&request->cluster));
     if (request->role == SYNC_NODE) {
         wire->mac.data = (uint8_t *)request->mac;
         wire->mac.len = sizeof request->mac;
@@ -152,7 +154,12 @@ enum status codec_get_sync_request(const ProtobufCMessage *message, struct codec
         .position = wire->position,
         .since = wire->since,
         .nreplicas = wire->n_replicas,
+        .features = wire->features,
     };
+    if (wire->cluster.len > 0 &&
+        !cluster_id_get(codec_get_span(wire->cluster), &request->cluster)) {
+        return STATUS_MALFORMED;
+    }
     if (wire->mac.len == sizeof request->mac) {
         memcpy(request->mac, wire->mac.data, sizeof request->mac);
     }
@@ -206,6 +213,7 @@ enum status codec_put_sync_reply(const struct frame *frame, struct codec_scratch
     wire->wanted = (uint64_t *)reply->wanted;
     wire->held_lacks = reply->held_lacks;
     wire->held_after = reply->held_after;
+    wire->cluster = codec_put_span(reply->cluster);
     *out = &wire->base;
     status = codec_put_message(scratch, reply->message, &wire->message);
     if (status == STATUS_OK) {
@@ -254,6 +262,7 @@ enum status codec_get_sync_reply(const ProtobufCMessage *message, struct codec_a
         .nwanted = wire->n_wanted,
         .held_lacks = wire->held_lacks != 0,
         .held_after = wire->held_after,
+        .cluster = codec_get_span(wire->cluster),
     };
     status = codec_get_wanted(wire, arena, &reply->wanted);
     status = status != STATUS_OK ? status : codec_get_text(arena, wire->message, &reply->message);

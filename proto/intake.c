@@ -57,6 +57,9 @@ enum status intake_take(struct document_cache *cache, const struct cluster_key *
         return take_nodes(cache, key, bytes, result);
     case DOCUMENT_DROPPED:
         return take_dropped(cache, key, bytes, result);
+    case DOCUMENT_CLUSTER:
+    case DOCUMENT_FEATURES:
+        return STATUS_MALFORMED; /* No documents that are handed on. */
     case DOCUMENT_FILTER:
         break;
     }

@@ -1,7 +1,7 @@
 #include "proto/registration.h"
 
 enum {
-    CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 19 * 8 + 1 + SEAL_MAC_BYTES,
+    CLAIM_BYTES = 4 * (CODEC_MAX_TEXT_BYTES + 1) + 20 * 8 + CLUSTER_ID_BYTES + 1 + SEAL_MAC_BYTES,
     REPORT_BYTES = 17 * 8,
     HELD_BYTES = 4 * 8,
     CHUNK_REPORTS = 32,
@@ -125,6 +125,9 @@ static struct span claim_of(const struct cluster_key *key, const struct sync_req
     size = put_number(claim, size, request->held_count);
     size = put_number(claim, size, request->held_after);
     size = put_number(claim, size, request->held_to);
+    size = put_number(claim, size, request->features);
+    memcpy(claim + size, request->cluster.bytes, CLUSTER_ID_BYTES);
+    size += CLUSTER_ID_BYTES;
     claim[size++] = request->durable;
     mac_reports(key, request, claim + size);
     mac_held(key, request, claim + size);

@@ -13,12 +13,20 @@
 #define ORBLOOM_PROTO_SIGNED_DOCUMENT_H
 
 #include "base/buffer.h"
+#include "base/cluster_id.h"
 #include "base/span.h"
 #include "cluster/document.h"
 #include "cluster/dropped.h"
+#include "cluster/feature.h"
 #include "cluster/seal.h"
 
-enum document_kind { DOCUMENT_FILTER = 1, DOCUMENT_NODE_LIST = 2, DOCUMENT_DROPPED = 3 };
+enum document_kind {
+    DOCUMENT_FILTER = 1,
+    DOCUMENT_NODE_LIST = 2,
+    DOCUMENT_DROPPED = 3,
+    DOCUMENT_CLUSTER = 4,
+    DOCUMENT_FEATURES = 5,
+};
 
 /* Append the signed form. Fills epoch_bytes and epoch_hash when they are missing; uses
  * epoch_bytes as they are otherwise. */
@@ -28,6 +36,10 @@ MUST_USE enum status codec_node_list_sign(const struct node_list *list,
                                           const struct cluster_key *key, struct buffer *out);
 MUST_USE enum status codec_dropped_sign(const struct dropped_record *record,
                                         const struct cluster_key *key, struct buffer *out);
+MUST_USE enum status codec_cluster_sign(const struct cluster_id *id, const struct cluster_key *key,
+                                        struct buffer *out);
+MUST_USE enum status codec_features_sign(const struct cluster_features *record,
+                                         const struct cluster_key *key, struct buffer *out);
 
 /* Which kind of document, by its envelope alone; STATUS_MALFORMED. */
 MUST_USE enum status codec_document_kind(struct span bytes, enum document_kind *kind);
@@ -39,5 +51,9 @@ MUST_USE enum status codec_node_list_open(struct span bytes, const struct cluste
                                           struct node_list *out);
 MUST_USE enum status codec_dropped_open(struct span bytes, const struct cluster_key *key,
                                         struct dropped_record *out);
+MUST_USE enum status codec_cluster_open(struct span bytes, const struct cluster_key *key,
+                                        struct cluster_id *out);
+MUST_USE enum status codec_features_open(struct span bytes, const struct cluster_key *key,
+                                         struct cluster_features *out);
 
 #endif

@@ -98,6 +98,32 @@ static void say_answer(struct router *self, uint64_t now_us, const struct sync_r
     }
 }
 
+/* Documents of two clusters must not mix: the same ids, under other secrets. One that holds no
+ * filter yet goes with the store. */
+static bool same_cluster(struct router *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    uint64_t hash = document_epoch_hash(reply->cluster);
+    struct cluster_id cluster;
+    char ours[CLUSTER_ID_TEXT_BYTES];
+    char theirs[CLUSTER_ID_TEXT_BYTES];
+
+    if (reply->cluster.size == 0 || hash == self->cluster_hash ||
+        codec_cluster_open(reply->cluster, &self->config.key, &cluster) != STATUS_OK) {
+        return true; /* As before; or nothing is known, and documents are signed. */
+    }
+    if (self->documents.count == 0 || !cluster_id_differ(&self->cluster, &cluster)) {
+        self->cluster = cluster;
+        self->cluster_hash = hash;
+        return true;
+    }
+    log_limited(&self->coordinator_limit, now_us, LOG_ERROR,
+                "the filters that this router knows are of cluster %s, and the coordinator is of "
+                "cluster %s: nothing of that one is taken. Name the coordinators of the right "
+                "cluster; if it is to change, restart the router",
+                cluster_id_show(&self->cluster, ours), cluster_id_show(&cluster, theirs));
+    return false;
+}
+
 void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correlation,
                           const struct sync_reply *reply)
 {
@@ -108,7 +134,7 @@ void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correla
 
     say_answer(self, now_us, reply);
     sync_answered(self, now_us, correlation, well);
-    if (!well) {
+    if (!well || !same_cluster(self, now_us, reply)) {
         return;
     }
     for (size_t i = 0; i < reply->ndocuments; i++) {

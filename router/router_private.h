@@ -175,6 +175,8 @@ struct router {
     struct effects effects;
     uint64_t boot;
     uint64_t round;
+    struct cluster_id cluster; /* that the documents are of; none: not known yet */
+    uint64_t cluster_hash;     /* of the signed bytes that named it last */
     struct document_cache documents;
     struct backend *backends; /* DOCUMENT_MAX_NODES places: pointers to them stay valid */
     size_t nbackends;

@@ -5,6 +5,7 @@
  * have been created by way of another router a moment ago, and who was told of that must find it.
  * What bounds the reads of the store is their rate: beyond it those who wait do so a little longer.
  */
+#include "cluster/feature.h"
 #include "router/router_private.h"
 
 enum {
@@ -28,6 +29,7 @@ static bool send(struct router *self)
                 .zone = "",
                 .since = self->since,
                 .store = self->store,
+                .features = features_known(),
             },
     };
 

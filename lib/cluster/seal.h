@@ -35,6 +35,8 @@ enum seal_domain {
     SEAL_BOOT = 5,
     SEAL_REPORTS = 6,
     SEAL_DROPPED = 7,
+    SEAL_CLUSTER = 8,
+    SEAL_FEATURES = 9,
 };
 
 /* Derive the subkeys from the 32 bytes of the key file. */
@@ -52,7 +54,7 @@ void seal_mac(const struct cluster_key *key, enum seal_domain domain, struct spa
 MUST_USE enum status seal_mac_verify(const struct cluster_key *key, enum seal_domain domain,
                                      struct span content, struct span mac);
 
-/* Tells clusters apart, in the files of a data folder; says nothing about the key. */
+/* Tells cluster keys apart, in backups of the store; says nothing about the key. */
 uint64_t cluster_key_tag(const struct cluster_key *key);
 
 /* Encrypt a filter's hash secret for its way from the store to routers. */

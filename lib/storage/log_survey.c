@@ -94,7 +94,8 @@ static enum status read_headers(struct surveyor *self)
 
         if (status == STATUS_VERSION) {
             judge(self, LOG_VERSION, found->number, 0,
-                  "a newer orbloom wrote it; upgrade to that version");
+                  "another version of orbloom wrote it; run that one, or begin with an empty "
+                  "data_dir");
         } else if (status != STATUS_OK && status != STATUS_MALFORMED) {
             return status;
         } else if (status == STATUS_OK && self->segment.header.cluster != self->cluster) {

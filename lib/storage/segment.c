@@ -55,8 +55,7 @@ enum status segment_header_get(const uint8_t bytes[SEGMENT_HEADER_BYTES],
         checksum != XXH3_64bits(bytes, CHECKED_BYTES)) {
         return STATUS_MALFORMED;
     }
-    if (bytes[sizeof magic - 1] < SEGMENT_VERSION_OLDEST ||
-        bytes[sizeof magic - 1] > SEGMENT_VERSION) {
+    if (bytes[sizeof magic - 1] != SEGMENT_VERSION) {
         return STATUS_VERSION;
     }
     memcpy(fields, bytes + sizeof magic, sizeof fields);

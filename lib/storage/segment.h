@@ -10,8 +10,9 @@
  * hole in the middle is a loss as well, but for segments that are bare: they hold nothing but
  * what each checkpoint repeats (record_is_state()), and may go once the next one's is durable.
  *
- *    0  8    "ORBLOG\0" and the format's version, 2; 1 had fewer types and flags of records
- *    8  u64  cluster     a tag of the cluster key: a folder of another cluster is refused by it
+ *    0  8    "ORBLOG\0" and the format's version, 2
+ *    8  u64  cluster     a tag of the cluster's id: a folder of another cluster is refused by it.
+ *                         Version 1 had a tag of the cluster key there
  *   16  u64  number
  *   24  u64  first       offset in the log of its first record; a multiple of 8, below 2^63
  *   32  u64  boot
@@ -22,7 +23,7 @@
  * Magic and checksum stay as they are in every version of the format, so that a changed bit is not
  * taken for another version.
  *
- * Errors:  STATUS_VERSION: a newer version of the format; STATUS_MALFORMED: not a segment.
+ * Errors:  STATUS_VERSION: another version of the format; STATUS_MALFORMED: not a segment.
  * Threads: none; pure.
  */
 #ifndef ORBLOOM_STORAGE_SEGMENT_H
@@ -32,7 +33,7 @@
 
 #include <stdbool.h>
 
-enum { SEGMENT_HEADER_BYTES = 64, SEGMENT_VERSION = 2, SEGMENT_VERSION_OLDEST = 1 };
+enum { SEGMENT_HEADER_BYTES = 64, SEGMENT_VERSION = 2 };
 
 struct segment_header {
     uint64_t cluster;

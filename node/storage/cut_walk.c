@@ -23,8 +23,8 @@ static enum status seek(struct storage_cut *self, uint64_t from)
     run_merge_destroy(&self->merge);
     for (size_t i = 0; i < self->nruns && status == STATUS_OK; i++) {
         if (self->readers[i] == NULL) {
-            status = run_reader_create(config->disk, config->cluster, &self->runs[i],
-                                       &self->readers[i]);
+            status = run_reader_create(config->disk, cluster_id_tag(&config->cluster),
+                                       &self->runs[i], &self->readers[i]);
         }
         if (status == STATUS_OK) {
             run_reader_seek(self->readers[i], from);

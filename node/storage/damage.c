@@ -28,7 +28,8 @@ static enum status read_whole(const struct storage *self, const struct record_ru
     struct run_reader *reader = NULL;
     const uint64_t *fingerprints;
     size_t count = 1;
-    enum status status = run_reader_create(self->config.disk, self->config.cluster, run, &reader);
+    enum status status = run_reader_create(self->config.disk, cluster_id_tag(&self->config.cluster),
+                                           run, &reader);
 
     while (status == STATUS_OK && count > 0) {
         status = run_reader_next(reader, &fingerprints, &count);

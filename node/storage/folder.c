@@ -247,8 +247,8 @@ enum status storage_folder_try_runs(struct storage_recovery *self)
     for (size_t i = 0; i < self->nruns;) {
         struct run_reader *reader = NULL;
         char name[DISK_NAME_BYTES];
-        enum status status = run_reader_create(config->disk, config->cluster, &self->runs[i],
-                                               &reader);
+        enum status status = run_reader_create(config->disk, cluster_id_tag(&self->cluster),
+                                               &self->runs[i], &reader);
 
         run_reader_destroy(&reader);
         run_name(self->runs[i].number, name);
@@ -279,7 +279,8 @@ static enum status try_snapshot(const struct storage_recovery *self, struct stor
     if (array->counts.end > end) {
         return STATUS_MALFORMED;
     }
-    status = snapshot_reader_create(config->disk, config->cluster, &array->counts, &reader);
+    status = snapshot_reader_create(config->disk, cluster_id_tag(&self->cluster), &array->counts,
+                                    &reader);
     if (status == STATUS_OK) {
         array->bytes = snapshot_bytes(snapshot_reader_shape(reader));
     }

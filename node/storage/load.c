@@ -31,8 +31,8 @@ static enum status read_slice(struct load_job *self)
     enum status status = STATUS_OK;
 
     if (self->reader == NULL) {
-        status = snapshot_reader_create(config->disk, config->cluster, &self->snapshot,
-                                        &self->reader);
+        status = snapshot_reader_create(config->disk, cluster_id_tag(&config->cluster),
+                                        &self->snapshot, &self->reader);
     }
     if (status == STATUS_OK) {
         status = snapshot_reader_next(self->reader, self->pages,

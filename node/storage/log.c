@@ -134,7 +134,7 @@ enum status storage_begin(struct storage *self, const struct record_identity *id
     const struct log_writer_config config = {
         .disk = self->config.disk,
         .effects = self->config.effects,
-        .cluster = self->config.cluster,
+        .cluster = cluster_id_tag(&self->config.cluster),
         .incarnation = identity->incarnation,
         .boot = identity->boot,
         .segment_bytes = self->config.segment_bytes,

@@ -83,8 +83,9 @@ static enum status open_segment(struct storage_merge *self)
     enum status status = log_reader_create(config->disk, &self->segment, 1, self->from,
                                            self->segment.end, &self->reader);
 
-    return status == STATUS_OK ? segment_merge_create(config->disk, config->cluster, &self->sort)
-                               : status;
+    return status == STATUS_OK
+               ? segment_merge_create(config->disk, cluster_id_tag(&config->cluster), &self->sort)
+               : status;
 }
 
 static enum status run_segment(struct storage_merge *self)
@@ -120,7 +121,7 @@ static enum status open_runs(struct storage_merge *self)
 
     for (size_t i = 0; i < self->nchosen && status == STATUS_OK; i++) {
         least = self->chosen[i].count > least ? self->chosen[i].count : least;
-        status = run_reader_create(config->disk, config->cluster, &self->chosen[i],
+        status = run_reader_create(config->disk, cluster_id_tag(&config->cluster), &self->chosen[i],
                                    &self->readers[i]);
     }
     self->keys = heap_alloc(config->steps->most[STEP_MERGE_KEYS], sizeof *self->keys);
@@ -135,7 +136,8 @@ static enum status open_runs(struct storage_merge *self)
 
         into.number = self->next_run++;
         into.count = 0;
-        status = run_writer_create(config->disk, config->cluster, &into, least, &self->writer);
+        status = run_writer_create(config->disk, cluster_id_tag(&config->cluster), &into, least,
+                                   &self->writer);
     }
     return status;
 }

@@ -14,8 +14,9 @@ static enum status open_runs(const struct read_job *self, struct run_reader **re
     enum status status = STATUS_OK;
 
     for (size_t i = 0; i < self->nruns && status == STATUS_OK; i++) {
-        status = run_reader_create(self->storage->config.disk, self->storage->config.cluster,
-                                   &self->runs[i], &readers[i]);
+        status = run_reader_create(self->storage->config.disk,
+                                   cluster_id_tag(&self->storage->config.cluster), &self->runs[i],
+                                   &readers[i]);
         if (status == STATUS_OK) {
             run_reader_seek(readers[i], self->from);
         }

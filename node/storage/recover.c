@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "node/storage/recovery.h"
+#include "storage/cluster_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,8 +56,8 @@ static enum status survey_from(struct storage_recovery *self, uint64_t begin)
 {
     const struct storage_config *config = &self->storage->config;
 
-    return log_survey_make_behind(config->disk, config->cluster, begin, storage_found, self,
-                                  &self->survey);
+    return log_survey_make_behind(config->disk, cluster_id_tag(&self->cluster), begin,
+                                  storage_found, self, &self->survey);
 }
 
 /* Nothing that was acknowledged needs a segment whose batches are in sorted runs or snapshots,
@@ -108,11 +109,43 @@ static enum status read_log(struct storage_recovery *self)
     return STATUS_OK;
 }
 
+/* ---- which cluster it belongs to ---- */
+
+/* A file that is damaged says nothing; what was learned in its place is compared with the log. */
+static enum status read_cluster(struct storage_recovery *self)
+{
+    enum status status = cluster_file_read(self->storage->config.disk, &self->cluster);
+
+    self->named = status == STATUS_OK;
+    if (status == STATUS_NOT_FOUND || status == STATUS_MALFORMED) {
+        self->cluster = self->storage->config.cluster;
+        self->nameless = !cluster_id_known(&self->cluster);
+        status = STATUS_OK;
+    } else if (status == STATUS_VERSION) {
+        self->survey.state = LOG_VERSION;
+        self->survey.reason = "a newer orbloom wrote it; upgrade to that version";
+        (void)snprintf(self->survey.bad_name, sizeof self->survey.bad_name, CLUSTER_FILE_NAME);
+    }
+    return status;
+}
+
+/* Whatever is in the folder is of that cluster: now it may say so. */
+static enum status write_cluster(const struct storage_recovery *self)
+{
+    return self->named ? STATUS_OK : cluster_file_write(self->storage->config.disk, &self->cluster);
+}
+
 static void run(struct job *job)
 {
     struct storage_recovery *self = (struct storage_recovery *)job;
 
-    self->status = storage_folder_list(self);
+    self->status = read_cluster(self);
+    if (self->nameless) {
+        return;
+    }
+    if (self->status == STATUS_OK) {
+        self->status = storage_folder_list(self);
+    }
     if (self->status == STATUS_OK) {
         self->status = read_log(self);
     }
@@ -121,6 +154,9 @@ static void run(struct job *job)
     }
     if (self->status == STATUS_OK) {
         self->status = storage_folder_try_snapshots(self);
+    }
+    if (self->status == STATUS_OK) {
+        self->status = write_cluster(self);
     }
     if (self->status == STATUS_OK) {
         self->status = storage_folder_clear(self);
@@ -275,11 +311,16 @@ static void say(const struct storage_recovery *self)
 
 static void say_refused(const struct storage_recovery *self)
 {
+    char id[CLUSTER_ID_TEXT_BYTES];
+
     if (self->survey.state == LOG_FOREIGN) {
-        log_line(LOG_ERROR,
-                 "%s belongs to another cluster: it was written under another cluster key; give "
-                 "this node its own data_dir, or the key of that cluster. Nothing was changed",
-                 self->survey.bad_name);
+        log_line(
+            LOG_ERROR,
+            "%s belongs to another cluster than %s, which %s; give this node a data_dir of its "
+            "own, or the coordinators of that cluster. Nothing was changed",
+            self->survey.bad_name, cluster_id_show(&self->cluster, id),
+            self->named ? "the file " CLUSTER_FILE_NAME " of the same folder names"
+                        : "the coordinators name");
     } else if (self->survey.state == LOG_VERSION) {
         log_line(LOG_ERROR, "%s: %s. Nothing was changed", self->survey.bad_name,
                  self->survey.reason);
@@ -300,6 +341,12 @@ static void done(struct job *job, uint64_t now_us)
     struct record_identity last = self->last;
     enum status status = self->status;
 
+    if (self->nameless) {
+        storage_recovery_destroy(&storage->recovery);
+        storage->config.nameless(storage->config.context, now_us);
+        return;
+    }
+    storage->config.cluster = self->cluster;
     if (status == STATUS_OK) {
         say(self);
         amnesia = judge(self);

@@ -17,6 +17,9 @@ struct storage_recovery {
     struct job job; /* first */
     struct storage *storage;
     enum status status;
+    struct cluster_id cluster; /* that the folder belongs to, or will */
+    bool named;                /* its file says so */
+    bool nameless;             /* nothing says so: nothing else was read */
     struct log_survey survey;
     uint64_t unneeded; /* segments of lower numbers: one of them is damaged, none is needed; or 0 */
     char unneeded_bad[DISK_NAME_BYTES]; /* ... that one */

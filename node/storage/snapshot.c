@@ -64,9 +64,10 @@ static enum status begin_file(struct storage_snapshot *self)
         self->room_bytes < config->reserve_bytes + snapshot_bytes(&self->shape)) {
         status = STATUS_NO_SPACE;
     }
-    return status == STATUS_OK ? snapshot_writer_create(config->disk, config->cluster, &self->id,
-                                                        &self->shape, &self->writer)
-                               : status;
+    return status == STATUS_OK
+               ? snapshot_writer_create(config->disk, cluster_id_tag(&config->cluster), &self->id,
+                                        &self->shape, &self->writer)
+               : status;
 }
 
 static enum status write_slice(struct storage_snapshot *self)

@@ -43,6 +43,17 @@ enum status storage_create(const struct storage_config *config, struct storage *
     return STATUS_OK;
 }
 
+enum status storage_name(struct storage *self, const struct cluster_id *cluster)
+{
+    self->config.cluster = *cluster;
+    return storage_recover(self);
+}
+
+const struct cluster_id *storage_cluster(const struct storage *self)
+{
+    return &self->config.cluster;
+}
+
 void storage_destroy(struct storage **storage)
 {
     struct storage *self = *storage;

@@ -3,7 +3,8 @@
  * The facade over lib/storage for the node's core, which never blocks: everything that touches
  * the disk is a job (base/job.h), and its end comes as a callback on the actor's thread.
  *
- *   storage_create -> recovering: reads the log, tells `recovered` what it found
+ *   storage_create -> [nameless -> storage_name()] -> recovering: reads the log, tells `recovered`
+ *        what it found
  *     -> storage_begin(identity): a new segment of this boot -> open for appending
  *        background: sealed segments -> runs (merging), old segments and runs removed
  *
@@ -20,6 +21,7 @@
 #define ORBLOOM_NODE_STORAGE_STORAGE_H
 
 #include "base/actor.h"
+#include "base/cluster_id.h"
 #include "base/disk.h"
 #include "node/steps.h"
 #include "storage/snapshot.h"
@@ -63,8 +65,8 @@ const char *amnesia_meaning(enum amnesia amnesia);
 struct storage_config {
     struct disk *disk;
     const struct effects *effects;
-    uint64_t cluster;     /* tag of the cluster key */
-    uint64_t kernel_boot; /* which boot of the kernel this is */
+    struct cluster_id cluster; /* none: the folder says, or `nameless` is told */
+    uint64_t kernel_boot;      /* which boot of the kernel this is */
     uint64_t segment_bytes;
     uint64_t retain_bytes;  /* of files of merged segments, kept for peers that catch up */
     uint64_t retain_us;     /* ... and all of so long, while there is room; 0: none for its age */
@@ -72,6 +74,9 @@ struct storage_config {
     struct steps *steps;    /* borrowed */
 
     void *context;
+    /* The folder does not say which cluster it belongs to, and nobody has: nothing was read,
+     * nothing written. Goes on with storage_name(). */
+    void (*nameless)(void *context, uint64_t now_us);
     /* Recovery, in order: each document, fence and cursor found (the newest of each last), then
      * `recovered` once. A STATUS_UNAUTHENTIC or _VERSION there: another cluster's folder, another
      * format; nothing was written. What `found` returns but STATUS_OK is told there too. */
@@ -97,6 +102,12 @@ struct storage_config {
 
 MUST_USE enum status storage_create(const struct storage_config *config, struct storage **out);
 void storage_destroy(struct storage **self);
+
+/* After `nameless`: which cluster this is. Before anything else is written the folder says so. */
+MUST_USE enum status storage_name(struct storage *self, const struct cluster_id *cluster);
+
+/* Which cluster the folder belongs to, once it is recovered. */
+const struct cluster_id *storage_cluster(const struct storage *self);
 
 /* Recovered: from here on this identity writes. What was found is kept either way. */
 MUST_USE enum status storage_begin(struct storage *self, const struct record_identity *identity);

@@ -31,6 +31,10 @@ enum input {
     INPUT_NODE_LIST,
     INPUT_DROPPED_CONTENT,
     INPUT_DROPPED,
+    INPUT_CLUSTER_CONTENT,
+    INPUT_CLUSTER,
+    INPUT_FEATURES_CONTENT,
+    INPUT_FEATURES,
     INPUT_KINDS
 };
 
@@ -44,6 +48,8 @@ static const struct document_inputs {
     {DOCUMENT_FILTER, SEAL_FILTER_DOCUMENT, INPUT_FILTER_CONTENT, INPUT_FILTER_DOCUMENT},
     {DOCUMENT_NODE_LIST, SEAL_NODE_LIST, INPUT_NODES_CONTENT, INPUT_NODE_LIST},
     {DOCUMENT_DROPPED, SEAL_DROPPED, INPUT_DROPPED_CONTENT, INPUT_DROPPED},
+    {DOCUMENT_CLUSTER, SEAL_CLUSTER, INPUT_CLUSTER_CONTENT, INPUT_CLUSTER},
+    {DOCUMENT_FEATURES, SEAL_FEATURES, INPUT_FEATURES_CONTENT, INPUT_FEATURES},
 };
 
 struct fuzz {
@@ -228,6 +234,8 @@ static enum status sign_sample(struct fuzz *self, enum document_kind kind)
     struct filter_document document = sample_document();
     struct node_list list = sample_nodes(4);
     struct dropped_record record = sample_dropped();
+    struct cluster_id cluster = cluster_id_make(3, 5);
+    const struct cluster_features features = {.revision = 3, .in_use = 5};
     enum status status = STATUS_INVALID;
 
     switch (kind) {
@@ -239,6 +247,12 @@ static enum status sign_sample(struct fuzz *self, enum document_kind kind)
         break;
     case DOCUMENT_DROPPED:
         status = codec_dropped_sign(&record, &self->key, &self->first);
+        break;
+    case DOCUMENT_CLUSTER:
+        status = codec_cluster_sign(&cluster, &self->key, &self->first);
+        break;
+    case DOCUMENT_FEATURES:
+        status = codec_features_sign(&features, &self->key, &self->first);
         break;
     }
     document_fini(&document);
@@ -411,6 +425,39 @@ static bool try_dropped(struct fuzz *self, struct span bytes, bool is_signed)
     return pass;
 }
 
+static bool try_cluster(struct fuzz *self, struct span bytes, bool is_signed)
+{
+    struct cluster_id id;
+    uint8_t *copy = fuzz_copy(bytes);
+    enum status status = codec_cluster_open(span_of(copy, bytes.size), &self->key, &id);
+    bool pass = expected(status);
+
+    free(copy);
+    if (pass && status == STATUS_OK) {
+        buffer_clear(&self->second);
+        pass = codec_cluster_sign(&id, &self->key, &self->second) == STATUS_OK &&
+               (is_signed || is_sample(self, DOCUMENT_CLUSTER));
+    }
+    return pass;
+}
+
+static bool try_features(struct fuzz *self, struct span bytes, bool is_signed)
+{
+    struct cluster_features record;
+    uint8_t *copy = fuzz_copy(bytes);
+    enum status status = codec_features_open(span_of(copy, bytes.size), &self->key, &record);
+    bool pass = expected(status);
+
+    free(copy);
+    if (pass && status == STATUS_OK) {
+        buffer_clear(&self->second);
+        pass = record.revision != 0 &&
+               codec_features_sign(&record, &self->key, &self->second) == STATUS_OK &&
+               (is_signed || is_sample(self, DOCUMENT_FEATURES));
+    }
+    return pass;
+}
+
 static bool try_content(struct fuzz *self, enum document_kind kind, struct span content)
 {
     static struct field_bytes bytes;
@@ -422,9 +469,13 @@ static bool try_content(struct fuzz *self, enum document_kind kind, struct span 
     case DOCUMENT_NODE_LIST:
         return try_node_list(self, span_of(bytes.data, bytes.size), true);
     case DOCUMENT_DROPPED:
+        return try_dropped(self, span_of(bytes.data, bytes.size), true);
+    case DOCUMENT_CLUSTER:
+        return try_cluster(self, span_of(bytes.data, bytes.size), true);
+    case DOCUMENT_FEATURES:
         break;
     }
-    return try_dropped(self, span_of(bytes.data, bytes.size), true);
+    return try_features(self, span_of(bytes.data, bytes.size), true);
 }
 
 static bool try_input(void *context, struct span input)
@@ -446,6 +497,14 @@ static bool try_input(void *context, struct span input)
         return try_content(self, DOCUMENT_DROPPED, input);
     case INPUT_DROPPED:
         return try_dropped(self, input, false);
+    case INPUT_CLUSTER_CONTENT:
+        return try_content(self, DOCUMENT_CLUSTER, input);
+    case INPUT_CLUSTER:
+        return try_cluster(self, input, false);
+    case INPUT_FEATURES_CONTENT:
+        return try_content(self, DOCUMENT_FEATURES, input);
+    case INPUT_FEATURES:
+        return try_features(self, input, false);
     case INPUT_FRAME:
     case INPUT_KINDS:
         break;

@@ -39,7 +39,7 @@ static void put_record(uint64_t *random, struct buffer *file)
 static void make(void *context, uint64_t seed, struct buffer *input)
 {
     uint64_t random = seed;
-    struct map_header header = {.cluster = 1, .store = 2, .change = seed};
+    struct map_header header = {.key = 1, .cluster = {{9}}, .store = 2, .change = seed};
     struct buffer file;
     size_t size;
     uint8_t sealed;

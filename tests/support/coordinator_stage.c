@@ -2,6 +2,7 @@
 
 #include "proto/admin_seen.h"
 #include "proto/registration.h"
+#include "proto/signed_document.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
@@ -11,6 +12,7 @@
 enum { OPERATOR_PEER = 900, STATS_PEER = 901, MAX_REPORTS = 16 };
 
 bool coordinator_stage_disks;
+uint64_t coordinator_stage_features;
 uint64_t coordinator_stage_max_filters;
 
 static void note_told(struct coordinator_stage *self, const struct frame *frame)
@@ -56,6 +58,10 @@ static void note_synced(struct coordinator_stage *self, const struct sync_reply 
         .ndocuments = reply->ndocuments,
         .nsecrets = reply->nsecrets,
     };
+    if (reply->cluster.size > 0) {
+        cr_assert_eq(codec_cluster_open(reply->cluster, sample_key(), &self->synced.cluster),
+                     STATUS_OK);
+    }
     (void)snprintf(self->synced.message, sizeof self->synced.message, "%s", reply->message);
 }
 
@@ -124,6 +130,7 @@ void coordinator_stage_init(struct coordinator_stage *self, struct store *store)
         .fence_retry_us = 500000,
         .moves_at_once = 2,
         .max_filters = coordinator_stage_max_filters,
+        .features = coordinator_stage_features,
     };
 
     *self = (struct coordinator_stage){.now_us = 1000000};
@@ -183,6 +190,9 @@ struct coordinator_synced coordinator_stage_send(struct coordinator_stage *self,
 
     if (request->number == 0) {
         frame.body.sync_request.number = ++self->sent;
+    }
+    if (request->features == 0) {
+        frame.body.sync_request.features = features_known();
     }
     registration_sign(sample_key(), &frame.body.sync_request);
     fake_request(&self->actor, self->now_us, peer, &frame);

@@ -47,6 +47,7 @@ struct coordinator_synced {
     uint64_t change;
     size_t ndocuments;
     size_t nsecrets;
+    struct cluster_id cluster; /* that the answer names; none: it names none */
     char message[CODEC_MAX_TEXT_BYTES + 1];
 };
 
@@ -85,6 +86,9 @@ struct coordinator_stage {
     size_t nhints;
 };
 
+/* What coordinators made from here on know; 0: this version's. */
+extern uint64_t coordinator_stage_features;
+
 void coordinator_stage_init(struct coordinator_stage *self, struct store *store);
 void coordinator_stage_fini(struct coordinator_stage *self);
 
@@ -94,7 +98,7 @@ struct sync_request coordinator_stage_node(uint32_t n);
 struct coordinator_synced coordinator_stage_sync(struct coordinator_stage *self, uint32_t peer,
                                                  const struct sync_request *request);
 
-/* This one request. */
+/* This one request; of this version, unless it tells which features it knows. */
 struct coordinator_synced coordinator_stage_send(struct coordinator_stage *self, uint32_t peer,
                                                  const struct sync_request *request);
 

@@ -102,6 +102,7 @@ void circle_start(struct circle *self, uint32_t id)
         .retry_memory_bytes = 1 << 20,
         .retry_memory_us = 60000000,
         .sync_interval_us = 1000000,
+        .cluster = *sample_cluster(),
         .disk = memory_disk_seam(one->disk),
         .kernel_boot = 7,
         .segment_bytes = 1 << 20,

@@ -23,6 +23,7 @@ struct node_config node_stage_config(void)
         .retry_memory_bytes = 1 << 20,
         .retry_memory_us = 60000000,
         .sync_interval_us = 1000000,
+        .cluster = *sample_cluster(),
     };
 }
 

@@ -31,6 +31,14 @@ const struct cluster_key *sample_foreign_key(void)
     return derive(0x22, &key);
 }
 
+const struct cluster_id *sample_cluster(void)
+{
+    static struct cluster_id id;
+
+    id = cluster_id_make(0xc1, 0x2c1);
+    return &id;
+}
+
 static void fill_groups(const struct quorum_rule *rule, uint32_t nnodes, struct epoch_content *out)
 {
     uint32_t nshards = 1u << SAMPLE_SHARD_BITS;

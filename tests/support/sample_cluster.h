@@ -11,12 +11,16 @@
 #define ORBLOOM_TESTS_SUPPORT_SAMPLE_CLUSTER_H
 
 #include "base/buffer.h"
+#include "base/cluster_id.h"
 #include "cluster/document.h"
 #include "cluster/seal.h"
 
 enum { SAMPLE_INCARNATION = 1000, SAMPLE_SHARD_BITS = 4 };
 
 const struct cluster_key *sample_key(void);
+
+/* Which cluster its folders are of. */
+const struct cluster_id *sample_cluster(void);
 
 /* A key that no process of the cluster has. */
 const struct cluster_key *sample_foreign_key(void);

@@ -1,10 +1,11 @@
 /* Is a backup read back as it was written, and refused when a byte of it is not? */
 #include "client/map_file.h"
+#include "cluster/document.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-static const struct map_header header = {.cluster = 1, .store = 2, .change = 3};
+static const struct map_header header = {.key = 1, .cluster = {{9}}, .store = 2, .change = 3};
 
 static void make(struct buffer *file)
 {
@@ -36,7 +37,7 @@ Test(client_map_file, what_was_put_comes_back)
 
     make(&file);
     cr_assert_eq(map_file_check(buffer_span(&file), &read, &reason), STATUS_OK);
-    cr_assert(read.cluster == 1 && read.store == 2 && read.change == 3);
+    cr_assert(read.key == 1 && read.cluster.bytes[0] == 9 && read.store == 2 && read.change == 3);
     cr_assert_eq(map_file_next(buffer_span(&file), &at, key, &value), STATUS_OK);
     cr_assert_str_eq(key, "filter/1");
     cr_assert(span_equal(value, span_text("document")));
@@ -80,4 +81,36 @@ Test(client_map_file, keys_and_values_have_a_limit)
     cr_assert_eq(map_file_put(&file, "", span_text("")), STATUS_TOO_LARGE);
     cr_assert_eq(map_file_put(&file, "k", span_of(big, sizeof big)), STATUS_TOO_LARGE);
     buffer_fini(&file);
+}
+
+static void put_hash(uint8_t *out, struct span bytes)
+{
+    uint64_t hash = document_epoch_hash(bytes);
+
+    for (size_t i = 0; i < 8; i++) {
+        out[i] = (uint8_t)(hash >> (8 * i));
+    }
+}
+
+/* As versions before and after this one write it, header and end as they are there. */
+Test(client_map_file, another_format_is_refused_in_words)
+{
+    static const struct {
+        uint8_t format;
+        const char *words;
+    } formats[] = {{1, "before clusters had ids"}, {3, "later version"}};
+
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct map_header read;
+        struct buffer file;
+        const char *reason;
+
+        make(&file);
+        file.data[8] = formats[i].format;
+        put_hash(file.data + 56, span_of(file.data, 56));
+        put_hash(file.data + file.size - 8, span_of(file.data, file.size - 16));
+        cr_assert_eq(map_file_check(buffer_span(&file), &read, &reason), STATUS_MALFORMED);
+        cr_assert_not_null(strstr(reason, formats[i].words), "%s", reason);
+        buffer_fini(&file);
+    }
 }

@@ -141,16 +141,25 @@ Test(coordinator_age, a_coordinator_waits_until_all_nodes_were_heard)
 Test(coordinator_age, a_store_that_was_emptied_under_it_takes_no_restore)
 {
     struct admin_request begin = {.action = ADMIN_MAP_BEGIN, .name = ""};
+    struct map_record record = {.key = "cluster"};
     struct coordinator_told told;
+    struct buffer bytes;
+    uint64_t version;
 
     open_stage();
     coordinator_stage_make_filter(&stage);
-    begin.map.cluster = cluster_key_tag(sample_key());
+    buffer_init(&bytes, 1024);
+    cr_assert_eq(store.store.get(store.store.self, "cluster", &bytes, &version), STATUS_OK);
+    record.value = buffer_span(&bytes);
+    begin.map.key = cluster_key_tag(sample_key());
+    begin.map.records = &record;
+    begin.map.nrecords = 1;
     memory_store_fini(&store);
     memory_store_init(&store);
     told = command(begin);
     cr_assert_eq(told.status, STATUS_CONFLICT);
     cr_assert_not_null(strstr(told.message, "restart all coordinators"), "%s", told.message);
     cr_assert_eq(store.change, 0, "nothing was written");
+    buffer_fini(&bytes);
     close_stage();
 }

@@ -1,6 +1,7 @@
 /* Changes that come late do nothing: they name what was seen and say for how long they are wanted.
  * What is so already is no matter: a change may be repeated. */
 #include "coordinator/coordinator_private.h"
+#include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"
@@ -262,11 +263,18 @@ Test(coordinator_late, a_word_about_nodes_is_about_those_that_were_seen)
 
 Test(coordinator_late, a_restore_begins_of_the_store_that_was_seen)
 {
-    struct admin_request begin = {.action = ADMIN_MAP_BEGIN,
-                                  .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
-                                  .name = "",
-                                  .successor = "",
-                                  .map = {.cluster = cluster_key_tag(sample_key())}};
+    struct map_record record = {.key = "cluster"};
+    struct admin_request begin = {
+        .action = ADMIN_MAP_BEGIN,
+        .timeout_ms = COORDINATOR_STAGE_TIMEOUT_MS,
+        .name = "",
+        .successor = "",
+        .map = {.key = cluster_key_tag(sample_key()), .records = &record, .nrecords = 1}};
+    struct buffer bytes;
+
+    buffer_init(&bytes, 1024);
+    cr_assert_eq(codec_cluster_sign(sample_cluster(), sample_key(), &bytes), STATUS_OK);
+    record.value = buffer_span(&bytes);
 
     memory_store_init(&store);
     coordinator_stage_init(&stage, &store.store);
@@ -275,5 +283,6 @@ Test(coordinator_late, a_restore_begins_of_the_store_that_was_seen)
     expect_moved(&begin);
     begin.seen.store_version--;
     cr_assert_eq(ask(&begin).status, STATUS_OK);
+    buffer_fini(&bytes);
     close_stage();
 }

@@ -1,5 +1,6 @@
 /* What is said of a damaged folder, and folders that are refused: another cluster's, or of another
  * version. Nothing in them is changed. */
+#include "storage/cluster_file.h"
 #include "storage/record.h"
 #include "storage/segment.h"
 #include "tests/support/node_folder.h"
@@ -102,13 +103,40 @@ static void expect_refused(const char *name)
 
 Test(node_refused, a_folder_of_another_cluster_is_refused)
 {
+    const struct cluster_id another = cluster_id_make(1, 2);
+    uint8_t file[CLUSTER_FILE_BYTES];
     char name[DISK_NAME_BYTES];
 
+    cluster_file_put(file, &another);
+    node_folder_make(&folder, STAGE_END_CLEAN);
+    folder.stage.config.cluster = another;
+    for (int i = 0; i < 2; i++) { /* As its file says; as coordinators do, where that is damaged. */
+        node_folder_restore(&folder);
+        memory_disk_put(folder.stage.disk, CLUSTER_FILE_NAME, span_of(file, sizeof file));
+        if (i == 1) {
+            memory_disk_flip(folder.stage.disk, CLUSTER_FILE_NAME, 99);
+        }
+        cr_assert(node_stage_file(&folder.stage, "log-", 0, name));
+        expect_refused(name);
+    }
+    node_folder_drop(&folder);
+}
+
+/* Its documents could not be read, and with them the fences would be gone. */
+Test(node_refused, another_cluster_key_is_refused_and_costs_nothing)
+{
     node_folder_make(&folder, STAGE_END_CLEAN);
     node_folder_restore(&folder);
     folder.stage.config.key = *sample_foreign_key();
-    cr_assert(node_stage_file(&folder.stage, "log-", 0, name));
-    expect_refused(name);
+    listen();
+    node_stage_start(&folder.stage);
+    node_stage_settle(&folder.stage);
+    cr_assert(was_said("another cluster key"));
+    cr_assert(node_failed(folder.stage.node));
+    node_stage_end(&folder.stage, STAGE_END_CLEAN);
+    folder.stage.config.key = *sample_key();
+    cr_assert_eq(node_stage_outcome(&folder.stage, folder.incarnation), STAGE_SAME);
+    cr_assert_eq(node_stage_absent(&folder.stage, &folder.document, folder.keys, folder.nkeys), 0);
     node_folder_drop(&folder);
 }
 
@@ -130,7 +158,7 @@ static void make_version(const char *name, uint8_t version)
 Test(node_refused, a_folder_of_another_version_is_refused)
 {
     static const char *const prefixes[] = {"log-", "run-"};
-    static const uint8_t versions[] = {0, 3, 255};
+    static const uint8_t versions[][2] = {{0, 0}, {1, 2}, {255, 255}};
 
     node_folder_make(&folder, STAGE_END_CLEAN);
     for (size_t i = 0; i < 6; i++) {
@@ -138,7 +166,7 @@ Test(node_refused, a_folder_of_another_version_is_refused)
 
         node_folder_restore(&folder);
         cr_assert(node_stage_file(&folder.stage, prefixes[i % 2], 1, name));
-        make_version(name, versions[i / 2]);
+        make_version(name, versions[i / 2][i % 2]);
         expect_refused(name);
     }
     node_folder_drop(&folder);

@@ -135,6 +135,9 @@ static inline void compare_sync_request(const struct sync_request *a, const stru
     SAME(page.from.group);
     SAME(page.to.filter_id);
     SAME(page.to.group);
+    SAME(cluster.bytes[0]);
+    SAME(cluster.bytes[15]);
+    SAME(features);
     SAME(nreplicas);
     compare_reports(a->replicas, b->replicas, a->nreplicas);
 }
@@ -148,6 +151,7 @@ static inline void compare_sync_reply(const struct sync_reply *a, const struct s
     SAME(node_id);
     SAME(present.incarnation);
     SAME(present.boot);
+    SAME_SPAN(cluster);
     SAME(ndocuments);
     compare_spans(a->documents, b->documents, a->ndocuments);
     SAME(nsecrets);

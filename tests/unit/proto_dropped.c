@@ -91,7 +91,7 @@ static enum status open_steps(uint64_t revision, uint64_t *steps, size_t count)
     enum status status;
 
     wire.revision = revision;
-    wire.required_version = CODEC_VERSION_OLDEST;
+    wire.needs = feature_bit(FEATURE_BASE);
     wire.steps = steps;
     wire.n_steps = count;
     buffer_clear(&bytes);

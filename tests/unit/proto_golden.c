@@ -185,11 +185,11 @@ Test(golden, filter_document_that_expires)
                  "0000000000000a0b080311eb030000000000003a270a0b080211ea0300000000"
                  "00000a0b080311eb030000000000000a0b080411ec030000000000003a270a0b"
                  "080311eb030000000000000a0b080411ec030000000000000a0b080511ed0300"
-                 "00000000004210000102000102000102000102000102004a0408011001280150"
+                 "00000000004210000102000102000102000102000102004a0408011001280950"
                  "80ade204597b14ae47e17a843f6080c096b102680170017801800101880101a2"
                  "0117080111efcdab8967452301188064200128043080ade204f80107800280c6"
-                 "868f018802c0843d900280f0cc86a6371a201db8d1d3044785bb0010c4fe7e1a"
-                 "b843d0baaa50eab8e28b7bae3b4ee52383f3");
+                 "868f018802c0843d900280f0cc86a6371a2046dc289124e870c1c5164346dfaa"
+                 "2ade7434b46b937d7ec6e178646efce95e5b");
     cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
     cr_assert_eq(back.expiry.number, 7);
     cr_assert_eq(back.expiry.after_us, 300000000);
@@ -256,16 +256,91 @@ Test(golden, filter_document_that_is_renamed)
                  "00000a0b080311eb030000000000000a0b080411ec030000000000003a270a0b"
                  "080311eb030000000000000a0b080411ec030000000000000a0b080511ed0300"
                  "00000000004210000102000102000102000102000102004a0408011001700328"
-                 "015080ade204597b14ae47e17a843f6080c096b1026801700178018001018801"
+                 "035080ade204597b14ae47e17a843f6080c096b1026801700178018001018801"
                  "01a20117080111efcdab8967452301188064200128043080ade2049a02096e65"
-                 "78742d75726c73a10208070605040302011a20bc048a25c2514e3a6f9f58f63f"
-                 "0d25edad124a61a68c1b24005e84c34afb3e2a");
+                 "78742d75726c73a10208070605040302011a20b4a677b5bf6ef0d504d755b330"
+                 "94c6feceb84cf18077ce91dd55c1242799fd6c");
     cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
     cr_assert_str_eq(back.former_name, "next-urls");
     cr_assert_eq(back.replaces, 0x0102030405060708);
     cr_assert_eq(back.content.named_epoch, 3);
     document_fini(&document);
     document_fini(&back);
+}
+
+Test(golden, cluster_record)
+{
+    struct cluster_key key = sample_key(0);
+    struct cluster_id id = cluster_id_make(0x1122334455667788, 0x99aabbccddeeff01);
+    struct cluster_id back;
+
+    cr_assert_eq(codec_cluster_sign(&id, &key, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes),
+                 "080412120a10887766554433221101ffeeddccbbaa991a204ec5a79ebcac3c7f"
+                 "220523c5c7474d3fd2308b06f237a91ff055bbedc458fe25");
+    cr_assert_eq(codec_cluster_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert(cluster_id_equal(&back, &id));
+}
+
+Test(golden, cluster_features)
+{
+    struct cluster_key key = sample_key(0);
+    const struct cluster_features record = {.revision = 2, .in_use = 0x8000000000000003};
+    struct cluster_features back;
+
+    cr_assert_eq(codec_features_sign(&record, &key, &bytes), STATUS_OK);
+    assert_bytes(buffer_span(&bytes),
+                 "0805120b08021103000000000000801a20e490a60e480b4d36321dad33ad3e50"
+                 "fbd85312cf0ce34a3b16bd48688be0f8de");
+    cr_assert_eq(codec_features_open(buffer_span(&bytes), &key, &back), STATUS_OK);
+    cr_assert(back.revision == 2 && back.in_use == record.in_use);
+}
+
+/* As documents were before they told what they need: they are read. */
+static void assert_read(const char *hex)
+{
+    static uint8_t document[1024];
+    struct cluster_key key = sample_key(0);
+    struct filter_document back;
+    size_t size = strlen(hex) / 2;
+
+    cr_assert_leq(size, sizeof document);
+    for (size_t i = 0; i < size; i++) {
+        unsigned byte = 0;
+
+        cr_assert_eq(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        document[i] = (uint8_t)byte;
+    }
+    cr_assert_eq(codec_filter_document_open(span_of(document, size), &key, &back), STATUS_OK);
+    document_fini(&back);
+}
+
+Test(golden, filter_document_that_expires_of_before)
+{
+    assert_read("0801128b020988776655443322111007180322a8010a097365656e2d75726c73"
+                "100118032002280230043a270a0b080111e9030000000000000a0b080211ea03"
+                "0000000000000a0b080311eb030000000000003a270a0b080211ea0300000000"
+                "00000a0b080311eb030000000000000a0b080411ec030000000000003a270a0b"
+                "080311eb030000000000000a0b080411ec030000000000000a0b080511ed0300"
+                "00000000004210000102000102000102000102000102004a0408011001280150"
+                "80ade204597b14ae47e17a843f6080c096b102680170017801800101880101a2"
+                "0117080111efcdab8967452301188064200128043080ade204f80107800280c6"
+                "868f018802c0843d900280f0cc86a6371a201db8d1d3044785bb0010c4fe7e1a"
+                "b843d0baaa50eab8e28b7bae3b4ee52383f3");
+}
+
+Test(golden, filter_document_that_is_renamed_of_before)
+{
+    assert_read("0801128c020988776655443322111007180322aa010a097365656e2d75726c73"
+                "100118032002280230043a270a0b080111e9030000000000000a0b080211ea03"
+                "0000000000000a0b080311eb030000000000003a270a0b080211ea0300000000"
+                "00000a0b080311eb030000000000000a0b080411ec030000000000003a270a0b"
+                "080311eb030000000000000a0b080411ec030000000000000a0b080511ed0300"
+                "00000000004210000102000102000102000102000102004a0408011001700328"
+                "015080ade204597b14ae47e17a843f6080c096b1026801700178018001018801"
+                "01a20117080111efcdab8967452301188064200128043080ade2049a02096e65"
+                "78742d75726c73a10208070605040302011a20bc048a25c2514e3a6f9f58f63f"
+                "0d25edad124a61a68c1b24005e84c34afb3e2a");
 }
 
 static void assert_node_list(bool disks, const char *expected)

@@ -160,7 +160,7 @@ Test(proto_map, a_restore_comes_through)
         .action = ADMIN_MAP_FINISH,
         .name = "",
         .map = {.since = 5,
-                .cluster = 6,
+                .key = 6,
                 .records = records,
                 .nrecords = 1,
                 .confirmed_off = off,
@@ -170,7 +170,7 @@ Test(proto_map, a_restore_comes_through)
     read = travel(&frame);
     map = &read.body.admin_request.map;
     cr_assert_eq(read.body.admin_request.action, ADMIN_MAP_FINISH);
-    cr_assert(map->since == 5 && map->cluster == 6 && map->accept_losses);
+    cr_assert(map->since == 5 && map->key == 6 && map->accept_losses);
     cr_assert_str_eq(map->records[0].key, "filter/1");
     cr_assert(span_equal(map->records[0].value, span_text("value")));
     cr_assert_str_eq(map->confirmed_off[0], "node-3");
@@ -186,7 +186,8 @@ Test(proto_map, a_page_comes_through)
     frame.body.admin_reply = (struct admin_reply){
         .status = STATUS_OK,
         .message = "",
-        .map = {.cluster = 1,
+        .map = {.key = 1,
+                .cluster = {{7}},
                 .store = 2,
                 .change = 3,
                 .more = true,
@@ -194,8 +195,49 @@ Test(proto_map, a_page_comes_through)
                 .nrecords = 1},
     };
     read = travel(&frame);
-    cr_assert(read.body.admin_reply.map.cluster == 1 && read.body.admin_reply.map.store == 2 &&
-              read.body.admin_reply.map.change == 3 && read.body.admin_reply.map.more);
+    cr_assert(read.body.admin_reply.map.key == 1 &&
+              read.body.admin_reply.map.cluster.bytes[0] == 7 &&
+              read.body.admin_reply.map.store == 2 && read.body.admin_reply.map.change == 3 &&
+              read.body.admin_reply.map.more);
     cr_assert_str_eq(read.body.admin_reply.map.records[0].key, "nodes");
     finish();
+}
+
+Test(proto_map, what_processes_know_comes_through)
+{
+    const struct process_features processes[] = {
+        {.kind = PROCESS_COORDINATOR, .name = "coordinator-1", .features = 3, .heard = true},
+        {.kind = PROCESS_ROUTER, .name = "router-1", .features = UINT64_MAX},
+    };
+    struct frame frame = {.kind = FRAME_ADMIN_REPLY};
+    struct frame read;
+    const struct upgrade_page *page;
+
+    frame.body.admin_reply = (struct admin_reply){
+        .status = STATUS_OK,
+        .message = "",
+        .upgrade = {.known = 7, .in_use = 1, .processes = processes, .nprocesses = 2},
+    };
+    read = travel(&frame);
+    page = &read.body.admin_reply.upgrade;
+    cr_assert(page->known == 7 && page->in_use == 1 && page->nprocesses == 2);
+    cr_assert_eq(page->processes[0].kind, PROCESS_COORDINATOR);
+    cr_assert_str_eq(page->processes[1].name, "router-1");
+    cr_assert_eq(page->processes[1].features, UINT64_MAX);
+    cr_assert(page->processes[0].heard && !page->processes[1].heard);
+    finish();
+}
+
+Test(proto_map, the_commands_of_an_upgrade_come_through)
+{
+    static const enum admin_action actions[] = {ADMIN_UPGRADE_STATUS, ADMIN_UPGRADE_FINALIZE};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+
+        frame.body.admin_request = (struct admin_request){
+            .action = actions[i], .name = "", .successor = ""};
+        cr_assert_eq(travel(&frame).body.admin_request.action, actions[i]);
+        finish();
+    }
 }

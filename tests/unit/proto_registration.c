@@ -37,6 +37,8 @@ static struct sync_request claim(void)
         .memory_used_bytes = 49,
         .disk_used_bytes = 50,
         .durable = true,
+        .cluster = {{51}},
+        .features = 53,
         .replicas = reports,
         .nreplicas = REPORTS,
         .held = held,
@@ -88,6 +90,8 @@ Test(registration, covers_every_claim)
     FORGED(page.to.filter_id, 1);
     FORGED(page.to.group, 1);
     FORGED(nreplicas, REPORTS - 1);
+    FORGED(cluster.bytes[15], 52);
+    FORGED(features, 54);
 }
 
 /* A copy would be taken for done. */

@@ -204,6 +204,8 @@ static inline void sample_sync_request(enum sample_size size, struct sync_reques
         out->position = 47;
         out->durable = true;
         out->disk_used_bytes = 47;
+        out->cluster = (struct cluster_id){{51, [15] = 52}};
+        out->features = 54;
     }
 }
 
@@ -230,6 +232,7 @@ static inline void sample_sync_reply(enum sample_size size, struct sync_reply *o
         out->change = 52;
         out->more = true;
         out->node_id = 53;
+        out->cluster = span_text("signed");
     }
 }
 
