@@ -96,7 +96,6 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
         .batch_number = count == segment->count ? segment->batch.number : 0,
         .group = segment->group,
         .bits = entry->document.keylog == KEYLOG_OFF,
-        .origin_zone = (uint16_t)segment->origin_zone,
         .count = count,
         .fingerprints = fingerprints,
     };

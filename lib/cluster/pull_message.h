@@ -89,7 +89,6 @@ struct pull_batch {
     uint64_t number;
     uint64_t epoch;
     uint64_t offset;
-    uint32_t origin_zone;
     uint32_t count;
 };
 

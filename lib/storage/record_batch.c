@@ -13,7 +13,7 @@ struct batch_layout {
     uint64_t batch_boot;
     uint64_t batch_number;
     uint32_t group;
-    uint16_t origin_zone;
+    uint16_t zero;
     uint16_t ntargets;
     uint32_t count;
     uint32_t flags;
@@ -51,7 +51,6 @@ void record_batch_put(uint8_t *record, const struct record_batch *batch)
         .batch_boot = batch->batch_boot,
         .batch_number = batch->batch_number,
         .group = batch->group,
-        .origin_zone = batch->origin_zone,
         .ntargets = (uint16_t)batch->ntargets,
         .count = batch->count,
         .flags = (batch->repaired ? (uint32_t)RECORD_BATCH_REPAIRED : 0) |
@@ -83,7 +82,8 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
     if (status != STATUS_OK) {
         return status;
     }
-    if (fixed.ntargets > RECORD_MAX_TARGETS || (fixed.flags & ~batch_flags) != 0 ||
+    if (fixed.zero != 0 || fixed.ntargets > RECORD_MAX_TARGETS ||
+        (fixed.flags & ~batch_flags) != 0 ||
         body.size != batch_bytes(fixed.ntargets, fixed.count)) {
         return STATUS_MALFORMED;
     }
@@ -92,7 +92,6 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
                                    .batch_boot = fixed.batch_boot,
                                    .batch_number = fixed.batch_number,
                                    .group = fixed.group,
-                                   .origin_zone = fixed.origin_zone,
                                    .repaired = (fixed.flags & RECORD_BATCH_REPAIRED) != 0,
                                    .bits = (fixed.flags & RECORD_BATCH_BITS) != 0,
                                    .ntargets = fixed.ntargets,

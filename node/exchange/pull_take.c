@@ -119,7 +119,6 @@ static enum status absorb_batches(struct node *self, uint64_t now_us, struct doc
             .targets = {{.slice = pull->scope.slice, .lineage = pull->scope.lineage}},
             .batch_boot = reply->batches[i].boot,
             .batch_number = reply->batches[i].number,
-            .origin_zone = (uint16_t)reply->batches[i].origin_zone,
             .count = reply->batches[i].count,
             .fingerprints = fingerprints,
         };

@@ -167,7 +167,6 @@ static void take_batch(struct serve_page *page, const struct record_batch *batch
         .number = batch->batch_number,
         .epoch = batch->epoch,
         .offset = offset,
-        .origin_zone = batch->origin_zone,
         .count = batch->count,
     };
     if (page->request.kind != PULL_HEADERS) {

@@ -78,7 +78,6 @@ void storage_recent_add(struct storage_recent *self, const struct record_batch *
             .lineage = batch->targets[i].lineage,
             .group = batch->group,
             .count = batch->count,
-            .origin_zone = batch->origin_zone,
             .repaired = batch->repaired,
         };
     }
@@ -116,7 +115,6 @@ static struct record_batch named(const struct storage_recent_batch *batch)
         .batch_boot = batch->boot,
         .batch_number = batch->number,
         .group = batch->group,
-        .origin_zone = batch->origin_zone,
         .repaired = batch->repaired,
         .ntargets = 1,
         .targets = {{.slice = batch->slice, .lineage = batch->lineage}},

@@ -100,17 +100,17 @@ Test(golden, client_reply)
 Test(golden, node_request)
 {
     static const struct segment segments[] = {
-        {1, 2, 3, 4, 5, OPERATION_ADD, {{6, 7}, 8}, 9, {10, 11}, 12, 1, 0},
+        {1, 2, 3, 4, 5, OPERATION_ADD, {{6, 7}, 8}, 9, {10, 11}, 1, 0},
         {.operation = OPERATION_CHECK, .count = 2},
     };
     static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0};
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_NODE_REQUEST};
 
     frame.body.node_request = (struct node_request){segments, 2, fingerprints, 3};
-    assert_golden(&frame, "080111010000000000000062610a3f0801110200000000000000180321040000"
+    assert_golden(&frame, "0801110100000000000000625f0a3d0801110200000000000000180321040000"
                           "0000000000280530023906000000000000004107000000000000004808500959"
-                          "0a00000000000000600b680c70010a043001700212180807060504030201ffff"
-                          "ffffffffffff0000000000000000");
+                          "0a00000000000000600b70010a043001700212180807060504030201ffffffff"
+                          "ffffffff0000000000000000");
 }
 
 Test(golden, node_reply)
@@ -354,7 +354,7 @@ Test(golden, pull_request_for_lines)
 
 Test(golden, pull_reply)
 {
-    static const struct pull_batch batches[] = {{21, 23, 22, 24, 0, 1}, {21, 22, 22, 25, 0, 1}};
+    static const struct pull_batch batches[] = {{21, 23, 22, 24, 1}, {21, 22, 22, 25, 1}};
     static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX};
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REPLY};
 

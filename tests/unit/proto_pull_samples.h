@@ -42,8 +42,8 @@ static inline void sample_pull_request(enum sample_size size, struct pull_reques
 static inline void sample_pull_reply(enum sample_size size, struct pull_reply *out)
 {
     static const struct pull_batch batches[] = {
-        {9, 10, 11, 12, 13, 2}, {9, 9, 11, 12, 13, 0},  {9, UINT64_MAX, 11, 80, 13, 1},
-        {0, 0, 11, 100, 13, 1}, {9, 12, 14, 200, 0, 1},
+        {9, 10, 11, 12, 2}, {9, 9, 11, 12, 0},   {9, UINT64_MAX, 11, 80, 1},
+        {0, 0, 11, 100, 1}, {9, 12, 14, 200, 1},
     };
     static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0, 4, 5};
     static struct pull_interval intervals[PULL_MAX_INTERVALS];

@@ -91,7 +91,6 @@ static inline void sample_node_request(enum sample_size size, struct node_reques
             .op = {{x + 4, x + 5}, x + 6},
             .attempt = (uint32_t)x + 7,
             .batch = {x + 8, x + 9},
-            .origin_zone = (uint32_t)x + 10,
             .count = each,
             .lineage = (uint32_t)x + 11,
         };
