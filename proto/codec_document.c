@@ -6,6 +6,19 @@
 
 #include <string.h>
 
+const char *codec_document_remedy(enum status status)
+{
+    if (status == STATUS_UNAUTHENTIC) {
+        return "; is it the right cluster_key_file?";
+    }
+    return status == STATUS_VERSION
+               ? "; another version of orbloom has written it: run that one, or, as none reads "
+                 "what "
+                 "one before the first release wrote, begin with an empty store and empty data "
+                 "folders"
+               : "";
+}
+
 static void put_document(const struct filter_document *document, Orbloom__V1__FilterDocument *wire)
 {
     wire->id = document->id;
@@ -13,7 +26,7 @@ static void put_document(const struct filter_document *document, Orbloom__V1__Fi
     wire->epoch = document->epoch;
     wire->epoch_content = (ProtobufCBinaryData){.len = document->epoch_size,
                                                 .data = document->epoch_bytes};
-    wire->required_version = CODEC_VERSION_OLDEST;
+    wire->required_version = DOCUMENT_VERSION;
     wire->capacity = document->capacity;
     wire->rate = document->rate;
     wire->max_capacity = document->max_capacity;
@@ -167,7 +180,7 @@ static enum status decode(struct codec_arena *arena, struct span content, void *
         return status;
     }
     wire = (const Orbloom__V1__FilterDocument *)message;
-    if (wire->required_version > CODEC_VERSION) {
+    if (wire->required_version != DOCUMENT_VERSION) {
         return STATUS_VERSION;
     }
     get_document(wire, document);

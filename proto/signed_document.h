@@ -18,6 +18,10 @@
 #include "cluster/dropped.h"
 #include "cluster/seal.h"
 
+/* What FilterDocument.required_version says of documents that are written and read here. 1: of
+ * before filters had uids, and slots the epoch of their reader. */
+enum { DOCUMENT_VERSION = 2 };
+
 enum document_kind { DOCUMENT_FILTER = 1, DOCUMENT_NODE_LIST = 2, DOCUMENT_DROPPED = 3 };
 
 /* Append the signed form. Fills epoch_bytes and epoch_hash when they are missing; uses
@@ -28,6 +32,9 @@ MUST_USE enum status codec_node_list_sign(const struct node_list *list,
                                           const struct cluster_key *key, struct buffer *out);
 MUST_USE enum status codec_dropped_sign(const struct dropped_record *record,
                                         const struct cluster_key *key, struct buffer *out);
+
+/* What helps against a document that was refused so: "" or "; ...", to follow what happened. */
+const char *codec_document_remedy(enum status status);
 
 /* Which kind of document, by its envelope alone; STATUS_MALFORMED. */
 MUST_USE enum status codec_document_kind(struct span bytes, enum document_kind *kind);

@@ -375,6 +375,7 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .expires_at_ms = i + 105,
         .expiry_awaited = i % 2 == 0 ? "" : "dropped in 1h",
         .load_source = i + 103,
+        .uid = {i + 105, i + 106},
         .loaded = i + 104,
     };
 }
