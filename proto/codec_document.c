@@ -12,10 +12,9 @@ const char *codec_document_remedy(enum status status)
         return "; is it the right cluster_key_file?";
     }
     return status == STATUS_VERSION
-               ? "; another version of orbloom has written it: run that one, or, as none reads "
-                 "what "
-                 "one before the first release wrote, begin with an empty store and empty data "
-                 "folders"
+               ? "; another version of orbloom has written it: run that one. What was written "
+                 "before the first release no later version reads: begin with an empty store and "
+                 "empty data folders"
                : "";
 }
 
