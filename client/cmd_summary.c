@@ -42,11 +42,13 @@ const char *summary_joining_note(void)
 
 void summary_filter_text(const struct filter_summary *filter)
 {
+    char uid[FILTER_UID_TEXT_BYTES];
     char a[NUMBER_TEXT_BYTES];
     char b[NUMBER_TEXT_BYTES];
 
     (void)printf("filter        %s (id %" PRIu64 ", %s)\n", filter->name, filter->id,
                  filter_state_name(filter->state));
+    (void)printf("uid           %s\n", filter_uid_show(&filter->uid, uid));
     (void)printf("capacity      %s keys at %s\n", number_show_count(filter->capacity, a),
                  number_show_rate(filter->rate, b));
     (void)printf("quorums       N=%u W=%u R=%u\n", filter->rule.replicas, filter->rule.write,
@@ -184,8 +186,11 @@ static void text_of_number(struct json *json, const char *name, uint64_t value)
 
 void summary_filter_json(struct json *json, const struct filter_summary *filter)
 {
+    char uid[FILTER_UID_TEXT_BYTES];
+
     json_text(json, "name", filter->name);
     json_count(json, "id", filter->id);
+    json_text(json, "uid", filter_uid_show(&filter->uid, uid));
     json_text(json, "state", filter_state_name(filter->state));
     json_count(json, "revision", filter->revision);
     json_count(json, "epoch", filter->epoch);

@@ -1,6 +1,7 @@
 #include "coordinator/coordinator_create.h"
 
 #include "cluster/growth_chain.h"
+#include "cluster/lineage.h"
 #include "cluster/window.h"
 #include "coordinator/coordinator_difference.h"
 #include "coordinator/coordinator_load.h"
@@ -117,6 +118,14 @@ static enum status plan_chain(struct create *self, struct filter_document *docum
     return STATUS_OK;
 }
 
+static struct filter_uid draw_uid(struct coordinator *self)
+{
+    struct filter_uid uid = {.high = self->effects.random(self->effects.context)};
+
+    uid.low = self->effects.random(self->effects.context);
+    return uid;
+}
+
 static void fill_document(struct coordinator *self, const struct create *create,
                           struct filter_document *document)
 {
@@ -142,12 +151,12 @@ static void fill_document(struct coordinator *self, const struct create *create,
     };
     (void)snprintf(document->content.name, sizeof document->content.name, "%s",
                    create->request->name);
+    document->content.uid = draw_uid(self);
     document->content.state = FILTER_ACTIVE;
     document->content.rule = wanted->rule;
     document->content.shard_bits = create->plan.shard_bits;
     document->content.newest_slice = nslices > 0 ? 1 : 0;
-    document->content.nlineages = 1;
-    document->content.lineages[0] = (struct lineage){.id = 1, .serving = true};
+    lineage_first(&document->content);
     document->generations[0] = (struct generation){
         .id = 1,
         .capacity = set_capacity,

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "base/number.h"
 #include "cluster/placement.h"
+#include "cluster/reader.h"
 #include "cluster/window.h"
 #include "coordinator/coordinator_create.h"
 #include "coordinator/coordinator_moves.h"
@@ -224,6 +225,7 @@ static void fill_groups(struct create *create, const struct placement *placement
     document->content.ngroups = placement->ngroups;
     document->content.groups = placement->groups;
     document->content.group_of_shard = placement->group_of_shard;
+    reader_note_all(document);
     if (placement->shares_host) {
         log_line(LOG_WARN, "filter %s: replicas of a shard share a host; add hosts",
                  create->request->name);

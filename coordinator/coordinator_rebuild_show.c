@@ -61,8 +61,8 @@ static const char *fixed_text(enum rebuild_verdict verdict)
         return "no list has been fed: all keys added before `begin` would be forgotten. Feed the "
                "list first, or say --yes if that is what you want";
     case REBUILD_VERDICT_WORN:
-        return "its document has been edited so often that no number is left for a rebuild; create "
-               "another filter, add the list there, and rename that one with --replace";
+        return "so many rebuilds of it have been begun that no number is left for another one; "
+               "create another filter, add the list there, and rename that one with --replace";
     case REBUILD_VERDICT_WRITE:
     case REBUILD_VERDICT_JOINS:
     case REBUILD_VERDICT_FENCES:

@@ -204,7 +204,7 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
     if (status != STATUS_OK) {
         log_limited(&refresh->self->store_limit, refresh->self->now_us, LOG_ERROR,
                     "the store's record %s is not usable: %s%s", key, status_meaning(status),
-                    status == STATUS_UNAUTHENTIC ? "; is it the right cluster_key_file?" : "");
+                    codec_document_remedy(status));
         refresh->status = status;
         return false;
     }

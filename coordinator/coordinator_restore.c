@@ -50,10 +50,11 @@ enum status restore_write(struct coordinator *self, const char *key, uint64_t ve
 
 /* ---- records ---- */
 
-/* Of two histories: two contents under one number, or two names under one id. */
+/* Of two histories: two contents under one number, or two names or uids under one id. */
 static bool same_filter(const struct filter_document *a, const struct filter_document *b)
 {
     return strcmp(a->content.name, b->content.name) == 0 &&
+           filter_uid_equal(&a->content.uid, &b->content.uid) &&
            (a->epoch != b->epoch || a->epoch_hash == b->epoch_hash);
 }
 
@@ -327,8 +328,9 @@ static enum status take_records(struct coordinator *self, const struct map_param
                            map->records[i].key);
         } else if (status != STATUS_OK) {
             (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                           "the record %.64s of the backup can't be taken: %s", map->records[i].key,
-                           status_meaning(status));
+                           "the record %.64s of the backup can't be taken: %s%s",
+                           map->records[i].key, status_meaning(status),
+                           codec_document_remedy(status));
         }
     }
     return status;

@@ -213,11 +213,7 @@ static enum status encode(struct coordinator *self, const struct restore_decisio
     }
     status = codec_filter_document_open(newest, &self->config.key, &edited);
     if (status == STATUS_OK) {
-        edited.content.state = decision->state;
-        edited.revision = decision->revision - 1;
-        edited.epoch = decision->epoch - 1;
-        document_epoch_advance(&edited);
-        expiry_restart(&edited);
+        restore_renew(&edited, decision);
         status = codec_filter_document_sign(&edited, &self->config.key, out);
     }
     document_fini(&edited);

@@ -9,8 +9,8 @@
 static void refuse_document(struct node *self, uint64_t now_us, enum status status)
 {
     node_count(self, NODE_documents_refused_total);
-    log_limited(&self->bad_document_limit, now_us, LOG_WARN, "refused a document: %s; %s",
-                status_code(status), status_meaning(status));
+    log_limited(&self->bad_document_limit, now_us, LOG_WARN, "refused a document: %s; %s%s",
+                status_code(status), status_meaning(status), codec_document_remedy(status));
 }
 
 /* What nothing waits for: the next checkpoint has it too. */

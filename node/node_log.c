@@ -99,7 +99,6 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
         .bits = entry->document.keylog == KEYLOG_OFF,
         .fed = segment->lineage != 0,
         .partial = count != segment->count,
-        .origin_zone = (uint16_t)segment->origin_zone,
         .count = count,
         .fingerprints = fingerprints,
     };

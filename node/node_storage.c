@@ -29,6 +29,10 @@ static enum status found_document(struct node *self, struct span record)
     if (status == STATUS_NOMEM || status == STATUS_UNAUTHENTIC) {
         return status;
     }
+    if (status == STATUS_VERSION && self->counters[NODE_documents_refused_total] == 0) {
+        log_line(LOG_WARN, "the log has a document that is not taken: %s%s", status_meaning(status),
+                 codec_document_remedy(status));
+    }
     self->counters[NODE_documents_refused_total] += status != STATUS_OK;
     return STATUS_OK;
 }

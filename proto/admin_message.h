@@ -221,6 +221,7 @@ struct generation_summary {
 
 struct filter_summary {
     uint64_t id;
+    struct filter_uid uid;
     const char *name;
     enum filter_state state;
     uint64_t revision;

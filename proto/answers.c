@@ -52,6 +52,7 @@ void answer_filter_summary(const struct filter_document *document, struct filter
     *summary = (struct filter_summary){
         .id = document->id,
         .name = document->content.name,
+        .uid = document->content.uid,
         .state = document->content.state,
         .revision = document->revision,
         .epoch = document->epoch,

@@ -116,7 +116,6 @@ struct segment {
     struct op_id op;
     uint32_t attempt;
     struct batch_id batch; /* adds only */
-    uint32_t origin_zone;  /* 0: this one */
     uint32_t count;        /* of fingerprints, following those of the segments before */
     uint32_t lineage;      /* adds: into this one only; 0: into all of the document */
 };

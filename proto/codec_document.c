@@ -6,6 +6,18 @@
 
 #include <string.h>
 
+const char *codec_document_remedy(enum status status)
+{
+    if (status == STATUS_UNAUTHENTIC) {
+        return "; is it the right cluster_key_file?";
+    }
+    return status == STATUS_VERSION
+               ? "; another version of orbloom has written it: run that one. What was written "
+                 "before the first release no later version reads: begin with an empty store and "
+                 "empty data folders"
+               : "";
+}
+
 static void put_document(const struct filter_document *document, Orbloom__V1__FilterDocument *wire)
 {
     wire->id = document->id;
@@ -176,6 +188,9 @@ static enum status decode(struct codec_arena *arena, struct span content, void *
     status = status != STATUS_OK ? status : get_generations(wire, document);
     status = status != STATUS_OK ? status : keep_epoch_bytes(wire, document);
     status = status != STATUS_OK ? status : codec_epoch_decode(arena, document);
+    if (status == STATUS_OK && document->content.uid.high == 0 && document->content.uid.low == 0) {
+        return STATUS_VERSION; /* Written before filters had uids. */
+    }
     return status != STATUS_OK ? status : document_validate(document, &reason);
 }
 

@@ -3,6 +3,7 @@
 #include "proto/codec_field.h"
 #include "proto/codec_scratch.h"
 #include "proto/codec_signed.h"
+#include "proto/codec_unknown.h"
 #include "proto/orbloom.pb-c.h"
 
 static void put_slot(const struct slot *slot, Orbloom__V1__Slot *wire)
@@ -13,6 +14,7 @@ static void put_slot(const struct slot *slot, Orbloom__V1__Slot *wire)
     wire->incoming_node = slot->incoming.node;
     wire->incoming_incarnation = slot->incoming.incarnation;
     wire->reads_incoming = slot->reads_incoming;
+    wire->read_since = slot->read_since;
 }
 
 static enum status put_groups(const struct epoch_content *content, struct codec_scratch *scratch,
@@ -110,6 +112,9 @@ static enum status put_content(const struct filter_document *document,
     wire->shard_bits = content->shard_bits;
     wire->newest_slice = content->newest_slice;
     wire->named_epoch = content->named_epoch;
+    wire->uid_high = content->uid.high;
+    wire->uid_low = content->uid.low;
+    wire->last_lineage = content->last_lineage;
     status = put_groups(content, scratch, wire);
     status = status != STATUS_OK ? status : put_shards(document, scratch, wire);
     status = status != STATUS_OK ? status : put_lineages(content, scratch, wire);
@@ -155,6 +160,7 @@ static enum status get_group(const Orbloom__V1__SlotGroup *wire, uint32_t nslots
             .current = {slot->node, slot->incarnation},
             .incoming = {slot->incoming_node, slot->incoming_incarnation},
             .reads_incoming = slot->reads_incoming,
+            .read_since = slot->read_since,
         };
     }
     return STATUS_OK;
@@ -241,11 +247,16 @@ enum status codec_epoch_decode(struct codec_arena *arena, struct filter_document
     if (status != STATUS_OK) {
         return status;
     }
+    if (codec_has_unknown(message)) {
+        return STATUS_VERSION;
+    }
     wire = (const Orbloom__V1__EpochContent *)message;
     content->state = (enum filter_state)wire->state;
     content->rule = (struct quorum_rule){wire->replicas, wire->write_quorum, wire->read_quorum};
     content->newest_slice = wire->newest_slice;
     content->named_epoch = wire->named_epoch;
+    content->uid = (struct filter_uid){wire->uid_high, wire->uid_low};
+    content->last_lineage = wire->last_lineage;
     status = codec_signed_text(wire->name, content->name, sizeof content->name);
     status = status != STATUS_OK ? status : get_groups(wire, content);
     status = status != STATUS_OK ? status : get_shards(wire, content);

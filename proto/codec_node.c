@@ -18,7 +18,6 @@ static void put_segment(const struct segment *segment, Orbloom__V1__Segment *wir
     wire->attempt = segment->attempt;
     wire->batch_boot = segment->batch.boot;
     wire->batch_number = segment->batch.number;
-    wire->origin_zone = segment->origin_zone;
     wire->count = segment->count;
     wire->lineage = segment->lineage;
 }
@@ -77,7 +76,6 @@ static void get_segment(const Orbloom__V1__Segment *wire, struct segment *segmen
         .op = {.session = {wire->session_high, wire->session_low}, .sequence = wire->sequence},
         .attempt = wire->attempt,
         .batch = {.boot = wire->batch_boot, .number = wire->batch_number},
-        .origin_zone = wire->origin_zone,
         .count = wire->count,
         .lineage = wire->lineage,
     };

@@ -7,9 +7,8 @@
 
 static bool same_series(const struct pull_batch *a, const struct pull_batch *b)
 {
-    return a->boot == b->boot && a->epoch == b->epoch && a->origin_zone == b->origin_zone &&
-           a->flags == b->flags && pull_targets_equal(a->targets, b->targets) &&
-           a->offset <= b->offset;
+    return a->boot == b->boot && a->epoch == b->epoch && a->flags == b->flags &&
+           pull_targets_equal(a->targets, b->targets) && a->offset <= b->offset;
 }
 
 static size_t series_length(const struct pull_batch *batches, size_t count)
@@ -74,7 +73,6 @@ static enum status put_series(struct codec_scratch *scratch, const struct pull_b
     *wire = (Orbloom__V1__PullBatches)ORBLOOM__V1__PULL_BATCHES__INIT;
     wire->boot = batches[0].boot;
     wire->epoch = batches[0].epoch;
-    wire->origin_zone = batches[0].origin_zone;
     wire->numbers = numbers;
     wire->offsets = offsets;
     wire->counts = counts;
@@ -158,7 +156,6 @@ static enum status get_series(struct codec_arena *arena, const Orbloom__V1__Pull
             .number = number,
             .epoch = wire->epoch,
             .offset = offset,
-            .origin_zone = wire->origin_zone,
             .count = wire->counts[i],
             .flags = wire->flags,
             .targets = targets,

@@ -117,6 +117,8 @@ enum status codec_put_filter_summary(struct codec_scratch *scratch,
 
     *out = (Orbloom__V1__FilterSummary)ORBLOOM__V1__FILTER_SUMMARY__INIT;
     out->id = summary->id;
+    out->uid_high = summary->uid.high;
+    out->uid_low = summary->uid.low;
     out->state = (Orbloom__V1__FilterState)summary->state;
     out->revision = summary->revision;
     out->epoch = summary->epoch;
@@ -241,6 +243,7 @@ enum status codec_get_filter_summary(struct codec_arena *arena,
     }
     *out = (struct filter_summary){
         .id = wire->id,
+        .uid = {wire->uid_high, wire->uid_low},
         .state = (enum filter_state)wire->state,
         .revision = wire->revision,
         .epoch = wire->epoch,

@@ -41,6 +41,9 @@ MUST_USE enum status codec_cluster_sign(const struct cluster_id *id, const struc
 MUST_USE enum status codec_features_sign(const struct cluster_features *record,
                                          const struct cluster_key *key, struct buffer *out);
 
+/* What helps against a document that was refused so: "" or "; ...", to follow what happened. */
+const char *codec_document_remedy(enum status status);
+
 /* Which kind of document, by its envelope alone; STATUS_MALFORMED. */
 MUST_USE enum status codec_document_kind(struct span bytes, enum document_kind *kind);
 

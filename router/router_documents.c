@@ -10,8 +10,8 @@ enum {
 static void refuse_document(struct router *self, uint64_t now_us, enum status status)
 {
     router_count(self, ROUTER_documents_refused_total);
-    log_limited(&self->bad_document_limit, now_us, LOG_WARN, "refused a document: %s; %s",
-                status_code(status), status_meaning(status));
+    log_limited(&self->bad_document_limit, now_us, LOG_WARN, "refused a document: %s; %s%s",
+                status_code(status), status_meaning(status), codec_document_remedy(status));
 }
 
 void router_take_document(struct router *self, uint64_t now_us, struct span bytes)

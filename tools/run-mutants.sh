@@ -3,7 +3,7 @@
 #
 # tests/sim/mutants.txt lists them, a line each: NAME description... SEEDS. A mutant is the
 # simulator built with -DORBLOOM_MUTANT_<NAME>; run with --seeds SEEDS it must exit 1 and
-# report a lost key, a forgotten one that is back, data given up that was there, certainty without
+# report a lost key, a wrong document, a forgotten key that is back, data given up that was there, certainty without
 # enough replicas, or a command, a growth or a difference of replicas that does not end though
 # nothing is wrong.
 # SCENARIO:SEEDS gives all of them that scenario. Where a unit test stands in place of SEEDS, unit/<name>, that one is built so
@@ -63,7 +63,7 @@ sim_verdict() {
     esac
     timeout -k 5 "$timeout_s" "$build/mutants/$1/sim" "${scenario[@]}" --seeds "${2##*:}" >"$3" 2>&1 </dev/null
     status=$?
-    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|forgotten key|gives up incarnation|does not come to its end|fewer than R FULL|too few FULL|on its way from generation|differ in key' "$3"; then
+    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|forgotten key|gives up incarnation|wrong document|does not come to its end|fewer than R FULL|too few FULL|on its way from generation|differ in key' "$3"; then
         echo "found"
     elif [ "$status" -eq 0 ]; then
         echo "NOT FOUND"

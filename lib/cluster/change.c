@@ -1,5 +1,6 @@
 /* Which step a document takes: what its groups could do, all together. */
 #include "cluster/change_private.h"
+#include "cluster/reader.h"
 
 #include <assert.h>
 
@@ -47,6 +48,7 @@ static void edit(const struct change_view *self, enum change_outlook outlook, ui
             pair_up(self, number, i, slot);
         }
         assert(same_slot(&before, slot) || change_move_of(&before, slot) != NULL);
+        reader_note(&before, self->document->epoch + 1, slot);
     }
 }
 

@@ -3,6 +3,8 @@
 #include "base/heap.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -78,6 +80,17 @@ const char *durability_name(enum durability durability)
         return "sync";
     }
     return "unknown";
+}
+
+bool filter_uid_equal(const struct filter_uid *a, const struct filter_uid *b)
+{
+    return a->high == b->high && a->low == b->low;
+}
+
+const char *filter_uid_show(const struct filter_uid *uid, char text[FILTER_UID_TEXT_BYTES])
+{
+    (void)snprintf(text, FILTER_UID_TEXT_BYTES, "%016" PRIx64 "%016" PRIx64, uid->high, uid->low);
+    return text;
 }
 
 static bool name_byte(uint8_t byte)

@@ -72,6 +72,7 @@ struct slot {
     struct member current;
     struct member incoming;
     bool reads_incoming; /* the read set has moved to `incoming` already */
+    uint64_t read_since; /* the epoch since which its reader is read; see cluster/reader.h */
 };
 
 /* The shards whose slots are on the same nodes. */
@@ -85,12 +86,22 @@ struct slot_group {
 
 /* A stretch of history whose keys count; a rebuild from a list starts a new one. */
 struct lineage {
-    uint32_t id;
+    uint32_t id; /* see cluster/lineage.h */
     bool serving;
 };
 
+/* Names a filter wherever it is kept: 128 random bits, drawn when it is created, and its own for
+ * good. An id is one cluster's. All 0: none. */
+struct filter_uid {
+    uint64_t high;
+    uint64_t low;
+};
+
+enum { FILTER_UID_TEXT_BYTES = 33 /* 32 hexadecimal digits and a NUL */ };
+
 /* What quorums must agree on. */
 struct epoch_content {
+    struct filter_uid uid;
     char name[DOCUMENT_NAME_BYTES];
     uint64_t named_epoch; /* since this epoch it has the name; 0: ever since */
     enum filter_state state;
@@ -101,6 +112,7 @@ struct epoch_content {
     uint16_t *group_of_shard; /* 1 << shard_bits entries, each < ngroups */
     struct lineage lineages[DOCUMENT_MAX_LINEAGES];
     uint32_t nlineages;
+    uint32_t last_lineage;                    /* the highest number that any lineage ever had */
     uint64_t newest_slice;                    /* 0 without a window */
     uint32_t chain[DOCUMENT_MAX_GENERATIONS]; /* generations that checks read together, see below */
     uint32_t nchain;                          /* 0: one array, or a key log to build others from */
@@ -184,6 +196,11 @@ struct node_list {
     uint32_t count;
     struct node_record *nodes;
 };
+
+bool filter_uid_equal(const struct filter_uid *a, const struct filter_uid *b);
+
+/* As people see it; returns `text`. */
+const char *filter_uid_show(const struct filter_uid *uid, char text[FILTER_UID_TEXT_BYTES]);
 
 /* Names of filters, nodes, hosts and zones: [A-Za-z0-9._:-]{1,128}. */
 bool document_name_valid(struct span name);

@@ -223,6 +223,9 @@ static bool contradicts(const struct document_entry *entry, const struct filter_
 {
     const struct filter_document *held = &entry->document;
 
+    if (!filter_uid_equal(&document->content.uid, &held->content.uid)) {
+        return true;
+    }
     if (document->epoch == held->epoch && document->epoch_hash != held->epoch_hash) {
         return true;
     }

@@ -2,8 +2,8 @@
  *
  * The rule: a higher revision is taken; the same revision is ignored when it is the same and
  * a CONFLICT when it is not; a lower one is ignored. One epoch has one content: another hash
- * under a known epoch, or an epoch that goes back, is a CONFLICT too. What is in conflict is
- * never served again by this process.
+ * under a known epoch, an epoch that goes back, or another uid is a CONFLICT too. What is in
+ * conflict is never served again by this process.
  *
  * Errors:  STATUS_NOMEM, STATUS_CONFLICT, STATUS_TOO_LARGE (DOCUMENT_CACHE_MAX filters).
  * Owner:   the cache owns entries; pointers to them stay valid until document_cache_fini(), or a

@@ -1,5 +1,7 @@
 #include "cluster/document.h"
 #include "cluster/expiry.h"
+#include "cluster/lineage.h"
+#include "cluster/reader.h"
 #include "cluster/rename.h"
 
 #include <assert.h>
@@ -68,6 +70,9 @@ static const char *rule_content(const struct filter_document *self)
 {
     const struct epoch_content *content = &self->content;
 
+    if (content->uid.high == 0 && content->uid.low == 0) {
+        return "there is no uid";
+    }
     if (!name_held(content->name)) {
         return "the name is not one";
     }
@@ -175,30 +180,6 @@ static const char *rule_groups(const struct filter_document *self)
                                            self->epoch);
     }
     return fault;
-}
-
-static const char *rule_lineages(const struct filter_document *self)
-{
-    const struct epoch_content *content = &self->content;
-    bool serving = false;
-    uint32_t i;
-    uint32_t k;
-
-    if (content->nlineages == 0 || content->nlineages > DOCUMENT_MAX_LINEAGES) {
-        return "there are no lineages, or too many";
-    }
-    for (i = 0; i < content->nlineages; i++) {
-        if (content->lineages[i].id == 0) {
-            return "a lineage has no id";
-        }
-        for (k = 0; k < i; k++) {
-            if (content->lineages[i].id == content->lineages[k].id) {
-                return "two lineages have one id";
-            }
-        }
-        serving = serving || content->lineages[i].serving;
-    }
-    return serving ? NULL : "no lineage serves";
 }
 
 static const char *geometry_fault(const struct geometry *geometry, uint32_t shard_bits)
@@ -369,8 +350,9 @@ static const char *rule_load(const struct filter_document *self)
 enum status document_validate(const struct filter_document *self, const char **reason)
 {
     static const char *(*const rules[])(const struct filter_document *self) = {
-        rule_numbers,     rule_wishes, rule_content, rule_shards,  rule_groups,  rule_lineages,
-        rule_generations, rule_chain,  rule_turns,   expiry_fault, rename_fault, rule_load,
+        rule_numbers, rule_wishes,   rule_content,     rule_shards, rule_groups,
+        reader_fault, lineage_fault, rule_generations, rule_chain,  rule_turns,
+        expiry_fault, rename_fault,  rule_load,
     };
     size_t i;
 

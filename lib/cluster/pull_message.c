@@ -118,7 +118,7 @@ uint64_t pull_reply_sum(const struct pull_reply *reply)
     for (size_t i = 0; i < reply->nbatches; i++) {
         const struct pull_batch *batch = &reply->batches[i];
         const uint64_t words[] = {batch->boot, batch->number, batch->epoch, batch->offset,
-                                  (uint64_t)batch->origin_zone << 32 | batch->count};
+                                  batch->count};
 
         sum = add_kind(add(sum, words, sizeof words / sizeof words[0]), batch);
     }

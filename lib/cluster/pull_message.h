@@ -109,7 +109,6 @@ struct pull_batch {
     uint64_t number;
     uint64_t epoch;
     uint64_t offset;
-    uint32_t origin_zone;
     uint32_t count;
     uint32_t flags;                     /* enum pull_batch_flag */
     const struct pull_targets *targets; /* the scope's among them; NULL: that alone */

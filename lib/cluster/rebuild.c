@@ -1,5 +1,7 @@
 #include "cluster/rebuild.h"
 
+#include "cluster/lineage.h"
+
 #include <assert.h>
 
 enum { FIRST_LINEAGE = 1 /* that a filter is created with */ };
@@ -131,10 +133,10 @@ struct rebuild_answer rebuild_may_begin(const struct growth_view *view)
     if (answer.verdict == REBUILD_VERDICT_JOINS) {
         answer.lineage = rebuild_lineage(document);
     }
-    if (answer.verdict == REBUILD_VERDICT_WRITE && document->revision >= UINT32_MAX) {
-        answer.verdict = REBUILD_VERDICT_WORN; /* Each note of fed keys is an edit: clients can. */
+    if (answer.verdict == REBUILD_VERDICT_WRITE && lineage_next(&document->content) == 0) {
+        answer.verdict = REBUILD_VERDICT_WORN;
     } else if (answer.verdict == REBUILD_VERDICT_WRITE) {
-        answer.lineage = (uint32_t)document->revision + 1;
+        answer.lineage = lineage_next(&document->content);
         answer.verdict = fits(view, &answer) ? REBUILD_VERDICT_WRITE : REBUILD_VERDICT_NO_ROOM;
     }
     return answer;
@@ -213,7 +215,8 @@ void rebuild_begin(struct filter_document *document, const struct rebuild_answer
     struct epoch_content *content = &document->content;
 
     assert(answer->verdict == REBUILD_VERDICT_WRITE && content->nlineages == 1);
-    content->lineages[content->nlineages++] = (struct lineage){.id = answer->lineage};
+    lineage_add(content);
+    assert(rebuild_lineage(document) == answer->lineage);
     advance(document);
 }
 

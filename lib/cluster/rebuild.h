@@ -15,8 +15,8 @@
  *           lineage any more
  *
  * A commit is written only where the first holds. An abort takes no fences: all that was ever
- * acknowledged is in the old lineage. A lineage's id is the revision that introduced it, so none is
- * used again, and what was meant for one that is gone can't get into another.
+ * acknowledged is in the old lineage. No lineage gets a number that another one had, see
+ * cluster/lineage.h: what was meant for one that is gone can't get into another.
  *
  * One change at a time: not while the filter gets another geometry, and no step while a slot is a
  * pair. That a replica is replaced between the steps is fine: it copies all lineages.
@@ -52,7 +52,7 @@ enum rebuild_verdict {
     REBUILD_VERDICT_NOT_OPEN,
     REBUILD_VERDICT_OTHER, /* the one that is named was committed or aborted; another one is open */
     REBUILD_VERDICT_EMPTY, /* no list has been fed */
-    REBUILD_VERDICT_WORN,  /* its revision is past what a lineage's id can be: 2^32 edits */
+    REBUILD_VERDICT_WORN,  /* all 2^32 numbers of lineages are used up */
 };
 
 struct rebuild_answer {

@@ -1,6 +1,9 @@
 #include "cluster/restore_plan.h"
 
 #include "base/heap.h"
+#include "cluster/expiry.h"
+#include "cluster/lineage.h"
+#include "cluster/reader.h"
 
 #include <string.h>
 
@@ -104,6 +107,17 @@ struct restore_decision restore_decide(const struct restore_filter *filter,
         decision.state = FILTER_DROPPING;
     }
     return decision;
+}
+
+void restore_renew(struct filter_document *document, const struct restore_decision *decision)
+{
+    document->content.state = decision->state;
+    document->revision = decision->revision - 1;
+    document->epoch = decision->epoch - 1;
+    document_epoch_advance(document);
+    reader_note_all(document);
+    lineage_skip(&document->content, RESTORE_MARGIN);
+    expiry_restart(document);
 }
 
 /* ---- nodes ---- */

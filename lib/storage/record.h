@@ -17,7 +17,7 @@
  * durable and checksum (record_seal), so that hashing is the storage thread's work.
  *
  * A batch (RECORD_BATCH), at 40:
- *   u64 filter id, u64 epoch, u64 batch boot, u64 batch number, u32 slot group, u16 origin zone,
+ *   u64 filter id, u64 epoch, u64 batch boot, u64 batch number, u32 slot group, u16 0,
  *   u16 number of targets, u32 count, u32 flags (enum record_batch_flag), targets of 16 bytes
  *   (u64 slice, u32 lineage, u32 0), count fingerprints of u64
  *
@@ -125,7 +125,6 @@ struct record_batch {
     uint64_t batch_boot;
     uint64_t batch_number;
     uint32_t group;
-    uint16_t origin_zone;
     bool repaired;
     bool bits;    /* of a filter without key log: only its array is kept */
     bool relayed; /* these three as enum record_batch_flag says */

@@ -13,7 +13,7 @@ struct batch_layout {
     uint64_t batch_boot;
     uint64_t batch_number;
     uint32_t group;
-    uint16_t origin_zone;
+    uint16_t zero;
     uint16_t ntargets;
     uint32_t count;
     uint32_t flags;
@@ -61,7 +61,6 @@ void record_batch_put(uint8_t *record, const struct record_batch *batch)
         .batch_boot = batch->batch_boot,
         .batch_number = batch->batch_number,
         .group = batch->group,
-        .origin_zone = batch->origin_zone,
         .ntargets = (uint16_t)batch->ntargets,
         .count = batch->count,
         .flags = flags_of(batch),
@@ -95,7 +94,7 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
     if ((fixed.flags & ~batch_flags) != 0) {
         return STATUS_VERSION; /* Perhaps the rest means something else, too. */
     }
-    if (fixed.ntargets > RECORD_MAX_TARGETS ||
+    if (fixed.zero != 0 || fixed.ntargets > RECORD_MAX_TARGETS ||
         body.size != batch_bytes(fixed.ntargets, fixed.count)) {
         return STATUS_MALFORMED;
     }
@@ -104,7 +103,6 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
                                    .batch_boot = fixed.batch_boot,
                                    .batch_number = fixed.batch_number,
                                    .group = fixed.group,
-                                   .origin_zone = fixed.origin_zone,
                                    .repaired = (fixed.flags & RECORD_BATCH_REPAIRED) != 0,
                                    .bits = (fixed.flags & RECORD_BATCH_BITS) != 0,
                                    .relayed = (fixed.flags & RECORD_BATCH_RELAYED) != 0,

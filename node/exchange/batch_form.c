@@ -20,7 +20,6 @@ struct pull_batch node_batch_header(const struct record_batch *batch, uint64_t o
         .number = batch->batch_number,
         .epoch = batch->epoch,
         .offset = offset,
-        .origin_zone = batch->origin_zone,
         .count = batch->count,
         .flags = flags_of(batch),
     };
@@ -79,7 +78,6 @@ struct record_batch node_batch_heard(const struct pull_scope *scope, const struc
         .batch_boot = told->boot,
         .batch_number = told->number,
         .group = scope->group,
-        .origin_zone = (uint16_t)told->origin_zone,
         .relayed = (told->flags & PULL_BATCH_RELAYED) != 0,
         .fed = (told->flags & PULL_BATCH_FED) != 0,
         .partial = (told->flags & PULL_BATCH_PARTIAL) != 0,

@@ -28,7 +28,6 @@ struct storage_recent_batch {
     uint32_t lineage;
     uint32_t group;
     uint32_t count;
-    uint16_t origin_zone;
     bool repaired : 1;
     bool relayed : 1;
     bool fed : 1;

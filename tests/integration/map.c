@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 100, PATH_BYTES = 256, TEXT_BYTES = 600 };
+enum { LIMIT_S = 100, PATH_BYTES = 256, TEXT_BYTES = 600, UID_DIGITS = 32 };
 
 static const char keys[] = "one\ntwo\nthree\nfour\nfive\n";
 static const char present[] = "present\npresent\npresent\npresent\npresent\n";
@@ -56,6 +56,23 @@ static void expect_all_keys(const char *name)
     expect_answer(name, present);
 }
 
+static void read_uid(const char *name, char uid[UID_DIGITS + 1])
+{
+    static const char label[] = "uid           ";
+    struct command command;
+    const char *at;
+
+    command_run(&command, span_text(""), "orbloom", "info", name, NULL);
+    command_expect_exit(&command, 0);
+    at = strstr(command.output, label);
+    cr_assert_not_null(at, "%s", command.output);
+    at += sizeof label - 1;
+    cr_assert_eq(strspn(at, "0123456789abcdef"), UID_DIGITS, "%s", command.output);
+    memcpy(uid, at, UID_DIGITS);
+    uid[UID_DIGITS] = '\0';
+    command_forget(&command);
+}
+
 static void expect_refused(const char *text, const char *first, const char *second)
 {
     struct command command;
@@ -99,9 +116,16 @@ static void expect_no_amnesia(size_t nodes)
 
 Test(map, a_lost_store_is_noticed_and_restored, .timeout = LIMIT_S)
 {
+    char kept[UID_DIGITS + 1];
+    char gone[UID_DIGITS + 1];
+    char now[UID_DIGITS + 1];
+
     playground_start(&playground, &(struct playground_plan){0});
     make_filter("kept");
     make_filter("gone");
+    read_uid("kept", kept);
+    read_uid("gone", gone);
+    cr_assert_str_neq(kept, gone);
     PLAYGROUND_DO("", "map", "backup", at("backup"));
     PLAYGROUND_DO("", "drop", "gone");
     lose_store();
@@ -117,8 +141,12 @@ Test(map, a_lost_store_is_noticed_and_restored, .timeout = LIMIT_S)
     playground_wait_status("1 FULL 0 JOINING 0 BUILDING");
     expect_all_keys("kept");
     PLAYGROUND_DO("seven\n", "add", "kept");
+    read_uid("kept", now);
+    cr_assert_str_eq(now, kept, "the same filter");
     make_filter("gone"); /* It stayed dropped; the id is another one. */
     expect_all_keys("gone");
+    read_uid("gone", now);
+    cr_assert_str_neq(now, gone);
     PLAYGROUND_DO("", "drop", "kept");
     playground_stop(&playground);
 }

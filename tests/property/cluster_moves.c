@@ -79,7 +79,9 @@ static void judge_slot(const struct world *self, uint32_t group, uint32_t index)
     bool same = member_equal(&before->current, &after->current) &&
                 member_equal(&before->incoming, &after->incoming) &&
                 before->reads_incoming == after->reads_incoming;
+    bool stays = member_equal(slot_reader(before), slot_reader(after));
 
+    cr_assert_eq(after->read_since, stays ? before->read_since : self->document.epoch + 1);
     if (same) {
         return;
     }

@@ -32,6 +32,7 @@
 #include "tests/sim/sim_trace.h"
 #include "tests/sim/sim_view.h"
 #include "tests/sim/sim_window.h"
+#include "tests/sim/sim_written.h"
 
 enum { SIM_FAILURE_BYTES = 512 };
 
@@ -127,6 +128,7 @@ struct sim {
     struct sim_window window;
     struct sim_accept accept;
     struct sim_accepted accepted;
+    struct sim_written written;
     struct sim_invariant invariant;
     struct sim_show show;
     struct sim_coverage *coverage; /* of all runs */

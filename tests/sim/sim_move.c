@@ -155,6 +155,7 @@ static bool prepare(struct sim *sim, struct move *move)
     leave_out(sim, move, slot->current.node);
     slot->current = (struct member){.node = move->target->id,
                                     .incarnation = move->target->incarnation};
+    slot->read_since = move->document.epoch + 1;
     document_epoch_advance(&move->document);
     return codec_filter_document_sign(&move->document, &sim->key, &move->bytes) == STATUS_OK;
 }

@@ -80,6 +80,9 @@ static enum status swap(void *context, const struct store_swap *swaps, size_t co
     self->change++;
     for (size_t i = 0; i < count; i++) {
         write_record(self, &swaps[i]);
+        if (self->written != NULL && !swaps[i].remove) {
+            self->written(self->written_context, swaps[i].key, swaps[i].value);
+        }
     }
     *change = self->change;
     return STATUS_OK;

@@ -21,6 +21,8 @@ struct sim_store_record {
 
 struct sim_store {
     struct store interface;
+    void (*written)(void *context, const char *key, struct span value); /* NULL: nobody looks */
+    void *written_context;
     bool broken;
     uint64_t change;
     uint32_t count;

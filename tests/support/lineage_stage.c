@@ -1,5 +1,7 @@
 #include "tests/support/lineage_stage.h"
 
+#include "cluster/lineage.h"
+
 #include <criterion/criterion.h>
 
 enum { FILTER = 5 };
@@ -10,8 +12,7 @@ void lineage_stage_init(struct lineage_stage *self)
     node_stage_init_disk(&self->stage);
     cr_assert_eq(node_stage_open(&self->stage), 0);
     node_stage_filter(&self->stage, FILTER, DURABILITY_SYNC, &self->document);
-    self->document.content.lineages[0] = (struct lineage){.id = 1, .serving = true};
-    self->document.content.nlineages = 1;
+    lineage_first(&self->document.content);
 }
 
 void lineage_stage_fini(struct lineage_stage *self)
@@ -24,8 +25,8 @@ void lineage_stage_begin(struct lineage_stage *self)
 {
     struct epoch_content *content = &self->document.content;
 
-    content->lineages[1] = (struct lineage){.id = ++self->last};
-    content->nlineages = 2;
+    lineage_add(content);
+    self->last = content->last_lineage;
     document_epoch_advance(&self->document);
 }
 

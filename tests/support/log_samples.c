@@ -11,7 +11,6 @@ const struct record_batch sample_batch = {
     .batch_boot = 0xb007u,
     .batch_number = 77,
     .group = 5,
-    .origin_zone = 3,
     .repaired = true,
     .ntargets = 2,
     .targets = {{.slice = 1, .lineage = 2}, {.slice = 0x100000000u, .lineage = 4}},

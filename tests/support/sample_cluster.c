@@ -1,6 +1,7 @@
 #include "tests/support/sample_cluster.h"
 
 #include "base/heap.h"
+#include "cluster/reader.h"
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 
@@ -69,11 +70,13 @@ void sample_document(uint64_t id, const char *name, const struct quorum_rule *ru
         .epoch = 1,
         .content =
             {
+                .uid = {.high = SAMPLE_UID, .low = id},
                 .state = FILTER_ACTIVE,
                 .rule = *rule,
                 .shard_bits = SAMPLE_SHARD_BITS,
                 .lineages = {{.id = 1, .serving = true}},
                 .nlineages = 1,
+                .last_lineage = 1,
             },
         .capacity = 10000,
         .rate = 0.01,
@@ -91,6 +94,7 @@ void sample_document(uint64_t id, const char *name, const struct quorum_rule *ru
     };
     (void)snprintf(out->content.name, sizeof out->content.name, "%s", name);
     fill_groups(rule, nnodes, &out->content);
+    reader_note_all(out);
 }
 
 void sample_sign(struct filter_document *document, const struct cluster_key *key,

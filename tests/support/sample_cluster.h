@@ -15,7 +15,7 @@
 #include "cluster/document.h"
 #include "cluster/seal.h"
 
-enum { SAMPLE_INCARNATION = 1000, SAMPLE_SHARD_BITS = 4 };
+enum { SAMPLE_INCARNATION = 1000, SAMPLE_SHARD_BITS = 4, SAMPLE_UID = 0x75 };
 
 const struct cluster_key *sample_key(void);
 

@@ -86,12 +86,26 @@ static inline enum change_action decide(void)
     return decision.action;
 }
 
+/* Whatever the step: the epoch of a slot's reader is the one that brought it. */
+static inline void judge_readers(uint32_t group)
+{
+    for (uint32_t i = 0; i < document.content.rule.replicas; i++) {
+        const struct slot *before = &document.content.groups[group].slots[i];
+        const struct slot *after = &next[group].slots[i];
+        bool stays = member_equal(slot_reader(before), slot_reader(after));
+
+        cr_assert_eq(after->read_since, stays ? before->read_since : document.epoch + 1,
+                     "group %u slot %u", group, i);
+    }
+}
+
 /* Decide, write, and void the evidence as a new epoch does. */
 static inline void write_next(void)
 {
     cr_assert_eq(decide(), CHANGE_WRITE, "wait %d in group %u: %u of %u", decision.wait,
                  decision.group, decision.have, decision.needed);
     for (uint32_t group = 0; group < document.content.ngroups; group++) {
+        judge_readers(group);
         document.content.groups[group] = next[group];
     }
     document_epoch_advance(&document);

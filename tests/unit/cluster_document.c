@@ -43,6 +43,30 @@ static enum status validate(void)
         cr_assert_eq(validate(), STATUS_OK);                     \
     } while (0)
 
+Test(document, it_has_a_uid)
+{
+    struct filter_uid *uid = &document.content.uid;
+    char text[FILTER_UID_TEXT_BYTES];
+
+    cr_assert_str_eq(filter_uid_show(uid, text), "102030405060708090a0b0c0d0e0f001");
+    cr_assert(filter_uid_equal(uid, &(struct filter_uid){uid->high, uid->low}));
+    cr_assert_not(filter_uid_equal(uid, &(struct filter_uid){uid->high, uid->low + 1}));
+    cr_assert_not(filter_uid_equal(uid, &(struct filter_uid){uid->high + 1, uid->low}));
+    WRONG(STATUS_OK, uid->high, 0);
+    WRONG(STATUS_OK, uid->low, 0);
+    WRONG(STATUS_MALFORMED, *uid, (struct filter_uid){0});
+}
+
+Test(document, readers_are_read_since_an_epoch_that_was)
+{
+    struct slot *slots = document.content.groups[1].slots;
+
+    WRONG(STATUS_MALFORMED, slots[2].read_since, 0);
+    WRONG(STATUS_OK, slots[2].read_since, document.epoch);
+    WRONG(STATUS_MALFORMED, slots[2].read_since, document.epoch + 1);
+    WRONG(STATUS_OK, slots[3].read_since, UINT64_MAX); /* no slot: N is 3 */
+}
+
 Test(document, numbers_are_within_range)
 {
     WRONG(STATUS_MALFORMED, document.id, 0);
@@ -155,6 +179,9 @@ Test(document, lineages_have_ids_and_one_serves)
     WRONG(STATUS_MALFORMED, content->nlineages, DOCUMENT_MAX_LINEAGES + 1);
     WRONG(STATUS_MALFORMED, content->lineages[0].id, 0);
     WRONG(STATUS_MALFORMED, content->lineages[0].serving, false);
+    WRONG(STATUS_MALFORMED, content->lineages[0].id, content->last_lineage + 1);
+    WRONG(STATUS_OK, content->lineages[0].id, content->last_lineage);
+    WRONG(STATUS_MALFORMED, content->last_lineage, 0);
     content->lineages[1] = (struct lineage){1, false};
     WRONG(STATUS_MALFORMED, content->nlineages, 2);
 }
@@ -222,6 +249,7 @@ Test(document, what_this_version_does_not_serve_is_told_apart)
     WRONG(STATUS_VERSION, document.content.nlineages, 2);
     document.content.lineages[1] = (struct lineage){2, false};
     document.content.lineages[2] = (struct lineage){3, false};
+    document.content.last_lineage = 3;
     WRONG(STATUS_VERSION, document.content.nlineages, 3);
 }
 

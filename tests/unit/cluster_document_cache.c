@@ -134,6 +134,25 @@ Test(document_cache, an_epoch_that_goes_back_is_a_conflict)
     expect_held(9, 4, true);
 }
 
+Test(document_cache, another_uid_is_a_conflict)
+{
+    struct filter_document document;
+    struct buffer bytes;
+    bool changed;
+
+    cr_assert_eq(take(5, 4, 10000, 2, &changed), STATUS_OK);
+    sample_document(7, "urls", &rule, 3, &document);
+    document.revision = 6;
+    document.epoch = 5;
+    document.content.uid.low++;
+    sample_sign(&document, sample_key(), &bytes);
+    cr_assert_eq(document_cache_take(&cache, &document, buffer_span(&bytes), &changed),
+                 STATUS_CONFLICT);
+    expect_held(5, 4, true);
+    document_fini(&document);
+    buffer_fini(&bytes);
+}
+
 /* Nothing that comes later heals it in this process. */
 Test(document_cache, what_is_in_conflict_stays_so)
 {

@@ -1,5 +1,6 @@
 /* Rebuilding from a list: which step is legal when, what it writes, and what fences suffice. */
 #include "base/heap.h"
+#include "cluster/lineage.h"
 #include "cluster/rebuild.h"
 #include "tests/support/growth_cluster.h"
 #include "tests/support/sample_cluster.h"
@@ -66,16 +67,32 @@ static enum rebuild_verdict may_commit(uint32_t lineage, bool empty)
     return rebuild_may_commit(document(), lineage, &evidence, empty).verdict;
 }
 
-/* A lineage's id is a revision, in 32 bits; clients drive revisions up by what they feed. */
 Test(rebuild, past_the_last_number_none_begins)
 {
     make(3);
-    document()->revision = UINT32_MAX;
+    document()->content.last_lineage = UINT32_MAX;
     cr_assert_eq(may_begin(), REBUILD_VERDICT_WORN);
-    document()->revision = UINT64_MAX;
-    cr_assert_eq(may_begin(), REBUILD_VERDICT_WORN);
-    document()->revision = UINT32_MAX - 1;
+    document()->content.last_lineage = UINT32_MAX - 1;
     cr_assert_eq(begin(), UINT32_MAX);
+}
+
+/* What was meant for one that was aborted gets into no other one. */
+Test(rebuild, a_number_is_never_used_again)
+{
+    make(3);
+    document()->revision = 1000;
+    cr_assert_eq(begin(), 2, "the number is no revision");
+    rebuild_abort(document());
+    cr_assert_eq(begin(), 3);
+    rebuild_commit(document());
+    cr_assert_eq(begin(), 4);
+    rebuild_abort(document());
+    cr_assert_eq(document()->content.last_lineage, 4);
+    lineage_skip(&document()->content, 6);
+    cr_assert_eq(begin(), 11, "as many may have been begun where nobody was asked");
+    rebuild_abort(document());
+    lineage_skip(&document()->content, UINT32_MAX);
+    cr_assert_eq(may_begin(), REBUILD_VERDICT_WORN);
 }
 
 Test(rebuild, from_begin_to_commit)
@@ -86,7 +103,7 @@ Test(rebuild, from_begin_to_commit)
     cr_assert_eq(may_commit(rebuild_serving(document()), true), REBUILD_VERDICT_NOT_OPEN,
                  "nothing was ever committed");
     lineage = begin();
-    cr_assert_eq(lineage, document()->revision, "what introduced it");
+    cr_assert_eq(lineage, 2, "the next one");
     cr_assert_eq(document()->epoch, 2);
     cr_assert_eq(rebuild_serving(document()), 1);
     cr_assert_eq(rebuild_lineage(document()), lineage);

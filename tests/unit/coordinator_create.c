@@ -53,6 +53,35 @@ Test(coordinator_create, answers_when_every_replica_is_ready)
     close_stage();
 }
 
+static const struct filter_document *made(const char *name)
+{
+    struct admin_request create = coordinator_stage_create();
+
+    create.name = name;
+    coordinator_stage_command(&stage, 1, &create);
+    return &document_cache_find_name(&stage.coordinator->documents, name)->document;
+}
+
+/* What is the same wherever the filter is kept, and what counts from here on. */
+Test(coordinator_create, each_filter_has_a_uid_and_begins_its_counters)
+{
+    const struct filter_document *one;
+    const struct filter_document *second;
+
+    open_stage(3);
+    one = made("urls");
+    second = made("others");
+    cr_assert_neq(one->content.uid.high, second->content.uid.high);
+    cr_assert_neq(one->content.uid.low, second->content.uid.low);
+    cr_assert_neq(one->content.uid.high, one->content.uid.low);
+    cr_assert_eq(one->content.lineages[0].id, 1);
+    cr_assert_eq(one->content.last_lineage, 1);
+    for (uint32_t i = 0; i < one->content.rule.replicas; i++) {
+        cr_assert_eq(one->content.groups[0].slots[i].read_since, 1);
+    }
+    close_stage();
+}
+
 Test(coordinator_create, at_the_deadline_it_names_who_is_not_ready)
 {
     struct admin_request create = coordinator_stage_create();

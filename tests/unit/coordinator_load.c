@@ -98,6 +98,25 @@ Test(coordinator_load, moves_on_step_by_step_and_serves_at_the_end)
     end();
 }
 
+/* It has the keys of the filter that was dumped, and is another one: neither knows what is added to
+ * the other one. */
+Test(coordinator_load, makes_a_filter_with_a_uid_of_its_own)
+{
+    struct admin_request again;
+    struct filter_uid first;
+
+    begin();
+    first = document()->content.uid;
+    cr_assert(first.high != 0 && first.low != 0);
+    again = load(LOAD_BEGIN, SOURCE, 0, 0);
+    again.name = "copy";
+    coordinator_stage_command(&stage, 6, &again);
+    cr_assert_not(filter_uid_equal(
+        &document_cache_find_name(&stage.coordinator->documents, "copy")->document.content.uid,
+        &first));
+    end();
+}
+
 Test(coordinator_load, takes_a_chunk_again_and_no_gap)
 {
     begin();

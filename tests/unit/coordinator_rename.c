@@ -134,9 +134,14 @@ static void expect_bound(const char *key, uint64_t id)
 
 Test(coordinator_rename, both_change_in_one_swap)
 {
+    struct filter_uid uid;
+
     open_stage();
+    uid = document_at(&stage, OLD)->content.uid;
     ask("next", "list", true);
     expect_name(OLD, "list", FILTER_ACTIVE);
+    cr_assert(filter_uid_equal(&document_at(&stage, OLD)->content.uid, &uid));
+    cr_assert_eq(document_at(&stage, OLD)->content.groups[0].slots[0].read_since, 1);
     expect_name(TARGET, "list", FILTER_DROPPING);
     cr_assert_eq(document_at(&stage, OLD)->epoch, 2);
     cr_assert_eq(document_at(&stage, OLD)->content.named_epoch, 2);

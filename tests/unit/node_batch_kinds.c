@@ -23,6 +23,7 @@ static void setup(void)
     document.content.lineages[0] = (struct lineage){.id = 1, .serving = true};
     document.content.lineages[1] = (struct lineage){.id = 2};
     document.content.nlineages = 2;
+    document.content.last_lineage = 2;
     circle_hand(circle, &document, 0);
     circle_run(circle, 5 * SECOND);
     for (uint32_t i = 0; i < NBATCHES; i++) {

@@ -145,7 +145,7 @@ static void take_back(void)
         struct slot *slot = &document.content.groups[group].slots[DAMAGED - 1];
 
         cr_assert_eq(hosted()->set->groups[group].complete, document.epoch);
-        *slot = (struct slot){.current = now};
+        *slot = (struct slot){.current = now, .read_since = document.epoch + 1};
     }
     document_epoch_advance(&document);
     circle_hand(circle, &document, 0);

@@ -1,6 +1,7 @@
 /* Nodes take over from each other what belongs to each lineage, by its name: nothing that was
  * forgotten comes back from a log that still has it. */
 #include "base/heap.h"
+#include "cluster/lineage.h"
 #include "node/exchange/exchange.h"
 #include "tests/support/node_circle.h"
 
@@ -22,8 +23,7 @@ static void open_circle(void)
     circle = calloc(1, sizeof *circle);
     circle_init(circle, 4);
     circle_document(circle, 5, &rule, 3, &document);
-    document.content.lineages[0] = (struct lineage){.id = 1, .serving = true};
-    document.content.nlineages = 1;
+    lineage_first(&document.content);
     circle_hand(circle, &document, 0);
     for (uint32_t part = 0; part < NPARTS; part++) {
         circle_fingerprints(&document, 0, part + 1, BATCH, keys[part]);
@@ -56,8 +56,7 @@ static void hand(uint32_t id)
 
 static void begin(void)
 {
-    document.content.lineages[1] = (struct lineage){.id = 2};
-    document.content.nlineages = 2;
+    lineage_add(&document.content);
     hand(0);
 }
 

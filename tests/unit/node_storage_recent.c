@@ -38,7 +38,6 @@ static void add(struct storage_recent *self, const struct storage_set *set, uint
         .batch_boot = 8,
         .batch_number = number,
         .group = 3,
-        .origin_zone = 4,
         .ntargets = 1,
         .targets = {{.slice = set->slice, .lineage = set->lineage}},
         .count = 9,
@@ -68,7 +67,6 @@ Test(storage_recent, tells_what_a_set_has_between_two_places)
         cr_assert_eq(read.batches[i].batch_boot, 8);
         cr_assert_eq(read.batches[i].epoch, 7);
         cr_assert_eq(read.batches[i].group, 3);
-        cr_assert_eq(read.batches[i].origin_zone, 4);
         cr_assert_eq(read.batches[i].count, 9);
     }
     cr_assert(read.end);

@@ -67,7 +67,6 @@ static inline void compare_segment(const struct segment *a, const struct segment
     SAME(attempt);
     SAME(batch.boot);
     SAME(batch.number);
-    SAME(origin_zone);
     SAME(count);
     SAME(lineage);
 }

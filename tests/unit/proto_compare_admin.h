@@ -146,6 +146,8 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     SAME(expires_at_ms);
     SAME_TEXT(expiry_awaited);
     SAME(load_source);
+    SAME(uid.high);
+    SAME(uid.low);
     SAME(loaded);
 }
 

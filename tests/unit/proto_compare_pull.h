@@ -59,7 +59,6 @@ static inline void compare_batches(const struct pull_batch *a, const struct pull
         SAME(number);
         SAME(epoch);
         SAME(offset);
-        SAME(origin_zone);
         SAME(count);
         SAME(flags);
         cr_assert(pull_targets_equal(a->targets, b->targets));

@@ -30,6 +30,9 @@ TestSuite(codec_document, .init = setup, .fini = teardown);
 static void compare_content(const struct epoch_content *a, const struct epoch_content *b)
 {
     cr_assert_str_eq(a->name, b->name);
+    SAME(uid.high);
+    SAME(uid.low);
+    SAME(last_lineage);
     SAME(state);
     SAME(rule.replicas);
     SAME(rule.write);
@@ -43,6 +46,7 @@ static void compare_content(const struct epoch_content *a, const struct epoch_co
             SAME(groups[i].slots[k].incoming.node);
             SAME(groups[i].slots[k].incoming.incarnation);
             SAME(groups[i].slots[k].reads_incoming);
+            SAME(groups[i].slots[k].read_since);
             SAME(groups[i].lost[k].node);
             SAME(groups[i].lost[k].incarnation);
         }
@@ -128,7 +132,8 @@ Test(codec_document, filter_documents_come_back_field_by_field)
     document_fini(&document);
 }
 
-/* 4096 shards, each a slot group of its own, 7 replicas, every list full. */
+/* 4096 shards, as many slot groups as placement makes of nodes at most, 7 replicas, every list
+ * full. */
 Test(codec_document, the_largest_document_fits)
 {
     struct filter_document document = sample_document();
@@ -137,17 +142,24 @@ Test(codec_document, the_largest_document_fits)
 
     heap_free(content->groups);
     heap_free(content->group_of_shard);
-    content->groups = heap_zalloc(DOCUMENT_MAX_SHARDS, sizeof *content->groups);
+    content->groups = heap_zalloc(DOCUMENT_MAX_NODES, sizeof *content->groups);
     content->group_of_shard = heap_zalloc(DOCUMENT_MAX_SHARDS, sizeof *content->group_of_shard);
     content->rule = (struct quorum_rule){NODES_EACH, 4, 4};
     content->shard_bits = 12;
-    content->ngroups = DOCUMENT_MAX_SHARDS;
+    content->ngroups = DOCUMENT_MAX_NODES;
     memset(content->name, 'n', DOCUMENT_NAME_BYTES - 1);
     for (uint32_t i = 0; i < DOCUMENT_MAX_SHARDS; i++) {
-        content->group_of_shard[i] = (uint16_t)i;
+        content->group_of_shard[i] = (uint16_t)(i % DOCUMENT_MAX_NODES);
+    }
+    for (uint32_t i = 0; i < DOCUMENT_MAX_NODES; i++) {
         for (uint32_t k = 0; k < NODES_EACH; k++) {
-            content->groups[i].slots[k].current = (struct member){1000 + (i + k) % 24, UINT64_MAX};
-            content->groups[i].lost[k] = content->groups[i].slots[k].current;
+            struct slot *slot = &content->groups[i].slots[k];
+
+            slot->current = (struct member){UINT32_MAX - (i + k) % 1024, UINT64_MAX};
+            slot->incoming = (struct member){UINT32_MAX - 4096 - (i + k) % 1024, UINT64_MAX};
+            slot->reads_incoming = true;
+            slot->read_since = UINT64_MAX;
+            content->groups[i].lost[k] = slot->current;
         }
         content->groups[i].loss_epoch = UINT64_MAX;
     }
@@ -161,6 +173,8 @@ Test(codec_document, the_largest_document_fits)
     memset(document.former_name, 'f', DOCUMENT_NAME_BYTES - 1);
     document.replaces = UINT64_MAX;
     document.content.named_epoch = UINT64_MAX;
+    document.content.uid = (struct filter_uid){UINT64_MAX, UINT64_MAX};
+    document.content.last_lineage = UINT32_MAX;
     document.expiry = (struct expiry){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     document.load_source = UINT64_MAX;
     document.loaded = DOCUMENT_LOAD_END;
@@ -186,6 +200,7 @@ Test(codec_document, content_of_changes_to_come_comes_back)
     document.content.groups[0].slots[1].incoming = (struct member){9, UINT64_MAX};
     document.content.groups[2].slots[2].incoming = (struct member){8, 8000};
     document.content.groups[2].slots[2].reads_incoming = true;
+    document.content.groups[2].slots[2].read_since = UINT64_MAX;
     document.content.nlineages = 2;
     document.content.lineages[1] = (struct lineage){UINT32_MAX, false};
     document.content.newest_slice = UINT64_MAX;

@@ -1,5 +1,6 @@
 /* What of a document that bears the right MAC is refused all the same? */
 #include "proto/codec.h"
+#include "proto/intake.h"
 #include "proto/orbloom.pb-c.h"
 #include "proto/signed_document.h"
 #include "proto_document_samples.h"
@@ -131,7 +132,7 @@ Test(document_refusals, documents_that_this_version_would_misread_are_refused)
 /* The hash is that of bytes as received, also when our encoder would have written others. */
 Test(document_refusals, the_epoch_hash_covers_received_bytes)
 {
-    static const char extra[] = "\x7a\x03new"; /* a field that only newer versions know */
+    static const char extra[] = "\x0a\x05other"; /* the name once more: the last one counts */
     Orbloom__V1__FilterDocument *wire = unpack_sample();
     size_t size = wire->epoch_content.len;
     struct filter_document back;
@@ -144,6 +145,7 @@ Test(document_refusals, the_epoch_hash_covers_received_bytes)
     cr_assert_eq(codec_filter_document_open(buffer_span(&bytes), &key, &back), STATUS_OK);
     cr_assert(span_equal(span_of(back.epoch_bytes, back.epoch_size),
                          span_of(wire->epoch_content.data, wire->epoch_content.len)));
+    cr_assert_str_eq(back.content.name, "other");
     cr_assert_eq(back.epoch_hash,
                  document_epoch_hash(span_of(wire->epoch_content.data, wire->epoch_content.len)));
     back.revision++; /* an edit of the rest keeps the epoch's bytes */
@@ -156,6 +158,94 @@ Test(document_refusals, the_epoch_hash_covers_received_bytes)
                          span_of(back.epoch_bytes, back.epoch_size)));
     document_fini(&back);
     document_fini(&again);
+    orbloom__v1__filter_document__free_unpacked(wire, NULL);
+}
+
+/* ---- what only newer versions know ---- */
+
+/* Open the sample with a field more in that part of its epoch content: "new", of that number. */
+static enum status open_with(Orbloom__V1__FilterDocument *wire, Orbloom__V1__EpochContent *content,
+                             ProtobufCMessage *part, uint32_t tag)
+{
+    ProtobufCMessageUnknownField field = {
+        .tag = tag,
+        .wire_type = PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED,
+        .len = 4,
+        .data = (uint8_t *)"\x03new",
+    };
+    enum status status;
+
+    part->n_unknown_fields = 1;
+    part->unknown_fields = &field;
+    status = open_content(wire, content);
+    part->n_unknown_fields = 0;
+    part->unknown_fields = NULL;
+    return status;
+}
+
+/* Whoever edits a document writes the epoch's content anew: what is not known would be gone, and
+ * all others would take that for what was agreed on. Field 12 is kept for the sites of a filter. */
+Test(document_refusals, a_field_of_the_epoch_that_is_not_known_is_of_another_version)
+{
+    enum { SITES = 12, ANY = 1000 };
+    Orbloom__V1__FilterDocument *wire = unpack_sample();
+    Orbloom__V1__EpochContent *content = orbloom__v1__epoch_content__unpack(
+        NULL, wire->epoch_content.len, wire->epoch_content.data);
+    Orbloom__V1__NodeLife life = ORBLOOM__V1__NODE_LIFE__INIT;
+    Orbloom__V1__AcceptedLoss loss = ORBLOOM__V1__ACCEPTED_LOSS__INIT;
+    Orbloom__V1__NodeLife *lives[] = {&life};
+    Orbloom__V1__AcceptedLoss *losses[] = {&loss};
+    ProtobufCMessage *parts[] = {&content->base,
+                                 &content->groups[2]->base,
+                                 &content->groups[1]->slots[2]->base,
+                                 &content->lineages[0]->base,
+                                 &loss.base,
+                                 &life.base};
+
+    life.node = 9;
+    life.incarnation = 9;
+    loss.epoch = 1;
+    loss.n_lives = 1;
+    loss.lives = lives;
+    content->losses = losses;
+    content->n_losses = 1;
+    cr_assert_eq(open_content(wire, content), STATUS_OK);
+    cr_assert_eq(open_with(wire, content, &content->base, SITES), STATUS_VERSION);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        cr_assert_eq(open_with(wire, content, parts[i], ANY), STATUS_VERSION, "part %zu", i);
+        cr_assert_eq(open_content(wire, content), STATUS_OK);
+    }
+    content->n_losses = 0;
+    content->losses = NULL;
+    orbloom__v1__epoch_content__free_unpacked(content, NULL);
+    orbloom__v1__filter_document__free_unpacked(wire, NULL);
+}
+
+/* In a cache nothing takes the place of what was held, and nothing is in conflict with it. */
+Test(document_refusals, what_is_of_another_version_changes_nothing)
+{
+    struct filter_document document = sample_document();
+    struct document_cache cache = {0};
+    struct intake intake;
+    Orbloom__V1__FilterDocument *wire;
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_filter_document_sign(&document, &key, &bytes), STATUS_OK);
+    cr_assert_eq(intake_take(&cache, &key, buffer_span(&bytes), &intake), STATUS_OK);
+    wire = unpack_sample();
+    wire->revision++;
+    wire->epoch++;
+    wire->epoch_content.data = realloc(wire->epoch_content.data, wire->epoch_content.len + 5);
+    memcpy(wire->epoch_content.data + wire->epoch_content.len, "\x62\x03new", 5);
+    wire->epoch_content.len += 5;
+    sign(DOCUMENT_FILTER, &wire->base);
+    cr_assert_eq(intake_take(&cache, &key, buffer_span(&bytes), &intake), STATUS_VERSION);
+    cr_assert_not(intake.changed);
+    cr_assert_eq(cache.by_id[0]->document.revision, document.revision);
+    cr_assert_not(cache.by_id[0]->conflict);
+    cr_assert_neq(codec_document_remedy(STATUS_VERSION)[0], '\0');
+    document_cache_fini(&cache);
+    document_fini(&document);
     orbloom__v1__filter_document__free_unpacked(wire, NULL);
 }
 

@@ -29,13 +29,15 @@ static inline struct filter_document sample_document(void)
         .id = 0x1122334455667788,
         .revision = 7,
         .epoch = 3,
-        .content = {.name = "seen-urls",
+        .content = {.uid = {0x1020304050607080, 0x90a0b0c0d0e0f001},
+                    .name = "seen-urls",
                     .state = FILTER_ACTIVE,
                     .rule = {3, 2, 2},
                     .shard_bits = 4,
                     .ngroups = 3,
                     .lineages = {{1, true}},
-                    .nlineages = 1},
+                    .nlineages = 1,
+                    .last_lineage = 2},
         .capacity = 10000000,
         .rate = 0.01,
         .max_capacity = 640000000,
@@ -59,6 +61,7 @@ static inline struct filter_document sample_document(void)
             uint32_t node = (i + k) % 5 + 1;
 
             content->groups[i].slots[k].current = (struct member){node, 1000 + node};
+            content->groups[i].slots[k].read_since = 1 + (i + k) % 3;
         }
     }
     for (uint16_t i = 0; i < 16; i++) {

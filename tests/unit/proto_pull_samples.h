@@ -43,15 +43,15 @@ static inline void sample_pull_reply(enum sample_size size, struct pull_reply *o
 {
     static const struct pull_targets targets = {3, {{1, 5}, {4, 5}, {UINT64_MAX, UINT32_MAX}}};
     static const struct pull_batch batches[] = {
-        {9, 10, 11, 12, 13, 2, 0, NULL},
-        {9, 9, 11, 12, 13, 0, 0, NULL},
-        {9, UINT64_MAX, 11, 80, 13, 1, 0, NULL},
-        {0, 0, 11, 100, 13, 1, 0, NULL},
-        {9, 12, 14, 200, 0, 1, 0, NULL},
-        {9, 13, 14, 300, 0, 1, PULL_BATCH_FED, NULL},
-        {9, 14, 14, 400, 0, 1, PULL_BATCH_FED | PULL_BATCH_PARTIAL, NULL},
-        {9, 15, 14, 500, 0, 1, PULL_BATCH_RELAYED, &targets},
-        {9, 16, 14, 600, 0, 1, 0, &targets},
+        {9, 10, 11, 12, 2, 0, NULL},
+        {9, 9, 11, 12, 0, 0, NULL},
+        {9, UINT64_MAX, 11, 80, 1, 0, NULL},
+        {0, 0, 11, 100, 1, 0, NULL},
+        {9, 12, 14, 200, 1, 0, NULL},
+        {9, 13, 14, 300, 1, PULL_BATCH_FED, NULL},
+        {9, 14, 14, 400, 1, PULL_BATCH_FED | PULL_BATCH_PARTIAL, NULL},
+        {9, 15, 14, 500, 1, PULL_BATCH_RELAYED, &targets},
+        {9, 16, 14, 600, 1, 0, &targets},
     };
     static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0, 4, 5, 6, 7, 8, 9};
     static struct pull_interval intervals[PULL_MAX_INTERVALS];

@@ -91,7 +91,6 @@ static inline void sample_node_request(enum sample_size size, struct node_reques
             .op = {{x + 4, x + 5}, x + 6},
             .attempt = (uint32_t)x + 7,
             .batch = {x + 8, x + 9},
-            .origin_zone = (uint32_t)x + 10,
             .count = each,
             .lineage = (uint32_t)x + 11,
         };
@@ -379,6 +378,7 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .expires_at_ms = i + 105,
         .expiry_awaited = i % 2 == 0 ? "" : "dropped in 1h",
         .load_source = i + 103,
+        .uid = {i + 105, i + 106},
         .loaded = i + 104,
     };
 }

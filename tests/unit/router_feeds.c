@@ -15,6 +15,9 @@ static void edit(uint32_t nlineages, uint32_t next)
 {
     stage.document.content.lineages[1] = (struct lineage){.id = next};
     stage.document.content.nlineages = nlineages;
+    if (next > stage.document.content.last_lineage) {
+        stage.document.content.last_lineage = next;
+    }
     stage.document.durability = DURABILITY_SYNC;
     document_epoch_advance(&stage.document);
 }

@@ -109,7 +109,6 @@ Test(record, a_batch_comes_back)
     cr_assert_eq(batch.batch_boot, sample_batch.batch_boot);
     cr_assert_eq(batch.batch_number, sample_batch.batch_number);
     cr_assert_eq(batch.group, sample_batch.group);
-    cr_assert_eq(batch.origin_zone, sample_batch.origin_zone);
     cr_assert(batch.repaired);
     cr_assert_eq(batch.ntargets, 2);
     cr_assert_eq(batch.targets[1].slice, sample_batch.targets[1].slice);
@@ -133,6 +132,7 @@ static enum status get_bent(size_t at, uint8_t value)
 Test(record, a_batch_that_does_not_add_up_is_malformed)
 {
     cr_assert_eq(get_bent(0, 1), STATUS_OK);
+    cr_assert_eq(get_bent(36, 1), STATUS_MALFORMED, "what nothing is in yet");
     cr_assert_eq(get_bent(38, 1), STATUS_MALFORMED, "too few targets for its size");
     cr_assert_eq(get_bent(38, RECORD_MAX_TARGETS + 1), STATUS_MALFORMED);
     cr_assert_eq(get_bent(40, 4), STATUS_MALFORMED, "more fingerprints than there are");
