@@ -123,7 +123,6 @@ filters_rate "filters that got keys" add alive- 0 "$MANY_ALIVE" "BF.MADD of $MAN
 await_forgotten || failed "many: records in the store" \
     "only $(counter filters_forgotten_total coordinator) of $MANY_DROPPED dropped filters are out of it after 5 min"
 ask_all "before"
-wait_for sleep "$MANY_IDLE_S" # Nodes compare what they have got.
 show_idle "all alive"
 show_memory "all alive"
 show_each

@@ -73,8 +73,29 @@ show_memory() {
     done
 }
 
-# show_idle WHEN: what nobody asked for.
+# await_quiet: until nodes have next to nothing to ask each other, a minute at most; sets waited.
+waited=0
+await_quiet() {
+    local began=$EPOCHREALTIME before now tries=30
+    now=$(counter pulls_total "${nodes[@]}")
+    while [ "$tries" -gt 0 ]; do
+        before=$now
+        wait_for sleep 2
+        now=$(counter pulls_total "${nodes[@]}")
+        [ $((now - before)) -gt 30 ] || break # Each asks each other one once a second.
+        tries=$((tries - 1))
+    done
+    waited=$(value "e - b" e="$EPOCHREALTIME" b="$began")
+}
+
+# show_idle WHEN: what nobody asked for, once nothing is under way.
 show_idle() {
+    await_quiet
+    show_cpu "$1"
+}
+
+# show_cpu WHEN
+show_cpu() {
     local daemon before=() after i=0 began=$EPOCHREALTIME ended
     for daemon in coordinator router "${nodes[@]}"; do before+=("$(cpu_ticks "$daemon")"); done
     wait_for sleep "$MANY_IDLE_S"
@@ -82,7 +103,7 @@ show_idle() {
     for daemon in coordinator router "${nodes[@]}"; do
         after=$(cpu_ticks "$daemon")
         figure "many: idle $daemon, $1" "$(value "100 * (a - b) / hz / (e - s)" a="$after" \
-            b="${before[i]}" hz="$(getconf CLK_TCK)" e="$ended" s="$began")" % "CPU, of a core, over $MANY_IDLE_S s"
+            b="${before[i]}" hz="$(getconf CLK_TCK)" e="$ended" s="$began")" % "CPU, of a core, over $MANY_IDLE_S s, after $waited s without work from outside"
         i=$((i + 1))
     done
 }

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    ARENA_BYTES = 32 << 20,
+    ARENA_BYTES = 256 << 20, /* what a frame of many filters and replicas unpacks to; untouched
+                                it takes no memory */
     RETRY_FIRST_US = 2000,
     RETRY_LONGEST_US = 200000,
 };

@@ -40,10 +40,10 @@ void node_take_dropped(struct node *self)
 
         if (entry->gone && entry->attachment != NULL) {
             node_sets_release(self, entry->attachment);
+            node_exchange_look(self, entry->document.id); /* Nothing of it is pulled any more. */
         }
     }
     self->sync_unchosen = true;
-    node_exchange_stir(self);
     node_growth_stir(self);
 }
 

@@ -149,13 +149,25 @@ struct node_news {
     uint64_t not_before_us; /* what could not be sent is not tried again at once */
 };
 
+/* What moves whenever there may be something else to tell. */
+struct report_mark {
+    uint64_t log_end;
+    uint64_t disk_bytes;
+    uint64_t memory_bytes;
+    uint64_t keys_added;
+    uint64_t documents;
+    uint64_t since;
+};
+
 /* Where this node is in telling coordinators of its slot groups. */
 struct reporting {
     struct report_place from; /* the next page's; none: a round begins */
     uint32_t sends;           /* of the page under way, yet to be made */
     uint32_t answers;         /* ... that were not answered */
     bool more;                /* another page goes once they are */
-    uint64_t whole_us;        /* when a page of the round is due, whatever has changed */
+    uint64_t whole_us;        /* when coordinators are to hear of this node, whatever has changed */
+    uint64_t round_us;        /* when a round is due, even if nothing has changed */
+    struct report_mark mark;  /* as the last round began */
     struct node_news news;
 };
 
@@ -470,7 +482,8 @@ void node_report_news(struct node *self, uint64_t filter_id);
 /* Now, if there are news and none are under way. */
 void node_report_turn(struct node *self, uint64_t now_us);
 
-/* Is a page of the round due? Else the report is about what is new only, if anything. */
+/* Is a page of the round due? Else the report is about what is new only, if anything: where nothing
+ * has changed since the last round began the next one would say the same. */
 bool node_report_whole(const struct node *self, uint64_t now_us);
 
 /* May a report that is not of a round go now? Each coordinator keeps only the newest of a node. */
@@ -478,7 +491,7 @@ bool node_news_may_go(const struct node *self);
 
 /* A report went to a coordinator; of news: and what has become of those. */
 void node_report_opened(struct node *self, bool whole);
-void node_news_sent(struct node *self, const struct report_page *page);
+void node_news_sent(struct node *self, uint64_t now_us, const struct report_page *page);
 
 /* node_cluster.c */
 void node_on_nameless(void *context, uint64_t now_us);

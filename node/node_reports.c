@@ -1,5 +1,8 @@
 /* What a node tells coordinators of its slot groups: page by page, round by round.
  *
+ * A round tells of all, and the next one follows when anything may have changed; else only now and
+ * then, the more seldom the more there are, and in between that this node is there.
+ *
  * What is new is told at once, in a page about those filters alone: of many, the others would cost
  * more than the news.
  *
@@ -8,7 +11,12 @@
  * is told, in turn, unless something has changed. */
 #include "node/node_private.h"
 
-enum { MOST_REPORTS = 4096 /* a page */ };
+#include <string.h>
+
+enum {
+    MOST_REPORTS = 4096,  /* a page */
+    ROUND_EACH_US = 1000, /* a report that says nothing new takes a few microseconds */
+};
 
 size_t node_report_most(const struct node *self)
 {
@@ -135,6 +143,34 @@ static void note_answer(struct node_news *news)
     }
 }
 
+static struct report_mark mark_of(const struct node *self)
+{
+    struct storage_usage usage = {0};
+
+    if (self->storage != NULL) {
+        usage = storage_usage(self->storage);
+    }
+    return (struct report_mark){
+        .log_end = self->storage != NULL ? storage_end(self->storage) : 0,
+        .disk_bytes = usage.log_bytes + usage.run_bytes + usage.snapshot_bytes,
+        .memory_bytes = self->memory_used_bytes,
+        .keys_added = self->counters[NODE_keys_added_total],
+        .documents = self->counters[NODE_documents_taken_total] + self->documents.removed,
+        .since = self->since,
+    };
+}
+
+/* Has nothing happened since the last round began, and was that heard to its end? */
+static bool is_quiet(const struct node *self, uint64_t now_us)
+{
+    const struct reporting *reporting = &self->reporting;
+    const struct report_mark mark = mark_of(self);
+
+    return now_us < reporting->round_us && memcmp(&mark, &reporting->mark, sizeof mark) == 0 &&
+           reporting->from.filter_id == 0 && self->refetched && !self->building &&
+           !self->growth.due && node_news_may_go(self);
+}
+
 /* One page of the round after the other, as answers come; else one in each interval. */
 bool node_report_whole(const struct node *self, uint64_t now_us)
 {
@@ -142,13 +178,17 @@ bool node_report_whole(const struct node *self, uint64_t now_us)
     bool goes_on = reporting->from.filter_id != 0 && reporting->answers == 0;
 
     return !self->confirmed || reporting->sends > 0 || goes_on || self->reports_due > 0 ||
-           now_us >= reporting->whole_us;
+           (now_us >= reporting->whole_us && !is_quiet(self, now_us));
 }
 
 /* What did not fit is news still. */
-void node_news_sent(struct node *self, const struct report_page *page)
+void node_news_sent(struct node *self, uint64_t now_us, const struct report_page *page)
 {
     struct node_news *news = &self->reporting.news;
+
+    if (now_us >= self->reporting.whole_us) { /* That this node is there. */
+        self->reporting.whole_us = now_us + self->config.sync_interval_us;
+    }
 
     if (news->sends == 0) {
         news->sends = self->coordinators.count;
@@ -196,6 +236,15 @@ static void end_page(struct node *self, uint64_t now_us, const struct report_pag
     }
 }
 
+static void begin_round(struct node *self, uint64_t now_us)
+{
+    uint64_t round_us = self->documents.count * ROUND_EACH_US;
+    uint64_t least_us = self->config.sync_interval_us;
+
+    self->reporting.mark = mark_of(self);
+    self->reporting.round_us = now_us + (round_us > least_us ? round_us : least_us);
+}
+
 void node_report_sent(struct node *self, uint64_t now_us, const struct report_page *page)
 {
     struct reporting *reporting = &self->reporting;
@@ -207,6 +256,7 @@ void node_report_sent(struct node *self, uint64_t now_us, const struct report_pa
         reporting->answers = 0;
         if (report_page_begins(page)) {
             self->reports_due = 0; /* This round tells it. */
+            begin_round(self, now_us);
         }
     }
     reporting->sends--;

@@ -123,9 +123,9 @@ void node_sync(struct node *self, uint64_t now_us)
     node_forget_dropped(self);
     if (whole) {
         host_what_waits(self);
+        node_growth_stir(self);
     }
     node_exchange_look_round(self, now_us); /* Whatever has changed. */
-    node_growth_stir(self);
     if (reports == NULL) {
         put_off(self, self->next_sync_us); /* The next interval tries again. */
         return;
@@ -146,7 +146,7 @@ void node_sync(struct node *self, uint64_t now_us)
         node_report_sent(self, now_us, &frame.body.sync_request.page);
     } else {
         node_report_opened(self, false);
-        node_news_sent(self, &frame.body.sync_request.page);
+        node_news_sent(self, now_us, &frame.body.sync_request.page);
         self->next_sync_us = self->reporting.news.sends > 0 ? now_us : self->reporting.whole_us;
     }
     node_told(&frame.body.sync_request);
@@ -164,6 +164,8 @@ static void note_refetched(struct node *self, bool refetched)
 void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
                         const struct sync_reply *reply)
 {
+    bool knew;
+
     if (self->nameless && !self->failed) {
         node_take_cluster(self, now_us, reply);
         return;
@@ -188,6 +190,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
                     reply->message);
         return;
     }
+    knew = self->confirmed;
     if (reply->node_id != 0) {
         node_confirm(self, reply->node_id);
     }
@@ -198,7 +201,9 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
         self->since = reply->change;
         self->store = reply->store;
     }
-    host_what_waits(self);
+    if (!knew) {
+        host_what_waits(self); /* Later rounds do: what could not be hosted may be then. */
+    }
     note_refetched(self, self->confirmed && !reply->more);
     if (reply->more) {
         self->next_sync_us = now_us;

@@ -95,7 +95,7 @@ enum status codec_get_pull_request(const ProtobufCMessage *message, struct codec
     if (wire->n_wanted > PULL_MAX_WANTED || wire->n_prefixes > PULL_MAX_PREFIXES) {
         return STATUS_TOO_LARGE;
     }
-    if (!codec_enum_known((int)wire->kind, PULL_LINES) ||
+    if (!codec_enum_known((int)wire->kind, PULL_FILTERS) ||
         (wire->n_wanted > 0 && (int)wire->kind != PULL_BODIES)) {
         return STATUS_MALFORMED;
     }

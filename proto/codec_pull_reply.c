@@ -360,7 +360,7 @@ enum status codec_get_pull_reply(const ProtobufCMessage *message, struct codec_a
         wire->n_counts > PULL_MAX_DIGESTS || wire->document.len > DOCUMENT_MAX_BYTES) {
         return STATUS_TOO_LARGE;
     }
-    if (!codec_enum_known((int)wire->kind, PULL_LINES) || (unsigned)wire->state > REPLICA_FULL ||
+    if (!codec_enum_known((int)wire->kind, PULL_FILTERS) || (unsigned)wire->state > REPLICA_FULL ||
         wire->pages.len != wire->n_page_ids * PULL_PAGE_BYTES) {
         return STATUS_MALFORMED;
     }

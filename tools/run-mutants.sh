@@ -63,7 +63,7 @@ sim_verdict() {
     esac
     timeout -k 5 "$timeout_s" "$build/mutants/$1/sim" "${scenario[@]}" --seeds "${2##*:}" >"$3" 2>&1 </dev/null
     status=$?
-    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|forgotten key|gives up incarnation|wrong document|does not come to its end|fewer than R FULL|too few FULL|on its way from generation|differ in key' "$3"; then
+    if [ "$status" -eq 1 ] && grep -Eiq 'lost[ -]key|is a pair|forgotten key|gives up incarnation|wrong document|does not come to its end|fewer than R FULL|too few FULL|on its way from generation|differ in key' "$3"; then
         echo "found"
     elif [ "$status" -eq 0 ]; then
         echo "NOT FOUND"

@@ -128,9 +128,13 @@ MUST_USE enum status pull_take_headers(struct pull *self, uint64_t now_us,
  * nothing is left the phase is FOLLOW again. */
 void pull_trim(struct pull *self, struct batch_set *have);
 
-/* Where the source said just now, about another scope, that its log ends for those who follow: is
- * there nothing for this one either? Then it was as good as asked. */
-bool pull_is_told(struct pull *self, uint64_t now_us, uint64_t end);
+/* Is all of the source's log below `position` here, so that it need not be asked unless there is
+ * something above? */
+bool pull_may_sleep(const struct pull *self, uint64_t position);
+
+/* FOLLOW: the source's log has nothing for this scope below `position`, from where it was asked
+ * last. */
+void pull_pass(struct pull *self, uint64_t position);
 
 /* All of another judged reply has been appended to the own log, which ends at `appended`. */
 void pull_take(struct pull *self, uint64_t now_us, const struct pull_reply *reply,

@@ -109,17 +109,17 @@ static void idle_until(struct pull *self, uint64_t now_us, bool met)
     self->due_us = now_us + (self->interval_us << self->idle);
 }
 
-/* Who is behind has something to ask for, and who is ahead finds out that the source has lost its
- * log's end. */
-bool pull_is_told(struct pull *self, uint64_t now_us, uint64_t end)
+bool pull_may_sleep(const struct pull *self, uint64_t position)
 {
-    if (self->purpose != PULL_DELTA || self->phase != PULL_PHASE_FOLLOW || self->asked ||
-        self->catching_up || self->failures > 0 || self->from != end) {
-        return false;
+    return self->purpose == PULL_DELTA && self->phase == PULL_PHASE_FOLLOW && !self->asked &&
+           !self->catching_up && self->failures == 0 && self->from >= position;
+}
+
+void pull_pass(struct pull *self, uint64_t position)
+{
+    if (position > self->from) {
+        pull_follow_from(self, position);
     }
-    self->page_met = false;
-    idle_until(self, now_us, false);
-    return true;
 }
 
 enum status pull_take_headers(struct pull *self, uint64_t now_us, const struct pull_reply *reply,

@@ -46,6 +46,8 @@ bool pull_kind_fits(enum pull_kind kind, const struct filter_document *document)
     case PULL_HEADERS:
     case PULL_BODIES:
         break;
+    case PULL_FILTERS:
+        return false; /* It is about none. */
     }
     return true;
 }

@@ -50,6 +50,7 @@ enum {
     PULL_MAX_PAGES = 256, /* in one reply: 1 MiB */
     PULL_PAGE_BYTES = 4096,
     PULL_MAX_PAGE_DIGESTS = 1024, /* in one reply: of 4 MiB */
+    PULL_MAX_FILTERS = 8192,      /* ids in one reply */
 };
 
 enum pull_kind {
@@ -60,6 +61,7 @@ enum pull_kind {
     PULL_DIGESTS = 5,
     PULL_RANGES = 6,
     PULL_LINES = 7,
+    PULL_FILTERS = 8, /* of no scope: which filters the log has batches of */
 };
 
 struct pull_scope {
@@ -160,7 +162,7 @@ struct pull_reply {
     size_t nbatches;
     const struct pull_interval *intervals; /* HEADERS */
     size_t nintervals;
-    const uint64_t *fingerprints;
+    const uint64_t *fingerprints; /* FILTERS: ids of filters, ascending, each once */
     size_t count;
     const uint64_t *page_ids; /* LINES */
     const uint8_t *pages;     /* PULL_PAGE_BYTES each; see pull_lines.h */

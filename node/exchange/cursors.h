@@ -13,10 +13,28 @@
 #include "cluster/pull_message.h"
 #include "storage/record.h"
 
+enum { NODE_CURSORS_NONE = UINT32_MAX };
+
+/* Those of one filter are a chain. */
+struct node_cursor {
+    struct record_cursor cursor;
+    uint32_t next; /* place of another one, maybe of another filter; NODE_CURSORS_NONE: the end */
+};
+
+/* How far the log of one node is known to have been. */
+struct node_cursors_source {
+    struct member who;
+    uint64_t highest;
+};
+
 struct node_cursors {
-    struct record_cursor *items;
+    struct node_cursor *items; /* in no order */
     size_t count;
     size_t capacity;
+    uint32_t *chains; /* by a hash of the filter's id: places of the first ones */
+    size_t nchains;   /* a power of two, or 0 */
+    struct node_cursors_source *sources;
+    uint32_t nsources;
 };
 
 void node_cursors_fini(struct node_cursors *self);
@@ -35,7 +53,7 @@ const struct record_cursor *node_cursors_delta(const struct node_cursors *self,
                                                const struct pull_scope *scope,
                                                const struct member *source);
 
-/* The highest offset of a node's log that any of them names. */
+/* The highest offset of a node's log that any of them names, or has named. */
 uint64_t node_cursors_highest(const struct node_cursors *self, const struct member *source);
 
 /* Forget those of a filter that `keep` does not want. */

@@ -135,7 +135,7 @@ void node_exchange_moved(struct node *self)
 {
     if (self->exchange != NULL && self->exchange->awaits_log) {
         self->exchange->stirred = true;
-        self->exchange->freed |= LOOK_WAITS_LOG;
+        self->exchange->freed |= LOOK_BIT(LOOK_WAITS_LOG);
     }
 }
 

@@ -12,12 +12,14 @@
  *   repair.c      ... the way through a comparison
  *   meet.c        asking others what they remember of this node
  *   remember.c    answering that
+ *   watch.c       one question a node for all filters that have nothing to ask
  *   settle.c      catching up before it counts, after an end that was not in order
  *   repair_take.c its answers: digests compared, what lacks taken over
  *   serve.c       answering: reading storage at a bounded rate
  *   serve_judge.c ... which requests
  *   lines.c       pages of arrays, of filters without key log: both sides
  *   page_digests.c  ... and their digests: which pages differ
+ *   serve_filters.c  which filters have anything new
  *   serve_page.c  making one answer out of what storage reads
  *   batch_form.c  batches of the log, as they are told and heard
  *   serve_cut.c   what a peer compares with: digests and ranges of a cut
@@ -60,8 +62,10 @@ struct page_walk {
 /* One source of one slot group, as far as this node has taken it over. */
 struct pull_item {
     struct pull pull;
-    uint32_t rank;   /* SYNC: in the order of the plan */
-    uint32_t needed; /* SYNC: how many sources complete the group */
+    uint32_t rank;    /* SYNC: in the order of the plan */
+    uint32_t needed;  /* SYNC: how many sources complete the group */
+    uint64_t watch;   /* the watch of the source by which it sleeps; 0: it is awake */
+    uint64_t answers; /* ... of that watch when it fell asleep */
 
     struct page_walk walk;    /* in PULL_PHASE_COMPARE */
     bool compared;            /* since the plan was made */
@@ -198,12 +202,12 @@ struct exchange {
     uint64_t serial;
     struct looks looks;
     uint64_t all_us;         /* when all are looked at, whatever they wait for */
-    uint32_t turn;           /* who is looked at first */
+    uint32_t turn;           /* which item of a filter is looked at first */
     bool stirred;            /* something may be due now */
     bool stirred_all;        /* ... of any filter */
-    unsigned freed;          /* what those that wait for it may go on for: enum look_wait */
-    unsigned waits;          /* what the filter that is looked at waits for */
-    bool asked;              /* ... and whether a question was sent for it */
+    uint64_t freed;          /* what those that wait for it may go on for: bits of queues */
+    uint64_t waits;          /* ... that the filter which is looked at waits for */
+    uint64_t asked;          /* those who wait for it wait on: a question was sent in this turn */
     bool awaits_log;         /* a cursor is due once the log is durable */
     uint64_t due_us;         /* when something is due next, as far as is known */
     uint64_t doubt_until_us; /* see node_pull_doubts() */
@@ -231,6 +235,9 @@ void node_pull_follow(struct node *self, struct document_entry *entry);
 /* pull_turn.c */
 void node_pull_pump(struct node *self, uint64_t now_us);
 
+/* repair_plan.c: nodes that did not answer may be tried again: bits of queues. */
+uint64_t node_silences_over(struct node *self, uint64_t now_us);
+
 /* pull.c: ask for what is due of one filter; exchange->due_us and ->waits: when again. And: give up
  * questions whose time is over. */
 void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry);
@@ -238,6 +245,23 @@ void node_pull_expire(struct node *self, uint64_t now_us);
 void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
                         const struct pull_reply *reply);
 void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation);
+
+/* watch.c: does the item sleep? It is then where the watch is; and: let it sleep, if it may. */
+bool node_watch_sleeps(const struct node *self, uint64_t now_us,
+                       const struct filter_document *document, struct pull_item *item);
+bool node_watch_sleep(const struct node *self, uint64_t now_us, struct pull_item *item);
+
+/* A source has told one filter that its log has no more from `next` on. */
+void node_watch_begin(struct node *self, uint64_t now_us, const struct pull_reply *reply);
+uint64_t node_watch_pump(struct node *self, uint64_t now_us); /* when to go on */
+void node_watch_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+                         const struct pull_reply *reply);
+void node_watch_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic);
+void node_watch_on_error(struct node *self, uint64_t now_us, const struct peer_topic *topic);
+
+/* serve_filters.c: answer such a question. */
+void node_serve_filters(struct node *self, uint64_t now_us, const struct peer *from,
+                        const struct frame *frame);
 
 /* pull_take.c: of a judged answer; OK: its pull has moved on. */
 MUST_USE enum status node_pull_take(struct node *self, uint64_t now_us,

@@ -5,13 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { SILENT_DOUBLINGS = 7 }; /* 12.8 s */
+
 void node_peers_fini(struct node_peers *self)
 {
     heap_free(self->items);
     *self = (struct node_peers){0};
 }
 
-static struct node_peer *find(const struct node_peers *self, uint32_t node)
+struct node_peer *node_peers_find(const struct node_peers *self, uint32_t node)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         if (self->items[i].node == node) {
@@ -54,7 +56,7 @@ static struct node_peer *add(struct node_peers *self, uint32_t node)
 
 bool node_peers_idle(const struct node_peers *self, uint32_t node, unsigned purpose, uint64_t bytes)
 {
-    const struct node_peer *peer = find(self, node);
+    const struct node_peer *peer = node_peers_find(self, node);
 
     return (peer == NULL || peer->calls[purpose].correlation == 0) &&
            self->awaited_bytes + bytes <= PEERS_MAX_AWAITED_BYTES;
@@ -77,7 +79,7 @@ static enum status reach(struct node_peers *self, const struct effects *effects,
                          const struct node_list *nodes, uint32_t node, struct node_peer **out)
 {
     const struct node_record *record = node_list_find(nodes, node);
-    struct node_peer *peer = find(self, node);
+    struct node_peer *peer = node_peers_find(self, node);
 
     if (record == NULL) {
         return STATUS_NOT_FOUND;
@@ -92,6 +94,15 @@ static enum status reach(struct node_peers *self, const struct effects *effects,
     peer->used_us = now_us;
     *out = peer;
     return peer->link != 0 ? STATUS_OK : STATUS_UNAVAILABLE;
+}
+
+static void note_silence(struct node_peer *peer, uint64_t now_us)
+{
+    if (peer->silent_us > now_us) {
+        return; /* Of all that is under way once. */
+    }
+    peer->silent_us = now_us + ((uint64_t)PEERS_SILENT_US << peer->silences);
+    peer->silences += peer->silences < SILENT_DOUBLINGS;
 }
 
 enum status node_peers_ask(struct node_peers *self, const struct effects *effects, uint64_t now_us,
@@ -116,6 +127,7 @@ enum status node_peers_ask(struct node_peers *self, const struct effects *effect
         status = effects->send(effects->context, peer->link, encoded);
     }
     if (status != STATUS_OK) {
+        note_silence(peer, now_us);
         return status;
     }
     peer->calls[purpose] = (struct peer_call){
@@ -124,6 +136,8 @@ enum status node_peers_ask(struct node_peers *self, const struct effects *effect
         .bytes = bytes,
         .topic = *topic,
     };
+    peer->calls[purpose].topic.node = node;
+    peer->calls[purpose].topic.call = purpose;
     self->awaited_bytes += bytes;
     *sent = encoded.size;
     return STATUS_OK;
@@ -144,35 +158,20 @@ bool node_peers_answered(struct node_peers *self, uint32_t link, uint64_t correl
     for (unsigned i = 0; peer != NULL && i < PEERS_NCALLS; i++) {
         if (correlation != 0 && peer->calls[i].correlation == correlation) {
             end_call(self, &peer->calls[i], topic);
+            peer->silent_us = 0;
+            peer->silences = 0;
             return true;
         }
     }
     return false;
 }
 
-void node_peers_note_end(struct node_peers *self, uint64_t now_us, const struct member *source,
-                         uint64_t end)
+bool node_peers_silent(const struct node_peers *self, uint32_t node, uint64_t *until_us)
 {
-    struct node_peer *peer = find(self, source->node);
+    const struct node_peer *peer = node_peers_find(self, node);
 
-    if (peer != NULL) {
-        peer->told_end = end;
-        peer->told_incarnation = source->incarnation;
-        peer->told_us = now_us;
-    }
-}
-
-bool node_peers_told_end(const struct node_peers *self, uint64_t since_us,
-                         const struct member *source, uint64_t *end)
-{
-    const struct node_peer *peer = find(self, source->node);
-
-    if (peer == NULL || peer->told_us == 0 || peer->told_us < since_us ||
-        peer->told_incarnation != source->incarnation) {
-        return false;
-    }
-    *end = peer->told_end;
-    return true;
+    *until_us = peer != NULL ? peer->silent_us : 0;
+    return *until_us != 0;
 }
 
 bool node_peers_expired(struct node_peers *self, uint64_t now_us, struct peer_topic *topic)
@@ -183,6 +182,7 @@ bool node_peers_expired(struct node_peers *self, uint64_t now_us, struct peer_to
 
             if (call->correlation != 0 && now_us >= call->deadline_us) {
                 end_call(self, call, topic);
+                note_silence(&self->items[i], now_us);
                 return true;
             }
         }
@@ -222,6 +222,9 @@ uint64_t node_peers_next_us(const struct node_peers *self)
 
         if (peer->link != 0 && !awaits(peer) && old_us < next_us) {
             next_us = old_us;
+        }
+        if (peer->silent_us != 0 && peer->silent_us < next_us) {
+            next_us = peer->silent_us;
         }
         for (unsigned k = 0; k < PEERS_NCALLS; k++) {
             if (peer->calls[k].correlation != 0 && peer->calls[k].deadline_us < next_us) {

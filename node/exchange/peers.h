@@ -21,17 +21,32 @@ enum {
     PEERS_DEADLINE_US = 2000000, /* for one answer that is read and sent */
     PEERS_HASTE_US = 250000,     /* ... that something waits for, the first time */
     PEERS_IDLE_US = 60000000,    /* a link unused for so long is closed */
+    PEERS_SILENT_US = 100000,    /* how long one that does not answer is let be, at first */
 };
 
 /* Questions to one peer at a time: one for each purpose of pulls, and one about a start. */
-enum { PEERS_MEETING = PULL_NPURPOSES, PEERS_NCALLS };
+enum { PEERS_MEETING = PULL_NPURPOSES, PEERS_WATCH, PEERS_NCALLS };
 
 /* What a question is about; the peers only keep it. */
 struct peer_topic {
     uint64_t filter_id;
     uint64_t serial;
     uint32_t item;
-    bool repair; /* the item's comparison, else its pull */
+    uint32_t node; /* who was asked, ... */
+    unsigned call; /* ... and for which purpose: set by node_peers_ask() */
+    bool repair;   /* the item's comparison, else its pull */
+};
+
+/* What a peer's log has, for all that have nothing to ask: see watch.c. */
+struct peer_watch {
+    uint64_t serial; /* 0: there is none */
+    uint64_t incarnation;
+    uint64_t position; /* who sleeps has all below, ... */
+    uint64_t durable;  /* ... or, of durability sync, below this if that is less */
+    uint64_t due_us;
+    uint64_t used_us; /* when one was last found asleep */
+    uint64_t answers; /* that told all there was */
+    uint32_t failures;
 };
 
 struct peer_call {
@@ -47,9 +62,10 @@ struct node_peer {
     uint64_t used_us;
     char endpoint[DOCUMENT_TEXT_BYTES];
     struct peer_call calls[PEERS_NCALLS];
-    uint64_t told_end; /* of its log, for those who follow it */
-    uint64_t told_incarnation;
-    uint64_t told_us; /* 0: never */
+    struct peer_watch watch;
+    uint64_t
+        silent_us; /* it does not answer: let it be until then; 0: it does, as far as is known */
+    uint32_t silences; /* in a row */
 };
 
 struct node_peers {
@@ -80,12 +96,11 @@ bool node_peers_has(const struct node_peers *self, uint32_t link);
 bool node_peers_answered(struct node_peers *self, uint32_t link, uint64_t correlation,
                          struct peer_topic *topic);
 
-/* The node has said that its log has no more from there on for who follows it; and: has it said so
- * since `since_us`? Then *end is set. */
-void node_peers_note_end(struct node_peers *self, uint64_t now_us, const struct member *source,
-                         uint64_t end);
-bool node_peers_told_end(const struct node_peers *self, uint64_t since_us,
-                         const struct member *source, uint64_t *end);
+/* NULL: it was never asked. */
+struct node_peer *node_peers_find(const struct node_peers *self, uint32_t node);
+
+/* Has it not answered, and is not to be asked for what takes long before *until_us? */
+bool node_peers_silent(const struct node_peers *self, uint32_t node, uint64_t *until_us);
 
 /* Take one question whose deadline has passed; false when there is none. */
 bool node_peers_expired(struct node_peers *self, uint64_t now_us, struct peer_topic *topic);

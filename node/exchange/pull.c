@@ -52,11 +52,20 @@ static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enu
 }
 
 /* A question has ended: there may be the next one for its filter, or for another one that waits
- * for the same node. */
-static void note_end(struct node *self, const struct peer_topic *topic)
+ * for the same node. `heard`: who is not silent may be compared with. */
+static void note_end(struct node *self, const struct peer_topic *topic, bool heard)
 {
-    self->exchange->freed |= LOOK_WAITS_PEER;
-    node_exchange_look(self, topic->filter_id);
+    struct exchange *exchange = self->exchange;
+
+    exchange->stirred = true;
+    exchange->freed |= LOOK_BIT(LOOK_WAITS_ROOM);
+    if (topic->call < PULL_NPURPOSES) {
+        exchange->freed |= LOOK_BIT(looks_peer(topic->node, (enum pull_purpose)topic->call));
+    }
+    if (heard) {
+        exchange->freed |= LOOK_BIT(looks_peer(topic->node, PULL_REPAIR));
+    }
+    looks_now(&exchange->looks, topic->filter_id);
 }
 
 /* ---- answers ---- */
@@ -107,7 +116,11 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
         return;
     }
-    note_end(self, &topic);
+    note_end(self, &topic, true);
+    if (topic.call == PEERS_WATCH) {
+        node_watch_on_reply(self, now_us, &topic, reply);
+        return;
+    }
     item = node_pull_item(self, &topic, &entry);
     if (item == NULL) {
         return;
@@ -134,7 +147,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
         struct hosted_filter *hosted = entry->attachment;
 
         if (follows && reply->end) {
-            node_peers_note_end(&self->exchange->peers, now_us, &item->pull.source, reply->next);
+            node_watch_begin(self, now_us, reply);
         }
         hosted->heard_us = catching_up ? now_us : hosted->heard_us;
         return;
@@ -157,9 +170,11 @@ void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint6
     if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
         return;
     }
-    note_end(self, &topic);
+    note_end(self, &topic, true);
     item = node_pull_item(self, &topic, &entry);
-    if (topic.repair) {
+    if (topic.call == PEERS_WATCH) {
+        node_watch_on_error(self, now_us, &topic);
+    } else if (topic.repair) {
         node_repair_on_silence(self, now_us, &topic, STATUS_INVALID);
     } else if (item != NULL) {
         fail(self, now_us, item, STATUS_INVALID);
@@ -224,15 +239,13 @@ static uint64_t patience_us(const struct pull *pull)
     return pull->catching_up ? (uint64_t)PEERS_HASTE_US << doublings : PEERS_DEADLINE_US;
 }
 
-/* Of many filters few have anything new: what a node says of one tells the same of all others that
- * are as far. */
-static bool is_told(struct node *self, uint64_t now_us, struct pull *pull)
+/* An answer that is under way, by that node or by any, stirs. */
+static void wait_for(struct exchange *exchange, const struct pull *pull)
 {
-    uint64_t since_us = now_us > pull->interval_us ? now_us - pull->interval_us : 0;
-    uint64_t end;
+    bool room = node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, 0);
 
-    return node_peers_told_end(&self->exchange->peers, since_us, &pull->source, &end) &&
-           pull_is_told(pull, now_us, end);
+    exchange->waits |= LOOK_BIT(room ? (unsigned)LOOK_WAITS_ROOM
+                                     : looks_peer(pull->source.node, pull->purpose));
 }
 
 static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
@@ -249,20 +262,18 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
     size_t sent = 0;
 
     pull_trim(pull, exchange->have);
-    if (is_told(self, now_us, pull)) {
-        return;
-    }
     pull_question(pull, &frame.body.pull_request);
     bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
     if (!node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, bytes)) {
-        exchange->waits |= LOOK_WAITS_PEER; /* The answer that is under way stirs. */
+        wait_for(exchange, pull);
         return;
     }
     status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
                             pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
                             &frame, &self->out, &sent);
     if (status == STATUS_OK) {
-        exchange->asked = true;
+        exchange->asked |= LOOK_BIT(looks_peer(pull->source.node, pull->purpose)) |
+                           LOOK_BIT(LOOK_WAITS_ROOM);
         pull_asked(pull);
         self->counters[NODE_gossip_bytes_out_total] += sent;
     } else {
@@ -283,17 +294,18 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
                       struct filter_pulls *pulls, uint32_t index)
 {
     struct pull_item *item = &pulls->items[index];
+    bool sleeps = node_watch_sleeps(self, now_us, &entry->document, item);
     uint64_t due_us;
 
     item->pull.stride = more_stride(self);
     if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
         node_pull_record(self, &item->pull);
     } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
-        self->exchange->waits |= LOOK_WAITS_LOG;
+        self->exchange->waits |= LOOK_BIT(LOOK_WAITS_LOG);
     }
     node_repair_look(self, now_us, pulls, entry, item);
     node_compare_pump(self, now_us, entry, item);
-    if (!has_turn(pulls, index)) {
+    if (sleeps || node_watch_sleep(self, now_us, item) || !has_turn(pulls, index)) {
         return;
     }
     if (pull_due_us(&item->pull) <= now_us) {
@@ -333,8 +345,10 @@ void node_pull_expire(struct node *self, uint64_t now_us)
     while (node_peers_expired(&exchange->peers, now_us, &topic)) {
         struct pull_item *item = node_pull_item(self, &topic, &entry);
 
-        note_end(self, &topic);
-        if (topic.repair) {
+        note_end(self, &topic, false);
+        if (topic.call == PEERS_WATCH) {
+            node_watch_on_silence(self, now_us, &topic);
+        } else if (topic.repair) {
             node_repair_on_silence(self, now_us, &topic, STATUS_DEADLINE);
         } else if (item != NULL) {
             fail(self, now_us, item, STATUS_DEADLINE);

@@ -34,7 +34,7 @@ enum status node_pull_checkpoint(struct node *self)
     uint64_t end;
 
     for (size_t i = 0; self->exchange != NULL && i < self->exchange->cursors.count; i++) {
-        status = storage_put_cursor(self->storage, &self->exchange->cursors.items[i], &end);
+        status = storage_put_cursor(self->storage, &self->exchange->cursors.items[i].cursor, &end);
         if (status != STATUS_OK) {
             return status;
         }

@@ -1,74 +1,118 @@
-/* Which filters are looked at, now that something may be due. */
+/* Which filters are looked at, now that something may be due: those whose time has come, and of
+ * those that wait for what has come as many as can make use of it. All others cost nothing. */
 #include "node/exchange/exchange.h"
+
+enum { AGAIN_US = 100000 };
 
 /* One look: when the next is due, and what else it waits for. */
 static void look_at(struct node *self, uint64_t now_us, size_t at)
 {
     struct exchange *exchange = self->exchange;
-    struct look *look = &exchange->looks.items[at];
 
     exchange->waits = 0;
     exchange->due_us = ACTOR_NEVER;
-    look->due_us = ACTOR_NEVER; /* What happens meanwhile may make it due again. */
+    exchange->turn++;
     node_pull_look(self, now_us, self->documents.by_id[at]);
-    look->due_us = exchange->due_us < look->due_us ? exchange->due_us : look->due_us;
-    look->waits = exchange->waits;
+    looks_by(&exchange->looks, at, exchange->due_us);
+    if (looks_wait(&exchange->looks, at, exchange->waits) != STATUS_OK) {
+        looks_by(&exchange->looks, at, now_us + AGAIN_US);
+    }
 }
 
-/* Is it due, or has what it waits for come? Of those that wait only as many are looked at as it
- * takes until a question is sent, or a comparison found, as the others would wait on. */
-static bool is_due(const struct exchange *exchange, const struct look *look, uint64_t now_us,
-                   bool all, unsigned freed)
+static void look_at_all(struct node *self, uint64_t now_us)
 {
-    unsigned waits = look->waits & freed;
+    const uint32_t *places;
 
-    return all || look->due_us <= now_us || (waits & LOOK_WAITS_LOG) != 0 ||
-           ((waits & LOOK_WAITS_PEER) != 0 && !exchange->asked) ||
-           ((waits & LOOK_WAITS_REPAIR) != 0 && !exchange->next_repair.any) ||
-           ((waits & LOOK_WAITS_URGENT) != 0 &&
-            !(exchange->next_repair.any && exchange->next_repair.urgent));
+    (void)looks_pop_due(&self->exchange->looks, ACTOR_NEVER - 1, &places);
+    for (size_t i = 0; i < self->exchange->looks.count; i++) {
+        look_at(self, now_us, i);
+    }
 }
 
-static void look_at_due(struct node *self, uint64_t now_us, bool all, unsigned freed)
+static void look_at_due(struct node *self, uint64_t now_us)
+{
+    const uint32_t *places;
+    size_t count = looks_pop_due(&self->exchange->looks, now_us, &places);
+
+    for (size_t i = 0; i < count; i++) {
+        look_at(self, now_us, places[i]);
+    }
+}
+
+/* Can the others that wait for it only wait on? A node has been asked, a comparison been found. */
+static bool is_used_up(const struct exchange *exchange, unsigned wait, size_t at)
+{
+    const struct repair_turn *next = &exchange->next_repair;
+
+    switch (wait) {
+    case LOOK_WAITS_LOG:
+        return false;
+    case LOOK_WAITS_URGENT:
+        return next->any && next->urgent;
+    case LOOK_WAITS_REPAIR:
+        return next->any;
+    default:
+        return (exchange->asked & exchange->looks.items[at].queued & LOOK_BIT(wait)) != 0;
+    }
+}
+
+static void look_at_waiting(struct node *self, uint64_t now_us, unsigned wait)
 {
     struct exchange *exchange = self->exchange;
-    size_t count = exchange->looks.count;
-    size_t first = count > 0 ? exchange->turn % count : 0;
+    size_t left = looks_waiting(&exchange->looks, wait);
+    bool over = false;
+    size_t at;
 
-    exchange->asked = false;
-    for (size_t i = 0; i < count; i++) {
-        size_t at = first + i < count ? first + i : first + i - count;
+    for (; left > 0 && !over && looks_take(&exchange->looks, wait, &at); left--) {
+        look_at(self, now_us, at);
+        over = is_used_up(exchange, wait, at);
+    }
+}
 
-        if (is_due(exchange, &exchange->looks.items[at], now_us, all, freed)) {
-            look_at(self, now_us, at);
-            exchange->turn = (uint32_t)at + 1;
+/* Who has waited comes before those whose time is now: a filter with always more to ask would keep
+ * the others waiting else. */
+static void look(struct node *self, uint64_t now_us, bool all, uint64_t freed)
+{
+    if (all) {
+        look_at_all(self, now_us);
+        return;
+    }
+    for (unsigned wait = 0; wait < LOOK_NWAITS && freed >> wait != 0; wait++) {
+        if ((freed & LOOK_BIT(wait)) != 0) {
+            look_at_waiting(self, now_us, wait);
         }
     }
+    look_at_due(self, now_us);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 void node_pull_pump(struct node *self, uint64_t now_us)
 {
     struct exchange *exchange = self->exchange;
-    uint64_t peers_us;
-    uint64_t meet_us;
+    uint64_t freed;
+    uint64_t next_us;
     bool all;
-    unsigned freed;
 
     exchange->next_repair.any = false;
+    exchange->asked = 0;
     node_pull_expire(self, now_us);
     node_peers_close_idle(&exchange->peers, &self->effects, now_us);
+    exchange->freed |= node_silences_over(self, now_us);
     all = exchange->stirred_all;
     freed = exchange->freed;
     exchange->stirred = looks_follow(&exchange->looks, &self->documents) != STATUS_OK ||
                         batch_set_reserve(exchange->have, self->documents.count) != STATUS_OK;
     exchange->stirred_all = exchange->stirred;
     exchange->freed = 0;
-    look_at_due(self, now_us, all, freed);
-    exchange->due_us = looks_next_us(&exchange->looks);
-    exchange->awaits_log = looks_any_waits(&exchange->looks, LOOK_WAITS_LOG);
+    look(self, now_us, all, freed);
+    next_us = node_watch_pump(self, now_us);
+    exchange->awaits_log = looks_waiting(&exchange->looks, LOOK_WAITS_LOG) > 0;
     node_repair_pump(self, now_us);
-    peers_us = node_peers_next_us(&exchange->peers);
-    exchange->due_us = peers_us < exchange->due_us ? peers_us : exchange->due_us;
-    meet_us = node_meet_pump(self, now_us);
-    exchange->due_us = meet_us < exchange->due_us ? meet_us : exchange->due_us;
+    next_us = least(next_us, looks_next_us(&exchange->looks));
+    next_us = least(next_us, node_peers_next_us(&exchange->peers));
+    exchange->due_us = least(next_us, node_meet_pump(self, now_us));
 }

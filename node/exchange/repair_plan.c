@@ -57,7 +57,7 @@ static bool comes_first(const struct repair_turn *a, const struct repair_turn *b
 
 static void wait_for_turn(struct exchange *exchange, const struct pull_item *item)
 {
-    exchange->waits |= is_urgent(item) ? LOOK_WAITS_URGENT : LOOK_WAITS_REPAIR;
+    exchange->waits |= LOOK_BIT(is_urgent(item) ? LOOK_WAITS_URGENT : LOOK_WAITS_REPAIR);
 }
 
 void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
@@ -65,6 +65,7 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
 {
     struct exchange *exchange = self->exchange;
     struct repair_turn turn = {.any = true, .urgent = is_urgent(item)};
+    uint64_t silent_us;
 
     if (item->repair_us == 0) {
         schedule(self, now_us, item, pulls->joined);
@@ -77,8 +78,8 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
         return; /* Its answer stirs; so does the document by which it may. */
     }
     if (storage_written(self->storage) < exchange->repaired_end) {
-        exchange->waits |=
-            LOOK_WAITS_LOG; /* What was just taken over would be found lacking again. */
+        exchange->waits |= LOOK_BIT(LOOK_WAITS_LOG); /* What was just taken over would be found
+                                                        lacking again. */
         return;
     }
     if (item->repair_us > now_us) {
@@ -92,6 +93,11 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
         node_count(self, NODE_repairs_total);
         return;
     }
+    if (node_peers_silent(&exchange->peers, item->pull.source.node, &silent_us)) {
+        /* One after the other would take the time of those that could be compared. */
+        exchange->waits |= LOOK_BIT(looks_peer(item->pull.source.node, PULL_REPAIR));
+        return;
+    }
     wait_for_turn(exchange, item); /* Unless it is this one's. */
     turn.due_us = item->repair_us;
     turn.topic = (struct peer_topic){.filter_id = item->pull.scope.filter_id,
@@ -101,6 +107,22 @@ void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pu
     if (comes_first(&turn, &exchange->next_repair)) {
         exchange->next_repair = turn;
     }
+}
+
+uint64_t node_silences_over(struct node *self, uint64_t now_us)
+{
+    struct node_peers *peers = &self->exchange->peers;
+    uint64_t freed = 0;
+
+    for (uint32_t i = 0; i < peers->count; i++) {
+        struct node_peer *peer = &peers->items[i];
+
+        if (peer->silent_us != 0 && peer->silent_us <= now_us) {
+            peer->silent_us = 0;
+            freed |= LOOK_BIT(looks_peer(peer->node, PULL_REPAIR));
+        }
+    }
+    return freed;
 }
 
 /* ---- the end ---- */
@@ -118,7 +140,7 @@ void node_repair_end(struct node *self)
     node_repair_forget(repair);
     node_exchange_look(self, repair->topic.filter_id);
     *repair = (struct node_repair){.resume_us = ACTOR_NEVER, .read_us = ACTOR_NEVER};
-    self->exchange->freed |= LOOK_WAITS_REPAIR | LOOK_WAITS_URGENT;
+    self->exchange->freed |= LOOK_BIT(LOOK_WAITS_REPAIR) | LOOK_BIT(LOOK_WAITS_URGENT);
 }
 
 /* That won't be better the next time. */

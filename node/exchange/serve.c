@@ -222,6 +222,10 @@ void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer 
     enum status status;
 
     node_count(self, NODE_pulls_total);
+    if (request->kind == PULL_FILTERS && self->exchange != NULL) {
+        node_serve_filters(self, now_us, from, frame);
+        return;
+    }
     status = self->exchange == NULL ? STATUS_NOT_READY : node_serve_judge(self, request, &entry);
     if (status == STATUS_OK) {
         status = open_page(self, now_us, from, frame);

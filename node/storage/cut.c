@@ -86,6 +86,8 @@ static enum status take_log(struct storage_cut *self)
 
     self->log_from = storage->merged;
     self->log_to = self->config.end < written ? self->config.end : written;
+    /* Of many sets most have little there, if anything. */
+    storage_sets_narrow(&storage->sets, &self->config.set, &self->log_from, &self->log_to);
     self->tailed = self->log_from >= self->log_to;
     self->segments = heap_alloc(storage->nsegments + 1, sizeof *self->segments);
     if (self->segments == NULL) {

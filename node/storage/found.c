@@ -45,6 +45,9 @@ static enum status note_filter(struct storage_recovery *self, uint64_t offset, s
     if (status == STATUS_OK && !storage_sets_add(&self->sets, &batch)) {
         status = STATUS_NOMEM;
     }
+    if (status == STATUS_OK) {
+        storage_sets_note(&self->sets, &batch, offset, self->merged);
+    }
     return status;
 }
 

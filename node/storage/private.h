@@ -16,11 +16,19 @@ struct storage_snapshot;
 struct storage_merge;
 struct storage_cut;
 
-/* Sets that have had batches in the log; they ascend. */
+/* A set that has had batches in the log: those that are in no run are in the stretch. */
+struct storage_known {
+    struct storage_set set;
+    uint64_t first; /* offset of the first one */
+    uint64_t end;   /* of the last one; 0: not noted yet */
+};
+
+/* They ascend. */
 struct storage_sets {
-    struct storage_set *items;
+    struct storage_known *items;
     size_t count;
     size_t capacity;
+    uint64_t forgotten; /* what is not among them may have batches below */
 };
 
 /* A set of a filter without key log. */
@@ -138,10 +146,19 @@ bool storage_set_has(const struct storage_set *set, const struct record_run *run
 
 /* sets.c: all targets of a batch; false: no memory. */
 MUST_USE bool storage_sets_add(struct storage_sets *self, const struct record_batch *batch);
+
+/* Having been added, it is in the log at that offset; what is below `merged` is in runs. */
+void storage_sets_note(struct storage_sets *self, const struct record_batch *batch, uint64_t offset,
+                       uint64_t merged);
+
+/* Narrow a stretch of the log, whose beginning is where batches are merged into runs, to what has
+ * batches of the set. */
+void storage_sets_narrow(const struct storage_sets *self, const struct storage_set *set,
+                         uint64_t *from, uint64_t *to);
 bool storage_sets_have(const struct storage_sets *self, const struct storage_set *set);
 
 /* Those that are not wanted are never asked for again. */
-void storage_sets_keep(struct storage_sets *self,
+void storage_sets_keep(struct storage_sets *self, uint64_t log_end,
                        bool (*wanted)(void *context, const struct storage_set *set), void *context);
 void storage_sets_fini(struct storage_sets *self);
 

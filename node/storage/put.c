@@ -37,9 +37,11 @@ enum status storage_add(struct storage *self, const struct record_batch *batch, 
         status = storage_append(self, RECORD_BATCH, false, record_batch_size(batch), &body, end);
     }
     if (status == STATUS_OK) {
+        uint64_t offset = *end - record_size(record_batch_size(batch));
+
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
-        storage_recent_add(&self->recent, batch, *end - record_size(record_batch_size(batch)),
-                           *end);
+        storage_sets_note(&self->sets, batch, offset, self->merged);
+        storage_recent_add(&self->recent, batch, offset, *end);
     }
     return status;
 }

@@ -166,6 +166,16 @@ bool storage_recall(struct storage *self, struct storage_read *read)
     return told;
 }
 
+bool storage_recall_filters(struct storage *self, uint64_t from, uint64_t to, uint64_t *ids,
+                            size_t most, size_t *count, uint64_t *next)
+{
+    uint64_t written = storage_written(self);
+
+    return self->nsegments > 0 && is_kept(self, from) &&
+           storage_recent_filters(&self->recent, from, to < written ? to : written, ids, most,
+                                  count, next);
+}
+
 void storage_reads_destroy(struct storage *storage)
 {
     while (storage->reads != NULL) {

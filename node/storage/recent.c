@@ -157,3 +157,31 @@ bool storage_recent_tell(struct storage_recent *self, struct storage_read *read,
     read->next = !read->end ? at(self, index)->offset : to > read->from ? to : read->from;
     return true;
 }
+
+bool storage_recent_filters(const struct storage_recent *self, uint64_t from, uint64_t to,
+                            uint64_t *ids, size_t most, size_t *count, uint64_t *next)
+{
+    size_t index;
+
+    if (from < self->from) {
+        return false;
+    }
+    *count = 0;
+    *next = to > from ? to : from;
+    for (index = place_of(self, from); index < self->count; index++) {
+        const struct storage_recent_batch *batch = at(self, index);
+
+        if (batch->offset >= to) {
+            break;
+        }
+        if (*count == most) { /* A record's targets have one filter. */
+            *next = batch->offset;
+            break;
+        }
+        if (batch->boot != 0 && batch->number != 0 &&
+            (*count == 0 || ids[*count - 1] != batch->filter_id)) {
+            ids[(*count)++] = batch->filter_id;
+        }
+    }
+    return true;
+}

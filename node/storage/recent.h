@@ -60,4 +60,9 @@ void storage_recent_add(struct storage_recent *self, const struct record_batch *
  * call. */
 bool storage_recent_tell(struct storage_recent *self, struct storage_read *read, uint64_t to);
 
+/* Which filters have batches with numbers between `from` and `to`? At most `most` of them, the
+ * first ones, as they come and perhaps more than once; *next: where to go on. False: not known. */
+bool storage_recent_filters(const struct storage_recent *self, uint64_t from, uint64_t to,
+                            uint64_t *ids, size_t most, size_t *count, uint64_t *next);
+
 #endif

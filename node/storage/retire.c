@@ -240,7 +240,8 @@ static void drop_unwanted(struct storage *storage, uint64_t now_us)
         return;
     }
     storage->next_drop_us = now_us + LOOK_US;
-    storage_sets_keep(&storage->sets, storage->config.wanted, storage->config.context);
+    storage_sets_keep(&storage->sets, storage_end(storage), storage->config.wanted,
+                      storage->config.context);
     drop_arrays(storage);
     for (size_t i = 0; i < storage->nruns && change.nremoved < RUN_MERGE_MAX; i++) {
         const struct record_run *run = &storage->runs[i];

@@ -23,7 +23,7 @@ static size_t place_of(const struct storage_sets *self, const struct storage_set
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (compare(&self->items[middle], set) < 0) {
+        if (compare(&self->items[middle].set, set) < 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -34,7 +34,7 @@ static size_t place_of(const struct storage_sets *self, const struct storage_set
 
 static bool is_at(const struct storage_sets *self, size_t place, const struct storage_set *set)
 {
-    return place < self->count && compare(&self->items[place], set) == 0;
+    return place < self->count && compare(&self->items[place].set, set) == 0;
 }
 
 bool storage_sets_have(const struct storage_sets *self, const struct storage_set *set)
@@ -51,7 +51,7 @@ static bool add(struct storage_sets *self, const struct storage_set *set)
     }
     if (self->count == self->capacity) {
         size_t capacity = self->capacity * 2 + 16;
-        struct storage_set *grown = heap_realloc(self->items, capacity, sizeof *grown);
+        struct storage_known *grown = heap_realloc(self->items, capacity, sizeof *grown);
 
         if (grown == NULL) {
             return false;
@@ -61,7 +61,7 @@ static bool add(struct storage_sets *self, const struct storage_set *set)
     }
     memmove(self->items + place + 1, self->items + place,
             (self->count - place) * sizeof *self->items);
-    self->items[place] = *set;
+    self->items[place] = (struct storage_known){.set = *set};
     self->count++;
     return true;
 }
@@ -80,15 +80,64 @@ bool storage_sets_add(struct storage_sets *self, const struct record_batch *batc
     return all;
 }
 
-void storage_sets_keep(struct storage_sets *self,
+static void note(struct storage_sets *self, const struct storage_set *set, uint64_t offset,
+                 uint64_t end, uint64_t merged)
+{
+    size_t place = place_of(self, set);
+    struct storage_known *known = is_at(self, place, set) ? &self->items[place] : NULL;
+
+    if (known == NULL) {
+        return;
+    }
+    if (known->end == 0 && self->forgotten > merged) {
+        known->first = merged; /* It may have been here before. */
+    } else if (known->end <= merged) {
+        known->first = offset;
+    }
+    known->end = end;
+}
+
+void storage_sets_note(struct storage_sets *self, const struct record_batch *batch, uint64_t offset,
+                       uint64_t merged)
+{
+    uint64_t end = offset + record_size(record_batch_size(batch));
+
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        const struct storage_set set = {.filter_id = batch->filter_id,
+                                        .slice = batch->targets[i].slice,
+                                        .lineage = batch->targets[i].lineage};
+
+        note(self, &set, offset, end, merged);
+    }
+}
+
+void storage_sets_narrow(const struct storage_sets *self, const struct storage_set *set,
+                         uint64_t *from, uint64_t *to)
+{
+    size_t place = place_of(self, set);
+    bool known = is_at(self, place, set);
+    uint64_t first = known ? self->items[place].first : 0;
+    uint64_t end = known ? self->items[place].end : self->forgotten;
+
+#ifdef ORBLOOM_MUTANT_CUT_NARROW
+    end = first;
+#endif
+    *from = first > *from ? first : *from;
+    *to = end < *to ? end : *to;
+}
+
+void storage_sets_keep(struct storage_sets *self, uint64_t log_end,
                        bool (*wanted)(void *context, const struct storage_set *set), void *context)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < self->count; i++) {
-        if (wanted(context, &self->items[i])) {
+        if (wanted(context, &self->items[i].set)) {
             self->items[kept++] = self->items[i];
         }
+    }
+    if (kept < self->count) {
+        self->forgotten = log_end;
     }
     self->count = kept;
 }

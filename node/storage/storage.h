@@ -233,6 +233,12 @@ void storage_load_refuse(struct storage *self, const struct storage_load *load, 
  * target. */
 bool storage_recall(struct storage *self, struct storage_read *read);
 
+/* Which filters have batches with numbers in the log between `from` and `to`, by what is
+ * remembered: at most `most` ids, as they come and perhaps more than once; *next: where to go on.
+ * False: that is not known. */
+bool storage_recall_filters(struct storage *self, uint64_t from, uint64_t to, uint64_t *ids,
+                            size_t most, size_t *count, uint64_t *next);
+
 /* May some run or kept batch be of that set? */
 bool storage_has(const struct storage *self, const struct storage_set *set);
 

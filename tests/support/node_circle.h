@@ -67,7 +67,7 @@ struct circle {
     uint32_t lineage;            /* adds go to that one only, as part of a list; 0: to all */
 
     /* What went between nodes. */
-    uint64_t requests[PULL_LINES + 1]; /* by enum pull_kind */
+    uint64_t requests[PULL_FILTERS + 1]; /* by enum pull_kind */
     uint64_t bytes;
     /* May be set: looks at frames between nodes, and may change them; false: lost. */
     bool (*spy)(struct circle *circle, struct circle_frame *frame, struct frame *decoded);

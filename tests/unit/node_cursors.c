@@ -89,5 +89,32 @@ Test(node_cursors, pruning_is_for_one_filter)
     put(200, 3);
     node_cursors_prune(&cursors, 5, keep_none, NULL);
     cr_assert_eq(cursors.count, 1);
-    cr_assert_eq(cursors.items[0].filter_id, 6);
+    cr_assert_eq(cursors.items[0].cursor.filter_id, 6);
+}
+
+/* Of many filters whose chains are shared, in any order; what goes takes nothing else along. */
+Test(node_cursors, many_are_found_again)
+{
+    enum { MANY = 300 };
+
+    for (uint64_t id = 1; id <= MANY; id++) {
+        struct record_cursor one = cursor(id, 0);
+
+        one.filter_id = id * 7;
+        cr_assert_eq(node_cursors_put(&cursors, &one), STATUS_OK);
+    }
+    for (uint64_t id = 2; id <= MANY; id += 2) {
+        node_cursors_prune(&cursors, id * 7, keep_none, NULL);
+    }
+    cr_assert_eq(cursors.count, MANY / 2);
+    for (uint64_t id = 1; id <= MANY; id++) {
+        struct pull_scope there = scope;
+        const struct record_cursor *found;
+
+        there.filter_id = id * 7;
+        found = node_cursors_delta(&cursors, &there, &source);
+        cr_assert_eq(found != NULL, id % 2 == 1);
+        cr_assert(found == NULL || found->offset == id);
+    }
+    cr_assert_eq(node_cursors_highest(&cursors, &source), MANY, "it was there once");
 }

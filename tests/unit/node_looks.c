@@ -47,18 +47,57 @@ static void go(uint64_t id)
     document_cache_sweep(&documents, any, NULL);
 }
 
+/* The earliest is found, whatever came and went. */
+static void expect_in_order(void)
+{
+    uint64_t first_us = UINT64_MAX;
+
+    for (size_t i = 0; i < looks.count; i++) {
+        first_us = looks.items[i].due_us < first_us ? looks.items[i].due_us : first_us;
+    }
+    cr_assert_eq(looks_next_us(&looks), first_us);
+}
+
 /* Each one's time is its id, once it was looked at; and they stand where the documents do. */
 static void look_at_all(void)
 {
+    const uint32_t *places;
+    size_t count;
+
     cr_assert_eq(looks_follow(&looks, &documents), STATUS_OK);
     cr_assert_eq(looks.count, documents.count);
-    for (size_t i = 0; i < looks.count; i++) {
-        struct look *look = &looks.items[i];
-
-        cr_assert_eq(look->filter_id, documents.by_id[i]->document.id);
-        cr_assert(look->due_us == 0 || look->due_us == look->filter_id);
-        look->due_us = look->filter_id;
+    expect_in_order();
+    count = looks_pop_due(&looks, 0, &places);
+    for (size_t i = 0; i < count; i++) {
+        looks_by(&looks, places[i], looks.items[places[i]].filter_id);
     }
+    for (size_t i = 0; i < looks.count; i++) {
+        cr_assert_eq(looks.items[i].filter_id, documents.by_id[i]->document.id);
+        cr_assert_eq(looks.items[i].due_us, looks.items[i].filter_id);
+    }
+    expect_in_order();
+}
+
+Test(looks, those_that_are_due_are_found)
+{
+    const uint32_t *places;
+    uint64_t random = 5;
+
+    for (uint64_t id = 1; id <= 300; id++) {
+        come(id);
+    }
+    look_at_all();
+    for (uint64_t now_us = 10; now_us <= 300; now_us += 10) {
+        size_t count = looks_pop_due(&looks, now_us, &places);
+
+        cr_assert_eq(count, 10);
+        for (size_t i = 0; i < count; i++) {
+            cr_assert_eq(places[i], now_us - 10 + i, "those of the time since, the earliest first");
+        }
+        looks_by(&looks, random_below(&random, now_us - 1), 1000 + now_us);
+        expect_in_order();
+    }
+    cr_assert_geq(looks_next_us(&looks), 1010);
 }
 
 Test(looks, who_is_new_is_due_at_once)
@@ -87,14 +126,64 @@ Test(looks, one_is_made_due)
     cr_assert_eq(looks_next_us(&looks), 0);
 }
 
-Test(looks, who_waits_is_found)
+Test(looks, who_waits_is_found_in_turn)
 {
+    size_t at;
+
     come(5);
+    come(7);
+    come(9);
     look_at_all();
-    cr_assert_not(looks_any_waits(&looks, LOOK_WAITS_LOG));
-    looks.items[0].waits = LOOK_WAITS_PEER | LOOK_WAITS_LOG;
-    cr_assert(looks_any_waits(&looks, LOOK_WAITS_LOG));
-    cr_assert_not(looks_any_waits(&looks, LOOK_WAITS_REPAIR));
+    cr_assert_eq(looks_wait(&looks, 2, LOOK_BIT(LOOK_WAITS_LOG)), STATUS_OK);
+    cr_assert_eq(looks_wait(&looks, 0, LOOK_BIT(LOOK_WAITS_LOG) | LOOK_BIT(63)), STATUS_OK);
+    cr_assert_eq(looks_wait(&looks, 2, LOOK_BIT(LOOK_WAITS_LOG)), STATUS_OK);
+    cr_assert_eq(looks_waiting(&looks, LOOK_WAITS_LOG), 2, "each once");
+    cr_assert_eq(looks_waiting(&looks, LOOK_WAITS_REPAIR), 0);
+    cr_assert(looks_take(&looks, LOOK_WAITS_LOG, &at));
+    cr_assert_eq(at, 2);
+    cr_assert_eq(looks_wait(&looks, at, LOOK_BIT(LOOK_WAITS_LOG)), STATUS_OK);
+    cr_assert(looks_take(&looks, LOOK_WAITS_LOG, &at));
+    cr_assert_eq(at, 0);
+    cr_assert(looks_take(&looks, LOOK_WAITS_LOG, &at));
+    cr_assert_eq(at, 2, "at the end, as it came back");
+    cr_assert_not(looks_take(&looks, LOOK_WAITS_LOG, &at));
+    cr_assert(looks_take(&looks, 63, &at));
+    cr_assert_eq(at, 0);
+}
+
+Test(looks, many_wait_and_some_have_gone)
+{
+    size_t at;
+
+    for (uint64_t id = 1; id <= 200; id++) {
+        come(id);
+    }
+    look_at_all();
+    for (size_t i = 0; i < 200; i++) {
+        cr_assert_eq(looks_wait(&looks, i, LOOK_BIT(LOOK_WAITS_ROOM)), STATUS_OK);
+    }
+    for (uint64_t id = 2; id <= 200; id += 2) {
+        go(id);
+    }
+    cr_assert_eq(looks_follow(&looks, &documents), STATUS_OK);
+    for (size_t i = 0; i < 100; i++) {
+        cr_assert(looks_take(&looks, LOOK_WAITS_ROOM, &at));
+        cr_assert_eq(at, i);
+    }
+    cr_assert_not(looks_take(&looks, LOOK_WAITS_ROOM, &at));
+}
+
+Test(looks, queues_of_nodes_are_apart_from_others)
+{
+    for (uint32_t node = 0; node < 100; node++) {
+        for (unsigned purpose = 0; purpose < PULL_NPURPOSES; purpose++) {
+            unsigned queue = looks_peer(node, (enum pull_purpose)purpose);
+
+            cr_assert(queue >= LOOK_WAITS_PEER && queue < LOOK_NWAITS);
+        }
+    }
+    cr_assert_neq(looks_peer(1, PULL_SYNC), looks_peer(1, PULL_DELTA));
+    cr_assert_neq(looks_peer(1, PULL_DELTA), looks_peer(2, PULL_DELTA));
 }
 
 /* As many as before, with the same one at the end: still not the same ones. */

@@ -158,3 +158,32 @@ Test(node_peers, what_was_not_sent_is_not_awaited)
     fake.deaf = false;
     cr_assert_eq(ask(NOW, 2, PULL_SYNC, BYTES), STATUS_OK);
 }
+
+/* Once however much is under way, longer each time; an answer ends it. */
+Test(node_peers, who_does_not_answer_is_let_be)
+{
+    uint64_t now_us = NOW;
+    uint64_t until_us;
+    uint64_t correlation;
+    uint32_t link;
+
+    for (unsigned round = 0; round < 3; round++) {
+        cr_assert_eq(ask(now_us, 2, PULL_SYNC, BYTES), STATUS_OK);
+        cr_assert_eq(ask(now_us, 2, PULL_DELTA, BYTES), STATUS_OK);
+        cr_assert_eq(node_peers_silent(&peers, 2, &until_us), round > 0);
+        now_us += PEERS_DEADLINE_US;
+        cr_assert(node_peers_expired(&peers, now_us, &topic));
+        cr_assert(topic.node == 2 && topic.call == PULL_SYNC);
+        cr_assert(node_peers_expired(&peers, now_us, &topic));
+        cr_assert(node_peers_silent(&peers, 2, &until_us));
+        cr_assert_eq(until_us, now_us + (PEERS_SILENT_US << round));
+        cr_assert_leq(node_peers_next_us(&peers), until_us);
+        now_us = until_us;
+    }
+    cr_assert_not(node_peers_silent(&peers, 3, &until_us), "never asked");
+    fake_forget(&fake);
+    cr_assert_eq(ask(now_us, 2, PULL_SYNC, BYTES), STATUS_OK);
+    correlation = sent_correlation(&link);
+    cr_assert(node_peers_answered(&peers, link, correlation, &topic));
+    cr_assert_not(node_peers_silent(&peers, 2, &until_us));
+}

@@ -323,6 +323,35 @@ Test(node_reports, what_does_not_fit_is_news_still)
     expect_news(30, 31, 1);
 }
 
+/* Only that the node is there is told while a round would say the same; but a round comes at its
+ * time, and whenever something has changed, or was perhaps not heard. */
+Test(node_reports, a_round_that_would_say_the_same_waits)
+{
+    uint32_t link;
+
+    begin_told();
+    link = stage.node->coordinators.links[0];
+    cr_assert(stage.node->refetched);
+    stage.node->reporting.round_us = stage.now_us + 100 * SECOND_US;
+    pass(SECOND_US);
+    expect_news(10 * FILTERS + 1, 0, 0);
+    answer(link);
+    pass(SECOND_US);
+    expect_news(10 * FILTERS + 1, 0, 0);
+    answer(link);
+    stage.node->counters[NODE_keys_added_total]++;
+    pass(SECOND_US);
+    cr_assert_eq(expect_round(FILTERS), 1, "something was added");
+    stage.node->reporting.round_us = stage.now_us + 2 * SECOND_US;
+    pass(SECOND_US);
+    expect_news(10 * FILTERS + 1, 0, 0);
+    pass(SECOND_US);
+    cr_assert_eq(expect_round(FILTERS), 1, "nobody answered");
+    stage.node->reporting.round_us = stage.now_us + SECOND_US;
+    pass(SECOND_US);
+    cr_assert_eq(expect_round(FILTERS), 1, "it is time");
+}
+
 /* One filter may have more groups than fit: told once, that is no news any more. */
 Test(node_reports, a_filter_of_several_pages_is_told_once)
 {

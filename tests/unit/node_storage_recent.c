@@ -145,3 +145,44 @@ Test(storage_recent, without_memory_only_what_follows_is_known)
     cr_assert_eq(read.offsets[0], offset_of(1));
     freed(self);
 }
+
+Test(storage_recent, tells_which_filters_have_any)
+{
+    struct storage_recent *self = made();
+    uint64_t ids[4];
+    uint64_t next;
+    size_t count;
+
+    for (uint64_t i = 1; i <= 10; i++) {
+        add(self, i < 6 ? &one : &other, i);
+    }
+    cr_assert_not(storage_recent_filters(self, FROM - 1, offset_of(9), ids, 4, &count, &next));
+    cr_assert(storage_recent_filters(self, FROM, offset_of(9), ids, 4, &count, &next));
+    cr_assert_eq(count, 2);
+    cr_assert(ids[0] == one.filter_id && ids[1] == other.filter_id);
+    cr_assert_eq(next, offset_of(9));
+    cr_assert(storage_recent_filters(self, offset_of(6), offset_of(9), ids, 4, &count, &next));
+    cr_assert(count == 1 && ids[0] == other.filter_id);
+    cr_assert(storage_recent_filters(self, FROM, offset_of(6), ids, 4, &count, &next));
+    cr_assert(count == 1 && ids[0] == one.filter_id, "none beyond");
+    cr_assert(storage_recent_filters(self, FROM, offset_of(9), ids, 1, &count, &next));
+    cr_assert_eq(count, 1);
+    cr_assert(next > FROM && next <= offset_of(6), "the other one is told the next time");
+    cr_assert(storage_recent_filters(self, offset_of(5), FROM, ids, 1, &count, &next));
+    cr_assert(count == 0 && next == offset_of(5), "never back");
+    freed(self);
+}
+
+/* They can't be followed, and others bring them. */
+Test(storage_recent, batches_without_numbers_name_no_filter)
+{
+    struct storage_recent *self = made();
+    uint64_t ids[4];
+    uint64_t next;
+    size_t count;
+
+    add(self, &one, 0);
+    cr_assert(storage_recent_filters(self, FROM, offset_of(9), ids, 4, &count, &next));
+    cr_assert_eq(count, 0);
+    freed(self);
+}

@@ -328,6 +328,31 @@ Test(proto_pull, pages_come_back)
     cr_assert_arr_eq(reply->pages, pages, sizeof pages);
 }
 
+/* About no slot group: what names one is 0. */
+Test(proto_pull, ids_of_filters_come_back)
+{
+    static const uint64_t ids[] = {3, UINT64_MAX};
+    struct frame filters = {.kind = FRAME_PULL_REPLY,
+                            .body.pull_reply = {.status = STATUS_OK,
+                                                .kind = PULL_FILTERS,
+                                                .source = {.node = 2, .incarnation = 9},
+                                                .from = 100,
+                                                .next = 200,
+                                                .durable = 300,
+                                                .end = true,
+                                                .fingerprints = ids,
+                                                .count = 2}};
+    const struct pull_reply *reply = &frame.body.pull_reply;
+
+    buffer_clear(&bytes);
+    cr_assert_eq(codec_encode(&filters, &bytes), STATUS_OK);
+    cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &frame), STATUS_OK);
+    cr_assert_eq(reply->kind, PULL_FILTERS);
+    cr_assert(reply->from == 100 && reply->next == 200 && reply->durable == 300 && reply->end);
+    cr_assert_eq(reply->count, 2);
+    cr_assert_arr_eq(reply->fingerprints, ids, sizeof ids);
+}
+
 Test(proto_pull, a_question_names_the_array)
 {
     struct frame lines = {.kind = FRAME_PULL_REQUEST,
@@ -469,10 +494,10 @@ Test(proto_pull, replies_are_bounded)
     reply.count++;
     cr_assert_eq(decode_reply(&reply, &wire), STATUS_TOO_LARGE);
     reply.count = 0;
-    for (int kind = -1; kind < 9; kind++) {
+    for (int kind = -1; kind < 10; kind++) {
         reply.kind = (enum pull_kind)kind;
         cr_assert_eq(decode_reply(&reply, &wire),
-                     kind >= 1 && kind <= 7 ? STATUS_OK : STATUS_MALFORMED, "kind %d", kind);
+                     kind >= 1 && kind <= 8 ? STATUS_OK : STATUS_MALFORMED, "kind %d", kind);
     }
     reply.kind = PULL_RUNS;
     reply.state = (enum replica_state)4;
