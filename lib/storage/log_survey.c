@@ -176,7 +176,7 @@ static enum status make_durable(struct surveyor *self)
 
 /* ---- reading ---- */
 
-static enum status see(struct surveyor *self, const struct record_header *header,
+static enum status see(struct surveyor *self, bool visit, const struct record_header *header,
                        struct span record)
 {
     if (record_is_newer(header, record)) {
@@ -185,14 +185,18 @@ static enum status see(struct surveyor *self, const struct record_header *header
               "a newer orbloom wrote a record of it; upgrade to that version");
         return STATUS_OK;
     }
+    if (!visit) {
+        return STATUS_OK;
+    }
     if (!record_is_state(header->type)) {
         self->adds_end = header->offset + header->size;
     }
     return self->visit != NULL ? self->visit(self->context, header, record) : STATUS_OK;
 }
 
-/* *end: how far it is readable; *whole: the checkpoint that it begins with is. */
-static enum status read_extent(struct surveyor *self, const struct log_extent *extent,
+/* `visit`: what is read counts. *end: how far it is readable; *whole: the checkpoint that it begins
+ * with is. */
+static enum status read_extent(struct surveyor *self, const struct log_extent *extent, bool visit,
                                uint64_t *end, bool *whole)
 {
     struct record_header header;
@@ -209,7 +213,7 @@ static enum status read_extent(struct surveyor *self, const struct log_extent *e
         if (status != STATUS_OK) {
             return status == STATUS_MALFORMED ? STATUS_OK : status;
         }
-        status = see(self, &header, record);
+        status = see(self, visit, &header, record);
         if (status != STATUS_OK) {
             return status;
         }
@@ -291,15 +295,19 @@ static enum status read_log(struct surveyor *self)
         struct log_extent *extent = &self->out->extents[i];
         uint64_t limit = extent->end;
         uint64_t end;
-        bool whole;
+        bool whole = true;
 
-        status = read_extent(self, extent, &end, &whole);
+        if (hole) { /* What is behind a loss must not have been visited. */
+            status = read_extent(self, extent, false, &end, &whole);
+        }
+        if (status == STATUS_OK && self->out->state == LOG_OK && !whole) {
+            judge_end(self, i - 1);
+        }
+        if (status == STATUS_OK && self->out->state == LOG_OK) {
+            status = read_extent(self, extent, true, &end, &whole);
+        }
         if (status != STATUS_OK || self->out->state != LOG_OK) {
             return status;
-        }
-        if (hole && !whole) {
-            judge_end(self, i - 1);
-            return STATUS_OK;
         }
         extent->end = end;
         status = look_behind(self, i, limit, &hole);
