@@ -43,7 +43,7 @@ inside() {
     line "lost" "$lost_n" "of $(commas "$distinct_n") checked again"
     line "speed, keys/s" "${pace//,/}"
     line "memory a node, bytes" "$memory" \
-        "$(printf '%.2f' "$bits") bits a key; 65,536 bytes is the least a filter takes"
+        "$(printf '%.2f' "$bits") bits a key"
     if [ "$lost_n" -ne 0 ] || [ "$unsure_n" -ne 0 ]; then
         echo "demo: $lost_n keys were lost, $unsure_n have no answer" >&2
         wrong=1
