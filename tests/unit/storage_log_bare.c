@@ -10,13 +10,13 @@
 TestSuite(log_bare, .init = setup, .fini = teardown);
 
 static size_t nseen;
+static uint64_t seen_end; /* of the last record */
 
 static enum status note(void *context, const struct record_header *header, struct span record)
 {
     (void)context;
-    (void)header;
-    (void)record;
     nseen++;
+    seen_end = header->offset + record.size;
     return STATUS_OK;
 }
 
@@ -42,6 +42,7 @@ static struct log_survey look(void)
     struct log_survey survey;
 
     nseen = 0;
+    seen_end = 0;
     cr_assert_eq(log_survey_make(memory_disk_seam(disk), SAMPLE_CLUSTER, note, NULL, &survey),
                  STATUS_OK);
     return survey;
@@ -97,6 +98,7 @@ static void expect_corrupt(const char *name)
     cr_assert_eq(survey.state, LOG_CORRUPT);
     cr_assert_str_eq(survey.bad_name, name);
     cr_assert_eq(survey.bare, 0);
+    cr_assert_leq(seen_end, survey.extents[survey.count - 1].end, "behind the loss");
     log_survey_fini(&survey);
 }
 
@@ -169,6 +171,22 @@ Test(log_bare, behind_a_hole_a_checkpoint_is_whole)
         cr_assert_eq(survey.state, LOG_OK, "there is no hole");
         log_survey_fini(&survey);
     }
+}
+
+/* ... and is not taken for damage where a newer orbloom wrote it. */
+Test(log_bare, behind_a_hole_another_version_is_noticed_first)
+{
+    struct made made = keep_four(1 << 3);
+    struct log_survey survey;
+
+    bare = made.ends[3] - made.adds_end;
+    begin(4, made.ends[3]);
+    put_typed(RECORD_IDENTITY, RECORD_CHECKPOINT, first);
+    put_typed(RECORD_FENCE, 0x8000, first);
+    keep(4);
+    survey = look();
+    cr_assert_eq(survey.state, LOG_VERSION);
+    log_survey_fini(&survey);
 }
 
 /* State that can't be read is no loss either once it was repeated; an add behind it is. */
