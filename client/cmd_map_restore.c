@@ -128,9 +128,13 @@ int map_restore(const struct map_settings *settings, const char *path)
     if (status != STATUS_OK) {
         code = cmd_fail(status, "%s: %s; name a backup made by `orbloom map backup`", path,
                         status == STATUS_IO ? strerror(errno) : status_meaning(status));
-    } else if (map_file_check(buffer_span(&file), &header, &reason) != STATUS_OK) {
-        code = cmd_fail(STATUS_MALFORMED, "%s: %s; nothing was restored: take another backup", path,
-                        reason);
+        buffer_fini(&file);
+        return code;
+    }
+    status = map_file_check(buffer_span(&file), &header, &reason);
+    if (status != STATUS_OK) {
+        code = cmd_fail(status, "%s: %s; nothing was restored: %s", path, reason,
+                        status == STATUS_VERSION ? "run that version" : "take another backup");
     } else {
         code = restore(settings, buffer_span(&file), &header);
     }

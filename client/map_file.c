@@ -83,6 +83,7 @@ enum status map_file_end(struct buffer *file, const struct map_header *header)
 enum status map_file_header(struct span file, struct map_header *header, const char **reason)
 {
     const uint8_t *head = file.data;
+    enum status status = STATUS_MALFORMED;
 
     *reason = NULL;
     if (file.size < sizeof magic || memcmp(head, magic, sizeof magic) != 0) {
@@ -91,13 +92,14 @@ enum status map_file_header(struct span file, struct map_header *header, const c
         *reason = "it ends in its header";
     } else if (get_number(head + HEADER_HASHED, 8) != hash_of(head, HEADER_HASHED)) {
         *reason = "its header is damaged";
-    } else if (get_number(head + 8, 4) < FORMAT) {
-        *reason = "it was made by an earlier version of orbloom, before clusters had ids";
     } else if (get_number(head + 8, 4) != FORMAT) {
-        *reason = "it was made by a later version of orbloom";
+        *reason = get_number(head + 8, 4) < FORMAT
+                      ? "it was made by an earlier version of orbloom, before clusters had ids"
+                      : "it was made by a later version of orbloom";
+        status = STATUS_VERSION;
     }
     if (*reason != NULL) {
-        return STATUS_MALFORMED;
+        return status;
     }
     *header = (struct map_header){
         .key = get_number(head + 16, 8),
@@ -135,7 +137,10 @@ enum status map_file_check(struct span file, struct map_header *header, const ch
     size_t value_size = 0;
     enum status status = map_file_header(file, header, reason);
 
-    while (status == STATUS_OK && *reason == NULL && key_size > 0) {
+    if (status != STATUS_OK) {
+        return status;
+    }
+    while (*reason == NULL && key_size > 0) {
         if (!measure(file, at, &key_size, &value_size)) {
             *reason = "it is cut short, or damaged";
         } else if (key_size == 0) {

@@ -10,8 +10,8 @@
  * be there more than once: the last one counts. Values are as the store has them: documents signed
  * with the cluster key, secrets encrypted with it. The key itself is not in it.
  *
- * Errors:  STATUS_MALFORMED with *reason set to a constant text; STATUS_NOMEM; STATUS_TOO_LARGE.
- * Owner:   what is read points into the file's bytes; keys are copied out.
+ * Errors:  STATUS_MALFORMED, STATUS_VERSION with *reason set to a constant text; STATUS_NOMEM;
+ * STATUS_TOO_LARGE. Owner:   what is read points into the file's bytes; keys are copied out.
  * Threads: none.
  */
 #ifndef ORBLOOM_CLIENT_MAP_FILE_H

@@ -2,7 +2,6 @@
 
 #include "coordinator/coordinator_features.h"
 #include "coordinator/coordinator_records.h"
-#include "proto/registration.h"
 #include "proto/signed_document.h"
 
 #include <stdio.h>
@@ -122,10 +121,7 @@ static enum status answer_question(struct coordinator *self, const struct sync_r
     bool settled = self->mark.restoring && cluster_id_known(&self->cluster.id);
     const char *reason;
 
-    if (registration_verify(&self->config.key, request) != STATUS_OK) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "the node does not hold this cluster's key; give all processes the same "
-                       "cluster_key_file");
+    if (coordinator_check_key(self, request, message) != STATUS_OK) {
         return STATUS_UNAUTHENTIC;
     }
     age_forget(self, self->now_us, request->name);

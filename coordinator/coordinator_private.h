@@ -310,6 +310,11 @@ struct registered {
     char message[COORDINATOR_MESSAGE_BYTES]; /* why not */
 };
 
+/* Does the node hold the cluster's key? STATUS_UNAUTHENTIC, with a message: no, or its proof is
+ * that of a version which told no features. */
+MUST_USE enum status coordinator_check_key(const struct coordinator *self,
+                                           const struct sync_request *request, char *message);
+
 /* Take a node into the node list, or find it there. STATUS_STALE: its data is an older copy, or it
  * is to name the life that it replaces. */
 MUST_USE enum status coordinator_register(struct coordinator *self, uint64_t now_us,

@@ -90,13 +90,24 @@ static bool endpoint_valid(const char *endpoint)
            strspn(port + 1, "0123456789") == strlen(port + 1);
 }
 
+enum status coordinator_check_key(const struct coordinator *self,
+                                  const struct sync_request *request, char *message)
+{
+    if (registration_verify(&self->config.key, request) == STATUS_OK) {
+        return STATUS_OK;
+    }
+    (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                   "the node does not hold this cluster's key%s; give all processes the same "
+                   "cluster_key_file%s",
+                   request->features == 0 ? ", or is of an earlier version" : "",
+                   request->features == 0 ? " and version" : "");
+    return STATUS_UNAUTHENTIC;
+}
+
 static enum status check_claim(const struct coordinator *self, const struct sync_request *request,
                                char *message)
 {
-    if (registration_verify(&self->config.key, request) != STATUS_OK) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
-                       "the node does not hold this cluster's key; give all processes the same "
-                       "cluster_key_file");
+    if (coordinator_check_key(self, request, message) != STATUS_OK) {
         return STATUS_UNAUTHENTIC;
     }
     if (!document_name_valid(span_text(request->name)) ||

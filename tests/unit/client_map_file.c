@@ -109,7 +109,7 @@ Test(client_map_file, another_format_is_refused_in_words)
         file.data[8] = formats[i].format;
         put_hash(file.data + 56, span_of(file.data, 56));
         put_hash(file.data + file.size - 8, span_of(file.data, file.size - 16));
-        cr_assert_eq(map_file_check(buffer_span(&file), &read, &reason), STATUS_MALFORMED);
+        cr_assert_eq(map_file_check(buffer_span(&file), &read, &reason), STATUS_VERSION);
         cr_assert_not_null(strstr(reason, formats[i].words), "%s", reason);
         buffer_fini(&file);
     }
