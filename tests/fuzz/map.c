@@ -135,7 +135,7 @@ static bool try_file(struct span file)
     bool pass;
 
     if (status != STATUS_OK) {
-        return status == STATUS_MALFORMED && reason != NULL;
+        return (status == STATUS_MALFORMED || status == STATUS_VERSION) && reason != NULL;
     }
     buffer_init(&anew, FUZZ_INPUT_BYTES);
     pass = reason == NULL && write_anew(file, &header, &anew) == STATUS_OK &&
