@@ -17,12 +17,7 @@ static struct playground playground;
 
 static const char *at(const char *name)
 {
-    static char paths[4][PATH_BYTES];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-
-    (void)snprintf(path, PATH_BYTES, "%s/%s", playground.dir, name);
-    return path;
+    return playground_path(&playground, name);
 }
 
 static void shell(const char *a, const char *b, const char *c, const char *d)

@@ -321,6 +321,16 @@ char *playground_log(const struct playground *self, const char *daemon)
     return command_read_file(path);
 }
 
+const char *playground_path(const struct playground *self, const char *name)
+{
+    static char paths[4][PATH_BYTES];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+
+    (void)snprintf(path, PATH_BYTES, "%s/%s", self->dir, name);
+    return path;
+}
+
 uint64_t playground_counter(struct playground *self, const char *daemon, const char *counter)
 {
     char endpoint[PLAYGROUND_ENDPOINT_BYTES];

@@ -79,6 +79,9 @@ void playground_endpoint(const struct playground *self, const char *daemon,
 /* The daemon's log so far; free() it. */
 char *playground_log(const struct playground *self, const char *daemon);
 
+/* DIR/name; one of four texts in turn. */
+const char *playground_path(const struct playground *self, const char *name);
+
 /* A counter of a daemon now. */
 uint64_t playground_counter(struct playground *self, const char *daemon, const char *counter);
 
