@@ -31,7 +31,7 @@ endif
 # Libraries. These goals work before anything is installed; all others need pkg-config's answer.
 
 LIBRARIES  := libzmq libprotobuf-c libconfig libuv libsodium libxxhash sqlite3 hiredis libcurl jansson
-BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-many bench-resp deps clean help layers format format-check models
+BARE_GOALS := test test-clients fuzz-short fuzz-long demo demo-expand bench bench-durability bench-growth bench-large bench-many bench-resp deps clean help layers format format-check models
 TEST_GOALS := check unit property integration coverage test-programs test-run
 
 ifneq ($(or $(if $(MAKECMDGOALS),,all),$(filter-out $(BARE_GOALS),$(MAKECMDGOALS))),)
@@ -405,6 +405,9 @@ bench-resp: ## The part of it about Redis clients, beside Redis (BENCH=quick, RO
 bench-many: ## The part of it about many filters, and many that were dropped (BENCH=quick, MANY_ALIVE=, MANY_DROPPED=)
 	@tools/install-deps.sh bench
 	@$(MAKE) VARIANT=release PARTS=many bench-run
+bench-large: ## One node with more than 2^30 keys, and its restart; not part of bench (BENCH=quick, LARGE_KEYS=)
+	@tools/install-deps.sh bench
+	@$(MAKE) VARIANT=release PARTS=large bench-run
 bench-programs: all $(BENCHES) $(SIM)
 bench-run: bench-programs
 	@BENCH=$(call quoted,$(BENCH)) ROUNDS=$(call quoted,$(ROUNDS)) PARTS=$(call quoted,$(PARTS)) \
@@ -467,7 +470,7 @@ help: ## List the targets
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 
 .PHONY: all check unit property sim models torture torture-changes mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
-    bench-durability bench-growth bench-many bench-resp bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
+    bench-durability bench-growth bench-large bench-many bench-resp bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
     test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Run by a playground of one node for durability.sh: what many keys take on disk when all is merged,
+# Run by a playground of one node for durability.sh and large.sh: how fast it is filled, what many keys take on disk when all is merged,
 # and how long the node takes to come back with them after kill -9.
 #   bench/durable-restart.sh ORBLOOM BUILD ROWS-FILE WORK-DIRECTORY ROUNDS KEYS
 set -u
 
 orbloom=$1 build=$2 rows=$3 work=$4 rounds=$5 keys=$6
-round=1 node=node-1 LIMIT_S=120
+round=1 node=node-1 LIMIT_S=600
 WATCHED="replicas_full replayed_keys_total"
 # shellcheck source=bench/figures.sh
 . "$(dirname "$0")/figures.sh"
@@ -62,11 +62,15 @@ restart() {
 "$orbloom" create big --timeout 60s --capacity $((keys + keys / 20)) --fpr 1% --replicas 1 >/dev/null ||
     { failed "restart until FULL" "the filter can't be made"; exit 0; }
 echo "bench: filling a node with $keys_text keys (${SECONDS} s)" >&2
+begin=$EPOCHREALTIME
 load durable one-node --op add --filter big --size "$keys" --keys 2 --batch 1 --in-flight 1 || exit 0
+took=$(value "e - b" e="$EPOCHREALTIME" b="$begin")
+figure "keys added until full" "$(value "k / t" k="$keys" t="$took")" /s \
+    "$keys_text keys by one client in $took s, one replica, its log on disk"
 if [ "$keys" -ge "$LEAST_ON_DISK" ]; then
     wait_for sleep 21 # The log is kept for ten to twenty seconds for its age.
 fi
-settle 120 node-1 || echo "bench: merging has not ended after 120 s" >&2
+settle $LIMIT_S node-1 || echo "bench: merging has not ended after $LIMIT_S s" >&2
 on_disk
 for ((round = 1; round <= rounds; round++)); do
     echo "bench: restart $round of $rounds (${SECONDS} s)" >&2

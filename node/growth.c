@@ -301,8 +301,27 @@ static bool has_nothing_to_do(const struct document_entry *entry, const struct r
             replica_set_base(set)->generation.id == document_generation(&entry->document)->id);
 }
 
+/* Of the sets that may go on, the one that does. */
+struct candidate {
+    struct document_entry *entry; /* NULL: none */
+    struct replica_set *set;
+    struct growth_urgency urgency;
+};
+
+static void propose(struct candidate *best, struct document_entry *entry, struct replica_set *set,
+                    bool pressing)
+{
+    const struct growth_urgency urgency = {.pressing = pressing,
+                                           .bytes = layer_bytes(set->layers[1])};
+
+    if (best->entry == NULL || growth_goes_first(&urgency, &best->urgency)) {
+        *best = (struct candidate){.entry = entry, .set = set, .urgency = urgency};
+    }
+}
+
 /* True: something was done, and more may be. */
-static bool act(struct node *self, struct document_entry *entry, struct replica_set *set)
+static bool act(struct node *self, struct document_entry *entry, struct replica_set *set,
+                struct candidate *next)
 {
     struct growth_sight sight;
     enum growth_move move;
@@ -319,11 +338,8 @@ static bool act(struct node *self, struct document_entry *entry, struct replica_
     case MOVE_BEGIN:
         return begin(self, entry, set);
     case MOVE_GO_ON:
-        if (self->growth.phase != GROWTH_REST) {
-            return false; /* This one's, or another set's turn. */
-        }
-        node_span_begin(self, entry, set);
-        return true;
+        propose(next, entry, set, sight.pressing);
+        return false;
     case MOVE_FINISH:
         finish(self, entry, set);
         return true;
@@ -356,14 +372,14 @@ static bool stand_ahead(struct node *self, const struct document_entry *entry,
 }
 
 /* Each set grows by itself, one after the other. */
-static bool act_on_sets(struct node *self, struct document_entry *entry)
+static bool act_on_sets(struct node *self, struct document_entry *entry, struct candidate *next)
 {
     const struct hosted_filter *hosted = entry->attachment;
     struct replica_set *set = hosted != NULL ? hosted->set : NULL;
     bool more = false;
 
     for (; set != NULL; set = set->next) {
-        more = act(self, entry, set) || more;
+        more = act(self, entry, set, next) || more;
         more = stand_ahead(self, entry, set) || more;
     }
     return more;
@@ -388,6 +404,7 @@ static struct document_entry *spanning(struct node *self)
 bool node_grow(struct node *self, uint64_t now_us)
 {
     struct node_growth *growth = &self->growth;
+    struct candidate next = {0};
     struct document_entry *entry;
     bool more = false;
 
@@ -395,7 +412,11 @@ bool node_grow(struct node *self, uint64_t now_us)
         return false;
     }
     for (size_t i = 0; i < self->documents.count; i++) {
-        more = act_on_sets(self, self->documents.by_id[i]) || more;
+        more = act_on_sets(self, self->documents.by_id[i], &next) || more;
+    }
+    if (growth->phase == GROWTH_REST && next.entry != NULL) {
+        node_span_begin(self, next.entry, next.set);
+        more = true;
     }
     entry = spanning(self);
     if (entry != NULL && growth->resume_us <= now_us) {

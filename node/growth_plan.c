@@ -118,6 +118,11 @@ bool growth_checks(enum growth_phase phase)
     return phase == GROWTH_CHECK_RUNS || phase == GROWTH_CHECK_LOG;
 }
 
+bool growth_goes_first(const struct growth_urgency *a, const struct growth_urgency *b)
+{
+    return a->pressing != b->pressing ? a->pressing : a->bytes < b->bytes;
+}
+
 bool growth_is_near(uint64_t keys, uint64_t capacity)
 {
     return (double)keys >= NEAR_SHARE * (double)capacity;

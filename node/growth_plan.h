@@ -84,6 +84,16 @@ bool growth_reads(enum growth_phase phase);     /* the log or runs */
 bool growth_reads_log(enum growth_phase phase); /* ... the log */
 bool growth_checks(enum growth_phase phase);    /* and only looks */
 
+/* What speaks for a set whose shards are to be built next: one at a time is. */
+struct growth_urgency {
+    bool pressing;  /* see growth_sight */
+    uint64_t bytes; /* of the new arrays that it is to have */
+};
+
+/* Does `a` go before `b`? Else a filter of some keys, which is done in no time, would wait as long
+ * as one of millions takes, and its clients with it. */
+bool growth_goes_first(const struct growth_urgency *a, const struct growth_urgency *b);
+
 /* Nearly all: arrays for the valve are to stand before it is needed. */
 bool growth_is_near(uint64_t keys, uint64_t capacity);
 

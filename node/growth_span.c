@@ -4,7 +4,7 @@
 #include "node/node_private.h"
 
 enum {
-    SPANS = 32,            /* of a set, about: the end of the log is read for each of them */
+    SPANS = 32,            /* of a large set, about */
     TOUCH_BYTES = 1 << 20, /* 256 pages, half a millisecond */
     MOST_WRONGS = 3,
 };
@@ -25,18 +25,24 @@ static uint32_t next_left(const struct replica_set *set, uint32_t from, uint32_t
     return from;
 }
 
-static uint32_t span_shards(const struct replica_set *set)
+/* For each span the log is written, its end read, and both wait their turn: those of a small set
+ * would take longer to wait than to fill. */
+static uint64_t span_shards(const struct node *self, const struct replica_set *set)
 {
-    uint32_t share = set->layers[0]->nhosted / SPANS;
+    uint64_t share = set->layers[0]->nhosted / SPANS;
+    uint64_t small = (uint64_t)self->steps.most[STEP_SPAN_LINES] * LINE_BYTES /
+                     set->layers[1]->shard_bytes;
+    uint64_t most = small > share ? small : share;
 
-    return share > 0 ? share : 1;
+    return most > 0 ? most : 1;
 }
 
 /* Fewer where memory is short, down to one. */
 static uint32_t span_end(const struct node *self, const struct replica_set *set, uint32_t first)
 {
     uint64_t room = node_growth_room(self) / set->layers[1]->shard_bytes;
-    uint64_t most = room < span_shards(set) ? room : span_shards(set);
+    uint64_t wanted = span_shards(self, set);
+    uint64_t most = room < wanted ? room : wanted;
     uint32_t end = first + 1;
 
     for (uint32_t count = 1; end < set->nshards && count < most; end++) {
@@ -338,6 +344,9 @@ static bool serve(struct node *self, const struct document_entry *entry)
 
     growth->at = next_left(set, growth->at, growth->end);
     if (growth->at == growth->end) {
+        if (next_left(set, growth->end, set->nshards) < set->nshards) {
+            steps_again(&self->steps, STEP_SPAN_LINES);
+        }
         node_growth_read_stop(self);
         node_growth_go(self, GROWTH_ON_DONE);
         return true;

@@ -4,7 +4,7 @@
  * answer to fit a message. Filters of some hundred keys end each loop with its first step; so the
  * simulator, whose filters are such, draws smaller steps, and looks at which loops went on.
  *
- * Units:   pages of 4 KiB, fingerprints, batches.
+ * Units:   pages of 4 KiB, lines of 64 bytes, fingerprints, batches.
  * Errors:  none.
  * Threads: `most` does not change; steps_again() is the actor's.
  */
@@ -29,6 +29,7 @@ enum { STEPS_LOAD_PAGES = 1024, STEPS_SNAPSHOT_PAGES = 256, STEPS_TOLD_BATCHES =
     X(RECORD_KEYS, 8192, "taken over from a peer by a record")                              \
     X(ANSWER_KEYS, PULL_MAX_KEYS, "told in an answer")                                      \
     X(GROWTH_KEYS, 64 << 10, "read for new arrays at once")                                 \
+    X(SPAN_LINES, 16 << 10, "of new arrays that take over together: 1 MiB")                 \
     X(WORK_KEYS, 8 << 10, "put into new arrays, or verified, at once")                      \
     X(MERGE_KEYS, 256 << 10, "of runs merged by a job: some ms")                            \
     X(WALK_KEYS, 256 << 10, "of runs digested by a job: some ms")                           \

@@ -284,12 +284,13 @@ static void draw_durability(struct sim *sim)
 }
 
 /* So small that loops over a few pages and keys take several. A message takes some 100 us, a job
- * perhaps longer: of keys there are more than of pages. */
+ * perhaps longer: of keys there are more than of pages and lines. */
 static void draw_steps(struct sim *sim)
 {
-    static const bool of_pages[NODE_NSTEPS] = {
+    static const bool few[NODE_NSTEPS] = {
         [STEP_LOAD_PAGES] = true, [STEP_SNAPSHOT_PAGES] = true, [STEP_LINES_PAGES] = true,
         [STEP_LOOK_PAGES] = true, [STEP_HASH_PAGES] = true,     [STEP_DIGEST_PAGES] = true,
+        [STEP_SPAN_LINES] = true,
     };
     struct sim_random random;
 
@@ -303,7 +304,7 @@ static void draw_steps(struct sim *sim)
             drawn = true;
             small = 1;
         }
-        sim->settings.steps[i] = !drawn ? 0 : of_pages[i] ? small : small * KEYS_A_PAGE;
+        sim->settings.steps[i] = !drawn ? 0 : few[i] ? small : small * KEYS_A_PAGE;
     }
 }
 

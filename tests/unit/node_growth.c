@@ -53,6 +53,20 @@ Test(node_growth, a_filter_shrinks_too_and_takes_another_rate)
     close_stage();
 }
 
+Test(node_growth, small_arrays_take_over_together)
+{
+    open_stage();
+    growth.stage.node->steps.most[STEP_SPAN_LINES] = GROWTH_STAGE_SHARDS / 2 * BIGGER;
+    add(20000);
+    growth_stage_want(&growth, 2, BIGGER, 400000, true);
+    cr_assert(growth_stage_until(&growth, GROWTH_SERVING));
+    cr_assert_eq(growth.stage.node->growth.end, GROWTH_STAGE_SHARDS / 2);
+    (void)settle_and_look();
+    expect_served_from(2);
+    cr_assert_eq(growth.stage.node->steps.again[STEP_SPAN_LINES], 1, "two spans");
+    close_stage();
+}
+
 /* Into shards that share pages, from those into others of the kind, and out again. */
 Test(node_growth, shards_of_a_few_lines_grow_one_by_one)
 {

@@ -160,3 +160,18 @@ Test(growth_plan, near_is_before_full)
     cr_assert(growth_is_near(950, 1000));
     cr_assert(growth_is_near(2000, 1000));
 }
+
+Test(growth_plan, the_pressed_go_first_then_the_small)
+{
+    const struct growth_urgency small = {.bytes = 4096};
+    const struct growth_urgency large = {.bytes = 1 << 30};
+    const struct growth_urgency pressed = {.pressing = true, .bytes = 1 << 30};
+    const struct growth_urgency both = {.pressing = true, .bytes = 4096};
+
+    cr_assert(growth_goes_first(&small, &large));
+    cr_assert_not(growth_goes_first(&large, &small));
+    cr_assert_not(growth_goes_first(&small, &small), "whoever is there stays");
+    cr_assert(growth_goes_first(&pressed, &small));
+    cr_assert_not(growth_goes_first(&small, &pressed));
+    cr_assert(growth_goes_first(&both, &pressed));
+}
