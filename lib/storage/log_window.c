@@ -3,8 +3,9 @@
 #include "base/heap.h"
 #include "storage/read_again.h"
 
-/* Small enough to stay in a core's own cache between reading and hashing. */
-enum { WINDOW_BYTES = 256 << 10 };
+/* Who reads on gets twice as much each time, up to what stays in a core's own cache between reading
+ * and hashing; who wants a record here and there does not pay for its surroundings. */
+enum { FIRST_BYTES = 16 << 10, WINDOW_BYTES = 256 << 10 };
 
 void log_window_init(struct log_window *self, const struct disk *disk)
 {
@@ -35,13 +36,14 @@ void log_window_close(struct log_window *self)
         self->disk->close(self->disk->context, self->file);
     }
     self->open = false;
+    self->start = 0;
     self->filled = 0;
+    self->ahead = 0;
     self->size = 0;
 }
 
-static enum status grow(struct log_window *self, size_t wanted)
+static enum status grow(struct log_window *self, size_t capacity)
 {
-    size_t capacity = wanted > WINDOW_BYTES ? wanted : WINDOW_BYTES;
     uint8_t *bytes;
 
     if (capacity <= self->capacity) {
@@ -56,10 +58,21 @@ static enum status grow(struct log_window *self, size_t wanted)
     return STATUS_OK;
 }
 
+static size_t next_ahead(const struct log_window *self, uint64_t place)
+{
+    bool goes_on = self->filled > 0 && place >= self->start && place <= self->start + self->filled;
+
+    if (!goes_on) {
+        return FIRST_BYTES;
+    }
+    return 2 * self->ahead < WINDOW_BYTES ? 2 * self->ahead : WINDOW_BYTES;
+}
+
 static enum status fill(struct log_window *self, uint64_t place, size_t wanted)
 {
-    size_t size = wanted > WINDOW_BYTES ? wanted : WINDOW_BYTES;
-    enum status status = grow(self, wanted);
+    size_t ahead = next_ahead(self, place);
+    size_t size = wanted > ahead ? wanted : ahead;
+    enum status status = grow(self, size);
 
     if (status != STATUS_OK) {
         return status;
@@ -70,6 +83,7 @@ static enum status fill(struct log_window *self, uint64_t place, size_t wanted)
     if (status == STATUS_OK) {
         self->start = place;
         self->filled = size;
+        self->ahead = ahead;
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* log_window.h - a buffered look at one file of a disk.
+/* log_window.h - a buffered look at one file of a disk, which reads ahead for who reads on.
  *
  * Errors:  STATUS_IO, STATUS_NOMEM; opening also STATUS_NOT_FOUND.
  * Owner:   spans are borrowed until the next call. log_window_fini() may be called at any time.
@@ -17,6 +17,7 @@ struct log_window {
     size_t capacity;
     uint64_t start; /* of what is buffered, in the file */
     size_t filled;
+    size_t ahead;  /* that was read at once */
     uint64_t size; /* of the file */
     uint32_t file;
     bool open;
