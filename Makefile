@@ -68,27 +68,27 @@ ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer -pthread $(FLAG
     -Ilib -I. -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := -pthread $(FLAGS_$(VARIANT)) -Wl,--as-needed $(LDFLAGS)
 
-# Sources by layer. In a program's directory main.c, shell_*.c, store_sqlite*.c and store_etcd*.c are
-# the shell,
-# everything else is the pure core. client/ is the library plus the command: main.c, cmd_*.c
-# and playground*.c. In bench/ some files are programs, everything else is what they share.
+# Sources by layer. Of a daemon main.c, shell_*.c and what talks to a store's software are the shell,
+# everything else is the pure core. In bench/ some files are programs, everything else is what
+# they share.
 
-SRC_base    := $(wildcard lib/base/*.c)
-SRC_filter  := $(wildcard lib/filter/*.c)
-SRC_cluster := $(wildcard lib/cluster/*.c)
-SRC_storage := $(wildcard lib/storage/*.c)
-SRC_resp    := $(wildcard lib/resp/*.c)
-SRC_runtime := $(wildcard lib/runtime/*.c)
-SRC_proto   := $(wildcard proto/*.c)
+sources_of  = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
+SRC_base    := $(call sources_of,lib/base)
+SRC_filter  := $(call sources_of,lib/filter)
+SRC_map     := $(call sources_of,lib/map)
+SRC_log     := $(call sources_of,lib/log)
+SRC_resp    := $(call sources_of,lib/resp)
+SRC_runtime := $(call sources_of,lib/runtime)
+SRC_proto   := $(call sources_of,proto)
 DAEMONS     := node router coordinator
 
-shell_of    = $(wildcard $(1)/shell_*.c $(1)/store_sqlite*.c $(1)/store_etcd*.c)
-core_of     = $(filter-out $(1)/main.c $(call shell_of,$(1)),$(wildcard $(1)/*.c $(1)/*/*.c))
+shell_of    = $(wildcard $(1)/shell_*.c $(1)/store/sqlite/*.c $(1)/store/etcd/*.c)
+core_of     = $(filter-out $(1)/main.c $(call shell_of,$(1)),$(call sources_of,$(1)))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_shell := $(call shell_of,$(d))))
 $(foreach d,$(DAEMONS),$(eval SRC_$(d)_core := $(call core_of,$(d))))
-SRC_client_cmd   := $(wildcard client/cmd_*.c client/playground*.c)
 SRC_client_shell := $(wildcard client/shell_*.c)
-SRC_client_core  := $(filter-out client/main.c $(SRC_client_cmd) $(SRC_client_shell),$(wildcard client/*.c))
+SRC_client_core  := $(filter-out $(SRC_client_shell),$(wildcard client/*.c))
+SRC_cli          := $(filter-out cli/main.c,$(call sources_of,cli))
 
 SRC_support := $(wildcard tests/support/*.c)
 SRC_sim     := $(wildcard tests/sim/*.c)
@@ -98,9 +98,8 @@ SRC_tests   := $(foreach k,unit property integration fuzz,$(wildcard tests/$(k)/
 BENCH_MAINS := $(addprefix bench/,disk.c filters.c kernel.c report.c runs.c touch.c unfinished.c watch.c)
 SRC_bench   := $(filter-out $(BENCH_MAINS),$(wildcard bench/*.c))
 SRC_example := $(wildcard client/examples/*.c)
-SRC_all     := $(SRC_base) $(SRC_filter) $(SRC_cluster) $(SRC_storage) $(SRC_resp) $(SRC_runtime) $(SRC_proto) \
-    $(wildcard $(addsuffix /*.c,$(DAEMONS) node/storage node/exchange router/resp client)) $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) \
-    $(SRC_bench) $(BENCH_MAINS) $(SRC_example)
+SRC_all     := $(foreach d,lib proto $(DAEMONS) client cli,$(call sources_of,$(d))) \
+    $(SRC_support) $(SRC_sim) $(SRC_torture) $(SRC_tests) $(SRC_bench) $(BENCH_MAINS)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -149,7 +148,7 @@ FORCE:
 
 # Archives, one a layer. `q` keeps members that share a file name.
 
-LAYERS := base filter cluster storage resp runtime proto client_core client_cmd \
+LAYERS := base filter map log resp runtime proto client_core cli \
     $(foreach d,$(DAEMONS),$(d)_core $(d)_shell) support simulator bench
 archives = $(patsubst %,$(BUILD)/obj/lib%.a,$(1))
 
@@ -167,7 +166,7 @@ $(foreach l,$(LAYERS),$(eval $(call layer,$(l))))
 
 LIBORBLOOM := $(BUILD)/lib/liborbloom.a
 $(LIBORBLOOM): $(call objects,$(SRC_client_core) $(SRC_client_shell) $(SRC_runtime) $(SRC_proto) \
-    $(SRC_cluster) $(SRC_filter) $(SRC_base)) $(GEN_OBJ) $(BUILD)/sources
+    $(SRC_map) $(SRC_filter) $(SRC_base)) $(GEN_OBJ) $(BUILD)/sources
 	$(archive)
 
 # Programs.
@@ -184,18 +183,18 @@ TEST_LIBS   = $(call libs,criterion $(LIBRARIES))
 BENCH_LIBS  = $(DAEMON_LIBS) $(call libs,hiredis jansson)
 
 PROGRAMS := $(foreach d,$(DAEMONS),$(if $(wildcard $(d)/main.c),$(BUILD)/bin/orbloom-$(d))) \
-    $(if $(wildcard client/main.c),$(BUILD)/bin/orbloom)
+    $(if $(wildcard cli/main.c),$(BUILD)/bin/orbloom)
 
 define daemon
 $(BUILD)/bin/orbloom-$(1): $(call objects,$(1)/main.c) \
-    $(call archives,$(1)_shell $(1)_core runtime resp proto cluster filter storage base)
+    $(call archives,$(1)_shell $(1)_core runtime resp proto map filter log base)
 	$$(link)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon,$(d))))
 $(BUILD)/bin/orbloom-node $(BUILD)/bin/orbloom-router: LINK_LIBS = $(DAEMON_LIBS)
 $(BUILD)/bin/orbloom-coordinator: LINK_LIBS = $(DAEMON_LIBS) $(call libs,sqlite3 libcurl jansson)
 
-$(BUILD)/bin/orbloom: $(call objects,client/main.c $(SRC_client_cmd)) $(LIBORBLOOM)
+$(BUILD)/bin/orbloom: $(call objects,cli/main.c $(SRC_cli)) $(LIBORBLOOM)
 	$(link)
 $(BUILD)/bin/orbloom: LINK_LIBS = $(DAEMON_LIBS) $(call libs,hiredis)
 
@@ -219,7 +218,7 @@ SIM         := $(if $(SRC_sim),$(BUILD)/tests/sim)
 CORES       := node_core router_core coordinator_core client_core
 
 # client_core and client_shell are inside liborbloom.a, as users of the library get them.
-TEST_ARCHIVES := $(call archives,support simulator bench client_cmd $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) storage resp) \
+TEST_ARCHIVES := $(call archives,support simulator bench cli $(foreach d,$(DAEMONS),$(d)_shell $(d)_core) log resp) \
     $(LIBORBLOOM)
 
 $(UNIT) $(PROPERTY) $(INTEGRATION): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_ARCHIVES)
@@ -230,7 +229,7 @@ $(INTEGRATION): | $(PROGRAMS) $(EXAMPLES)
 # What they try is pure, so few layers suffice. A guided one holds libFuzzer without its main().
 $(FUZZ): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o \
     $(call objects,$(addprefix tests/support/,fuzz_loop.c fuzz_input.c fuzz_fields.c log_samples.c memory_disk.c memory_disk_crash.c)) \
-    $(call archives,client_core resp proto cluster filter storage base)
+    $(call archives,cli client_core resp proto map filter log base)
 	$(link)
 $(FUZZ): LINK_LIBS = $(PURE_LIBS) $(if $(filter guided,$(VARIANT)), \
     $(shell $(CC) --print-file-name=libclang_rt.fuzzer_no_main-$(shell uname -m).a) -lstdc++)
@@ -242,18 +241,18 @@ $(TORTURE): LINK_LIBS = $(DAEMON_LIBS)
 
 # The simulator holds every object of the four cores and neither lib/runtime nor its
 # libraries: that it links is the proof that the cores are pure.
-$(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) resp proto cluster filter storage base)
+$(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) resp proto map filter log base)
 	@mkdir -p $(@D)
 	@echo "LD $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) \
 	    -Wl,--whole-archive $(call archives,$(CORES)) -Wl,--no-whole-archive \
-	    $(call archives,resp proto cluster filter storage base) $(PURE_LIBS)
+	    $(call archives,resp proto map filter log base) $(PURE_LIBS)
 
 # A mutant is the simulator with the sources that mention ORBLOOM_MUTANT_<NAME> compiled
 # anew with that macro; their objects come before the archives and so replace the members.
 ifneq ($(MUTANT),)
 MUTANT_DIR := $(BUILD)/mutants/$(MUTANT)
-MUTANT_SRC := $(shell grep -lw 'ORBLOOM_MUTANT_$(MUTANT)' $(SRC_filter) $(SRC_cluster) $(SRC_storage) \
+MUTANT_SRC := $(shell grep -lw 'ORBLOOM_MUTANT_$(MUTANT)' $(SRC_filter) $(SRC_map) $(SRC_log) \
     $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
 MUTANT_OBJ := $(MUTANT_SRC:%.c=$(MUTANT_DIR)/%.o)
 $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
@@ -261,7 +260,7 @@ $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@echo "CC $< (mutant $(MUTANT))"
 	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
 $(MUTANT_DIR)/sim: $(call objects,$(SRC_sim)) $(MUTANT_OBJ) \
-    $(call archives,$(CORES) resp proto cluster filter storage base)
+    $(call archives,$(CORES) resp proto map filter log base)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source mentions ORBLOOM_MUTANT_$(MUTANT)))
 	$(link)
 $(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)
@@ -386,7 +385,7 @@ test-asan-run: test-variant
 # Benchmarks and the demonstration.
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench storage) $(LIBORBLOOM)
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call archives,bench log) $(LIBORBLOOM)
 	$(link)
 $(BENCHES): LINK_LIBS = $(BENCH_LIBS)
 

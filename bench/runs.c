@@ -10,9 +10,9 @@
 #include "base/number.h"
 #include "bench/median.h"
 #include "filter/lines.h"
+#include "log/run_digest.h"
+#include "log/run_merge.h"
 #include "runtime/disk_files.h"
-#include "storage/run_digest.h"
-#include "storage/run_merge.h"
 
 #include <inttypes.h>
 #include <stdio.h>

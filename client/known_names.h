@@ -8,7 +8,7 @@
 #ifndef ORBLOOM_CLIENT_KNOWN_NAMES_H
 #define ORBLOOM_CLIENT_KNOWN_NAMES_H
 
-#include "cluster/document.h"
+#include "map/document.h"
 
 enum { KNOWN_NAMES = 16 };
 

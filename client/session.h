@@ -42,7 +42,7 @@ struct session_result {
     const char *message; /* cause and remedy */
     uint32_t attempts; /* how many were sent, but for those that asked which filter has the name */
     size_t count;      /* of keys */
-    const uint64_t *present; /* the verdict, see cluster/quorum.h; all 0 without any answer */
+    const uint64_t *present; /* the verdict, see map/quorum.h; all 0 without any answer */
     const uint64_t *absent;
     const struct frame *frame; /* info, admin, stats: the whole answer; NULL without one */
 };

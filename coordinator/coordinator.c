@@ -1,15 +1,15 @@
 #include "base/heap.h"
-#include "coordinator/coordinator_dropped.h"
-#include "coordinator/coordinator_expiry.h"
-#include "coordinator/coordinator_features.h"
-#include "coordinator/coordinator_growth.h"
-#include "coordinator/coordinator_load.h"
-#include "coordinator/coordinator_moves.h"
-#include "coordinator/coordinator_rebuild.h"
-#include "coordinator/coordinator_records.h"
-#include "coordinator/coordinator_rename.h"
-#include "coordinator/coordinator_restless.h"
-#include "coordinator/coordinator_window.h"
+#include "coordinator/duty/dropped.h"
+#include "coordinator/duty/expiry.h"
+#include "coordinator/duty/growth.h"
+#include "coordinator/duty/load.h"
+#include "coordinator/duty/moves.h"
+#include "coordinator/duty/rebuild.h"
+#include "coordinator/duty/rename.h"
+#include "coordinator/duty/window.h"
+#include "coordinator/features.h"
+#include "coordinator/records.h"
+#include "coordinator/restless.h"
 #include "proto/admin_seen.h"
 #include "proto/answers.h"
 
@@ -148,7 +148,7 @@ static bool is_change(enum admin_action action)
     return admin_is_change(action) && action < ADMIN_MAP_BACKUP;
 }
 
-/* Only where that is in use; see lib/cluster/feature.h. */
+/* Only where that is in use; see lib/map/feature.h. */
 static enum feature feature_of(const struct admin_request *request)
 {
     bool makes = request->action == ADMIN_CREATE || request->action == ADMIN_LOAD;

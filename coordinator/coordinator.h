@@ -14,9 +14,9 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
-#include "cluster/document.h"
-#include "cluster/seal.h"
-#include "coordinator/store.h"
+#include "coordinator/store/store.h"
+#include "map/document.h"
+#include "map/seal.h"
 
 struct coordinator_config {
     char name[DOCUMENT_NAME_BYTES];

@@ -1,8 +1,8 @@
 /* orbloom-coordinator: the shell around the coordinator's core, on a store in SQLite or etcd. */
 #include "base/log.h"
-#include "coordinator/coordinator_intake.h"
+#include "coordinator/intake.h"
 #include "coordinator/shell_options.h"
-#include "coordinator/store_sqlite.h"
+#include "coordinator/store/sqlite/sqlite.h"
 #include "proto/codec.h"
 
 static struct coordinator *coordinator;

@@ -1,8 +1,8 @@
 #include "coordinator/shell_options.h"
 
 #include "base/log.h"
-#include "cluster/document_cache.h"
-#include "cluster/growth.h"
+#include "map/document_cache.h"
+#include "map/growth.h"
 #include "runtime/file.h"
 
 #include <errno.h>

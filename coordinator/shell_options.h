@@ -3,7 +3,7 @@
 #define ORBLOOM_COORDINATOR_SHELL_OPTIONS_H
 
 #include "coordinator/coordinator.h"
-#include "coordinator/store_etcd.h"
+#include "coordinator/store/etcd/etcd.h"
 #include "runtime/daemon.h"
 
 struct coordinator_settings {

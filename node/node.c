@@ -1,5 +1,5 @@
 #include "base/heap.h"
-#include "node/node_private.h"
+#include "node/private.h"
 #include "proto/answers.h"
 
 #include <assert.h>

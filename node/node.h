@@ -26,8 +26,8 @@
 #include "base/counter.h"
 #include "base/disk.h"
 #include "base/link_ring.h"
-#include "cluster/document.h"
-#include "cluster/seal.h"
+#include "map/document.h"
+#include "map/seal.h"
 #include "node/steps.h"
 
 struct node_config {

@@ -11,7 +11,7 @@
 #ifndef ORBLOOM_NODE_STEPS_H
 #define ORBLOOM_NODE_STEPS_H
 
-#include "cluster/pull_message.h"
+#include "map/pull_message.h"
 
 #include <stdint.h>
 

@@ -10,10 +10,10 @@
 #include "base/cluster_id.h"
 #include "base/span.h"
 #include "base/status.h"
-#include "cluster/change.h"
-#include "cluster/document.h"
-#include "cluster/evidence.h"
-#include "cluster/expiry.h"
+#include "map/change.h"
+#include "map/document.h"
+#include "map/evidence.h"
+#include "map/expiry.h"
 #include "proto/replica_report.h"
 
 enum admin_action {
@@ -75,7 +75,7 @@ enum process_kind {
     PROCESS_ROUTER = 3,      /* that has asked this coordinator lately */
 };
 
-/* What one process knows; see cluster/feature.h. */
+/* What one process knows; see map/feature.h. */
 struct process_features {
     enum process_kind kind;
     const char *name;
@@ -132,7 +132,7 @@ enum load_step {
 struct load_parameters {
     enum load_step step;
     uint64_t source; /* what names the dump */
-    uint64_t from;   /* iterators: see cluster/dump.h */
+    uint64_t from;   /* iterators: see map/dump.h */
     uint64_t to;
     struct span secret; /* begin: sealed, for `source` in place of a filter id */
 };

@@ -1,8 +1,8 @@
 #include "proto/answers.h"
 
-#include "cluster/expiry.h"
-#include "cluster/rebuild.h"
-#include "cluster/window.h"
+#include "map/expiry.h"
+#include "map/rebuild.h"
+#include "map/window.h"
 
 void answer_refusal(uint64_t correlation, enum status status, struct frame *frame)
 {

@@ -34,13 +34,13 @@
 #include "base/buffer.h"
 #include "base/span.h"
 #include "base/status.h"
-#include "cluster/boot.h"
-#include "cluster/boot_memory.h"
-#include "cluster/change.h"
-#include "cluster/document.h"
-#include "cluster/pull_message.h"
-#include "cluster/seal.h"
-#include "cluster/store_age.h"
+#include "map/boot.h"
+#include "map/boot_memory.h"
+#include "map/change.h"
+#include "map/document.h"
+#include "map/pull_message.h"
+#include "map/seal.h"
+#include "map/store_age.h"
 #include "proto/admin_message.h"
 #include "proto/report_page.h"
 
@@ -91,7 +91,7 @@ struct client_reply {
     uint64_t filter_id;
     uint64_t epoch;
     size_t count;
-    const uint64_t *present; /* the verdict, see cluster/quorum.h */
+    const uint64_t *present; /* the verdict, see map/quorum.h */
     const uint64_t *absent;
     uint32_t copies; /* add, feed: replicas that each acknowledged key is on, at least */
 };
@@ -138,7 +138,7 @@ struct segment_reply {
     bool at_capacity;         /* some new keys were not accepted: the replica is full */
     bool makes_room;          /* ... for now: as far as it has heard, the filter grows */
     uint32_t count;           /* of keys; 0 unless OK */
-    const uint64_t *present;  /* the vote, see cluster/quorum.h */
+    const uint64_t *present;  /* the vote, see map/quorum.h */
     const uint64_t *absent;
 };
 
@@ -172,7 +172,7 @@ struct sync_request {
     uint64_t memory_used_bytes;
     uint64_t boot;             /* nodes with a disk: random, drawn at each start; 0: memory only */
     uint64_t boot_before;      /* the one before, as the disk tells; 0: the data's first */
-    struct boot_life replaces; /* an incarnation that begins: see cluster/boot.h */
+    struct boot_life replaces; /* an incarnation that begins: see map/boot.h */
     bool durable;              /* keeps a log on disk */
     uint64_t disk_used_bytes;
     uint64_t number;   /* nodes: rises with each request of a boot */
@@ -197,7 +197,7 @@ struct sync_request {
 
 struct sealed_secret {
     uint64_t filter_id;
-    struct span sealed; /* see cluster/seal.h */
+    struct span sealed; /* see map/seal.h */
 };
 
 struct sync_reply {
@@ -244,10 +244,10 @@ struct fence_reply {
     uint64_t slice;      /* the newest, if the node counts it; 0: none */
     uint64_t counted_us; /* ... for how long, on the node's own clock */
     uint64_t expiry;     /* that the node counts; 0: none */
-    uint64_t expiry_us;  /* ... so much was counted, see cluster/expiry.h */
+    uint64_t expiry_us;  /* ... so much was counted, see map/expiry.h */
 };
 
-/* ---- node and node, about a start; pulls: cluster/pull_message.h ---- */
+/* ---- node and node, about a start; pulls: map/pull_message.h ---- */
 
 struct boot_request {
     struct boot_question question;
@@ -322,7 +322,7 @@ enum frame_kind {
     FRAME_INFO_REPLY,
     FRAME_STATS_REQUEST, /* has no body */
     FRAME_STATS_REPLY,
-    FRAME_PULL_REQUEST, /* see cluster/pull_message.h */
+    FRAME_PULL_REQUEST, /* see map/pull_message.h */
     FRAME_PULL_REPLY,
     FRAME_ERROR,
 };

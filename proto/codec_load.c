@@ -1,5 +1,5 @@
 /* The steps of making a filter of a dump. */
-#include "cluster/seal.h"
+#include "map/seal.h"
 #include "proto/codec_field.h"
 
 enum status codec_put_load(struct codec_scratch *scratch, const struct load_parameters *load,

@@ -7,7 +7,7 @@
 #ifndef ORBLOOM_PROTO_INTAKE_H
 #define ORBLOOM_PROTO_INTAKE_H
 
-#include "cluster/document_cache.h"
+#include "map/document_cache.h"
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 

@@ -6,7 +6,7 @@
 #ifndef ORBLOOM_PROTO_REPLICA_REPORT_H
 #define ORBLOOM_PROTO_REPLICA_REPORT_H
 
-#include "cluster/document.h"
+#include "map/document.h"
 
 /* What a replica that is not ready to serve is doing about it. */
 enum replica_phase {

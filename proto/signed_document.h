@@ -15,10 +15,10 @@
 #include "base/buffer.h"
 #include "base/cluster_id.h"
 #include "base/span.h"
-#include "cluster/document.h"
-#include "cluster/dropped.h"
-#include "cluster/feature.h"
-#include "cluster/seal.h"
+#include "map/document.h"
+#include "map/dropped.h"
+#include "map/feature.h"
+#include "map/seal.h"
 
 enum document_kind {
     DOCUMENT_FILTER = 1,

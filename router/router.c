@@ -1,6 +1,6 @@
 #include "base/heap.h"
 #include "proto/answers.h"
-#include "router/router_dump.h"
+#include "router/dump.h"
 
 #include <assert.h>
 

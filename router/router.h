@@ -2,7 +2,7 @@
  *
  * A router holds nothing but a cache of documents and hash secrets. A client's request is
  * split by slot group; what is ready in one turn goes to a node in one message; votes are
- * gathered under one epoch and become a verdict per key (cluster/quorum.h).
+ * gathered under one epoch and become a verdict per key (map/quorum.h).
  *
  * Promise: "absent" and an acknowledgement are only ever given by a quorum of one epoch of
  *          FULL replicas. Everything else is answered as what it is.
@@ -16,8 +16,8 @@
 #include "base/actor.h"
 #include "base/counter.h"
 #include "base/link_ring.h"
-#include "cluster/document.h"
-#include "cluster/seal.h"
+#include "map/document.h"
+#include "map/seal.h"
 
 struct router_config {
     char name[DOCUMENT_NAME_BYTES];
@@ -43,7 +43,7 @@ struct actor router_actor(struct router *router);
 void router_drain(struct router *router);
 bool router_busy(const struct router *router);
 
-/* ---- dumps, in the format of cluster/dump.h; for whoever is in the same process ---- */
+/* ---- dumps, in the format of map/dump.h; for whoever is in the same process ---- */
 
 /* A page of a dump. `bytes`: header or chunk, until the callback returns; `next`: where to go on,
  * 0: the dump has ended, and there are no bytes. Unless OK `message` says why there is none. */

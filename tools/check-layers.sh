@@ -1,19 +1,19 @@
 #!/bin/sh
 # Who may include whom. Usage: tools/check-layers.sh [ROOT]; exit 1 naming file:line.
 #
-#   base <- filter <- cluster <- proto      base <- runtime      base <- storage      base <- resp
+#   base <- filter <- map <- proto      base <- runtime      base <- log      base <- resp
 #   node, router, coordinator and client may use all of these, and never each other
-#   tests may use anything; bench may use the libraries, proto and client
+#   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
 #
-# Cores (all of a program's directory but main.c, shell_*, store_sqlite*, store_etcd*, cmd_*, playground*)
-# do not use runtime. Some system headers belong to one place; the table is below.
+# A daemon's and the client's cores (all but main.c, shell_* and coordinator/store/{sqlite,etcd}) do not
+# use runtime. Some system headers belong to one place; the table is below.
 # client/examples is for users: of our headers it may include orbloom.h only.
 set -u
 
 cd "${1:-$(dirname "$0")/..}" || exit 2
 
 sources() {
-    for dir in lib proto node router coordinator client bench; do
+    for dir in lib proto node router coordinator client cli bench; do
         if [ -d "$dir" ]; then
             find "$dir" -name '*.[ch]' -type f
         fi
@@ -36,31 +36,32 @@ function allow(layer, others, i, n, names) {
 BEGIN {
     allow("base", "base")
     allow("filter", "base filter")
-    allow("cluster", "base filter cluster")
-    allow("storage", "base storage")
+    allow("map", "base filter map")
+    allow("log", "base log")
     allow("resp", "base resp")
-    allow("proto", "base filter cluster proto")
+    allow("proto", "base filter map proto")
     allow("runtime", "base runtime")
-    libraries = "base filter cluster storage resp proto runtime"
+    libraries = "base filter map log resp proto runtime"
     allow("node", libraries " node")
     allow("router", libraries " router")
     allow("coordinator", libraries " coordinator")
     allow("client", libraries " client")
-    allow("bench", libraries " client bench")
+    allow("cli", libraries " client cli")
+    allow("bench", libraries " client cli bench")
 
     # A system header and the files that may include it, as patterns of paths.
     owner["zmq"] = "^lib/runtime/"
     owner["libconfig"] = "^lib/runtime/"
-    owner["uv"] = "^(lib/runtime/|client/playground)"
-    owner["signal"] = "^(lib/runtime/|client/playground)"
+    owner["uv"] = "^(lib/runtime/|cli/playground/)"
+    owner["signal"] = "^(lib/runtime/|cli/playground/)"
     owner["time"] = "^(lib/runtime/|lib/base/log[.]c$)"
     owner["protobuf-c"] = "^proto/"
-    owner["sodium"] = "^lib/(filter|cluster|runtime)/"
-    owner["xxhash"] = "^lib/(filter|cluster|storage)/"
-    owner["hiredis"] = "^client/(cmd_bench_re(dis|ply)|examples/resp_)"
-    owner["jansson"] = "^(bench/|coordinator/store_etcd)"
-    owner["curl"] = "^coordinator/store_etcd[^\/]*$"
-    owner["sqlite3"] = "^(coordinator/store_sqlite|client/examples/)[^\/]*$"
+    owner["sodium"] = "^(lib/(filter|map|runtime)|router/resp)/"
+    owner["xxhash"] = "^(lib/(filter|map|log)|node)/"
+    owner["hiredis"] = "^(cli/bench/re(dis|ply)|client/examples/resp_)"
+    owner["jansson"] = "^(bench|coordinator/store/etcd)/"
+    owner["curl"] = "^coordinator/store/etcd/"
+    owner["sqlite3"] = "^(coordinator/store/sqlite|client/examples)/"
 }
 
 # "lib/filter/lines.c" is of layer filter, "client/examples/x.c" of layer client.
@@ -80,7 +81,7 @@ function library_of(header) {
 
 function is_core(path) {
     return path ~ /^(node|router|coordinator|client)\// && path !~ /^client\/examples\// &&
-        path !~ /\/(main[.]c|(shell_|store_sqlite|store_etcd|cmd_|playground)[^\/]*)$/
+        path !~ /\/(main[.]c|shell_[^\/]*)$/ && path !~ /^coordinator\/store\/[a-z]+\//
 }
 
 function complain(reason) {

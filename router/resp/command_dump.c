@@ -1,6 +1,6 @@
 /* BF.SCANDUMP: a page of a filter's dump, which the router makes. */
 #include "base/heap.h"
-#include "cluster/dump.h"
+#include "map/dump.h"
 #include "router/resp/command.h"
 
 /* Who waits for a page. */

@@ -1,5 +1,5 @@
 /* What a filter is and holds; what this router has done. */
-#include "cluster/window.h"
+#include "map/window.h"
 #include "proto/replica_sum.h"
 #include "router/resp/command.h"
 

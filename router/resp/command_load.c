@@ -6,7 +6,7 @@
  *
  * Whatever is interrupted may be repeated: fingerprints that are there stay there. */
 #include "base/heap.h"
-#include "cluster/dump.h"
+#include "map/dump.h"
 #include "router/resp/command.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* How filters and nodes are, as operators see them: BF.STATUS; and as RedisBloom's developers do:
  * BF.DEBUG. */
-#include "cluster/window.h"
 #include "filter/lines.h"
+#include "map/window.h"
 #include "proto/replica_sum.h"
 #include "router/resp/command.h"
 

@@ -24,7 +24,7 @@
 
 #include "base/actor.h"
 #include "base/counter.h"
-#include "cluster/password.h"
+#include "router/resp/password.h"
 #include "router/router.h"
 
 enum { FRONT_HOST_BYTES = 64 };

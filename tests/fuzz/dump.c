@@ -6,7 +6,7 @@
  * An input passes when it is refused with a status that is documented, or what was read, written
  * anew, is the same bytes, and keys ascend within their range. Prints "N passed, N failed".
  */
-#include "cluster/dump.h"
+#include "map/dump.h"
 
 #include "tests/support/fuzz_loop.h"
 #include "tests/support/random.h"

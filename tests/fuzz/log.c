@@ -11,7 +11,7 @@
  * A folder passes when the survey ends with a judgement, its extents follow one another, and the
  * reader finds in them what the survey has seen. Prints "N passed, N failed".
  */
-#include "storage/log_reader.h"
+#include "log/log_reader.h"
 #include "tests/support/fuzz_loop.h"
 #include "tests/support/log_samples.h"
 #include "tests/support/memory_disk.h"

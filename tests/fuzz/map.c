@@ -6,7 +6,7 @@
  * A file passes when it is refused with a reason, or its records, written anew, are the same bytes.
  * Prints "N passed, N failed".
  */
-#include "client/map_file.h"
+#include "cli/map_file.h"
 #include "tests/support/fuzz_loop.h"
 #include "tests/support/random.h"
 

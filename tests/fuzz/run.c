@@ -11,8 +11,8 @@
  * written. Prints
  * "N passed, N failed".
  */
-#include "storage/run_format.h"
-#include "storage/run_merge.h"
+#include "log/run_format.h"
+#include "log/run_merge.h"
 #include "tests/support/fuzz_loop.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/random.h"

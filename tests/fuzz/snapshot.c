@@ -6,7 +6,7 @@
  * An input passes when reading ends with a status that is documented, or gives all pages of the
  * shape, as they are in the file, and shards that ascend. Prints "N passed, N failed".
  */
-#include "storage/snapshot_format.h"
+#include "log/snapshot_format.h"
 #include "tests/support/fuzz_loop.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
@@ -17,7 +17,7 @@
 
 enum { CLUSTER = 9, NUMBER = 5, MOST_SHARDS = 3, MOST_BENDS = 4, ROOM = 2 };
 
-/* Where the header has what the tables are measured by; see storage/snapshot.h. */
+/* Where the header has what the tables are measured by; see log/snapshot.h. */
 enum { AT_LINES = 56, AT_SHARDS = 88, AT_TABLES_SUM = 96, AT_SUM = SNAPSHOT_HEADER_BYTES - 8 };
 
 static const struct record_snapshot id = {.number = NUMBER,

@@ -1,6 +1,6 @@
 /* Any cluster, nodes that die, return and build at any pace: turns never overlap on a shard, hosts
  * are bounded, and all that live get there. */
-#include "cluster/growth.h"
+#include "map/growth.h"
 #include "tests/support/growth_cluster.h"
 #include "tests/support/random.h"
 

@@ -1,6 +1,6 @@
 /* Against a plain table of what was put in: membership, size, order, and that intervals are as few
  * as can be. */
-#include "cluster/id_set.h"
+#include "map/id_set.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Over random node sets: every shard has N replicas on N different nodes, limits are respected,
  * groups are few, hosts and zones are kept apart whenever the nodes with room allow it. */
 #include "base/heap.h"
-#include "cluster/placement.h"
+#include "coordinator/plan/placement.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* The bit-sliced verdicts are those that counting key by key gives: for every rule that is
  * certain, random votes of all kinds, batches that end inside a word. */
-#include "cluster/quorum.h"
+#include "map/quorum.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

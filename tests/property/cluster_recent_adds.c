@@ -2,7 +2,7 @@
  * once it has aged, or when it, all that came after it, and one more of the largest of them may
  * not fit together (a record is never broken at the end of the memory, and leaves a gap there);
  * and adds never take more than the bytes allowed. */
-#include "cluster/recent_adds.h"
+#include "node/recent_adds.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Against a table that never forgets: "not met" is only ever said of what was not met, and is
  * said of everything new within the window while no series was evicted. */
-#include "cluster/repeats.h"
+#include "node/repeats.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

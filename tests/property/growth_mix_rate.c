@@ -3,9 +3,9 @@
  * is asked for is decided as a coordinator does, arrays are filled as nodes do, and checks decided
  * as routers do. */
 #include "base/heap.h"
-#include "cluster/quorum.h"
 #include "filter/sizing.h"
-#include "node/growth_layers.h"
+#include "map/quorum.h"
+#include "node/array/growth_layers.h"
 #include "tests/support/growth_cluster.h"
 #include "tests/support/random.h"
 #include "tests/support/sample_cluster.h"

@@ -2,8 +2,8 @@
  * within its contract; and what a flipped bit takes is noticed. The writer and the survey of
  * lib/storage, on a simulated disk with jobs in virtual time. */
 #include "base/heap.h"
-#include "storage/log_reader.h"
-#include "storage/log_writer.h"
+#include "log/log_reader.h"
+#include "log/log_writer.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_memory.h"
 

@@ -7,7 +7,7 @@
  *   - a bit that changes below what a later record calls durable is always found, one above never
  *     costs more than the records from there on
  */
-#include "storage/segment_file.h"
+#include "log/segment_file.h"
 #include "tests/support/log_samples.h"
 #include "tests/support/log_stage.h"
 #include "tests/support/random.h"

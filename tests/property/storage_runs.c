@@ -1,6 +1,6 @@
 /* What must hold for any fingerprints: sorting, runs and merging keep exactly the set. */
 #include "base/heap.h"
-#include "storage/run_merge.h"
+#include "log/run_merge.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 

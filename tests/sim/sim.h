@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_TESTS_SIM_SIM_H
 #define ORBLOOM_TESTS_SIM_SIM_H
 
-#include "cluster/seal.h"
+#include "map/seal.h"
 #include "tests/sim/sim_accept.h"
 #include "tests/sim/sim_accepted.h"
 #include "tests/sim/sim_client.h"

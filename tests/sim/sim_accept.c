@@ -1,7 +1,7 @@
 #include "tests/sim/sim_accept.h"
 
-#include "cluster/quorum.h"
-#include "node/node_private.h"
+#include "map/quorum.h"
+#include "node/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_command.h"
 #include "tests/sim/sim_damage.h"

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_accepted.h"
 
-#include "cluster/quorum.h"
+#include "map/quorum.h"
 #include "tests/sim/sim.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* What may happen to a simulated disk besides being used. */
 #include "base/heap.h"
-#include "storage/segment_file.h"
+#include "log/segment_file.h"
 #include "tests/sim/sim_disk.h"
 #include "tests/sim/sim_memory.h"
 

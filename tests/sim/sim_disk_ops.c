@@ -1,5 +1,5 @@
 /* The operations of base/disk.h on a simulated disk. */
-#include "cluster/document.h"
+#include "map/document.h"
 #include "tests/sim/sim_disk.h"
 
 #include <assert.h>

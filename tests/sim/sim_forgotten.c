@@ -1,6 +1,6 @@
 #include "tests/sim/sim_forgotten.h"
 
-#include "node/node_private.h"
+#include "node/private.h"
 #include "tests/sim/sim.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "tests/sim/sim_grown.h"
 
-#include "cluster/growth_chain.h"
-#include "node/node_private.h"
+#include "map/growth_chain.h"
+#include "node/private.h"
 #include "tests/sim/sim.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_growth.h"
 
-#include "cluster/growth.h"
+#include "map/growth.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_command.h"
 #include "tests/sim/sim_grown.h"

@@ -1,9 +1,9 @@
 #include "tests/sim/sim_invariant.h"
 
-#include "cluster/growth.h"
-#include "cluster/live_sets.h"
-#include "cluster/rebuild.h"
-#include "node/node_private.h"
+#include "map/growth.h"
+#include "map/rebuild.h"
+#include "node/private.h"
+#include "node/pull/live_sets.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_forgotten.h"
 #include "tests/sim/sim_remade.h"

@@ -1,9 +1,9 @@
 #include "tests/sim/sim_lineage.h"
 
 #include "base/heap.h"
-#include "cluster/rebuild.h"
-#include "node/node_private.h"
-#include "router/router_private.h"
+#include "map/rebuild.h"
+#include "node/private.h"
+#include "router/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_memory.h"
 

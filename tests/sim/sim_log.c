@@ -1,11 +1,11 @@
 #include "tests/sim/sim_log.h"
 
-#include "cluster/live_sets.h"
-#include "storage/log_writer_private.h"
-#include "storage/record.h"
-#include "storage/run_format.h"
-#include "storage/segment.h"
-#include "storage/snapshot_format.h"
+#include "log/log_writer_private.h"
+#include "log/record.h"
+#include "log/run_format.h"
+#include "log/segment.h"
+#include "log/snapshot_format.h"
+#include "node/pull/live_sets.h"
 
 #include <assert.h>
 
@@ -157,7 +157,7 @@ static uint64_t number_at(const struct sim_image *image, size_t offset)
     return number;
 }
 
-/* Once it is whole. Places of the header: see storage/run.h. */
+/* Once it is whole. Places of the header: see log/run.h. */
 static void read_run(struct sim_file *file, const struct sim_image *image)
 {
     uint64_t filter_id;
@@ -182,7 +182,7 @@ static void read_run(struct sim_file *file, const struct sim_image *image)
     file->read_to = image->size;
 }
 
-/* Once it is whole: its header is written last. Places: see storage/snapshot.h. */
+/* Once it is whole: its header is written last. Places: see log/snapshot.h. */
 static void read_snapshot(struct sim_file *file, const struct sim_image *image)
 {
     uint64_t npages;

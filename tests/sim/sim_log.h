@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_TESTS_SIM_LOG_H
 #define ORBLOOM_TESTS_SIM_LOG_H
 
-#include "cluster/document.h"
+#include "map/document.h"
 #include "tests/sim/sim_disk.h"
 
 /* Is the fingerprint in some readable batch or run of that lineage of the filter; or, without key

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_move.h"
 
-#include "node/node_private.h"
+#include "node/private.h"
 #include "proto/signed_document.h"
 #include "tests/sim/sim.h"
 

@@ -1,7 +1,7 @@
 #include "tests/sim/sim_phase.h"
 
-#include "node/growth_layers.h"
-#include "node/node_private.h"
+#include "node/array/growth_layers.h"
+#include "node/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_faults.h"
 

@@ -1,7 +1,7 @@
 #include "tests/sim/sim_process.h"
 
 #include "base/heap.h"
-#include "node/node_private.h"
+#include "node/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_damage.h"
 #include "tests/sim/sim_faults.h"

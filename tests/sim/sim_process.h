@@ -14,7 +14,7 @@
 #include "base/actor.h"
 #include "base/counter.h"
 #include "base/pulse.h"
-#include "cluster/document.h"
+#include "map/document.h"
 #include "tests/sim/sim_disk.h"
 #include "tests/sim/sim_jobs.h"
 #include "tests/sim/sim_network.h"

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_rebuild.h"
 
-#include "cluster/rebuild.h"
+#include "map/rebuild.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_command.h"
 

@@ -1,7 +1,7 @@
 #include "tests/sim/sim_remade.h"
 
-#include "node/node_private.h"
-#include "node/storage/private.h"
+#include "node/private.h"
+#include "node/store/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_log.h"
 

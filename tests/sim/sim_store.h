@@ -1,4 +1,4 @@
-/* sim_store.h - the coordinators' store in memory, with the contract of coordinator/store.h.
+/* sim_store.h - the coordinators' store in memory, with the contract of coordinator/store/store.h.
  *
  * It outlives coordinators, as a disk does. While `broken`, every call answers STATUS_IO.
  *
@@ -8,7 +8,7 @@
 #ifndef ORBLOOM_TESTS_SIM_STORE_H
 #define ORBLOOM_TESTS_SIM_STORE_H
 
-#include "coordinator/store.h"
+#include "coordinator/store/store.h"
 
 enum { SIM_STORE_RECORDS = 256 };
 

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_takeover.h"
 
-#include "node/node_private.h"
+#include "node/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_faults.h"
 

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_window.h"
 
-#include "cluster/window.h"
+#include "map/window.h"
 #include "tests/sim/sim.h"
 
 #define MS UINT64_C(1000)

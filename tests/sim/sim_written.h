@@ -12,7 +12,7 @@
 #define ORBLOOM_TESTS_SIM_WRITTEN_H
 
 #include "base/span.h"
-#include "cluster/document.h"
+#include "map/document.h"
 
 #include <stddef.h>
 

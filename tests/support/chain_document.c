@@ -1,6 +1,6 @@
 #include "tests/support/chain_document.h"
 
-#include "cluster/growth_chain.h"
+#include "map/growth_chain.h"
 
 #include <criterion/criterion.h>
 

@@ -8,7 +8,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_CHAIN_DOCUMENT_H
 #define ORBLOOM_TESTS_SUPPORT_CHAIN_DOCUMENT_H
 
-#include "cluster/document.h"
+#include "map/document.h"
 
 /* The document's one generation becomes the first of a chain. Of durability memory the key log
  * stays "on". No revision is counted: the document was not handed over yet. */

@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_GROWTH_CLUSTER_H
 #define ORBLOOM_TESTS_SUPPORT_GROWTH_CLUSTER_H
 
-#include "cluster/growth.h"
+#include "map/growth.h"
 
 enum { GROWTH_CLUSTER_NODES = 16, GROWTH_CLUSTER_REPORTS = 256 };
 

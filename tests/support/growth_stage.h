@@ -9,8 +9,8 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_GROWTH_STAGE_H
 #define ORBLOOM_TESTS_SUPPORT_GROWTH_STAGE_H
 
-#include "node/growth_layers.h"
-#include "node/node_private.h"
+#include "node/array/growth_layers.h"
+#include "node/private.h"
 #include "tests/support/node_disk_stage.h"
 
 enum { GROWTH_STAGE_LINES = 64, GROWTH_STAGE_CAPACITY = 100000, GROWTH_STAGE_SHARDS = 16 };

@@ -1,6 +1,6 @@
 #include "tests/support/lineage_stage.h"
 
-#include "cluster/lineage.h"
+#include "map/lineage.h"
 
 #include <criterion/criterion.h>
 

@@ -8,7 +8,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_LINEAGE_STAGE_H
 #define ORBLOOM_TESTS_SUPPORT_LINEAGE_STAGE_H
 
-#include "node/node_private.h"
+#include "node/private.h"
 #include "tests/support/node_disk_stage.h"
 
 struct lineage_stage {

@@ -2,7 +2,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_LOG_SAMPLES_H
 #define ORBLOOM_TESTS_SUPPORT_LOG_SAMPLES_H
 
-#include "storage/record.h"
+#include "log/record.h"
 
 enum {
     SAMPLE_CLUSTER = 0xc105,

@@ -5,8 +5,8 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_LOG_STAGE_H
 #define ORBLOOM_TESTS_SUPPORT_LOG_STAGE_H
 
-#include "storage/log_reader.h"
-#include "storage/log_writer.h"
+#include "log/log_reader.h"
+#include "log/log_writer.h"
 #include "tests/support/job_lane.h"
 #include "tests/support/memory_disk.h"
 

@@ -1,4 +1,5 @@
-/* memory_store.h - the store contract of coordinator/store.h, in memory, shared by coordinators.
+/* memory_store.h - the store contract of coordinator/store/store.h, in memory, shared by
+ * coordinators.
  *
  * `before_swap` runs once before the next swap: another coordinator's write comes first. `broken`
  * makes every operation fail with STATUS_IO, `read_only` every swap.
@@ -6,7 +7,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_MEMORY_STORE_H
 #define ORBLOOM_TESTS_SUPPORT_MEMORY_STORE_H
 
-#include "coordinator/store.h"
+#include "coordinator/store/store.h"
 
 enum { MEMORY_STORE_MAX = 256 };
 

@@ -10,7 +10,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_NODE_CIRCLE_H
 #define ORBLOOM_TESTS_SUPPORT_NODE_CIRCLE_H
 
-#include "node/node_private.h"
+#include "node/private.h"
 #include "tests/support/memory_disk.h"
 
 enum {

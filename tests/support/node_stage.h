@@ -6,7 +6,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_NODE_STAGE_H
 #define ORBLOOM_TESTS_SUPPORT_NODE_STAGE_H
 
-#include "cluster/document.h"
+#include "map/document.h"
 #include "node/node.h"
 #include "tests/support/fake_effects.h"
 #include "tests/support/job_lane.h"

@@ -7,7 +7,7 @@
 #ifndef ORBLOOM_TESTS_SUPPORT_ROUTER_STAGE_H
 #define ORBLOOM_TESTS_SUPPORT_ROUTER_STAGE_H
 
-#include "cluster/document.h"
+#include "map/document.h"
 #include "router/router.h"
 #include "tests/support/fake_effects.h"
 

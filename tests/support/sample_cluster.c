@@ -1,7 +1,7 @@
 #include "tests/support/sample_cluster.h"
 
 #include "base/heap.h"
-#include "cluster/reader.h"
+#include "map/reader.h"
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 

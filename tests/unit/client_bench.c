@@ -1,6 +1,6 @@
 /* The pure parts of the load generator: keys, and what it makes of answers. */
-#include "client/cmd_bench_load.h"
-#include "client/cmd_bench_place.h"
+#include "cli/bench/load.h"
+#include "cli/bench/place.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

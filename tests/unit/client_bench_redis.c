@@ -1,7 +1,7 @@
 /* What the load generator sends to a Redis server and reads from it, without any server. */
 #include "base/heap.h"
-#include "client/cmd_bench_bits.h"
-#include "client/cmd_bench_reply.h"
+#include "cli/bench/bits.h"
+#include "cli/bench/reply.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Sets of replica slots as people write them. */
-#include "client/cmd_check_sets.h"
+#include "cli/commands/check_sets.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* Flags: what is given lands in the settings, what is wrong is refused in one line. */
-#include "client/cmd_flags.h"
+#include "cli/flags.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What `expand` shows of a filter on its way. */
-#include "client/cmd_expand_watch.h"
-#include "client/cmd_growth.h"
+#include "cli/commands/expand_watch.h"
+#include "cli/show/growth.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

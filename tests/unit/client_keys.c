@@ -1,6 +1,6 @@
 /* Keys are whole lines, whatever bytes they hold and however the input is cut. */
 #include "base/heap.h"
-#include "client/cmd_keys.h"
+#include "cli/keys.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Names of nodes become the lives that a coordinator shows, or those that are written out. */
-#include "client/life_names.h"
+#include "cli/life_names.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

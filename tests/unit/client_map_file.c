@@ -1,6 +1,6 @@
 /* Is a backup read back as it was written, and refused when a byte of it is not? */
-#include "client/map_file.h"
-#include "cluster/document.h"
+#include "cli/map_file.h"
+#include "map/document.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

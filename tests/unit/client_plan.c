@@ -1,8 +1,8 @@
 /* The figures of `orbloom plan`: those of the textbook, those of the library's own sizing, and
  * each in its row and column. */
-#include "client/cmd_plan_answer.h"
-#include "client/cmd_plan_show.h"
-#include "client/cmd_plan_table.h"
+#include "cli/commands/plan_answer.h"
+#include "cli/show/plan.h"
+#include "cli/show/plan_table.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

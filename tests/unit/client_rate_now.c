@@ -1,6 +1,6 @@
 /* The false positive rate that `info` expects now: of replicas in one generation, in two, and
  * behind a valve. */
-#include "client/cmd_rate.h"
+#include "cli/rate.h"
 #include "filter/sizing.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* What `status` says of replicas: the least ready group of a node speaks for it. */
-#include "client/cmd_replicas.h"
+#include "cli/replicas.h"
 
 #include <criterion/criterion.h>
 

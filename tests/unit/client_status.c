@@ -1,6 +1,6 @@
 /* Which of many filters `status` shows. */
 #include "base/heap.h"
-#include "client/cmd_status_brief.h"
+#include "cli/show/status_brief.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* Does the set of batches never claim one that was not added, and forget only when it must? */
-#include "cluster/batch_set.h"
+#include "node/pull/batch_set.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* Who starts again: does it go on from where it was? Its peers' memory says. */
-#include "cluster/boot_memory.h"
+#include "map/boot_memory.h"
 
 #include <criterion/criterion.h>
 

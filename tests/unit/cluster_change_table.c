@@ -1,5 +1,5 @@
 /* The table of legal moves of a slot. */
-#include "cluster/change.h"
+#include "map/change.h"
 
 #include <criterion/criterion.h>
 

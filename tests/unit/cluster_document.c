@@ -1,5 +1,5 @@
 /* Is a document that makes no sense, or asks for more than this version serves, refused? */
-#include "cluster/document.h"
+#include "map/document.h"
 #include "proto_document_samples.h"
 
 #include <criterion/criterion.h>

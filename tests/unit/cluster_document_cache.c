@@ -1,6 +1,6 @@
 /* The newest valid document is taken; two contents under one number are a conflict for good. */
 #include "base/heap.h"
-#include "cluster/document_cache.h"
+#include "map/document_cache.h"
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 #include "tests/support/sample_cluster.h"

@@ -1,5 +1,5 @@
 /* A dump's header and chunks: they come back as written, and nothing else is taken for one. */
-#include "cluster/dump.h"
+#include "map/dump.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

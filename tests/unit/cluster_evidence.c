@@ -1,6 +1,6 @@
 /* Does evidence count for one epoch and one life of a node only? */
 #include "base/heap.h"
-#include "cluster/evidence.h"
+#include "map/evidence.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* What is told of features, and what a document needs of its reader. */
-#include "cluster/feature.h"
+#include "map/feature.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

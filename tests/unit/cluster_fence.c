@@ -1,5 +1,5 @@
 /* Every judgement of a request's epoch, and that a fence only rises. */
-#include "cluster/fence.h"
+#include "map/fence.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* What may be asked of a growing filter, and what becomes of its document. */
-#include "cluster/growth.h"
+#include "map/growth.h"
 #include "tests/support/growth_cluster.h"
 
 #include <criterion/criterion.h>

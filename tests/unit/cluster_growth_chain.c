@@ -1,6 +1,6 @@
 /* Growing by a chain of generations: what may be asked, the rates, the edits, and what a document
  * may say of it. */
-#include "cluster/growth_chain.h"
+#include "map/growth_chain.h"
 #include "tests/support/chain_document.h"
 #include "tests/support/growth_cluster.h"
 

@@ -1,5 +1,5 @@
 /* When a filter grows by itself, and to what. */
-#include "cluster/growth.h"
+#include "map/growth.h"
 #include "tests/support/growth_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* How large a wanted generation is made, and how many keys are taken, so that the rates of two
  * generations add up to no more than the bound. */
-#include "cluster/growth.h"
-#include "cluster/growth_mix.h"
+#include "map/growth.h"
+#include "map/growth_mix.h"
 #include "tests/support/growth_cluster.h"
 #include "tests/support/sample_cluster.h"
 

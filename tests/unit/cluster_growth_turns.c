@@ -1,5 +1,5 @@
 /* Who builds, one after the other, and when all have. */
-#include "cluster/growth.h"
+#include "map/growth.h"
 #include "tests/support/growth_cluster.h"
 #include "tests/support/sample_cluster.h"
 

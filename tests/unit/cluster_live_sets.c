@@ -1,5 +1,5 @@
 /* Which sets a document names, in what order, and what they are for. */
-#include "cluster/live_sets.h"
+#include "node/pull/live_sets.h"
 
 #include <criterion/criterion.h>
 

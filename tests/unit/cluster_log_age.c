@@ -1,5 +1,5 @@
 /* Is nothing called old that is not, and everything in the end? */
-#include "cluster/log_age.h"
+#include "node/pull/log_age.h"
 
 #include <criterion/criterion.h>
 

@@ -1,7 +1,7 @@
 /* Losses that an operator accepts: only where nothing else helps, and for what is named alone. */
-#include "cluster/loss.h"
-#include "cluster/pull_plan.h"
 #include "cluster_change.h"
+#include "coordinator/plan/loss.h"
+#include "node/pull/pull_plan.h"
 
 #include <string.h>
 

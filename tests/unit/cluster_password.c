@@ -1,4 +1,4 @@
-#include "cluster/password.h"
+#include "router/resp/password.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Where replicas go: apart, evenly, in few groups, or not at all with the reason. */
 #include "base/heap.h"
-#include "cluster/placement.h"
+#include "coordinator/plan/placement.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef ORBLOOM_TESTS_UNIT_CLUSTER_PULL_H
 #define ORBLOOM_TESTS_UNIT_CLUSTER_PULL_H
 
-#include "cluster/pull.h"
+#include "node/pull/pull.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Filters without key log: pages of arrays in the place of sorted runs. */
-#include "cluster/pull_lines.h"
+#include "node/pull/pull_lines.h"
 #include "tests/unit/cluster_pull.h"
 
 TestSuite(pull_lines, .fini = teardown);

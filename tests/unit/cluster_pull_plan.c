@@ -1,5 +1,5 @@
 /* Whom does a replica take over from, at each stage of a change? */
-#include "cluster/pull_plan.h"
+#include "node/pull/pull_plan.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

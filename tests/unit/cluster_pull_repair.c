@@ -1,7 +1,7 @@
 /* Does comparing find all that lacks, in few messages, and refuse every answer that does not fit?
  * Sets in memory play both replicas.
  */
-#include "cluster/pull_repair.h"
+#include "node/pull/pull_repair.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

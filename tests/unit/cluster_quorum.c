@@ -1,6 +1,6 @@
 /* Which rules make an answer certain, and what each vote means. The law over all rules and
  * random votes is in property/cluster_quorum.c. */
-#include "cluster/quorum.h"
+#include "map/quorum.h"
 
 #include <criterion/criterion.h>
 

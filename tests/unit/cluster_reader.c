@@ -1,9 +1,9 @@
 /* Since when a slot's reader is read: every kind of edit of a slot, one after the other. What the
  * steps themselves take is tested in cluster_change.c; that each of them dates as it should, in
  * cluster_change.h, for all tests of changes, moves and losses. */
-#include "cluster/loss.h"
-#include "cluster/reader.h"
 #include "cluster_change.h"
+#include "coordinator/plan/loss.h"
+#include "map/reader.h"
 
 TestSuite(reader, .fini = teardown);
 

@@ -1,6 +1,6 @@
 /* Moves that make the fullest nodes less full, and an end to them. */
 #include "base/heap.h"
-#include "cluster/rebalance.h"
+#include "coordinator/plan/rebalance.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Rebuilding from a list: which step is legal when, what it writes, and what fences suffice. */
 #include "base/heap.h"
-#include "cluster/lineage.h"
-#include "cluster/rebuild.h"
+#include "map/lineage.h"
+#include "map/rebuild.h"
 #include "tests/support/growth_cluster.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,7 +1,7 @@
 /* The memory of recent adds: what is found is what was kept, the oldest go first, and there is a
  * bound to everything. */
 #include "base/heap.h"
-#include "cluster/recent_adds.h"
+#include "node/recent_adds.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Other names for filters: what of it changes a document, and whose a name is that several have. */
-#include "cluster/document_cache.h"
-#include "cluster/rename.h"
+#include "map/document_cache.h"
+#include "map/rename.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* A number that was met is never called new; what can't be known counts as met. */
-#include "cluster/repeats.h"
+#include "node/repeats.h"
 
 #include <criterion/criterion.h>
 

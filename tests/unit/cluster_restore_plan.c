@@ -1,5 +1,5 @@
 /* What does a lost store become, and when would that lose keys? */
-#include "cluster/restore_plan.h"
+#include "coordinator/plan/restore_plan.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

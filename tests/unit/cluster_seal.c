@@ -1,5 +1,5 @@
 /* Does the cluster key vouch for what it signed, and for nothing else? */
-#include "cluster/seal.h"
+#include "map/seal.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

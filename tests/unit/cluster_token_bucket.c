@@ -1,5 +1,5 @@
 /* Does the rate hold over time, whatever is taken at once? */
-#include "cluster/token_bucket.h"
+#include "base/token_bucket.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* Creating filters: who may be told what, and that two coordinators never disagree. */
-#include "coordinator/coordinator_private.h"
+#include "coordinator/private.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

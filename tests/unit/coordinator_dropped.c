@@ -1,7 +1,7 @@
 /* What is left of a dropped filter: its id in one record, which F nodes of each of its slot groups
  * must hold before the store forgets the rest. And: no more filters than may be. */
-#include "coordinator/coordinator_private.h"
-#include "coordinator/coordinator_records.h"
+#include "coordinator/private.h"
+#include "coordinator/records.h"
 #include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"

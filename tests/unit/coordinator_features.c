@@ -1,5 +1,5 @@
 /* A feature is in use once every process knows it and an operator has said so; not before. */
-#include "cluster/feature.h"
+#include "map/feature.h"
 #include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"

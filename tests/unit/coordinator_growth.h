@@ -6,8 +6,8 @@
 #ifndef ORBLOOM_TESTS_COORDINATOR_GROWTH_H
 #define ORBLOOM_TESTS_COORDINATOR_GROWTH_H
 
-#include "coordinator/coordinator_growth.h"
-#include "coordinator/coordinator_moves.h"
+#include "coordinator/duty/growth.h"
+#include "coordinator/duty/moves.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

@@ -1,6 +1,5 @@
 /* What comes first at a coordinator, and what is told that there is no room: by the bytes alone. */
-#include "coordinator/coordinator_intake.h"
-
+#include "coordinator/intake.h"
 #include "proto/codec.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Changes that come late do nothing: they name what was seen and say for how long they are wanted.
  * What is so already is no matter: a change may be repeated. */
-#include "coordinator/coordinator_private.h"
+#include "coordinator/private.h"
 #include "proto/signed_document.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"

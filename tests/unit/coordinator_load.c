@@ -1,6 +1,6 @@
 /* Filters made of a dump: how far they are is in the store, they serve once all is there, and a
  * load that stands still leaves nothing behind. */
-#include "coordinator/coordinator_private.h"
+#include "coordinator/private.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

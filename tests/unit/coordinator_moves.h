@@ -4,8 +4,8 @@
 #ifndef ORBLOOM_TESTS_UNIT_COORDINATOR_MOVES_H
 #define ORBLOOM_TESTS_UNIT_COORDINATOR_MOVES_H
 
-#include "cluster/change.h"
-#include "coordinator/coordinator_moves.h"
+#include "coordinator/duty/moves.h"
+#include "map/change.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

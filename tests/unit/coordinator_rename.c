@@ -1,6 +1,6 @@
 /* Other names: switched in one swap of the store, confirmed and the former ones free only after F
  * fences of both filters; whoever dies in the middle is replaced by any other coordinator. */
-#include "coordinator/coordinator_private.h"
+#include "coordinator/private.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

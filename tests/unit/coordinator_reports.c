@@ -1,6 +1,6 @@
 /* What nodes tell page by page: what it says, and what it does not. */
 #include "base/heap.h"
-#include "coordinator/coordinator_private.h"
+#include "coordinator/private.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

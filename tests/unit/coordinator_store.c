@@ -1,4 +1,4 @@
-/* The laws of coordinator/store.h for one process. */
+/* The laws of coordinator/store/store.h for one process. */
 #include "base/heap.h"
 #include "coordinator_store_backends.h"
 

@@ -6,9 +6,9 @@
 #ifndef ORBLOOM_TESTS_COORDINATOR_STORE_BACKENDS_H
 #define ORBLOOM_TESTS_COORDINATOR_STORE_BACKENDS_H
 
-#include "coordinator/store.h"
-#include "coordinator/store_etcd.h"
-#include "coordinator/store_sqlite.h"
+#include "coordinator/store/etcd/etcd.h"
+#include "coordinator/store/sqlite/sqlite.h"
+#include "coordinator/store/store.h"
 #include "tests/support/etcd.h"
 
 #include <criterion/criterion.h>

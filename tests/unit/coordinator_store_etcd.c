@@ -1,5 +1,5 @@
 /* What only a server can do: be away, stop, come back, be another program's, forget its past. */
-#include "coordinator/store_etcd.h"
+#include "coordinator/store/etcd/etcd.h"
 #include "tests/support/command.h"
 #include "tests/support/etcd.h"
 

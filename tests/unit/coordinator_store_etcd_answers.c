@@ -1,5 +1,5 @@
 /* Answers that are lost, and answers that make no sense: never a false OK or a false CONFLICT. */
-#include "coordinator/store_etcd.h"
+#include "coordinator/store/etcd/etcd.h"
 #include "tests/support/etcd.h"
 #include "tests/support/gateway.h"
 

@@ -1,5 +1,5 @@
 /* While members of etcd choose a leader they are there, and can't say. */
-#include "coordinator/store_etcd.h"
+#include "coordinator/store/etcd/etcd.h"
 #include "tests/support/etcd.h"
 #include "tests/support/gateway.h"
 

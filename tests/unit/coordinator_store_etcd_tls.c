@@ -1,6 +1,6 @@
 /* etcd over TLS: with the right certificates it is a store like any other, with wrong ones the log
  * says which. */
-#include "coordinator/store_etcd.h"
+#include "coordinator/store/etcd/etcd.h"
 #include "tests/support/command.h"
 #include "tests/support/etcd.h"
 

@@ -1,5 +1,5 @@
 /* Prompt news of what others wrote, whatever becomes of the server; and users with passwords. */
-#include "coordinator/store_etcd.h"
+#include "coordinator/store/etcd/etcd.h"
 #include "tests/support/command.h"
 #include "tests/support/etcd.h"
 

@@ -1,4 +1,4 @@
-/* The laws of coordinator/store.h for several processes, and for one that is killed. */
+/* The laws of coordinator/store/store.h for several processes, and for one that is killed. */
 #include "coordinator_store_backends.h"
 
 #include <signal.h>

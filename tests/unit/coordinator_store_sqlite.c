@@ -1,6 +1,6 @@
 /* What only a file can have: no folder, no permission, another program's content, damage. */
-#include "coordinator/store_sqlite.h"
-#include "coordinator/store_sqlite_place.h"
+#include "coordinator/store/sqlite/place.h"
+#include "coordinator/store/sqlite/sqlite.h"
 
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>

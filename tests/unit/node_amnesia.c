@@ -2,7 +2,7 @@
  * for nothing under the old documents and keeps what can be read as extra. And data that can be:
  * then it goes on as the same. */
 #include "base/heap.h"
-#include "storage/record.h"
+#include "log/record.h"
 #include "tests/support/node_disk_stage.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* What a node writes of a batch besides its keys comes along to the others: whether it was fed,
  * came from another site, and all that it was written to. */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* A chain of generations on one node: adds go to the newest, checks read all, and a start has all
  * of them again, however the process before it ended. */
 #include "base/heap.h"
-#include "node/node_private.h"
+#include "node/private.h"
 #include "tests/support/chain_document.h"
 #include "tests/support/node_disk_stage.h"
 

@@ -1,6 +1,6 @@
 /* Which cluster is a folder of? Its node asks before it writes anything, and knows ever after. */
+#include "log/cluster_file.h"
 #include "proto/signed_document.h"
-#include "storage/cluster_file.h"
 #include "tests/support/node_folder.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,5 +1,5 @@
 /* Cursors of SYNCs and deltas, each for its own purpose. */
-#include "node/exchange/cursors.h"
+#include "node/sync/cursors.h"
 
 #include <criterion/criterion.h>
 

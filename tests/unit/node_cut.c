@@ -1,8 +1,8 @@
 /* A cut is what it was, whatever is merged and removed before it is read: its runs and its part of
  * the log are pinned, and go once it is closed. */
 #include "base/heap.h"
-#include "node/node_private.h"
-#include "node/storage/cut.h"
+#include "node/private.h"
+#include "node/store/cut.h"
 #include "tests/support/node_disk_stage.h"
 
 #include <criterion/criterion.h>

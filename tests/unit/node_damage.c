@@ -1,7 +1,7 @@
 /* Files that were changed, cut, swapped or taken away: never a crash, never an acknowledged key
  * absent as the same incarnation. What can't be used is set aside and not deleted. */
-#include "storage/cluster_file.h"
-#include "storage/segment.h"
+#include "log/cluster_file.h"
+#include "log/segment.h"
 #include "tests/support/node_folder.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* What routers did not bring to a replica comes from the others: all of it, once, and cheaply. */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

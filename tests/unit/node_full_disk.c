@@ -1,9 +1,9 @@
 /* A disk that stays full while the cluster goes on changing: each change of a filter's epoch is
  * written down before it counts, so there must be room for them without end. */
 #include "base/heap.h"
-#include "node/node_private.h"
-#include "node/storage/cut.h"
-#include "node/storage/private.h"
+#include "node/private.h"
+#include "node/store/cut.h"
+#include "node/store/private.h"
 #include "tests/support/node_disk_stage.h"
 
 #include <criterion/criterion.h>

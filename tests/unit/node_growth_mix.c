@@ -1,7 +1,7 @@
 /* A replica takes only so many keys that its rate and that of one in another generation stay within
  * the bound together: before it begins, when it is done and others may not be, and no longer. */
 #include "base/heap.h"
-#include "cluster/growth_mix.h"
+#include "map/growth_mix.h"
 #include "tests/support/growth_stage.h"
 
 #include <criterion/criterion.h>

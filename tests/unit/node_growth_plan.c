@@ -1,5 +1,5 @@
 /* What a set does next, and how a span of its shards goes on: decisions without a node. */
-#include "node/growth_plan.h"
+#include "node/array/growth_plan.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* What is read back while a filter grows leaves room for what clients ask for. */
-#include "node/growth_throttle.h"
+#include "node/array/growth_throttle.h"
 
 #include <criterion/criterion.h>
 

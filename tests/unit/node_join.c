@@ -1,7 +1,7 @@
 /* A replica that joins holds the union of the logs of N - W + 1 FULL ones before it says that it is
  * complete: whatever was acknowledged before is then in its own log, durably.
  */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

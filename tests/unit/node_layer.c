@@ -1,7 +1,7 @@
 /* The arrays of a generation: what is done to one shard leaves the others alone, whether they have
  * pages of their own or share them. */
 #include "base/heap.h"
-#include "node/layer.h"
+#include "node/array/layer.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Nodes take over from each other what belongs to each lineage, by its name: nothing that was
  * forgotten comes back from a log that still has it. */
 #include "base/heap.h"
-#include "cluster/lineage.h"
-#include "node/exchange/exchange.h"
+#include "map/lineage.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

@@ -2,8 +2,8 @@
 #ifndef ORBLOOM_TESTS_UNIT_NODE_LINES_H
 #define ORBLOOM_TESTS_UNIT_NODE_LINES_H
 
-#include "cluster/pull_lines.h"
-#include "node/exchange/exchange.h"
+#include "node/pull/pull_lines.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

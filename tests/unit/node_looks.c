@@ -1,5 +1,5 @@
 /* When filters are looked at: does each keep its own time while others come and go? */
-#include "node/exchange/looks.h"
+#include "node/sync/looks.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* Who starts again asks the others: they may remember more, and stand in for the store. */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Memory that runs out at any moment of a start, an add, a replay or background work: no crash, no
  * leak, nothing acknowledged that is not there, and no amnesia for want of memory. */
 #include "base/heap.h"
-#include "storage/log_writer.h"
+#include "log/log_writer.h"
 #include "tests/support/node_disk_stage.h"
 
 #include <criterion/criterion.h>

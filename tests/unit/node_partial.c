@@ -1,6 +1,6 @@
 /* A replica at its capacity takes a batch in part: under the batch's number, and nobody takes that
  * for the whole. */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

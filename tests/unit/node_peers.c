@@ -1,5 +1,5 @@
 /* Links to other nodes: opened on demand, one question at a time, bounded, closed when idle. */
-#include "node/exchange/peers.h"
+#include "node/sync/peers.h"
 #include "proto/signed_document.h"
 #include "tests/support/fake_effects.h"
 #include "tests/support/sample_cluster.h"

@@ -1,8 +1,8 @@
 /* What is said of a damaged folder, and folders that are refused: another cluster's, or of another
  * version. Nothing in them is changed. */
-#include "storage/cluster_file.h"
-#include "storage/record.h"
-#include "storage/segment.h"
+#include "log/cluster_file.h"
+#include "log/record.h"
+#include "log/segment.h"
 #include "tests/support/node_folder.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,6 +1,6 @@
 /* Keys that no delta brings, as they have no number or the log is not kept, come by comparing
  * replicas: all of them, in few messages, and nothing else. */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* A node tells coordinators of its slot groups page by page: all of them, one page at a time. */
-#include "node/node_private.h"
+#include "node/private.h"
 #include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
 

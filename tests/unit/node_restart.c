@@ -1,8 +1,8 @@
 /* What a started node knows: all that it acknowledged, from the log's segments and from sorted
  * runs; nothing before it has read them back, and before a coordinator knows of this start. */
 #include "base/heap.h"
+#include "log/log_writer.h"
 #include "proto/signed_document.h"
-#include "storage/log_writer.h"
 #include "tests/support/node_disk_stage.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,6 +1,6 @@
 /* Adds that come again: executed every time, by the epoch that they name; voting as the first
  * time while that is remembered, and doubted where a "present" may be their own doing. */
-#include "node/node_private.h"
+#include "node/private.h"
 #include "tests/support/node_stage.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,6 +1,6 @@
 /* A folder that was copied while its node ran, put back after a kill: nothing in it shows that it
  * is older, so the node catches up with the others before it counts. */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

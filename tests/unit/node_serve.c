@@ -1,6 +1,6 @@
 /* What a node tells other nodes: only of what it was asked for, only when it counts, not too fast.
  */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 #include "tests/support/sample_cluster.h"
 

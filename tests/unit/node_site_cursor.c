@@ -1,6 +1,6 @@
 /* Records of other sites' cursors, which are of no use here yet, do no harm. */
-#include "node/node_private.h"
-#include "node/storage/private.h"
+#include "node/private.h"
+#include "node/store/private.h"
 #include "tests/support/log_samples.h"
 #include "tests/support/node_folder.h"
 

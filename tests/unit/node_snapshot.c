@@ -1,8 +1,8 @@
 /* A filter without key log: its log is cut once a snapshot of its array is durable, and a start has
  * all that was acknowledged from the two; however and whenever the process before it ended. */
 #include "base/heap.h"
+#include "log/log_writer.h"
 #include "proto/signed_document.h"
-#include "storage/log_writer.h"
 #include "tests/support/node_disk_stage.h"
 #include "tests/support/sample_cluster.h"
 

@@ -1,8 +1,8 @@
 /* Room on the disk: without it adds are refused before anything is acknowledged, and checks go on;
  * what nobody needs any more goes; and background work leaves what is kept for adds. */
 #include "base/heap.h"
-#include "node/node_private.h"
-#include "storage/log_writer.h"
+#include "log/log_writer.h"
+#include "node/private.h"
 #include "tests/support/node_disk_stage.h"
 
 #include <criterion/criterion.h>

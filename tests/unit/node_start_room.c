@@ -1,6 +1,6 @@
 /* Starts on a disk that is full, or whose folder holds much else: they serve, or say why not, and
  * never lose anything. */
-#include "node/storage/recovery.h"
+#include "node/store/recovery.h"
 #include "tests/support/node_folder.h"
 
 #include <criterion/criterion.h>

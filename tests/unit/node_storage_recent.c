@@ -1,6 +1,6 @@
 /* What the youngest batches are called is told as a read of the log would tell it. */
 #include "base/heap.h"
-#include "node/storage/recent.h"
+#include "node/store/recent.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

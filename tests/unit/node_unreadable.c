@@ -1,6 +1,6 @@
 /* A sector that the disk can't read any more is damage of its file, not the end of the process at
  * each start. */
-#include "storage/read_again.h"
+#include "log/read_again.h"
 #include "tests/support/node_folder.h"
 
 #include <criterion/criterion.h>

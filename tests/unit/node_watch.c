@@ -1,6 +1,6 @@
 /* One question a node asks for all filters that have nothing to ask: they cost nothing, and what
  * one of them missed comes all the same. */
-#include "node/exchange/exchange.h"
+#include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
 #include <criterion/criterion.h>

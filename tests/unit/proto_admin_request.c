@@ -1,5 +1,5 @@
 /* Do the parameters that belong to single actions come through as they were? */
-#include "cluster/seal.h"
+#include "map/seal.h"
 #include "proto/codec.h"
 
 #include <criterion/criterion.h>

@@ -3,8 +3,8 @@
 #define ORBLOOM_TESTS_UNIT_PROTO_DOCUMENT_SAMPLES_H
 
 #include "base/heap.h"
-#include "cluster/document.h"
-#include "cluster/seal.h"
+#include "map/document.h"
+#include "map/seal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* BF.SCANDUMP and BF.LOADCHUNK at the front: what is asked of whom, and how refusals read. */
-#include "cluster/dump.h"
-#include "cluster/seal.h"
+#include "map/dump.h"
+#include "map/seal.h"
 #include "tests/support/front_stage.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Coalescing, bounds, strangers, and what only shows after a long time or with many nodes. */
 #include "base/heap.h"
-#include "router/router_private.h"
+#include "router/private.h"
 #include "tests/support/random.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"

@@ -1,6 +1,6 @@
 /* How a router keeps to one epoch: it hands documents on, learns of newer ones, starts over
  * under them, and asks the store before it calls a filter unknown. */
-#include "cluster/rename.h"
+#include "map/rename.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"
 

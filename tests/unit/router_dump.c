@@ -1,6 +1,6 @@
 /* Pages of a dump: the union of what N - W + 1 FULL replicas have, under one epoch, or nothing. And
  * filters that are made of one: closed to clients until all of it is there. */
-#include "cluster/dump.h"
+#include "map/dump.h"
 #include "router/router.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"

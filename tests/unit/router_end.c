@@ -1,5 +1,5 @@
 /* A router that is about to end: what came before is answered, what comes then is refused. */
-#include "router/router_private.h"
+#include "router/private.h"
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"
 

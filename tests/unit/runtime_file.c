@@ -1,6 +1,6 @@
 /* Files: whole or not at all, bounded, and a cluster key that only its owner may use. */
 #include "base/heap.h"
-#include "cluster/seal.h"
+#include "map/seal.h"
 #include "runtime/file.h"
 
 #include <criterion/criterion.h>

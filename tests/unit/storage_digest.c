@@ -1,6 +1,6 @@
 #include "base/heap.h"
-#include "storage/run_digest.h"
-#include "storage/run_merge.h"
+#include "log/run_digest.h"
+#include "log/run_merge.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>

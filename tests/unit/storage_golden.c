@@ -2,7 +2,7 @@
  * made from the layout in docs/storage.md, not by the code under test. A difference here is a new
  * version of the format, never a new expectation.
  */
-#include "storage/segment.h"
+#include "log/segment.h"
 #include "tests/support/log_samples.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Segments that hold nothing but what later checkpoints repeat: their loss is none, as long as one
  * does repeat it, and no add is lost with them. */
 #include "base/heap.h"
-#include "storage/log_reader.h"
+#include "log/log_reader.h"
 #include "tests/support/log_stage.h"
 #include "tests/unit/storage_log_by_hand.h"
 

@@ -6,7 +6,7 @@
 #ifndef ORBLOOM_TESTS_UNIT_STORAGE_LOG_BY_HAND_H
 #define ORBLOOM_TESTS_UNIT_STORAGE_LOG_BY_HAND_H
 
-#include "storage/segment.h"
+#include "log/segment.h"
 #include "tests/support/log_samples.h"
 #include "tests/support/memory_disk.h"
 

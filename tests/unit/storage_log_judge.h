@@ -3,7 +3,7 @@
 #define ORBLOOM_TESTS_UNIT_STORAGE_LOG_JUDGE_H
 
 #include "base/heap.h"
-#include "storage/log_reader.h"
+#include "log/log_reader.h"
 #include "tests/support/log_stage.h"
 #include "tests/unit/storage_log_by_hand.h"
 

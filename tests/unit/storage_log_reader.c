@@ -1,6 +1,6 @@
 /* Reading stretches of a log. */
 #include "base/heap.h"
-#include "storage/log_reader.h"
+#include "log/log_reader.h"
 #include "tests/support/log_stage.h"
 #include "tests/unit/storage_log_by_hand.h"
 

@@ -1,5 +1,5 @@
 /* How much of a file is read for whom: little for who wants a piece, ever more for who reads on. */
-#include "storage/log_window.h"
+#include "log/log_window.h"
 #include "tests/support/memory_disk.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* Is a disk that fails asked again, with pauses, and at last believed to be damaged? */
-#include "storage/read_again.h"
+#include "log/read_again.h"
 
 #include <criterion/criterion.h>
 

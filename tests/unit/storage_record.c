@@ -1,5 +1,5 @@
 /* Records give back what was put into them, and nothing that was bent is taken for one. */
-#include "storage/record.h"
+#include "log/record.h"
 #include "tests/support/log_samples.h"
 
 #include <criterion/criterion.h>

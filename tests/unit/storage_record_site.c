@@ -1,6 +1,6 @@
 /* Cursors of other sites' logs give back what was put into them, and are refused where they can't
  * be. */
-#include "storage/record.h"
+#include "log/record.h"
 #include "tests/support/log_samples.h"
 
 #include <criterion/criterion.h>

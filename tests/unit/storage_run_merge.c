@@ -1,5 +1,5 @@
 #include "base/heap.h"
-#include "storage/run_merge.h"
+#include "log/run_merge.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 

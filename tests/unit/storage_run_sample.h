@@ -6,7 +6,7 @@
 #define ORBLOOM_TESTS_UNIT_STORAGE_RUN_SAMPLE_H
 
 #include "base/heap.h"
-#include "storage/run_format.h"
+#include "log/run_format.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 

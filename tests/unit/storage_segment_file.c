@@ -1,6 +1,6 @@
 /* A segment's file that is used again: whatever a crash interrupts, the log is what it was. */
-#include "storage/log_reader.h"
-#include "storage/segment_file.h"
+#include "log/log_reader.h"
+#include "log/segment_file.h"
 #include "tests/unit/storage_log_by_hand.h"
 
 #include <criterion/criterion.h>

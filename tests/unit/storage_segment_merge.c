@@ -1,7 +1,7 @@
 #include "base/heap.h"
-#include "storage/run_merge.h"
-#include "storage/segment_merge.h"
-#include "storage/segment_sets.h"
+#include "log/run_merge.h"
+#include "log/segment_merge.h"
+#include "log/segment_sets.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/random.h"
 

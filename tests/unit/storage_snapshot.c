@@ -1,6 +1,6 @@
 /* A snapshot of an array on a disk in memory: its bytes, what is believed of it, what fails. */
 #include "base/heap.h"
-#include "storage/snapshot_format.h"
+#include "log/snapshot_format.h"
 #include "tests/support/memory_disk.h"
 
 #include <criterion/criterion.h>

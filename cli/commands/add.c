@@ -1,0 +1,72 @@
+#include "base/number.h"
+#include "cli/cmd.h"
+#include "cli/stream.h"
+
+static const struct flag flags[] = {STREAM_FLAGS};
+
+static const struct flag_table table = {
+    .command = "add",
+    .words = "NAME [FILE...]",
+    .summary = "Add keys, one a line, to a filter. Silent; a summary goes to stderr.",
+    .notes =
+        "Without FILE, or for \"-\", keys come from standard input. A key is 1 to 65,536 bytes;\n"
+        "what is not is told as FILE:LINE and left out, and the rest goes on.\n"
+        "A key that was not acknowledged is told the same way; adding it again is safe.\n\n"
+        "Example: orbloom add seen urls.txt\n\n"
+        "Exit: 0 all acknowledged, 1 not all, 2 wrong usage.",
+    .flags = flags,
+    .count = sizeof flags / sizeof flags[0],
+    .common = true,
+    .min_words = 1,
+    .max_words = SIZE_MAX,
+};
+
+static void ignore_line(void *context, const struct stream_line *line)
+{
+    (void)context;
+    (void)line;
+}
+
+static void summarize(const struct stream_totals *totals, const char *filter)
+{
+    uint64_t unknown = totals->answers[ORBLOOM_UNKNOWN];
+    char read[NUMBER_TEXT_BYTES];
+    char fresh[NUMBER_TEXT_BYTES];
+    char seen[NUMBER_TEXT_BYTES];
+    char lost[NUMBER_TEXT_BYTES];
+    char pace[64];
+
+    (void)fprintf(
+        stderr, "add %s: %s read, %s new, %s present before, %s not acknowledged; %s\n", filter,
+        number_show_count(totals->lines, read),
+        number_show_count(totals->answers[ORBLOOM_NEW] + totals->answers[ORBLOOM_MAYBE_NEW], fresh),
+        number_show_count(totals->answers[ORBLOOM_PRESENT], seen),
+        number_show_count(unknown + totals->bad, lost), stream_show_pace(totals, pace));
+}
+
+static int run(int argc, char **argv)
+{
+    struct stream_settings settings = {0};
+    struct stream stream = {.settings = &settings, .operation = ORBLOOM_ADD, .line = ignore_line};
+    struct stream_totals totals;
+    struct words words;
+    int code;
+
+    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+        !cmd_check_filter_name(words.items[0])) {
+        return CMD_USAGE;
+    }
+    stream.filter = words.items[0];
+    code = stream_run(&stream, words.items + 1, words.count - 1, &totals);
+    if (code != CMD_USAGE && !settings.quiet) {
+        summarize(&totals, words.items[0]);
+    }
+    return code;
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_add(void)
+{
+    return &command;
+}

@@ -1,0 +1,363 @@
+#include "base/number.h"
+#include "cli/cmd.h"
+#include "cli/commands/create_wait.h"
+#include "cli/summary.h"
+#include "map/window.h"
+#include "filter/sizing.h"
+
+enum { DEFAULT_SLICES = 7 };
+
+struct create_settings {
+    struct flags_common common;
+    uint64_t capacity;
+    double rate;
+    uint64_t max_capacity;
+    uint64_t replicas;
+    uint64_t write_quorum;
+    uint64_t read_quorum;
+    const char *hash;
+    const char *when_unavailable;
+    const char *when_full;
+    const char *durability;
+    const char *keylog;
+    uint64_t window_us;
+    uint64_t nslices;
+};
+
+#define FIELD(name) offsetof(struct create_settings, name)
+
+static const struct flag flags[] = {
+    {
+        .name = "capacity",
+        .kind = FLAG_COUNT,
+        .required = true,
+        .offset = FIELD(capacity),
+        .min = 1,
+        .max = SIZING_CAPACITY_MAX,
+        .sample = "KEYS",
+        .range = "1 to 1T",
+        .help = "distinct keys that the filter is made for",
+    },
+    {
+        .name = "fpr",
+        .kind = FLAG_RATE,
+        .required = true,
+        .offset = FIELD(rate),
+        .sample = "RATE",
+        .range = "1e-9 to 50%",
+        .help = "false positives at capacity, at most",
+    },
+    {
+        .name = "replicas",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(replicas),
+        .min = 1,
+        .max = QUORUM_MAX_REPLICAS,
+        .sample = "N",
+        .range = "1 to 7",
+        .value = "3",
+        .help = "copies of every shard, on different nodes",
+    },
+    {
+        .name = "write-quorum",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(write_quorum),
+        .min = 1,
+        .max = QUORUM_MAX_REPLICAS,
+        .sample = "W",
+        .range = "1 to N",
+        .help = "copies that make an add acknowledged; else more than half of N",
+    },
+    {
+        .name = "read-quorum",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(read_quorum),
+        .min = 1,
+        .max = QUORUM_MAX_REPLICAS,
+        .sample = "R",
+        .range = "1 to N",
+        .help = "copies that prove a key absent; else N - W + 1",
+    },
+    {
+        .name = "max-capacity",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(max_capacity),
+        .min = 1,
+        .max = SIZING_CAPACITY_GROWTH * SIZING_CAPACITY_MAX,
+        .sample = "KEYS",
+        .range = "capacity to 64T",
+        .help = "the largest it may ever grow to, which fixes its shards; else 64 capacities",
+    },
+    {
+        .name = "when-unavailable",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(when_unavailable),
+        .sample = "POLICY",
+        .range = "error | maybe",
+        .value = "error",
+        .help = "when too few copies answer a check: an error, or \"maybe\" (fail open)",
+    },
+    {
+        .name = "when-full",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(when_full),
+        .sample = "POLICY",
+        .range = "refuse | expand",
+        .help =
+            "before its capacity: grow, or past it refuse adds; else expand, or refuse in memory",
+    },
+    {
+        .name = "durability",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(durability),
+        .sample = "KIND",
+        .range = "sync | os | memory",
+        .help = "what acknowledged keys survive (below); else sync where enough nodes have a disk, "
+                "or memory",
+    },
+    {
+        .name = "keylog",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(keylog),
+        .sample = "on|off",
+        .range = "on | off",
+        .value = "on",
+        .help = "whether nodes keep fingerprints on disk, 8 bytes a key, or bits only (below)",
+    },
+    {
+        .name = "window",
+        .kind = FLAG_DURATION,
+        .offset = FIELD(window_us),
+        .min = WINDOW_SLICE_MIN_US,
+        .max = WINDOW_MAX_US,
+        .sample = "TIME",
+        .range = "1s to 3650d",
+        .help = "keys are kept for so long after they were added last (below); else for ever",
+    },
+    {
+        .name = "slices",
+        .kind = FLAG_COUNT,
+        .offset = FIELD(nslices),
+        .min = 1,
+        .max = DOCUMENT_MAX_SLICES,
+        .sample = "COUNT",
+        .range = "1 to 64",
+        .help = "steps that the window moves in, of a second at least; with --window 7",
+    },
+    {
+        .name = "hash",
+        .kind = FLAG_CHOICE,
+        .offset = FIELD(hash),
+        .sample = "HASH",
+        .range = "siphash | xxh3",
+        .value = "siphash",
+        .help = "siphash withstands chosen keys; xxh3 is faster, for trusted keys only",
+    },
+};
+
+static const struct flag_table table = {
+    .command = "create",
+    .words = "NAME --capacity KEYS --fpr RATE",
+    .summary = "Create a filter. Fine when it exists with the same parameters.",
+    .notes =
+        "NAME: 1 to 128 of A-Z a-z 0-9 . _ : -\n"
+        "Quorums need W + R > N and 2 W > N: any add then meets any check.\n"
+        "Durability: with sync, acknowledged keys survive power loss of all nodes at once; with\n"
+        "os, kill -9 of all of them; with memory, the restart of N - W nodes, as each comes back\n"
+        "empty. sync and os take nodes with a disk, memory nodes without one.\n"
+        "Keylog off takes less disk: a copy of the bits and a log that is cut. Such a filter can\n"
+        "never be built anew at another size or rate, growing adds an array beside the old ones "
+        "(the\n"
+        "first one is made for half of the rate, unless when-full is refuse: 1.44 bits a key), "
+        "and\n"
+        "replicas copy bits from each other: what one has they all get, exact keys are not "
+        "known.\n"
+        "When full: a filter grows by itself before it is full, up to max-capacity, unless it is "
+        "to\n"
+        "refuse adds (FULL) past its capacity, which is what one of durability memory does if "
+        "left\n"
+        "out. One that has grown since counts as the same when it has at least the capacity asked\n"
+        "for.\n"
+        "Window: a key is there for the whole window since its add was sent, and is gone about "
+        "one\n"
+        "slice later. Capacity is what the window holds, the same in each slice; with k slices a\n"
+        "copy has k + 2 arrays. It takes a key log and durability sync or os.\n\n"
+        "Waits until all replicas can serve, and shows how far they are: as long as they get on\n"
+        "with it, and for the timeout when nothing moves. Ctrl-C leaves it being made.\n\n"
+        "Examples:\n"
+        "  orbloom create seen --capacity 10M --fpr 1%\n"
+        "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n"
+        "  orbloom create week --capacity 70M --fpr 1% --window 7d --slices 7\n\n"
+        "Exit: 0 it exists now, 1 it could not be created, 2 wrong usage.",
+    .flags = flags,
+    .count = sizeof flags / sizeof flags[0],
+    .common = true,
+    .min_words = 1,
+    .max_words = 1,
+};
+
+/* What is left out follows from N: majorities that meet. */
+static void settle_quorums(struct create_settings *settings)
+{
+    uint64_t n = settings->replicas;
+
+    if (settings->write_quorum == 0) {
+        settings->write_quorum = n / 2 + 1;
+    }
+    if (settings->read_quorum == 0) {
+        settings->read_quorum = settings->write_quorum <= n ? n - settings->write_quorum + 1 : 1;
+    }
+}
+
+static int check_rule(const struct create_settings *settings, struct quorum_rule *rule)
+{
+    uint32_t majority;
+
+    rule->replicas = (uint32_t)settings->replicas;
+    rule->write = (uint32_t)settings->write_quorum;
+    rule->read = (uint32_t)settings->read_quorum;
+    if (quorum_rule_check(rule) == STATUS_OK) {
+        return CMD_OK;
+    }
+    majority = rule->replicas / 2 + 1;
+    return cmd_fail(STATUS_INVALID,
+                    "write quorum %u and read quorum %u of %u replicas do not always meet: W and R "
+                    "must be at most N, W + R > N and 2 W > N; try %u and %u",
+                    rule->write, rule->read, rule->replicas, majority,
+                    rule->replicas - majority + 1);
+}
+
+static int check_capacities(const struct create_settings *settings)
+{
+    if (settings->max_capacity != 0 && settings->max_capacity < settings->capacity) {
+        return cmd_fail(
+            STATUS_INVALID,
+            "--max-capacity is less than --capacity; leave it out for 64 times as much");
+    }
+    return CMD_OK;
+}
+
+static int check_window(struct create_settings *settings)
+{
+    const char *fault;
+
+    if (settings->window_us != 0 && settings->nslices == 0) {
+        settings->nslices = DEFAULT_SLICES;
+    }
+    fault = window_fault(settings->window_us, settings->nslices);
+    return fault == NULL ? CMD_OK : cmd_fail(STATUS_INVALID, "%s", fault);
+}
+
+/* Its first generation has id 1, and no other one. */
+static bool has_changed(const struct admin_reply *reply)
+{
+    const struct filter_summary *filter = reply->nfilters > 0 ? &reply->filters[0] : NULL;
+
+    return filter != NULL && filter->ngenerations > 0 &&
+           (filter->ngenerations > 1 || filter->generations[0].id > 1);
+}
+
+static int show(void *context, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    const char *name = context;
+    char keys[NUMBER_TEXT_BYTES];
+    char rate[NUMBER_TEXT_BYTES];
+    char bytes[NUMBER_TEXT_BYTES];
+
+    if (!reply->created) {
+        (void)printf("%s exists already, %s\n", name,
+                     has_changed(reply) ? "and has another size by now: see `orbloom info`"
+                                        : "same parameters");
+        return CMD_OK;
+    }
+    (void)printf("created %s", name);
+    if (reply->nfilters > 0) {
+        const struct filter_summary *filter = &reply->filters[0];
+
+        (void)printf(": %s keys at %s, %u x %s in %u shards, durability %s%s",
+                     number_show_count(filter->capacity, keys),
+                     number_show_rate(filter->rate, rate), filter->rule.replicas,
+                     number_show_bytes(summary_copy_bytes(filter), bytes), filter->nshards,
+                     durability_name(filter->durability),
+                     filter->keylog == KEYLOG_OFF ? ", keylog off" : "");
+    }
+    if (reply->nfilters > 0 && reply->filters[0].nslices > 0) {
+        (void)printf(", window %s in %u slices",
+                     number_show_duration(reply->filters[0].window_us, keys),
+                     reply->filters[0].nslices);
+    }
+    (void)putchar('\n');
+    return CMD_OK;
+}
+
+/* 0: the coordinator chooses. */
+static enum durability durability_of(const char *name)
+{
+    static const enum durability all[] = {DURABILITY_MEMORY, DURABILITY_OS, DURABILITY_SYNC};
+
+    for (size_t i = 0; name != NULL && i < sizeof all / sizeof all[0]; i++) {
+        if (strcmp(name, durability_name(all[i])) == 0) {
+            return all[i];
+        }
+    }
+    return (enum durability)0;
+}
+
+/* 0: the coordinator chooses. */
+static enum when_full when_full_of(const char *name)
+{
+    if (name == NULL) {
+        return (enum when_full)0;
+    }
+    return strcmp(name, when_full_name(WHEN_FULL_EXPAND)) == 0 ? WHEN_FULL_EXPAND
+                                                               : WHEN_FULL_REFUSE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct create_settings settings = {0};
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct create_parameters *create = &frame.body.admin_request.create;
+    struct words words;
+    int code;
+
+    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+        !cmd_check_filter_name(words.items[0])) {
+        return CMD_USAGE;
+    }
+    settle_quorums(&settings);
+    code = check_rule(&settings, &create->rule);
+    if (code == CMD_OK) {
+        code = check_capacities(&settings);
+    }
+    if (code == CMD_OK) {
+        code = check_window(&settings);
+    }
+    if (code != CMD_OK) {
+        return code;
+    }
+    frame.body.admin_request.action = ADMIN_CREATE;
+    frame.body.admin_request.name = words.items[0];
+    create->capacity = settings.capacity;
+    create->rate = settings.rate;
+    create->max_capacity = settings.max_capacity;
+    create->hash = strcmp(settings.hash, hash_kind_name(HASH_XXH3)) == 0 ? HASH_XXH3
+                                                                         : HASH_SIPHASH24;
+    create->when_unavailable = strcmp(settings.when_unavailable, "maybe") == 0
+                                   ? WHEN_UNAVAILABLE_MAYBE
+                                   : WHEN_UNAVAILABLE_ERROR;
+    create->when_full = when_full_of(settings.when_full);
+    create->keylog = strcmp(settings.keylog, keylog_name(KEYLOG_OFF)) == 0 ? KEYLOG_OFF : KEYLOG_ON;
+    create->durability = durability_of(settings.durability);
+    create->window_us = settings.window_us;
+    create->nslices = (uint32_t)settings.nslices;
+    return create_wait_run(&settings.common, &frame, show, words.items[0]);
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_create(void)
+{
+    return &command;
+}

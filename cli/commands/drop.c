@@ -1,0 +1,72 @@
+#include "cli/cmd.h"
+#include "cli/ask.h"
+#include "cli/lives.h"
+
+struct drop_settings {
+    struct flags_common common;
+    const char *confirmed_off;
+};
+
+static const struct flag flags[] = {
+    {
+        .name = "confirmed-off",
+        .kind = FLAG_TEXT,
+        .offset = offsetof(struct drop_settings, confirmed_off),
+        .range = CMD_LIVES_RANGE,
+        .help = "vouch that no process of these nodes runs any more, but for the one that "
+                "`status` shows as alive, if any: what they would confirm is not waited for",
+    },
+};
+
+static const struct flag_table table = {
+    .command = "drop",
+    .words = "NAME",
+    .summary = "Drop a filter with all its keys, for good.",
+    .notes = "Returns when no add or check can reach it any more; its name is free then. That\n"
+             "takes the word of enough of its nodes. Of those that are gone for good, or came\n"
+             "back without their data, only you can know that nothing of them still runs\n"
+             "somewhere: name them with --confirmed-off. It counts for the incarnations that\n"
+             "`status` shows now, and for those before.\n\n"
+             "Exit: 0 dropped, 1 not (or not surely: ask again), 2 wrong usage.",
+    .flags = flags,
+    .count = sizeof flags / sizeof flags[0],
+    .common = true,
+    .min_words = 1,
+    .max_words = 1,
+};
+
+static int show(void *context, const struct frame *frame)
+{
+    (void)frame;
+    (void)printf("dropped %s\n", (const char *)context);
+    return CMD_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    static struct life_names lives;
+    struct drop_settings settings = {0};
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct admin_request *request = &frame.body.admin_request;
+    struct words words;
+    int code;
+
+    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+        !cmd_check_filter_name(words.items[0])) {
+        return CMD_USAGE;
+    }
+    request->action = ADMIN_DROP;
+    request->name = words.items[0];
+    code = cmd_lives_vouch(&settings.common, settings.confirmed_off, &lives, request);
+    if (code != CMD_OK) {
+        return code;
+    }
+    return cmd_ask(&settings.common, &frame, show, words.items[0]);
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_drop(void)
+{
+    return &command;
+}

@@ -1,0 +1,81 @@
+#include "cli/cmd.h"
+#include "cli/ask.h"
+
+#include <string.h>
+
+struct rebalance_settings {
+    struct flags_common common;
+    bool dry_run;
+    bool stop;
+};
+
+static const struct flag flags[] = {
+    {
+        .name = "dry-run",
+        .kind = FLAG_SWITCH,
+        .offset = offsetof(struct rebalance_settings, dry_run),
+        .help = "only tell what would move, and how many bytes that is",
+    },
+    {
+        .name = "stop",
+        .kind = FLAG_SWITCH,
+        .offset = offsetof(struct rebalance_settings, stop),
+        .unless = "dry-run",
+        .help = "no more; moves that have begun are seen through",
+    },
+};
+
+static const struct flag_table table = {
+    .command = "rebalance",
+    .words = "",
+    .summary = "Move replicas from nodes that are fuller to nodes that are less full.",
+    .notes =
+        "Returns once the wish is written; `orbloom status` shows what is under way. It ends by\n"
+        "itself when no move gains anything.\n\n"
+        "Exit: 0 written, 1 refused, or not surely written (ask again), 2 wrong usage.",
+    .flags = flags,
+    .count = sizeof flags / sizeof flags[0],
+    .common = true,
+};
+
+/* A part a line. */
+static int show(void *context, const struct frame *frame)
+{
+    const char *text = frame->body.admin_reply.message;
+
+    (void)context;
+    while (*text != '\0') {
+        size_t size = strcspn(text, ";");
+
+        (void)printf("%.*s\n", (int)size, text);
+        text += size;
+        text += *text == ';' ? 1 : 0;
+    }
+    return CMD_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    struct rebalance_settings settings = {0};
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
+    struct words words;
+
+    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+        return CMD_USAGE;
+    }
+    frame.body.admin_request = (struct admin_request){
+        .action = ADMIN_REBALANCE,
+        .name = "",
+        .successor = "",
+        .dry_run = settings.dry_run,
+        .undo = settings.stop,
+    };
+    return cmd_ask(&settings.common, &frame, show, NULL);
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_rebalance(void)
+{
+    return &command;
+}

@@ -1,0 +1,121 @@
+#include "cli/cmd.h"
+#include "cli/ask.h"
+#include "cli/output.h"
+#include "client/endpoint_list.h"
+
+#include <inttypes.h>
+
+struct stats_settings {
+    uint64_t timeout_us;
+    bool json;
+};
+
+#define FIELD(name) offsetof(struct stats_settings, name)
+
+static const struct flag flags[] = {
+    {
+        .name = "json",
+        .kind = FLAG_SWITCH,
+        .offset = FIELD(json),
+        .help = "print an array of objects instead",
+    },
+    {
+        .name = "timeout",
+        .kind = FLAG_DURATION,
+        .offset = FIELD(timeout_us),
+        .min = 1000,
+        .max = UINT64_C(3600000000),
+        .sample = "TIME",
+        .range = "1ms to 1h",
+        .value = "5s",
+        .help = "no answer after this is an error",
+    },
+};
+
+static const struct flag_table table = {
+    .command = "stats",
+    .words = "ENDPOINT...",
+    .summary = "Show the counters of routers, nodes or coordinators.",
+    .notes = "Example: orbloom stats tcp://127.0.0.1:7401\n\n"
+             "Exit: 0 all answered, 1 not all, 2 wrong usage.",
+    .flags = flags,
+    .count = sizeof flags / sizeof flags[0],
+    .min_words = 1,
+    .max_words = SIZE_MAX,
+};
+
+struct view {
+    const char *endpoint;
+    struct json *json; /* NULL: text */
+};
+
+static void show_json(struct json *json, const char *endpoint, const struct stats_reply *reply)
+{
+    json_begin(json, NULL, '{');
+    json_text(json, "endpoint", endpoint);
+    json_text(json, "program", reply->program);
+    json_text(json, "name", reply->name);
+    json_begin(json, "counters", '{');
+    for (size_t i = 0; i < reply->nvalues; i++) {
+        json_count(json, reply->values[i].name, reply->values[i].value);
+    }
+    json_end(json, '}');
+    json_end(json, '}');
+}
+
+static int show(void *context, const struct frame *frame)
+{
+    const struct stats_reply *reply = &frame->body.stats_reply;
+    const struct view *view = context;
+
+    if (view->json != NULL) {
+        show_json(view->json, view->endpoint, reply);
+        return CMD_OK;
+    }
+    (void)printf("%s  %s %s\n", view->endpoint, reply->program, reply->name);
+    for (size_t i = 0; i < reply->nvalues; i++) {
+        (void)printf("  %-36s %16" PRIu64 "\n", reply->values[i].name, reply->values[i].value);
+    }
+    return CMD_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    struct stats_settings settings = {0};
+    struct frame frame = {.kind = FRAME_STATS_REQUEST};
+    struct json json;
+    struct words words;
+    int code = CMD_OK;
+
+    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+        return CMD_USAGE;
+    }
+    for (size_t i = 0; i < words.count; i++) {
+        if (!endpoint_is_valid(words.items[i])) {
+            return cmd_fail(STATUS_INVALID, "\"%.200s\" is not an endpoint; write tcp://HOST:PORT",
+                            words.items[i]);
+        }
+    }
+    json_open(&json, stdout);
+    if (settings.json) {
+        json_begin(&json, NULL, '[');
+    }
+    for (size_t i = 0; i < words.count; i++) {
+        struct flags_common common = {.routers = words.items[i], .timeout_us = settings.timeout_us};
+        struct view view = {.endpoint = words.items[i], .json = settings.json ? &json : NULL};
+        int one = cmd_ask(&common, &frame, show, &view);
+
+        code = one != CMD_OK ? one : code;
+    }
+    if (settings.json) {
+        json_end(&json, ']');
+    }
+    return cmd_close_output(code);
+}
+
+static const struct command command = {.flags = &table, .run = run};
+
+const struct command *cmd_stats(void)
+{
+    return &command;
+}

@@ -1,0 +1,167 @@
+#include "cli/cmd.h"
+#include "client/orbloom.h"
+#include "proto/codec.h"
+#include "runtime/process.h"
+
+#include <string.h>
+
+typedef const struct command *(*command_fn)(void);
+
+static const command_fn commands[] = {
+    cmd_playground, cmd_create,
+    cmd_add,        cmd_check,
+    cmd_dedup,      cmd_info,
+    cmd_status,     cmd_expand,
+    cmd_rebuild,    cmd_rename,
+    cmd_expire,     cmd_drop,
+    cmd_node,       cmd_rebalance,
+    cmd_shard,      cmd_plan,
+    cmd_bench,      cmd_stats,
+    cmd_keygen,     cmd_map,
+    cmd_upgrade,    cmd_playground_child,
+};
+
+enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
+
+static const struct {
+    const char *name;
+    const char *summary;
+} built_in[] = {
+    {"help", "List commands, or describe one: help COMMAND, help --names."},
+    {"version", "Show the version."},
+};
+
+enum { NBUILT_IN = sizeof built_in / sizeof built_in[0] };
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        const struct command *command = commands[i]();
+
+        if (strcmp(command->flags->command, name) == 0) {
+            return command;
+        }
+    }
+    return NULL;
+}
+
+static int refuse_unknown(const char *name)
+{
+    const char *nearest = NULL;
+
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        if (!commands[i]()->hidden) {
+            nearest = flags_nearest(name, nearest, commands[i]()->flags->command);
+        }
+    }
+    for (size_t i = 0; i < NBUILT_IN; i++) {
+        nearest = flags_nearest(name, nearest, built_in[i].name);
+    }
+    if (nearest != NULL) {
+        return cmd_fail(STATUS_USAGE, "unknown command \"%.60s\"; did you mean \"%s\"?", name,
+                        nearest);
+    }
+    return cmd_fail(STATUS_USAGE, "unknown command \"%.60s\"; \"orbloom help\" lists all", name);
+}
+
+static void print_overview(FILE *out)
+{
+    (void)fprintf(out, "orbloom COMMAND [WORDS] [FLAGS]: a cluster that knows which keys it has "
+                       "seen\n\n");
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        const struct command *command = commands[i]();
+
+        if (!command->hidden) {
+            (void)fprintf(out, "  %-12s %s\n", command->flags->command, command->flags->summary);
+        }
+    }
+    for (size_t i = 0; i < NBUILT_IN; i++) {
+        (void)fprintf(out, "  %-12s %s\n", built_in[i].name, built_in[i].summary);
+    }
+    (void)fprintf(out, "\n\"orbloom help COMMAND\" shows flags, exit codes and examples.\n");
+}
+
+static void print_names(void)
+{
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        if (!commands[i]()->hidden) {
+            (void)puts(commands[i]()->flags->command);
+        }
+    }
+    for (size_t i = 0; i < NBUILT_IN; i++) {
+        (void)puts(built_in[i].name);
+    }
+}
+
+static int run_version(void)
+{
+    (void)printf("orbloom %s (protocol %d)\n", ORBLOOM_VERSION, CODEC_VERSION);
+    return cmd_close_output(CMD_OK);
+}
+
+static int run_help(int argc, char **argv)
+{
+    const struct command *command;
+
+    if (argc == 0) {
+        print_overview(stdout);
+        return cmd_close_output(CMD_OK);
+    }
+    if (argc > 1) {
+        return cmd_fail(STATUS_USAGE, "too many words; usage: orbloom help [COMMAND]");
+    }
+    if (strcmp(argv[0], "--names") == 0) {
+        print_names();
+        return cmd_close_output(CMD_OK);
+    }
+    for (size_t i = 0; i < NBUILT_IN; i++) {
+        if (strcmp(argv[0], built_in[i].name) == 0) {
+            (void)printf("orbloom %s\n\n%s\n", built_in[i].name, built_in[i].summary);
+            return cmd_close_output(CMD_OK);
+        }
+    }
+    command = find(argv[0]);
+    if (command == NULL) {
+        return refuse_unknown(argv[0]);
+    }
+    flags_help(command->flags, stdout);
+    return cmd_close_output(CMD_OK);
+}
+
+/* "orbloom add --help" before any other flag is looked at; not behind "--". */
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const struct command *command;
+
+    process_prepare();
+    if (argc < 2) {
+        print_overview(stderr);
+        return CMD_USAGE;
+    }
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+        strcmp(argv[1], "-h") == 0) {
+        return run_help(argc - 2, argv + 2);
+    }
+    if (strcmp(argv[1], "version") == 0 || strcmp(argv[1], "--version") == 0) {
+        return run_version();
+    }
+    command = find(argv[1]);
+    if (command == NULL) {
+        return refuse_unknown(argv[1]);
+    }
+    if (!command->hidden && asks_for_help(argc - 2, argv + 2)) {
+        flags_help(command->flags, stdout);
+        return cmd_close_output(CMD_OK);
+    }
+    return command->run(argc - 2, argv + 2);
+}

@@ -1,0 +1,187 @@
+#include "cli/playground/process.h"
+
+#include "cli/cmd.h"
+#include "runtime/file.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <unistd.h>
+
+const char *playground_program(enum playground_role role)
+{
+    static const char *const names[] = {
+        [PLAYGROUND_COORDINATOR] = "orbloom-coordinator",
+        [PLAYGROUND_ROUTER] = "orbloom-router",
+        [PLAYGROUND_NODE] = "orbloom-node",
+    };
+
+    return names[role];
+}
+
+static enum status read_self(char path[PLAYGROUND_PATH_BYTES])
+{
+    ssize_t size = readlink("/proc/self/exe", path, PLAYGROUND_PATH_BYTES - 1);
+
+    if (size <= 0) {
+        (void)cmd_fail(STATUS_IO, "/proc/self/exe cannot be read; is /proc mounted?");
+        return STATUS_IO;
+    }
+    path[size] = '\0';
+    return STATUS_OK;
+}
+
+enum status playground_bin_folder(char path[PLAYGROUND_PATH_BYTES])
+{
+    enum status status = read_self(path);
+
+    if (status == STATUS_OK) {
+        *strrchr(path, '/') = '\0';
+    }
+    return status;
+}
+
+static void on_exit(uv_process_t *handle, int64_t status, int signal)
+{
+    struct playground_process *self = handle->data;
+
+    self->running = false;
+    self->exit_status = status;
+    self->exit_signal = signal;
+    playground_remove(self->folder, self->name, "pid");
+    uv_close((uv_handle_t *)handle, NULL);
+    self->watcher->gone(self->watcher->context, self);
+}
+
+/* The daemon's first line is whole. */
+static void take_line(struct playground_process *self)
+{
+    static const char word[] = "ready ";
+
+    if (!self->ready && strncmp(self->line, word, sizeof word - 1) == 0) {
+        self->ready = true;
+        (void)snprintf(self->endpoint, sizeof self->endpoint, "%s", self->line + sizeof word - 1);
+        self->watcher->ready(self->watcher->context, self);
+    }
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct playground_process *self = handle->data;
+
+    (void)suggested;
+    if (self->line_size == sizeof self->line - 1) {
+        self->line_size = 0; /* Not a line that we wait for. */
+    }
+    *buffer = uv_buf_init(self->line + self->line_size,
+                          (unsigned)(sizeof self->line - 1 - self->line_size));
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    struct playground_process *self = stream->data;
+    char *stop;
+
+    (void)buffer;
+    if (size < 0) {
+        uv_close((uv_handle_t *)stream, NULL);
+        return;
+    }
+    self->line_size += (size_t)size;
+    self->line[self->line_size] = '\0';
+    stop = strchr(self->line, '\n');
+    if (stop != NULL) {
+        *stop = '\0';
+        take_line(self);
+        self->line_size = 0;
+    }
+}
+
+static enum status spawn(struct playground_process *self, uv_loop_t *loop, char **words, int log)
+{
+    uv_stdio_container_t stdio[] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&self->output},
+        {.flags = UV_INHERIT_FD, .data.fd = log},
+        {.flags = UV_INHERIT_FD, .data.fd = self->folder->lock}, /* held until all have ended */
+    };
+    uv_process_options_t options = {.exit_cb = on_exit,
+                                    .file = words[0],
+                                    .args = words,
+                                    .flags = UV_PROCESS_DETACHED, /* Ctrl-C is for us alone. */
+                                    .stdio_count = sizeof stdio / sizeof stdio[0],
+                                    .stdio = stdio};
+    int error = uv_spawn(loop, &self->handle, &options);
+
+    if (error != 0) {
+        (void)cmd_fail(STATUS_IO, "cannot start %s: %s", self->name, uv_strerror(error));
+        uv_close((uv_handle_t *)&self->handle, NULL);
+        return STATUS_IO;
+    }
+    self->running = true;
+    return STATUS_OK;
+}
+
+static enum status write_pid(const struct playground_process *self)
+{
+    char text[PLAYGROUND_NAME_BYTES];
+
+    (void)snprintf(text, sizeof text, "%d\n", self->handle.pid);
+    return playground_write(self->folder, self->name, "pid", text);
+}
+
+enum status playground_process_start(struct playground_process *self, uv_loop_t *loop)
+{
+    char self_path[PLAYGROUND_PATH_BYTES];
+    char conf[PLAYGROUND_PATH_BYTES];
+    char path[PLAYGROUND_PATH_BYTES];
+    char parent[PLAYGROUND_NAME_BYTES];
+    char program[PLAYGROUND_NAME_BYTES];
+    char child[] = "playground-child";
+    char *words[] = {self_path, child, parent, program, conf, NULL};
+    enum status status;
+    int log;
+
+    if (read_self(self_path) != STATUS_OK) {
+        return STATUS_IO;
+    }
+    (void)snprintf(parent, sizeof parent, "%d", (int)getpid());
+    (void)snprintf(program, sizeof program, "%s", playground_program(self->role));
+    playground_path(self->folder, self->name, "conf", conf);
+    playground_path(self->folder, self->name, "log", path);
+    log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log < 0) {
+        (void)cmd_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+        return STATUS_IO;
+    }
+    self->handle.data = self;
+    self->output.data = self;
+    (void)uv_pipe_init(loop, &self->output, 0); /* Fails never without a shared handle. */
+    status = spawn(self, loop, words, log);
+    (void)close(log);
+    if (status != STATUS_OK) {
+        uv_close((uv_handle_t *)&self->output, NULL);
+        return status;
+    }
+    (void)uv_read_start((uv_stream_t *)&self->output, on_alloc, on_read);
+    return write_pid(self);
+}
+
+void playground_process_kill(struct playground_process *self, int signal)
+{
+    if (self->running) {
+        (void)uv_process_kill(&self->handle, signal);
+    }
+}
+
+void playground_process_report(const struct playground_process *self)
+{
+    if (self->exit_signal != 0) {
+        (void)fprintf(stderr, "orbloom: %s was killed by signal %d (%s)\n", self->name,
+                      self->exit_signal, strsignal(self->exit_signal));
+    } else {
+        (void)fprintf(stderr, "orbloom: %s ended with exit status %" PRId64 "\n", self->name,
+                      self->exit_status);
+    }
+    playground_show_log(self->folder, self->name);
+}

@@ -1,0 +1,58 @@
+/* process.h - one daemon of a playground, as a child process.
+ *
+ * It is started through `orbloom playground-child`, so that it dies with the playground even
+ * when that is killed. Its one line on stdout, "ready ENDPOINT", says where it serves.
+ *
+ * Owner:   the struct is the caller's and must stay in place while the loop runs.
+ * Threads: the loop's.
+ */
+#ifndef ORBLOOM_CLI_PLAYGROUND_PROCESS_H
+#define ORBLOOM_CLI_PLAYGROUND_PROCESS_H
+
+#include "cli/playground/folder.h"
+
+#include <uv.h>
+
+enum { PLAYGROUND_NAME_BYTES = 32, PLAYGROUND_LINE_BYTES = 512 };
+
+struct playground_process;
+
+struct playground_watcher {
+    void *context;
+    void (*ready)(void *context, struct playground_process *process);
+    void (*gone)(void *context, struct playground_process *process);
+};
+
+enum playground_role { PLAYGROUND_COORDINATOR, PLAYGROUND_ROUTER, PLAYGROUND_NODE };
+
+struct playground_process {
+    enum playground_role role;
+    char name[PLAYGROUND_NAME_BYTES]; /* and its folder */
+    char endpoint[DOCUMENT_TEXT_BYTES];
+    bool running;
+    bool ready;
+    int64_t exit_status;
+    int exit_signal;
+    const struct playground_folder *folder;
+    const struct playground_watcher *watcher;
+    uv_process_t handle;
+    uv_pipe_t output;
+    char line[PLAYGROUND_LINE_BYTES];
+    size_t line_size;
+};
+
+/* "orbloom-node". */
+const char *playground_program(enum playground_role role);
+
+/* Start the daemon on DIR/NAME/conf. Errors are printed. */
+MUST_USE enum status playground_process_start(struct playground_process *self, uv_loop_t *loop);
+
+void playground_process_kill(struct playground_process *self, int signal);
+
+/* Print how it ended and the end of its log. */
+void playground_process_report(const struct playground_process *self);
+
+/* The folder of the running program. */
+MUST_USE enum status playground_bin_folder(char path[PLAYGROUND_PATH_BYTES]);
+
+#endif

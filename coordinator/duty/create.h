@@ -1,0 +1,38 @@
+/* create.h - what the two halves of creating a filter share; for them only.
+ *
+ * Threads: none.
+ */
+#ifndef ORBLOOM_COORDINATOR_DUTY_CREATE_H
+#define ORBLOOM_COORDINATOR_DUTY_CREATE_H
+
+#include "coordinator/private.h"
+#include "filter/sizing.h"
+
+/* A request to create, with everything that its answer needs. */
+struct create {
+    const struct admin_request *request;
+    struct sizing_plan plan;
+    enum durability durability;       /* as chosen */
+    enum when_full when_full;         /* as chosen */
+    const struct hash_secret *secret; /* to be the filter's; NULL: one is drawn */
+    uint64_t load_source;             /* it is to be made of this dump; 0: of none */
+    char message[COORDINATOR_MESSAGE_BYTES];
+};
+
+/* Make what is asked for, and answer once it serves; or say why not. Of a filter that is being made
+ * of the same dump the load begins anew. */
+void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                  const struct frame *frame, struct create *create);
+
+/* What is asked for; else so many times the capacity. */
+uint64_t create_max_capacity(const struct create_parameters *wanted);
+
+/* What is asked for; else sync where enough nodes have a disk, else memory. */
+void create_choose_durability(const struct coordinator *self, uint64_t now_us,
+                              struct create *create);
+
+/* Choose the nodes and fill the document's groups; else explain in create->message. */
+MUST_USE enum status create_place(struct coordinator *self, uint64_t now_us, struct create *create,
+                                  struct filter_document *document);
+
+#endif

@@ -1,0 +1,239 @@
+/* Dropping a filter, so that its name can be used again without losing a key of the next one:
+ *
+ *   1  compare-and-swap: the document says DROPPING, under a new epoch
+ *   2  every slot group: F = N - min(W, R) + 1 FULL replicas fence that epoch; from then on no
+ *      router, however stale, can gather a quorum under the old one
+ *   3  compare-and-swap: the document says DROPPED and the name is free
+ *
+ * Each step may be repeated by any coordinator; the store tells where it stands. */
+#include "coordinator/records.h"
+#include "coordinator/vouch.h"
+#include "proto/signed_document.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Members whose fence is still missing, of the slots that may serve older epochs. */
+static uint8_t fences_wanted(const struct coordinator *self, const struct filter_document *document,
+                             const struct evidence *evidence, uint32_t group)
+{
+    (void)self;
+    return (uint8_t)~evidence_silenced(evidence, document, group);
+}
+
+static uint32_t fences_needed(const struct filter_document *document)
+{
+    uint32_t needed = quorum_fences(&document->content.rule);
+
+#ifdef ORBLOOM_MUTANT_NO_FENCES
+    needed = 0;
+#endif
+#ifdef ORBLOOM_MUTANT_ONE_FENCE_SHORT
+    needed--;
+#endif
+    return needed;
+}
+
+/* The first slot group that lacks some; the number of groups: none does. */
+static uint32_t open_group(const struct coordinator *self, uint64_t now_us,
+                           const struct filter_document *document, const struct fencing *fencing)
+{
+    return vouch_open_group(self, now_us, document, &fencing->evidence, fences_needed(document));
+}
+
+/* ---- moving on ---- */
+
+void drops_edit(struct filter_document *document, const void *context)
+{
+    document->content.state = *(const enum filter_state *)context;
+    document_epoch_advance(document);
+}
+
+/* A copy of the cached document in another state, under a new epoch, into the store. */
+enum status coordinator_write_state(struct coordinator *self, const struct document_entry *entry,
+                                    enum filter_state state)
+{
+    struct filter_document edited = {0};
+    enum status status = order_may_edit(self, entry);
+
+    status = status == STATUS_OK
+                 ? codec_filter_document_open(span_of(entry->signed_bytes, entry->signed_size),
+                                              &self->config.key, &edited)
+                 : status;
+    if (status == STATUS_OK) {
+        drops_edit(&edited, &state);
+        status = records_write_filter(self, records_version(entry), &edited);
+    }
+    document_fini(&edited);
+    return status;
+}
+
+static void advance(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
+{
+    struct fencing *fencing = fences_open(self, &entry->document);
+
+    if (fencing == NULL) {
+        return; /* Out of memory: tried again at the next event. */
+    }
+    if (open_group(self, now_us, &entry->document, fencing) == entry->document.content.ngroups) {
+        if (coordinator_write_state(self, entry, FILTER_DROPPED) == STATUS_OK) {
+            coordinator_count(self, COORDINATOR_filters_dropped_total);
+            log_line(LOG_INFO, "dropped filter %s, id %llu", entry->document.content.name,
+                     (unsigned long long)entry->document.id);
+            coordinator_hint(self, now_us);
+        } else {
+            fencing->next_us = now_us + self->config.fence_retry_us;
+            if (records_refresh(self) != STATUS_OK) { /* Perhaps another one was first. */
+                return;
+            }
+        }
+    } else {
+        fences_ask(self, now_us, fencing, entry, fences_wanted);
+    }
+}
+
+/* What the operator may do about it. */
+static void give_up(struct coordinator *self, uint64_t now_us, struct waiter *waiter,
+                    const struct filter_document *document)
+{
+    const struct fencing *fencing = fences_find(self, document->id);
+    uint32_t group = fencing != NULL ? open_group(self, now_us, document, fencing)
+                                     : document->content.ngroups;
+    char message[COORDINATOR_MESSAGE_BYTES];
+    char awaited[COORDINATOR_MESSAGE_BYTES / 2] = "";
+
+    if (group < document->content.ngroups) {
+        vouch_tell_awaited(self, now_us, document, &fencing->evidence, group, awaited,
+                           sizeof awaited);
+    }
+    (void)snprintf(
+        message, sizeof message,
+        "it no longer serves, but too few of its nodes have confirmed that; its name is "
+        "free once they have, and the coordinator goes on asking%s%s. For those gone for "
+        "good, or restarted without data: `drop --confirmed-off NODES`",
+        awaited[0] != '\0' ? ". Awaited: " : "", awaited);
+    waiters_finish(self, waiter, STATUS_DEADLINE, message);
+}
+
+static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+
+    if (entry->document.content.state == FILTER_DROPPED) {
+        waiters_finish(self, waiter, STATUS_OK, "");
+    } else if (now_us >= waiter->deadline_us) {
+        give_up(self, now_us, waiter, &entry->document);
+    }
+}
+
+/* Fences are done with when the tombstone stands, whoever wrote it. */
+static void end_finished(struct coordinator *self)
+{
+    for (size_t i = self->nfencings; i-- > 0;) {
+        uint64_t filter_id = self->fencings[i].evidence.filter_id;
+        const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+
+        if (entry == NULL || entry->document.content.state == FILTER_DROPPED) {
+            fences_end(self, filter_id);
+        }
+    }
+}
+
+void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
+{
+    bool current = age_settled(self, now_us) && age_reason(self) == NULL;
+
+    /* Who is done leaves the list, and the next one is looked at with the next event. */
+    for (size_t i = 0; current && i < self->restless.count; i++) {
+        if (self->restless.items[i]->document.content.state == FILTER_DROPPING) {
+            advance(self, now_us, self->restless.items[i]);
+        }
+    }
+    end_finished(self);
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
+        if (self->waiters[i].used && self->waiters[i].kind == WAITER_DROP) {
+            check_waiter(self, now_us, &self->waiters[i]);
+        }
+    }
+}
+
+/* The filter that is meant, or what was left of it: a drop that is under way, or over, is joined.
+ */
+static struct document_entry *find_droppable(const struct coordinator *self,
+                                             const struct admin_request *request)
+{
+    struct document_entry *live = records_find(self, request->name, request->filter_id);
+    struct document_entry *found = document_cache_find(&self->documents, request->filter_id);
+
+    if (live != NULL) {
+        return live;
+    }
+    return found != NULL && strcmp(found->document.content.name, request->name) == 0 ? found : NULL;
+}
+
+enum status drops_begin(struct coordinator *self, struct document_entry *entry)
+{
+    enum status status = STATUS_CONFLICT;
+
+    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
+        if (entry->document.content.state != FILTER_ACTIVE) {
+            return STATUS_OK;
+        }
+        status = coordinator_write_state(self, entry, FILTER_DROPPING);
+        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
+            return STATUS_IO;
+        }
+    }
+    return status;
+}
+
+void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                 const struct frame *frame, uint64_t filter_id, bool created)
+{
+    coordinator_hint(self, now_us);
+    waiters_add(self, &(struct waiter){
+                          .peer = *from,
+                          .correlation = frame->correlation,
+                          .deadline_us = self->order.until_us,
+                          .filter_id = filter_id,
+                          .kind = WAITER_DROP,
+                          .created = created,
+                      });
+}
+
+void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame)
+{
+    const struct admin_request *request = &frame->body.admin_request;
+    struct document_entry *entry = find_droppable(self, request);
+    char message[COORDINATOR_MESSAGE_BYTES];
+    enum status status;
+
+    if (entry == NULL && document_cache_is_dropped(&self->documents, request->filter_id)) {
+        coordinator_answer(self, from, frame->correlation, STATUS_OK, false, "");
+        return; /* Asked for again, after the end. */
+    }
+    if (entry == NULL) {
+        (void)snprintf(message, sizeof message, "there is no filter %s; see `orbloom info`",
+                       request->name);
+        coordinator_answer(self, from, frame->correlation, STATUS_NOT_FOUND, false, message);
+        return;
+    }
+    status = entry->document.content.state != FILTER_DROPPED
+                 ? vouch_judge(self, now_us, request, &entry->document, message)
+                 : STATUS_OK;
+    if (status != STATUS_OK) {
+        coordinator_answer(self, from, frame->correlation, status, false, message);
+        return;
+    }
+    status = drops_begin(self, entry);
+    if (status != STATUS_OK) {
+        records_tell(self, status, "written", message, sizeof message);
+        coordinator_answer(self, from, frame->correlation, status, false, message);
+        return;
+    }
+    if (entry->document.content.state == FILTER_DROPPING) {
+        vouch_note(self, now_us, request, &entry->document);
+    }
+    drops_await(self, now_us, from, frame, entry->document.id, false);
+}

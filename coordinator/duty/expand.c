@@ -1,0 +1,301 @@
+/* The operator's `expand`: it begins, joins or takes back, and is answered at once; where the
+ * filter would be for fewer keys, once its nodes have said how many it has now. What comes of it is
+ * in the document, and told by status. */
+#include "coordinator/duty/growth.h"
+#include "coordinator/records.h"
+#include "proto/answers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum status status_of(enum growth_verdict verdict)
+{
+    switch (verdict) {
+    case GROWTH_VERDICT_BEGIN:
+    case GROWTH_VERDICT_JOINS:
+    case GROWTH_VERDICT_IS_SO:
+        return STATUS_OK;
+    case GROWTH_VERDICT_NOTHING:
+    case GROWTH_VERDICT_OUT_OF_RANGE:
+    case GROWTH_VERDICT_NO_KEYLOG:
+    case GROWTH_VERDICT_IN_MEMORY:
+    case GROWTH_VERDICT_ABOVE_MAX:
+    case GROWTH_VERDICT_BELOW_KEYS:
+    case GROWTH_VERDICT_GROWS_ON:
+    case GROWTH_VERDICT_CHAIN_SHRINKS:
+    case GROWTH_VERDICT_CHAIN_RATE:
+    case GROWTH_VERDICT_CHAIN_BACK:
+    case GROWTH_VERDICT_CHAIN_LONG:
+        return STATUS_INVALID;
+    case GROWTH_VERDICT_OTHER_RUNS:
+        return STATUS_EXISTS;
+    case GROWTH_VERDICT_REBUILDS:
+    case GROWTH_VERDICT_REPLICAS:
+        return STATUS_CONFLICT;
+    case GROWTH_VERDICT_NOT_ACTIVE:
+        return STATUS_DROPPED;
+    case GROWTH_VERDICT_KEYS_OLD:
+    case GROWTH_VERDICT_KEYS_UNKNOWN:
+        return STATUS_UNAVAILABLE;
+    case GROWTH_VERDICT_NO_ROOM:
+        return STATUS_NO_SPACE;
+    }
+    return STATUS_INTERNAL;
+}
+
+static void edit_begin(struct filter_document *document, const void *context)
+{
+    growth_begin(document, context);
+}
+
+static void edit_back(struct filter_document *document, const void *context)
+{
+    (void)context;
+    growth_back(document);
+}
+
+/* Nothing to take back, or too late for it. */
+static void explain_abort(const struct growth_answer *answer, char *message)
+{
+    if (answer->verdict == GROWTH_VERDICT_NOTHING) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "nothing is under way to be taken back");
+    } else if (answer->verdict == GROWTH_VERDICT_BELOW_KEYS) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "it holds about %" PRIu64 " keys by now, more than its former capacity of "
+                       "%" PRIu64 ": it can't go back; let it end",
+                       answer->keys, answer->capacity);
+    }
+}
+
+static struct growth_answer decide(struct coordinator *self, uint64_t now_us,
+                                   const struct growth_view *view,
+                                   const struct expand_parameters *wanted, char *message)
+{
+    const struct growth_coming coming = growth_coming_of(self, now_us, view);
+    const struct growth_wish wish = {
+        .capacity = wanted->capacity, .rate = wanted->rate, .coming = &coming};
+    struct growth_answer answer;
+
+    if (wanted->abort) {
+        answer = growth_abort(view);
+    } else {
+        answer = growth_request(view, &wish, self->effects.random(self->effects.context));
+    }
+    growth_explain(self, view->document, &answer, message);
+    if (wanted->abort) {
+        explain_abort(&answer, message);
+    }
+    return answer;
+}
+
+/* One command, on its way. */
+struct asked {
+    const struct document_entry *entry;
+    const struct expand_parameters *wanted;
+    const struct inquiry *inquiry; /* NULL: nobody has been asked yet */
+    bool begun;                    /* by this command */
+    bool waits;                    /* for what nodes answer */
+    char message[COORDINATOR_MESSAGE_BYTES];
+};
+
+static struct growth_view *view_of(struct coordinator *self, uint64_t now_us,
+                                   const struct asked *asked)
+{
+    struct growth_view *view = growth_view_make(self, now_us, asked->entry);
+
+    if (view != NULL && asked->inquiry != NULL &&
+        growth_view_add(view, asked->inquiry) != STATUS_OK) {
+        growth_view_free(view);
+        return NULL;
+    }
+    return view;
+}
+
+/* STATUS_OK: what is asked for is wanted now, by this command or before. */
+static enum status ensure(struct coordinator *self, uint64_t now_us, struct asked *asked)
+{
+    enum status status = STATUS_CONFLICT;
+
+    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
+        struct growth_view *view = view_of(self, now_us, asked);
+        struct growth_answer answer;
+
+        if (view == NULL) {
+            return STATUS_NOMEM;
+        }
+        growth_view_weigh(self, view);
+        answer = decide(self, now_us, view, asked->wanted, asked->message);
+        growth_view_free(view);
+        status = status_of(answer.verdict);
+        asked->waits = answer.verdict == GROWTH_VERDICT_KEYS_OLD;
+        if (answer.verdict == GROWTH_VERDICT_BEGIN) {
+            status = growth_write(self, now_us, asked->entry,
+                                  asked->wanted->abort ? edit_back : edit_begin, &answer);
+            asked->begun = status == STATUS_OK;
+            if (status != STATUS_OK) {
+                records_tell(self, status, "written", asked->message, sizeof asked->message);
+            }
+        }
+    }
+    return status;
+}
+
+static enum status check_wish(const struct expand_parameters *wanted, char *message)
+{
+    if (wanted->abort && (wanted->capacity != 0 || wanted->rate != 0)) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
+                       "abort takes back what is under way; it takes no capacity and no rate");
+        return STATUS_INVALID;
+    }
+    return STATUS_OK;
+}
+
+static void answer(struct coordinator *self, uint64_t now_us, const struct peer *to,
+                   uint64_t correlation, const struct asked *asked)
+{
+    char text[2][COORDINATOR_MESSAGE_BYTES];
+    struct filter_summary filter;
+    struct frame reply = {
+        .correlation = correlation,
+        .kind = FRAME_ADMIN_REPLY,
+        .body.admin_reply = {.created = asked->begun,
+                             .message = "",
+                             .filters = &filter,
+                             .nfilters = 1},
+    };
+
+    answer_filter_summary(&asked->entry->document, &filter);
+    growth_describe(self, now_us, asked->entry, &filter, text);
+    coordinator_reply(self, to, &reply);
+}
+
+static void refuse(struct coordinator *self, const struct peer *to, uint64_t correlation,
+                   const char *name, enum status status, const char *reason)
+{
+    char message[COORDINATOR_MESSAGE_BYTES + DOCUMENT_NAME_BYTES + 16];
+
+    (void)snprintf(message, sizeof message, "filter %.128s: %s", name,
+                   reason[0] != '\0' ? reason : status_meaning(status));
+    coordinator_answer(self, to, correlation, status, false, message);
+}
+
+static void say_begun(const struct document_entry *entry)
+{
+    const struct generation *wanted = document_generation(&entry->document);
+
+    log_line(LOG_INFO, "filter %s: %s to %" PRIu64 " keys at %g, generation %" PRIu32,
+             entry->document.content.name,
+             growth_goes_back(&entry->document) ? "an operator takes it back" : "asked to change",
+             entry->document.capacity, entry->document.rate, wanted->id);
+}
+
+static void finish(struct coordinator *self, uint64_t now_us, const struct peer *to,
+                   uint64_t correlation, const struct asked *asked, enum status status)
+{
+    if (status != STATUS_OK) {
+        refuse(self, to, correlation, asked->entry->document.content.name, status, asked->message);
+        return;
+    }
+    if (asked->begun) {
+        say_begun(asked->entry);
+    }
+    answer(self, now_us, to, correlation, asked);
+}
+
+/* ---- waiting for what nodes answer ---- */
+
+/* Most of them answer within milliseconds. */
+enum { ANSWERS_US = 3000000 };
+
+static void wait_for_answers(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                             const struct frame *frame, const struct asked *asked)
+{
+    uint64_t deadline_us = self->order.until_us;
+    struct waiter waiter = {
+        .peer = *from,
+        .correlation = frame->correlation,
+        .deadline_us = deadline_us < now_us + ANSWERS_US ? deadline_us : now_us + ANSWERS_US,
+        .filter_id = asked->entry->document.id,
+        .kind = WAITER_EXPAND,
+        .expand = *asked->wanted,
+        .inquiry = inquiry_open(self),
+        .order = self->order,
+    };
+
+    if (waiter.inquiry == NULL) {
+        refuse(self, from, frame->correlation, asked->entry->document.content.name, STATUS_NOMEM,
+               "");
+        return;
+    }
+    inquiry_ask(self, now_us, waiter.inquiry, &asked->entry->document);
+    waiters_add(self, &waiter);
+}
+
+/* The store has turned out to be older than its nodes meanwhile. */
+static enum status explain_frozen(struct asked *asked)
+{
+    asked->waits = true;
+    (void)snprintf(asked->message, sizeof asked->message,
+                   "nothing may be changed now; see `orbloom status`");
+    return STATUS_UNAVAILABLE;
+}
+
+static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+{
+    struct asked asked = {
+        .entry = document_cache_find(&self->documents, waiter->filter_id),
+        .wanted = &waiter->expand,
+        .inquiry = waiter->inquiry,
+    };
+    bool late = now_us >= waiter->deadline_us;
+    enum status status;
+
+    if (!waiter->inquiry->news && !late) {
+        inquiry_ask(self, now_us, waiter->inquiry, &asked.entry->document);
+        return;
+    }
+    waiter->inquiry->news = false;
+    self->order = waiter->order;
+    status = self->frozen ? explain_frozen(&asked) : ensure(self, now_us, &asked);
+    if (!asked.waits || late) {
+        finish(self, now_us, &waiter->peer, waiter->correlation, &asked, status);
+        waiters_end(waiter);
+    }
+    order_end(self);
+}
+
+void coordinator_check_expands(struct coordinator *self, uint64_t now_us)
+{
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
+        if (self->waiters[i].used && self->waiters[i].kind == WAITER_EXPAND) {
+            check_waiter(self, now_us, &self->waiters[i]);
+        }
+    }
+}
+
+/* ---- the command ---- */
+
+void coordinator_on_expand(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame)
+{
+    const struct admin_request *request = &frame->body.admin_request;
+    struct asked asked = {
+        .entry = records_find(self, request->name, request->filter_id),
+        .wanted = &request->expand,
+    };
+    enum status status = check_wish(&request->expand, asked.message);
+
+    if (status != STATUS_OK || asked.entry == NULL) {
+        refuse(self, from, frame->correlation, request->name,
+               status != STATUS_OK ? status : STATUS_NOT_FOUND,
+               status != STATUS_OK ? asked.message : "there is no such filter; see `orbloom info`");
+        return;
+    }
+    status = ensure(self, now_us, &asked);
+    if (asked.waits) {
+        wait_for_answers(self, now_us, from, frame, &asked);
+    } else {
+        finish(self, now_us, from, frame->correlation, &asked, status);
+    }
+}

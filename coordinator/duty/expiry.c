@@ -1,0 +1,301 @@
+#include "coordinator/duty/expiry.h"
+
+#include "base/heap.h"
+#include "base/number.h"
+#include "coordinator/records.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { SECOND_US = 1000000 };
+
+/* ---- what is remembered ---- */
+
+/* What this coordinator has heard of the expiry of one filter. */
+struct expiring {
+    uint64_t filter_id;
+    uint64_t number;
+    struct node_counts counts;
+    uint64_t asked_us;
+    uint64_t heard_us; /* when that was asked which the counts answer */
+    uint64_t tried_us; /* to write the drop, or what was counted; 0: not yet */
+    uint64_t next_us;
+};
+
+static struct expiring *find(const struct coordinator *self, uint64_t filter_id)
+{
+    for (size_t i = 0; i < self->nexpirings; i++) {
+        if (self->expirings[i].filter_id == filter_id) {
+            return &self->expirings[i];
+        }
+    }
+    return NULL;
+}
+
+/* About the document's expiry: what was said of another one is forgotten. NULL: out of memory. */
+static struct expiring *open(struct coordinator *self, const struct filter_document *document)
+{
+    struct expiring *found = find(self, document->id);
+
+    if (found == NULL) {
+        struct expiring *grown = heap_realloc(self->expirings, self->nexpirings + 1, sizeof *grown);
+
+        if (grown == NULL) {
+            return NULL;
+        }
+        self->expirings = grown;
+        found = &grown[self->nexpirings++];
+        *found = (struct expiring){0};
+    }
+    if (found->number != document->expiry.number) {
+        counts_forget(&found->counts);
+        *found = (struct expiring){.filter_id = document->id, .number = document->expiry.number};
+    }
+    return found;
+}
+
+static bool expires(const struct document_entry *entry)
+{
+    return entry != NULL && entry->document.content.state == FILTER_ACTIVE && !entry->conflict &&
+           entry->document.expiry.number != 0;
+}
+
+static void forget_others(struct coordinator *self)
+{
+    for (size_t i = self->nexpirings; i-- > 0;) {
+        if (!expires(document_cache_find(&self->documents, self->expirings[i].filter_id))) {
+            counts_forget(&self->expirings[i].counts);
+            self->expirings[i] = self->expirings[--self->nexpirings];
+        }
+    }
+}
+
+void expiries_fini(struct coordinator *self)
+{
+    for (size_t i = 0; i < self->nexpirings; i++) {
+        counts_forget(&self->expirings[i].counts);
+    }
+    heap_free(self->expirings);
+}
+
+void expiries_note(struct coordinator *self, const struct fence_reply *reply)
+{
+    struct expiring *expiring = find(self, reply->filter_id);
+
+    if (expiring != NULL && reply->status == STATUS_OK && reply->expiry != 0 &&
+        reply->expiry == expiring->number) {
+        /* One that has begun just now counts, too. */
+        counts_note(&expiring->counts, reply->node_id, reply->expiry_us > 0 ? reply->expiry_us : 1);
+        expiring->heard_us = expiring->asked_us;
+    }
+}
+
+/* ---- moving on ---- */
+
+static uint64_t left_of(const struct filter_document *document, const struct expiring *expiring)
+{
+    return expiry_left_us(document, expiring->counts.items, expiring->counts.count);
+}
+
+static bool too_few_count(const struct filter_document *document, const struct expiring *expiring)
+{
+    return window_counted_us(document, expiring->counts.items, expiring->counts.count) == 0;
+}
+
+/* By compare-and-swap on the very document that has this expiry: see records_edit_filter(). */
+static void drop(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+{
+    const enum filter_state state = FILTER_DROPPING;
+
+    if (records_edit_filter(self, now_us, entry, drops_edit, &state) == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_filters_expired_total);
+        log_line(LOG_INFO, "filter %s: its time is over, and it is dropped",
+                 entry->document.content.name);
+    }
+}
+
+static void save(struct filter_document *document, const void *context)
+{
+    expiry_save(document, *(const uint64_t *)context);
+}
+
+/* What is due now; not more often than fence_retry. */
+static void write_due(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                      struct expiring *expiring, uint64_t left_us)
+{
+    if (expiring->tried_us != 0 && now_us < expiring->tried_us + self->config.fence_retry_us) {
+        return;
+    }
+    expiring->tried_us = now_us;
+    if (left_us == 0) {
+        drop(self, now_us, entry);
+    } else if (records_edit_filter(self, now_us, entry, save, &left_us) == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_expiries_written_total);
+    }
+}
+
+static void look(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    struct expiring *expiring = open(self, document);
+    uint64_t left_us;
+    uint64_t wait_us;
+
+    if (expiring == NULL) {
+        return; /* Out of memory: tried again at the next event. */
+    }
+    left_us = left_of(document, expiring);
+    if (left_us == 0 || expiry_is_unsaved(document, left_us)) {
+        write_due(self, now_us, entry, expiring, left_us);
+    }
+    if (!expires(entry) || left_us == 0) {
+        expiring->next_us = expiring->tried_us + self->config.fence_retry_us;
+        return;
+    }
+    wait_us = counts_wait_us(too_few_count(document, expiring) ? WINDOW_UNKNOWN : left_us,
+                             self->config.fence_retry_us);
+    if (expiring->asked_us == 0 || now_us >= expiring->asked_us + wait_us) {
+        fences_ask_members(self, entry, 0);
+        expiring->asked_us = now_us;
+    }
+    expiring->next_us = expiring->asked_us + wait_us;
+}
+
+void coordinator_check_expiries(struct coordinator *self, uint64_t now_us)
+{
+    uint64_t expired = self->counters[COORDINATOR_filters_expired_total];
+
+    for (size_t i = 0; i < self->restless.count; i++) {
+        if (expires(self->restless.items[i])) {
+            look(self, now_us, self->restless.items[i]);
+        }
+    }
+    forget_others(self);
+    if (self->counters[COORDINATOR_filters_expired_total] != expired) {
+        coordinator_check_drops(self, now_us); /* To ask for fences now. */
+    }
+}
+
+uint64_t expiries_next_us(const struct coordinator *self)
+{
+    uint64_t next = ACTOR_NEVER;
+
+    for (size_t i = 0; i < self->nexpirings; i++) {
+        next = self->expirings[i].next_us < next ? self->expirings[i].next_us : next;
+    }
+    return next;
+}
+
+/* ---- the command ---- */
+
+struct change {
+    struct expiry_wish wish; /* with both times */
+    uint64_t left_us;        /* of the expiry that it replaces */
+};
+
+static void edit(struct filter_document *document, const void *context)
+{
+    const struct change *change = context;
+
+    if (change->wish.never) {
+        expiry_cancel(document);
+    } else {
+        expiry_set(document, &change->wish, change->left_us);
+    }
+}
+
+static uint64_t left_now(const struct coordinator *self, const struct filter_document *document)
+{
+    const struct expiring *expiring = find(self, document->id);
+
+    return expiring != NULL && expiring->number == document->expiry.number
+               ? left_of(document, expiring)
+               : expiry_left_us(document, NULL, 0);
+}
+
+/* STATUS_OK: it is as is wished, *changed by this, or the conditions do not hold. */
+static enum status ensure(struct coordinator *self, uint64_t now_us, struct document_entry *entry,
+                          const struct expiry_wish *wish, bool *changed)
+{
+    enum status status = STATUS_CONFLICT;
+
+    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
+        const struct filter_document *document = &entry->document;
+        const struct change change = {.wish = *wish, .left_us = left_now(self, document)};
+
+        if (document->content.state != FILTER_ACTIVE) {
+            return STATUS_NOT_FOUND;
+        }
+        if (!expiry_applies(&document->expiry, wish) ||
+            (wish->never && document->expiry.number == 0)) {
+            return STATUS_OK;
+        }
+        status = !wish->never && wish->after_us == 0
+                     ? drops_begin(self, entry)
+                     : records_edit_filter(self, now_us, entry, edit, &change);
+        *changed = status == STATUS_OK;
+    }
+    return status;
+}
+
+static void tell(struct coordinator *self, const struct peer *from, const struct frame *frame,
+                 enum status status, bool changed)
+{
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
+
+    if (status == STATUS_NOT_FOUND) {
+        (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
+                       frame->body.admin_request.name);
+    } else if (status != STATUS_OK) {
+        records_tell(self, status, "written", message, sizeof message);
+    }
+    coordinator_answer(self, from, frame->correlation, status, changed, message);
+}
+
+void coordinator_on_expire(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame)
+{
+    const struct admin_request *request = &frame->body.admin_request;
+    struct document_entry *entry = records_find(self, request->name, request->filter_id);
+    uint64_t date_ms = self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context)
+                                                     : 0;
+    const struct expiry_wish wish = expiry_complete(&request->expire, date_ms);
+    bool changed = false;
+    enum status status = entry != NULL ? ensure(self, now_us, entry, &wish, &changed)
+                                       : STATUS_NOT_FOUND;
+
+    if (status == STATUS_OK && entry->document.content.state != FILTER_ACTIVE) {
+        drops_await(self, now_us, from, frame, entry->document.id, changed);
+        return;
+    }
+    if (changed) {
+        coordinator_count(self, COORDINATOR_expiries_written_total);
+    }
+    tell(self, from, frame, status, changed);
+}
+
+/* ---- in words ---- */
+
+void expiries_describe(const struct coordinator *self, uint64_t now_us,
+                       const struct filter_document *document, struct filter_summary *summary,
+                       char *text)
+{
+    const struct expiring *expiring = find(self, document->id);
+    bool known = expiring != NULL && expiring->number == document->expiry.number;
+    bool counted = known && !too_few_count(document, expiring);
+    uint64_t left_us = left_now(self, document);
+    uint64_t gone_us = counted ? now_us - expiring->heard_us : 0;
+    char time[NUMBER_TEXT_BYTES];
+
+    if (document->expiry.number == 0 || document->content.state != FILTER_ACTIVE) {
+        return;
+    }
+    left_us = left_us > gone_us ? left_us - gone_us : 1;
+    summary->expires_left_us = left_us;
+    left_us += SECOND_US - 1; /* Rounded up: in "0s" it would be there still. */
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   counted ? "dropped in about %s"
+                           : "dropped when enough of its nodes have counted %s; too few do now",
+                   number_show_duration(left_us - left_us % SECOND_US, time));
+    summary->expiry_awaited = text;
+}

@@ -1,0 +1,207 @@
+/* Asking nodes for fences, and keeping what they said about the epoch in question. */
+#include "base/heap.h"
+#include "coordinator/duty/expiry.h"
+#include "coordinator/duty/window.h"
+#include "coordinator/records.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct fencing *fences_find(const struct coordinator *self, uint64_t filter_id)
+{
+    for (size_t i = 0; i < self->nfencings; i++) {
+        if (self->fencings[i].evidence.filter_id == filter_id) {
+            return &self->fencings[i];
+        }
+    }
+    return NULL;
+}
+
+static struct fencing *add_fencing(struct coordinator *self)
+{
+    struct fencing *grown = heap_realloc(self->fencings, self->nfencings + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        return NULL;
+    }
+    self->fencings = grown;
+    grown[self->nfencings] = (struct fencing){0};
+    return &grown[self->nfencings++];
+}
+
+static void remove_fencing(struct coordinator *self, struct fencing *fencing)
+{
+    evidence_fini(&fencing->evidence);
+    *fencing = self->fencings[--self->nfencings];
+}
+
+struct fencing *fences_open(struct coordinator *self, const struct filter_document *document)
+{
+    struct fencing *fencing = fences_find(self, document->id);
+    bool fresh = fencing == NULL;
+
+    if (!fresh && evidence_fits(&fencing->evidence, document)) {
+        return fencing;
+    }
+    fencing = fresh ? add_fencing(self) : fencing;
+    if (fencing == NULL) {
+        return NULL;
+    }
+    if (evidence_open(&fencing->evidence, document) != STATUS_OK) {
+        if (fresh) {
+            remove_fencing(self, fencing);
+        }
+        return NULL;
+    }
+    fencing->next_us = 0;
+    return fencing;
+}
+
+void fences_end(struct coordinator *self, uint64_t filter_id)
+{
+    struct fencing *fencing = fences_find(self, filter_id);
+
+    if (fencing != NULL) {
+        remove_fencing(self, fencing);
+    }
+}
+
+void fences_fini(struct coordinator *self)
+{
+    while (self->nfencings > 0) {
+        remove_fencing(self, &self->fencings[0]);
+    }
+    heap_free(self->fencings);
+}
+
+/* ---- asking ---- */
+
+uint32_t fences_link(struct coordinator *self, uint32_t node)
+{
+    const struct node_record *record = node_list_find(&self->documents.nodes, node);
+    struct heard *heard = coordinator_heard(self, node);
+
+    if (record == NULL || heard == NULL) {
+        return 0; /* Not heard of by this coordinator; its next sync changes that. */
+    }
+    if (heard->link != 0 && strcmp(heard->link_endpoint, record->endpoint) != 0) {
+        self->effects.link_close(self->effects.context, heard->link);
+        heard->link = 0;
+    }
+    if (heard->link == 0) {
+        heard->link = self->effects.link_open(self->effects.context, record->endpoint);
+        (void)snprintf(heard->link_endpoint, sizeof heard->link_endpoint, "%s", record->endpoint);
+    }
+    return heard->link;
+}
+
+void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
+                     uint64_t slice)
+{
+    uint32_t link = fences_link(self, node);
+    struct frame frame = {
+        .kind = FRAME_FENCE_REQUEST,
+        .correlation = entry->document.id,
+        .body.fence_request =
+            {
+                .filter_id = entry->document.id,
+                .epoch = entry->document.epoch,
+                .epoch_hash = entry->document.epoch_hash,
+                .document = span_of(entry->signed_bytes, entry->signed_size),
+                .slice = slice,
+            },
+    };
+
+    buffer_clear(&self->out);
+    if (link != 0 && codec_encode(&frame, &self->out) == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_fences_sent_total);
+        /* Not connected yet: asked again after fence_retry. */
+        (void)self->effects.send(self->effects.context, link, buffer_span(&self->out));
+    }
+}
+
+/* Each node once, though it may sit in many groups. */
+void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fencing,
+                const struct document_entry *entry, fences_wanted_fn wanted)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+    bool missing[DOCUMENT_MAX_NODES] = {false};
+
+    if (now_us < fencing->next_us) {
+        return;
+    }
+    fencing->next_us = now_us + self->config.fence_retry_us;
+    for (uint32_t group = 0; group < entry->document.content.ngroups; group++) {
+        uint8_t slots = wanted(self, &entry->document, &fencing->evidence, group);
+
+        for (uint32_t i = 0; slots != 0 && i < nodes->count; i++) {
+            int slot = document_slot_of(&entry->document, group, nodes->nodes[i].id, 0);
+
+            missing[i] |= slot >= 0 && (slots >> slot & 1) != 0;
+        }
+    }
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        if (missing[i]) {
+            fences_ask_node(self, nodes->nodes[i].id, entry, 0);
+        }
+    }
+}
+
+void fences_ask_members(struct coordinator *self, const struct document_entry *entry,
+                        uint64_t slice)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+    const struct epoch_content *content = &entry->document.content;
+
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        bool member = false;
+
+        for (uint32_t group = 0; group < content->ngroups && !member; group++) {
+            member = document_slot_of(&entry->document, group, nodes->nodes[i].id, 0) >= 0;
+        }
+        if (member) {
+            fences_ask_node(self, nodes->nodes[i].id, entry, slice);
+        }
+    }
+}
+
+/* ---- counting ---- */
+
+/* A fence past what the store knows, read anew: the store is older than the node. */
+static bool is_ahead(struct coordinator *self, const struct fence_reply *reply)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
+
+    if (entry == NULL || entry->gone || reply->epoch <= entry->document.epoch ||
+        records_refresh(self) != STATUS_OK || entry->gone ||
+        reply->epoch <= entry->document.epoch) {
+        return false;
+    }
+    self->fence_ahead = (struct held_document){.filter_id = reply->filter_id,
+                                               .fence = reply->epoch};
+    log_line(LOG_ERROR, "%s", age_reason(self));
+    return true;
+}
+
+void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply)
+{
+    struct fencing *fencing = fences_find(self, reply->filter_id);
+    const struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
+    bool counted = false;
+
+    windows_note(self, reply);
+    expiries_note(self, reply);
+    if (reply->status == STATUS_OK && is_ahead(self, reply)) {
+        coordinator_count(self, COORDINATOR_fences_void_total);
+        return;
+    }
+    if (fencing != NULL && entry != NULL && reply->status == STATUS_OK && reply->incarnation != 0 &&
+        reply->epoch >= fencing->evidence.epoch &&
+        evidence_fits(&fencing->evidence, &entry->document)) {
+        /* Only the incarnation that the slot names can have acknowledged under it. */
+        counted = evidence_fence(&fencing->evidence, &entry->document, reply->node_id,
+                                 reply->incarnation);
+    }
+    coordinator_count(self,
+                      counted ? COORDINATOR_fences_confirmed_total : COORDINATOR_fences_void_total);
+}

@@ -1,0 +1,369 @@
+/* Growing filters: what map/growth.h decides, step by step and by compare-and-swap. The store
+ * tells where each stands, so any coordinator goes on after another one. Several that hear of the
+ * same nodes write the same; one that hears of few lets the others act. */
+#include "coordinator/duty/growth.h"
+
+#include "base/heap.h"
+#include "coordinator/duty/moves.h"
+#include "coordinator/records.h"
+#include "map/growth_chain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FIRST_ROOM = 16,
+    GROWTH_LOOK_US = 20000,
+    GROWTH_AGAIN_US = 100000, /* what could not be written */
+    DUE_LOOK_US = 1000000,
+    UNWRITTEN_LOOK_US = 2000000,
+    REFUSED_LOOK_US = 10000000,
+};
+
+static const double default_factor = 2;
+
+/* ---- what is remembered of filters that may grow by themselves ---- */
+
+/* The first one whose id is not below `filter_id`. */
+static size_t find_place(const struct coordinator *self, uint64_t filter_id)
+{
+    size_t low = 0;
+    size_t high = self->ngrowings;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (self->growings[middle].filter_id < filter_id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const struct growing *growth_find(const struct coordinator *self, uint64_t filter_id)
+{
+    size_t at = find_place(self, filter_id);
+
+    return at < self->ngrowings && self->growings[at].filter_id == filter_id ? &self->growings[at]
+                                                                             : NULL;
+}
+
+static struct growing *open_growing(struct coordinator *self, uint64_t filter_id)
+{
+    size_t at = find_place(self, filter_id);
+    struct growing *grown;
+
+    if (at < self->ngrowings && self->growings[at].filter_id == filter_id) {
+        return &self->growings[at];
+    }
+    if (self->ngrowings == self->growings_room) {
+        size_t room = self->growings_room > 0 ? 2 * self->growings_room : FIRST_ROOM;
+
+        grown = heap_realloc(self->growings, room, sizeof *grown);
+        if (grown == NULL) {
+            return NULL;
+        }
+        self->growings = grown;
+        self->growings_room = room;
+    }
+    memmove(&self->growings[at + 1], &self->growings[at],
+            (self->ngrowings - at) * sizeof *self->growings);
+    self->growings[at] = (struct growing){.filter_id = filter_id};
+    self->ngrowings++;
+    return &self->growings[at];
+}
+
+void growth_fini(struct coordinator *self)
+{
+    heap_free(self->growings);
+    self->growings = NULL;
+    self->ngrowings = 0;
+}
+
+static void forget_dropped(struct coordinator *self)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < self->ngrowings; i++) {
+        const struct document_entry *entry = document_cache_find(&self->documents,
+                                                                 self->growings[i].filter_id);
+        bool stays = entry != NULL && entry->document.content.state == FILTER_ACTIVE;
+
+        if (stays && left != i) {
+            self->growings[left] = self->growings[i];
+        }
+        left += stays;
+    }
+    self->ngrowings = left;
+}
+
+/* ---- writing ---- */
+
+enum status growth_write(struct coordinator *self, uint64_t now_us,
+                         const struct document_entry *entry, records_edit_fn edit,
+                         const void *context)
+{
+    enum status status = records_edit_filter(self, now_us, entry, edit, context);
+
+    if (status == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_growth_written_total);
+    }
+    return status;
+}
+
+static void edit_finish(struct filter_document *document, const void *context)
+{
+    (void)context;
+    growth_finish(document);
+}
+
+struct turns {
+    uint32_t nodes[DOCUMENT_MAX_TURNS];
+    uint32_t count;
+};
+
+static void edit_turns(struct filter_document *document, const void *context)
+{
+    const struct turns *turns = context;
+
+    growth_give_turns(document, turns->nodes, turns->count);
+}
+
+static void edit_begin(struct filter_document *document, const void *context)
+{
+    growth_begin(document, context);
+}
+
+/* ---- under way ---- */
+
+static uint32_t max_hosts(const struct coordinator *self)
+{
+    return self->config.growth_hosts > 0 ? (uint32_t)self->config.growth_hosts : 1;
+}
+
+/* A replacement goes first: while it copies, nobody new begins to build. */
+static enum status advance(struct coordinator *self, uint64_t now_us,
+                           const struct document_entry *entry, const struct growth_view *view)
+{
+    uint32_t id = document_generation(&entry->document)->id;
+    struct turns turns;
+    enum status status = STATUS_OK;
+
+    if (!growth_sees_most(view)) {
+        return STATUS_OK;
+    }
+    if (document_is_chain(&entry->document) &&
+        (growth_chain_waits(&entry->document) || !growth_done(view))) {
+        return STATUS_OK; /* All make room at once; the chain is of the epoch. */
+    }
+    if (growth_done(view)) {
+        status = growth_write(self, now_us, entry, edit_finish, NULL);
+        if (status == STATUS_OK) {
+            log_line(LOG_INFO, "filter %s: all replicas %s generation %" PRIu32,
+                     entry->document.content.name,
+                     document_is_chain(&entry->document) ? "read, and add to," : "serve", id);
+        }
+        return status;
+    }
+    turns.count = growth_turns(view, max_hosts(self), changes_has_pairs(&entry->document),
+                               turns.nodes);
+    if (!growth_turns_same(&entry->document, turns.nodes, turns.count)) {
+        status = growth_write(self, now_us, entry, edit_turns, &turns);
+    }
+    return status;
+}
+
+/* ---- by itself ---- */
+
+static void say_refused(struct coordinator *self, uint64_t now_us,
+                        const struct document_entry *entry, const struct growing *growing,
+                        const char *before)
+{
+    if (strcmp(before, growing->refused) != 0) {
+        log_limited(&self->growth_limit, now_us, LOG_WARN, "filter %s is due to grow and can't: %s",
+                    entry->document.content.name, growing->refused);
+    }
+}
+
+static void refuse(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                   const struct growth_answer *answer, struct growing *growing)
+{
+    char before[COORDINATOR_MESSAGE_BYTES];
+
+    memcpy(before, growing->refused, sizeof before);
+    growth_explain(self, &entry->document, answer, growing->refused);
+    growing->next_us = now_us + REFUSED_LOOK_US;
+    coordinator_count(self, COORDINATOR_growth_refused_total);
+    say_refused(self, now_us, entry, growing, before);
+}
+
+/* Not the filter's fault, and nothing is lost: it goes on when the store is back. */
+static void note_unwritten(struct coordinator *self, uint64_t now_us, enum status status,
+                           const struct document_entry *entry, struct growing *growing)
+{
+    char before[COORDINATOR_MESSAGE_BYTES];
+
+    memcpy(before, growing->refused, sizeof before);
+    records_tell(self, status, "written", growing->refused, sizeof growing->refused);
+    growing->next_us = now_us + UNWRITTEN_LOOK_US;
+    say_refused(self, now_us, entry, growing, before);
+}
+
+static struct growth_answer ask_for(struct coordinator *self,
+                                    const struct filter_document *document,
+                                    const struct growth_view *view, uint64_t capacity)
+{
+    const struct growth_wish wish = {.capacity = capacity};
+    struct growth_answer answer = growth_request(view, &wish,
+                                                 self->effects.random(self->effects.context));
+
+    if (capacity <= document->capacity) {
+        answer.verdict = GROWTH_VERDICT_ABOVE_MAX;
+    }
+    return answer;
+}
+
+/* Where there is no room for what a burst asks for, as much as otherwise. */
+static struct growth_answer choose_size(struct coordinator *self,
+                                        const struct filter_document *document,
+                                        const struct growth_view *view, uint64_t keys,
+                                        const struct growing *growing)
+{
+    double factor = self->config.growth_factor > 0 ? self->config.growth_factor : default_factor;
+    uint64_t usual = growth_goal(document, keys, factor);
+    uint64_t wanted = document_is_chain(document)
+                          ? usual
+                          : growth_burst_goal(document, keys, factor, growing->pace.burst_per_s);
+    struct growth_answer answer = ask_for(self, document, view, wanted);
+
+    return answer.verdict == GROWTH_VERDICT_NO_ROOM && wanted != usual
+               ? ask_for(self, document, view, usual)
+               : answer;
+}
+
+static enum status begin(struct coordinator *self, uint64_t now_us,
+                         const struct document_entry *entry, struct growth_view *view,
+                         uint64_t keys, struct growing *growing)
+{
+    const struct filter_document *document = &entry->document;
+    struct growth_answer answer;
+    enum status status;
+
+    growth_view_weigh(self, view);
+    answer = choose_size(self, document, view, keys, growing);
+    if (answer.verdict != GROWTH_VERDICT_BEGIN) {
+        refuse(self, now_us, entry, &answer, growing);
+        return STATUS_OK;
+    }
+    status = growth_write(self, now_us, entry, edit_begin, &answer);
+    if (status == STATUS_OK) {
+        growing->refused[0] = '\0';
+        log_line(LOG_INFO,
+                 "filter %s holds about %" PRIu64 " keys: it grows by itself, to %" PRIu64,
+                 entry->document.content.name, keys, answer.capacity);
+    } else if (status != STATUS_CONFLICT) {
+        note_unwritten(self, now_us, status, entry, growing);
+    }
+    return status;
+}
+
+void growth_wake(struct coordinator *self, uint64_t filter_id)
+{
+    size_t at = find_place(self, filter_id);
+
+    if (at < self->ngrowings && self->growings[at].filter_id == filter_id &&
+        self->growings[at].refused[0] == '\0') {
+        self->growings[at].next_us = 0;
+    }
+}
+
+struct growth_coming growth_coming_of(const struct coordinator *self, uint64_t now_us,
+                                      const struct growth_view *view)
+{
+    const struct growing *growing = growth_find(self, view->document->id);
+    bool known;
+    uint64_t keys = growth_keys(view, &known);
+    struct growth_coming coming = {
+        .duration_s = growth_duration_s(view, keys, max_hosts(self)),
+    };
+
+    if (growing != NULL) {
+        coming.keys_per_s = known ? growth_pace_with(&growing->pace, now_us, keys)
+                                  : growing->pace.keys_per_s;
+    }
+    return coming;
+}
+
+static enum status look_whether_due(struct coordinator *self, uint64_t now_us,
+                                    const struct document_entry *entry)
+{
+    struct growing *growing = open_growing(self, entry->document.id);
+    struct growth_view *view;
+    enum status status = STATUS_OK;
+    uint64_t keys;
+    bool known;
+
+    if (growing == NULL || now_us < growing->next_us) {
+        return growing == NULL ? STATUS_NOMEM : STATUS_OK;
+    }
+    growing->next_us = now_us + DUE_LOOK_US;
+    view = growth_view_make(self, now_us, entry);
+    if (view == NULL) {
+        return STATUS_NOMEM;
+    }
+    keys = growth_keys(view, &known);
+    if (known) { /* Else they seem to arrive when it is merely the reports that do. */
+        growth_pace_note(&growing->pace, now_us, keys);
+    }
+    if (!growth_due(&entry->document, growth_pressing_keys(view), growing->pace.keys_per_s,
+                    growth_duration_s(view, keys, max_hosts(self)))) {
+        growing->refused[0] = '\0';
+    } else if (!changes_has_pairs(&entry->document)) {
+        status = begin(self, now_us, entry, view, keys, growing);
+    }
+    growth_view_free(view);
+    return status;
+}
+
+static enum status look(struct coordinator *self, uint64_t now_us,
+                        const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    struct growth_view *view;
+    enum status status;
+
+    if (document->content.state != FILTER_ACTIVE || entry->conflict) {
+        return STATUS_OK;
+    }
+    if (!growth_running(document)) {
+        bool grows = document->when_full == WHEN_FULL_EXPAND && growth_possible(document) &&
+                     !document->growth_held;
+
+        return grows ? look_whether_due(self, now_us, entry) : STATUS_OK;
+    }
+    view = growth_view_make(self, now_us, entry);
+    status = view != NULL ? advance(self, now_us, entry, view) : STATUS_NOMEM;
+    growth_view_free(view);
+    return status;
+}
+
+void coordinator_check_growth(struct coordinator *self, uint64_t now_us)
+{
+    if ((!self->growth_news && self->growth_seen == self->change) ||
+        now_us < self->growth_next_us) {
+        return;
+    }
+    self->growth_news = false;
+    self->growth_seen = self->change;
+    self->growth_next_us = now_us + GROWTH_LOOK_US;
+    for (size_t i = 0; i < self->documents.count; i++) {
+        if (look(self, now_us, self->documents.by_id[i]) != STATUS_OK) {
+            self->growth_news = true; /* Once more, soon. */
+            self->growth_next_us = now_us + GROWTH_AGAIN_US;
+        }
+    }
+    forget_dropped(self);
+}

@@ -1,0 +1,171 @@
+/* What is known here of one filter's growth, as map/growth.h wants to see it. */
+#include "base/heap.h"
+#include "coordinator/duty/growth.h"
+#include "coordinator/records.h"
+
+/* A coordinator that has just started has heard of nobody; that says nothing about anybody. */
+static bool is_alive(const struct coordinator *self, uint64_t now_us, const struct heard *heard)
+{
+    uint64_t last_us = heard != NULL ? heard->last_us : self->started_us;
+
+    return now_us - last_us <= self->config.node_timeout_us;
+}
+
+/* Was what the node said last said with this version of the document in hand? */
+static bool is_current(const struct heard *heard, uint64_t version)
+{
+#ifdef ORBLOOM_MUTANT_OLD_REVISION
+    version = 0;
+#endif
+    return heard->since >= version;
+}
+
+static struct growth_node describe_node(const struct coordinator *self, uint64_t now_us,
+                                        const struct node_record *record, uint64_t version)
+{
+    const struct heard *heard = coordinator_heard(self, record->id);
+    struct growth_node node = {
+        .id = record->id,
+        .incarnation = record->incarnation,
+        .host = record->host,
+        .limit_bytes = record->memory_limit_bytes,
+        .alive = is_alive(self, now_us, heard),
+    };
+
+    if (heard != NULL) {
+        node.incarnation = heard->incarnation;
+        node.current = node.alive && is_current(heard, version);
+    }
+    return node;
+}
+
+/* One that still reads its log does not know how many keys it has, and serves nothing. */
+static bool tells(const struct replica_report *report, uint64_t filter_id)
+{
+    return report->filter_id == filter_id && report->state >= REPLICA_JOINING;
+}
+
+static struct growth_report view_of(uint32_t node, const struct replica_report *report)
+{
+    return (struct growth_report){
+        .node = node,
+        .group = report->group,
+        .generation = report->generation,
+        .shards_grown = report->shards_grown,
+        .growing = report->phase == PHASE_GROWING,
+        .keys = report->keys,
+        .newest_keys = report->keys_next,
+        .overflow_keys = report->overflow_keys,
+    };
+}
+
+size_t growth_view_take(const struct replica_report *reports, size_t count, uint64_t filter_id,
+                        uint32_t node, struct growth_report *out)
+{
+    size_t taken = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (tells(&reports[i], filter_id)) {
+            out[taken++] = view_of(node, &reports[i]);
+        }
+    }
+    return taken;
+}
+
+static size_t count_reports(const struct coordinator *self, uint64_t filter_id)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < self->nheard; i++) {
+        size_t told;
+        const struct replica_report *reports = heard_reports(&self->heard[i], filter_id, &told);
+
+        for (size_t k = 0; k < told; k++) {
+            count += tells(&reports[k], filter_id);
+        }
+    }
+    return count;
+}
+
+static void take_reports(const struct coordinator *self, uint64_t filter_id,
+                         struct growth_report *out)
+{
+    for (size_t i = 0; i < self->nheard; i++) {
+        size_t told;
+        const struct replica_report *reports = heard_reports(&self->heard[i], filter_id, &told);
+
+        out += growth_view_take(reports, told, filter_id, self->heard[i].node, out);
+    }
+}
+
+struct growth_view *growth_view_make(const struct coordinator *self, uint64_t now_us,
+                                     const struct document_entry *entry)
+{
+    uint32_t nnodes = self->documents.nodes.count;
+    size_t nreports = count_reports(self, entry->document.id);
+    struct growth_view *view = heap_zalloc(1, sizeof *view);
+    struct growth_node *nodes = heap_alloc(nnodes, sizeof *nodes);
+    struct growth_report *reports = heap_alloc(nreports, sizeof *reports);
+
+    if (view == NULL || nodes == NULL || reports == NULL) {
+        heap_free(view);
+        heap_free(nodes);
+        heap_free(reports);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < nnodes; i++) {
+        nodes[i] = describe_node(self, now_us, &self->documents.nodes.nodes[i],
+                                 records_version(entry));
+    }
+    take_reports(self, entry->document.id, reports);
+    *view = (struct growth_view){
+        .document = &entry->document,
+        .nodes = nodes,
+        .nnodes = nnodes,
+        .reports = reports,
+        .nreports = nreports,
+    };
+    return view;
+}
+
+enum status growth_view_add(struct growth_view *view, const struct inquiry *inquiry)
+{
+    struct growth_node *nodes = (struct growth_node *)view->nodes;
+    struct growth_report *reports = heap_realloc(
+        (void *)view->reports, view->nreports + inquiry->nreports, sizeof *reports);
+
+    if (reports == NULL) {
+        return STATUS_NOMEM;
+    }
+    view->reports = reports;
+    for (size_t i = 0; i < inquiry->nreports; i++) {
+        reports[view->nreports] = inquiry->reports[i];
+        reports[view->nreports++].asked = true;
+    }
+    for (uint32_t i = 0; i < view->nnodes; i++) {
+        nodes[i].told = inquiry_has_told(inquiry, nodes[i].id);
+    }
+    return STATUS_OK;
+}
+
+void growth_view_weigh(const struct coordinator *self, struct growth_view *view)
+{
+    struct growth_node *nodes = (struct growth_node *)view->nodes;
+
+    for (uint32_t i = 0; i < view->nnodes; i++) {
+        const struct heard *heard = coordinator_heard(self, nodes[i].id);
+        uint64_t used = heard != NULL ? heard->memory_used_bytes : 0;
+        uint64_t placed = placed_bytes(self, nodes[i].id);
+
+        nodes[i].used_bytes = used > placed ? used : placed;
+    }
+}
+
+void growth_view_free(struct growth_view *view)
+{
+    if (view != NULL) {
+        heap_free((void *)view->nodes);
+        heap_free((void *)view->reports);
+        heap_free(view);
+    }
+}

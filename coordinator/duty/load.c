@@ -1,0 +1,261 @@
+#include "coordinator/duty/load.h"
+
+#include "base/heap.h"
+#include "coordinator/records.h"
+#include "proto/answers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- edits: the revision alone, as quorums need not agree on how far a load is ---- */
+
+struct move {
+    uint64_t to;
+    bool back; /* to the beginning */
+};
+
+static void edit_loaded(struct filter_document *document, const void *context)
+{
+    const struct move *move = context;
+
+    document->loaded = move->to;
+    document->revision++;
+}
+
+static bool is_done(const struct filter_document *document, const struct move *move)
+{
+    return document->loaded == move->to || (!move->back && document->loaded > move->to);
+}
+
+/* STATUS_CONFLICT: it is not being loaded any more, or others write all the time. */
+static enum status write_loaded(struct coordinator *self, uint64_t now_us, uint64_t filter_id,
+                                const struct move *move)
+{
+    enum status status = STATUS_CONFLICT;
+
+    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
+        const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+
+        if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
+            return STATUS_CONFLICT;
+        }
+        if (is_done(&entry->document, move)) {
+            return STATUS_OK;
+        }
+        if (!document_is_loading(&entry->document)) {
+            return STATUS_CONFLICT;
+        }
+        status = records_edit_filter(self, now_us, entry, edit_loaded, move);
+    }
+    return status;
+}
+
+enum status load_begin_again(struct coordinator *self, uint64_t now_us,
+                             const struct document_entry *entry, struct create *create)
+{
+    const struct filter_document *document = &entry->document;
+    const struct move move = {.to = DOCUMENT_LOAD_FIRST, .back = true};
+
+    if (!document_is_loading(document)) {
+        (void)snprintf(create->message, sizeof create->message,
+                       "filter %s exists; load into another name, or drop it first",
+                       create->request->name);
+        return STATUS_EXISTS;
+    }
+    if (create->load_source != document->load_source) {
+        (void)snprintf(create->message, sizeof create->message,
+                       "filter %s is being loaded%s; wait for it, or drop it first",
+                       create->request->name,
+                       create->load_source != 0 ? " from another dump" : " from a dump");
+        return create->load_source != 0 ? STATUS_EXISTS : STATUS_NAME_BUSY;
+    }
+    return write_loaded(self, now_us, document->id, &move);
+}
+
+/* ---- steps ---- */
+
+/* NULL: what is asked for may go on. */
+static const char *judge(const struct document_entry *entry, const struct load_parameters *load,
+                         enum status *status)
+{
+    if (entry == NULL) {
+        *status = STATUS_NOT_FOUND;
+        return "there is no such filter; begin with the dump's first chunk";
+    }
+    if (entry->document.load_source != load->source) {
+        *status = STATUS_EXISTS;
+        return "the filter of that name is not made of this dump";
+    }
+    if (load->from < DOCUMENT_LOAD_FIRST || load->from >= load->to ||
+        load->to > DOCUMENT_LOAD_END || load->from > entry->document.loaded) {
+        *status = STATUS_INVALID;
+        return "chunks before this one are lacking";
+    }
+    return NULL;
+}
+
+static void answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
+                   uint64_t filter_id)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+    struct filter_summary filter;
+    struct frame frame = {
+        .correlation = correlation,
+        .kind = FRAME_ADMIN_REPLY,
+        .body.admin_reply = {.status = STATUS_OK, .message = "", .filters = &filter, .nfilters = 1},
+    };
+
+    answer_filter_summary(&entry->document, &filter);
+    coordinator_reply(self, to, &frame);
+}
+
+static void say_loaded(const struct coordinator *self, uint64_t filter_id)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+
+    if (!document_is_loading(&entry->document)) {
+        log_line(LOG_INFO, "filter %s, id %" PRIu64 ", is loaded and serves",
+                 entry->document.content.name, filter_id);
+    }
+}
+
+static void step(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                 const struct frame *frame)
+{
+    const struct admin_request *request = &frame->body.admin_request;
+    const struct document_entry *entry = records_find(self, request->name, request->filter_id);
+    enum status status = STATUS_OK;
+    const char *reason = judge(entry, &request->load, &status);
+    char message[COORDINATOR_MESSAGE_BYTES];
+
+    if (reason == NULL && request->load.step == LOAD_MOVE &&
+        document_is_loading(&entry->document)) {
+        const struct move move = {.to = request->load.to};
+        uint64_t filter_id = entry->document.id;
+
+        status = write_loaded(self, now_us, filter_id, &move);
+        records_tell(self, status, "written", message, sizeof message);
+        reason = status == STATUS_OK ? NULL : message;
+        if (status == STATUS_OK) {
+            say_loaded(self, filter_id);
+        }
+    }
+    if (reason != NULL) {
+        coordinator_answer(self, from, frame->correlation, status, false, reason);
+    } else {
+        answer(self, from, frame->correlation, entry->document.id);
+    }
+}
+
+void coordinator_on_load(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame)
+{
+    const struct admin_request *request = &frame->body.admin_request;
+    struct create create = {.request = request, .load_source = request->load.source};
+    struct hash_secret secret;
+
+    if (request->load.step != LOAD_BEGIN) {
+        step(self, now_us, from, frame);
+    } else if (request->load.source == 0 ||
+               seal_secret_open(&self->config.key, request->load.source, request->load.secret,
+                                &secret) != STATUS_OK) {
+        coordinator_answer(self, from, frame->correlation, STATUS_UNAUTHENTIC, false,
+                           "the dump's hash secret is not sealed with this cluster's key");
+    } else {
+        create.secret = &secret;
+        create_begin(self, now_us, from, frame, &create);
+    }
+}
+
+/* ---- loads that stand still ---- */
+
+static struct load_watch *watch_of(struct coordinator *self, uint64_t filter_id)
+{
+    struct load_watch *grown;
+
+    for (size_t i = 0; i < self->nloads; i++) {
+        if (self->loads[i].filter_id == filter_id) {
+            return &self->loads[i];
+        }
+    }
+    grown = heap_realloc(self->loads, self->nloads + 1, sizeof *grown);
+    if (grown == NULL) {
+        return NULL; /* Looked at again at the next event. */
+    }
+    self->loads = grown;
+    self->loads[self->nloads] = (struct load_watch){.filter_id = filter_id};
+    return &self->loads[self->nloads++];
+}
+
+static bool may_stay(const struct coordinator *self, uint64_t filter_id)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+
+    return entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
+           document_is_loading(&entry->document);
+}
+
+static void forget_ended(struct coordinator *self)
+{
+    for (size_t i = self->nloads; i-- > 0;) {
+        if (!may_stay(self, self->loads[i].filter_id)) {
+            self->loads[i] = self->loads[--self->nloads];
+        }
+    }
+}
+
+/* Whoever moves it on at this moment is first, or last: there is one swap. */
+static void give_up(struct coordinator *self, uint64_t now_us, struct load_watch *watch)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, watch->filter_id);
+
+    watch->since_us = now_us; /* If it can't be written now, it is tried once more. */
+    if (coordinator_write_state(self, entry, FILTER_DROPPING) != STATUS_OK) {
+        return;
+    }
+    coordinator_count(self, COORDINATOR_loads_given_up_total);
+    log_line(LOG_WARN,
+             "filter %s, id %" PRIu64 ": its load has stood still for load_timeout and is given "
+             "up; the filter is dropped",
+             entry->document.content.name, watch->filter_id);
+    coordinator_hint(self, now_us);
+}
+
+void coordinator_check_loads(struct coordinator *self, uint64_t now_us)
+{
+    forget_ended(self);
+    for (size_t i = 0; i < self->restless.count; i++) {
+        const struct filter_document *document = &self->restless.items[i]->document;
+        struct load_watch *watch = may_stay(self, document->id) ? watch_of(self, document->id)
+                                                                : NULL;
+
+        if (watch == NULL) {
+            continue;
+        }
+        if (watch->revision != document->revision) {
+            *watch = (struct load_watch){
+                .filter_id = document->id, .revision = document->revision, .since_us = now_us};
+        } else if (self->config.load_timeout_us > 0 &&
+                   now_us - watch->since_us >= self->config.load_timeout_us) {
+            give_up(self, now_us, watch);
+        }
+    }
+}
+
+uint64_t coordinator_loads_next_us(const struct coordinator *self)
+{
+    uint64_t next_us = ACTOR_NEVER;
+
+    for (size_t i = 0; i < self->nloads && self->config.load_timeout_us > 0; i++) {
+        uint64_t due_us = self->loads[i].since_us + self->config.load_timeout_us;
+
+        next_us = due_us < next_us ? due_us : next_us;
+    }
+    return next_us;
+}
+
+void coordinator_loads_fini(struct coordinator *self)
+{
+    heap_free(self->loads);
+}

@@ -1,0 +1,280 @@
+#include "coordinator/duty/rename.h"
+
+#include "coordinator/duty/moves.h"
+#include "coordinator/records.h"
+#include "coordinator/vouch.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct filter_document *renames_holder(const struct coordinator *self, const char *name)
+{
+    for (size_t i = 0; i < self->restless.count; i++) {
+        const struct filter_document *document = &self->restless.items[i]->document;
+        enum filter_state state = document->content.state;
+
+        if ((state == FILTER_DROPPING && strcmp(document->content.name, name) == 0) ||
+            (state != FILTER_DROPPED && rename_is_open(document) &&
+             strcmp(document->former_name, name) == 0)) {
+            return document;
+        }
+    }
+    return NULL;
+}
+
+bool renames_wait(const struct coordinator *self, uint64_t filter_id)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
+
+    return entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
+           rename_is_open(&entry->document);
+}
+
+/* ---- moving on ---- */
+
+static uint8_t fences_wanted(const struct coordinator *self, const struct filter_document *document,
+                             const struct evidence *evidence, uint32_t group)
+{
+    (void)self;
+    return (uint8_t)~evidence_silenced(evidence, document, group);
+}
+
+/* The filter that had the name goes as any that is dropped: with F fences of its own. */
+static bool replaced_is_gone(const struct coordinator *self, const struct filter_document *document)
+{
+    const struct document_entry *replaced = document_cache_find(&self->documents,
+                                                                document->replaces);
+
+    return document->replaces == 0 ||
+           document_cache_is_dropped(&self->documents, document->replaces) ||
+           (replaced != NULL && replaced->document.content.state == FILTER_DROPPED);
+}
+
+static void end(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                struct fencing *fencing)
+{
+    enum status status = records_end_rename(self, entry);
+
+    if (status == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_filters_renamed_total);
+        log_line(LOG_INFO, "filter %s, id %" PRIu64 ": its rename is confirmed",
+                 entry->document.content.name, entry->document.id);
+        coordinator_hint(self, now_us);
+    } else {
+        fencing->next_us = now_us + self->config.fence_retry_us;
+        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
+            return; /* Another one was first; it is read with the next event. */
+        }
+    }
+}
+
+static void advance(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+{
+    struct fencing *fencing = fences_open(self, &entry->document);
+    bool fenced = fencing != NULL &&
+                  vouch_open_group(self, now_us, &entry->document, &fencing->evidence,
+                                   quorum_fences(&entry->document.content.rule)) ==
+                      entry->document.content.ngroups;
+
+    if (fencing == NULL) {
+        return; /* Out of memory: tried again at the next event. */
+    }
+#ifdef ORBLOOM_MUTANT_RENAME_UNFENCED
+    fenced = true;
+#endif
+    if (!fenced) {
+        fences_ask(self, now_us, fencing, entry, fences_wanted);
+    } else if (replaced_is_gone(self, &entry->document)) {
+        end(self, now_us, entry, fencing);
+    } else if (now_us >= fencing->next_us) {
+        fencing->next_us = now_us + self->config.fence_retry_us;
+    }
+}
+
+static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+
+    if (entry->document.content.state != FILTER_ACTIVE) {
+        waiters_finish(self, waiter, STATUS_DROPPED, "the filter was dropped meanwhile");
+    } else if (!rename_is_open(&entry->document)) {
+        waiters_finish(self, waiter, STATUS_OK, "");
+    } else if (now_us >= waiter->deadline_us) {
+        waiters_finish(self, waiter, STATUS_DEADLINE,
+                       "the filter has its new name, but too few nodes have confirmed that: some "
+                       "routers may still go by the old one. The coordinator goes on asking; give "
+                       "the same command again to wait for that (NOT_FOUND: it has ended), and "
+                       "for nodes that are gone for good, or were restarted without their data, "
+                       "confirm that their former processes are off: `--confirmed-off NODES`");
+    }
+}
+
+void coordinator_check_renames(struct coordinator *self, uint64_t now_us)
+{
+    bool current = age_settled(self, now_us) && age_reason(self) == NULL;
+
+    for (size_t i = 0; current && i < self->restless.count; i++) {
+        const struct document_entry *entry = self->restless.items[i];
+
+        if (renames_wait(self, entry->document.id) && !entry->conflict) {
+            advance(self, now_us, entry);
+        }
+    }
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
+        if (self->waiters[i].used && self->waiters[i].kind == WAITER_RENAME) {
+            check_waiter(self, now_us, &self->waiters[i]);
+        }
+    }
+}
+
+/* ---- the command ---- */
+
+struct command {
+    const struct admin_request *request;
+    struct document_entry *entry; /* the filter that is meant */
+    bool changed;
+    char message[COORDINATOR_MESSAGE_BYTES];
+};
+
+PRINTF_LIKE(3, 4)
+static enum status refuse(struct command *self, enum status status, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(self->message, sizeof self->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* By its old name; or, if its rename was written before, by its new one. */
+static struct document_entry *find_meant(const struct coordinator *self,
+                                         const struct admin_request *request)
+{
+    struct document_entry *old = records_find(self, request->name, request->filter_id);
+
+    return old != NULL ? old : records_find(self, request->rename.name, request->filter_id);
+}
+
+/* Nothing is to be done any more, but to wait. */
+static bool is_named_so(const struct command *self)
+{
+    return strcmp(self->entry->document.content.name, self->request->rename.name) == 0;
+}
+
+static enum status swap_names(struct coordinator *self, struct command *command)
+{
+    const char *name = command->request->rename.name;
+    const struct document_entry *replaced = document_cache_find_name(&self->documents, name);
+
+    if (rename_is_open(&command->entry->document) ||
+        (replaced != NULL && rename_is_open(&replaced->document)) ||
+        renames_holder(self, name) != NULL) {
+        return refuse(command, STATUS_NAME_BUSY,
+                      "filter %.128s, or the one that has its new name, is still being dropped or "
+                      "renamed: its nodes have not all confirmed; retry, and see `orbloom status`",
+                      command->request->name);
+    }
+    if (document_is_loading(&command->entry->document) ||
+        (replaced != NULL && document_is_loading(&replaced->document))) {
+        return refuse(command, STATUS_NAME_BUSY,
+                      "filter %.128s, or the one that has its new name, is being loaded from a "
+                      "dump; wait until it serves, or drop it",
+                      command->request->name);
+    }
+    if (replaced != NULL && !command->request->rename.replace) {
+        return refuse(command, STATUS_EXISTS,
+                      "there is a filter %.128s already; to drop it and to take its name: "
+                      "--replace",
+                      name);
+    }
+    return records_rename_filter(self, command->entry, replaced, name);
+}
+
+static enum status ensure(struct coordinator *self, struct command *command)
+{
+    const struct admin_request *request = command->request;
+    enum status status = STATUS_CONFLICT;
+
+    if (!document_name_valid(span_text(request->rename.name))) {
+        return refuse(command, STATUS_INVALID,
+                      "a filter's name takes 1 to 128 of [A-Za-z0-9._:-]: \"%.128s\"",
+                      request->rename.name);
+    }
+    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
+        command->entry = find_meant(self, request);
+        if (command->entry == NULL) {
+            return refuse(command, STATUS_NOT_FOUND,
+                          "there is no filter %.128s; see `orbloom info`", request->name);
+        }
+        if (is_named_so(command)) {
+            return STATUS_OK;
+        }
+        status = swap_names(self, command);
+        command->changed = status == STATUS_OK;
+        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
+            status = STATUS_IO;
+        }
+    }
+    if (status != STATUS_OK && command->message[0] == '\0') {
+        records_tell(self, status, "written", command->message, sizeof command->message);
+    }
+    return status;
+}
+
+/* The filter that has the new name, or had it until this rename; NULL: none. */
+static const struct filter_document *replaced_by(const struct coordinator *self,
+                                                 const struct command *command)
+{
+    const struct document_entry *entry =
+        is_named_so(command)
+            ? document_cache_find(&self->documents, command->entry->document.replaces)
+            : records_find(self, command->request->rename.name, 0);
+
+    return entry != NULL && entry->document.content.state != FILTER_DROPPED ? &entry->document
+                                                                            : NULL;
+}
+
+/* For both filters: that of the name is dropped. What is alive, or holds nothing, is passed over.
+ */
+static void take_word(struct coordinator *self, uint64_t now_us, const struct command *command)
+{
+    const struct filter_document *replaced = replaced_by(self, command);
+
+    if (rename_is_open(&command->entry->document)) {
+        vouch_note(self, now_us, command->request, &command->entry->document);
+        if (replaced != NULL) {
+            vouch_note(self, now_us, command->request, replaced);
+        }
+    }
+}
+
+void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame)
+{
+    const struct admin_request *request = &frame->body.admin_request;
+    struct command command = {.request = request};
+    enum status status = vouch_check(self, request, command.message);
+
+    status = status == STATUS_OK ? ensure(self, &command) : status;
+    if (status != STATUS_OK) {
+        coordinator_answer(self, from, frame->correlation, status, false, command.message);
+        return;
+    }
+    if (command.changed) {
+        log_line(LOG_INFO, "filter %s, id %" PRIu64 ", is %s from now on", request->name,
+                 command.entry->document.id, request->rename.name);
+        coordinator_hint(self, now_us);
+    }
+    take_word(self, now_us, &command);
+    waiters_add(self, &(struct waiter){
+                          .peer = *from,
+                          .correlation = frame->correlation,
+                          .deadline_us = self->order.until_us,
+                          .filter_id = command.entry->document.id,
+                          .kind = WAITER_RENAME,
+                          .created = command.changed,
+                      });
+}

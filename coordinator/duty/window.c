@@ -1,0 +1,245 @@
+#include "coordinator/duty/window.h"
+
+#include "base/heap.h"
+#include "base/number.h"
+#include "coordinator/duty/moves.h"
+#include "coordinator/records.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    SECOND_US = 1000000,
+};
+
+/* ---- what is remembered ---- */
+
+static struct rotating *find(const struct coordinator *self, uint64_t filter_id)
+{
+    for (size_t i = 0; i < self->nrotatings; i++) {
+        if (self->rotatings[i].filter_id == filter_id) {
+            return &self->rotatings[i];
+        }
+    }
+    return NULL;
+}
+
+static void begin(struct rotating *self, const struct filter_document *document)
+{
+    counts_forget(&self->counts);
+    *self = (struct rotating){.filter_id = document->id, .slice = document->content.newest_slice};
+}
+
+/* About the document's newest slice: what was said of another one is forgotten. NULL: out of
+ * memory. */
+static struct rotating *open(struct coordinator *self, const struct filter_document *document)
+{
+    struct rotating *found = find(self, document->id);
+
+    if (found == NULL) {
+        struct rotating *grown = heap_realloc(self->rotatings, self->nrotatings + 1, sizeof *grown);
+
+        if (grown == NULL) {
+            return NULL;
+        }
+        self->rotatings = grown;
+        found = &grown[self->nrotatings++];
+        *found = (struct rotating){0};
+    }
+    if (found->slice != document->content.newest_slice) {
+        begin(found, document);
+    }
+    return found;
+}
+
+static void forget_dropped(struct coordinator *self)
+{
+    for (size_t i = self->nrotatings; i-- > 0;) {
+        const struct document_entry *entry = document_cache_find(&self->documents,
+                                                                 self->rotatings[i].filter_id);
+
+        if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
+            counts_forget(&self->rotatings[i].counts);
+            self->rotatings[i] = self->rotatings[--self->nrotatings];
+        }
+    }
+}
+
+void windows_fini(struct coordinator *self)
+{
+    for (size_t i = 0; i < self->nrotatings; i++) {
+        counts_forget(&self->rotatings[i].counts);
+    }
+    heap_free(self->rotatings);
+}
+
+void windows_note(struct coordinator *self, const struct fence_reply *reply)
+{
+    struct rotating *rotating = find(self, reply->filter_id);
+
+    if (rotating != NULL && reply->slice != 0 && reply->slice == rotating->slice &&
+        reply->status == STATUS_OK) {
+        counts_note(&rotating->counts, reply->node_id, reply->counted_us);
+    }
+}
+
+/* ---- fences ---- */
+
+static uint8_t fences_wanted(const struct coordinator *self, const struct filter_document *document,
+                             const struct evidence *evidence, uint32_t group)
+{
+    (void)self;
+    return (uint8_t)~evidence_silenced(evidence, document, group);
+}
+
+static void gather_fences(struct coordinator *self, uint64_t now_us,
+                          const struct document_entry *entry, struct rotating *rotating)
+{
+    struct fencing *fencing = fences_open(self, &entry->document);
+
+    if (fencing == NULL) {
+        return; /* Out of memory: tried again at the next event. */
+    }
+    rotating->fenced = rebuild_fenced(&entry->document, &fencing->evidence);
+#ifdef ORBLOOM_MUTANT_ROTATE_UNFENCED
+    rotating->fenced = true;
+#endif
+    if (!rotating->fenced) {
+        fences_ask(self, now_us, fencing, entry, fences_wanted);
+    }
+}
+
+bool windows_wait(const struct coordinator *self, uint64_t filter_id)
+{
+    const struct rotating *rotating = find(self, filter_id);
+
+    return rotating != NULL && !rotating->fenced;
+}
+
+/* ---- counts ---- */
+
+static uint64_t remaining_us(const struct filter_document *document,
+                             const struct rotating *rotating)
+{
+    return window_remaining_us(document, rotating->counts.items, rotating->counts.count);
+}
+
+static void ask_counts(struct coordinator *self, uint64_t now_us,
+                       const struct document_entry *entry, struct rotating *rotating)
+{
+    fences_ask_members(self, entry, rotating->slice);
+    rotating->asked_us = now_us;
+}
+
+/* ---- moving on ---- */
+
+static void edit(struct filter_document *document, const void *context)
+{
+    (void)context;
+    window_rotate(document);
+}
+
+static void rotate(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                   struct rotating *rotating)
+{
+    enum status status = records_edit_filter(self, now_us, entry, edit, NULL);
+
+    if (status == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_rotations_written_total);
+        log_line(LOG_INFO, "filter %s: slice %" PRIu64 " begins (epoch %" PRIu64 ")",
+                 entry->document.content.name, entry->document.content.newest_slice,
+                 entry->document.epoch);
+    }
+    rotating->tried_us = now_us;
+}
+
+static void look(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    struct rotating *rotating = open(self, document);
+    uint64_t left_us;
+
+    if (rotating == NULL || changes_has_pairs(document)) {
+        return; /* Evidence for replacing replicas is of the present epoch. */
+    }
+    if (!rotating->fenced) {
+        gather_fences(self, now_us, entry, rotating);
+    }
+    if (!rotating->fenced) {
+        return;
+    }
+    left_us = remaining_us(document, rotating);
+    if (left_us == 0) {
+        if (rotating->tried_us == 0 || now_us >= rotating->tried_us + self->config.fence_retry_us) {
+            rotate(self, now_us, entry, rotating);
+        }
+        rotating->next_us = rotating->tried_us + self->config.fence_retry_us;
+        return;
+    }
+    if (rotating->asked_us == 0 ||
+        now_us >= rotating->asked_us + counts_wait_us(left_us, self->config.fence_retry_us)) {
+        ask_counts(self, now_us, entry, rotating);
+    }
+    rotating->next_us = rotating->asked_us + counts_wait_us(left_us, self->config.fence_retry_us);
+}
+
+void coordinator_check_windows(struct coordinator *self, uint64_t now_us)
+{
+    for (size_t i = 0; i < self->restless.count; i++) {
+        const struct document_entry *entry = self->restless.items[i];
+
+        if (entry->document.nslices > 0 && entry->document.content.state == FILTER_ACTIVE &&
+            !entry->conflict) {
+            look(self, now_us, entry);
+        }
+    }
+    forget_dropped(self);
+}
+
+uint64_t windows_next_us(const struct coordinator *self)
+{
+    uint64_t next = ACTOR_NEVER;
+
+    for (size_t i = 0; i < self->nrotatings; i++) {
+        const struct rotating *rotating = &self->rotatings[i];
+
+        if (rotating->fenced && rotating->next_us < next) {
+            next = rotating->next_us;
+        }
+    }
+    return next;
+}
+
+/* ---- in words ---- */
+
+void windows_describe(const struct coordinator *self, uint64_t now_us,
+                      const struct filter_document *document, struct filter_summary *summary,
+                      char *text)
+{
+    const struct rotating *rotating = find(self, document->id);
+    uint64_t left_us = WINDOW_UNKNOWN;
+    char time[NUMBER_TEXT_BYTES];
+
+    if (document->nslices == 0 || document->content.state != FILTER_ACTIVE) {
+        return;
+    }
+    if (rotating != NULL && rotating->fenced && rotating->slice == document->content.newest_slice) {
+        left_us = remaining_us(document, rotating);
+    }
+    if (changes_has_pairs(document)) {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                       "another slice begins when its replicas have been replaced");
+    } else if (left_us == WINDOW_UNKNOWN) {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                       "another slice begins once enough nodes have confirmed slice %" PRIu64,
+                       document->content.newest_slice);
+    } else {
+        uint64_t gone_us = now_us - rotating->asked_us;
+
+        left_us = left_us > gone_us ? left_us - gone_us : 1;
+        left_us += SECOND_US - 1; /* Rounded up: in "0s" it would not have begun yet. */
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "another slice begins in about %s",
+                       number_show_duration(left_us - left_us % SECOND_US, time));
+    }
+    summary->window_awaited = text;
+}

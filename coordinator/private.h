@@ -1,0 +1,507 @@
+/* private.h - the parts of a coordinator; shared by the coordinator only.
+ */
+#ifndef ORBLOOM_COORDINATOR_PRIVATE_H
+#define ORBLOOM_COORDINATOR_PRIVATE_H
+
+#include "base/log.h"
+#include "coordinator/coordinator.h"
+#include "coordinator/counts.h"
+#include "coordinator/order.h"
+#include "map/boot.h"
+#include "map/change.h"
+#include "map/document_cache.h"
+#include "map/evidence.h"
+#include "map/feature.h"
+#include "map/growth.h"
+#include "map/rebuild.h"
+#include "map/rename.h"
+#include "map/window.h"
+#include "proto/codec.h"
+
+#include <stdbool.h>
+
+enum {
+    COORDINATOR_MAX_PEERS = 1024,  /* hinted when something changes */
+    COORDINATOR_MAX_WAITERS = 256, /* operators waiting for a create or drop */
+    COORDINATOR_CHANGES_NEW = 64,  /* documents that are looked at one by one; beyond it all are */
+    COORDINATOR_SWAP_TRIES = 5,
+    COORDINATOR_MESSAGE_BYTES = 512,
+};
+
+/* name, unit, help */
+#define COORDINATOR_COUNTERS(X)                                                                    \
+    X(late_commands_total, "commands",                                                             \
+      "refused as nobody waits for them any more, or this process was stopped")                    \
+    X(moved_commands_total, "commands",                                                            \
+      "refused as what they are about is not what was seen any more")                              \
+    X(syncs_total, "requests", "nodes and routers that asked for documents")                       \
+    X(hints_total, "frames", "hints sent that something changed")                                  \
+    X(documents_written_total, "documents", "documents written to the store")                      \
+    X(swap_conflicts_total, "swaps", "compare-and-swaps lost to another writer")                   \
+    X(store_errors_total, "operations", "reads or writes that the store refused")                  \
+    X(registrations_total, "changes", "nodes added to the node list or changed in it")             \
+    X(registrations_refused_total, "requests", "nodes refused: name in use, malformed labels")     \
+    X(filters_created_total, "filters", "filters created here")                                    \
+    X(filters_dropped_total, "filters", "filters dropped here")                                    \
+    X(filters_forgotten_total, "filters",                                                          \
+      "dropped filters that this coordinator removed from the store")                              \
+    X(changes_written_total, "documents", "steps of replacing replicas written here")              \
+    X(report_rounds_total, "rounds",                                                               \
+      "of reports of several pages, heard from the first to the end")                              \
+    X(growth_written_total, "documents", "steps of growing filters written here")                  \
+    X(growth_refused_total, "checks",                                                              \
+      "filters that were due to grow by themselves, and could not")                                \
+    X(rebuilds_written_total, "documents", "steps of rebuilding filters from a list written here") \
+    X(losses_accepted_total, "documents", "in which an operator gave up replicas that are gone")   \
+    X(loads_given_up_total, "filters",                                                             \
+      "filters dropped here as their load from a dump stood still")                                \
+    X(rotations_written_total, "documents", "slices of time windows begun here")                   \
+    X(expiries_written_total, "documents", "expiries of filters set, taken back or noted here")    \
+    X(filters_renamed_total, "filters", "renames confirmed here")                                  \
+    X(filters_expired_total, "filters", "drops begun here as their time was over")                 \
+    X(fences_sent_total, "requests", "fences asked of nodes")                                      \
+    X(fences_confirmed_total, "replies", "fences confirmed by FULL replicas")                      \
+    X(fences_void_total, "replies", "fence replies that do not count")                             \
+    X(malformed_total, "frames",                                                                   \
+      "frames that could not be decoded or do not belong here, connections that break ZMTP")       \
+    X(version_total, "frames", "frames of a protocol version that is not served")                  \
+    X(replies_dropped_total, "frames", "answers that could not be sent")
+
+enum coordinator_counter {
+#define X(name, unit, help) COORDINATOR_##name,
+    COORDINATOR_COUNTERS(X)
+#undef X
+        COORDINATOR_NCOUNTERS
+};
+
+/* How much a node has told of its slot groups, page by page. What a page does not tell of may be
+ * there all the same. */
+struct report_round {
+    bool told;                   /* all of them, since it began as what it is */
+    bool going;                  /* the pages so far followed one another */
+    struct report_place reached; /* ... up to here */
+    uint64_t since;              /* ... and the oldest was told with this change in hand */
+};
+
+/* What this coordinator has heard of a node; gone with the process. */
+struct heard {
+    uint32_t node;
+    uint64_t incarnation;
+    uint64_t boot;
+    uint64_t number; /* of the newest request, of that boot */
+    uint64_t last_us;
+    struct report_round round;
+    uint64_t since; /* ... held everything up to this change of the store as it told any of what is
+                       known; 0 until it has told all */
+    uint64_t memory_used_bytes;
+    uint64_t disk_used_bytes;
+    uint64_t features; /* that it knows */
+    uint64_t position; /* how far its log is known to have reached, of that incarnation */
+    struct replica_report *reports; /* of that boot, in order */
+    size_t nreports;
+    size_t reports_capacity;
+    struct replica_report *before; /* the last ones of the life before this one */
+    size_t nbefore;
+    uint32_t link; /* for questions; 0: none yet */
+    char link_endpoint[DOCUMENT_TEXT_BYTES];
+};
+
+/* What a process that holds the cluster key says of itself and of what it holds; in the node list
+ * or not. */
+struct claim {
+    struct node_record record; /* id 0 */
+    struct boot_claim life;
+    struct cluster_id cluster; /* that its data belong to */
+    uint64_t number;
+    uint64_t last_us;
+    uint64_t rival_us;          /* when another process claimed the same name; 0: never */
+    struct held_document *held; /* of the pages told so far: the records, then filters by id */
+    size_t nheld;
+    struct id_set told;         /* the ids that those pages are about */
+    uint64_t dropped_revision;  /* of the record of dropped filters that it holds */
+    uint64_t dropped_found;     /* hash of the one that it has sent along */
+    enum store_age age;         /* of the store, by what is held */
+    struct held_document first; /* ... that shows it */
+};
+
+/* The store's record of which cluster this is, as it is there. */
+struct cluster_held {
+    struct cluster_id id; /* none: none was drawn yet */
+    uint64_t version;
+    uint8_t bytes[128];
+    size_t size;
+};
+
+/* The store's record of the features in use. */
+struct features_held {
+    struct cluster_features record;
+    uint64_t version;
+};
+
+/* The store's record about itself. */
+struct store_mark {
+    uint64_t name;     /* random; change numbers of different names say nothing of each other */
+    uint64_t restores; /* finished */
+    bool restoring;
+    uint64_t version;
+};
+
+/* Somebody who asks for documents and gets hints. */
+struct follower {
+    struct peer peer;
+    uint64_t last_us;
+    char name[DOCUMENT_NAME_BYTES]; /* of a router, cut off if need be; "": a node */
+    uint64_t features;              /* that it knows */
+};
+
+enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND, WAITER_RENAME };
+
+/* What nodes answer when they are asked how many keys they have of a filter. */
+struct inquiry {
+    uint64_t number;               /* of the question: answers to others don't count */
+    uint64_t next_us;              /* to ask once more who has not answered */
+    bool news;                     /* somebody has answered since it was looked at */
+    struct growth_report *reports; /* all that was answered */
+    size_t nreports;
+    uint32_t told[DOCUMENT_MAX_NODES]; /* who has; also those that have nothing to report yet */
+    uint32_t ntold;
+};
+
+/* An operator whose command is under way. */
+struct waiter {
+    bool used;
+    struct peer peer;
+    uint64_t correlation;
+    uint64_t deadline_us;
+    uint64_t filter_id;
+    enum waiter_kind kind;
+    struct rebuild_parameters rebuild; /* with WAITER_REBUILD; its lineage is the one in question */
+    struct expand_parameters expand;   /* with WAITER_EXPAND */
+    struct inquiry *inquiry;           /* ... what nodes answer; the waiter's own */
+    struct order order;                /* ..., and WAITER_REBUILD: what may still be written */
+    bool created;                      /* by this command */
+};
+
+/* What nodes have said about one filter that is being dropped or rebuilt, or whose replicas are
+ * replaced. */
+struct fencing {
+    struct evidence evidence;
+    uint64_t next_us; /* when to ask again */
+};
+
+/* What this coordinator has seen of one filter that may grow by itself. */
+struct growing {
+    uint64_t filter_id;
+    struct growth_pace pace;
+    uint64_t next_us;                        /* when to look again whether it is due */
+    char refused[COORDINATOR_MESSAGE_BYTES]; /* due, and can't: why; "": no */
+};
+
+/* What this coordinator has heard of the newest slice of one filter with a window. */
+struct rotating {
+    uint64_t filter_id;
+    uint64_t slice;
+    bool fenced; /* F of every slot group have fenced an epoch that names it */
+    struct node_counts counts;
+    uint64_t asked_us; /* how long they have counted; 0: not yet */
+    uint64_t tried_us; /* to write the next slice; 0: not yet */
+    uint64_t next_us;  /* to ask, or to write, again */
+};
+
+/* Since when this coordinator has seen a load stand still. */
+struct load_watch {
+    uint64_t filter_id;
+    uint64_t revision;
+    uint64_t since_us;
+};
+
+/* The filters that want a look at every event: see restless.h. */
+struct restless {
+    struct document_entry **items; /* ascending ids */
+    size_t count;
+    size_t room;
+};
+
+struct coordinator {
+    struct coordinator_config config;
+    struct effects effects;
+    struct store *store;
+    struct document_cache documents; /* attachment: the store's version, see records */
+    uint64_t change;                 /* the cache reflects the store up to here */
+    uint64_t hinted;                 /* followers were told of the change up to here */
+    uint64_t nodes_version;
+    uint64_t dropped_version;                      /* of the record of dropped filters */
+    uint64_t documents_taken;                      /* from the store into the cache, so far */
+    struct usage *usage;                           /* see usage.c */
+    char unwritten[COORDINATOR_MESSAGE_BYTES / 2]; /* why the last swap failed; "": it did not */
+
+    struct cluster_held cluster;
+    struct features_held features;
+    struct store_mark mark;
+    bool went_back; /* the store's change number has; until it is restored */
+    struct claim *claims;
+    size_t nclaims;
+    struct document_cache found;         /* what nodes sent along, as the store lacked it */
+    struct dropped_record found_dropped; /* all of their records together, and the highest number */
+    struct held_document fence_ahead;    /* of the store: a fence that a node has confirmed */
+    char age_text[COORDINATOR_MESSAGE_BYTES];
+
+    struct heard *heard;
+    size_t nheard;
+    struct follower followers[COORDINATOR_MAX_PEERS];
+    struct waiter waiters[COORDINATOR_MAX_WAITERS];
+    uint64_t inquiries; /* begun so far; numbers them */
+    struct fencing *fencings;
+    size_t nfencings;
+    bool changes_due; /* all filters are to be looked at for replacements */
+    uint64_t changes_new[COORDINATOR_CHANGES_NEW]; /* ... else these, as they are new */
+    size_t nchanges_new;
+    size_t nmoving; /* filters whose replicas are being replaced */
+    struct restless restless;
+    struct growing *growings; /* ascending ids */
+    size_t ngrowings;
+    size_t growings_room;
+    struct rotating *rotatings;
+    size_t nrotatings;
+    struct expiring *expirings; /* see coordinator_expiry.c */
+    size_t nexpirings;
+    struct load_watch *loads;
+    size_t nloads;
+    uint64_t growth_seen;    /* growth was looked at up to this change */
+    bool growth_news;        /* nodes have reported since, or something went wrong */
+    uint64_t growth_next_us; /* not to be looked at before */
+    uint64_t started_us;     /* of the first event */
+
+    uint64_t dropped_seen;  /* tombstones were looked for up to this change */
+    uint64_t tombstones_us; /* since when some wait for the record; 0: none does */
+    uint64_t forget_us;     /* look at what may be removed from the store not before */
+
+    struct order order; /* the command under way */
+    uint64_t now_us;    /* of the event under way */
+    uint64_t moves_us;  /* look again at what is to leave; 0: nothing is */
+    bool frozen;        /* nothing is to be changed now: see coordinator_age.c */
+    bool settled;       /* since started_us enough was heard of nodes */
+    struct codec_arena *arena;
+    struct buffer out;
+    struct buffer scratch;
+    struct log_limit bad_frame_limit;
+    struct log_limit store_limit;
+    struct log_limit growth_limit;
+    struct log_limit dropped_limit;
+    uint64_t counters[COORDINATOR_NCOUNTERS];
+};
+
+static inline void coordinator_count(struct coordinator *self, enum coordinator_counter counter)
+{
+    self->counters[counter]++;
+}
+
+void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame);
+
+/* Answer an admin request with a status and a message. */
+void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
+                        enum status status, bool created, const char *message);
+
+/* ---- registration.c ---- */
+
+struct registered {
+    uint32_t node;                           /* STATUS_OK: its id */
+    struct boot_life present;                /* STATUS_STALE: what has its place */
+    char message[COORDINATOR_MESSAGE_BYTES]; /* why not */
+};
+
+/* Does the node hold the cluster's key? STATUS_UNAUTHENTIC, with a message: no, or its proof is
+ * that of a version which told no features. */
+MUST_USE enum status coordinator_check_key(const struct coordinator *self,
+                                           const struct sync_request *request, char *message);
+
+/* Take a node into the node list, or find it there. STATUS_STALE: its data is an older copy, or it
+ * is to name the life that it replaces. */
+MUST_USE enum status coordinator_register(struct coordinator *self, uint64_t now_us,
+                                          const struct sync_request *request,
+                                          struct registered *out);
+
+/* The node of this claim, verified, by the list that was read last; 0: it is not there as that
+ * life. For when the store can't be read: nothing is written. */
+uint32_t coordinator_recognize(const struct coordinator *self, const struct sync_request *request);
+
+/* A record as a node's claim says, but for the id. */
+void registration_fill(struct node_record *record, const struct sync_request *request);
+
+/* ---- coordinator_age.c: is the store older than what nodes hold? ---- */
+
+void age_fini(struct coordinator *self);
+
+/* A node's claim, its MAC verified, right after the store was read. */
+void age_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
+
+/* The node of that name has nothing: what one that was heard of before held does not count, once
+ * that is silent; a question that came late must not make what lives forgotten. */
+void age_forget(struct coordinator *self, uint64_t now_us, const char *name);
+
+/* NULL when nobody of that name has claimed anything. */
+struct claim *age_claim(const struct coordinator *self, const char *name);
+
+/* Its fence for the filter; 0: it has told of none. */
+uint64_t age_fence(const struct claim *claim, uint64_t filter_id);
+
+/* Has it told of all that it holds? Else *after is where to go on. */
+bool age_told_all(const struct claim *claim, uint64_t *after);
+
+/* Ids of documents that it should send along: the store lacks them. Returns how many. */
+size_t age_wanted(struct coordinator *self, const struct claim *claim, uint64_t *out, size_t max);
+
+/* Why nothing may be changed now: the store is older than what nodes hold, or is being restored.
+ * NULL: nothing speaks against it. Valid until the next call. */
+const char *age_reason(struct coordinator *self);
+
+/* Has every node of the list been heard of, or had node_timeout to be? Before that nobody could
+ * have told that the store is an older copy, so nothing is changed yet. */
+bool age_settled(struct coordinator *self, uint64_t now_us);
+
+/* The same, and at least one node: a store that was lost has no list. */
+bool age_could_tell(struct coordinator *self, uint64_t now_us);
+
+/* Is there another content under a number that a node holds? Then documents are not told. */
+bool age_differs(const struct coordinator *self);
+
+/* ---- sync.c: nodes and routers asking ---- */
+
+void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame);
+
+/* Tell all followers that the store has moved. */
+void coordinator_hint(struct coordinator *self, uint64_t now_us);
+
+/* Where the store tells by itself that others have written: read that, and tell followers. */
+void coordinator_check_store(struct coordinator *self, uint64_t now_us);
+
+/* NULL when nothing was heard of it. */
+struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);
+
+/* ---- coordinator_reports.c: what nodes tell of their slot groups ---- */
+
+/* A page of a node whose boot it is; false: no memory, nothing has changed. Reports of the boot
+ * before count no more: they are dropped, or kept as `before` where another life has begun. */
+bool heard_take_page(struct heard *self, const struct sync_request *request, uint64_t since);
+void heard_fini(struct heard *self);
+
+/* What the node told of a filter, in order of groups; `self` may be NULL. */
+const struct replica_report *heard_reports(const struct heard *self, uint64_t filter_id,
+                                           size_t *count);
+
+/* ... of one slot group; NULL: nothing, as yet. */
+const struct replica_report *heard_report(const struct heard *self, uint64_t filter_id,
+                                          uint32_t group);
+
+/* The most keys that any replica of a slot group ever told, as far as this coordinator remembers.
+ */
+uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uint32_t group);
+
+/* ---- coordinator/duty/place.c ---- */
+
+/* Memory that documents give to a node, growth under way at its peak. */
+uint64_t placed_bytes(const struct coordinator *self, uint32_t node);
+
+/* ---- coordinator_create.c ---- */
+
+void coordinator_on_create(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame);
+
+/* Answer those whose new filter is ready by now, or whose time is up. */
+void coordinator_check_creates(struct coordinator *self, uint64_t now_us);
+
+/* ---- coordinator/duty/fences.c ---- */
+
+/* Slots of a group whose members' fences are still wanted, a bit each. */
+typedef uint8_t (*fences_wanted_fn)(const struct coordinator *self,
+                                    const struct filter_document *document,
+                                    const struct evidence *evidence, uint32_t group);
+
+struct fencing *fences_find(const struct coordinator *self, uint64_t filter_id);
+
+/* Begin, or go on, with evidence about this document's epoch; that of another epoch is dropped.
+ * NULL: out of memory. */
+struct fencing *fences_open(struct coordinator *self, const struct filter_document *document);
+void fences_end(struct coordinator *self, uint64_t filter_id);
+void fences_fini(struct coordinator *self);
+
+/* Ask the nodes of the wanted slots, unless that was done less than fence_retry ago. */
+void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fencing,
+                const struct document_entry *entry, fences_wanted_fn wanted);
+
+/* The link to a node for questions, opened if need be; 0: not heard of here. */
+uint32_t fences_link(struct coordinator *self, uint32_t node);
+
+/* One node. `slice`: it is to count that one, 0: none. */
+void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
+                     uint64_t slice);
+
+/* Each node that holds a replica of the filter, or is to; as above. */
+void fences_ask_members(struct coordinator *self, const struct document_entry *entry,
+                        uint64_t slice);
+
+void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply);
+
+/* ---- coordinator_drop.c ---- */
+
+/* STATUS_OK: it is DROPPING, or past that. Another coordinator that was first may have begun the
+ * same, which is joined, or have gone on replacing replicas, which a drop ends. */
+MUST_USE enum status drops_begin(struct coordinator *self, struct document_entry *entry);
+
+/* Answer the operator once the name is free. */
+void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                 const struct frame *frame, uint64_t filter_id, bool created);
+
+/* The edit: another state, under another epoch. `context` points to the enum filter_state. */
+void drops_edit(struct filter_document *document, const void *context);
+
+void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame);
+
+/* A copy of the cached document in another state, under a new epoch, into the store.
+ * STATUS_CONFLICT: another coordinator was first. */
+MUST_USE enum status coordinator_write_state(struct coordinator *self,
+                                             const struct document_entry *entry,
+                                             enum filter_state state);
+
+/* Ask again, finish, give up waiters; resumes drops that another coordinator left. */
+void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
+
+/* ---- waiters.c ---- */
+
+/* Keep an operator waiting; answers OVERLOADED when there are too many, and frees what is the
+ * waiter's. */
+void waiters_add(struct coordinator *self, const struct waiter *waiter);
+
+/* Forget one; it was answered. */
+void waiters_end(struct waiter *waiter);
+
+/* When it is to be looked at, whatever comes. */
+uint64_t waiters_next_us(const struct waiter *waiter);
+
+/* Answer and forget one; with the filter as it is, unless it was dropped. */
+void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
+                    const char *message);
+
+/* ---- coordinator/view/status.c ---- */
+
+/* `read`: of the store, right now; unless that is OK it tells what was read last, and says so. */
+void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame, enum status read);
+void coordinator_on_stats(struct coordinator *self, const struct peer *from,
+                          const struct frame *frame);
+
+/* ---- look.c ---- */
+
+void coordinator_on_look(struct coordinator *self, const struct peer *from,
+                         const struct frame *frame);
+
+/* ---- coordinator/restore/map.c, coordinator/restore/restore.c ---- */
+
+void coordinator_on_map_backup(struct coordinator *self, const struct peer *from,
+                               const struct frame *frame);
+void coordinator_on_map_restore(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                                const struct frame *frame);
+
+#endif

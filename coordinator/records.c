@@ -1,0 +1,308 @@
+/* The store's keys:
+ *
+ *   filter/ID     the signed filter document
+ *   name/NAME     the id that the name is bound to, 8 bytes little-endian; 0: free again
+ *   secret/ID     the filter's hash secret, sealed with the cluster key
+ *   nodes         the signed node list
+ *   next/filter   the last filter id given out, 8 bytes little-endian
+ *   cluster       which cluster this is, signed; written before anything else, never changed
+ *   cluster_features  which features it uses, signed: see lib/map/feature.h
+ *   dropped       the signed record of filters that are dropped for good: see coordinator_dropped.c
+ *   removed       of how many of those all other keys are gone, 8 bytes little-endian
+ *   store         the store's name (8 bytes), how often it was restored (8), whether it is being
+ * (1); written together with the first node list
+ */
+#include "coordinator/records.h"
+
+#include "base/heap.h"
+#include "coordinator/cluster.h"
+#include "coordinator/duty/moves.h"
+#include "coordinator/features.h"
+#include "coordinator/restless.h"
+#include "proto/intake.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The attachment of a cached document. */
+struct record {
+    uint64_t version;
+    uint64_t gone_revision; /* of the record of dropped filters, once it was looked at; else 0 */
+    bool moving;            /* replicas of it are being replaced */
+};
+
+uint64_t records_version(const struct document_entry *entry)
+{
+    const struct record *record = entry->attachment;
+
+    return record != NULL ? record->version : 0;
+}
+
+uint64_t records_gone_revision(const struct coordinator *self, const struct document_entry *entry)
+{
+    struct record *record = entry->attachment;
+
+    if (record == NULL) {
+        return self->documents.dropped.revision;
+    }
+    if (record->gone_revision == 0) {
+        record->gone_revision = self->documents.dropped.revision;
+    }
+    return record->gone_revision;
+}
+
+static uint64_t read_u64(struct span bytes)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < 8 && i < bytes.size; i++) {
+        value |= (uint64_t)bytes.data[i] << (8 * i);
+    }
+    return value;
+}
+
+void records_put_number(uint64_t value, uint8_t bytes[8])
+{
+    for (size_t i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    }
+}
+
+void records_put_mark(const struct store_mark *mark, uint8_t bytes[RECORDS_MARK_BYTES])
+{
+    records_put_number(mark->name, bytes);
+    records_put_number(mark->restores, bytes + 8);
+    bytes[16] = mark->restoring;
+}
+
+void records_take_mark(struct coordinator *self, uint64_t version, struct span value)
+{
+    uint64_t before = self->mark.restores;
+
+    if (value.size < RECORDS_MARK_BYTES) {
+        return;
+    }
+    self->mark = (struct store_mark){
+        .name = read_u64(value),
+        .restores = read_u64(span_of(value.data + 8, 8)),
+        .restoring = value.data[16] != 0,
+        .version = version,
+    };
+    if (self->mark.restores > before) {
+        self->went_back = false;
+        self->fence_ahead = (struct held_document){0};
+    }
+}
+
+void records_tell(const struct coordinator *self, enum status status, const char *done, char *text,
+                  size_t size)
+{
+    const char *reason = self->store->reason != NULL ? self->store->reason(self->store->self) : "";
+
+    if (status == STATUS_CONFLICT) {
+        (void)snprintf(text, size, "somebody else has changed it meanwhile; look, and retry");
+        return;
+    }
+    if (status != STATUS_IO && status != STATUS_UNAUTHENTIC) {
+        (void)snprintf(text, size, "%s", status_meaning(status));
+        return;
+    }
+    (void)snprintf(text, size, "the store can't be %s: %.400s", done,
+                   reason[0] != '\0' ? reason : "see the coordinator's log");
+}
+
+/* Where replicas move, what one filter does gives another one its turn: then all are looked at. */
+static void note_changes(struct coordinator *self, struct record *record,
+                         const struct filter_document *document)
+{
+    bool moving = document->content.state == FILTER_ACTIVE && changes_has_pairs(document);
+
+    if (moving || self->nmoving > 0 || rebalance_is_on(self) ||
+        self->nchanges_new == COORDINATOR_CHANGES_NEW) {
+        self->changes_due = true;
+    } else {
+        self->changes_new[self->nchanges_new++] = document->id;
+    }
+    self->nmoving += moving;
+    self->nmoving -= record->moving;
+    record->moving = moving;
+}
+
+void records_forget(struct coordinator *self, struct document_entry *entry)
+{
+    struct record *record = entry->attachment;
+
+    if (record != NULL) {
+        self->nmoving -= record->moving;
+    }
+    restless_forget(self, entry);
+    heap_free(record);
+    entry->attachment = NULL;
+}
+
+/* Take one record of the store into the cache, with the version that guards its next edit. */
+static enum status take(struct coordinator *self, uint64_t version, struct span value)
+{
+    struct intake intake;
+    enum status status = intake_take(&self->documents, &self->config.key, value, &intake);
+    bool fresh = status == STATUS_OK && intake.entry != NULL && intake.entry->attachment == NULL;
+
+    self->documents_taken++;
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (intake.kind != DOCUMENT_FILTER) {
+        self->changes_due = true;
+    }
+    if (intake.kind == DOCUMENT_NODE_LIST) {
+        self->nodes_version = version;
+        return STATUS_OK;
+    }
+    if (intake.kind == DOCUMENT_DROPPED) {
+        self->dropped_version = version;
+        return STATUS_OK;
+    }
+    if (intake.entry == NULL) {
+        return STATUS_OK; /* It is in the record, and was put back with a backup. */
+    }
+    if (intake.entry->attachment == NULL) {
+        intake.entry->attachment = heap_zalloc(1, sizeof(struct record));
+    }
+    if (intake.entry->attachment == NULL) {
+        return STATUS_NOMEM;
+    }
+    ((struct record *)intake.entry->attachment)->version = version;
+    if (fresh && intake.changed) {
+        usage_add(self, &intake.entry->document);
+    }
+    note_changes(self, intake.entry->attachment, &intake.entry->document);
+    return restless_note(self, intake.entry);
+}
+
+/* Context of one refresh. */
+struct refresh {
+    struct coordinator *self;
+    enum status status;
+};
+
+static bool visit(void *context, const char *key, uint64_t version, struct span value)
+{
+    struct refresh *refresh = context;
+    enum status status = STATUS_OK;
+
+    if (strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0 ||
+        strcmp(key, RECORDS_DROPPED_KEY) == 0) {
+        status = take(refresh->self, version, value);
+    } else if (strcmp(key, CLUSTER_KEY) == 0) {
+        status = cluster_take(refresh->self, version, value);
+    } else if (strcmp(key, FEATURES_KEY) == 0) {
+        status = features_take(refresh->self, version, value);
+    } else if (strcmp(key, "store") == 0) {
+        records_take_mark(refresh->self, version, value);
+    }
+    if (status != STATUS_OK) {
+        log_limited(&refresh->self->store_limit, refresh->self->now_us, LOG_ERROR,
+                    "the store's record %s is not usable: %s%s", key, status_meaning(status),
+                    codec_document_remedy(status));
+        refresh->status = status;
+        return false;
+    }
+    return true;
+}
+
+/* An older copy was put in place of the store while this process was running: read all of it. What
+ * is newer here is kept: nodes may have it. */
+static void note_went_back(struct coordinator *self, uint64_t change)
+{
+    self->went_back = true;
+    log_line(LOG_ERROR,
+             "the store's change number has gone back from %" PRIu64 " to %" PRIu64
+             ": it was put back from an older copy",
+             self->change, change);
+    self->change = 0;
+}
+
+enum status records_refresh(struct coordinator *self)
+{
+    struct refresh refresh = {.self = self, .status = STATUS_OK};
+    uint64_t change = 0;
+    enum status status = self->store->change(self->store->self, &change);
+
+    if (status == STATUS_OK && change < self->change) {
+        note_went_back(self, change);
+    }
+    if (status == STATUS_OK && change != self->change) {
+        status = self->store->since(self->store->self, self->change, visit, &refresh);
+        status = status == STATUS_OK ? refresh.status : status;
+        if (status == STATUS_OK) {
+            self->change = change;
+        }
+    }
+    if (status != STATUS_OK) {
+        coordinator_count(self, COORDINATOR_store_errors_total);
+    }
+    return status;
+}
+
+enum status records_swap(struct coordinator *self, const struct store_swap *swaps, size_t count)
+{
+    uint64_t change;
+    enum status status = order_may_write(self);
+
+    if (status == STATUS_OK) {
+        status = self->store->swap(self->store->self, swaps, count, &change);
+    }
+
+    if (status == STATUS_CONFLICT) {
+        coordinator_count(self, COORDINATOR_swap_conflicts_total);
+    } else if (status == STATUS_DEADLINE) {
+        coordinator_count(self, COORDINATOR_late_commands_total);
+    } else if (status != STATUS_OK) {
+        coordinator_count(self, COORDINATOR_store_errors_total);
+        records_tell(self, status, "written", self->unwritten, sizeof self->unwritten);
+    } else {
+        self->unwritten[0] = '\0';
+        coordinator_count(self, COORDINATOR_documents_written_total);
+        status = records_refresh(self);
+    }
+    return status;
+}
+
+enum status records_read_number(struct coordinator *self, const char *key, uint64_t *version,
+                                uint64_t *number)
+{
+    enum status status;
+
+    *version = 0;
+    *number = 0;
+    buffer_clear(&self->scratch);
+    status = self->store->get(self->store->self, key, &self->scratch, version);
+    if (status == STATUS_NOT_FOUND) {
+        return STATUS_OK;
+    }
+    if (status == STATUS_OK) {
+        *number = read_u64(buffer_span(&self->scratch));
+    }
+    return status;
+}
+
+enum status records_seen_binding(struct coordinator *self, uint64_t name_version, uint64_t *binding)
+{
+    uint64_t count;
+
+    *binding = name_version;
+    return name_version != 0 ? STATUS_OK
+                             : records_read_number(self, RECORDS_REMOVED_KEY, binding, &count);
+}
+
+struct document_entry *records_find(const struct coordinator *self, const char *name,
+                                    uint64_t filter_id)
+{
+    struct document_entry *found = document_cache_find_name(&self->documents, name);
+
+#ifdef ORBLOOM_MUTANT_DROP_BY_NAME
+    return filter_id != 0 ? found : NULL;
+#endif
+    return found != NULL && found->document.id == filter_id ? found : NULL;
+}

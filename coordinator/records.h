@@ -1,0 +1,93 @@
+/* records.h - the store as documents: what it holds is in the cache, and every edit is
+ * one compare-and-swap; private to the coordinator. */
+#ifndef ORBLOOM_COORDINATOR_RECORDS_H
+#define ORBLOOM_COORDINATOR_RECORDS_H
+
+#include "coordinator/private.h"
+
+/* ---- records.c ---- */
+
+/* Bring the cache up to what the store holds now. */
+MUST_USE enum status records_refresh(struct coordinator *self);
+
+/* The keys of the record of dropped filters, and of how many of those are out of the store. */
+#define RECORDS_DROPPED_KEY "dropped"
+#define RECORDS_REMOVED_KEY "removed"
+
+/* A filter that is gone: a revision of the record that it is in. */
+uint64_t records_gone_revision(const struct coordinator *self, const struct document_entry *entry);
+
+/* The store's version of a filter's document in the cache. */
+uint64_t records_version(const struct document_entry *entry);
+
+/* It is about to be removed from the cache. */
+void records_forget(struct coordinator *self, struct document_entry *entry);
+
+/* The live filter of that name, if it is the one of that id: it was seen, and no later one is
+ * meant. Id 0: none. */
+struct document_entry *records_find(const struct coordinator *self, const char *name,
+                                    uint64_t filter_id);
+/* "the store can't be written: why; what helps", right after an operation that failed with this. */
+void records_tell(const struct coordinator *self, enum status status, const char *done, char *text,
+                  size_t size);
+
+/* Read the store's record about itself. */
+void records_take_mark(struct coordinator *self, uint64_t version, struct span value);
+
+enum { RECORDS_MARK_BYTES = 17 };
+
+void records_put_mark(const struct store_mark *mark, uint8_t bytes[RECORDS_MARK_BYTES]);
+
+/* Compare and swap, then refresh. STATUS_CONFLICT: one of the keys has changed; nothing is written.
+ */
+MUST_USE enum status records_swap(struct coordinator *self, const struct store_swap *swaps,
+                                  size_t count);
+
+/* The version of a key, 0 when it does not exist; its value as a number in *number. */
+MUST_USE enum status records_read_number(struct coordinator *self, const char *key,
+                                         uint64_t *version, uint64_t *number);
+
+/* As the store keeps numbers: little-endian. */
+void records_put_number(uint64_t value, uint8_t bytes[8]);
+
+/* ---- records_write.c ---- */
+
+/* Sign and write an edited copy of a cached document, then refresh. STATUS_CONFLICT: somebody
+ * else was first; nothing is written. */
+MUST_USE enum status records_write_filter(struct coordinator *self, uint64_t version,
+                                          struct filter_document *document);
+
+/* An edit of the cached document, into the store; hints that it has moved. `edit` changes a copy.
+ * STATUS_CONFLICT: another coordinator was first, and what it wrote is in the cache. */
+typedef void (*records_edit_fn)(struct filter_document *document, const void *context);
+MUST_USE enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
+                                         const struct document_entry *entry, records_edit_fn edit,
+                                         const void *context);
+
+/* The filter has another name, and the one that has it now (or NULL) is DROPPING, in one swap. The
+ * name that it had stays bound until records_end_rename(). STATUS_CONFLICT: somebody was first. */
+MUST_USE enum status records_rename_filter(struct coordinator *self,
+                                           const struct document_entry *entry,
+                                           const struct document_entry *replaced, const char *name);
+
+/* The former name is free. */
+MUST_USE enum status records_end_rename(struct coordinator *self,
+                                        const struct document_entry *entry);
+
+MUST_USE enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes);
+
+/* Of a name that no live filter has, what shows later that it was not bound meanwhile: its key's
+ * version; where the key is not in the store, as the name was never bound or has been removed with
+ * its filter, when anything was last removed. */
+MUST_USE enum status records_seen_binding(struct coordinator *self, uint64_t name_version,
+                                          uint64_t *binding);
+
+/* ---- records_create.c ---- */
+
+/* Write a new filter, its name's binding and its secret in one swap; sets document->id.
+ * STATUS_CONFLICT when the name was bound meanwhile. */
+MUST_USE enum status records_create_filter(struct coordinator *self,
+                                           struct filter_document *document,
+                                           const struct hash_secret *secret);
+
+#endif

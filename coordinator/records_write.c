@@ -1,0 +1,219 @@
+/* Edits of documents, and of what names are bound to: one swap of the store each. */
+#include "coordinator/records.h"
+#include "proto/signed_document.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DRAFT_SWAPS = 4, ID_BYTES = 8 };
+
+/* One swap of the store, while it is put together. */
+struct draft {
+    struct store_swap swaps[DRAFT_SWAPS];
+    char keys[DRAFT_SWAPS][STORE_KEY_BYTES];
+    uint8_t ids[DRAFT_SWAPS][ID_BYTES];
+    struct buffer values[DRAFT_SWAPS];
+    size_t count;
+};
+
+static void draft_init(struct draft *self)
+{
+    self->count = 0;
+    for (size_t i = 0; i < DRAFT_SWAPS; i++) {
+        buffer_init(&self->values[i], CODEC_MAX_FRAME_BYTES);
+    }
+}
+
+static void draft_fini(struct draft *self)
+{
+    for (size_t i = 0; i < DRAFT_SWAPS; i++) {
+        buffer_fini(&self->values[i]);
+    }
+}
+
+static enum status draft_document(struct coordinator *self, struct draft *draft, uint64_t version,
+                                  struct filter_document *document)
+{
+    size_t at = draft->count++;
+    enum status status = codec_filter_document_sign(document, &self->config.key,
+                                                    &draft->values[at]);
+
+    (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "filter/%" PRIu64, document->id);
+    draft->swaps[at] = (struct store_swap){
+        .key = draft->keys[at], .expected = version, .value = buffer_span(&draft->values[at])};
+    return status;
+}
+
+/* Bind a name to `id`, 0: to none, if it is bound to `holder` now. Else it is left alone, or, with
+ * `required`, the answer is STATUS_CONFLICT. */
+static enum status draft_name(struct coordinator *self, struct draft *draft, const char *name,
+                              uint64_t holder, uint64_t id, bool required)
+{
+    size_t at = draft->count;
+    uint64_t version;
+    uint64_t bound;
+    enum status status;
+
+    (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "name/%s", name);
+    status = records_read_number(self, draft->keys[at], &version, &bound);
+    if (status != STATUS_OK || bound != holder) {
+        return status == STATUS_OK && required ? STATUS_CONFLICT : status;
+    }
+    records_put_number(id, draft->ids[at]);
+    draft->swaps[at] = (struct store_swap){
+        .key = draft->keys[at], .expected = version, .value = span_of(draft->ids[at], ID_BYTES)};
+    draft->count++;
+    return STATUS_OK;
+}
+
+/* What a filter that is gone had: another one may have got a name of it meanwhile. */
+static enum status draft_free_names(struct coordinator *self, struct draft *draft,
+                                    const struct filter_document *document)
+{
+    enum status status = draft_name(self, draft, document->content.name, document->id, 0, false);
+
+    return status == STATUS_OK && rename_is_open(document)
+               ? draft_name(self, draft, document->former_name, document->id, 0, false)
+               : status;
+}
+
+enum status records_write_filter(struct coordinator *self, uint64_t version,
+                                 struct filter_document *document)
+{
+    struct draft draft;
+    enum status status;
+
+    draft_init(&draft);
+    status = draft_document(self, &draft, version, document);
+    if (status == STATUS_OK && document->content.state == FILTER_DROPPED) {
+        status = draft_free_names(self, &draft, document);
+    }
+    if (status == STATUS_OK) {
+        status = records_swap(self, draft.swaps, draft.count);
+    }
+    draft_fini(&draft);
+    return status;
+}
+
+static enum status open_copy(const struct coordinator *self, const struct document_entry *entry,
+                             struct filter_document *copy)
+{
+    return codec_filter_document_open(span_of(entry->signed_bytes, entry->signed_size),
+                                      &self->config.key, copy);
+}
+
+static enum status draft_dropping(struct coordinator *self, struct draft *draft,
+                                  const struct document_entry *entry)
+{
+    const enum filter_state state = FILTER_DROPPING;
+    struct filter_document copy = {0};
+    enum status status = open_copy(self, entry, &copy);
+
+    if (status == STATUS_OK) {
+        drops_edit(&copy, &state);
+        status = draft_document(self, draft, records_version(entry), &copy);
+    }
+    document_fini(&copy);
+    return status;
+}
+
+enum status records_rename_filter(struct coordinator *self, const struct document_entry *entry,
+                                  const struct document_entry *replaced, const char *name)
+{
+    uint64_t holder = replaced != NULL ? replaced->document.id : 0;
+    struct filter_document copy = {0};
+    struct draft draft;
+    enum status status = order_may_edit(self, entry);
+
+    status = status == STATUS_OK ? order_may_replace(self, replaced) : status;
+    status = status == STATUS_OK && replaced != NULL ? order_may_edit(self, replaced) : status;
+    status = status == STATUS_OK ? open_copy(self, entry, &copy) : status;
+
+    draft_init(&draft);
+    if (status == STATUS_OK) {
+        rename_begin(&copy, name, holder);
+        status = draft_document(self, &draft, records_version(entry), &copy);
+    }
+    if (status == STATUS_OK && replaced != NULL) {
+        status = draft_dropping(self, &draft, replaced);
+    }
+    if (status == STATUS_OK) {
+        status = draft_name(self, &draft, name, holder, copy.id, true);
+    }
+    if (status == STATUS_OK && replaced == NULL) {
+        status = order_may_bind(self, draft.swaps[draft.count - 1].expected);
+    }
+    if (status == STATUS_OK) {
+        status = records_swap(self, draft.swaps, draft.count);
+    }
+    draft_fini(&draft);
+    document_fini(&copy);
+    return status;
+}
+
+enum status records_end_rename(struct coordinator *self, const struct document_entry *entry)
+{
+    struct filter_document copy = {0};
+    struct draft draft;
+    enum status status = open_copy(self, entry, &copy);
+
+    draft_init(&draft);
+    if (status == STATUS_OK) {
+        status = draft_name(self, &draft, copy.former_name, copy.id, 0, false);
+    }
+    if (status == STATUS_OK) {
+        rename_end(&copy);
+        status = draft_document(self, &draft, records_version(entry), &copy);
+    }
+    if (status == STATUS_OK) {
+        status = records_swap(self, draft.swaps, draft.count);
+    }
+    draft_fini(&draft);
+    document_fini(&copy);
+    return status;
+}
+
+enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
+                                const struct document_entry *entry, records_edit_fn edit,
+                                const void *context)
+{
+    struct filter_document edited = {0};
+    enum status status = order_may_edit(self, entry);
+
+    status = status == STATUS_OK ? open_copy(self, entry, &edited) : status;
+    if (status == STATUS_OK) {
+        edit(&edited, context);
+        status = records_write_filter(self, records_version(entry), &edited);
+    }
+    document_fini(&edited);
+    if (status == STATUS_OK) {
+        coordinator_hint(self, now_us);
+    } else if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
+        status = STATUS_IO; /* Another coordinator was first, and what it wrote can't be read. */
+    }
+    return status;
+}
+
+enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes)
+{
+    struct buffer value;
+    enum status status = order_may_list(self);
+
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = status == STATUS_OK ? codec_node_list_sign(nodes, &self->config.key, &value) : status;
+    if (status == STATUS_OK) {
+        /* The bytes name random incarnations: a name as good as one that is drawn. */
+        struct store_mark mark = {.name = document_epoch_hash(buffer_span(&value)) | 1};
+        uint8_t mark_bytes[RECORDS_MARK_BYTES];
+        const struct store_swap swaps[] = {
+            {.key = "nodes", .expected = self->nodes_version, .value = buffer_span(&value)},
+            {.key = "store", .value = span_of(mark_bytes, sizeof mark_bytes)},
+        };
+
+        records_put_mark(&mark, mark_bytes);
+        status = records_swap(self, swaps, self->mark.version == 0 ? 2 : 1);
+    }
+    buffer_fini(&value);
+    return status;
+}

@@ -1,0 +1,242 @@
+#include "base/heap.h"
+#include "coordinator/duty/expiry.h"
+#include "coordinator/duty/growth.h"
+#include "coordinator/duty/moves.h"
+#include "coordinator/duty/rebuild.h"
+#include "coordinator/duty/window.h"
+#include "coordinator/records.h"
+#include "proto/answers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Everything that a status answer points into. */
+struct overview {
+    struct node_summary *nodes;
+    size_t nnodes;
+    char (*waits)[COORDINATOR_MESSAGE_BYTES]; /* of the nodes */
+    struct filter_summary *filters;
+    size_t nfilters;
+    struct replica_report *replicas;
+    size_t nreplicas;
+    struct change_summary *changes;
+    size_t nchanges;
+    char (*texts)[COORDINATOR_MESSAGE_BYTES];     /* of the changes */
+    char (*growth)[2][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
+    char (*rebuilds)[COORDINATOR_MESSAGE_BYTES];  /* of the filters */
+    char (*lacks)[2][COORDINATOR_MESSAGE_BYTES];  /* of the filters */
+    char (*windows)[COORDINATOR_MESSAGE_BYTES];   /* ... */
+    char (*expiries)[COORDINATOR_MESSAGE_BYTES];  /* ... */
+};
+
+/* What a silent node said last tells nothing about now. */
+static bool is_alive(const struct coordinator *self, uint64_t now_us, const struct heard *heard)
+{
+    return now_us - heard->last_us <= self->config.node_timeout_us;
+}
+
+static void count_replicas(const struct heard *heard, struct node_summary *summary)
+{
+    for (size_t i = 0; i < heard->nreports; i++) {
+        enum replica_state state = heard->reports[i].state;
+
+        summary->replicas_full += state == REPLICA_FULL;
+        summary->replicas_joining += state == REPLICA_JOINING;
+        summary->replicas_building += state == REPLICA_BUILDING;
+    }
+}
+
+static const char *successor_name(const struct coordinator *self, const struct node_record *record)
+{
+    const struct node_record *successor = record->replaced_by != 0
+                                              ? node_list_find(&self->documents.nodes,
+                                                               record->replaced_by)
+                                              : NULL;
+
+    return successor != NULL ? successor->name : "";
+}
+
+static void describe_node(const struct coordinator *self, uint64_t now_us,
+                          const struct node_record *record, char *waits,
+                          struct node_summary *summary)
+{
+    const struct heard *heard = coordinator_heard(self, record->id);
+    struct moves_stuck stuck;
+
+    if (moves_judge(self, now_us, &self->documents.nodes, record, &stuck) == STATUS_OK) {
+        (void)snprintf(waits, COORDINATOR_MESSAGE_BYTES, "%s", stuck.text);
+    }
+    *summary = (struct node_summary){
+        .id = record->id,
+        .name = record->name,
+        .host = record->host,
+        .zone = record->zone,
+        .endpoint = record->endpoint,
+        .incarnation = record->incarnation,
+        .memory_limit_bytes = record->memory_limit_bytes,
+        .durable = record->durable,
+        .draining = record->draining,
+        .replaced_by = successor_name(self, record),
+        .slots = moves_slots(self, record->id),
+        .awaited = waits,
+    };
+    if (heard != NULL) {
+        summary->alive = is_alive(self, now_us, heard);
+        summary->seen_ago_ms = (now_us - heard->last_us) / 1000;
+        summary->memory_used_bytes = heard->memory_used_bytes;
+        summary->disk_used_bytes = heard->disk_used_bytes;
+        if (summary->alive) {
+            count_replicas(heard, summary);
+        }
+    }
+}
+
+static bool is_asked_for(const struct filter_document *document, const char *name)
+{
+    return document->content.state != FILTER_DROPPED &&
+           (name[0] == '\0' || strcmp(name, document->content.name) == 0);
+}
+
+static void collect_filters(struct coordinator *self, uint64_t now_us, const char *name,
+                            struct overview *overview)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct document_entry *entry = self->documents.by_id[i];
+        const struct filter_document *document = &entry->document;
+
+        if (is_asked_for(document, name)) {
+            size_t at = overview->nfilters++;
+            bool changes;
+
+            answer_filter_summary(document, &overview->filters[at]);
+            growth_describe(self, now_us, entry, &overview->filters[at], overview->growth[at]);
+            rebuild_describe(self, document, &overview->filters[at], overview->rebuilds[at]);
+            windows_describe(self, now_us, document, &overview->filters[at], overview->windows[at]);
+            expiries_describe(self, now_us, document, &overview->filters[at],
+                              overview->expiries[at]);
+            changes = changes_describe(self, now_us, document,
+                                       &overview->changes[overview->nchanges],
+                                       overview->texts[overview->nchanges]);
+            overview->nchanges += changes;
+            lack_describe(self, now_us, document, changes, &overview->filters[at],
+                          overview->lacks[at]);
+        }
+    }
+}
+
+static bool is_about(const struct coordinator *self, const struct replica_report *report,
+                     const char *name)
+{
+    const struct document_entry *entry =
+        name[0] != '\0' ? document_cache_find(&self->documents, report->filter_id) : NULL;
+
+    return name[0] == '\0' || (entry != NULL && is_asked_for(&entry->document, name));
+}
+
+/* Of the filter that was asked for, or of all. */
+static void collect_replicas(const struct coordinator *self, uint64_t now_us, const char *name,
+                             struct overview *overview)
+{
+    for (size_t i = 0; i < self->nheard; i++) {
+        if (!is_alive(self, now_us, &self->heard[i]) ||
+            node_list_find(&self->documents.nodes, self->heard[i].node) == NULL) {
+            continue;
+        }
+        for (size_t j = 0; j < self->heard[i].nreports; j++) {
+            if (is_about(self, &self->heard[i].reports[j], name)) {
+                overview->replicas[overview->nreplicas++] = self->heard[i].reports[j];
+            }
+        }
+    }
+}
+
+static enum status collect(struct coordinator *self, uint64_t now_us, const char *name,
+                           struct overview *overview)
+{
+    size_t nreports = 0;
+
+    for (size_t i = 0; i < self->nheard; i++) {
+        nreports += self->heard[i].nreports;
+    }
+    overview->nodes = heap_zalloc(self->documents.nodes.count, sizeof *overview->nodes);
+    overview->waits = heap_zalloc(self->documents.nodes.count, sizeof *overview->waits);
+    overview->filters = heap_zalloc(self->documents.count, sizeof *overview->filters);
+    overview->replicas = heap_zalloc(nreports, sizeof *overview->replicas);
+    overview->changes = heap_zalloc(self->documents.count, sizeof *overview->changes);
+    overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
+    overview->growth = heap_zalloc(self->documents.count, sizeof *overview->growth);
+    overview->rebuilds = heap_zalloc(self->documents.count, sizeof *overview->rebuilds);
+    overview->lacks = heap_zalloc(self->documents.count, sizeof *overview->lacks);
+    overview->windows = heap_zalloc(self->documents.count, sizeof *overview->windows);
+    overview->expiries = heap_zalloc(self->documents.count, sizeof *overview->expiries);
+    if (overview->expiries == NULL || overview->lacks == NULL || overview->windows == NULL ||
+        overview->growth == NULL || overview->rebuilds == NULL || overview->nodes == NULL ||
+        overview->waits == NULL || overview->filters == NULL || overview->replicas == NULL ||
+        overview->changes == NULL || overview->texts == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
+        describe_node(self, now_us, &self->documents.nodes.nodes[i], overview->waits[i],
+                      &overview->nodes[overview->nnodes++]);
+    }
+    collect_filters(self, now_us, name, overview);
+    collect_replicas(self, now_us, name, overview);
+    return STATUS_OK;
+}
+
+void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame, enum status read)
+{
+    const char *name = frame->body.admin_request.name;
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
+    struct overview overview = {0};
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_ADMIN_REPLY};
+    enum status status = collect(self, now_us, name, &overview);
+
+    if (status == STATUS_OK && name[0] != '\0' && overview.nfilters == 0) {
+        status = STATUS_NOT_FOUND;
+        (void)snprintf(message, sizeof message, "there is no filter %.128s; see `orbloom info`",
+                       name);
+    }
+    if (status == STATUS_OK && age_reason(self) != NULL) {
+        (void)snprintf(message, sizeof message, "%s", age_reason(self));
+    }
+    if (status == STATUS_OK && read != STATUS_OK) {
+        records_tell(self, read, "read, so this is what was known before", message, sizeof message);
+    }
+    answer.body.admin_reply = (struct admin_reply){
+        .status = status,
+        .message = message,
+        .filters = overview.filters,
+        .nfilters = overview.nfilters,
+        .nodes = overview.nodes,
+        .nnodes = overview.nnodes,
+        .replicas = overview.replicas,
+        .nreplicas = overview.nreplicas,
+        .changes = overview.changes,
+        .nchanges = overview.nchanges,
+    };
+    coordinator_reply(self, from, &answer);
+    heap_free(overview.nodes);
+    heap_free(overview.waits);
+    heap_free(overview.filters);
+    heap_free(overview.replicas);
+    heap_free(overview.changes);
+    heap_free(overview.texts);
+    heap_free(overview.growth);
+    heap_free(overview.rebuilds);
+    heap_free(overview.lacks);
+    heap_free(overview.windows);
+    heap_free(overview.expiries);
+}
+
+void coordinator_on_stats(struct coordinator *self, const struct peer *from,
+                          const struct frame *frame)
+{
+    struct stat_value values[COORDINATOR_NCOUNTERS];
+    struct frame answer;
+
+    answer_stats(frame->correlation, "orbloom-coordinator", self->config.name,
+                 coordinator_counters(), self->counters, values, &answer);
+    coordinator_reply(self, from, &answer);
+}

@@ -1,0 +1,58 @@
+#include "coordinator/duty/growth.h"
+#include "coordinator/private.h"
+#include "proto/answers.h"
+
+void waiters_add(struct coordinator *self, const struct waiter *waiter)
+{
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
+        if (!self->waiters[i].used) {
+            self->waiters[i] = *waiter;
+            self->waiters[i].used = true;
+            return;
+        }
+    }
+    coordinator_answer(self, &waiter->peer, waiter->correlation, STATUS_OVERLOADED, waiter->created,
+                       waiter->kind == WAITER_EXPAND
+                           ? "too many commands are waiting, and nothing was changed; retry"
+                           : "too many commands are waiting; the change goes on, retry to see its "
+                             "end");
+    waiters_end(&(struct waiter){.inquiry = waiter->inquiry});
+}
+
+void waiters_end(struct waiter *waiter)
+{
+    inquiry_close(&waiter->inquiry);
+    waiter->used = false;
+}
+
+void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
+                    const char *message)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    struct filter_summary filter;
+    struct frame answer = {
+        .correlation = waiter->correlation,
+        .kind = FRAME_ADMIN_REPLY,
+        .body.admin_reply = {.status = status,
+                             .created = waiter->created,
+                             .moved = status == STATUS_CONFLICT && self->order.moved,
+                             .message = message},
+    };
+
+    if (entry != NULL && waiter->kind != WAITER_DROP) {
+        answer_filter_summary(&entry->document, &filter);
+        answer.body.admin_reply.filters = &filter;
+        answer.body.admin_reply.nfilters = 1;
+    }
+    coordinator_reply(self, &waiter->peer, &answer);
+    waiters_end(waiter);
+}
+
+uint64_t waiters_next_us(const struct waiter *waiter)
+{
+    uint64_t next = waiter->used ? waiter->deadline_us : ACTOR_NEVER;
+
+    return waiter->used && waiter->inquiry != NULL && waiter->inquiry->next_us < next
+               ? waiter->inquiry->next_us
+               : next;
+}

@@ -1,0 +1,90 @@
+/* boot_memory.h - what a node remembers of the other nodes' logs and boots.
+ *
+ * A folder that was put back continues a boot, or a place in its log, that was left behind. The
+ * node itself can't see that; others may: each remembers how far the logs of the others were
+ * durable, as their answers told, and which boot it has confirmed in the store's place. A start
+ * asks all nodes that share shards whether they remember more.
+ *
+ * Positions are kept apart by boot: what a boot has written itself says nothing about what it
+ * found, nor does what starts have written that nobody heard of. So what a boot was known to have
+ * is compared with where that boot ended in the log that was found.
+ *
+ * The boot that counts as a node's newest is the one in the node list, unless this node has
+ * confirmed a later one while the list still names the one before, its base.
+ *
+ * Units:   bytes of a node's log.
+ * Errors:  STATUS_NOMEM: nothing was kept.
+ * Owner:   boot_memory_fini(); a zeroed struct is empty.
+ * Threads: none; pure.
+ */
+#ifndef ORBLOOM_MAP_BOOT_MEMORY_H
+#define ORBLOOM_MAP_BOOT_MEMORY_H
+
+#include "map/document.h"
+
+enum {
+    BOOT_MAX_BEFORE = 64,
+    BOOT_MAX_TOLD = 4, /* boots of one node that are kept apart; answers of older ones are rare */
+};
+
+/* A start, as the node that starts tells it. */
+struct boot_question {
+    uint32_t node;
+    uint64_t incarnation;
+    uint64_t boot;
+    uint64_t before[BOOT_MAX_BEFORE]; /* it continues one of these: the store knows which */
+    uint64_t ends[BOOT_MAX_BEFORE];   /* where each of them ended, in the log that was found */
+    uint32_t nbefore;
+    uint64_t position; /* where the log ended that it found; UINT64_MAX: was asked before */
+    uint64_t reached;  /* where it ends now: what is known of unknown boots may be of this one */
+};
+
+/* How far a boot's log was durable. */
+struct boot_told {
+    uint64_t boot;
+    uint64_t position;
+};
+
+struct boot_entry {
+    uint32_t node;
+    uint64_t incarnation;
+    uint64_t boot; /* confirmed here; 0: none */
+    uint64_t base;
+    struct boot_told told[BOOT_MAX_TOLD]; /* in the order in which they were first heard of */
+    uint32_t ntold;
+    uint64_t floor; /* of an unknown boot, of before it was told */
+};
+
+struct boot_memory {
+    struct boot_entry *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+void boot_memory_fini(struct boot_memory *self);
+
+/* That node's log is durable up to there. `floor`: of what is known otherwise of boots before. */
+MUST_USE enum status boot_memory_note(struct boot_memory *self, const struct member *who,
+                                      uint64_t boot, uint64_t position, uint64_t floor);
+
+enum boot_answer {
+    BOOT_FITS,       /* it is the newest known here, or continues that one */
+    BOOT_UNKNOWN,    /* nothing speaks against it, nor for it */
+    BOOT_SUPERSEDED, /* another boot went on from there, or its log was longer once */
+};
+
+/* `record`: the node's in the newest node list; NULL: none. `floor`: as above. *remembered: where
+ * the log is known to have been, when that is why. */
+enum boot_answer boot_memory_judge(const struct boot_memory *self, const struct node_record *record,
+                                   const struct boot_question *question, uint64_t floor,
+                                   uint64_t *remembered);
+
+/* Of a question that fits: what is to be made durable, and kept then, before anybody is told yes.
+ * False: it is known as the newest boot already. */
+bool boot_memory_confirms(const struct boot_memory *self, const struct node_record *record,
+                          const struct boot_question *question, struct boot_entry *out);
+
+/* It is durable: just now, or was found in the log. */
+MUST_USE enum status boot_memory_keep(struct boot_memory *self, const struct boot_entry *confirmed);
+
+#endif

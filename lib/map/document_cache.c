@@ -1,0 +1,391 @@
+#include "map/document_cache.h"
+
+#include "base/heap.h"
+#include "map/rename.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { CACHE_FIRST_ENTRIES = 16 };
+
+static void entry_destroy(struct document_entry *entry)
+{
+    document_fini(&entry->document);
+    heap_free(entry->signed_bytes);
+    heap_free(entry);
+}
+
+void document_cache_fini(struct document_cache *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        entry_destroy(self->by_id[i]);
+    }
+    heap_free(self->by_id);
+    heap_free(self->by_name);
+    node_list_fini(&self->nodes);
+    heap_free(self->nodes_bytes);
+    dropped_record_fini(&self->dropped);
+    heap_free(self->dropped_bytes);
+    *self = (struct document_cache){0};
+}
+
+size_t document_cache_from(const struct document_cache *self, uint64_t id)
+{
+    size_t low = 0;
+    size_t high = self->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (self->by_id[middle]->document.id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* First position whose (name, id) is not below the given one. */
+static size_t position_of_name(const struct document_cache *self, const char *name, uint64_t id)
+{
+    size_t low = 0;
+    size_t high = self->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct filter_document *other = &self->by_name[middle]->document;
+        int order = strcmp(other->content.name, name);
+
+        if (order < 0 || (order == 0 && other->id < id)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+struct document_entry *document_cache_find(const struct document_cache *self, uint64_t id)
+{
+    size_t position = document_cache_from(self, id);
+
+    if (position < self->count && self->by_id[position]->document.id == id) {
+        return self->by_id[position];
+    }
+    return NULL;
+}
+
+struct document_entry *document_cache_next_named(const struct document_cache *self,
+                                                 const char *name, uint64_t after)
+{
+    size_t at = position_of_name(self, name, after + 1);
+
+    return at < self->count && strcmp(self->by_name[at]->document.content.name, name) == 0
+               ? self->by_name[at]
+               : NULL;
+}
+
+struct document_entry *document_cache_find_name(const struct document_cache *self, const char *name)
+{
+    struct document_entry *found = NULL;
+
+    for (size_t i = position_of_name(self, name, 0); i < self->count; i++) {
+        struct document_entry *entry = self->by_name[i];
+
+        if (strcmp(entry->document.content.name, name) != 0) {
+            break;
+        }
+        if (entry->document.content.state == FILTER_ACTIVE &&
+            (found == NULL || rename_outranks(&entry->document, &found->document))) {
+            found = entry;
+        }
+    }
+    return found;
+}
+
+static enum status copy_bytes(struct span bytes, uint8_t **out)
+{
+    uint8_t *copy = heap_alloc(bytes.size, 1);
+
+    if (copy == NULL) {
+        return STATUS_NOMEM;
+    }
+    memcpy(copy, bytes.data, bytes.size);
+    *out = copy;
+    return STATUS_OK;
+}
+
+static enum status reserve(struct document_cache *self)
+{
+    size_t capacity = self->capacity > 0 ? self->capacity * 2 : CACHE_FIRST_ENTRIES;
+    struct document_entry **grown;
+
+    if (self->count < self->capacity) {
+        return STATUS_OK;
+    }
+    if (self->count >= DOCUMENT_CACHE_MAX) {
+        return STATUS_TOO_LARGE;
+    }
+    grown = heap_realloc(self->by_id, capacity, sizeof(struct document_entry *));
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->by_id = grown;
+    grown = heap_realloc(self->by_name, capacity, sizeof(struct document_entry *));
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->by_name = grown;
+    self->capacity = capacity;
+    return STATUS_OK;
+}
+
+static void insert_at(struct document_entry **array, size_t count, size_t position,
+                      struct document_entry *entry)
+{
+    memmove(&array[position + 1], &array[position],
+            (count - position) * sizeof(struct document_entry *));
+    array[position] = entry;
+}
+
+static enum status insert(struct document_cache *self, struct filter_document *document,
+                          struct span signed_bytes)
+{
+    struct document_entry *entry;
+    enum status status = reserve(self);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    entry = heap_zalloc(1, sizeof *entry);
+    if (entry == NULL) {
+        return STATUS_NOMEM;
+    }
+    status = copy_bytes(signed_bytes, &entry->signed_bytes);
+    if (status != STATUS_OK) {
+        heap_free(entry);
+        return status;
+    }
+    entry->signed_size = signed_bytes.size;
+    entry->signed_hash = document_epoch_hash(signed_bytes);
+    entry->document = *document;
+    *document = (struct filter_document){0};
+    insert_at(self->by_id, self->count, document_cache_from(self, entry->document.id), entry);
+    insert_at(self->by_name, self->count,
+              position_of_name(self, entry->document.content.name, entry->document.id), entry);
+    self->count++;
+    self->inserted++;
+    return STATUS_OK;
+}
+
+/* Move the entry to where its present name belongs. */
+static void sort_by_name(struct document_cache *self, struct document_entry *entry)
+{
+    size_t from = 0;
+
+    while (self->by_name[from] != entry) {
+        from++;
+    }
+    memmove(&self->by_name[from], &self->by_name[from + 1],
+            (self->count - from - 1) * sizeof(struct document_entry *));
+    self->count--;
+    insert_at(self->by_name, self->count,
+              position_of_name(self, entry->document.content.name, entry->document.id), entry);
+    self->count++;
+}
+
+static enum status replace(struct document_cache *self, struct document_entry *entry,
+                           struct filter_document *document, struct span signed_bytes)
+{
+    bool renamed = strcmp(entry->document.content.name, document->content.name) != 0;
+    uint8_t *copy = NULL;
+    enum status status = copy_bytes(signed_bytes, &copy);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    heap_free(entry->signed_bytes);
+    entry->signed_bytes = copy;
+    entry->signed_size = signed_bytes.size;
+    entry->signed_hash = document_epoch_hash(signed_bytes);
+    document_fini(&entry->document);
+    entry->document = *document;
+    *document = (struct filter_document){0};
+    if (renamed) {
+        sort_by_name(self, entry);
+    }
+    return STATUS_OK;
+}
+
+static bool contradicts(const struct document_entry *entry, const struct filter_document *document,
+                        struct span signed_bytes)
+{
+    const struct filter_document *held = &entry->document;
+
+    if (!filter_uid_equal(&document->content.uid, &held->content.uid)) {
+        return true;
+    }
+    if (document->epoch == held->epoch && document->epoch_hash != held->epoch_hash) {
+        return true;
+    }
+    if (document->revision == held->revision) {
+        return !span_equal(signed_bytes, span_of(entry->signed_bytes, entry->signed_size));
+    }
+    /* Revisions and epochs rise together or not at all. */
+    return document->revision > held->revision
+               ? document->epoch < held->epoch || !rename_follows(held, document)
+               : document->epoch > held->epoch || !rename_follows(document, held);
+}
+
+enum status document_cache_take(struct document_cache *self, struct filter_document *document,
+                                struct span signed_bytes, bool *changed)
+{
+    struct document_entry *entry = document_cache_find(self, document->id);
+    enum status status;
+
+    *changed = false;
+#ifndef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
+    if (id_set_has(&self->dropped.ids, document->id)) {
+        return STATUS_OK; /* Of a filter that is gone: older than the record. */
+    }
+#else
+    if (entry != NULL && entry->document.content.state == FILTER_DROPPED &&
+        document->revision < entry->document.revision) {
+        self->ngone -= entry->gone;
+        entry->gone = false;
+        status = replace(self, entry, document, signed_bytes);
+        *changed = status == STATUS_OK;
+        return status;
+    }
+#endif
+    if (entry == NULL) {
+        status = insert(self, document, signed_bytes);
+    } else if (contradicts(entry, document, signed_bytes)) {
+        entry->conflict = true;
+        return STATUS_CONFLICT;
+    } else if (document->revision <= entry->document.revision) {
+        return STATUS_OK;
+    } else {
+        status = replace(self, entry, document, signed_bytes);
+    }
+    *changed = status == STATUS_OK;
+    return status;
+}
+
+enum status document_cache_take_nodes(struct document_cache *self, struct node_list *nodes,
+                                      struct span signed_bytes, bool *changed)
+{
+    uint8_t *copy = NULL;
+    enum status status;
+
+    *changed = false;
+    if (nodes->revision <= self->nodes.revision) {
+        bool same_number = nodes->revision == self->nodes.revision && self->nodes_bytes != NULL;
+
+        return same_number &&
+                       !span_equal(signed_bytes, span_of(self->nodes_bytes, self->nodes_size))
+                   ? STATUS_CONFLICT
+                   : STATUS_OK;
+    }
+    status = copy_bytes(signed_bytes, &copy);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    heap_free(self->nodes_bytes);
+    self->nodes_bytes = copy;
+    self->nodes_size = signed_bytes.size;
+    self->nodes_hash = document_epoch_hash(signed_bytes);
+    node_list_fini(&self->nodes);
+    self->nodes = *nodes;
+    *nodes = (struct node_list){0};
+    *changed = true;
+    return STATUS_OK;
+}
+
+/* ---- dropped for good ---- */
+
+static void mark_gone(struct document_cache *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        struct document_entry *entry = self->by_id[i];
+
+        if (entry->gone || !id_set_has(&self->dropped.ids, entry->document.id)) {
+            continue;
+        }
+        entry->gone = true;
+        self->ngone++;
+        if (entry->document.content.state != FILTER_DROPPED) {
+            entry->document.content.state = FILTER_DROPPED;
+            document_epoch_advance(&entry->document); /* What runs under the one before is over. */
+        }
+    }
+}
+
+enum status document_cache_take_dropped(struct document_cache *self, struct dropped_record *record,
+                                        struct span signed_bytes, bool *changed)
+{
+    uint8_t *copy = NULL;
+    enum status status;
+
+    *changed = false;
+    if (record->revision < self->dropped.revision) {
+        return STATUS_OK;
+    }
+    if (record->revision == self->dropped.revision) {
+        return span_equal(signed_bytes, span_of(self->dropped_bytes, self->dropped_size))
+                   ? STATUS_OK
+                   : STATUS_CONFLICT;
+    }
+    if (!id_set_covers(&record->ids, &self->dropped.ids)) {
+        return STATUS_CONFLICT;
+    }
+    status = copy_bytes(signed_bytes, &copy);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    heap_free(self->dropped_bytes);
+    self->dropped_bytes = copy;
+    self->dropped_size = signed_bytes.size;
+    self->dropped_hash = document_epoch_hash(signed_bytes);
+    dropped_record_fini(&self->dropped);
+    self->dropped = *record;
+    *record = (struct dropped_record){0};
+    mark_gone(self);
+    *changed = true;
+    return STATUS_OK;
+}
+
+bool document_cache_is_dropped(const struct document_cache *self, uint64_t id)
+{
+    return id_set_has(&self->dropped.ids, id);
+}
+
+/* Both lists keep their order; what is let go of is freed with the second one. */
+void document_cache_sweep(struct document_cache *self, document_release_fn release, void *context)
+{
+    size_t left = 0;
+
+    if (self->ngone == 0) {
+        return;
+    }
+    for (size_t i = 0; i < self->count; i++) {
+        struct document_entry *entry = self->by_id[i];
+
+        entry->released = entry->gone && release(context, entry);
+        self->ngone -= entry->released;
+        if (!entry->released) {
+            self->by_id[left++] = entry;
+        }
+    }
+    left = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->by_name[i]->released) {
+            entry_destroy(self->by_name[i]);
+        } else {
+            self->by_name[left++] = self->by_name[i];
+        }
+    }
+    self->removed += self->count - left;
+    self->count = left;
+}

@@ -1,0 +1,147 @@
+#include "map/growth_chain.h"
+
+#include "map/growth_private.h"
+
+#include <assert.h>
+
+double growth_chain_next_rate(const struct filter_document *document)
+{
+    double left = document->rate;
+
+    for (uint32_t i = 0; i < document->ngenerations; i++) {
+        left -= document->generations[i].rate;
+    }
+    return left / 2;
+}
+
+bool growth_chain_is_long(const struct filter_document *document)
+{
+    return document_is_chain(document) && (document->ngenerations == DOCUMENT_MAX_GENERATIONS ||
+                                           growth_chain_next_rate(document) < SIZING_RATE_MIN);
+}
+
+void growth_chain_start(struct filter_document *document)
+{
+    document->content.chain[0] = document->generations[0].id;
+    document->content.nchain = 1;
+}
+
+bool growth_chain_waits(const struct filter_document *document)
+{
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            if (slot_is_pair(&document->content.groups[group].slots[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- what is asked for ---- */
+
+static enum growth_verdict judge_wish(const struct filter_document *document,
+                                      const struct growth_wish *wish)
+{
+    bool same = wish->capacity == 0 || wish->capacity == document->capacity;
+
+    if (document->content.state != FILTER_ACTIVE) {
+        return GROWTH_VERDICT_NOT_ACTIVE;
+    }
+    if (wish->rate != 0 && wish->rate != document->rate) {
+        return GROWTH_VERDICT_CHAIN_RATE;
+    }
+    if (growth_running(document)) {
+        return same ? GROWTH_VERDICT_JOINS : GROWTH_VERDICT_OTHER_RUNS;
+    }
+    if (wish->capacity == 0 && wish->rate == 0) {
+        return GROWTH_VERDICT_NOTHING;
+    }
+    if (same) {
+        return GROWTH_VERDICT_IS_SO;
+    }
+    if (wish->capacity > SIZING_CAPACITY_MAX || growth_next_id(document) > UINT32_MAX) {
+        return GROWTH_VERDICT_OUT_OF_RANGE;
+    }
+    if (wish->capacity > document->max_capacity) {
+        return GROWTH_VERDICT_ABOVE_MAX;
+    }
+    if (wish->capacity < document->capacity) {
+        return GROWTH_VERDICT_CHAIN_SHRINKS;
+    }
+    if (growth_chain_is_long(document)) {
+        return GROWTH_VERDICT_CHAIN_LONG;
+    }
+    return growth_chain_waits(document) ? GROWTH_VERDICT_REPLICAS : GROWTH_VERDICT_BEGIN;
+}
+
+/* It is for what the others do not have: where they were left before they were full, for that,
+ * too. */
+static enum growth_verdict plan_next(const struct growth_view *view, uint64_t seed,
+                                     struct growth_answer *answer)
+{
+    const struct filter_document *document = view->document;
+    struct sizing_request request = {.rate = growth_chain_next_rate(document)};
+    struct sizing_plan plan;
+    bool known;
+
+    answer->keys = growth_keys(view, &known);
+    if (!known) {
+        return GROWTH_VERDICT_KEYS_UNKNOWN;
+    }
+    if (answer->keys >= answer->capacity) {
+        return GROWTH_VERDICT_BELOW_KEYS;
+    }
+    request.capacity = answer->capacity - answer->keys;
+    if (sizing_plan_generation(&request, document->content.shard_bits, &plan) != STATUS_OK) {
+        return GROWTH_VERDICT_OUT_OF_RANGE;
+    }
+    answer->next = (struct generation){
+        .id = (uint32_t)growth_next_id(document),
+        .geometry = {.seed = seed,
+                     .lines = plan.lines,
+                     .z = plan.z,
+                     .shard_bits = document->content.shard_bits},
+        .capacity = request.capacity,
+        .rate = request.rate,
+    };
+    return growth_fits(view, plan.shard_bytes, 0, answer) ? GROWTH_VERDICT_BEGIN
+                                                          : GROWTH_VERDICT_NO_ROOM;
+}
+
+struct growth_answer growth_chain_request(const struct growth_view *view,
+                                          const struct growth_wish *wish, uint64_t seed)
+{
+    const struct filter_document *document = view->document;
+    struct growth_answer answer = {
+        .verdict = judge_wish(document, wish),
+        .capacity = wish->capacity != 0 ? wish->capacity : document->capacity,
+        .rate = document->rate,
+    };
+
+    if (answer.verdict == GROWTH_VERDICT_BEGIN) {
+        answer.verdict = plan_next(view, seed, &answer);
+    }
+    return answer;
+}
+
+/* ---- edits ---- */
+
+void growth_chain_begin(struct filter_document *document, const struct growth_answer *answer)
+{
+    assert(!growth_running(document) && document->ngenerations < DOCUMENT_MAX_GENERATIONS);
+    document->generations[document->ngenerations++] = answer->next;
+    document->capacity = answer->capacity;
+    document->growth_held = false;
+    document->nturns = 0;
+    document->revision++;
+}
+
+void growth_chain_finish(struct filter_document *document)
+{
+    struct epoch_content *content = &document->content;
+
+    assert(growth_running(document) && !growth_chain_waits(document));
+    content->chain[content->nchain++] = document_generation(document)->id;
+    document_epoch_advance(document);
+}

@@ -1,0 +1,37 @@
+#include "map/reader.h"
+
+void reader_note(const struct slot *before, uint64_t epoch, struct slot *slot)
+{
+    bool stays = member_equal(slot_reader(before), slot_reader(slot));
+
+#ifdef ORBLOOM_MUTANT_READER_UNDATED
+    stays = stays || slot_is_pair(slot); /* Of a step from reading the old member to the new one. */
+#endif
+#ifdef ORBLOOM_MUTANT_READER_DATED_TWICE
+    stays = stays && slot_is_pair(slot) == slot_is_pair(before); /* The end of a pair dates, too. */
+#endif
+    slot->read_since = stays ? before->read_since : epoch;
+}
+
+void reader_note_all(struct filter_document *document)
+{
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            document->content.groups[group].slots[i].read_since = document->epoch;
+        }
+    }
+}
+
+const char *reader_fault(const struct filter_document *document)
+{
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            uint64_t since = document->content.groups[group].slots[i].read_since;
+
+            if (since == 0 || since > document->epoch) {
+                return "a slot's reader is read since no epoch, or one to come";
+            }
+        }
+    }
+    return NULL;
+}

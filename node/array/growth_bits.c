@@ -1,0 +1,338 @@
+/* Bits of a set with two layers: a batch is parted by where its shards are read and written. Bits
+ * of the planes stay in the order of the batch. */
+#include "node/array/growth_layers.h"
+
+#include <string.h>
+
+enum { PART_KEYS = 4096, WORD_KEYS = 64 };
+
+/* Those of a batch that have to do with one layer. */
+struct part {
+    uint64_t fingerprints[PART_KEYS];
+    uint64_t plane[PART_KEYS / 64]; /* what the kernel says of them */
+    uint16_t places[PART_KEYS];     /* in the batch */
+    uint32_t count;
+};
+
+static uint32_t shard_of(const struct replica_set *set, uint64_t fingerprint)
+{
+    return (uint32_t)lines_shard_index(replica_set_base(set)->generation.geometry.shard_bits,
+                                       fingerprint);
+}
+
+static bool bit_of(const uint64_t *plane, uint32_t place)
+{
+    return (plane[place / 64] >> (place % 64) & 1) != 0;
+}
+
+static uint32_t words_of(uint32_t count)
+{
+    return (count + 63) / 64;
+}
+
+/* What is done with a layer for a shard. */
+enum use {
+    USE_NOTHING,
+    USE_LOOK,       /* only read */
+    USE_ADD,        /* read and written */
+    USE_ADD_BEHIND, /* only written: nobody reads it yet */
+};
+
+static enum use use_of(const struct shard_route *route, uint8_t layer, bool writing)
+{
+    bool reads = (route->reads & layer) != 0;
+    bool writes = writing && (route->writes & layer) != 0;
+
+    if (writes) {
+        return reads ? USE_ADD : USE_ADD_BEHIND;
+    }
+    return reads ? USE_LOOK : USE_NOTHING;
+}
+
+static void gather(const struct replica_set *set, uint8_t layer, enum use use, bool writing,
+                   const uint64_t *fingerprints, uint32_t count, struct part *out)
+{
+    out->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct shard_route *route = &set->growth->routes[shard_of(set, fingerprints[i])];
+
+        if (use_of(route, layer, writing) == use) {
+            out->fingerprints[out->count] = fingerprints[i];
+            out->places[out->count++] = (uint16_t)i;
+        }
+    }
+}
+
+static void scatter(const struct part *part, uint64_t *present)
+{
+    for (uint32_t i = 0; i < part->count; i++) {
+        uint32_t place = part->places[i];
+
+        present[place / 64] |= (uint64_t)bit_of(part->plane, i) << (place % 64);
+    }
+}
+
+static void count_keys(const struct replica_set *set, struct layer *layer, const struct part *part)
+{
+    for (uint32_t i = 0; i < part->count; i++) {
+        layer->keys[shard_of(set, part->fingerprints[i])] += !bit_of(part->plane, i);
+    }
+}
+
+static void look(const struct replica_set *set, unsigned layer, bool writing,
+                 const uint64_t *fingerprints, uint32_t count, uint64_t *present)
+{
+    const struct lines_view view = layer_view(set->layers[layer]);
+    struct part part;
+
+    gather(set, (uint8_t)(1u << layer), USE_LOOK, writing, fingerprints, count, &part);
+    lines_check(&view, part.fingerprints, part.count, part.plane);
+    scatter(&part, present);
+}
+
+#ifdef ORBLOOM_MUTANT_GROW_SKIP_PRESENT
+static void leave_out_present(struct part *part, const uint64_t *present)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < part->count; i++) {
+        part->fingerprints[kept] = part->fingerprints[i];
+        part->places[kept] = part->places[i];
+        kept += !bit_of(present, part->places[i]);
+    }
+    part->count = kept;
+}
+#endif
+
+static void add_to(struct replica_set *set, unsigned layer, enum use use,
+                   const uint64_t *fingerprints, uint32_t count, uint64_t *present)
+{
+    const struct lines_view view = layer_view(set->layers[layer]);
+    struct part part;
+
+    gather(set, (uint8_t)(1u << layer), use, true, fingerprints, count, &part);
+#ifdef ORBLOOM_MUTANT_GROW_SKIP_PRESENT
+    if (use == USE_ADD_BEHIND) {
+        leave_out_present(&part, present);
+    }
+#endif
+    lines_add(&view, part.fingerprints, part.count, part.plane);
+    count_keys(set, set->layers[layer], &part);
+    if (use == USE_ADD) {
+        scatter(&part, present);
+    }
+}
+
+/* ---- at most PART_KEYS ---- */
+
+static void check_some(const struct replica_set *set, const uint64_t *fingerprints, uint32_t count,
+                       uint64_t *present)
+{
+    memset(present, 0, words_of(count) * sizeof *present);
+    for (unsigned layer = 0; layer < set->nlayers; layer++) {
+        look(set, layer, false, fingerprints, count, present);
+    }
+}
+
+/* Everywhere it has to go, whatever is there already. */
+static void add_some(struct replica_set *set, const uint64_t *fingerprints, uint32_t count,
+                     uint64_t *present)
+{
+    memset(present, 0, words_of(count) * sizeof *present);
+    for (unsigned layer = 0; layer < set->nlayers; layer++) {
+        look(set, layer, true, fingerprints, count, present);
+        add_to(set, layer, USE_ADD, fingerprints, count, present);
+    }
+    for (unsigned layer = 0; layer < set->nlayers; layer++) {
+        add_to(set, layer, USE_ADD_BEHIND, fingerprints, count, present);
+    }
+}
+
+static uint32_t count_set(const uint64_t *words, uint32_t count)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < words_of(count); i++) {
+        sum += (uint32_t)__builtin_popcountll(words[i]);
+    }
+    return sum;
+}
+
+/* ---- batches ---- */
+
+void growth_bits_check(const struct replica_set *set, const uint64_t *fingerprints, uint32_t count,
+                       uint64_t *present)
+{
+    for (uint32_t i = 0; i < count; i += PART_KEYS) {
+        uint32_t step = count - i < PART_KEYS ? count - i : PART_KEYS;
+
+        check_some(set, fingerprints + i, step, present + i / 64);
+    }
+}
+
+static void add_all(struct replica_set *set, uint32_t group, const uint64_t *fingerprints,
+                    uint32_t count, uint64_t *present)
+{
+    for (uint32_t i = 0; i < count; i += PART_KEYS) {
+        uint32_t step = count - i < PART_KEYS ? count - i : PART_KEYS;
+
+        add_some(set, fingerprints + i, step, present + i / 64);
+        set->groups[group].keys += step - count_set(present + i / 64, step);
+    }
+}
+
+void growth_bits_fill(struct replica_set *set, uint32_t group, const uint64_t *fingerprints,
+                      uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i += PART_KEYS) {
+        uint32_t step = count - i < PART_KEYS ? count - i : PART_KEYS;
+        uint64_t present[PART_KEYS / 64];
+
+        add_all(set, group, fingerprints + i, step, present);
+    }
+}
+
+/* May a new key of that shard come although its group is at the capacity that counts? */
+static bool has_excess(const struct replica_set *set, uint32_t group, uint32_t shard)
+{
+    const struct growth_layers *growth = set->growth;
+    const struct growth_group *one = &growth->groups[group];
+
+    if (set->groups[group].keys >= one->full_keys) {
+        return false;
+    }
+    if (growth_layers_serves(set, shard)) {
+        return growth->excess[shard] < growth->shard_excess;
+    }
+    return growth_layers_stands(set, shard) && growth->excess[shard] < growth->shard_valve &&
+           one->overflow < one->valve_keys;
+}
+
+static bool has_place(const struct replica_set *set, uint32_t group, uint32_t shard)
+{
+    return set->groups[group].keys < set->groups[group].keys_capacity &&
+           !growth_layers_is_open(set, shard);
+}
+
+bool growth_bits_has_room(const struct replica_set *set, uint32_t group, uint64_t fingerprint)
+{
+    uint32_t shard = shard_of(set, fingerprint);
+
+    return has_place(set, group, shard) || has_excess(set, group, shard);
+}
+
+static void take_excess(struct replica_set *set, uint32_t group, uint32_t shard)
+{
+    struct growth_layers *growth = set->growth;
+
+    growth->excess[shard]++;
+    if (growth_layers_serves(set, shard)) {
+        return;
+    }
+    if (!growth_layers_is_open(set, shard)) {
+        growth->routes[shard] = (struct shard_route){.reads = GROWTH_OLD | GROWTH_NEW,
+                                                     .writes = GROWTH_NEW};
+#ifdef ORBLOOM_MUTANT_GROW_VALVE_OLD_ONLY
+        growth->routes[shard].reads = GROWTH_OLD;
+#endif
+        growth->nopen++;
+        growth->groups[group].overflow += growth->excess[shard] - 1;
+    }
+    growth->groups[group].overflow++;
+}
+
+/* True: it was accepted. */
+static bool add_one(struct replica_set *set, uint32_t group, uint64_t fingerprint, bool *known)
+{
+    uint32_t shard = shard_of(set, fingerprint);
+    bool room = has_place(set, group, shard);
+    uint64_t present;
+
+    check_some(set, &fingerprint, 1, &present);
+    *known = present != 0;
+    if (!*known && !room) {
+        if (!has_excess(set, group, shard)) {
+            return false;
+        }
+        take_excess(set, group, shard);
+    }
+    add_all(set, group, &fingerprint, 1, &present);
+    return true;
+}
+
+bool growth_bits_add(struct replica_set *set, uint32_t group, const uint64_t *fingerprints,
+                     uint32_t count, uint64_t *present, uint64_t *accepted)
+{
+    const struct replica_group *one = &set->groups[group];
+    bool at_capacity = false;
+
+    if (set->growth->nopen == 0 && one->keys + count <= one->keys_capacity) {
+        add_all(set, group, fingerprints, count, present);
+        memset(accepted, 0xff, words_of(count) * sizeof *accepted);
+        return false;
+    }
+    memset(present, 0, words_of(count) * sizeof *present);
+    memset(accepted, 0, words_of(count) * sizeof *accepted);
+    for (uint32_t i = 0; i < count; i++) {
+        bool known;
+        bool taken = add_one(set, group, fingerprints[i], &known);
+
+        present[i / 64] |= (uint64_t)known << (i % 64);
+        accepted[i / 64] |= (uint64_t)taken << (i % 64);
+        at_capacity |= !taken;
+    }
+    return at_capacity;
+}
+
+/* ---- from the log ---- */
+
+static void gather_standing(const struct replica_set *set, const uint64_t *fingerprints,
+                            uint32_t count, struct part *out)
+{
+    out->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (growth_layers_stands(set, shard_of(set, fingerprints[i]))) {
+            out->fingerprints[out->count++] = fingerprints[i];
+        }
+    }
+}
+
+void growth_bits_backfill(struct replica_set *set, const uint64_t *fingerprints, uint32_t count)
+{
+    const struct lines_view view = layer_view(set->layers[1]);
+    struct part part;
+
+    for (uint32_t i = 0; i < count; i += PART_KEYS) {
+        uint32_t step = count - i < PART_KEYS ? count - i : PART_KEYS;
+
+        gather_standing(set, fingerprints + i, step, &part);
+        lines_add(&view, part.fingerprints, part.count, part.plane);
+        count_keys(set, set->layers[1], &part);
+    }
+}
+
+uint64_t growth_bits_missing(const struct replica_set *set, const uint64_t *fingerprints,
+                             uint32_t count)
+{
+    const struct lines_view view = layer_view(set->layers[1]);
+    uint64_t missing = 0;
+    struct part part;
+
+    for (uint32_t i = 0; i < count; i += PART_KEYS) {
+        uint32_t step = count - i < PART_KEYS ? count - i : PART_KEYS;
+
+        gather_standing(set, fingerprints + i, step, &part);
+        lines_check(&view, part.fingerprints, part.count, part.plane);
+        missing += part.count - count_set(part.plane, part.count);
+    }
+    return missing;
+}
+
+bool growth_bits_plausible(const struct replica_set *set, uint32_t shard)
+{
+    const struct layer *layer = set->layers[1];
+    uint64_t bits = lines_popcount(layer->shards[shard], layer->shard_bytes);
+    uint64_t keys = layer->keys[shard];
+
+    return bits >= keys && bits <= keys * 8 * layer->generation.geometry.z;
+}

@@ -1,0 +1,382 @@
+/* A span: some shards of one set, on their way to the new layer together. */
+#include "base/heap.h"
+#include "node/array/growth_layers.h"
+#include "node/private.h"
+
+enum {
+    SPANS = 32,            /* of a large set, about */
+    TOUCH_BYTES = 1 << 20, /* 256 pages, half a millisecond */
+    MOST_WRONGS = 3,
+};
+
+/* ---- which shards ---- */
+
+/* Hosted here, and not served from the new layer yet. */
+static bool is_left(const struct replica_set *set, uint32_t shard)
+{
+    return growth_layers_hosts(set, shard) && !growth_layers_serves(set, shard);
+}
+
+static uint32_t next_left(const struct replica_set *set, uint32_t from, uint32_t end)
+{
+    while (from < end && !is_left(set, from)) {
+        from++;
+    }
+    return from;
+}
+
+/* For each span the log is written, its end read, and both wait their turn: those of a small set
+ * would take longer to wait than to fill. */
+static uint64_t span_shards(const struct node *self, const struct replica_set *set)
+{
+    uint64_t share = set->layers[0]->nhosted / SPANS;
+    uint64_t small = (uint64_t)self->steps.most[STEP_SPAN_LINES] * LINE_BYTES /
+                     set->layers[1]->shard_bytes;
+    uint64_t most = small > share ? small : share;
+
+    return most > 0 ? most : 1;
+}
+
+/* Fewer where memory is short, down to one. */
+static uint32_t span_end(const struct node *self, const struct replica_set *set, uint32_t first)
+{
+    uint64_t room = node_growth_room(self) / set->layers[1]->shard_bytes;
+    uint64_t wanted = span_shards(self, set);
+    uint64_t most = room < wanted ? room : wanted;
+    uint32_t end = first + 1;
+
+    for (uint32_t count = 1; end < set->nshards && count < most; end++) {
+        count += is_left(set, end);
+    }
+    return end;
+}
+
+uint64_t node_span_bytes(const struct replica_set *set)
+{
+    uint32_t first = next_left(set, 0, set->nshards);
+
+    return first < set->nshards && !growth_layers_stands(set, first) ? set->layers[1]->shard_bytes
+                                                                     : 0;
+}
+
+/* ---- beginning and ending ---- */
+
+void node_span_begin(struct node *self, struct document_entry *entry, const struct replica_set *set)
+{
+    struct node_growth *growth = &self->growth;
+
+    growth->filter_id = entry->document.id;
+    growth->hosting = set->hosting;
+    growth->first = next_left(set, 0, set->nshards);
+    growth->end = span_end(self, set, growth->first);
+    growth->wrongs = 0;
+    node_growth_go(self, GROWTH_ON_BEGUN);
+}
+
+/* So that they begin from nothing; behind an open valve they can't. */
+static void unstand(struct node *self, struct replica_set *set)
+{
+    const struct node_growth *growth = &self->growth;
+    uint64_t before = set->bytes;
+
+    for (uint32_t shard = growth->first; shard < growth->end; shard++) {
+        bool stands = set->growth->reserved == shard || growth_layers_stands(set, shard);
+
+        if (stands && !growth_layers_is_open(set, shard)) {
+            growth_layers_unstand(set, shard);
+        }
+    }
+    node_growth_account(self, set, before);
+}
+
+void node_span_end(struct node *self, struct replica_set *set)
+{
+    if (set != NULL && set->growth != NULL) {
+        unstand(self, set);
+    }
+    node_growth_read_stop(self);
+    node_growth_go(self, GROWTH_ON_GONE);
+}
+
+/* ---- arrays that stand ---- */
+
+static void populate(struct job *job)
+{
+    struct growth_pages *self = (struct growth_pages *)job;
+
+    heap_pages_populate(self->pages, self->bytes);
+}
+
+static void populated(struct job *job, uint64_t now_us)
+{
+    struct growth_pages *self = (struct growth_pages *)job;
+
+    (void)now_us;
+    self->coming = false;
+    self->node->growth.due = true;
+}
+
+/* False: they are had at once. */
+static bool ask_for_pages(struct node *self, const struct replica_set *set, uint32_t shard)
+{
+    const struct layer *layer = set->layers[1];
+
+    if (!self->effects.slow_pages) {
+        return false;
+    }
+    self->growth.pages = (struct growth_pages){
+        .job = {.run = populate, .done = populated},
+        .node = self,
+        .pages = layer->shards[shard],
+        .bytes = layer->shard_bytes,
+        .coming = true,
+    };
+    self->effects.submit(self->effects.context, JOB_MEMORY, &self->growth.pages.job);
+    return true;
+}
+
+enum growth_stand node_span_stand(struct node *self, const struct filter_document *document,
+                                  struct replica_set *set, uint32_t first, uint32_t end,
+                                  uint32_t group)
+{
+    uint64_t before = set->bytes;
+    uint32_t shard = first;
+
+    if (self->growth.pages.coming) {
+        return STAND_LATER;
+    }
+    if (set->growth->reserved == DOCUMENT_MAX_SHARDS) {
+        while (shard < end &&
+               (!is_left(set, shard) || growth_layers_stands(set, shard) ||
+                (group != GROWTH_ANY_GROUP && document->content.group_of_shard[shard] != group))) {
+            shard++;
+        }
+        if (shard >= end) {
+            return STAND_ALL;
+        }
+        if (set->layers[1]->shard_bytes > node_growth_room(self)) {
+            return STAND_NO_ROOM;
+        }
+        growth_layers_reserve(set, shard);
+        node_growth_account(self, set, before);
+        if (ask_for_pages(self, set, shard)) {
+            return STAND_LATER;
+        }
+    }
+    (void)growth_layers_touch(set, TOUCH_BYTES);
+    return STAND_SOME;
+}
+
+/* From here on both arrays get everything; what came before is below the end of the log. */
+static bool stand(struct node *self, const struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    struct replica_set *set = node_growth_set(self, entry);
+
+    switch (node_span_stand(self, &entry->document, set, growth->first, growth->end,
+                            GROWTH_ANY_GROUP)) {
+    case STAND_SOME:
+        return true;
+    case STAND_LATER:
+        return false;
+    case STAND_NO_ROOM:
+        node_span_end(self, set);
+        return true;
+    case STAND_ALL:
+        break;
+    }
+    growth->cut = storage_end(self->storage);
+#ifdef ORBLOOM_MUTANT_GROW_DURABLE_ONLY
+    growth->cut = storage_synced(self->storage);
+#endif
+    node_growth_go(self, GROWTH_ON_DONE);
+    return true;
+}
+
+static bool await(struct node *self)
+{
+    struct node_growth *growth = &self->growth;
+
+    if (storage_written(self->storage) < growth->cut) {
+        return false;
+    }
+    node_growth_go(self, GROWTH_ON_DONE);
+    node_growth_read_begin(self);
+    return true;
+}
+
+/* ---- filled and checked ---- */
+
+static void give_up(struct node *self, const struct document_entry *entry)
+{
+    struct replica_set *set = node_growth_set(self, entry);
+    char slice[NODE_SLICE_BYTES];
+
+    log_line(
+        LOG_ERROR,
+        "filter %s%s: new arrays for shards %u to %u came out wrong %d times and are given up; "
+        "the old ones serve. Check this machine's memory, then restart this node",
+        entry->document.content.name, node_growth_slice(set, slice), self->growth.first,
+        self->growth.end - 1, MOST_WRONGS);
+    set->growth_refused = entry->document.revision;
+    node_span_end(self, set);
+}
+
+static void found_wrong(struct node *self, const struct document_entry *entry, const char *what)
+{
+    struct node_growth *growth = &self->growth;
+    struct replica_set *set = node_growth_set(self, entry);
+    char slice[NODE_SLICE_BYTES];
+
+    node_count(self, NODE_growth_verify_failures_total);
+    log_line(LOG_ERROR,
+             "filter %s%s: the new arrays of shards %u to %u are wrong, %s; they are built again, "
+             "and the old ones serve meanwhile",
+             entry->document.content.name, node_growth_slice(set, slice), growth->first,
+             growth->end - 1, what);
+    if (++growth->wrongs == MOST_WRONGS) {
+        give_up(self, entry);
+        return;
+    }
+    unstand(self, set);
+    node_growth_read_stop(self);
+    node_growth_go(self, GROWTH_ON_WRONG);
+}
+
+static void read_on(struct node *self)
+{
+    struct node_growth *growth = &self->growth;
+
+    node_growth_go(self, GROWTH_ON_DONE);
+    growth->at = growth->first;
+    if (growth_reads(growth->phase)) {
+        node_growth_read_begin(self);
+    }
+}
+
+static bool is_throttled(struct node *self, uint64_t now_us)
+{
+    struct node_growth *growth = &self->growth;
+    uint64_t served = self->counters[NODE_keys_checked_total] +
+                      self->counters[NODE_keys_added_total];
+    uint64_t ready_us;
+
+    if (self->config.growth_rate == 0) {
+        return false;
+    }
+    ready_us = growth_throttle_ready_us(&growth->throttle, now_us, served,
+                                        self->config.growth_rate);
+    if (ready_us <= now_us) {
+        return false;
+    }
+    growth->resume_us = ready_us;
+    return true;
+}
+
+/* How many keys to work on before requests have their turn. */
+static size_t slice_keys(const struct node *self)
+{
+    const uint32_t step = self->steps.most[STEP_WORK_KEYS];
+    uint64_t most = self->config.growth_rate > 0 ? growth_throttle_most(&self->growth.throttle)
+                                                 : step;
+
+    return most < step ? (size_t)most : step;
+}
+
+static bool work_on_keys(struct node *self, uint64_t now_us, const struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    struct replica_set *set = node_growth_set(self, entry);
+    const uint64_t *keys;
+    size_t count;
+    bool end;
+
+    if (is_throttled(self, now_us)) {
+        return false;
+    }
+    keys = node_growth_read_some(self, now_us, entry, slice_keys(self), &count, &end);
+    if (end) {
+        read_on(self);
+        return true;
+    }
+    if (keys == NULL) {
+        return !growth->reading && growth->resume_us == 0;
+    }
+    if (self->config.growth_rate > 0) {
+        growth_throttle_take(&growth->throttle, now_us, count);
+    }
+    if (growth->taken < growth->current.count) {
+        steps_again(&self->steps, STEP_WORK_KEYS);
+    }
+    self->counters[NODE_growth_keys_total] += count;
+    if (!growth_checks(growth->phase)) {
+        growth_bits_backfill(set, keys, (uint32_t)count);
+    } else if (growth_bits_missing(set, keys, (uint32_t)count) > 0) {
+        found_wrong(self, entry, "as they lack keys of the log");
+    }
+    return true;
+}
+
+/* ---- weighed, and in service ---- */
+
+static bool weigh(struct node *self, const struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    struct replica_set *set = node_growth_set(self, entry);
+
+    growth->at = next_left(set, growth->at, growth->end);
+    if (growth->at == growth->end) {
+        growth->at = growth->first;
+        node_growth_go(self, GROWTH_ON_DONE);
+    } else if (growth_bits_plausible(set, growth->at)) {
+        growth->at++;
+    } else {
+        found_wrong(self, entry, "as so many keys can't have set so many bits");
+    }
+    return true;
+}
+
+static bool serve(struct node *self, const struct document_entry *entry)
+{
+    struct node_growth *growth = &self->growth;
+    struct replica_set *set = node_growth_set(self, entry);
+    uint64_t before = set->bytes;
+
+    growth->at = next_left(set, growth->at, growth->end);
+    if (growth->at == growth->end) {
+        if (next_left(set, growth->end, set->nshards) < set->nshards) {
+            steps_again(&self->steps, STEP_SPAN_LINES);
+        }
+        node_growth_read_stop(self);
+        node_growth_go(self, GROWTH_ON_DONE);
+        return true;
+    }
+    /* Coordinators wait for groups. */
+    self->changed = growth_layers_serve(set, &entry->document, growth->at) || self->changed;
+    node_growth_account(self, set, before);
+    node_count(self, NODE_growth_shards_total);
+    return true;
+}
+
+bool node_span_step(struct node *self, uint64_t now_us, struct document_entry *entry)
+{
+    switch (self->growth.phase) {
+    case GROWTH_STANDING:
+        return stand(self, entry);
+    case GROWTH_AWAITING:
+        return await(self);
+    case GROWTH_FILL_RUNS:
+    case GROWTH_FILL_LOG:
+    case GROWTH_CHECK_RUNS:
+    case GROWTH_CHECK_LOG:
+        return work_on_keys(self, now_us, entry);
+    case GROWTH_WEIGHING:
+        return weigh(self, entry);
+    case GROWTH_SERVING:
+        return serve(self, entry);
+    case GROWTH_REST:
+    case GROWTH_NPHASES:
+        break;
+    }
+    return false;
+}

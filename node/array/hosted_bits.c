@@ -1,0 +1,159 @@
+/* Segments on filters of several sets. */
+#include "node/array/hosted.h"
+#include "node/pull/live_sets.h"
+
+#include <string.h>
+
+enum { CHUNK_KEYS = HOSTED_CHUNK_KEYS, CHUNK_WORDS = HOSTED_CHUNK_WORDS };
+
+/* In any of the sets that are read, or in the one that a list goes to. */
+static void look(const struct hosted_filter *self, const struct segment *segment,
+                 const uint64_t *fingerprints, uint32_t count, uint64_t *present)
+{
+    uint64_t found[CHUNK_WORDS];
+
+    memset(present, 0, (count + 63) / 64 * sizeof *present);
+    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
+        bool wanted = segment->lineage == 0 ? hosted_is_looked_at(set)
+                                            : hosted_is_target(set, segment);
+
+        if (wanted) {
+            replica_set_check(set, fingerprints, count, found);
+            for (uint32_t i = 0; i * 64 < count; i++) {
+                present[i] |= found[i];
+            }
+        }
+    }
+}
+
+static bool all_have_room(const struct hosted_filter *self, const struct segment *segment,
+                          uint32_t count)
+{
+    bool room = true;
+
+    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
+        room = room && (!hosted_is_target(set, segment) ||
+                        replica_set_has_room(set, segment->group, count));
+    }
+    return room;
+}
+
+/* What one set had is not new to the filter, and yet goes into every other one: each has bits of
+ * its own. */
+static void put(struct hosted_filter *self, const struct segment *segment,
+                const uint64_t *fingerprints, uint32_t count)
+{
+    uint64_t present[CHUNK_WORDS];
+    uint64_t accepted[CHUNK_WORDS];
+
+    for (struct replica_set *set = self->set; set != NULL; set = set->next) {
+        if (hosted_is_target(set, segment)) {
+            (void)replica_set_add(set, segment->group, fingerprints, count, present, accepted);
+        }
+    }
+}
+
+static bool all_take(const struct hosted_filter *self, const struct segment *segment,
+                     uint64_t fingerprint)
+{
+    bool take = true;
+
+    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
+        take = take && (!hosted_is_target(set, segment) ||
+                        replica_set_takes(set, segment->group, fingerprint));
+    }
+    return take;
+}
+
+/* Near the capacity of one of them, key by key: into all, or into none. */
+static bool put_singly(struct hosted_filter *self, const struct segment *segment,
+                       const uint64_t *fingerprints, uint32_t count, uint64_t *accepted)
+{
+    bool at_capacity = false;
+
+    memset(accepted, 0, (count + 63) / 64 * sizeof *accepted);
+    for (uint32_t i = 0; i < count; i++) {
+        bool taken = all_take(self, segment, fingerprints[i]);
+
+        if (taken) {
+            put(self, segment, &fingerprints[i], 1);
+            accepted[i / 64] |= UINT64_C(1) << (i % 64);
+        }
+        at_capacity |= !taken;
+    }
+    return at_capacity;
+}
+
+/* At most CHUNK_KEYS; true: some were refused. */
+static bool add(struct hosted_filter *self, const struct segment *segment,
+                const uint64_t *fingerprints, uint32_t count, uint64_t *present, uint64_t *accepted)
+{
+    if (self->set->chained) {
+        return hosted_chain_add(self, segment, fingerprints, count, present, accepted);
+    }
+    look(self, segment, fingerprints, count, present);
+    if (!all_have_room(self, segment, count)) {
+        return put_singly(self, segment, fingerprints, count, accepted);
+    }
+#ifdef ORBLOOM_MUTANT_SLICE_DUPLICATE_DROPPED
+    for (uint32_t i = 0; i < count; i++) {
+        if ((present[i / 64] >> (i % 64) & 1) == 0) {
+            put(self, segment, &fingerprints[i], 1);
+        }
+    }
+    memset(accepted, 0xff, (count + 63) / 64 * sizeof *accepted);
+    return false;
+#endif
+    put(self, segment, fingerprints, count);
+    memset(accepted, 0xff, (count + 63) / 64 * sizeof *accepted);
+    return false;
+}
+
+static bool execute(struct hosted_filter *self, const struct segment *segment,
+                    const uint64_t *fingerprints, uint64_t *present, uint64_t *accepted)
+{
+    bool at_capacity = false;
+
+    for (uint32_t i = 0; i < segment->count; i += CHUNK_KEYS) {
+        uint32_t left = segment->count - i;
+        uint32_t step = left < CHUNK_KEYS ? left : CHUNK_KEYS;
+        uint32_t word = i / 64;
+
+        if (segment->operation == OPERATION_CHECK) {
+            look(self, segment, fingerprints + i, step, present + word);
+            memset(accepted + word, 0xff, (step + 63) / 64 * sizeof *accepted);
+        } else {
+            at_capacity |= add(self, segment, fingerprints + i, step, present + word,
+                               accepted + word);
+        }
+    }
+    return at_capacity;
+}
+
+enum status hosted_execute(struct hosted_filter *self, const struct filter_document *document,
+                           const struct segment *segment, const uint64_t *fingerprints,
+                           uint64_t *present, uint64_t *absent, bool *at_capacity)
+{
+    enum replica_state state;
+
+    *at_capacity = false;
+    if (segment->lineage != 0 && (segment->operation != OPERATION_ADD ||
+                                  !live_sets_have_lineage(document, segment->lineage))) {
+        return STATUS_INVALID;
+    }
+    if (self->set->next == NULL && !self->lacks_read && !self->lacks_written) {
+        return replica_set_execute(self->set, document, segment, fingerprints, present, absent,
+                                   at_capacity);
+    }
+    state = hosted_state_for(self, segment);
+    if (state == REPLICA_NONE || state == REPLICA_BUILDING ||
+        (state == REPLICA_JOINING && segment->operation == OPERATION_CHECK)) {
+        return STATUS_NOT_READY;
+    }
+    if (!replica_set_belongs(self->set, document, segment->group, fingerprints, segment->count)) {
+        return STATUS_INVALID;
+    }
+    *at_capacity = execute(self, segment, fingerprints, present, absent);
+    replica_vote(segment->count, state == REPLICA_FULL, present, absent);
+    return STATUS_OK;
+}

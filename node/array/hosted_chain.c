@@ -1,0 +1,158 @@
+/* Sets of a chain of generations: what goes into the newest one. */
+#include "node/array/hosted.h"
+
+#include <string.h>
+
+static bool bit_of(const uint64_t *plane, uint32_t i)
+{
+    return (plane[i / 64] >> (i % 64) & 1) != 0;
+}
+
+static void set_bit(uint64_t *plane, uint32_t i, bool value)
+{
+    plane[i / 64] |= (uint64_t)value << (i % 64);
+}
+
+/* Does a restart find all bits that are set in it? Those of adds that were refused after all are in
+ * no log. */
+static bool is_kept(const struct replica_set *set)
+{
+#ifdef ORBLOOM_MUTANT_CHAIN_TRUSTS_STRAYS
+    return set->read;
+#endif
+    return set->read && replica_set_ready(set) && !set->strays;
+}
+
+/* What generations older than the set's have, and what of it they keep for good. */
+static void look_at_older(const struct replica_set *set, const uint64_t *fingerprints,
+                          uint32_t count, uint64_t *seen, uint64_t *kept)
+{
+    uint64_t found[HOSTED_CHUNK_WORDS];
+    size_t nwords = (count + 63) / 64;
+
+    memset(seen, 0, nwords * sizeof *seen);
+    memset(kept, 0, nwords * sizeof *kept);
+    for (const struct replica_set *older = set->next; older != NULL; older = older->next) {
+        if (!hosted_is_looked_at(older)) {
+            continue;
+        }
+        replica_set_check(older, fingerprints, count, found);
+        for (size_t i = 0; i < nwords; i++) {
+            seen[i] |= found[i];
+            kept[i] |= is_kept(older) ? found[i] : 0;
+        }
+    }
+}
+
+bool hosted_chain_add(struct hosted_filter *self, const struct segment *segment,
+                      const uint64_t *fingerprints, uint32_t count, uint64_t *present,
+                      uint64_t *accepted)
+{
+    uint64_t fresh[HOSTED_CHUNK_KEYS];
+    uint64_t seen[HOSTED_CHUNK_WORDS];
+    uint64_t kept[HOSTED_CHUNK_WORDS];
+    uint64_t found[HOSTED_CHUNK_WORDS];
+    uint64_t taken[HOSTED_CHUNK_WORDS];
+    uint32_t nfresh = 0;
+    bool at_capacity;
+
+    look_at_older(self->set, fingerprints, count, seen, kept);
+    for (uint32_t i = 0; i < count; i++) {
+        fresh[nfresh] = fingerprints[i];
+        nfresh += !bit_of(kept, i);
+    }
+    at_capacity = replica_set_add(self->set, segment->group, fresh, nfresh, found, taken);
+    memcpy(present, seen, (count + 63) / 64 * sizeof *present);
+    memcpy(accepted, kept, (count + 63) / 64 * sizeof *accepted);
+    nfresh = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!bit_of(kept, i)) {
+            set_bit(present, i, bit_of(found, nfresh));
+            set_bit(accepted, i, bit_of(taken, nfresh));
+            nfresh++;
+        }
+    }
+    return at_capacity;
+}
+
+/* ---- what the log has, or another node had ---- */
+
+/* Those of shards hosted here that no older generation has; returns how many. */
+static uint32_t lacking(const struct replica_set *set, const uint64_t *fingerprints, uint32_t count,
+                        uint64_t *out)
+{
+    const struct layer *layer = replica_set_base(set);
+    uint64_t seen[HOSTED_CHUNK_WORDS];
+    uint64_t kept[HOSTED_CHUNK_WORDS];
+    uint32_t hosted = 0;
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bits = layer->generation.geometry.shard_bits;
+
+        out[hosted] = fingerprints[i];
+        hosted += layer->shards[lines_shard_index(bits, fingerprints[i])] != NULL;
+    }
+    look_at_older(set, out, hosted, seen, kept);
+    for (uint32_t i = 0; i < hosted; i++) {
+        out[left] = out[i];
+        left += !bit_of(kept, i);
+    }
+    return left;
+}
+
+bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *fingerprints,
+                 uint32_t count)
+{
+    const struct replica_group *one = &set->groups[group];
+    uint64_t some[HOSTED_CHUNK_KEYS];
+    uint64_t found[HOSTED_CHUNK_WORDS];
+    uint64_t fresh = 0;
+
+    if (!set->chained) {
+        return replica_set_fits(set, group, fingerprints, count);
+    }
+    for (uint32_t i = 0; i < count; i += HOSTED_CHUNK_KEYS) {
+        uint32_t step = count - i < HOSTED_CHUNK_KEYS ? count - i : HOSTED_CHUNK_KEYS;
+        uint32_t left = lacking(set, fingerprints + i, step, some);
+
+        fresh += left;
+        replica_set_check(set, some, left, found);
+        for (uint32_t k = 0; k < left; k++) {
+            fresh -= bit_of(found, k);
+        }
+    }
+    return one->keys + fresh <= one->keys_capacity;
+}
+
+typedef void (*fill_fn)(struct replica_set *set, const struct filter_document *document,
+                        const uint64_t *fingerprints, size_t count);
+
+static void fill_with(fill_fn fill, struct replica_set *set, const struct filter_document *document,
+                      const uint64_t *fingerprints, size_t count)
+{
+    uint64_t fresh[HOSTED_CHUNK_KEYS];
+
+    if (!set->chained) {
+        fill(set, document, fingerprints, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i += HOSTED_CHUNK_KEYS) {
+        size_t step = count - i < HOSTED_CHUNK_KEYS ? count - i : HOSTED_CHUNK_KEYS;
+        uint32_t left = lacking(set, fingerprints + i, (uint32_t)step, fresh);
+
+        fill(set, document, fresh, left);
+    }
+}
+
+void hosted_fill(struct replica_set *set, const struct filter_document *document,
+                 const uint64_t *fingerprints, size_t count)
+{
+    fill_with(replica_set_fill, set, document, fingerprints, count);
+}
+
+void hosted_refill(struct replica_set *set, const struct filter_document *document,
+                   const uint64_t *fingerprints, size_t count)
+{
+    fill_with(replica_set_refill, set, document, fingerprints, count);
+}

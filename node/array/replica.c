@@ -1,0 +1,352 @@
+#include "node/array/replica.h"
+
+#include "base/heap.h"
+#include "map/growth_mix.h"
+#include "node/array/growth_layers.h"
+
+#include <assert.h>
+
+static bool hosts_shard(const struct replica_set *self, const struct filter_document *document,
+                        uint32_t shard)
+{
+    return self->groups[document->content.group_of_shard[shard]].hosted;
+}
+
+uint64_t replica_set_room(const struct replica_set *self, const struct layer *layer,
+                          uint32_t nshards)
+{
+    uint64_t capacity = layer->generation.capacity;
+
+    return layer_share(capacity < self->mixed_keys ? capacity : self->mixed_keys, nshards,
+                       self->nshards);
+}
+
+/* Returns how many shards are hosted here. */
+static uint32_t fill_groups(struct replica_set *self, const struct filter_document *document,
+                            uint32_t node, uint64_t incarnation)
+{
+    uint32_t hosted = 0;
+
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        self->groups[document->content.group_of_shard[shard]].nshards++;
+    }
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        group->hosted = document_slot_of(document, i, node, 0) >= 0;
+        group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
+        hosted += group->hosted ? group->nshards : 0;
+    }
+    return hosted;
+}
+
+static enum status make_layer(struct replica_set *self, const struct filter_document *document,
+                              const struct generation *generation, struct layer **out)
+{
+    bool *hosted = heap_alloc(self->nshards, sizeof *hosted);
+    enum status status;
+
+    if (hosted == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        hosted[shard] = hosts_shard(self, document, shard);
+    }
+    status = layer_create(generation, hosted, out);
+    heap_free(hosted);
+    return status;
+}
+
+/* What keys are counted for may change with the generations that the document lists. */
+static void follow_capacity(struct replica_set *self, const struct filter_document *document)
+{
+    self->mixed_keys = growth_mix_keys(document);
+    if (self->growth != NULL) {
+        growth_layers_follow(self, document);
+        return;
+    }
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        group->keys_capacity = replica_set_room(self, replica_set_base(self), group->nshards);
+    }
+}
+
+enum status replica_set_create(const struct filter_document *document,
+                               const struct generation *generation, uint32_t node,
+                               uint64_t incarnation, uint64_t room_bytes, struct replica_set **out)
+{
+    struct replica_set *self = heap_zalloc(1, sizeof *self);
+    enum status status = STATUS_NOMEM;
+    uint32_t hosted;
+
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->nshards = document_nshards(document);
+    self->ngroups = document->content.ngroups;
+    self->groups = heap_zalloc(self->ngroups, sizeof *self->groups);
+    if (self->groups == NULL) {
+        goto fail;
+    }
+    hosted = fill_groups(self, document, node, incarnation);
+    self->bytes = hosted * lines_shard_bytes(&generation->geometry);
+    if (self->bytes > room_bytes) {
+        status = STATUS_NO_SPACE;
+        goto fail;
+    }
+    if (hosted == 0) {
+        replica_set_destroy(&self);
+        *out = NULL;
+        return STATUS_OK;
+    }
+    status = make_layer(self, document, generation, &self->layers[0]);
+    if (status != STATUS_OK) {
+        goto fail;
+    }
+    self->nlayers = 1;
+    follow_capacity(self, document);
+    *out = self;
+    return STATUS_OK;
+
+fail:
+    replica_set_destroy(&self);
+    return status;
+}
+
+void replica_set_destroy(struct replica_set **set)
+{
+    struct replica_set *self = *set;
+
+    *set = NULL;
+    if (self == NULL) {
+        return;
+    }
+    growth_layers_destroy(self);
+    for (uint32_t i = 0; i < REPLICA_LAYERS; i++) {
+        layer_destroy(&self->layers[i]);
+    }
+    heap_free(self->groups);
+    heap_free(self);
+}
+
+/* Its keys stay in the log; nothing asks for them here. */
+static void leave_group(struct replica_set *self, const struct filter_document *document,
+                        uint32_t group)
+{
+    struct layer *layer = replica_set_base(self);
+
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        if (document->content.group_of_shard[shard] == group && layer->shards[shard] != NULL) {
+            layer_leave(layer, shard);
+        }
+    }
+    self->bytes = layer_bytes(layer);
+    self->groups[group] = (struct replica_group){.nshards = self->groups[group].nshards};
+}
+
+/* Does anything of it go on? Not when groups come or go while there are two layers, nor when groups
+ * come that might have outgrown the layer that serves: then everything is made anew, of the wanted
+ * generation. */
+static bool goes_on(const struct replica_set *self, const struct filter_document *document,
+                    uint32_t node)
+{
+    bool grown = replica_set_base(self)->generation.id == document_generation(document)->id;
+    uint32_t stay = 0;
+    bool comes = false;
+    bool leaves = false;
+
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        bool wanted = document_slot_of(document, i, node, 0) >= 0;
+
+        comes = comes || (wanted && !self->groups[i].hosted);
+        leaves = leaves || (!wanted && self->groups[i].hosted);
+        stay += wanted && self->groups[i].hosted;
+    }
+    return stay > 0 && !((comes || leaves) && self->growth != NULL) && !(comes && !grown);
+}
+
+bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
+                        uint32_t node, uint64_t incarnation)
+{
+    if (!goes_on(self, document, node)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        if (group->hosted && document_slot_of(document, i, node, 0) < 0) {
+            leave_group(self, document, i);
+        }
+        group->full = member_role(document, i, node, incarnation) == MEMBER_FULL;
+    }
+    follow_capacity(self, document);
+    return true;
+}
+
+static bool is_gained(const struct replica_set *self, const struct filter_document *document,
+                      uint32_t node, uint32_t group)
+{
+    return !self->groups[group].hosted && document_slot_of(document, group, node, 0) >= 0;
+}
+
+uint64_t replica_set_lacks_bytes(const struct replica_set *self,
+                                 const struct filter_document *document, uint32_t node)
+{
+    uint64_t shards = 0;
+
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        shards += is_gained(self, document, node, i) ? self->groups[i].nshards : 0;
+    }
+    return shards * replica_set_base(self)->shard_bytes;
+}
+
+/* What the groups that cover the log have stays; of others everything is read back again. */
+static void begin_anew(struct replica_set *self, const struct filter_document *document, bool empty)
+{
+    struct layer *layer = replica_set_base(self);
+    bool ready = replica_set_ready(self);
+
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        struct replica_group *group = &self->groups[i];
+
+        group->stands = group->hosted && (ready || group->stands);
+        group->keys = group->stands ? group->keys : 0;
+    }
+    for (uint32_t shard = 0; shard < self->nshards; shard++) {
+        if (layer->shards[shard] != NULL &&
+            !self->groups[document->content.group_of_shard[shard]].stands) {
+            layer_drop(layer, shard);
+        }
+    }
+    self->built_shards = 0;
+    self->built_bytes = 0;
+    self->loaded = empty;
+    self->runs_read = false;
+#ifdef ORBLOOM_MUTANT_GAIN_UNFILLED
+    self->loaded = true;
+#endif
+    self->loaded_part = 0;
+}
+
+enum status replica_set_gain(struct replica_set *self, const struct filter_document *document,
+                             uint32_t node, bool empty)
+{
+    struct layer *layer = replica_set_base(self);
+    bool *added = heap_alloc(self->nshards, sizeof *added);
+    enum status status = STATUS_NOMEM;
+
+    assert(self->growth == NULL);
+    for (uint32_t shard = 0; added != NULL && shard < self->nshards; shard++) {
+        added[shard] = is_gained(self, document, node, document->content.group_of_shard[shard]);
+    }
+    if (added != NULL) {
+        status = layer_host(layer, added);
+    }
+    heap_free(added);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    begin_anew(self, document, empty);
+    for (uint32_t i = 0; i < self->ngroups; i++) {
+        self->groups[i].hosted |= is_gained(self, document, node, i);
+    }
+    self->bytes = layer_bytes(layer);
+    return STATUS_OK;
+}
+
+bool replica_set_hosts(const struct replica_set *self, uint32_t group)
+{
+    return group < self->ngroups && self->groups[group].hosted;
+}
+
+bool replica_set_built(const struct replica_set *self)
+{
+    return self->built_shards == self->nshards;
+}
+
+bool replica_set_ready(const struct replica_set *self)
+{
+    return self->loaded && (self->unawaited || replica_set_built(self));
+}
+
+bool replica_set_covers(const struct replica_set *self, uint32_t group)
+{
+    return replica_set_hosts(self, group) &&
+           (self->groups[group].stands || replica_set_ready(self));
+}
+
+bool replica_set_covers_any(const struct replica_set *self)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < self->ngroups && !any; i++) {
+        any = replica_set_covers(self, i);
+    }
+    return any;
+}
+
+/* Arrays that stand need no pages any more. */
+bool replica_set_build(struct replica_set *self, const struct filter_document *document,
+                       uint64_t slice_bytes)
+{
+    struct layer *layer = replica_set_base(self);
+
+    while (!replica_set_built(self) && slice_bytes > 0) {
+        uint32_t group = document->content.group_of_shard[self->built_shards];
+        bool skips = layer->shards[self->built_shards] == NULL || self->groups[group].stands;
+        uint64_t step =
+            skips ? 0 : layer_touch(layer, self->built_shards, self->built_bytes, slice_bytes);
+
+        self->built_bytes += step;
+        slice_bytes -= step;
+        if (skips || self->built_bytes == layer->shard_bytes) {
+            self->built_shards++;
+            self->built_bytes = 0;
+        }
+    }
+    return !replica_set_built(self);
+}
+
+enum replica_state replica_set_state(const struct replica_set *self, uint32_t group)
+{
+    if (self == NULL || group >= self->ngroups || !self->groups[group].hosted) {
+        return REPLICA_NONE;
+    }
+#ifdef ORBLOOM_MUTANT_ANSWER_WHILE_REPLAYING
+    if (!replica_set_built(self)) {
+        return REPLICA_BUILDING;
+    }
+#else
+    if (!replica_set_covers(self, group)) {
+        return REPLICA_BUILDING;
+    }
+#endif
+#ifdef ORBLOOM_MUTANT_COUNT_JOINING
+    return REPLICA_FULL;
+#else
+    if (!self->groups[group].full) {
+        return REPLICA_JOINING;
+    }
+    return self->doubted ? REPLICA_BUILDING : REPLICA_FULL;
+#endif
+}
+
+bool replica_set_holds(const struct replica_set *self, uint32_t group)
+{
+    return self != NULL && replica_set_covers(self, group) && self->groups[group].full;
+}
+
+bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,
+                         uint32_t group, const uint64_t *fingerprints, size_t count)
+{
+    const uint16_t *group_of_shard = document->content.group_of_shard;
+    bool all = group < self->ngroups && self->groups[group].hosted;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprints[i]);
+
+        all &= group_of_shard[shard] == group;
+    }
+    return all;
+}

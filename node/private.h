@@ -1,0 +1,510 @@
+/* private.h - the parts of a node; for the node only. */
+#ifndef ORBLOOM_NODE_PRIVATE_H
+#define ORBLOOM_NODE_PRIVATE_H
+
+#include "base/link_ring.h"
+#include "base/log.h"
+#include "map/document_cache.h"
+#include "node/array/growth.h"
+#include "node/array/hosted.h"
+#include "node/array/replica.h"
+#include "node/node.h"
+#include "node/recent_adds.h"
+#include "node/repeats.h"
+#include "node/store/storage.h"
+
+enum { NODE_CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
+
+/* name, unit, help */
+#define NODE_COUNTERS(X)                                                                      \
+    X(requests_total, "frames", "requests received from routers")                             \
+    X(segments_total, "segments", "parts of requests executed or refused")                    \
+    X(keys_checked_total, "keys", "keys looked up")                                           \
+    X(keys_added_total, "keys", "keys written, new or not")                                   \
+    X(stale_total, "segments", "refused: epoch behind the fence")                             \
+    X(need_doc_total, "segments", "refused: epoch ahead of the document held")                \
+    X(not_ready_total, "segments", "refused: replica building, joining or not hosted")        \
+    X(conflict_total, "segments", "refused: another content under the same epoch")            \
+    X(dropped_total, "segments", "refused: the filter has been dropped")                      \
+    X(full_total, "segments",                                                                 \
+      "adds with new keys that were not accepted, the filter being at its capacity")          \
+    X(remembered_total, "segments", "adds that came again and voted as the first time")       \
+    X(repeated_total, "segments",                                                             \
+      "adds that had, or may have, come before, without sure memory of their first vote")     \
+    X(documents_taken_total, "documents", "newer documents taken over")                       \
+    X(documents_refused_total, "documents", "documents with a wrong MAC, form or content")    \
+    X(losses_accepted_total, "groups",                                                        \
+      "hosted here in which an operator gave up replicas that are gone")                      \
+    X(fences_total, "requests", "fences confirmed to coordinators")                           \
+    X(malformed_total, "frames",                                                              \
+      "frames that could not be decoded or do not belong here, connections that break ZMTP")  \
+    X(version_total, "frames", "frames of a protocol version that is not served")             \
+    X(replies_dropped_total, "frames", "answers that could not be sent")                      \
+    X(recent_adds_bytes, "bytes", "memory of the votes of recent adds (a gauge)")             \
+    X(incarnation, "", "this life of the node's data (a gauge)")                              \
+    X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")                               \
+    X(held_total, "frames", "answers that waited for the log")                                \
+    X(no_space_total, "segments", "adds refused: no room in the log")                         \
+    X(replayed_keys_total, "keys", "fingerprints read back from the log into arrays")         \
+    X(growth_keys_total, "keys",                                                              \
+      "read back into the arrays of a wanted generation, or looked up there to verify it")    \
+    X(growth_shards_total, "shards", "served from the arrays of a wanted generation since")   \
+    X(growth_verify_failures_total, "shards",                                                 \
+      "whose new arrays lacked a key, or could not be right, and were built again")           \
+    X(growth_restarts_total, "passes",                                                        \
+      "through the log for new arrays that began again, as what they read was gone")          \
+    X(amnesia_total, "events", "new incarnations because data was found missing")             \
+    X(log_end, "bytes", "appended to the log so far (a gauge)")                               \
+    X(log_synced, "bytes", "of it on disk, surviving power loss (a gauge)")                   \
+    X(log_bytes, "bytes", "files of the log (a gauge)")                                       \
+    X(log_bare_total, "files",                                                                \
+      "segments without adds that were dropped, a later checkpoint repeating them")           \
+    X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                   \
+    X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                              \
+    X(runs, "files", "sorted runs (a gauge)")                                                 \
+    X(snapshot_bytes, "bytes", "files of snapshots of arrays (a gauge)")                      \
+    X(snapshots_total, "files", "snapshots of arrays written")                                \
+    X(unmerged_bytes, "bytes", "of the log, in no sorted run yet (a gauge)")                  \
+    X(replicas_full, "groups", "slot groups here that count for quorums (a gauge)")           \
+    X(pulls_total, "requests", "asked by other nodes for what they lack")                     \
+    X(pulls_refused_total, "requests",                                                        \
+      "refused to other nodes: another epoch, lineage, incarnation or state, or too many")    \
+    X(pulls_delayed_total, "requests", "of other nodes that waited for gossip_rate")          \
+    X(pull_failures_total, "questions", "to other nodes without an answer of use")            \
+    X(pull_mismatches_total, "answers",                                                       \
+      "of other nodes that are about something else than was asked: nothing was merged")      \
+    X(gossip_bytes_in_total, "bytes", "answers of other nodes")                               \
+    X(gossip_bytes_out_total, "bytes", "questions to other nodes")                            \
+    X(gossip_bytes_served_total, "bytes", "answers to other nodes")                           \
+    X(gossip_keys_missed_total, "keys", "fetched in batches that routers had not brought")    \
+    X(gossip_keys_copied_total, "keys", "taken over in copies of FULL replicas")              \
+    X(gossip_copies_total, "copies",                                                          \
+      "begun of a whole replica, its node's log not being kept far enough back")              \
+    X(pages_copied_total, "pages",                                                            \
+      "of arrays, 4 KiB each, taken over from other nodes (filters without key log)")         \
+    X(confirmed_by_peers_total, "starts",                                                     \
+      "that all nodes that share shards confirmed, as no coordinator answered")               \
+    X(catch_ups_short_total, "filters",                                                       \
+      "that counted again after a kill although other nodes did not answer in time")          \
+    X(sync_keys_total, "keys", "taken over to complete replicas that join")                   \
+    X(report_pages_total, "requests", "to coordinators, each with a part of the slot groups") \
+    X(repairs_total, "repairs", "comparisons with other nodes' replicas begun")               \
+    X(repairs_ended_total, "repairs", "of them that came to their end")                       \
+    X(repair_failures_total, "repairs",                                                       \
+      "of them that ended early, and are tried again: no answer of use, or no room")          \
+    X(repair_shards_total, "shards", "whose digests were compared")                           \
+    X(repair_ranges_total, "ranges", "that differed, compared key by key")                    \
+    X(repair_keys_total, "keys", "taken over in repairs")                                     \
+    X(repair_round_trips_total, "questions", "of repairs, with an answer of use")             \
+    X(repair_bytes_total, "bytes", "questions and answers of repairs, part of gossip_bytes")  \
+    X(repair_cuts_total, "cuts", "of replicas here, for other nodes to compare with")
+
+enum node_counter {
+#define X(name, unit, help) NODE_##name,
+    NODE_COUNTERS(X)
+#undef X
+        NODE_NCOUNTERS
+};
+
+/* An answer that waits for the log. */
+struct held_reply {
+    struct held_reply *next;
+    struct peer to;
+    uint64_t written; /* the log must have reached both */
+    uint64_t synced;
+    size_t size;
+    uint8_t bytes[];
+};
+
+/* How far the log must be for an answer to go out. */
+struct log_need {
+    uint64_t written;
+    uint64_t synced;
+};
+
+/* Filling arrays from the log, a stretch after the other: those of one filter from its runs, then
+ * those of all that have read theirs from the batches that are in no run. Each by itself would have
+ * to go through the whole log. */
+struct node_replay {
+    struct storage_read read;
+    struct storage_load load; /* of a filter without key log: a snapshot first */
+    uint64_t counted_from;    /* what the log has below is counted already */
+    bool active;
+    bool waits;         /* for the log to be written up to read.to */
+    uint64_t filter_id; /* 0: all that wait for the end of the log */
+    uint64_t hosting;   /* of the arrays that are being filled */
+    uint64_t merged;    /* the lowest that a stretch of the runs told */
+};
+
+/* What has changed since it was told: filters of these ids, and perhaps others in between. */
+struct node_news {
+    uint64_t first;
+    uint32_t group;      /* of that filter: those before it are told already */
+    uint64_t last;       /* 0: nothing */
+    uint64_t sent_first; /* ... of what was told since all was answered: told again if one is not */
+    uint64_t sent_last;
+    uint32_t sends;         /* coordinators that are to hear the news under way yet */
+    uint32_t open;          /* reports that were not answered: what is new is gathered meanwhile */
+    bool hinted;            /* ... and coordinators have something new */
+    uint64_t not_before_us; /* what could not be sent is not tried again at once */
+};
+
+/* What moves whenever there may be something else to tell. */
+struct report_mark {
+    uint64_t log_end;
+    uint64_t disk_bytes;
+    uint64_t memory_bytes;
+    uint64_t keys_added;
+    uint64_t documents;
+    uint64_t since;
+};
+
+/* Where this node is in telling coordinators of its slot groups. */
+struct reporting {
+    struct report_place from; /* the next page's; none: a round begins */
+    uint32_t sends;           /* of the page under way, yet to be made */
+    uint32_t answers;         /* ... that were not answered */
+    bool more;                /* another page goes once they are */
+    uint64_t whole_us;        /* when coordinators are to hear of this node, whatever has changed */
+    uint64_t round_us;        /* when a round is due, even if nothing has changed */
+    struct report_mark mark;  /* as the last round began */
+    struct node_news news;
+};
+
+struct node {
+    struct node_config config;
+    struct effects effects;
+    uint64_t incarnation;
+    uint32_t id; /* 0: not registered yet */
+
+    struct steps steps;
+    struct document_cache documents;
+    uint64_t memory_used_bytes;
+    uint64_t hostings; /* arrays made so far */
+    bool building;     /* some replica set is not ready */
+
+    struct link_ring coordinators; /* in turn: all of them hear of every node */
+    uint64_t since;
+    uint64_t store;                    /* whose change number that is */
+    uint64_t wanted[CODEC_MAX_WANTED]; /* documents to be sent along with the next request */
+    size_t nwanted;
+    uint32_t wanted_sends; /* so many reports are to carry them yet */
+    uint64_t held_after;   /* the next report tells what is held from behind this id */
+    uint32_t held_sends;   /* so many reports are to tell that page yet */
+    uint64_t dropped_end;  /* where the record of dropped filters ends in the log ... */
+    bool dropped_unlogged; /* ... if it is there */
+    uint64_t next_sync_us;
+    bool changed;         /* something that coordinators should hear of at once */
+    uint32_t reports_due; /* how many of them have not */
+    struct reporting reporting;
+    uint64_t reports_made;
+
+    struct repeats repeats; /* batches that arrived */
+    struct recent_adds *recent;
+    struct codec_arena *arena;
+    struct buffer out;
+    uint64_t *words; /* planes of the answer under way */
+    size_t words_capacity;
+    struct segment_reply *replies;
+    struct segment_reply *late_replies; /* those that wait for the log, while they are parted */
+
+    struct cluster_id cluster; /* that what is held belongs to; none: not known yet */
+    uint64_t cluster_hash;     /* of the signed bytes that named it last */
+    struct storage *storage;   /* NULL: memory only */
+    struct record_identity identity;
+    uint64_t identity_end; /* where its record ends in the log */
+    bool recovering;       /* the log is being read back, or waits for the cluster's id */
+    bool nameless;         /* ... which a coordinator is asked for */
+    bool sync_unchosen;    /* documents have changed: must the log be synced? */
+    bool torn;             /* the process before did not end in order, or the folder was put back */
+    bool refetched;        /* all documents of the store have come since the start */
+    bool store_heard;      /* a coordinator has answered since the start */
+    bool confirmed;        /* the store names this boot, or will: what is held is all there is */
+    uint32_t boot_try;     /* which of the boots before the store is thought to name */
+    struct boot_life replaces; /* an incarnation that begins: whose place the store told it has */
+    uint64_t claims;           /* how often what is claimed of this incarnation has changed */
+    bool failed;
+    struct held_reply *held;
+    struct held_reply **held_tail;
+    size_t held_bytes;
+    uint64_t full_told_us; /* when coordinators were told of a filter without room */
+    struct node_replay replay;
+    struct node_growth growth;
+    struct exchange *exchange; /* with other nodes; NULL: memory only */
+
+    struct log_limit bad_frame_limit;
+    struct log_limit coordinator_limit; /* of what it refuses */
+    struct log_limit bad_document_limit;
+    struct log_limit no_space_limit;
+    struct log_limit pull_limit;
+    struct log_limit growth_limit;
+    uint64_t counters[NODE_NCOUNTERS];
+};
+
+static inline void node_count(struct node *self, enum node_counter counter)
+{
+    self->counters[counter]++;
+}
+
+/* Encode and send an answer; counts what could not be sent. */
+void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame);
+
+/* The same once the log has reached both places. */
+void node_reply_when(struct node *self, const struct peer *to, const struct frame *frame,
+                     struct log_need need);
+
+/* A document that was handed on: verify, take, act on it. */
+void node_take_document(struct node *self, uint64_t now_us, struct span bytes);
+
+/* ---- dropped.c ---- */
+
+/* A newer record of dropped filters is held: log it, give up what is hosted of those. */
+void node_take_dropped(struct node *self);
+
+/* Can the record that is held not be lost any more? */
+bool node_dropped_durable(const struct node *self);
+
+/* Forget the documents and fences of filters that are in the record. Entries go: call it where
+ * none is in use. */
+void node_forget_dropped(struct node *self);
+
+void node_hosted_destroy(struct hosted_filter *hosted);
+
+/* Bring what is hosted in line with a filter's document; needs an id. */
+void node_apply(struct node *self, struct document_entry *entry);
+
+/* Bring what is hosted in line with what waited: for an id, for room, for the log. */
+void node_apply_all(struct node *self);
+
+/* node_sets.c: the sets that the document names, and no others. `suits`: the node keeps what the
+ * filter asks for. */
+void node_sets_follow(struct node *self, struct hosted_filter *hosted,
+                      const struct filter_document *document, bool suits);
+void node_sets_release(struct node *self, struct hosted_filter *hosted);
+void node_sets_destroy(struct hosted_filter *hosted);
+
+/* A slice of building; true while more is left. */
+bool node_build(struct node *self, uint64_t slice_bytes);
+
+/* requests.c */
+void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+
+/* node_retries.c: is it enough that this add was executed before? Never: what it wrote may be lost
+ * again, or be under way to the log. A mutant says yes. */
+bool node_remembers(struct node *self, uint64_t now_us, const struct segment *segment,
+                    const uint64_t *fingerprints);
+
+/* Of an add that was just executed, replace the planes by those of its first
+ * execution. False: it may have been executed before and nobody knows how it voted then, so a
+ * "present" may be its own doing. */
+MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
+                               const uint64_t *fingerprints, enum replica_state state,
+                               uint64_t *present, uint64_t *absent);
+
+/* The add has set bits and was refused after all: when its message comes again, "present" is
+ * doubted. */
+void node_lost_vote(struct node *self, const struct segment *segment);
+
+/* node_questions.c: fences, info, stats */
+void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame);
+void node_on_info_request(struct node *self, const struct peer *from, const struct frame *frame);
+void node_on_stats_request(struct node *self, const struct peer *from, const struct frame *frame);
+
+/* disk.c: what the slot group's share of the filter's sorted runs takes on the disk. */
+uint64_t node_disk_bytes(const struct node *self, const struct document_entry *entry,
+                         uint32_t group);
+
+/* storage.c */
+MUST_USE enum status node_storage_create(struct node *self);
+
+/* What is held is not all that was acknowledged: from now on another incarnation. */
+void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amnesia);
+
+/* A coordinator has taken note of this boot. */
+void node_confirm(struct node *self, uint32_t id);
+
+/* No coordinator answers, and all others that share shards have noted this boot. */
+void node_confirm_by_peers(struct node *self, uint32_t count);
+
+/* The store names another boot than the claimed one: try the next that it may name; when it names
+ * none, the folder is an older copy. An incarnation that begins is told what it replaces. */
+void node_on_boot_refused(struct node *self, uint64_t now_us, const struct sync_reply *reply);
+void node_fail(struct node *self, const char *what, enum status status);
+
+/* log.c: log a document as held and fenced; sets hosted->fence_end or ->unlogged. */
+void node_log_document(struct node *self, struct document_entry *entry);
+
+/* Sync every group, if some filter asks for it. Before every commit. */
+void node_choose_sync(struct node *self);
+
+/* Log a batch that was accepted, before its answer. */
+MUST_USE enum status node_log_add(struct node *self, const struct document_entry *entry,
+                                  const struct segment *segment, const uint64_t *fingerprints,
+                                  uint32_t count, struct log_need *need);
+
+/* held.c: answers that wait */
+void node_release_held(struct node *self);
+void node_drop_held(struct node *self);
+
+/* replay.c: false when nothing is to be read back now. */
+bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set);
+
+/* What the log has besides runs, for all sets that have read theirs. */
+void node_replay_begin_rest(struct node *self);
+
+/* image.c: arrays as storage wants them for snapshots. */
+bool node_image(void *context, const struct storage_set *set, struct storage_image *out);
+void node_image_groups(void *context, const struct storage_set *set, struct snapshot_group *out);
+struct snapshot_geometry node_image_geometry(const struct geometry *geometry);
+
+/* replay_image.c: of a filter without key log: its snapshot, what the log has. False: it is
+ * another geometry's, and nothing was done. */
+MUST_USE bool node_replay_pages(struct replica_set *set, const struct filter_document *document,
+                                const struct storage_load *load);
+void node_replay_records(struct node *self, struct document_entry *entry, struct replica_set *set,
+                         const struct storage_read *read);
+
+/* The log has been written a little further. */
+void node_replay_moved(struct node *self);
+
+/* exchange/exchange.c: with other nodes. Needs a storage. */
+MUST_USE enum status node_exchange_create(struct node *self);
+void node_exchange_destroy(struct node *self);
+void node_exchange_turn(struct node *self, uint64_t now_us);
+uint64_t node_exchange_next_us(const struct node *self);
+
+/* Something that decides what is asked has changed: a document, readiness. */
+void node_exchange_stir(struct node *self);
+
+/* Something of one filter may be due now. */
+void node_exchange_look(struct node *self, uint64_t filter_id);
+
+/* Again and again: look at all, the more seldom the more there are. */
+void node_exchange_look_round(struct node *self, uint64_t now_us);
+
+/* The log has become durable a little further. */
+void node_exchange_moved(struct node *self);
+
+/* False: the link does not lead to a node. */
+bool node_exchange_on_answer(struct node *self, uint64_t now_us, uint32_t link,
+                             const struct frame *frame, size_t size);
+
+/* exchange/absorb.c: a batch that routers brought is in the log, all of it. */
+void node_note_batch(struct node *self, const struct document_entry *entry,
+                     const struct record_batch *batch);
+bool node_has_batch(struct node *self, const struct document_entry *entry,
+                    const struct record_batch *batch);
+
+/* Some may not be there any more. */
+void node_forget_batches(struct node *self);
+
+/* Has it a number? */
+bool node_batch_named(const struct record_batch *batch);
+
+/* ... by which all of it is known everywhere? What is partial has one too, and only that: neither
+ * is it known by it, nor does who has it have what the number names. */
+bool node_batch_whole(const struct record_batch *batch);
+
+/* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
+ * is durable up to storage_end(). The first target decides; the others stay in `batch` where they
+ * can be taken now, and are not there by the batch's number. STATUS_NOT_READY, STATUS_INVALID
+ * (fingerprints of another slot group), STATUS_FULL (past the capacity of a replica that counts),
+ * STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
+                                 struct record_batch *batch);
+
+/* node_retries.c: the batch came in another way than in its router's message, which may follow. */
+void node_arrived(struct node *self, const struct record_batch *batch);
+
+/* exchange/pull*.c: cursors in the log, found and repeated. */
+void node_pull_found(struct node *self, struct span record);
+
+/* An incarnation begins: how far the former one had come, and what it had, says nothing. */
+void node_pull_forget(struct node *self);
+MUST_USE enum status node_pull_checkpoint(struct node *self);
+void node_pull_drop(struct hosted_filter *hosted);
+
+/* May a key be here that an add still under way has brought? */
+bool node_pull_doubts(const struct node *self, uint64_t now_us);
+
+/* exchange/settle.c: a node whose log may have lost its end catches up with the others before it
+ * counts. Filters that are found at the start, or come before the store has told all, are in doubt.
+ */
+void node_doubt(struct node *self);
+void node_doubt_none(struct node *self);
+void node_doubt_hosted(const struct node *self, struct hosted_filter *hosted);
+void node_set_doubted(struct hosted_filter *hosted, bool doubted);
+
+/* Has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
+uint64_t node_settle(struct node *self, uint64_t now_us, struct document_entry *entry);
+
+/* exchange/remember.c: another node starts, and asks what is remembered of it. */
+void node_on_boot_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+void node_remember_found(struct node *self, struct span record);
+MUST_USE enum status node_remember_checkpoint(struct node *self);
+
+/* exchange/serve.c */
+void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame);
+
+/* tells.c: fill in which documents are held, and those that are wanted. False: out of memory;
+ * else node_told() frees it. */
+MUST_USE bool node_tell(struct node *self, bool whole, struct sync_request *request);
+void node_told(struct sync_request *request);
+void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply);
+
+/* node_reports.c */
+
+/* How many slot groups a page may tell of. */
+size_t node_report_most(const struct node *self);
+
+/* The page that is due, of the `whole` round or of what is new; returns how many reports it has,
+ * node_report_most() at most. */
+size_t node_report_page(const struct node *self, bool whole, struct replica_report *reports,
+                        struct report_page *page);
+
+/* It went to a coordinator: what is due next, and when. */
+void node_report_sent(struct node *self, uint64_t now_us, const struct report_page *page);
+
+/* A coordinator has answered: the next page may go. */
+void node_report_answered(struct node *self, uint64_t now_us);
+
+/* So many coordinators are to hear at once of what has changed, by a round that begins now or, if
+ * one is under way, behind that one. */
+void node_report_soon(struct node *self, uint64_t now_us, uint32_t coordinators);
+
+/* Coordinators should hear of one filter at once. */
+void node_report_news(struct node *self, uint64_t filter_id);
+
+/* Now, if there are news and none are under way. */
+void node_report_turn(struct node *self, uint64_t now_us);
+
+/* Is a page of the round due? Else the report is about what is new only, if anything: where nothing
+ * has changed since the last round began the next one would say the same. */
+bool node_report_whole(const struct node *self, uint64_t now_us);
+
+/* May a report that is not of a round go now? Each coordinator keeps only the newest of a node. */
+bool node_news_may_go(const struct node *self);
+
+/* A report went to a coordinator; of news: and what has become of those. */
+void node_report_opened(struct node *self, bool whole);
+void node_news_sent(struct node *self, uint64_t now_us, const struct report_page *page);
+
+/* node_cluster.c */
+void node_on_nameless(void *context, uint64_t now_us);
+void node_ask_cluster(struct node *self, uint64_t now_us);
+/* An answer to that. */
+void node_take_cluster(struct node *self, uint64_t now_us, const struct sync_reply *reply);
+/* False, and said: the answer is of another cluster than what is held here. */
+bool node_same_cluster(struct node *self, uint64_t now_us, const struct sync_reply *reply);
+
+/* sync_request.c */
+void node_sync(struct node *self, uint64_t now_us);
+void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation,
+                        const struct sync_reply *reply);
+void node_on_hint(struct node *self, uint64_t now_us, const struct hint *hint);
+
+#endif

@@ -1,0 +1,108 @@
+#include "node/pull/live_sets.h"
+
+static uint64_t newest_slice(const struct filter_document *document)
+{
+    return document_is_chain(document) ? document->content.nchain - 1
+                                       : document->content.newest_slice;
+}
+
+/* As many as the window has, and the one before them; of a chain all. Without either there is slice
+ * 0 alone. */
+static uint64_t slices_kept(const struct filter_document *document)
+{
+    uint64_t newest = document->content.newest_slice;
+#ifdef ORBLOOM_MUTANT_SLICE_TOO_FEW
+    uint64_t kept = document->nslices;
+#else
+    uint64_t kept = (uint64_t)document->nslices + 1;
+#endif
+
+    if (document_is_chain(document)) {
+        return document->content.nchain;
+    }
+    return newest == 0 ? 1 : newest < kept ? newest : kept;
+}
+
+uint32_t live_sets_count(const struct filter_document *document)
+{
+    return document->content.nlineages * (uint32_t)slices_kept(document);
+}
+
+/* The serving lineage is the first one, wherever the document has it. */
+static uint32_t place_of(const struct epoch_content *content, uint32_t rank)
+{
+    uint32_t serving = 0;
+
+    while (serving + 1 < content->nlineages && !content->lineages[serving].serving) {
+        serving++;
+    }
+    if (rank == 0) {
+        return serving;
+    }
+    return rank <= serving ? rank - 1 : rank;
+}
+
+struct live_set live_sets_at(const struct filter_document *document, uint32_t at)
+{
+    const struct epoch_content *content = &document->content;
+    uint32_t kept = (uint32_t)slices_kept(document);
+    const struct lineage *lineage = &content->lineages[place_of(content, at / kept)];
+    uint64_t slice = newest_slice(document) - at % kept;
+    bool read = lineage->serving;
+
+#ifdef ORBLOOM_MUTANT_CHAIN_READS_NEWEST
+    read = read && (at == 0 || !document_is_chain(document));
+#endif
+#ifdef ORBLOOM_MUTANT_REBUILD_ADDS_TO_NEXT
+    if (content->nlineages > 1 && lineage->serving) {
+        return (struct live_set){.lineage = lineage->id,
+                                 .slice = slice,
+                                 .read = true,
+                                 .generation = live_sets_generation(document, slice)};
+    }
+#endif
+    return (struct live_set){
+        .lineage = lineage->id,
+        .slice = slice,
+        .read = read,
+        .written = at % kept == 0,
+        .generation = live_sets_generation(document, slice),
+    };
+}
+
+bool live_sets_ahead(const struct filter_document *document, struct live_set *out)
+{
+    bool longer = document_is_chain(document) && document->ngenerations > document->content.nchain;
+    struct live_set next = live_sets_at(document, 0);
+
+    next.slice++;
+    next.read = next.written = false;
+    next.generation = document_generation(document);
+    *out = next;
+    return longer || document->content.newest_slice != 0;
+}
+
+const struct generation *live_sets_generation(const struct filter_document *document,
+                                              uint64_t slice)
+{
+    if (!document_is_chain(document)) {
+        return document_generation(document);
+    }
+    return slice < document->content.nchain ? &document->generations[slice] : NULL;
+}
+
+bool live_sets_have_lineage(const struct filter_document *document, uint32_t lineage)
+{
+    for (uint32_t i = 0; i < document->content.nlineages; i++) {
+        if (document->content.lineages[i].id == lineage) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool live_sets_have(const struct filter_document *document, uint32_t lineage, uint64_t slice)
+{
+    return live_sets_have_lineage(document, lineage) && slice <= newest_slice(document) &&
+           newest_slice(document) - slice < slices_kept(document);
+}

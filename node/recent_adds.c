@@ -1,0 +1,218 @@
+#include "node/recent_adds.h"
+
+#include "base/heap.h"
+#include "base/place_index.h"
+
+#include <assert.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { WORD_BYTES = sizeof(uint64_t) };
+
+/* Followed by the planes, present first. */
+struct record {
+    struct recent_add add;
+    uint64_t batch[2];
+    uint64_t kept_us;
+    uint32_t hash;   /* of its name */
+    uint32_t nwords; /* of record and planes */
+    bool voted;
+    bool unsure;
+};
+
+enum { RECORD_WORDS = sizeof(struct record) / WORD_BYTES };
+
+/* Records follow each other in a ring, oldest first, none broken at its end:
+ *
+ *      not wrapped  |    head ====== tail      |
+ *      wrapped      | === tail    head ==== end|
+ */
+struct recent_adds {
+    uint64_t max_age_us;
+    uint64_t seed;            /* of the hash */
+    struct place_index index; /* of the records */
+    uint64_t *words;
+    size_t capacity;
+    size_t head;
+    size_t tail;
+    size_t end;
+    bool wrapped;
+    size_t count;
+    size_t used; /* words of records */
+    size_t page_bytes;
+};
+
+_Static_assert(sizeof(struct record) % WORD_BYTES == 0, "records are whole words");
+
+enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us, uint64_t seed,
+                               struct recent_adds **out)
+{
+    struct recent_adds *self = heap_zalloc(1, sizeof *self);
+
+    assert(*out == NULL);
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->max_age_us = max_age_us;
+    self->seed = seed;
+    self->capacity = max_bytes / WORD_BYTES;
+    self->capacity = self->capacity < UINT32_MAX ? self->capacity : UINT32_MAX - 1;
+    self->page_bytes = (self->capacity + 1) * WORD_BYTES;
+    self->words = heap_pages_alloc(self->page_bytes, false); /* Had when it is used. */
+    if (self->words == NULL ||
+        place_index_init(&self->index, self->capacity / RECORD_WORDS) != STATUS_OK) {
+        recent_adds_destroy(&self);
+        return STATUS_NOMEM;
+    }
+    *out = self;
+    return STATUS_OK;
+}
+
+void recent_adds_destroy(struct recent_adds **adds)
+{
+    struct recent_adds *self = *adds;
+
+    *adds = NULL;
+    if (self != NULL) {
+        heap_pages_free(self->words, self->page_bytes);
+        place_index_fini(&self->index);
+        heap_free(self);
+    }
+}
+
+uint64_t recent_adds_list(const uint64_t *fingerprints, uint32_t count)
+{
+    return XXH3_64bits(fingerprints, count * sizeof *fingerprints);
+}
+
+size_t recent_adds_bytes(const struct recent_adds *self)
+{
+    return self->used * WORD_BYTES;
+}
+
+static struct record *record_at(const struct recent_adds *self, size_t place)
+{
+    return (struct record *)(self->words + place);
+}
+
+/* Op ids are the clients' choice: without the seed they could make them collide. */
+static uint32_t hash_of(const struct recent_adds *self, const struct recent_add *add)
+{
+    const uint64_t named[] = {add->session[0], add->session[1], add->sequence,
+                              add->filter_id,  add->epoch,      add->group};
+
+    return (uint32_t)XXH3_64bits_withSeed(named, sizeof named, self->seed);
+}
+
+static bool same_add(const struct recent_add *a, const struct recent_add *b)
+{
+    return a->session[0] == b->session[0] && a->session[1] == b->session[1] &&
+           a->sequence == b->sequence && a->filter_id == b->filter_id && a->epoch == b->epoch &&
+           a->group == b->group;
+}
+
+static void forget_oldest(struct recent_adds *self)
+{
+    const struct record *record = record_at(self, self->head);
+
+    place_index_remove(&self->index, record->hash, (uint32_t)self->head);
+    self->head += record->nwords;
+    self->used -= record->nwords;
+    self->count--;
+    if (self->wrapped && self->head == self->end) {
+        self->head = 0;
+        self->wrapped = false;
+    }
+}
+
+static void forget_aged(struct recent_adds *self, uint64_t now_us)
+{
+    while (self->count > 0 && now_us - record_at(self, self->head)->kept_us >= self->max_age_us) {
+        forget_oldest(self);
+    }
+}
+
+/* Room for so many words at self->tail; at most self->capacity of them. */
+static void make_room(struct recent_adds *self, size_t nwords)
+{
+    for (;;) {
+        size_t limit = self->wrapped ? self->head : self->capacity;
+
+        if (self->count == 0) {
+            self->head = 0;
+            self->tail = 0;
+            self->wrapped = false;
+            return;
+        }
+        if (limit - self->tail >= nwords) {
+            return;
+        }
+        if (self->wrapped) {
+            forget_oldest(self);
+        } else {
+            self->end = self->tail;
+            self->tail = 0;
+            self->wrapped = true;
+        }
+    }
+}
+
+enum recent_match recent_adds_find(struct recent_adds *self, uint64_t now_us,
+                                   const struct recent_add *add, struct recent_vote *vote)
+{
+    uint32_t hash = hash_of(self, add);
+    uint32_t place;
+    size_t at = 0;
+
+    forget_aged(self, now_us);
+    while (place_index_next(&self->index, hash, &at, &place)) {
+        struct record *record = record_at(self, place);
+
+        if (!same_add(&record->add, add)) {
+            continue;
+        }
+        if (!record->voted || record->add.list != add->list || record->add.count != add->count) {
+            return RECENT_OTHER;
+        }
+        vote->present = (uint64_t *)(record + 1);
+        vote->absent = vote->present + ((size_t)add->count + 63) / 64;
+        vote->batch[0] = record->batch[0];
+        vote->batch[1] = record->batch[1];
+        vote->unsure = record->unsure;
+        return RECENT_VOTE;
+    }
+    return RECENT_NONE;
+}
+
+void recent_adds_keep(struct recent_adds *self, uint64_t now_us, const struct recent_add *add,
+                      const struct recent_vote *vote)
+{
+    size_t plane_words = vote != NULL ? ((size_t)add->count + 63) / 64 : 0;
+    size_t nwords = RECORD_WORDS + 2 * plane_words;
+    struct record *record;
+
+    if (nwords > self->capacity) {
+        return;
+    }
+    make_room(self, nwords);
+    record = record_at(self, self->tail);
+    *record = (struct record){.add = *add,
+                              .kept_us = now_us,
+                              .hash = hash_of(self, add),
+                              .nwords = (uint32_t)nwords,
+                              .voted = vote != NULL,
+                              .unsure = vote != NULL && vote->unsure};
+    if (vote != NULL) {
+        uint64_t *planes = (uint64_t *)(record + 1);
+
+        memcpy(record->batch, vote->batch, sizeof record->batch);
+        for (size_t i = 0; i < plane_words; i++) { /* Of no key, planes may be NULL. */
+            planes[i] = vote->present[i];
+            planes[plane_words + i] = vote->absent[i];
+        }
+    }
+    place_index_put(&self->index, record->hash, (uint32_t)self->tail);
+    self->tail += nwords;
+    self->used += nwords;
+    self->count++;
+}

@@ -1,0 +1,80 @@
+#include "node/repeats.h"
+
+#include <string.h>
+
+static bool same_key(const struct repeats_key *a, const struct repeats_key *b)
+{
+    return a->boot == b->boot && a->filter_id == b->filter_id && a->epoch == b->epoch &&
+           a->group == b->group;
+}
+
+static struct repeats_series *find(struct repeats *self, const struct repeats_key *key)
+{
+    /* Places are taken in order and never given back. */
+    for (unsigned i = 0; i < REPEATS_SERIES && self->series[i].used != 0; i++) {
+        struct repeats_series *series = &self->series[i];
+
+        if (same_key(&series->key, key)) {
+            return series;
+        }
+    }
+    return NULL;
+}
+
+static struct repeats_series *oldest(struct repeats *self)
+{
+    struct repeats_series *series = &self->series[0];
+
+    for (unsigned i = 1; i < REPEATS_SERIES && series->used != 0; i++) {
+        if (self->series[i].used < series->used) {
+            series = &self->series[i];
+        }
+    }
+    return series;
+}
+
+/* Slide the window up to `number`, forgetting what falls out of it. */
+static void slide(struct repeats_series *series, uint64_t number)
+{
+    uint64_t distance = number - series->highest;
+
+    if (distance >= REPEATS_WINDOW) {
+        memset(series->met, 0, sizeof series->met);
+    } else {
+        for (uint64_t n = series->highest; n != number;) {
+            n++; /* Counted like this, as the peer chooses the number: it may be the last one. */
+            series->met[n % REPEATS_WINDOW / 64] &= ~(UINT64_C(1) << (n % 64));
+        }
+    }
+    series->highest = number;
+}
+
+bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t number)
+{
+    struct repeats_series *series = find(self, key);
+    uint64_t bit = UINT64_C(1) << (number % 64);
+    uint64_t *word;
+    bool met;
+
+    self->clock++;
+    if (series == NULL) {
+        series = oldest(self);
+        self->forgot = self->forgot || series->used != 0;
+        *series = (struct repeats_series){.key = *key, .highest = number};
+        series->used = self->clock;
+        /* Of a series that may have been forgotten, any number may have been met. */
+        memset(series->met, self->forgot ? 0xff : 0, sizeof series->met);
+        series->met[number % REPEATS_WINDOW / 64] |= bit;
+        return self->forgot;
+    }
+    series->used = self->clock;
+    if (number > series->highest) {
+        slide(series, number);
+    } else if (series->highest - number >= REPEATS_WINDOW) {
+        return true;
+    }
+    word = &series->met[number % REPEATS_WINDOW / 64];
+    met = (*word & bit) != 0;
+    *word |= bit;
+    return met;
+}

@@ -1,0 +1,305 @@
+/* Filling arrays from the log: first each filter's from its sorted runs, then all of them from the
+ * batches since, in one pass. */
+#include "base/heap.h"
+#include "node/private.h"
+
+static void ask(struct node *self);
+
+static void end(struct node *self)
+{
+    storage_load_stop(self->storage, &self->replay.load);
+    self->replay.active = false;
+    self->replay.waits = false;
+    self->building = true; /* Perhaps the next one. */
+}
+
+/* Every set that waits for what the log has besides its runs. */
+static void each_waiting(const struct node *self,
+                         void (*visit)(struct replica_set *set, uint64_t *lowest), uint64_t *lowest)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
+
+        for (struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+             set = set->next) {
+            if (set->runs_read && !set->loaded) {
+                visit(set, lowest);
+            }
+        }
+    }
+}
+
+static void read_anew(struct replica_set *set, uint64_t *lowest)
+{
+    (void)lowest;
+    set->runs_read = false;
+}
+
+/* Begins again from the first run, unless it is the log itself that can't be read. */
+static void give_up(struct node *self, enum status status)
+{
+    end(self);
+    if (self->replay.filter_id == 0) {
+        each_waiting(self, read_anew, NULL); /* What they wait for may be in runs by now. */
+    }
+    if (status != STATUS_STALE && status != STATUS_NOMEM && status != STATUS_OVERLOADED) {
+        node_fail(self, "the log can't be read", status);
+    }
+}
+
+/* While arrays are filled nothing is accepted for them: what was before is below the log's end. */
+static void begin_log(struct node *self)
+{
+    self->replay.read.log = true;
+    self->replay.read.from = self->replay.merged;
+    self->replay.read.to = storage_end(self->storage);
+    self->replay.waits = true;
+    node_replay_moved(self);
+}
+
+void node_replay_moved(struct node *self)
+{
+    if (self->replay.waits && storage_written(self->storage) >= self->replay.read.to) {
+        self->replay.waits = false;
+        ask(self);
+    }
+}
+
+static void go_on(struct node *self, struct replica_set *set)
+{
+    struct storage_read *read = &self->replay.read;
+
+    if (!read->log) {
+        self->replay.merged = read->merged < self->replay.merged ? read->merged
+                                                                 : self->replay.merged;
+        set->loaded_part = (double)read->next / 18446744073709551616.0;
+    }
+    if (!read->end) {
+        steps_again(&self->steps, STEP_REPLAY_KEYS);
+        read->from = read->next;
+        ask(self);
+    } else if (!read->log) {
+        set->runs_read = true;
+        set->runs_to = self->replay.merged;
+        end(self);
+    } else {
+        set->loaded = true;
+        end(self);
+    }
+}
+
+/* The arrays that stand now may be others by now: NULL. */
+static struct replica_set *target(const struct node *self, const struct document_entry *entry)
+{
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    struct replica_set *set = hosted_find_hosting(hosted, self->replay.hosting);
+
+    return set != NULL && !set->loaded ? set : NULL;
+}
+
+static void fill(const struct document_entry *entry, struct replica_set *set,
+                 const uint64_t *fingerprints, size_t count)
+{
+#ifdef ORBLOOM_MUTANT_GROW_VALVE_NOT_REFILLED
+    if (entry->document.ngenerations > 1 &&
+        set->groups[0].keys + count >= entry->document.generations[0].capacity) {
+        return;
+    }
+#endif
+    replica_set_refill(set, &entry->document, fingerprints, count);
+}
+
+static void on_stretch(struct storage_read *read, uint64_t now_us, enum status status)
+{
+    struct node *self = read->context;
+    struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
+    struct replica_set *set = target(self, entry);
+
+    (void)now_us;
+    if (status != STATUS_OK) {
+        give_up(self, status);
+    } else if (set == NULL) {
+        end(self);
+    } else {
+        if (read->lines) {
+            node_replay_records(self, entry, set, read);
+        } else {
+            fill(entry, set, read->fingerprints, read->count);
+        }
+        self->counters[NODE_replayed_keys_total] += read->count;
+        go_on(self, set);
+    }
+}
+
+static void ask(struct node *self)
+{
+    enum status status = storage_read(self->storage, &self->replay.read);
+
+    if (status != STATUS_OK) {
+        give_up(self, status);
+    }
+}
+
+/* ---- the log, of all that wait ---- */
+
+static void fill_waiting(struct node *self, const struct record_batch *batch)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, batch->filter_id);
+    struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    bool waited = false;
+
+    for (struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+         set = set->next) {
+        const struct storage_set key = hosted_storage_set(&entry->document, set);
+
+        if (set->runs_read && !set->loaded && storage_set_gets(&key, batch)) {
+            fill(entry, set, batch->fingerprints, batch->count);
+            waited = true;
+        }
+    }
+    if (waited) {
+        node_note_batch(self, entry, batch);
+    }
+}
+
+static void mark_loaded(struct replica_set *set, uint64_t *lowest)
+{
+    (void)lowest;
+    set->loaded = true;
+    set->runs_read = false; /* Of these arrays: others that take their place begin with the runs. */
+}
+
+static void on_rest(struct storage_read *read, uint64_t now_us, enum status status)
+{
+    struct node *self = read->context;
+
+    (void)now_us;
+    if (status != STATUS_OK) {
+        give_up(self, status);
+        return;
+    }
+    for (size_t i = 0; i < read->nbatches; i++) {
+        fill_waiting(self, &read->batches[i]);
+    }
+    self->counters[NODE_replayed_keys_total] += read->count;
+    if (read->end) {
+        each_waiting(self, mark_loaded, NULL);
+        end(self);
+    } else {
+        steps_again(&self->steps, STEP_REPLAY_KEYS);
+        read->from = read->next;
+        ask(self);
+    }
+}
+
+static void find_lowest(struct replica_set *set, uint64_t *lowest)
+{
+    *lowest = set->runs_to < *lowest ? set->runs_to : *lowest;
+}
+
+void node_replay_begin_rest(struct node *self)
+{
+    uint64_t from = UINT64_MAX;
+
+    each_waiting(self, find_lowest, &from);
+    if (self->replay.active || self->recovering || self->failed || from == UINT64_MAX) {
+        return;
+    }
+    self->replay = (struct node_replay){
+        .active = true,
+        .merged = from,
+        .read =
+            {
+                .every = true,
+                .room = self->steps.most[STEP_REPLAY_KEYS],
+                .context = self,
+                .done = on_rest,
+            },
+    };
+    begin_log(self);
+}
+
+/* ---- filters without key log ---- */
+
+static void load(struct node *self)
+{
+    enum status status = storage_load(self->storage, &self->replay.load);
+
+    if (status != STATUS_OK) {
+        give_up(self, status);
+    }
+}
+
+static void on_pages(struct storage_load *read, uint64_t now_us, enum status status)
+{
+    struct node *self = read->context;
+    struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
+    struct replica_set *set = target(self, entry);
+
+    if (status != STATUS_OK) {
+        give_up(self, status);
+        return;
+    }
+    if (set == NULL) {
+        end(self);
+        return;
+    }
+    if (!node_replay_pages(set, &entry->document, read)) {
+        storage_load_refuse(self->storage, read, now_us); /* Its bits are lost to us. */
+        end(self);
+        return;
+    }
+    set->loaded_part = (double)(read->first + read->npages) /
+                       (double)(snapshot_npages(read->shape) + 1);
+    if (read->end) {
+        begin_log(self);
+    } else {
+        load(self);
+    }
+}
+
+/* Its snapshot, if there is one, then the log from where that began. */
+static void begin_array(struct node *self)
+{
+    struct node_replay *replay = &self->replay;
+    struct record_snapshot snapshot = {.from = storage_end(self->storage)};
+
+    (void)storage_array(self->storage, &replay->read.set, &snapshot);
+    replay->merged = snapshot.from;
+    replay->counted_from = snapshot.number != 0 ? snapshot.end : 0;
+    replay->read.lines = true;
+    replay->load = (struct storage_load){
+        .set = replay->read.set, .context = self, .done = on_pages};
+    if (snapshot.number != 0) {
+        load(self);
+    } else {
+        begin_log(self);
+    }
+}
+
+bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set)
+{
+    if (self->replay.active || self->recovering || self->failed || !replica_set_built(set)) {
+        return false;
+    }
+    self->replay = (struct node_replay){
+        .active = true,
+        .filter_id = entry->document.id,
+        .hosting = set->hosting,
+        .merged = UINT64_MAX,
+        .read =
+            {
+                .set = hosted_storage_set(&entry->document, set),
+                .to = UINT64_MAX,
+                .room = self->steps.most[STEP_REPLAY_KEYS],
+                .context = self,
+                .done = on_stretch,
+            },
+    };
+    if (entry->document.keylog == KEYLOG_OFF) {
+        begin_array(self);
+    } else {
+        ask(self);
+    }
+    return true;
+}

@@ -1,0 +1,352 @@
+#include "base/heap.h"
+#include "map/growth.h"
+#include "node/private.h"
+
+#include <string.h>
+
+enum {
+    MAX_HANDED_DOCUMENTS = 16,
+    FILL_PARTS = 8,
+    FULL_TOLD_US = 50000, /* between two words that there is no room */
+};
+
+/* The answer to one node request while it is made. */
+struct answer {
+    struct span documents[MAX_HANDED_DOCUMENTS];
+    size_t ndocuments;
+    size_t nwords;        /* of planes used */
+    struct log_need need; /* of the adds */
+    uint64_t fence_end;   /* an answer under an epoch goes with the fence below it */
+};
+
+static enum status reserve_words(struct node *self, const struct node_request *request)
+{
+    size_t needed = 0;
+    uint64_t *grown;
+
+    for (size_t i = 0; i < request->nsegments; i++) {
+        needed += 2 * (((size_t)request->segments[i].count + 63) / 64);
+    }
+    if (needed <= self->words_capacity) {
+        return STATUS_OK;
+    }
+    grown = heap_realloc(self->words, needed, sizeof *grown);
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->words = grown;
+    self->words_capacity = needed;
+    return STATUS_OK;
+}
+
+/* Let the router have the document, or record, that made its request STALE. */
+static void hand_on(const struct node *self, struct answer *answer,
+                    const struct document_entry *entry)
+{
+    struct span bytes = entry == NULL || entry->gone
+                            ? span_of(self->documents.dropped_bytes, self->documents.dropped_size)
+                            : span_of(entry->signed_bytes, entry->signed_size);
+
+    for (size_t i = 0; i < answer->ndocuments; i++) {
+        if (answer->documents[i].data == bytes.data) {
+            return;
+        }
+    }
+    if (answer->ndocuments < MAX_HANDED_DOCUMENTS) {
+        answer->documents[answer->ndocuments++] = bytes;
+    }
+}
+
+static enum status judge(const struct node *self, const struct document_entry *entry,
+                         const struct segment *segment)
+{
+    const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+    enum status status;
+
+#ifndef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
+    if (document_cache_is_dropped(&self->documents, segment->filter_id)) {
+        return STATUS_DROPPED;
+    }
+#endif
+    if (entry == NULL) {
+        return STATUS_NEED_DOC;
+    }
+    if (entry->conflict) {
+        return STATUS_CONFLICT;
+    }
+    if (hosted == NULL || hosted->unlogged || !self->confirmed || self->failed) {
+        return STATUS_NOT_READY;
+    }
+    status = fence_judge(&hosted->fence, &entry->document, segment->epoch, segment->epoch_hash);
+    if (status == STATUS_OK && hosted->set == NULL) {
+        return STATUS_NOT_READY;
+    }
+    return status;
+}
+
+static void say_no_log(struct node *self, uint64_t now_us, enum status status)
+{
+    node_count(self, NODE_no_space_total);
+    if (status == STATUS_NO_SPACE) {
+        log_limited(&self->no_space_limit, now_us, LOG_ERROR,
+                    "adds are refused: the disk has no room for a new segment of the log; make "
+                    "room, checks go on meanwhile");
+    }
+}
+
+/* Log what was accepted; all of it, but where the replica is full. */
+static enum status log_accepted(struct node *self, const struct document_entry *entry,
+                                const struct segment *segment, const uint64_t *fingerprints,
+                                const uint64_t *present, const uint64_t *absent,
+                                struct log_need *need)
+{
+    uint64_t *some;
+    uint32_t count = 0;
+    enum status status;
+
+#ifdef ORBLOOM_MUTANT_LOG_NEW_ONLY
+    const uint64_t none[CODEC_MAX_KEYS / 64] = {0};
+    present = none;
+#endif
+    for (uint32_t i = 0; i * 64 < segment->count; i++) {
+        count += (uint32_t)__builtin_popcountll(present[i] | absent[i]);
+    }
+#ifdef ORBLOOM_MUTANT_DUPLICATE_UNWAITED
+    uint64_t fresh = 0;
+    for (uint32_t i = 0; i * 64 < segment->count; i++) {
+        fresh |= absent[i];
+    }
+    struct log_need unneeded = {0};
+    need = fresh == 0 ? &unneeded : need;
+#endif
+    if (self->storage == NULL || count == segment->count) {
+        return node_log_add(self, entry, segment, fingerprints, count, need);
+    }
+    some = heap_alloc((size_t)count + 1, sizeof *some);
+    if (some == NULL) {
+        return STATUS_NOMEM;
+    }
+    count = 0;
+    for (uint32_t i = 0; i < segment->count; i++) {
+        if (((present[i / 64] | absent[i / 64]) >> (i % 64) & 1) != 0) {
+            some[count++] = fingerprints[i];
+        }
+    }
+    status = node_log_add(self, entry, segment, some, count, need);
+    heap_free(some);
+    return status;
+}
+
+static void stir_growth(struct node *self, const struct document_entry *entry,
+                        const struct segment *segment)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+
+    for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+        if (hosted_is_target(set, segment) &&
+            node_growth_presses(set, &entry->document, segment->group)) {
+            node_growth_stir(self);
+        }
+    }
+}
+
+/* Bits without a record: harmless, not acknowledged. */
+static void stray(struct hosted_filter *hosted, const struct segment *segment)
+{
+    for (struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+        set->strays = set->strays || hosted_is_target(set, segment);
+    }
+}
+
+/* It fills up faster than rounds of reports come: coordinators are told at each eighth from the
+ * half on, and again while there is no room. */
+static void tell_fill(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                      const struct segment *segment, bool waits)
+{
+    const struct hosted_filter *hosted = entry->attachment;
+    struct replica_group *group = &hosted->set->groups[segment->group];
+    uint64_t eighth = group->keys_capacity / FILL_PARTS + 1;
+    uint32_t fill = (uint32_t)(group->keys / eighth < FILL_PARTS ? group->keys / eighth
+                                                                 : FILL_PARTS);
+    bool again = waits && now_us >= self->full_told_us + FULL_TOLD_US;
+
+    if (entry->document.when_full == WHEN_FULL_EXPAND && entry->document.ngenerations == 1 &&
+        (again || (fill >= FILL_PARTS / 2 && fill > group->fill_told))) {
+        self->full_told_us = again ? now_us : self->full_told_us;
+        node_report_news(self, entry->document.id);
+    }
+    group->fill_told = fill;
+}
+
+static void execute(struct node *self, uint64_t now_us, struct document_entry *entry,
+                    const struct segment *segment, const uint64_t *fingerprints,
+                    struct answer *answer, struct segment_reply *reply)
+{
+    struct hosted_filter *hosted = entry->attachment;
+    size_t nwords = ((size_t)segment->count + 63) / 64;
+    uint64_t *present = self->words + answer->nwords;
+    uint64_t *absent = present + nwords;
+
+    answer->nwords += 2 * nwords;
+    reply->state = hosted_state_for(hosted, segment);
+    if (segment->operation == OPERATION_ADD && self->storage != NULL) {
+        reply->status = storage_room(self->storage, segment->count);
+        if (reply->status != STATUS_OK) {
+            say_no_log(self, now_us, reply->status);
+            return;
+        }
+    }
+    reply->status = hosted_execute(hosted, &entry->document, segment, fingerprints, present, absent,
+                                   &reply->at_capacity);
+    if (reply->status != STATUS_OK) {
+        return;
+    }
+    reply->makes_room = reply->at_capacity && growth_makes_room(&entry->document);
+    self->counters[NODE_full_total] += reply->at_capacity;
+    if (segment->operation == OPERATION_ADD && entry->document.ngenerations > 1 &&
+        !self->growth.due) {
+        stir_growth(self, entry, segment);
+    }
+    if (segment->operation == OPERATION_ADD) {
+        tell_fill(self, now_us, entry, segment, reply->makes_room);
+    }
+    if (segment->operation == OPERATION_ADD &&
+        !node_remembers(self, now_us, segment, fingerprints)) {
+        reply->status = log_accepted(self, entry, segment, fingerprints, present, absent,
+                                     &answer->need);
+        if (reply->status != STATUS_OK) {
+            stray(hosted, segment);
+            node_lost_vote(self, segment);
+            return;
+        }
+    }
+    reply->count = segment->count;
+    reply->present = present;
+    reply->absent = absent;
+    if (segment->operation == OPERATION_ADD) {
+        reply->repeated = !node_settle_vote(self, now_us, segment, fingerprints, reply->state,
+                                            present, absent);
+        self->counters[NODE_keys_added_total] += segment->count;
+    } else {
+        self->counters[NODE_keys_checked_total] += segment->count;
+    }
+}
+
+static void count_refusal(struct node *self, enum status status)
+{
+    static const struct {
+        enum status status;
+        enum node_counter counter;
+    } counted[] = {
+        {STATUS_STALE, NODE_stale_total},         {STATUS_NEED_DOC, NODE_need_doc_total},
+        {STATUS_NOT_READY, NODE_not_ready_total}, {STATUS_CONFLICT, NODE_conflict_total},
+        {STATUS_DROPPED, NODE_dropped_total},
+    };
+
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+        if (counted[i].status == status) {
+            node_count(self, counted[i].counter);
+        }
+    }
+}
+
+static void serve_segment(struct node *self, uint64_t now_us, const struct segment *segment,
+                          const uint64_t *fingerprints, struct answer *answer,
+                          struct segment_reply *reply)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, segment->filter_id);
+
+    *reply = (struct segment_reply){.tag = segment->tag};
+    node_count(self, NODE_segments_total);
+    reply->status = judge(self, entry, segment);
+    if (reply->status == STATUS_OK) {
+        execute(self, now_us, entry, segment, fingerprints, answer, reply);
+    }
+    if (entry != NULL) {
+        const struct hosted_filter *hosted = entry->attachment;
+
+        reply->epoch = entry->document.epoch;
+        reply->epoch_hash = entry->document.epoch_hash;
+        if (hosted != NULL && hosted->fence_end > answer->fence_end) {
+            answer->fence_end = hosted->fence_end;
+        }
+        if (answer->fence_end > answer->need.synced) {
+            answer->need.synced = answer->fence_end;
+        }
+    }
+    if (reply->status == STATUS_STALE || reply->status == STATUS_DROPPED) {
+        hand_on(self, answer, entry);
+    }
+    count_refusal(self, reply->status);
+}
+
+static void send_replies(struct node *self, const struct peer *from, uint64_t correlation,
+                         const struct segment_reply *replies, size_t count,
+                         const struct answer *answer, struct log_need need)
+{
+    struct frame reply = {.correlation = correlation, .kind = FRAME_NODE_REPLY};
+
+    reply.body.node_reply = (struct node_reply){
+        .node_id = self->id,
+        .incarnation = self->incarnation,
+        .segments = replies,
+        .nsegments = count,
+        .documents = answer->documents,
+        .ndocuments = answer->ndocuments,
+    };
+    node_reply_when(self, from, &reply, need);
+}
+
+/* Move the replies to adds that were executed behind the others; returns where they begin. */
+static size_t part_replies(struct node *self, const struct node_request *request)
+{
+    size_t first = 0;
+    size_t last = 0;
+
+    for (size_t i = 0; i < request->nsegments; i++) {
+        bool waits = request->segments[i].operation == OPERATION_ADD &&
+                     self->replies[i].status == STATUS_OK;
+
+        if (waits) {
+            self->late_replies[last++] = self->replies[i];
+        } else {
+            self->replies[first++] = self->replies[i];
+        }
+    }
+    memcpy(self->replies + first, self->late_replies, last * sizeof *self->replies);
+    return first;
+}
+
+void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
+                          const struct frame *frame)
+{
+    const struct node_request *request = &frame->body.node_request;
+    const uint64_t *fingerprints = request->fingerprints;
+    struct answer answer = {0};
+    size_t early = 0;
+
+    node_count(self, NODE_requests_total);
+    if (reserve_words(self, request) != STATUS_OK) {
+        node_count(self, NODE_replies_dropped_total);
+        return; /* Nothing was executed; the router asks again. */
+    }
+    for (size_t i = 0; i < request->nsegments; i++) {
+        serve_segment(self, now_us, &request->segments[i], fingerprints, &answer,
+                      &self->replies[i]);
+        fingerprints += request->segments[i].count;
+    }
+    if (self->storage != NULL) {
+        early = part_replies(self, request);
+    }
+    /* Checks do not wait for the log with the adds that came along. Without a correlation: what
+     * answers the message as a whole comes last. */
+    if (early > 0 && early < request->nsegments) {
+        send_replies(self, from, 0, self->replies, early, &answer,
+                     (struct log_need){.synced = answer.fence_end});
+        answer.ndocuments = 0;
+    } else {
+        early = 0;
+    }
+    send_replies(self, from, frame->correlation, self->replies + early, request->nsegments - early,
+                 &answer, answer.need);
+}

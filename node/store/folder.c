@@ -1,0 +1,416 @@
+/* The files of a node's folder as they are found at start. */
+#include "base/heap.h"
+#include "base/log.h"
+#include "log/file_name.h"
+#include "log/log_segment.h"
+#include "log/segment_file.h"
+#include "node/store/recovery.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_ours(const char *name)
+{
+    uint64_t number;
+
+    return segment_name_parse(name, &number) || run_name_parse(name, &number) ||
+           snapshot_name_parse(name, &number);
+}
+
+/* What was left out would be taken for lost, or never be removed. */
+static void note_name(void *context, const char *name)
+{
+    struct storage_recovery *self = context;
+
+    if (self->status != STATUS_OK || !is_ours(name)) {
+        return;
+    }
+    if (self->nnames == STORAGE_MAX_NAMES) {
+        log_line(LOG_ERROR,
+                 "the data folder has more than %d segments, sorted runs and snapshots: this node "
+                 "never makes so many; move those elsewhere that are not its own. Nothing was "
+                 "changed",
+                 STORAGE_MAX_NAMES);
+        self->status = STATUS_TOO_LARGE;
+        return;
+    }
+    if (self->nnames == self->names_capacity) {
+        size_t capacity = self->names_capacity * 2 + 32;
+        char(*grown)[DISK_NAME_BYTES] = heap_realloc(self->names, capacity, sizeof *grown);
+
+        if (grown == NULL) {
+            self->status = STATUS_NOMEM;
+            return;
+        }
+        self->names = grown;
+        self->names_capacity = capacity;
+    }
+    (void)snprintf(self->names[self->nnames++], DISK_NAME_BYTES, "%s", name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+enum status storage_folder_list(struct storage_recovery *self)
+{
+    const struct disk *disk = self->storage->config.disk;
+    enum status status = disk->list(disk->context, note_name, self);
+
+    status = status == STATUS_OK ? self->status : status;
+    if (status == STATUS_OK && self->nnames > 0) {
+        qsort(self->names, self->nnames, sizeof *self->names, by_name);
+    }
+    return status;
+}
+
+static bool in_log(const struct log_survey *survey, uint64_t number)
+{
+    for (size_t i = 0; i < survey->count; i++) {
+        if (survey->extents[i].number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool in_manifest(const struct storage_recovery *self, uint64_t number)
+{
+    for (size_t i = 0; i < self->nruns; i++) {
+        if (self->runs[i].number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Only its header outlived the crash in which it began. Behind one that shows a loss nothing is
+ * taken for that. */
+static bool was_torn_at_once(const struct storage_recovery *self, uint64_t number)
+{
+    struct log_segment segment;
+    struct record_header header;
+    struct span record;
+    bool torn;
+
+    log_segment_init(&segment, self->storage->config.disk);
+    torn = log_segment_open(&segment, number) == STATUS_OK &&
+           log_segment_read(&segment, segment.header.first, UINT64_MAX, &header, &record) ==
+               STATUS_MALFORMED &&
+           !storage_begun_only(self);
+    log_segment_fini(&segment);
+    return torn;
+}
+
+/* A segment that is none: made ahead and never written, or torn as it began, or bad. */
+static enum status clear_segment(const struct storage_recovery *self, const char *name,
+                                 uint64_t number)
+{
+    const struct disk *disk = self->storage->config.disk;
+    static const uint8_t zeros[SEGMENT_HEADER_BYTES];
+    uint8_t header[SEGMENT_HEADER_BYTES];
+    uint32_t file;
+    uint64_t size;
+    bool empty;
+
+    if (number < self->unneeded) { /* The oldest first: what is damaged goes behind those before. */
+        return strcmp(name, self->unneeded_bad) < 0 ? disk->remove(disk->context, name)
+                                                    : storage_set_aside(self->storage, name);
+    }
+    if (disk->open(disk->context, name, &file, &size) != STATUS_OK) {
+        return STATUS_IO;
+    }
+    empty = size < sizeof header ||
+            (disk->read(disk->context, file, 0, header, sizeof header) == STATUS_OK &&
+             memcmp(header, zeros, sizeof header) == 0);
+    disk->close(disk->context, file);
+    return empty || was_torn_at_once(self, number) ? disk->remove(disk->context, name)
+                                                   : storage_set_aside(self->storage, name);
+}
+
+static bool is_lost(const struct storage_recovery *self, uint64_t number)
+{
+    for (size_t i = 0; i < self->nlost; i++) {
+        if (self->lost[i].number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Runs that no manifest names were being made when the process ended; their batches are still in
+ * the log. Where that can't be known, as the log was lost, they are set aside instead. */
+static enum status clear_run(struct storage_recovery *self, const char *name, uint64_t number)
+{
+    const struct disk *disk = self->storage->config.disk;
+    bool keep;
+
+    if (number > self->highest_run && number < FILE_NUMBER_MAX) {
+        self->highest_run = number;
+    }
+    self->log_gone = self->log_gone || self->survey.count == 0 || !self->has_identity;
+    keep = self->survey.state == LOG_CORRUPT || self->log_gone || is_lost(self, number);
+    return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
+}
+
+static bool is_named(const struct storage_recovery *self, uint64_t number)
+{
+    for (size_t i = 0; i < self->arrays.count; i++) {
+        if (self->arrays.items[i].counts.number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As with runs; those that were lost are in no record any more, and set aside with the leftovers.
+ */
+static enum status clear_snapshot(struct storage_recovery *self, const char *name, uint64_t number)
+{
+    const struct disk *disk = self->storage->config.disk;
+    bool keep;
+
+    if (number > self->highest_snapshot) {
+        self->highest_snapshot = number;
+    }
+    self->log_gone = self->log_gone || self->survey.count == 0 || !self->has_identity;
+    keep = self->survey.state == LOG_CORRUPT || self->log_gone || self->nlost_snapshots > 0;
+    return keep ? storage_set_aside(self->storage, name) : disk->remove(disk->context, name);
+}
+
+/* Is something needed of what was in front of the log's first segment? */
+static bool lacks_beginning(const struct storage_recovery *self, const struct log_extent *first)
+{
+    uint64_t from = first->first - (self->checkpointed ? first->bare : 0);
+
+    return from > self->merged || from > storage_arrays_from(&self->arrays);
+}
+
+bool storage_folder_lost(const struct storage_recovery *self)
+{
+    const struct log_survey *survey = &self->survey;
+
+    return survey->state == LOG_CORRUPT ||
+           (survey->count > 0 && lacks_beginning(self, &survey->extents[0]));
+}
+
+/* It shows that something was lost. Until that is written down, by the new incarnation's log, a
+ * start that did not find it would take the rest for everything. */
+static enum status keep_evidence(struct storage_recovery *self, const char *name)
+{
+    char(*grown)[DISK_NAME_BYTES] = heap_realloc(self->evidence, self->nevidence + 1,
+                                                 sizeof *grown);
+
+    if (grown == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->evidence = grown;
+    (void)snprintf(self->evidence[self->nevidence++], DISK_NAME_BYTES, "%s", name);
+    return STATUS_OK;
+}
+
+enum status storage_folder_clear(struct storage_recovery *self)
+{
+    const struct disk *disk = self->storage->config.disk;
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < self->nnames; i++) {
+        uint64_t number;
+
+        if (segment_name_parse(self->names[i], &number) && !in_log(&self->survey, number)) {
+            status = storage_folder_lost(self) ? keep_evidence(self, self->names[i])
+                                               : clear_segment(self, self->names[i], number);
+        } else if (run_name_parse(self->names[i], &number) && !in_manifest(self, number)) {
+            status = clear_run(self, self->names[i], number);
+        } else if (snapshot_name_parse(self->names[i], &number) && !is_named(self, number)) {
+            status = clear_snapshot(self, self->names[i], number);
+        }
+    }
+    if (status == STATUS_OK) {
+        status = segment_file_remove_spare(disk); /* It may be of another size. */
+    }
+    return status == STATUS_OK ? disk->sync_folder(disk->context) : status;
+}
+
+/* Opening a run checks its size, header and index; its blocks are checked as they are read.
+ * Nothing is renamed yet: one of another version may follow. */
+enum status storage_folder_try_runs(struct storage_recovery *self)
+{
+    const struct storage_config *config = &self->storage->config;
+
+    self->lost = heap_alloc(self->nruns + 1, sizeof *self->lost);
+    if (self->lost == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < self->nruns;) {
+        struct run_reader *reader = NULL;
+        char name[DISK_NAME_BYTES];
+        enum status status = run_reader_create(config->disk, cluster_id_tag(&self->cluster),
+                                               &self->runs[i], &reader);
+
+        run_reader_destroy(&reader);
+        run_name(self->runs[i].number, name);
+        if (status == STATUS_OK) {
+            i++;
+            continue;
+        }
+        log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name,
+                 status_meaning(status));
+        if (status != STATUS_MALFORMED && status != STATUS_NOT_FOUND) {
+            return status; /* A disk that can't be read now has not lost anything yet. */
+        }
+        self->lost[self->nlost++] = self->runs[i];
+        self->runs[i] = self->runs[--self->nruns];
+    }
+    return STATUS_OK;
+}
+
+/* A snapshot counts from when the log was durable beyond its end. */
+static enum status try_snapshot(const struct storage_recovery *self, struct storage_array *array)
+{
+    const struct storage_config *config = &self->storage->config;
+    const struct log_survey *survey = &self->survey;
+    uint64_t end = survey->count > 0 ? survey->extents[survey->count - 1].end : 0;
+    struct snapshot_reader *reader = NULL;
+    enum status status;
+
+    if (array->counts.end > end) {
+        return STATUS_MALFORMED;
+    }
+    status = snapshot_reader_create(config->disk, cluster_id_tag(&self->cluster), &array->counts,
+                                    &reader);
+    if (status == STATUS_OK) {
+        array->bytes = snapshot_bytes(snapshot_reader_shape(reader));
+    }
+    snapshot_reader_destroy(&reader);
+    return status;
+}
+
+/* Its pages are checked as they are read. */
+enum status storage_folder_try_snapshots(struct storage_recovery *self)
+{
+    for (size_t i = 0; i < self->arrays.count; i++) {
+        struct storage_array *array = &self->arrays.items[i];
+        char name[DISK_NAME_BYTES];
+        enum status status = array->counts.number != 0 ? try_snapshot(self, array) : STATUS_OK;
+
+        if (status == STATUS_OK) {
+            continue;
+        }
+        snapshot_name(array->counts.number, name);
+        log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name,
+                 status_meaning(status));
+        if (status != STATUS_MALFORMED && status != STATUS_NOT_FOUND) {
+            return status;
+        }
+        self->nlost_snapshots++;
+        array->counts.number = 0;
+        array->counts.end = 0;
+    }
+    return STATUS_OK;
+}
+
+/* ---- room ---- */
+
+static bool is_unneeded(const struct storage_recovery *self, const struct log_extent *extent)
+{
+    return self->survey.state == LOG_OK && self->checkpointed && !storage_folder_lost(self) &&
+           !storage_begun_only(self) && extent->end <= self->whole_at &&
+           extent->end <= self->merged && extent->end <= storage_arrays_from(&self->arrays);
+}
+
+/* The first one that is kept for other nodes only, or that a whole checkpoint has replaced. */
+static bool choose_needless(const struct storage_recovery *self, size_t *out)
+{
+    const struct log_survey *survey = &self->survey;
+
+    if (survey->count > 1 && is_unneeded(self, &survey->extents[0])) {
+        *out = 0;
+        return true;
+    }
+    for (size_t i = 1; i + 1 < survey->count; i++) {
+        const struct log_extent *extent = &survey->extents[i];
+
+        if (log_extent_is_bare(extent, extent + 1) && extent[1].first == self->whole_at) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status drop_extent(struct storage_recovery *self, size_t i)
+{
+    const struct disk *disk = self->storage->config.disk;
+    struct log_survey *survey = &self->survey;
+    enum status status = segment_file_drop(disk, survey->extents[i].number, false);
+
+    if (status == STATUS_OK) {
+        memmove(survey->extents + i, survey->extents + i + 1,
+                (--survey->count - i) * sizeof *survey->extents);
+    }
+    return status;
+}
+
+enum status storage_folder_make_room(struct storage_recovery *self)
+{
+    const struct storage_config *config = &self->storage->config;
+    const struct disk *disk = config->disk;
+    enum status status = disk->room(disk->context, &self->room_bytes);
+    size_t needless;
+
+    while (status == STATUS_OK && self->room_bytes < config->segment_bytes &&
+           choose_needless(self, &needless)) {
+        status = drop_extent(self, needless);
+        if (status == STATUS_OK) {
+            status = disk->room(disk->context, &self->room_bytes);
+        }
+    }
+    return status == STATUS_OK && self->room_bytes < config->segment_bytes ? STATUS_NO_SPACE
+                                                                           : status;
+}
+
+/* ---- behind a bad place ---- */
+
+static enum status visit_readable(struct storage_recovery *self, struct log_segment *segment)
+{
+    struct record_header header;
+    struct span record;
+    uint64_t offset = segment->header.first;
+    enum status status = STATUS_OK;
+
+    while (status == STATUS_OK) {
+        status = log_segment_read(segment, offset, UINT64_MAX, &header, &record);
+        if (status == STATUS_OK) {
+            status = storage_found(self, &header, record);
+            offset += header.size;
+        }
+    }
+    return status == STATUS_MALFORMED ? STATUS_OK : status;
+}
+
+enum status storage_folder_salvage(struct storage_recovery *self)
+{
+    struct log_segment segment;
+    enum status status = STATUS_OK;
+
+    log_segment_init(&segment, self->storage->config.disk);
+    for (size_t i = 0; i < self->nnames && status == STATUS_OK; i++) {
+        uint64_t number;
+
+        if (!segment_name_parse(self->names[i], &number) ||
+            strcmp(self->names[i], self->survey.bad_name) <= 0) {
+            continue;
+        }
+        status = log_segment_open(&segment, number);
+        if (status == STATUS_OK) {
+            status = visit_readable(self, &segment);
+        } else if (status == STATUS_MALFORMED) {
+            status = STATUS_OK;
+        }
+    }
+    log_segment_fini(&segment);
+    return status;
+}

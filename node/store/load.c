@@ -1,0 +1,192 @@
+/* Reading a snapshot back, slice by slice on the background lane. */
+#include "base/heap.h"
+#include "base/log.h"
+#include "node/store/private.h"
+
+struct load_job {
+    struct job job; /* first */
+    struct storage *storage;
+    struct storage_load *load; /* NULL: nobody waits any more */
+    struct record_snapshot snapshot;
+    struct snapshot_reader *reader;
+    bool busy;
+    enum status status;
+    uint64_t first;
+    size_t npages;
+    uint8_t pages[STEPS_LOAD_PAGES * SNAPSHOT_PAGE_BYTES];
+};
+
+void storage_load_destroy(struct storage *self)
+{
+    if (self->load != NULL) {
+        snapshot_reader_destroy(&self->load->reader);
+        heap_free(self->load);
+        self->load = NULL;
+    }
+}
+
+static enum status read_slice(struct load_job *self)
+{
+    const struct storage_config *config = &self->storage->config;
+    enum status status = STATUS_OK;
+
+    if (self->reader == NULL) {
+        status = snapshot_reader_create(config->disk, cluster_id_tag(&config->cluster),
+                                        &self->snapshot, &self->reader);
+    }
+    if (status == STATUS_OK) {
+        status = snapshot_reader_next(self->reader, self->pages,
+                                      config->steps->most[STEP_LOAD_PAGES], &self->npages);
+    }
+    return status;
+}
+
+/* Somebody may want to look at it. */
+static enum status set_aside(const struct load_job *self, enum status why)
+{
+    const struct disk *disk = self->storage->config.disk;
+    char name[DISK_NAME_BYTES];
+    enum status status = STATUS_OK;
+
+    snapshot_name(self->snapshot.number, name);
+    log_line(LOG_ERROR, "%s, which the log names, can't be read: %s", name, status_meaning(why));
+    if (why == STATUS_MALFORMED) {
+        status = storage_set_aside(self->storage, name);
+        status = status == STATUS_OK ? disk->sync_folder(disk->context) : status;
+    }
+    return status == STATUS_OK ? STATUS_STALE : status;
+}
+
+static void run(struct job *job)
+{
+    struct load_job *self = (struct load_job *)job;
+
+    self->status = read_slice(self);
+    if (self->status == STATUS_MALFORMED || self->status == STATUS_NOT_FOUND) {
+        self->status = set_aside(self, self->status);
+    }
+}
+
+/* What is left is the data of another incarnation; see damage.c. */
+static void take_damage(struct storage *storage, uint64_t now_us,
+                        const struct record_snapshot *snapshot)
+{
+    const struct storage_set set = {
+        .filter_id = snapshot->filter_id, .slice = snapshot->slice, .lineage = snapshot->lineage};
+    struct storage_array *array = storage_arrays_find(&storage->arrays, &set);
+    struct record_snapshot without;
+    enum status status;
+
+    if (storage->failed || array == NULL || array->counts.number != snapshot->number) {
+        return;
+    }
+    storage->config.damaged(storage->config.context, now_us, &set);
+    if (storage->failed) {
+        return;
+    }
+    without = array->counts;
+    without.number = 0;
+    without.end = 0;
+    status = storage_edit_array(storage, &without);
+    if (status != STATUS_OK) { /* The next start finds it missing. */
+        storage_fail(storage, status, "the loss of a snapshot can't be logged");
+    }
+}
+
+static void tell(struct load_job *self, uint64_t now_us)
+{
+    struct storage *storage = self->storage;
+    struct storage_load *load = self->load;
+    bool all = false;
+
+    if (self->status == STATUS_OK) {
+        load->shape = snapshot_reader_shape(self->reader);
+        load->snapshot = self->snapshot;
+        load->pages = self->pages;
+        load->npages = self->npages;
+        load->first = self->first;
+        self->first += self->npages;
+        all = self->first == snapshot_npages(load->shape);
+        load->end = all;
+    }
+    if (self->status == STATUS_OK && !all) {
+        steps_again(storage->config.steps, STEP_LOAD_PAGES);
+        load->done(load, now_us, STATUS_OK);
+        return;
+    }
+    /* The job is over before whoever asked hears of it, as he may begin another one. */
+    storage->load = NULL;
+    if (self->status == STATUS_STALE) {
+        take_damage(storage, now_us, &self->snapshot);
+    }
+    load->done(load, now_us, self->status);
+    snapshot_reader_destroy(&self->reader);
+    heap_free(self);
+}
+
+static void done(struct job *job, uint64_t now_us)
+{
+    struct load_job *self = (struct load_job *)job;
+
+    self->busy = false;
+    if (self->load == NULL) {
+        storage_load_destroy(self->storage);
+    } else {
+        tell(self, now_us);
+    }
+}
+
+static enum status begin(struct storage *self, struct storage_load *load)
+{
+    const struct storage_array *array = storage_arrays_find(&self->arrays, &load->set);
+
+    if (array == NULL || array->counts.number == 0) {
+        return STATUS_NOT_FOUND;
+    }
+    self->load = heap_zalloc(1, sizeof *self->load);
+    if (self->load == NULL) {
+        return STATUS_NOMEM;
+    }
+    self->load->storage = self;
+    self->load->load = load;
+    self->load->snapshot = array->counts;
+    self->load->job = (struct job){.run = run, .done = done};
+    return STATUS_OK;
+}
+
+enum status storage_load(struct storage *self, struct storage_load *load)
+{
+    enum status status = STATUS_OK;
+
+    if (self->load == NULL) {
+        status = begin(self, load);
+    } else if (self->load->load != load || self->load->busy) {
+        status = STATUS_OVERLOADED;
+    }
+    if (status == STATUS_OK) {
+        self->load->busy = true;
+        self->config.effects->submit(self->config.effects->context, JOB_BACKGROUND,
+                                     &self->load->job);
+    }
+    return status;
+}
+
+void storage_load_refuse(struct storage *self, const struct storage_load *load, uint64_t now_us)
+{
+    char name[DISK_NAME_BYTES];
+
+    snapshot_name(load->snapshot.number, name);
+    log_line(LOG_ERROR, "%s, which the log names, is of another array: it counts no longer", name);
+    take_damage(self, now_us, &load->snapshot);
+}
+
+void storage_load_stop(struct storage *self, struct storage_load *load)
+{
+    if (self->load == NULL || self->load->load != load) {
+        return;
+    }
+    self->load->load = NULL;
+    if (!self->load->busy) {
+        storage_load_destroy(self);
+    }
+}

@@ -1,0 +1,22 @@
+/* What belongs to a set. */
+#include "node/store/private.h"
+
+bool storage_set_has(const struct storage_set *set, const struct record_run *run)
+{
+    return run->filter_id == set->filter_id && run->lineage == set->lineage &&
+           run->slice == set->slice;
+}
+
+bool storage_set_gets(const struct storage_set *set, const struct record_batch *batch)
+{
+#ifdef ORBLOOM_MUTANT_OLD_LINEAGE_REPLAYED
+    return batch->filter_id == set->filter_id;
+#endif
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        if (batch->filter_id == set->filter_id && batch->targets[i].lineage == set->lineage &&
+            batch->targets[i].slice == set->slice) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,302 @@
+/* Taking a snapshot of the array of a filter without key log, so that the log can be cut.
+ *
+ *   a slice of pages is copied by the actor -> checksums, written on the lane -> the next slice ...
+ *   -> synced, its name too -> the log is durable through what was copied last -> logged
+ *
+ * Between two slices adds go on. What is in the log below where the snapshot began is in its pages,
+ * and what comes later is replayed; setting a bit twice does no harm.
+ */
+#include "base/heap.h"
+#include "base/log.h"
+#include "node/store/private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    SNAPSHOT_SEGMENTS = 2, /* of the log kept for a set, at least, before one is taken */
+    PAUSE_US = 1000000,    /* after there was no room or memory */
+};
+
+struct storage_snapshot {
+    struct job job; /* first */
+    struct storage *storage;
+    struct record_snapshot id;
+    struct storage_set set;
+    uint64_t hosting;
+    struct snapshot_shape shape;
+    uint32_t *shards;
+    struct snapshot_group *groups;
+    uint64_t next; /* page to be copied */
+    bool last;     /* all have been */
+    bool abandoned;
+    bool written;  /* the lane's word, */
+    bool finished; /* and the actor has it */
+    struct snapshot_writer *writer;
+    enum status status;
+    uint64_t room_bytes;
+    size_t npages; /* in `pages` */
+    uint8_t pages[STEPS_SNAPSHOT_PAGES * SNAPSHOT_PAGE_BYTES];
+};
+
+void storage_snapshot_destroy(struct storage_snapshot **snapshot)
+{
+    struct storage_snapshot *self = *snapshot;
+
+    *snapshot = NULL;
+    if (self == NULL) {
+        return;
+    }
+    snapshot_writer_destroy(&self->writer);
+    heap_free(self->shards);
+    heap_free(self->groups);
+    heap_free(self);
+}
+
+/* ---- on the lane ---- */
+
+static enum status begin_file(struct storage_snapshot *self)
+{
+    const struct storage_config *config = &self->storage->config;
+    enum status status = config->disk->room(config->disk->context, &self->room_bytes);
+
+    if (status == STATUS_OK &&
+        self->room_bytes < config->reserve_bytes + snapshot_bytes(&self->shape)) {
+        status = STATUS_NO_SPACE;
+    }
+    return status == STATUS_OK
+               ? snapshot_writer_create(config->disk, cluster_id_tag(&config->cluster), &self->id,
+                                        &self->shape, &self->writer)
+               : status;
+}
+
+static enum status write_slice(struct storage_snapshot *self)
+{
+    enum status status = self->writer == NULL ? begin_file(self) : STATUS_OK;
+
+    if (status == STATUS_OK) {
+        status = snapshot_writer_add(self->writer, self->pages, self->npages);
+    }
+    if (status == STATUS_OK && self->last) {
+        status = snapshot_writer_finish(self->writer, self->id.end, self->groups);
+        self->written = status == STATUS_OK;
+    }
+    return status;
+}
+
+static void run(struct job *job)
+{
+    struct storage_snapshot *self = (struct storage_snapshot *)job;
+
+    self->status = self->abandoned ? STATUS_STALE : write_slice(self);
+    if (self->status != STATUS_OK || self->written) {
+        snapshot_writer_destroy(&self->writer); /* Unless it is finished the file goes. */
+    }
+}
+
+/* ---- with the actor ---- */
+
+/* Their arrays are the very ones that the snapshot was begun of. */
+static bool look(const struct storage_snapshot *self, struct storage_image *image)
+{
+    const struct storage_config *config = &self->storage->config;
+
+#ifdef ORBLOOM_MUTANT_SNAPSHOT_ANY_HOSTING
+    if (self->finished) {
+        return true;
+    }
+#endif
+    return config->image(config->context, &self->set, image) && image->hosting == self->hosting;
+}
+
+static void copy_slice(struct storage_snapshot *self, const struct storage_image *image)
+{
+    uint64_t pages_a_shard = snapshot_shard_pages(self->shape.geometry.lines);
+    size_t page_bytes = snapshot_page_bytes(self->shape.geometry.lines);
+    uint64_t left = snapshot_npages(&self->shape) - self->next;
+    uint32_t most = self->storage->config.steps->most[STEP_SNAPSHOT_PAGES];
+
+    self->npages = left < most ? (size_t)left : most;
+    for (size_t i = 0; i < self->npages; i++, self->next++) {
+        const uint8_t *shard = image->shards[self->shards[self->next / pages_a_shard]];
+
+        memcpy(self->pages + i * page_bytes, shard + self->next % pages_a_shard * page_bytes,
+               page_bytes);
+    }
+    self->last = self->npages == left;
+    if (self->last) {
+        self->id.end = storage_end(self->storage);
+        self->storage->config.image_groups(self->storage->config.context, &self->set, self->groups);
+    }
+}
+
+static void go_on(struct storage_snapshot *self)
+{
+    const struct effects *effects = self->storage->config.effects;
+    struct storage_image image;
+
+    if (look(self, &image)) {
+        copy_slice(self, &image);
+    } else {
+        self->abandoned = true;
+    }
+    effects->submit(effects->context, JOB_BACKGROUND, &self->job);
+}
+
+static void give_up(struct storage *storage, uint64_t now_us, enum status status)
+{
+    if (status == STATUS_STALE || storage_may_wait(status)) {
+        storage->next_snapshot_us = now_us + PAUSE_US;
+    } else {
+        storage_fail(storage, status, "a snapshot can't be written");
+    }
+    storage_snapshot_destroy(&storage->snapshot);
+}
+
+static void done(struct job *job, uint64_t now_us)
+{
+    struct storage_snapshot *self = (struct storage_snapshot *)job;
+    struct storage *storage = self->storage;
+
+    if (storage->failed) {
+        storage_snapshot_destroy(&storage->snapshot);
+    } else if (self->status != STATUS_OK) {
+        give_up(storage, now_us, self->status);
+    } else if (!self->written) {
+        steps_again(storage->config.steps, STEP_SNAPSHOT_PAGES);
+        go_on(self);
+    } else {
+        self->finished = true;
+        storage_want_sync(storage); /* Of what was in the array when the last page was copied. */
+        storage_snapshot_work(storage, now_us);
+    }
+}
+
+/* It counts from now on; false: not yet. */
+static bool publish(struct storage *storage, uint64_t now_us)
+{
+    struct storage_snapshot *self = storage->snapshot;
+    struct storage_image image;
+    struct storage_array *array;
+    enum status status;
+
+    if (!self->finished || storage_synced(storage) < self->id.end) {
+        return false;
+    }
+    /* Dropped; or a slot group came back meanwhile, and its bits are where this one would cut them
+     * off: what was read back is not logged again. The next start removes the file. */
+    if (storage_arrays_find(&storage->arrays, &self->set) == NULL || !look(self, &image)) {
+        give_up(storage, now_us, STATUS_STALE);
+        return true;
+    }
+    status = storage_edit_array(storage, &self->id);
+    if (status == STATUS_OK) {
+        array = storage_arrays_find(&storage->arrays, &self->set);
+        array->bytes = snapshot_bytes(&self->shape);
+        storage->snapshots_written++;
+    } else if (!storage_may_wait(status)) {
+        storage_fail(storage, status, "a snapshot can't be logged");
+    }
+    if (status == STATUS_OK || !storage_may_wait(status)) {
+        storage_snapshot_destroy(&storage->snapshot);
+        return true;
+    }
+    return false;
+}
+
+/* ---- which one ---- */
+
+/* What of the log is kept for a set's sake; it may be as much as what a snapshot writes. */
+static bool is_due(const struct storage *storage, const struct storage_array *array,
+                   struct storage_image *image)
+{
+    const struct record_snapshot *counts = &array->counts;
+    const struct storage_set set = {
+        .filter_id = counts->filter_id, .slice = counts->slice, .lineage = counts->lineage};
+    uint64_t behind = array->pending < storage_end(storage) ? storage_end(storage) - array->pending
+                                                            : 0;
+
+    return behind > SNAPSHOT_SEGMENTS * storage->config.segment_bytes &&
+           storage->config.image(storage->config.context, &set, image) && image->nhosted > 0 &&
+           behind > image->nhosted * snapshot_shard_pages(image->geometry.lines) *
+                        snapshot_page_bytes(image->geometry.lines);
+}
+
+static const struct storage_array *choose(const struct storage *storage,
+                                          struct storage_image *image)
+{
+    const struct storage_array *chosen = NULL;
+    struct storage_image one;
+
+    for (size_t i = 0; i < storage->arrays.count; i++) {
+        const struct storage_array *array = &storage->arrays.items[i];
+
+        if ((chosen == NULL || array->pending < chosen->pending) && is_due(storage, array, &one)) {
+            chosen = array;
+            *image = one;
+        }
+    }
+    return chosen;
+}
+
+static bool fill_shape(struct storage_snapshot *self, const struct storage_image *image)
+{
+    uint32_t count = 0;
+
+    self->shards = heap_alloc(image->nhosted, sizeof *self->shards);
+    self->groups = heap_zalloc((size_t)image->ngroups + 1, sizeof *self->groups);
+    if (self->shards == NULL || self->groups == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < image->nshards; i++) {
+        if (image->shards[i] != NULL) {
+            self->shards[count++] = i;
+        }
+    }
+    self->shape = (struct snapshot_shape){
+        .geometry = image->geometry,
+        .nshards = count,
+        .ngroups = image->ngroups,
+        .shards = self->shards,
+        .groups = self->groups,
+    };
+    return true;
+}
+
+static void begin(struct storage *storage, uint64_t now_us, const struct storage_array *array,
+                  const struct storage_image *image)
+{
+    struct storage_snapshot *self = heap_zalloc(1, sizeof *self);
+
+    storage->snapshot = self;
+    if (self == NULL || !fill_shape(self, image)) {
+        give_up(storage, now_us, STATUS_NOMEM);
+        return;
+    }
+    self->storage = storage;
+    self->set = (struct storage_set){.filter_id = array->counts.filter_id,
+                                     .slice = array->counts.slice,
+                                     .lineage = array->counts.lineage};
+    self->hosting = image->hosting;
+    self->id = array->counts;
+    self->id.number = storage->next_snapshot++;
+    self->id.generation = image->generation;
+    self->id.from = storage_end(storage);
+    self->job = (struct job){.run = run, .done = done};
+    go_on(self);
+}
+
+void storage_snapshot_work(struct storage *self, uint64_t now_us)
+{
+    const struct storage_array *array;
+    struct storage_image image;
+
+    if (self->failed || (self->snapshot != NULL && !publish(self, now_us)) ||
+        now_us < self->next_snapshot_us) {
+        return;
+    }
+    array = self->failed ? NULL : choose(self, &image);
+    if (array != NULL) {
+        begin(self, now_us, array, &image);
+    }
+}

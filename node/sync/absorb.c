@@ -1,0 +1,153 @@
+/* Fingerprints that other nodes had and this one did not. */
+#include "node/pull/live_sets.h"
+#include "node/sync/exchange.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool node_batch_named(const struct record_batch *batch)
+{
+    return batch->batch_boot != 0 && batch->batch_number != 0;
+}
+
+bool node_batch_whole(const struct record_batch *batch)
+{
+#ifdef ORBLOOM_MUTANT_PARTIAL_IS_WHOLE
+    return node_batch_named(batch);
+#endif
+    return node_batch_named(batch) && !batch->partial;
+}
+
+static struct batch_series_key series_of(const struct document_entry *entry,
+                                         const struct record_batch *batch, uint32_t target)
+{
+    return (struct batch_series_key){
+        .boot = batch->batch_boot,
+        .filter_id = entry->document.id,
+        .epoch = batch->epoch,
+        .slice = batch->targets[target].slice,
+        .lineage = batch->targets[target].lineage,
+        .group = batch->group,
+    };
+}
+
+void node_note_batch(struct node *self, const struct document_entry *entry,
+                     const struct record_batch *batch)
+{
+    if (self->exchange == NULL || !node_batch_whole(batch)) {
+        return;
+    }
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        const struct batch_series_key key = series_of(entry, batch, i);
+
+        batch_set_add(self->exchange->have, &key, batch->batch_number);
+    }
+}
+
+void node_forget_batches(struct node *self)
+{
+    if (self->exchange != NULL) {
+        batch_set_clear(self->exchange->have);
+    }
+}
+
+static bool has(struct node *self, const struct document_entry *entry,
+                const struct record_batch *batch, uint32_t target)
+{
+    const struct batch_series_key key = series_of(entry, batch, target);
+
+    return node_batch_whole(batch) &&
+           batch_set_has(self->exchange->have, &key, batch->batch_number);
+}
+
+bool node_has_batch(struct node *self, const struct document_entry *entry,
+                    const struct record_batch *batch)
+{
+    return has(self, entry, batch, 0);
+}
+
+/* Another one, which lagged behind, may have taken keys for which this one was at its capacity. All
+ * of them would pass the rate asked for. A FULL replica can do without what others bring: whatever
+ * is acknowledged, W of them have from its router. */
+static enum status judge(const struct document_entry *entry, const struct replica_set *set,
+                         const struct record_batch *batch)
+{
+    if (set == NULL || !replica_set_ready(set)) {
+        return STATUS_NOT_READY; /* A replay under way would not see it. */
+    }
+    if (!replica_set_belongs(set, &entry->document, batch->group, batch->fingerprints,
+                             batch->count)) {
+        return STATUS_INVALID;
+    }
+    return replica_set_state(set, batch->group) == REPLICA_FULL &&
+                   !hosted_fits(set, batch->group, batch->fingerprints, batch->count)
+               ? STATUS_FULL
+               : STATUS_OK;
+}
+
+/* Besides the first one, that was asked for. Each is asked for by its own name, too, so that one
+ * which can't be taken now is not lost. */
+static void choose_targets(struct node *self, const struct document_entry *entry,
+                           struct record_batch *batch)
+{
+    uint32_t kept = 1;
+
+    for (uint32_t i = 1; i < batch->ntargets && !batch->bits; i++) {
+        const struct record_target target = batch->targets[i];
+        const struct replica_set *set = hosted_find(entry->attachment, target.lineage,
+                                                    target.slice);
+
+        if (live_sets_have(&entry->document, target.lineage, target.slice) &&
+            judge(entry, set, batch) == STATUS_OK &&
+            replica_set_state(set, batch->group) >= REPLICA_JOINING &&
+            !has(self, entry, batch, i)) {
+            batch->targets[kept++] = target;
+        }
+    }
+    batch->ntargets = kept;
+}
+
+static void fill_targets(const struct document_entry *entry, const struct record_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        struct replica_set *set = hosted_find(entry->attachment, batch->targets[i].lineage,
+                                              batch->targets[i].slice);
+
+        hosted_fill(set, &entry->document, batch->fingerprints, batch->count);
+    }
+}
+
+/* Each set by its name: what was forgotten is not here, and does not come back. */
+enum status node_absorb(struct node *self, struct document_entry *entry, struct record_batch *batch)
+{
+#ifdef ORBLOOM_MUTANT_REBUILD_MERGE_ANY
+    batch->targets[0].lineage = live_sets_at(&entry->document, 0).lineage;
+#endif
+    struct replica_set *set = hosted_find(entry->attachment, batch->targets[0].lineage,
+                                          batch->targets[0].slice);
+    enum status status = self->failed ? STATUS_NOT_READY : judge(entry, set, batch);
+    uint64_t end;
+
+    assert(batch->ntargets > 0);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (!live_sets_have(&entry->document, set->lineage, set->slice)) {
+        return STATUS_INVALID;
+    }
+    batch->repaired = true;
+    batch->bits = entry->document.keylog == KEYLOG_OFF;
+    choose_targets(self, entry, batch);
+#ifndef ORBLOOM_MUTANT_SYNC_BITS_ONLY
+    status = storage_add(self->storage, batch, &end);
+#endif
+    if (status != STATUS_OK) {
+        return status;
+    }
+    fill_targets(entry, batch);
+    if (node_batch_named(batch)) {
+        node_arrived(self, batch);
+        node_note_batch(self, entry, batch);
+    }
+    return STATUS_OK;
+}

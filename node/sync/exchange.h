@@ -1,0 +1,387 @@
+/* exchange.h - what a node takes over from other nodes, and what it gives them; shared by
+ * node/sync only.
+ *
+ *   exchange.c    when
+ *   pull_plan.c   whom to ask for what, by each filter's document
+ *   looks.c       when each filter is looked at
+ *   pull_turn.c   who is looked at now
+ *   pull.c        asking, judging answers
+ *   pull_take.c   taking over what was answered
+ *   pull_progress.c  cursors, and how complete a joining group is
+ *   repair_plan.c comparing replicas: which one is next, and when again
+ *   repair.c      ... the way through a comparison
+ *   meet.c        asking others what they remember of this node
+ *   remember.c    answering that
+ *   watch.c       one question a node for all filters that have nothing to ask
+ *   settle.c      catching up before it counts, after an end that was not in order
+ *   repair_take.c its answers: digests compared, what lacks taken over
+ *   serve.c       answering: reading storage at a bounded rate
+ *   serve_judge.c ... which requests
+ *   lines.c       pages of arrays, of filters without key log: both sides
+ *   page_digests.c  ... and their digests: which pages differ
+ *   serve_filters.c  which filters have anything new
+ *   serve_page.c  making one answer out of what storage reads
+ *   batch_form.c  batches of the log, as they are told and heard
+ *   serve_cut.c   what a peer compares with: digests and ranges of a cut
+ *
+ * Without a disk a node has none of this: there is no log to take over.
+ */
+#ifndef ORBLOOM_NODE_SYNC_EXCHANGE_H
+#define ORBLOOM_NODE_SYNC_EXCHANGE_H
+
+#include "base/token_bucket.h"
+#include "map/boot_memory.h"
+#include "node/private.h"
+#include "node/pull/log_age.h"
+#include "node/pull/pull.h"
+#include "node/pull/pull_plan.h"
+#include "node/pull/pull_repair.h"
+#include "node/store/cut.h"
+#include "node/sync/cursors.h"
+#include "node/sync/looks.h"
+#include "node/sync/peers.h"
+
+enum {
+    SERVE_PAGES = 8,
+    SERVE_BUCKETS = 64,
+    SERVE_CUTS = 4,
+    SERVE_TARGETS = 32, /* lists of targets in one answer: they change with the document only */
+    REPAIR_RETRY_US = 100000,
+    SERVE_CUT_US = 8000000, /* a cut is kept for its peer's next question, and what reading takes */
+    SERVE_CUT_SILENT_US = 1000000, /* ... unless another peer needs its place */
+    SERVE_CUT_TURN_US = 2500000, /* so long the next place is for who was refused: beyond a retry */
+};
+
+/* Through the pages of all shards of a group. */
+struct page_walk {
+    uint32_t shard;
+    uint64_t page; /* of the shard: the next one */
+    uint64_t sum;  /* of the digests of those before it */
+};
+
+/* One source of one slot group, as far as this node has taken it over. */
+struct pull_item {
+    struct pull pull;
+    uint32_t rank;    /* SYNC: in the order of the plan */
+    uint32_t needed;  /* SYNC: how many sources complete the group */
+    uint64_t watch;   /* the watch of the source by which it sleeps; 0: it is awake */
+    uint64_t answers; /* ... of that watch when it fell asleep */
+
+    struct page_walk walk;    /* in PULL_PHASE_COMPARE */
+    bool compared;            /* since the plan was made */
+    uint64_t repair_us;       /* when it is to be compared next; 0: not chosen yet */
+    uint32_t repair_failures; /* in a row */
+    uint32_t repair_refusals; /* ... because the source can't, or there is too much */
+};
+
+/* What one filter's document makes this node pull. */
+struct filter_pulls {
+    uint64_t serial; /* tells answers to a former plan apart */
+    uint64_t epoch;
+    uint64_t incarnation;
+    uint64_t hosting; /* of the replica set that it is for */
+    bool joined;      /* some of its replicas were JOINING before */
+    uint32_t count;
+    struct pull_item items[];
+};
+
+/* One answer that is being made. */
+struct serve_page {
+    struct storage_read read; /* first: done() finds the page by it */
+    struct node *node;
+    bool used;
+    bool reading;
+    uint64_t start_us; /* not before: the peer's rate */
+    struct peer to;
+    uint64_t correlation;
+    struct pull_request request;
+    struct pull_interval *wanted; /* the request's, copied */
+    uint32_t rounds;              /* reads so far */
+    uint64_t stop;                /* where the request ends */
+    uint64_t limit;               /* where this answer may end: what is durable, or old enough */
+
+    uint64_t next;
+    bool end;
+    uint64_t merged;
+    uint64_t *fingerprints;
+    size_t count;
+    struct pull_batch *batches;
+    size_t nbatches;
+    struct pull_targets *targets; /* that they name, each list once: SERVE_TARGETS at most */
+    size_t ntargets;
+    uint64_t *page_ids; /* LINES */
+    uint8_t *pages;
+    size_t npages;
+    struct page_walk walk; /* DIGESTS of an array's shards */
+
+    uint64_t *prefixes; /* the request's, copied */
+    uint64_t cut;
+    uint64_t cut_end;
+    uint64_t *digests;
+    size_t ndigests;
+    uint64_t *counts;
+    size_t ncounts;
+};
+
+/* What a peer compares with: fixed by its first question, kept for a while. */
+struct serve_cut {
+    struct node *node;
+    bool used;
+    struct peer peer;
+    uint64_t name;
+    struct pull_scope scope;
+    struct storage_cut *cut;
+    uint64_t end;
+    bool surveyed;
+    struct serve_page *page; /* the question under way; NULL: none */
+    uint64_t resume_us;      /* when to go on reading; ACTOR_NEVER: a step is under way, or none */
+    uint64_t kept_until_us;
+};
+
+/* Who was refused for want of a place, and is next. */
+struct serve_next {
+    struct peer peer;
+    uint64_t until_us;
+};
+
+/* The comparison under way: of all that is compared, one at a time. */
+struct node_repair {
+    bool active;
+    struct peer_topic topic;
+    struct repair machine;
+    struct storage_cut *cut;
+    bool exact;         /* the cut is the second one, for fingerprints */
+    bool own;           /* what the answer is compared with is there */
+    bool asked;         /* the question under way was sent */
+    uint64_t resume_us; /* when to go on asking, comparing, taking over; ACTOR_NEVER: nothing */
+    uint64_t read_us;   /* ... and reading */
+
+    bool answered; /* the answer, kept until `own` */
+    struct pull_reply reply;
+    uint64_t *words;   /* what the reply borrows */
+    size_t absorbed;   /* of what lacks here */
+    uint64_t keys;     /* taken over */
+    uint64_t appended; /* own log's end after that */
+};
+
+/* Which comparison is next, as far as has been looked. */
+struct repair_turn {
+    bool any;
+    bool urgent;
+    uint64_t due_us;
+    struct peer_topic topic;
+};
+
+struct serve_bucket {
+    struct peer peer;
+    uint64_t used_us;
+    struct token_bucket bucket;
+};
+
+/* What another node that shares shards has said of this start. */
+struct meeting {
+    uint32_t node;
+    bool answered;
+    bool fits;
+    bool confirmed;
+    uint32_t asked;
+    uint64_t next_us;
+};
+
+struct exchange {
+    struct node_peers peers;
+    struct boot_memory memory; /* of the others */
+    uint64_t memory_end;       /* what was confirmed is in the log up to here */
+    struct meeting *meetings;
+    uint32_t nmeetings;
+    uint32_t meetings_capacity;
+    uint64_t meet_us;    /* when there is something to ask */
+    uint64_t started_us; /* when the first could be asked; 0: not yet */
+    struct batch_set *have;
+    struct node_cursors cursors;
+    uint64_t serial;
+    struct looks looks;
+    uint64_t all_us;         /* when all are looked at, whatever they wait for */
+    uint32_t turn;           /* which item of a filter is looked at first */
+    bool stirred;            /* something may be due now */
+    bool stirred_all;        /* ... of any filter */
+    uint64_t freed;          /* what those that wait for it may go on for: bits of queues */
+    uint64_t waits;          /* ... that the filter which is looked at waits for */
+    uint64_t asked;          /* those who wait for it wait on: a question was sent in this turn */
+    bool awaits_log;         /* a cursor is due once the log is durable */
+    uint64_t due_us;         /* when something is due next, as far as is known */
+    uint64_t doubt_until_us; /* see node_pull_doubts() */
+
+    bool aged; /* log_age was begun */
+    struct log_age age;
+    struct serve_page pages[SERVE_PAGES];
+    struct serve_bucket buckets[SERVE_BUCKETS];
+    struct serve_cut cuts[SERVE_CUTS];
+    struct serve_next next_cut;
+    struct node_repair repair;
+    struct repair_turn next_repair;
+    uint64_t repaired_end;       /* own log's end after the last one that took something over */
+    struct token_bucket reading; /* of all cuts: how fast they are read */
+    uint64_t hash_us;            /* when pages may be hashed again */
+    size_t answer_bytes;         /* of the answer that is being looked at */
+};
+
+/* What no crash takes back, as far as this filter's acknowledgements go. */
+uint64_t node_log_durable(const struct node *self, const struct filter_document *document);
+
+/* pull_plan.c: bring what is pulled for a filter in line with its document. */
+void node_pull_follow(struct node *self, struct document_entry *entry);
+
+/* pull_turn.c */
+void node_pull_pump(struct node *self, uint64_t now_us);
+
+/* repair_plan.c: nodes that did not answer may be tried again: bits of queues. */
+uint64_t node_silences_over(struct node *self, uint64_t now_us);
+
+/* pull.c: ask for what is due of one filter; exchange->due_us and ->waits: when again. And: give up
+ * questions whose time is over. */
+void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry);
+void node_pull_expire(struct node *self, uint64_t now_us);
+void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
+                        const struct pull_reply *reply);
+void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation);
+
+/* watch.c: does the item sleep? It is then where the watch is; and: let it sleep, if it may. */
+bool node_watch_sleeps(const struct node *self, uint64_t now_us,
+                       const struct filter_document *document, struct pull_item *item);
+bool node_watch_sleep(const struct node *self, uint64_t now_us, struct pull_item *item);
+
+/* A source has told one filter that its log has no more from `next` on. */
+void node_watch_begin(struct node *self, uint64_t now_us, const struct pull_reply *reply);
+uint64_t node_watch_pump(struct node *self, uint64_t now_us); /* when to go on */
+void node_watch_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+                         const struct pull_reply *reply);
+void node_watch_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic);
+void node_watch_on_error(struct node *self, uint64_t now_us, const struct peer_topic *topic);
+
+/* serve_filters.c: answer such a question. */
+void node_serve_filters(struct node *self, uint64_t now_us, const struct peer *from,
+                        const struct frame *frame);
+
+/* pull_take.c: of a judged answer; OK: its pull has moved on. */
+MUST_USE enum status node_pull_take(struct node *self, uint64_t now_us,
+                                    struct document_entry *entry, struct pull *pull,
+                                    const struct pull_reply *reply);
+
+/* Log fingerprints without numbers and set their bits; *done of them, whatever is returned. */
+MUST_USE enum status node_pull_absorb(struct node *self, uint64_t now_us,
+                                      struct document_entry *entry, const struct pull_scope *scope,
+                                      const uint64_t *fingerprints, size_t count, size_t *done);
+
+/* What a question was about; NULL: it is not wanted any more. */
+struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
+                                 struct document_entry **out);
+
+/* repair_plan.c: is an item's comparison due, and the next one? Later: exchange->due_us. */
+void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
+                      const struct document_entry *entry, struct pull_item *item);
+void node_repair_fail(struct node *self, uint64_t now_us, enum status status);
+void node_repair_succeed(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                         struct pull_item *item);
+void node_repair_end(struct node *self); /* of the one under way, for good or ill */
+
+/* repair.c: the next one begins, and what is due of the one under way is done. */
+void node_repair_pump(struct node *self, uint64_t now_us);
+
+/* How long reading all of a set may take, the source having about as much as is here. */
+uint64_t node_repair_patience_us(const struct node *self);
+void node_repair_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+                          const struct pull_reply *reply);
+void node_repair_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+                            enum status status);
+uint64_t node_repair_next_us(const struct node *self);
+
+/* Read on, not faster than is meant for the background; else at *resume_us. */
+void node_cut_pace(struct node *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
+                   uint64_t *resume_us);
+
+/* repair_take.c: keep the answer; compare it once the own side is there. */
+MUST_USE enum status node_repair_keep(struct node_repair *repair, const struct pull_reply *reply);
+MUST_USE enum status node_repair_compare(struct node *self, uint64_t now_us,
+                                         struct document_entry *entry);
+void node_repair_forget(struct node_repair *repair);
+
+/* repair.c: the machine has moved on. */
+MUST_USE enum status node_repair_advance(struct node *self, uint64_t now_us,
+                                         struct document_entry *entry);
+
+/* serve_cut.c */
+MUST_USE enum status node_serve_cut_begin(struct serve_page *page, uint64_t now_us,
+                                          const struct filter_document *document);
+void node_serve_cut_pump(struct node *self, uint64_t now_us);
+uint64_t node_serve_cut_next_us(const struct node *self);
+void node_serve_cut_fini(struct exchange *exchange);
+
+/* pull_progress.c: record a cursor that is due; it stays due when the log takes none now. */
+void node_pull_record(struct node *self, struct pull *pull);
+
+/* Of the group whose items begin there: what the replica's report tells. Returns how many items
+ * the group has. */
+uint32_t node_pull_judge_group(struct node *self, struct hosted_filter *hosted, uint32_t at);
+
+/* meet.c: asks about this start; when to go on. */
+uint64_t node_meet_pump(struct node *self, uint64_t now_us);
+void node_meet_on_reply(struct node *self, uint32_t link, uint64_t now_us, uint64_t correlation,
+                        const struct boot_reply *reply);
+
+/* Have all that are to be asked answered? */
+bool node_met(const struct node *self);
+
+/* remember.c: a pull's answer tells how far its source's log is. */
+void node_remember(struct node *self, const struct pull_reply *reply);
+
+/* serve.c */
+void node_serve_pump(struct node *self, uint64_t now_us);
+uint64_t node_serve_next_us(const struct node *self);
+void node_serve_fini(struct exchange *exchange);
+bool node_serve_same_peer(const struct peer *a, const struct peer *b);
+
+/* serve_judge.c: may this request be answered from what is held, now? */
+MUST_USE enum status node_serve_judge(const struct node *self, const struct pull_request *request,
+                                      const struct document_entry **out);
+
+/* serve_page.c: STATUS_OK: done() comes. */
+MUST_USE enum status node_serve_begin(struct serve_page *page, uint64_t now_us);
+/* lines.c: the answer is sent. */
+MUST_USE enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
+                                      const struct document_entry *entry);
+
+/* page_digests.c: the answer is sent, or it goes on at page->start_us. */
+MUST_USE enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us);
+
+/* Compare on, if that is under way; exchange->due_us: when again. */
+void node_compare_pump(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                       struct pull_item *item);
+
+/* Of a judged answer of digests. */
+MUST_USE enum status node_pull_take_digests(struct node *self, uint64_t now_us,
+                                            const struct document_entry *entry, struct pull *pull,
+                                            const struct pull_reply *reply);
+
+/* Into the log, then into the array, as much as the log takes now; what is left is cut off the
+ * answer, and asked for again. STATUS_SHAPE: pages of another group; nothing was merged. */
+MUST_USE enum status node_pull_take_lines(struct node *self, uint64_t now_us,
+                                          struct document_entry *entry, struct pull_reply *reply);
+
+/* A batch of the log as headers name it; and as it is told whole, which is false where the answer
+ * has no room for what it names. */
+struct pull_batch node_batch_header(const struct record_batch *batch, uint64_t offset);
+MUST_USE bool node_batch_tell(struct serve_page *page, const struct record_batch *batch,
+                              uint64_t offset, struct pull_batch *out);
+
+/* As node_absorb() takes it: the scope first of its targets. */
+struct record_batch node_batch_heard(const struct pull_scope *scope, const struct pull_batch *told,
+                                     const uint64_t *fingerprints);
+
+void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
+void node_serve_release(struct serve_page *page);
+
+/* Is an answer about the filter under way? */
+bool node_serves(const struct node *self, uint64_t filter_id);
+
+#endif

@@ -1,0 +1,357 @@
+/* Asking other nodes for what is lacking here, and taking it over. */
+#include "base/heap.h"
+#include "node/sync/exchange.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    ANSWER_BYTES = (1 << 20) + (1 << 16),
+    HEADERS_BYTES = 1 << 18,
+    HASH_SLOW_BY = 16,
+    STRIDE_EACH_BYTES = 1 << 10, /* a filter: cursors of six sources take half */
+    STRIDE_MOST_BYTES = 16 << 20,
+};
+
+/* ---- who is meant ---- */
+
+struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
+                                 struct document_entry **out)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, topic->filter_id);
+    const struct hosted_filter *hosted;
+
+    if (entry == NULL) {
+        return NULL;
+    }
+    node_pull_follow(self, entry);
+    hosted = entry->attachment;
+    if (hosted == NULL || hosted->pulls == NULL || hosted->pulls->serial != topic->serial ||
+        topic->item >= hosted->pulls->count) {
+        return NULL; /* An answer to what is not wanted any more. */
+    }
+    *out = entry;
+    return &hosted->pulls->items[topic->item];
+}
+
+static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enum status status)
+{
+    uint32_t copies = item->pull.copies;
+
+    node_count(self, NODE_pull_failures_total);
+    log_limited(&self->pull_limit, now_us, LOG_DEBUG,
+                "node %u, filter %016" PRIx64 ", group %u: no answer of use: %s",
+                item->pull.source.node, item->pull.scope.filter_id, item->pull.scope.group,
+                status_code(status));
+    pull_failed(&item->pull, now_us, status);
+    self->counters[NODE_gossip_copies_total] += item->pull.copies - copies;
+    if (item->pull.phase == PULL_PHASE_REPAIR) {
+        item->repair_us = now_us;
+        node_exchange_look(self, item->pull.scope.filter_id);
+    }
+}
+
+/* A question has ended: there may be the next one for its filter, or for another one that waits
+ * for the same node. `heard`: who is not silent may be compared with. */
+static void note_end(struct node *self, const struct peer_topic *topic, bool heard)
+{
+    struct exchange *exchange = self->exchange;
+
+    exchange->stirred = true;
+    exchange->freed |= LOOK_BIT(LOOK_WAITS_ROOM);
+    if (topic->call < PULL_NPURPOSES) {
+        exchange->freed |= LOOK_BIT(looks_peer(topic->node, (enum pull_purpose)topic->call));
+    }
+    if (heard) {
+        exchange->freed |= LOOK_BIT(looks_peer(topic->node, PULL_REPAIR));
+    }
+    looks_now(&exchange->looks, topic->filter_id);
+}
+
+/* ---- answers ---- */
+
+/* The source is behind: give it what it lacks. */
+static void hand_on(struct node *self, uint32_t link, const struct document_entry *entry)
+{
+    const struct span document = span_of(entry->signed_bytes, entry->signed_size);
+    const struct frame frame = {.kind = FRAME_DOCUMENTS,
+                                .body.documents = {.items = &document, .count = 1}};
+    struct span bytes;
+
+    if (codec_encode_out(&frame, &self->effects, &self->out, &bytes) == STATUS_OK &&
+        self->effects.send(self->effects.context, link, bytes) == STATUS_OK) {
+        self->counters[NODE_gossip_bytes_out_total] += bytes.size;
+    }
+}
+
+/* One of both is behind with the document. */
+static void even_out(struct node *self, uint64_t now_us, uint32_t link,
+                     const struct document_entry *entry, const struct pull_reply *reply)
+{
+    if (reply->status == STATUS_NEED_DOC) {
+        hand_on(self, link, entry);
+    } else if (reply->document.size > 0) {
+        node_take_document(self, now_us, reply->document);
+    }
+}
+
+static void say_shorter(struct node *self, uint64_t now_us, const struct pull_reply *reply)
+{
+    log_limited(&self->bad_frame_limit, now_us, LOG_ERROR,
+                "node %u says that its log ends below what this node has taken over from there: it "
+                "has lost acknowledged data; restart it as a new incarnation",
+                reply->source.node);
+}
+
+void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
+                        const struct pull_reply *reply)
+{
+    struct document_entry *entry = NULL;
+    struct peer_topic topic;
+    struct pull_item *item;
+    enum status status;
+    bool catching_up;
+    bool follows;
+
+    if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
+        return;
+    }
+    note_end(self, &topic, true);
+    if (topic.call == PEERS_WATCH) {
+        node_watch_on_reply(self, now_us, &topic, reply);
+        return;
+    }
+    item = node_pull_item(self, &topic, &entry);
+    if (item == NULL) {
+        return;
+    }
+    if (topic.repair) {
+        if (reply->status == STATUS_OK) {
+            node_remember(self, reply); /* A repair moves cursors too. */
+        }
+        node_repair_on_reply(self, now_us, &topic, reply);
+        even_out(self, now_us, link, entry, reply);
+        return;
+    }
+    catching_up = item->pull.catching_up;
+    follows = item->pull.phase == PULL_PHASE_FOLLOW;
+    status = pull_judge(&item->pull, reply);
+    if (status != STATUS_OK && reply->status == STATUS_OK) {
+        node_count(self, NODE_pull_mismatches_total);
+    }
+    if (status == STATUS_OK) {
+        node_remember(self, reply); /* Before a cursor says the same without its boot. */
+        status = node_pull_take(self, now_us, entry, &item->pull, reply);
+    }
+    if (status == STATUS_OK) {
+        struct hosted_filter *hosted = entry->attachment;
+
+        if (follows && reply->end) {
+            node_watch_begin(self, now_us, reply);
+        }
+        hosted->heard_us = catching_up ? now_us : hosted->heard_us;
+        return;
+    }
+    (void)pull_source_gone(&item->pull, reply);
+    fail(self, now_us, item, status);
+    if (reply->status == STATUS_CONFLICT) {
+        say_shorter(self, now_us, reply);
+    } else {
+        even_out(self, now_us, link, entry, reply);
+    }
+}
+
+void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation)
+{
+    struct document_entry *entry = NULL;
+    struct peer_topic topic;
+    struct pull_item *item;
+
+    if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
+        return;
+    }
+    note_end(self, &topic, true);
+    item = node_pull_item(self, &topic, &entry);
+    if (topic.call == PEERS_WATCH) {
+        node_watch_on_error(self, now_us, &topic);
+    } else if (topic.repair) {
+        node_repair_on_silence(self, now_us, &topic, STATUS_INVALID);
+    } else if (item != NULL) {
+        fail(self, now_us, item, STATUS_INVALID);
+    }
+}
+
+/* ---- asking ---- */
+
+static bool same_group(const struct pull_item *a, const struct pull_item *b)
+{
+    return a->pull.scope.group == b->pull.scope.group;
+}
+
+/* What several sources have is fetched from one after the other, and so only once. */
+static bool others_fetch(const struct filter_pulls *pulls, uint32_t index)
+{
+    const struct pull_item *item = &pulls->items[index];
+    bool fetching = false;
+
+    for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
+        fetching = fetching || (pulls->items[i - 1].pull.asked &&
+                                pulls->items[i - 1].pull.phase == PULL_PHASE_FETCH);
+    }
+    for (uint32_t i = index + 1; i < pulls->count && same_group(item, &pulls->items[i]); i++) {
+        fetching = fetching ||
+                   (pulls->items[i].pull.asked && pulls->items[i].pull.phase == PULL_PHASE_FETCH);
+    }
+    return fetching;
+}
+
+/* Only as many sources as a SYNC needs are read; another one where one of those fails. */
+static bool has_turn(const struct filter_pulls *pulls, uint32_t index)
+{
+    const struct pull_item *item = &pulls->items[index];
+    bool ahead[QUORUM_MAX_REPLICAS] = {false};
+    bool failing[QUORUM_MAX_REPLICAS] = {false};
+    uint32_t healthy = 0;
+
+    if (item->pull.purpose != PULL_SYNC) {
+        return item->pull.phase != PULL_PHASE_FETCH || !others_fetch(pulls, index);
+    }
+    for (uint32_t i = index; i > 0 && same_group(item, &pulls->items[i - 1]); i--) {
+        const struct pull_item *other = &pulls->items[i - 1];
+
+        ahead[other->rank] = other->rank != item->rank;
+        failing[other->rank] = failing[other->rank] || other->pull.failures > 0;
+    }
+    for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS; i++) {
+        healthy += ahead[i] && !failing[i];
+    }
+    return healthy < item->needed;
+}
+
+/* What catches up is waited for: a question that got lost is soon repeated. */
+static uint64_t patience_us(const struct pull *pull)
+{
+    uint32_t doublings = pull->failures < 3 ? pull->failures : 3;
+
+    if (pull->phase == PULL_PHASE_SHARDS) { /* All of them are hashed first, at 1 GB/s. */
+        return PEERS_DEADLINE_US + HASH_SLOW_BY * pull->npages * PULL_PAGE_BYTES / 1000;
+    }
+    return pull->catching_up ? (uint64_t)PEERS_HASTE_US << doublings : PEERS_DEADLINE_US;
+}
+
+/* An answer that is under way, by that node or by any, stirs. */
+static void wait_for(struct exchange *exchange, const struct pull *pull)
+{
+    bool room = node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, 0);
+
+    exchange->waits |= LOOK_BIT(room ? (unsigned)LOOK_WAITS_ROOM
+                                     : looks_peer(pull->source.node, pull->purpose));
+}
+
+static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
+                struct pull_item *item)
+{
+    struct exchange *exchange = self->exchange;
+    struct pull *pull = &item->pull;
+    struct frame frame = {.kind = FRAME_PULL_REQUEST};
+    const struct peer_topic topic = {.filter_id = pull->scope.filter_id,
+                                     .serial = pulls->serial,
+                                     .item = (uint32_t)(item - pulls->items)};
+    enum status status;
+    uint64_t bytes;
+    size_t sent = 0;
+
+    pull_trim(pull, exchange->have);
+    pull_question(pull, &frame.body.pull_request);
+    bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
+    if (!node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, bytes)) {
+        wait_for(exchange, pull);
+        return;
+    }
+    status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
+                            pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
+                            &frame, &self->out, &sent);
+    if (status == STATUS_OK) {
+        exchange->asked |= LOOK_BIT(looks_peer(pull->source.node, pull->purpose)) |
+                           LOOK_BIT(LOOK_WAITS_ROOM);
+        pull_asked(pull);
+        self->counters[NODE_gossip_bytes_out_total] += sent;
+    } else {
+        fail(self, now_us, item, status);
+    }
+}
+
+/* Cursors move the log that others follow. Were all of them written for less than what they take
+ * together, the next ones would be due by these alone, for ever. Less than what a source keeps. */
+static uint64_t more_stride(const struct node *self)
+{
+    uint64_t bytes = self->documents.count * STRIDE_EACH_BYTES;
+
+    return bytes < STRIDE_MOST_BYTES ? bytes : STRIDE_MOST_BYTES;
+}
+
+static void pump_item(struct node *self, uint64_t now_us, const struct document_entry *entry,
+                      struct filter_pulls *pulls, uint32_t index)
+{
+    struct pull_item *item = &pulls->items[index];
+    bool sleeps = node_watch_sleeps(self, now_us, &entry->document, item);
+    uint64_t due_us;
+
+    item->pull.stride = more_stride(self);
+    if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
+        node_pull_record(self, &item->pull);
+    } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
+        self->exchange->waits |= LOOK_BIT(LOOK_WAITS_LOG);
+    }
+    node_repair_look(self, now_us, pulls, entry, item);
+    node_compare_pump(self, now_us, entry, item);
+    if (sleeps || node_watch_sleep(self, now_us, item) || !has_turn(pulls, index)) {
+        return;
+    }
+    if (pull_due_us(&item->pull) <= now_us) {
+        ask(self, now_us, pulls, item);
+    }
+    due_us = pull_due_us(&item->pull);
+    if (due_us > now_us && due_us < self->exchange->due_us) {
+        self->exchange->due_us = due_us;
+    }
+}
+
+void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry)
+{
+    struct hosted_filter *hosted;
+    struct filter_pulls *pulls;
+    uint64_t due_us;
+
+    node_pull_follow(self, entry);
+    hosted = entry->attachment;
+    pulls = hosted != NULL ? hosted->pulls : NULL;
+    for (uint32_t i = 0; pulls != NULL && i < pulls->count; i++) {
+        pump_item(self, now_us, entry, pulls, (self->exchange->turn + i) % pulls->count);
+    }
+    for (uint32_t i = 0; pulls != NULL && i < pulls->count;) {
+        i += node_pull_judge_group(self, hosted, i);
+    }
+    due_us = node_settle(self, now_us, entry);
+    self->exchange->due_us = due_us < self->exchange->due_us ? due_us : self->exchange->due_us;
+}
+
+void node_pull_expire(struct node *self, uint64_t now_us)
+{
+    struct exchange *exchange = self->exchange;
+    struct document_entry *entry = NULL;
+    struct peer_topic topic;
+
+    while (node_peers_expired(&exchange->peers, now_us, &topic)) {
+        struct pull_item *item = node_pull_item(self, &topic, &entry);
+
+        note_end(self, &topic, false);
+        if (topic.call == PEERS_WATCH) {
+            node_watch_on_silence(self, now_us, &topic);
+        } else if (topic.repair) {
+            node_repair_on_silence(self, now_us, &topic, STATUS_DEADLINE);
+        } else if (item != NULL) {
+            fail(self, now_us, item, STATUS_DEADLINE);
+        }
+    }
+}

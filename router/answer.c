@@ -1,0 +1,220 @@
+#include "map/growth.h"
+#include "router/private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Undecided keys of an operation, and what its first undecided part has to say. */
+struct shortfall {
+    size_t keys;
+    enum status status;
+    char message[ROUTER_MESSAGE_BYTES];
+};
+
+static size_t count_undecided(const struct part *part)
+{
+    size_t decided = 0;
+
+    for (size_t i = 0; i < router_words(part->count); i++) {
+        decided += (size_t)__builtin_popcountll(part->present[i] | part->absent[i]);
+    }
+    return part->count - decided;
+}
+
+/* Why a slot has no vote: of a pair whichever half is missing. */
+static const char *reason_of(const struct slot *slot, const struct slot_ask *ask)
+{
+    if (pair_of_one_node(slot)) {
+        return "is being replaced";
+    }
+    return ask->refusal == STATUS_OK || ask->state == ASK_SENT ? "does not answer"
+                                                               : status_code(ask->refusal);
+}
+
+/* "node-2 does not answer, node-3 NOT_READY". Returns the gravest refusal. */
+static enum status describe_asks(const struct router *self, const struct document_entry *entry,
+                                 struct part *part, char *text, size_t size)
+{
+    const struct slot_group *group = &entry->document.content.groups[part->group];
+    enum status gravest = STATUS_UNAVAILABLE;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t slot = 0; slot < entry->document.content.rule.replicas && used < size; slot++) {
+        bool partner = part->asks[slot].paired && part->asks[slot].voted;
+        uint32_t seat = partner ? slot + SEAT_PARTNER : slot;
+        const struct slot_ask *ask = seat_ask(part, seat);
+        const struct node_record *record = node_list_find(&self->documents.nodes,
+                                                          seat_member(group, seat)->node);
+
+        gravest = ask->refusal == STATUS_FULL || part->asks[slot].refusal == STATUS_FULL
+                      ? STATUS_FULL
+                      : gravest;
+        if (slot_counts(part, slot) || ask->state == ASK_NOT) {
+            continue;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
+                                 record != NULL ? record->name : "a node not listed",
+                                 reason_of(&group->slots[slot], ask));
+    }
+    if (used == 0) {
+        (void)snprintf(text, size, "the request lets too few of them be asked");
+    }
+    return gravest;
+}
+
+static bool expects_room(const struct slot_ask *ask)
+{
+    return ask->refusal == STATUS_FULL && ask->makes_room;
+}
+
+/* Is it full only until it has grown? A node may hear later than we do that this is over, and takes
+ * no more until then than while it went on. */
+static bool waits_for_room(const struct filter_document *document, struct part *part)
+{
+    bool waits = growth_makes_room(document);
+
+    for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
+        waits = waits || expects_room(&part->asks[slot]) ||
+                (part->asks[slot].paired && expects_room(seat_ask(part, slot + SEAT_PARTNER)));
+    }
+    return waits;
+}
+
+static void describe(const struct router *self, const struct op *op,
+                     const struct document_entry *entry, struct part *part,
+                     struct shortfall *shortfall)
+{
+    const struct quorum_rule *rule = &entry->document.content.rule;
+    char asks[ROUTER_MESSAGE_BYTES / 2];
+
+    shortfall->status = describe_asks(self, entry, part, asks, sizeof asks);
+    if (shortfall->status == STATUS_FULL && waits_for_room(&entry->document, part)) {
+        /* Keys came faster than it grows: those who add wait a moment. */
+        shortfall->status = STATUS_UNAVAILABLE;
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "filter %s is full until it has grown; retry, see `orbloom status`",
+                       entry->document.content.name);
+    } else if (shortfall->status == STATUS_FULL) {
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "filter %s has reached its capacity; checks go on, create a larger filter",
+                       entry->document.content.name);
+    } else if (op->operation == OPERATION_ADD) {
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "not acknowledged by %u of %u replicas: %s; retry, see `orbloom status`",
+                       rule->write, rule->replicas, asks);
+    } else {
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "\"absent\" takes %u of %u replicas: %s; retry, see `orbloom status`",
+                       rule->read, rule->replicas, asks);
+    }
+}
+
+/* Unknown keys of a check become "maybe" for a filter that wants to fail open. */
+static void fail_open(struct router *self, struct part *part, size_t undecided)
+{
+    for (size_t i = 0; i < router_words(part->count); i++) {
+        size_t left = part->count - i * 64;
+        uint64_t mask = left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
+        uint64_t unknown = mask & ~(part->present[i] | part->absent[i]);
+
+        part->present[i] |= unknown;
+        part->absent[i] |= unknown;
+    }
+    self->counters[ROUTER_keys_maybe_total] += undecided;
+}
+
+static void survey(struct router *self, const struct op *op, const struct document_entry *entry,
+                   struct shortfall *shortfall)
+{
+    bool open = op->operation == OPERATION_CHECK &&
+                entry->document.when_unavailable == WHEN_UNAVAILABLE_MAYBE;
+
+    for (uint32_t i = 0; i < op->nparts; i++) {
+        struct part *part = &op->parts[i];
+        size_t undecided = count_undecided(part);
+
+        if (undecided > 0 && open) {
+            fail_open(self, part, undecided);
+        } else if (undecided > 0) {
+            if (shortfall->keys == 0) {
+                describe(self, op, entry, part, shortfall);
+            }
+            shortfall->keys += undecided;
+        }
+    }
+}
+
+/* Put each part's verdict at its keys' positions in the client's batch. */
+static void scatter(const struct op *op, uint64_t *present, uint64_t *absent)
+{
+    for (uint32_t i = 0; i < op->nparts; i++) {
+        const struct part *part = &op->parts[i];
+
+        for (uint32_t key = 0; key < part->count; key++) {
+            uint32_t at = part->positions[key];
+
+            present[at / 64] |= (part->present[key / 64] >> (key % 64) & 1) << (at % 64);
+            absent[at / 64] |= (part->absent[key / 64] >> (key % 64) & 1) << (at % 64);
+        }
+    }
+}
+
+static void count_answer(struct router *self, const struct op *op,
+                         const struct shortfall *shortfall, const uint64_t *present,
+                         const uint64_t *absent)
+{
+    self->counters[op->operation == OPERATION_ADD ? ROUTER_keys_added_total
+                                                  : ROUTER_keys_checked_total] += op->count;
+    self->counters[ROUTER_keys_undecided_total] += shortfall->keys;
+    if (op->operation == OPERATION_ADD) {
+        for (size_t i = 0; i < router_words(op->count); i++) {
+            self->counters[ROUTER_keys_maybe_new_total] += (uint64_t)__builtin_popcountll(
+                present[i] & absent[i]);
+        }
+    }
+}
+
+static void send_answer(struct router *self, const struct op *op,
+                        const struct document_entry *entry, const struct shortfall *shortfall,
+                        const uint64_t *present, const uint64_t *absent)
+{
+    bool adds = op->operation == OPERATION_ADD;
+    struct frame answer = {
+        .correlation = op->correlation,
+        .kind = FRAME_CLIENT_REPLY,
+        .body.client_reply =
+            {
+                .op = op->id,
+                .attempt = op->attempt,
+                .status = shortfall->status,
+                .message = shortfall->message,
+                .filter_id = op->filter_id,
+                .epoch = op->epoch,
+                .count = op->count,
+                .present = present,
+                .absent = absent,
+                .copies = adds ? entry->document.content.rule.write : 0,
+            },
+    };
+
+    count_answer(self, op, shortfall, present, absent);
+    router_reply(self, &op->client, &answer);
+}
+
+void op_answer(struct router *self, struct op *op)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+    struct shortfall shortfall = {.status = STATUS_OK};
+    size_t nwords = router_words(op->count);
+
+    survey(self, op, entry, &shortfall);
+    if (op->nparts == 1 && op->parts[0].positions == NULL) {
+        send_answer(self, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);
+    } else {
+        memset(op->answer, 0, 2 * nwords * sizeof *op->answer);
+        scatter(op, op->answer, op->answer + nwords);
+        send_answer(self, op, entry, &shortfall, op->answer, op->answer + nwords);
+    }
+    op_end(self, op);
+}

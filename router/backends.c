@@ -1,0 +1,270 @@
+#include "base/heap.h"
+#include "router/private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* A node that leaves something unanswered for so many times the router's patience is
+     * suspect. */
+    SUSPECT_TIMES = 4,
+    /* After this many retry intervals of silence the link is made anew, so that what is queued
+     * for a node that does not read is not kept for ever; and what a node that answers has not
+     * answered by then was lost. */
+    RENEW_RETRIES = 20,
+    SEGMENT_BYTES = 128, /* roughly, on the wire */
+
+    /* What is older than so many answers fades, so that a change shows within a few hundred. */
+    LATENCIES_KEPT = 2048,
+
+    /* The correlation of a message to a node carries back what its answer settles. */
+    SENT_BYTES_BITS = 32,
+};
+
+/* The bytes in flight below; above, for checks, when it was sent, so that the time that the node
+ * took shows. Never 0 there: that is for what is not to be timed. */
+static uint64_t correlation_of(const struct backend *backend, uint64_t now_us)
+{
+    uint64_t sent = backend->unsent_adds ? 0 : (uint32_t)now_us | 1;
+
+    return sent << SENT_BYTES_BITS | backend->unsent_bytes;
+}
+
+static void take_latency(struct backend *backend, uint64_t now_us, uint64_t correlation)
+{
+    uint32_t sent = (uint32_t)(correlation >> SENT_BYTES_BITS);
+
+    if (sent != 0) {
+        latency_add(&backend->checks, (uint32_t)((uint32_t)now_us - (sent - 1)));
+        if (backend->checks.total >= LATENCIES_KEPT) {
+            latency_fade(&backend->checks);
+        }
+    }
+}
+
+static bool reserve(struct backend *backend)
+{
+    if (backend->segments == NULL) {
+        backend->segments = heap_alloc(CODEC_MAX_SEGMENTS, sizeof *backend->segments);
+    }
+    if (backend->fingerprints == NULL) {
+        backend->fingerprints = heap_alloc(CODEC_MAX_KEYS, sizeof *backend->fingerprints);
+    }
+    return backend->segments != NULL && backend->fingerprints != NULL;
+}
+
+static void connect_to(struct router *self, struct backend *backend, const char *endpoint)
+{
+    if (backend->link != 0) {
+        self->effects.link_close(self->effects.context, backend->link);
+    }
+    (void)snprintf(backend->endpoint, sizeof backend->endpoint, "%s", endpoint);
+    backend->link = self->effects.link_open(self->effects.context, endpoint);
+    backend->inflight_bytes = 0;
+    backend->recent_bytes = 0;
+    backend->unanswered_us = 0;
+}
+
+struct backend *backend_of(struct router *self, uint32_t node)
+{
+    const struct node_record *record = node_list_find(&self->documents.nodes, node);
+    struct backend *backend = NULL;
+
+    if (record == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < self->nbackends && backend == NULL; i++) {
+        backend = self->backends[i].node == node ? &self->backends[i] : NULL;
+    }
+    if (backend == NULL && self->nbackends < DOCUMENT_MAX_NODES) {
+        backend = &self->backends[self->nbackends++];
+        backend->node = node;
+    }
+    if (backend != NULL &&
+        (backend->link == 0 || strcmp(backend->endpoint, record->endpoint) != 0)) {
+        connect_to(self, backend, record->endpoint);
+    }
+    return backend;
+}
+
+void backends_connect(struct router *self)
+{
+    for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
+        (void)backend_of(self, self->documents.nodes.nodes[i].id);
+    }
+}
+
+bool backend_send(struct router *self, struct backend *backend, const struct frame *frame)
+{
+    struct span bytes;
+
+    return codec_encode_out(frame, &self->effects, &self->out, &bytes) == STATUS_OK &&
+           self->effects.send(self->effects.context, backend->link, bytes) == STATUS_OK;
+}
+
+/* One message with all that was gathered. */
+static void flush(struct router *self, struct backend *backend, uint64_t now_us)
+{
+    struct frame frame = {
+        .correlation = correlation_of(backend, now_us),
+        .kind = FRAME_NODE_REQUEST,
+        .body.node_request =
+            {
+                .segments = backend->segments,
+                .nsegments = backend->nsegments,
+                .fingerprints = backend->fingerprints,
+                .count = backend->nfingerprints,
+            },
+    };
+
+    if (backend->nsegments == 0) {
+        return;
+    }
+    if (backend_send(self, backend, &frame)) {
+        router_count(self, ROUTER_node_requests_total);
+        self->counters[ROUTER_segments_total] += backend->nsegments;
+        backend->inflight_bytes += backend->unsent_bytes;
+        backend->recent_bytes += backend->unsent_bytes;
+    }
+    /* Not sent counts as unanswered too: the node becomes suspect, retries come. */
+    backend->unanswered_us = backend->unanswered_us != 0 ? backend->unanswered_us : now_us;
+    backend->nsegments = 0;
+    backend->nfingerprints = 0;
+    backend->unsent_bytes = 0;
+    backend->unsent_adds = false;
+}
+
+bool backend_gather(struct router *self, uint64_t now_us, struct backend *backend,
+                    const struct segment *segment, const uint64_t *fingerprints)
+{
+    uint64_t bytes = SEGMENT_BYTES + (uint64_t)segment->count * sizeof *fingerprints;
+
+    if (backend->link == 0 || !reserve(backend) ||
+        backend->inflight_bytes + backend->unsent_bytes + bytes > self->config.max_inflight_bytes) {
+        router_count(self, ROUTER_backend_overloaded_total);
+        return false;
+    }
+    if (backend->nsegments == CODEC_MAX_SEGMENTS ||
+        backend->nfingerprints + segment->count > CODEC_MAX_KEYS) {
+        flush(self, backend, now_us);
+    }
+    backend->segments[backend->nsegments++] = *segment;
+    backend->unsent_adds |= segment->operation == OPERATION_ADD;
+    memcpy(backend->fingerprints + backend->nfingerprints, fingerprints,
+           segment->count * sizeof *fingerprints);
+    backend->nfingerprints += segment->count;
+    backend->unsent_bytes += bytes;
+    return true;
+}
+
+void backends_flush(struct router *self, uint64_t now_us)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        flush(self, &self->backends[i], now_us);
+    }
+}
+
+struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
+                              uint64_t correlation)
+{
+    uint64_t answered_bytes = correlation & ((UINT64_C(1) << SENT_BYTES_BITS) - 1);
+
+    for (size_t i = 0; i < self->nbackends; i++) {
+        struct backend *backend = &self->backends[i];
+
+        if (backend->link == link) {
+            uint64_t inflight = backend->inflight_bytes;
+
+            take_latency(backend, now_us, correlation);
+            backend->inflight_bytes = inflight > answered_bytes ? inflight - answered_bytes : 0;
+            if (backend->suspect) {
+                log_line(LOG_INFO, "node %u at %s answers again", backend->node, backend->endpoint);
+            }
+            backend->suspect = false;
+            backend->unanswered_us = backend->inflight_bytes > 0 ? now_us : 0;
+            return backend;
+        }
+    }
+    return NULL;
+}
+
+bool backend_suspect(const struct router *self, uint32_t node)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        if (self->backends[i].node == node) {
+            return self->backends[i].suspect;
+        }
+    }
+    return false;
+}
+
+/* Ask something small, to learn when it answers again. */
+static void probe(struct router *self, struct backend *backend)
+{
+    struct frame frame = {
+        .kind = FRAME_INFO_REQUEST,
+        .body.info_request = {.filter = "", .filter_id = 0},
+    };
+
+    (void)backend_send(self, backend, &frame);
+}
+
+/* A node that restarts loses what was under way to it, and no answer ever takes that off the bytes
+ * in flight: more than was sent since the last look, a while ago, they can't be. */
+static void forget_lost(const struct router *self, struct backend *backend, uint64_t now_us)
+{
+    if (now_us - backend->looked_us < RENEW_RETRIES * self->config.retry_us) {
+        return;
+    }
+    if (backend->inflight_bytes > backend->recent_bytes) {
+        backend->inflight_bytes = backend->recent_bytes;
+        if (backend->inflight_bytes == 0 && !backend->suspect) {
+            backend->unanswered_us = 0;
+        }
+    }
+    backend->looked_us = now_us;
+    backend->recent_bytes = 0;
+}
+
+static void tick(struct router *self, struct backend *backend, uint64_t now_us)
+{
+    forget_lost(self, backend, now_us);
+    if (backend->unanswered_us == 0 && !backend->suspect) {
+        return;
+    }
+    if (!backend->suspect &&
+        now_us - backend->unanswered_us > SUSPECT_TIMES * hedge_patience_us(self)) {
+        backend->suspect = true;
+        backend->next_probe_us = now_us + self->config.retry_us;
+        router_count(self, ROUTER_suspects_total);
+        log_line(LOG_WARN, "node %u at %s does not answer", backend->node, backend->endpoint);
+    }
+    if (backend->suspect && now_us >= backend->next_probe_us) {
+        if (backend->unanswered_us != 0 &&
+            now_us - backend->unanswered_us > RENEW_RETRIES * self->config.retry_us) {
+            char endpoint[DOCUMENT_TEXT_BYTES];
+
+            memcpy(endpoint, backend->endpoint, sizeof endpoint);
+            connect_to(self, backend, endpoint);
+            backend->unanswered_us = now_us;
+        }
+        backend->next_probe_us = now_us + self->config.retry_us;
+        probe(self, backend);
+    }
+}
+
+void backends_tick(struct router *self, uint64_t now_us)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        tick(self, &self->backends[i], now_us);
+    }
+}
+
+void backends_fini(struct router *self)
+{
+    for (size_t i = 0; i < self->nbackends; i++) {
+        heap_free(self->backends[i].segments);
+        heap_free(self->backends[i].fingerprints);
+    }
+    heap_free(self->backends);
+}

@@ -1,0 +1,403 @@
+#include "router/dump.h"
+
+#include "base/heap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ENOUGH_KEYS = DUMP_MAX_KEYS / 2, SHARE_OF_TIME = 4 };
+
+static const uint64_t step_mask = (UINT64_C(1) << DUMP_STEP_BITS) - 1;
+
+/* ---- life ---- */
+
+enum status dumps_create(struct dumps **out)
+{
+    struct dumps *self = heap_zalloc(1, sizeof *self);
+
+    if (self == NULL) {
+        return STATUS_NOMEM;
+    }
+    buffer_init(&self->out, DUMP_MAX_BYTES);
+    *out = self;
+    return STATUS_OK;
+}
+
+bool dumps_idle(const struct router *self)
+{
+    return self->dumps->nused == 0;
+}
+
+/* What the page holds is let go of, but for the memory that the next one needs, too. */
+static void leave_page(struct dumps *dumps)
+{
+    stretch_end(&dumps->stretch);
+    dumps->job = NULL;
+    if (dumps->nused == 0) {
+        heap_free(dumps->keys);
+        dumps->keys = NULL;
+        buffer_fini(&dumps->out);
+        buffer_init(&dumps->out, DUMP_MAX_BYTES);
+    }
+}
+
+/* The owner may ask for more at once, so it goes first. */
+static void finish(struct router *self, struct dump_job *job, const struct router_page *page)
+{
+    struct dumps *dumps = self->dumps;
+    struct dump_job done = *job;
+
+    *job = (struct dump_job){0};
+    dumps->nused--;
+    if (dumps->job == job) {
+        stretch_end(&dumps->stretch);
+        dumps->job = NULL;
+    }
+    done.done(done.owner, page);
+}
+
+static void fail(struct router *self, struct dump_job *job, enum status status, const char *message)
+{
+    finish(self, job, &(struct router_page){.status = status, .message = message});
+}
+
+void dumps_destroy(struct router *self)
+{
+    struct dumps *dumps = self->dumps;
+
+    if (dumps == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < DUMPS_MAX; i++) {
+        if (dumps->jobs[i].used) {
+            fail(self, &dumps->jobs[i], STATUS_UNAVAILABLE, "the router stops");
+        }
+    }
+    leave_page(dumps);
+    buffer_fini(&dumps->out);
+    heap_free(dumps);
+    self->dumps = NULL;
+}
+
+/* ---- header and end, which need no nodes ---- */
+
+static void answer_header(struct router *self, struct dump_job *job,
+                          const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    const struct routed_filter *routed = entry->attachment;
+    uint64_t grown = document_generation(document)->capacity;
+    struct dump_header header = {
+        .source = dump_source(document, &routed->secret),
+        .capacity = grown > document->capacity ? grown : document->capacity,
+        .rate = document->rate,
+        .max_capacity = document->max_capacity,
+        .rule = document->content.rule,
+        .hash = document->hash,
+        .when_unavailable = document->when_unavailable,
+        .when_full = document->when_full,
+        .secret = routed->secret,
+    };
+
+    header.max_capacity = header.max_capacity > header.capacity ? header.max_capacity
+                                                                : header.capacity;
+    buffer_clear(&self->dumps->out);
+    if (dump_header_write(&header, &self->dumps->out) != STATUS_OK) {
+        fail(self, job, STATUS_NOMEM, "the router is out of memory");
+        return;
+    }
+    finish(self, job,
+           &(struct router_page){.next = DUMP_FIRST, .bytes = buffer_span(&self->dumps->out)});
+}
+
+/* ---- pages ---- */
+
+static void answer_page(struct router *self, const struct document_entry *entry, uint64_t to)
+{
+    struct dumps *dumps = self->dumps;
+    const struct routed_filter *routed = entry->attachment;
+    uint64_t source = dump_source(&entry->document, &routed->secret);
+
+    buffer_clear(&dumps->out);
+    if (dump_chunk_write(source, dumps->job->iterator, to, dumps->keys, dumps->nkeys,
+                         &dumps->out) != STATUS_OK) {
+        fail(self, dumps->job, STATUS_NOMEM, "the router is out of memory");
+        return;
+    }
+    router_count(self, ROUTER_dump_chunks_total);
+    finish(self, dumps->job, &(struct router_page){.next = to, .bytes = buffer_span(&dumps->out)});
+}
+
+/* All below `end` is in the page; what lies above comes with the next one. */
+static void answer_below(struct router *self, const struct document_entry *entry, uint64_t end)
+{
+    struct dumps *dumps = self->dumps;
+
+    end &= ~step_mask;
+    while (dumps->nkeys > 0 && dumps->keys[dumps->nkeys - 1] >= end) {
+        dumps->nkeys--;
+    }
+    if (dump_iterator(end) <= dumps->job->iterator) {
+        fail(self, dumps->job, STATUS_INTERNAL, "replicas tell too little at once");
+        return;
+    }
+    answer_page(self, entry, dump_iterator(end));
+}
+
+/* Another stretch must be worth its while, and there must be time for it. */
+static bool is_enough(const struct dumps *dumps, uint64_t now_us)
+{
+    uint64_t time_us = dumps->job->deadline_us - dumps->begun_us;
+
+    return dumps->nkeys >= ENOUGH_KEYS || now_us - dumps->begun_us >= time_us / SHARE_OF_TIME;
+}
+
+/* The stretch under way has been told. */
+static void take_stretch(struct router *self, uint64_t now_us, const struct document_entry *entry)
+{
+    struct dumps *dumps = self->dumps;
+    struct dump_stretch *stretch = &dumps->stretch;
+    uint64_t told = stretch_last(stretch);
+    uint64_t last = stretch->last;
+    uint64_t behind = 0;
+
+    if (!stretch_merge(stretch, told, dumps->keys, &dumps->nkeys, &behind)) {
+        answer_below(self, entry, behind);
+    } else if (told < last) {
+        answer_below(self, entry, told + 1);
+    } else if (last == UINT64_MAX) {
+        answer_page(self, entry, DUMP_END);
+    } else if (is_enough(dumps, now_us)) {
+        answer_below(self, entry, last + 1);
+    } else {
+        stretch_end(stretch);
+        stretch_begin(self, now_us, entry, last + 1);
+    }
+}
+
+/* Why a filter can't be dumped; NULL: it can. */
+static const char *undumpable(const struct document_entry *entry)
+{
+    if (entry->document.window_us != 0) {
+        return "a filter with a time window can't be dumped: its keys would lose their age";
+    }
+    if (!document_logs_keys(&entry->document)) {
+        return "only a filter with a key log on disk can be dumped, as a copy that could not grow "
+               "would be none; see `orbloom info`";
+    }
+    return NULL;
+}
+
+static void begin_page(struct router *self, uint64_t now_us, struct dump_job *job,
+                       const struct document_entry *entry)
+{
+    struct dumps *dumps = self->dumps;
+
+    if (dumps->keys == NULL) {
+        dumps->keys = heap_alloc(DUMP_MAX_KEYS, sizeof *dumps->keys);
+    }
+    if (dumps->keys == NULL) {
+        fail(self, job, STATUS_NOMEM, "the router is out of memory");
+        return;
+    }
+    dumps->job = job;
+    dumps->begun_us = now_us;
+    dumps->filter_id = entry->document.id;
+    dumps->epoch = entry->document.epoch;
+    dumps->epoch_hash = entry->document.epoch_hash;
+    dumps->nkeys = 0;
+    stretch_begin(self, now_us, entry, dump_fingerprint(job->iterator));
+}
+
+/* ---- jobs ---- */
+
+/* The filter is not known to serve here: a fresh read of the store says more. */
+static void judge_missing(struct router *self, uint64_t now_us, struct dump_job *job,
+                          const struct document_entry *entry)
+{
+    if (!job->settled) {
+        if (job->sync == 0) {
+            job->sync = self->sync + 1;
+            sync_want(self, now_us);
+        }
+    } else if (entry != NULL) {
+        fail(self, job, STATUS_NOT_READY, "the filter is itself being loaded from a dump");
+    } else if (self->doubtful) {
+        fail(self, job, STATUS_UNAVAILABLE,
+             "this router could not verify all that the coordinator holds; see its log");
+    } else {
+        fail(self, job, STATUS_NOT_FOUND, "there is no such filter");
+    }
+}
+
+static void begin(struct router *self, uint64_t now_us, struct dump_job *job)
+{
+    const struct document_entry *entry = router_find(self, job->name);
+
+    if (entry == NULL || document_is_loading(&entry->document)) {
+        judge_missing(self, now_us, job, entry);
+    } else if (entry->conflict) {
+        fail(self, job, STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);
+    } else if (undumpable(entry) != NULL) {
+        fail(self, job, STATUS_INVALID, undumpable(entry));
+    } else if (job->iterator == 0) {
+        answer_header(self, job, entry);
+    } else if (job->iterator == DUMP_END) {
+        finish(self, job, &(struct router_page){.next = 0});
+    } else {
+        begin_page(self, now_us, job, entry);
+    }
+}
+
+static bool may_begin(const struct dump_job *job)
+{
+    return job->used && (job->sync == 0 || job->settled);
+}
+
+static struct dump_job *next_job(struct dumps *dumps)
+{
+    struct dump_job *next = NULL;
+
+    for (size_t i = 0; i < DUMPS_MAX; i++) {
+        struct dump_job *job = &dumps->jobs[i];
+
+        if (may_begin(job) && (next == NULL || job->number < next->number)) {
+            next = job;
+        }
+    }
+    return next;
+}
+
+/* Go on with what is under way, and begin what waits. */
+static void pump(struct router *self, uint64_t now_us)
+{
+    struct dumps *dumps = self->dumps;
+    struct dump_job *job;
+
+    if (dumps->job != NULL) {
+        const struct document_entry *entry = document_cache_find(&self->documents,
+                                                                 dumps->filter_id);
+
+        if (entry->conflict || entry->document.epoch != dumps->epoch ||
+            entry->document.epoch_hash != dumps->epoch_hash) {
+            stretch_end(&dumps->stretch); /* What was told under another epoch does not add up. */
+            dumps->job = NULL;
+        } else {
+            stretch_pump(self, now_us, entry);
+        }
+    }
+    while (dumps->job == NULL && (job = next_job(dumps)) != NULL) {
+        begin(self, now_us, job);
+    }
+    if (dumps->nused == 0) {
+        leave_page(dumps);
+    }
+}
+
+void router_dump(struct router *self, uint64_t now_us, const struct router_dump *dump)
+{
+    struct dumps *dumps = self->dumps;
+    struct dump_job *job = NULL;
+
+    for (size_t i = 0; i < DUMPS_MAX && job == NULL; i++) {
+        job = dumps->jobs[i].used ? NULL : &dumps->jobs[i];
+    }
+    if (job == NULL || dump->iterator > DUMP_END) {
+        const struct router_page page = {
+            .status = job == NULL ? STATUS_OVERLOADED : STATUS_INVALID,
+            .message = job == NULL ? "too many dumps are under way; retry"
+                                   : "the iterator is none of a dump",
+        };
+
+        dump->done(dump->owner, &page);
+        return;
+    }
+    *job = (struct dump_job){
+        .used = true,
+        .number = ++dumps->njobs,
+        .iterator = dump->iterator,
+        .deadline_us = dump->deadline_us,
+        .done = dump->done,
+        .owner = dump->owner,
+    };
+    (void)snprintf(job->name, sizeof job->name, "%s", dump->name);
+    dumps->nused++;
+    if (self->next_tick_us == ACTOR_NEVER) {
+        self->next_tick_us = now_us + ROUTER_TICK_US;
+    }
+    if (dumps->job == NULL) {
+        pump(self, now_us);
+    }
+}
+
+static void expire(struct router *self, struct dump_job *job)
+{
+    struct dumps *dumps = self->dumps;
+    char text[ROUTER_MESSAGE_BYTES] = "other pages come first; retry";
+
+    if (job == dumps->job) {
+        stretch_describe(&dumps->stretch, document_cache_find(&self->documents, dumps->filter_id),
+                         text, sizeof text);
+    } else if (job->sync != 0 && !job->settled) {
+        (void)snprintf(text, sizeof text,
+                       "the filter is not known to this router and no coordinator answers");
+    }
+    router_count(self, ROUTER_deadlines_total);
+    fail(self, job, STATUS_UNAVAILABLE, text);
+}
+
+void dumps_tick(struct router *self, uint64_t now_us)
+{
+    if (self->dumps->nused == 0) {
+        return;
+    }
+    for (size_t i = 0; i < DUMPS_MAX; i++) {
+        struct dump_job *job = &self->dumps->jobs[i];
+
+        if (job->used && now_us >= job->deadline_us) {
+            expire(self, job);
+        }
+    }
+    pump(self, now_us);
+}
+
+void dumps_settle(struct router *self, uint64_t now_us, uint64_t sync)
+{
+    if (self->dumps->nused == 0) {
+        return;
+    }
+    for (size_t i = 0; i < DUMPS_MAX; i++) {
+        struct dump_job *job = &self->dumps->jobs[i];
+
+        job->settled = job->settled || (job->used && job->sync != 0 && job->sync <= sync);
+    }
+    pump(self, now_us);
+}
+
+void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *frame)
+{
+    const struct pull_reply *reply = &frame->body.pull_reply;
+    struct dumps *dumps = self->dumps;
+    const struct document_entry *entry;
+
+    if (reply->document.size > 0) {
+        router_take_document(self, now_us, reply->document);
+    }
+    if (dumps->job == NULL) {
+        router_count(self, ROUTER_late_total);
+        return;
+    }
+    entry = document_cache_find(&self->documents, dumps->filter_id);
+    if (!stretch_take(self, now_us, entry, reply, frame->correlation)) {
+        router_count(self, ROUTER_late_total);
+    } else if (entry->document.epoch == dumps->epoch && !entry->conflict &&
+               stretch_told(&dumps->stretch)) {
+        take_stretch(self, now_us, entry);
+    }
+    pump(self, now_us);
+}
+
+bool dumps_use(const struct router *self, uint64_t filter_id)
+{
+    return self->dumps->job != NULL && self->dumps->filter_id == filter_id;
+}

@@ -1,0 +1,113 @@
+/* dump.h - pages of dumps; for router only.
+ *
+ * One page is worked on at a time, the others wait in their order: a node keeps one cut for each
+ * peer. A page goes from its iterator on through stretches, each of shards next to each other that
+ * are in one slot group. Of each stretch N - W + 1 FULL replicas tell all that they have, as it is
+ * when they are asked: any key that was acknowledged before is in one of them. What they tell
+ * counts under one exact epoch; under a newer one the page begins anew.
+ *
+ *   waits (unknown filter: until a fresh read of the store) --> asks for a stretch, and the next
+ * one
+ *         --> answered: full enough, or at the end; or at its deadline, with nothing
+ */
+#ifndef ORBLOOM_ROUTER_DUMP_H
+#define ORBLOOM_ROUTER_DUMP_H
+
+#include "map/dump.h"
+#include "router/private.h"
+
+enum { DUMPS_MAX = 64 };
+
+/* Asked for, and not answered yet. */
+struct dump_job {
+    bool used;
+    uint64_t number; /* the lowest one is next */
+    char name[DOCUMENT_NAME_BYTES];
+    uint64_t iterator;
+    uint64_t deadline_us;
+    void (*done)(void *owner, const struct router_page *page);
+    void *owner;
+    uint64_t sync; /* number of the sync request that settles whether the filter serves; 0: none */
+    bool settled;
+};
+
+enum dump_ask_state { DUMP_ASK_NOT = 0, DUMP_ASK_SENT, DUMP_ASK_TOLD, DUMP_ASK_FAILED };
+
+/* One slot's reader. */
+struct dump_ask {
+    enum dump_ask_state state;
+    uint64_t number; /* of the question */
+    uint64_t asked_us;
+    bool slow;
+    uint8_t handed;     /* documents handed to it */
+    enum status status; /* why it failed */
+    uint64_t *keys;     /* all that it has in the stretch, to `last` */
+    size_t count;
+    uint64_t last;
+};
+
+/* A stretch of a page, under way. */
+struct dump_stretch {
+    uint64_t from; /* fingerprints */
+    uint64_t last;
+    uint32_t group;
+    uint32_t slots;
+    uint32_t needed;
+    struct dump_ask asks[QUORUM_MAX_REPLICAS];
+};
+
+struct dumps {
+    struct dump_job jobs[DUMPS_MAX];
+    uint64_t njobs; /* taken so far */
+    uint32_t nused;
+    struct dump_job *job; /* under way; NULL: none */
+    uint64_t begun_us;
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    struct dump_stretch stretch;
+    uint64_t *keys; /* of the page so far; room for DUMP_MAX_KEYS */
+    size_t nkeys;
+    struct buffer out;
+};
+
+MUST_USE enum status dumps_create(struct dumps **out);
+void dumps_destroy(struct router *self);
+bool dumps_idle(const struct router *self);
+void dumps_tick(struct router *self, uint64_t now_us);
+
+/* Is a page of the filter under way? */
+bool dumps_use(const struct router *self, uint64_t filter_id);
+void dumps_settle(struct router *self, uint64_t now_us, uint64_t sync);
+void dumps_on_reply(struct router *self, uint64_t now_us, const struct frame *frame);
+
+/* ---- dump_ask.c: one stretch ---- */
+
+/* From this fingerprint on. */
+void stretch_begin(struct router *self, uint64_t now_us, const struct document_entry *entry,
+                   uint64_t from);
+void stretch_end(struct dump_stretch *stretch);
+
+/* Ask whom it still takes, and those again who have failed. */
+void stretch_pump(struct router *self, uint64_t now_us, const struct document_entry *entry);
+
+/* An answer; false: to no question of this stretch. */
+bool stretch_take(struct router *self, uint64_t now_us, const struct document_entry *entry,
+                  const struct pull_reply *reply, uint64_t number);
+
+/* Have enough replicas told? */
+bool stretch_told(const struct dump_stretch *stretch);
+
+/* What all of them have told of is complete up to here. */
+uint64_t stretch_last(const struct dump_stretch *stretch);
+
+/* Append what they told up to `last`, ascending, each once, while there is room. False: there is
+ * not, and *behind is what came next. */
+bool stretch_merge(const struct dump_stretch *stretch, uint64_t last, uint64_t *keys, size_t *nkeys,
+                   uint64_t *behind);
+
+/* Why too few have told. */
+void stretch_describe(const struct dump_stretch *stretch, const struct document_entry *entry,
+                      char *text, size_t size);
+
+#endif

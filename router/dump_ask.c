@@ -1,0 +1,337 @@
+/* One stretch of a page: who is asked, whose answer counts, and what all of them have. */
+#include "base/heap.h"
+#include "router/dump.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PATIENCE_US = 1000000, MAX_HANDED = 4 };
+
+/* ---- which stretch ---- */
+
+/* To the last shard in a row that is in the same slot group. */
+static uint64_t last_of(const struct epoch_content *content, uint64_t from, uint32_t *group)
+{
+    uint32_t bits = content->shard_bits;
+    uint32_t shard = bits > 0 ? (uint32_t)(from >> (64 - bits)) : 0;
+
+    *group = content->group_of_shard[shard];
+    while (shard + 1 < UINT32_C(1) << bits && content->group_of_shard[shard + 1] == *group) {
+        shard++;
+    }
+    return shard + 1 < UINT32_C(1) << bits ? ((uint64_t)(shard + 1) << (64 - bits)) - 1
+                                           : UINT64_MAX;
+}
+
+void stretch_begin(struct router *self, uint64_t now_us, const struct document_entry *entry,
+                   uint64_t from)
+{
+    const struct epoch_content *content = &entry->document.content;
+    struct dump_stretch *stretch = &self->dumps->stretch;
+
+    *stretch = (struct dump_stretch){
+        .from = from,
+        .slots = content->rule.replicas,
+        .needed = content->rule.replicas - content->rule.write + 1,
+    };
+    stretch->last = last_of(content, from, &stretch->group);
+    stretch_pump(self, now_us, entry);
+}
+
+void stretch_end(struct dump_stretch *stretch)
+{
+    for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS; i++) {
+        heap_free(stretch->asks[i].keys);
+    }
+    *stretch = (struct dump_stretch){0};
+}
+
+/* ---- asking ---- */
+
+static struct pull_scope scope_of(const struct dump_stretch *stretch,
+                                  const struct filter_document *document)
+{
+    return (struct pull_scope){
+        .filter_id = document->id,
+        .epoch = document->epoch,
+        .epoch_hash = document->epoch_hash,
+        .lineage = document->content.lineages[0].id, /* that serves */
+        .group = stretch->group,
+    };
+}
+
+static const struct member *reader_of(const struct dump_stretch *stretch,
+                                      const struct filter_document *document, uint32_t slot)
+{
+    return slot_reader(&document->content.groups[stretch->group].slots[slot]);
+}
+
+/* As a replica that is being completed asks: only who is FULL and sure of it answers that. */
+static bool send_question(struct router *self, const struct dump_stretch *stretch,
+                          const struct filter_document *document, uint32_t slot, uint64_t number)
+{
+    uint32_t bits = document->content.shard_bits;
+    uint64_t first = bits > 0 ? stretch->from >> (64 - bits) : 0;
+    uint64_t last = bits > 0 ? stretch->last >> (64 - bits) : 0;
+    const struct member *member = reader_of(stretch, document, slot);
+    struct backend *backend = backend_of(self, member->node);
+    uint64_t prefixes[PULL_MAX_PREFIXES];
+    struct frame frame = {.correlation = number, .kind = FRAME_PULL_REQUEST};
+    struct pull_request *request = &frame.body.pull_request;
+
+    for (uint64_t i = first; i <= last && i - first < PULL_MAX_PREFIXES; i++) {
+        prefixes[i - first] = i;
+    }
+    *request = (struct pull_request){
+        .kind = PULL_RANGES,
+        .scope = scope_of(stretch, document),
+        .source = *member,
+        .sync = true,
+        .from = stretch->from,
+        .max_bytes = DUMP_MAX_KEYS * sizeof(uint64_t),
+        .prefix_bits = bits,
+        .prefixes = prefixes,
+        .nprefixes = (size_t)(last - first + 1),
+    };
+    return backend != NULL && backend->link != 0 && backend_send(self, backend, &frame);
+}
+
+static void ask(struct router *self, uint64_t now_us, const struct filter_document *document,
+                uint32_t slot)
+{
+    struct dump_stretch *stretch = &self->dumps->stretch;
+    struct dump_ask *one = &stretch->asks[slot];
+
+    one->number = ++self->round;
+    one->asked_us = now_us;
+    one->slow = false;
+    one->state = DUMP_ASK_SENT;
+    if (!send_question(self, stretch, document, slot, one->number)) {
+        one->state = DUMP_ASK_FAILED;
+        one->status = STATUS_UNAVAILABLE;
+    }
+}
+
+static uint32_t hopeful(const struct dump_stretch *stretch)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        const struct dump_ask *one = &stretch->asks[i];
+
+        count += one->state == DUMP_ASK_TOLD || (one->state == DUMP_ASK_SENT && !one->slow);
+    }
+    return count;
+}
+
+/* The next one that was not asked, those first that answer. */
+static bool find_fresh(const struct router *self, const struct filter_document *document,
+                       bool suspects, uint32_t *slot)
+{
+    const struct dump_stretch *stretch = &self->dumps->stretch;
+
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        *slot = (self->rotation + i) % stretch->slots;
+        if (stretch->asks[*slot].state == DUMP_ASK_NOT &&
+            (suspects || !backend_suspect(self, reader_of(stretch, document, *slot)->node))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Unless it answers a probe it is asked last from now on, by the pages to come, too. */
+static void note_slow(struct router *self, struct dump_ask *one, uint32_t node)
+{
+    struct backend *backend = backend_of(self, node);
+
+    one->slow = true;
+    if (backend != NULL && backend->unanswered_us == 0) {
+        backend->unanswered_us = one->asked_us;
+    }
+}
+
+void stretch_pump(struct router *self, uint64_t now_us, const struct document_entry *entry)
+{
+    struct dump_stretch *stretch = &self->dumps->stretch;
+    uint32_t slot;
+
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        struct dump_ask *one = &stretch->asks[i];
+        uint64_t waited_us = now_us - one->asked_us;
+
+        if (one->state == DUMP_ASK_SENT && !one->slow && waited_us >= PATIENCE_US) {
+            note_slow(self, one, reader_of(stretch, &entry->document, i)->node);
+        } else if (one->state == DUMP_ASK_FAILED && waited_us >= self->config.retry_us) {
+            ask(self, now_us, &entry->document, i);
+        }
+    }
+    while (hopeful(stretch) < stretch->needed &&
+           (find_fresh(self, &entry->document, false, &slot) ||
+            find_fresh(self, &entry->document, true, &slot))) {
+        ask(self, now_us, &entry->document, slot);
+    }
+}
+
+/* ---- answers ---- */
+
+/* Of the exact epoch, of the member that was asked, FULL, to this question; and in order. */
+static bool counts(const struct dump_stretch *stretch, const struct filter_document *document,
+                   uint32_t slot, const struct pull_reply *reply)
+{
+    const struct pull_scope scope = scope_of(stretch, document);
+    uint64_t last = reply->end ? stretch->last : reply->next - 1;
+    bool good = reply->kind == PULL_RANGES && reply->state == REPLICA_FULL &&
+                pull_scope_equal(&reply->scope, &scope) &&
+                member_equal(&reply->source, reader_of(stretch, document, slot)) &&
+                reply->from == stretch->from && reply->count <= DUMP_MAX_KEYS &&
+                (reply->end || (reply->next > stretch->from && reply->next <= stretch->last));
+
+    for (size_t i = 0; i < reply->count && good; i++) {
+        good = reply->fingerprints[i] >= stretch->from && reply->fingerprints[i] <= last &&
+               (i == 0 || reply->fingerprints[i] > reply->fingerprints[i - 1]);
+    }
+    return good;
+}
+
+static enum status keep(struct dump_ask *one, const struct dump_stretch *stretch,
+                        const struct pull_reply *reply)
+{
+    uint64_t *keys = heap_alloc(reply->count + 1, sizeof *keys);
+
+    if (keys == NULL) {
+        return STATUS_NOMEM;
+    }
+    if (reply->count > 0) {
+        memcpy(keys, reply->fingerprints, reply->count * sizeof *keys);
+    }
+    one->keys = keys;
+    one->count = reply->count;
+    one->last = reply->end ? stretch->last : reply->next - 1;
+    return STATUS_OK;
+}
+
+static void hand_document(struct router *self, const struct document_entry *entry,
+                          struct dump_ask *one, uint32_t node)
+{
+    struct span bytes = span_of(entry->signed_bytes, entry->signed_size);
+    struct frame frame = {.kind = FRAME_DOCUMENTS, .body.documents = {.items = &bytes, .count = 1}};
+    struct backend *backend = backend_of(self, node);
+
+    router_count(self, ROUTER_need_doc_total);
+    if (one->handed < MAX_HANDED && backend != NULL && backend_send(self, backend, &frame)) {
+        one->handed++;
+    }
+}
+
+bool stretch_take(struct router *self, uint64_t now_us, const struct document_entry *entry,
+                  const struct pull_reply *reply, uint64_t number)
+{
+    struct dump_stretch *stretch = &self->dumps->stretch;
+    struct dump_ask *one = NULL;
+    uint32_t slot = 0;
+
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        if (stretch->asks[i].state == DUMP_ASK_SENT && stretch->asks[i].number == number) {
+            one = &stretch->asks[i];
+            slot = i;
+        }
+    }
+    if (one == NULL) {
+        return false;
+    }
+    one->status = reply->status;
+    if (reply->status == STATUS_OK) {
+        one->status = counts(stretch, &entry->document, slot, reply) ? keep(one, stretch, reply)
+                                                                     : STATUS_NOT_READY;
+        self->counters[ROUTER_votes_void_total] += one->status == STATUS_NOT_READY;
+    } else if (reply->status == STATUS_NEED_DOC) {
+        hand_document(self, entry, one, reader_of(stretch, &entry->document, slot)->node);
+    } else if (reply->status == STATUS_STALE || reply->status == STATUS_DROPPED) {
+        sync_want(self, now_us);
+    }
+    one->state = one->status == STATUS_OK ? DUMP_ASK_TOLD : DUMP_ASK_FAILED;
+    return true;
+}
+
+/* ---- what they told ---- */
+
+static uint32_t told(const struct dump_stretch *stretch)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        count += stretch->asks[i].state == DUMP_ASK_TOLD;
+    }
+    return count;
+}
+
+bool stretch_told(const struct dump_stretch *stretch)
+{
+    return stretch->needed > 0 && told(stretch) >= stretch->needed;
+}
+
+uint64_t stretch_last(const struct dump_stretch *stretch)
+{
+    uint64_t last = stretch->last;
+
+    for (uint32_t i = 0; i < stretch->slots; i++) {
+        const struct dump_ask *one = &stretch->asks[i];
+
+        last = one->state == DUMP_ASK_TOLD && one->last < last ? one->last : last;
+    }
+    return last;
+}
+
+bool stretch_merge(const struct dump_stretch *stretch, uint64_t last, uint64_t *keys, size_t *nkeys,
+                   uint64_t *behind)
+{
+    size_t at[QUORUM_MAX_REPLICAS] = {0};
+
+    for (;;) {
+        const uint64_t *least = NULL;
+
+        for (uint32_t i = 0; i < stretch->slots; i++) {
+            const struct dump_ask *one = &stretch->asks[i];
+
+            if (one->state == DUMP_ASK_TOLD && at[i] < one->count && one->keys[at[i]] <= last &&
+                (least == NULL || one->keys[at[i]] < *least)) {
+                least = &one->keys[at[i]];
+            }
+        }
+        if (least == NULL) {
+            return true;
+        }
+        if (*nkeys == DUMP_MAX_KEYS) {
+            *behind = *least;
+            return false;
+        }
+        keys[(*nkeys)++] = *least;
+        for (uint32_t i = 0; i < stretch->slots; i++) {
+            const struct dump_ask *one = &stretch->asks[i];
+
+            at[i] += one->state == DUMP_ASK_TOLD && at[i] < one->count &&
+                     one->keys[at[i]] == keys[*nkeys - 1];
+        }
+    }
+}
+
+void stretch_describe(const struct dump_stretch *stretch, const struct document_entry *entry,
+                      char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%u of %u FULL replicas told what they have",
+                                   told(stretch), stretch->needed);
+
+    for (uint32_t i = 0; i < stretch->slots && used < size; i++) {
+        const struct dump_ask *one = &stretch->asks[i];
+
+        if (one->state == DUMP_ASK_SENT || one->state == DUMP_ASK_FAILED) {
+            int more = snprintf(text + used, size - used, "; node %u: %s",
+                                reader_of(stretch, &entry->document, i)->node,
+                                one->state == DUMP_ASK_SENT ? "no answer"
+                                                            : status_code(one->status));
+
+            used += more > 0 ? (size_t)more : 0;
+        }
+    }
+}

@@ -1,0 +1,441 @@
+/* private.h - the parts of a router; for router only.
+ *
+ * An operation is one client's batch. It is split into parts, one a slot group; each part
+ * asks slots and gathers their votes. Its life:
+ *
+ *   client request --> waiting (unknown filter: until a fresh read of the store) --> asking
+ *        asking: votes come in; STALE starts it over under the newer document
+ *        --> answered: by a quorum, or at the deadline with what is certain by then
+ */
+#ifndef ORBLOOM_ROUTER_PRIVATE_H
+#define ORBLOOM_ROUTER_PRIVATE_H
+
+#include "base/latency.h"
+#include "base/link_ring.h"
+#include "base/log.h"
+#include "base/token_bucket.h"
+#include "map/document_cache.h"
+#include "map/rebuild.h"
+#include "proto/codec.h"
+#include "router/counters.h"
+#include "router/router.h"
+
+#include <stdbool.h>
+
+enum {
+    ROUTER_MAX_OPS = 65536,
+    ROUTER_MAX_WAITING = 1024,
+    ROUTER_MAX_INFOS = 64,
+    ROUTER_TICK_US = 5000, /* how exactly retries and deadlines are kept; hedges: see there */
+    ROUTER_MESSAGE_BYTES = 512,
+    ROUTER_DEFAULT_TIMEOUT_MS = 5000,
+};
+
+/* Two valid documents under one number: neither can be trusted. */
+#define ROUTER_CONFLICT_MESSAGE                                                                  \
+    "this router holds two contents of the filter under one number and serves neither; see its " \
+    "log, restore the store or restart the router"
+
+/* What a router keeps for one filter document. */
+struct routed_filter {
+    bool has_secret;
+    struct hash_secret secret;
+    uint64_t batch_epoch;   /* the numbers below belong to this epoch */
+    uint64_t *batch_number; /* last one given out, by slot group */
+    uint64_t pairs_epoch;   /* the next one was found out for this epoch */
+    bool has_pairs;         /* replicas are being replaced */
+};
+
+/* ---- nodes ---- */
+
+/* Segments that wait for the end of the turn to leave in one message. */
+struct backend {
+    uint32_t node;
+    char endpoint[DOCUMENT_TEXT_BYTES];
+    uint32_t link;
+    bool suspect;             /* has not answered for a while: asked last */
+    uint64_t unanswered_us;   /* since when something is unanswered; 0: nothing is */
+    uint64_t next_probe_us;   /* while suspect */
+    uint64_t inflight_bytes;  /* sent and not answered */
+    uint64_t recent_bytes;    /* sent since looked_us, answered or not */
+    uint64_t looked_us;       /* when what was lost was last forgotten */
+    uint64_t unsent_bytes;    /* gathered in this turn */
+    bool unsent_adds;         /* ... and there are adds among it */
+    struct latency checks;    /* how fast it answers messages with checks alone */
+    struct segment *segments; /* CODEC_MAX_SEGMENTS, once it is used */
+    size_t nsegments;
+    uint64_t *fingerprints; /* CODEC_MAX_KEYS, once it is used */
+    size_t nfingerprints;
+};
+
+/* ---- operations ---- */
+
+enum ask_state {
+    ASK_NOT = 0,  /* not asked */
+    ASK_SENT,     /* an answer is awaited */
+    ASK_ANSWERED, /* voted, or answered without a vote that counts */
+    ASK_FAILED,   /* refused, in part, or not sent: asked again later */
+};
+
+/* One member's side of a part: a slot's reader's, or that of the other half of a pair. */
+struct slot_ask {
+    enum ask_state state;
+    enum status refusal; /* why ASK_FAILED, why the vote does not count, or FULL: not all keys */
+    bool makes_room;     /* FULL, as far as the node has heard, until the filter has grown */
+    bool voted;
+    bool tainted;     /* add: its "present" may be the doing of an earlier attempt */
+    bool paired;      /* add, of a reader: counts only together with its partner */
+    uint8_t handed;   /* documents handed to it */
+    uint8_t unready;  /* how often it was NOT_READY */
+    uint8_t full;     /* ... FULL until it has grown, in a row */
+    uint32_t resends; /* of what was sent and not answered */
+    uint64_t asked_us;
+};
+
+struct part {
+    uint32_t group;
+    uint32_t count;
+    uint64_t *fingerprints;
+    uint32_t *positions; /* of each key in the client's batch; NULL: the same */
+    uint64_t *planes;    /* of slot s: present at 2 s nwords, absent nwords further */
+    uint64_t *present;   /* the verdict */
+    uint64_t *absent;
+    uint64_t batch_number;
+    bool hedged; /* all replicas that may be have been asked */
+    bool done;
+    struct slot_ask asks[QUORUM_MAX_REPLICAS];
+    struct slot_ask *partners; /* the other halves of pairs, by slot; NULL: there are none */
+    uint64_t *accepted;        /* ... and the plane of what each has accepted */
+};
+
+/* See split.c. */
+struct op_memory {
+    uint8_t *block;
+    size_t bytes;
+};
+
+struct op {
+    bool used;
+    uint64_t round; /* told apart from earlier users of this place and earlier starts */
+    struct peer client;
+    uint64_t correlation;
+    struct op_id id;
+    uint32_t attempt;
+    uint32_t restarts;        /* under newer documents */
+    enum operation operation; /* a feed is an add to one lineage */
+    uint32_t lineage;         /* ... to this one; 0: no feed */
+    uint32_t slots;           /* that may be asked */
+    uint64_t filter_id;
+    uint64_t epoch;
+    uint64_t epoch_hash;
+    uint64_t started_us;
+    uint64_t deadline_us;
+    uint64_t bytes; /* counted as in flight */
+    uint32_t count;
+    struct op_memory memory; /* of all that follows; some of it stays with the place */
+    uint64_t *fingerprints;  /* as hashed, in the client's order */
+    uint64_t *sorted;        /* ... by slot group */
+    uint32_t *positions;     /* of those in the client's order */
+    uint32_t *counts;        /* of keys by slot group */
+    uint64_t *planes;        /* of all parts */
+    uint64_t *answer;        /* two planes for the client, where there are several groups */
+    struct part *parts;
+    struct slot_ask *partners; /* of all parts; NULL while nothing is being replaced */
+    uint64_t *accepted;
+    uint32_t nparts;
+    uint32_t nopen;
+};
+
+/* A request that waits for a read of the store begun after it came. */
+struct waiting {
+    bool used;
+    struct peer client;
+    uint8_t *frame;
+    size_t size;
+    uint64_t sync; /* number of the sync request that settles it */
+    uint64_t deadline_us;
+};
+
+/* A client's question about a filter, while its nodes are asked. */
+struct info {
+    bool used;
+    uint64_t round;
+    struct peer client;
+    uint64_t correlation;
+    uint64_t filter_id;
+    uint64_t deadline_us;
+    uint32_t expected;
+    uint32_t answered;
+    struct replica_report *reports;
+    size_t nreports;
+};
+
+struct router {
+    struct router_config config;
+    struct effects effects;
+    uint64_t boot;
+    uint64_t round;
+    struct cluster_id cluster; /* that the documents are of; none: not known yet */
+    uint64_t cluster_hash;     /* of the signed bytes that named it last */
+    struct document_cache documents;
+    struct backend *backends; /* DOCUMENT_MAX_NODES places: pointers to them stay valid */
+    size_t nbackends;
+    uint32_t rotation;      /* spreads checks over replicas */
+    uint64_t hedge_us;      /* a check asks the remaining replicas after this */
+    uint64_t next_learn_us; /* ... which is thought over then */
+    uint64_t faded_us;      /* ... and was forgotten in part then, where it is long */
+
+    bool draining;
+    struct op *ops; /* ROUTER_MAX_OPS places, used ones below `nops` */
+    uint32_t nops;
+    uint32_t nused;
+    uint32_t *free_ops;
+    uint32_t nfree;
+    uint64_t inflight_bytes;
+    uint64_t next_tick_us;
+
+    struct waiting waiting[ROUTER_MAX_WAITING];
+    uint32_t nwaiting;
+    struct info infos[ROUTER_MAX_INFOS];
+    struct dumps *dumps; /* see dump.h */
+    struct link_ring coordinators;
+    uint64_t since;
+    uint64_t store;      /* whose change number that is */
+    uint64_t sync;       /* number of the last sync request sent */
+    bool sync_open;      /* ... which is not answered */
+    bool sync_wanted;    /* ... and does not settle what came since */
+    uint64_t sync_us;    /* ... when it was sent */
+    uint32_t syncs_lost; /* given up, one after another */
+    struct token_bucket sync_rate;
+    bool synced;
+    bool doubtful; /* a document or secret of the store was refused: unknown may be wrong */
+    uint64_t next_sync_us;
+    struct codec_arena *arena;
+    struct buffer out;
+    struct log_limit bad_frame_limit;
+    struct log_limit coordinator_limit; /* of what it refuses */
+    uint64_t unavailable_us;            /* since when it says UNAVAILABLE; 0: it does not */
+    struct log_limit bad_document_limit;
+    struct log_limit conflict_limit;
+    uint64_t counters[ROUTER_NCOUNTERS];
+};
+
+static inline void router_count(struct router *self, enum router_counter counter)
+{
+    self->counters[counter]++;
+}
+
+static inline size_t router_words(size_t count)
+{
+    return (count + 63) / 64;
+}
+
+/* ---- serve.c ---- */
+
+void router_reply(struct router *self, const struct peer *to, const struct frame *frame);
+void router_refuse_client(struct router *self, const struct peer *to, uint64_t correlation,
+                          const struct client_request *request, enum status status,
+                          const char *message);
+
+/* The rebuild that a feed is meant for is not open, by the store. */
+void router_refuse_feed(struct router *self, const struct peer *to, uint64_t correlation,
+                        const struct client_request *request, const char *name);
+
+/* One that can't be decoded or does not belong here; `from`: NULL if it is not to be answered. */
+void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
+                         const struct frame *frame, enum status status);
+
+/* Serve a client's add or check, or question; also used for what had to wait. `settled`: the
+ * store has been read since it came, so an unknown name is unknown. */
+void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                  const struct frame *frame, bool settled);
+
+void routed_filter_destroy(struct routed_filter *routed);
+
+/* ---- router_documents.c ---- */
+
+void router_take_document(struct router *self, uint64_t now_us, struct span bytes);
+void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correlation,
+                          const struct sync_reply *reply);
+
+/* The served filter of that name with its secret; NULL: not known here. */
+struct document_entry *router_find(const struct router *self, const char *name);
+
+/* ---- sync.c ---- */
+
+/* Filters that are dropped for good are forgotten, once nothing is about them any more. */
+void router_forget_dropped(struct router *self, uint64_t now_us);
+
+/* Ask a coordinator for news; when next_sync_us has come. */
+void sync_send(struct router *self, uint64_t now_us);
+
+/* Something needs a question sent from now on: number self->sync + 1 or a later one. It is sent
+ * soon, once the one under way is answered or given up. */
+void sync_want(struct router *self, uint64_t now_us);
+
+/* A coordinator says that the store has changed. */
+void sync_hinted(struct router *self, uint64_t now_us);
+
+/* Number `sync` was answered; not `well`: by a refusal, so that the next one has time. */
+void sync_answered(struct router *self, uint64_t now_us, uint64_t sync, bool well);
+
+/* ---- waiting.c ---- */
+
+void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                 const struct frame *frame);
+
+/* Serve again what `sync` settles; all of it when it was numbered before. */
+void waiting_settle(struct router *self, uint64_t now_us, uint64_t sync);
+void waiting_tick(struct router *self, uint64_t now_us);
+void waiting_fini(struct router *self);
+
+/* ---- backends.c ---- */
+
+/* NULL when the node list has no such node. */
+struct backend *backend_of(struct router *self, uint32_t node);
+
+/* Connect to all nodes of the list, so that the first request finds a connection. */
+void backends_connect(struct router *self);
+
+/* Add one segment to the message that leaves at the end of the turn. False: too much is in
+ * flight to that node, or it can't be reached. */
+bool backend_gather(struct router *self, uint64_t now_us, struct backend *backend,
+                    const struct segment *segment, const uint64_t *fingerprints);
+bool backend_send(struct router *self, struct backend *backend, const struct frame *frame);
+void backends_flush(struct router *self, uint64_t now_us);
+void backends_tick(struct router *self, uint64_t now_us);
+
+/* Something arrived on the link; NULL when it is no backend's. `correlation`: of the answer to
+ * a message that was gathered, else 0. */
+struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t link,
+                              uint64_t correlation);
+bool backend_suspect(const struct router *self, uint32_t node);
+void backends_fini(struct router *self);
+
+/* ---- router_hedge.c ---- */
+
+void hedge_init(struct router *self);
+
+/* Think the delay over, now and then. */
+void hedge_learn(struct router *self, uint64_t now_us);
+
+/* How long anything else waits for a node that should answer: never less than 20 ms. */
+uint64_t hedge_patience_us(const struct router *self);
+
+/* How often operations must be looked at for hedges to be in time. */
+uint64_t hedge_tick_us(const struct router *self);
+
+/* ---- ops.c ---- */
+
+/* May this be fed, by the document as it is? Also for what is no feed. Only what may is begun. */
+bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t lineage);
+
+void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
+              const struct client_request *request, struct document_entry *entry);
+
+/* The same for keys that are fingerprints already: of these the request has neither bytes nor
+ * lengths. NULL: it has. */
+void op_begin_hashed(struct router *self, uint64_t now_us, const struct peer *from,
+                     uint64_t correlation, const struct client_request *request,
+                     const uint64_t *hashed, struct document_entry *entry);
+
+/* A newer document: forget all votes and ask again under it, or tell the client to retry. */
+void op_restart(struct router *self, uint64_t now_us, struct op *op);
+
+void op_end(struct router *self, struct op *op);
+void ops_tick(struct router *self, uint64_t now_us);
+void ops_fini(struct router *self);
+
+/* ---- split.c ---- */
+
+/* Room for op->count keys under this document; fingerprints that are there are kept. */
+MUST_USE enum status op_reserve(struct op *op, struct document_entry *entry);
+
+/* Sort the keys into parts by slot group, in the room reserved for the same document. */
+void op_split(struct op *op, const struct epoch_content *content);
+
+/* What of an ended operation's memory its place keeps; the rest is freed. */
+struct op_memory op_memory_keep(struct op_memory memory, uint32_t place);
+
+/* ---- parts.c ---- */
+
+/* Split and ask, in the memory reserved; used again when a newer document came. STATUS_NOMEM. */
+MUST_USE enum status op_start(struct router *self, uint64_t now_us, struct op *op,
+                              struct document_entry *entry);
+
+/* Whose segment it was; NULL when that operation, or that start of it, is over. */
+struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part, uint32_t *seat);
+
+/* Ask one seat of a part; true when the segment is on its way. */
+bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+              uint32_t seat);
+
+/* Ask the readers of up to `wanted` more slots of those not asked yet, answering ones first. */
+uint32_t part_ask_more(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+                       uint32_t wanted);
+
+/* ---- router_pairs.c ---- */
+
+/* A seat below this is a slot's reader, from here on the other half of the slot's pair. */
+enum { SEAT_PARTNER = 8 };
+
+/* Are replicas of a served filter being replaced? Looked for once an epoch. */
+bool pairs_in(struct document_entry *entry);
+
+const struct member *seat_member(const struct slot_group *group, uint32_t seat);
+
+/* Is there somebody in it, as far as this part is concerned? */
+bool seat_taken(const struct part *part, uint32_t seat);
+struct slot_ask *seat_ask(struct part *part, uint32_t seat);
+
+/* An add begins: true when the slot has a partner that is to be asked too. */
+bool pair_begin(struct part *part, uint32_t index, const struct slot *slot);
+
+/* Two lives of one node: they can't both answer. */
+bool pair_of_one_node(const struct slot *slot);
+
+/* ... and the one that is read is not the one that is there: it will not answer checks. */
+bool pair_reader_gone(const struct slot *slot);
+
+/* Both have voted: leave of the reader's vote what its partner has accepted. */
+void pair_mask(struct part *part, uint32_t index);
+
+/* Is there a vote of the slot? Of a pair it takes both. */
+bool slot_counts(const struct part *part, uint32_t index);
+
+/* Has the slot accepted all keys, or still may? */
+bool slot_hopeful(const struct part *part, uint32_t index);
+
+/* Is an answer awaited of a node that answers? */
+bool slot_pending(const struct router *self, const struct slot_group *group, struct part *part,
+                  uint32_t index);
+
+/* ---- votes.c ---- */
+
+void router_on_node_reply(struct router *self, uint64_t now_us, uint32_t link,
+                          const struct frame *frame);
+
+/* ---- decide.c ---- */
+
+/* Decide what can be decided; answer the client when all is. `last`: its time is up. */
+void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last);
+
+/* ---- answer.c ---- */
+
+/* Answer the client with the verdict of all parts, and end the operation. */
+void op_answer(struct router *self, struct op *op);
+
+/* ---- info.c ---- */
+
+void info_begin(struct router *self, uint64_t now_us, const struct peer *from,
+                const struct frame *frame, const struct document_entry *entry);
+void info_on_reply(struct router *self, const struct frame *frame);
+void infos_tick(struct router *self, uint64_t now_us);
+bool infos_idle(const struct router *self);
+void infos_fini(struct router *self);
+
+/* Is an answer about the filter under way? */
+bool infos_use(const struct router *self, uint64_t filter_id);
+void router_on_stats(struct router *self, const struct peer *from, const struct frame *frame);
+
+#endif
