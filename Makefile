@@ -353,6 +353,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check format "tools/format.sh --check" \
     --check install tools/test-install-deps.sh \
     --check "guided fuzzing" tools/test-run-guided.sh \
+    --check figures tools/test-house-figures.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \
@@ -435,6 +436,8 @@ format: ## Rewrite all sources with clang-format
 	@tools/format.sh
 format-check: ## Fail where clang-format would change a source
 	@tools/format.sh --check
+house-figures: all ## Count what the tree's structure is like: sizes, users, cycles (FEATURE="REV...")
+	@tools/house-figures.sh $(BUILD)/obj $(if $(FEATURE),--feature $(FEATURE))
 tidy: compdb $(GEN_H) ## Run clang-tidy over lib, proto and the programs
 	$(Q)clang-tidy -p $(BUILD) --quiet $(filter-out tests/% bench/%,$(SRC_all))
 
@@ -470,6 +473,6 @@ help: ## List the targets
 
 .PHONY: all check unit property sim models torture torture-changes mutants integration asan tsan fuzz fuzz-run fuzz-programs fuzz-short fuzz-long bench bench-run \
     bench-durability bench-growth bench-large bench-many bench-resp bench-programs coverage coverage-run demo demo-expand test test-programs test-variant test-run \
-    test-asan-run format format-check tidy layers options compdb install clean help deps FORCE
+    test-asan-run format format-check tidy layers options house-figures compdb install clean help deps FORCE
 
 -include $(patsubst %.o,%.d,$(call objects,$(SRC_all)) $(GEN_OBJ))
