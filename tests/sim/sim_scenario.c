@@ -1,5 +1,6 @@
 #include "tests/sim/sim_scenario.h"
 
+#include "router/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_behind.h"
 #include "tests/sim/sim_damage.h"
@@ -305,11 +306,31 @@ static void on_start(struct sim *sim, void *data, uint64_t number)
     sim_process_start(data);
 }
 
+/* A router that never heard of a filter can't serve it on without coordinators. */
+static bool routers_know(const struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->nprocesses; i++) {
+        const struct sim_process *process = sim->processes[i];
+
+        if (process->kind == SIM_ROUTER &&
+            (!process->alive || process->router->documents.count < sim->load.nnames)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_ready(const struct sim *sim)
+{
+    return sim_operator_settled(sim) &&
+           (sim->scenario.kind != SIM_SCENARIO_COORDINATORS || routers_know(sim));
+}
+
 /* The filters are there, or it takes too long: spares come, and so do faults. */
 static void on_created(struct sim *sim, void *data, uint64_t until_us)
 {
     (void)data;
-    if (!sim_operator_settled(sim) && sim->now_us < until_us) {
+    if (!is_ready(sim) && sim->now_us < until_us) {
         sim_after(sim, POLL_US, on_created, NULL, until_us);
         return;
     }
