@@ -1,3 +1,5 @@
+/* The thread's loop, what it lays by or refuses, and the lock under which the actor's thread
+ * takes it over. */
 #include "runtime/hub_receiver.h"
 
 #include "runtime/hub_receive_part.h"
