@@ -1,3 +1,4 @@
+/* Opens a channel for the one question, and makes an exit code of its answer. */
 #include "cli/ask.h"
 
 #include "cli/cmd.h"

@@ -1,3 +1,5 @@
+/* Matches words with the table, and prints the help out of the same table; a mistyped flag is
+ * answered with the nearest one. */
 #include "cli/flags.h"
 
 #include "cli/cmd.h"

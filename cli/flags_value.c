@@ -1,3 +1,4 @@
+/* One function for each kind of value; where one is wrong, what the flag takes is said. */
 #include "cli/flags_value.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* Random bytes as hexadecimal digits, in a file that is for its owner alone and never written
+ * over. */
 #include "cli/keygen.h"
 
 #include "base/status.h"

@@ -1,3 +1,5 @@
+/* A buffer that slides over files and pipes: lines are handed out in place, and too long or
+ * empty ones with their place. */
 #include "cli/keys.h"
 
 #include "base/heap.h"

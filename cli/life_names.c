@@ -1,3 +1,4 @@
+/* From "node-1,node-2@INCARNATION" and the nodes of a status answer to lives. */
 #include "cli/life_names.h"
 
 #include <errno.h>

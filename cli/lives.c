@@ -1,3 +1,5 @@
+/* Asks for the nodes, resolves the names with life_names.c, and says on stderr which lives are
+ * vouched for. */
 #include "cli/lives.h"
 
 #include "cli/cmd.h"

@@ -1,3 +1,4 @@
+/* orbloom: finds the command, and answers help and version for all of them. */
 #include "cli/cmd.h"
 #include "client/orbloom.h"
 #include "proto/codec.h"

@@ -1,3 +1,5 @@
+/* Records with a checksum each, and one over all of the file at its end: the whole is checked
+ * before any record is sent. */
 #include "cli/map_file.h"
 
 #include "map/document.h"

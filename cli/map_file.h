@@ -11,7 +11,8 @@
  * with the cluster key, secrets encrypted with it. The key itself is not in it.
  *
  * Errors:  STATUS_MALFORMED, STATUS_VERSION with *reason set to a constant text; STATUS_NOMEM;
- * STATUS_TOO_LARGE. Owner:   what is read points into the file's bytes; keys are copied out.
+ *          STATUS_TOO_LARGE.
+ * Owner:   what is read points into the file's bytes; keys are copied out.
  * Threads: none.
  */
 #ifndef ORBLOOM_CLI_MAP_FILE_H

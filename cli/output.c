@@ -1,3 +1,4 @@
+/* Errors as "orbloom: CODE: cause", and JSON written field by field without a tree in memory. */
 #include "cli/output.h"
 
 #include "cli/cmd.h"

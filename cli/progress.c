@@ -1,3 +1,5 @@
+/* Over one line on a terminal; else a line of its own only now and then, so that logs stay
+ * short. */
 #include "cli/progress.h"
 
 #include <stdio.h>

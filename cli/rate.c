@@ -1,3 +1,5 @@
+/* From keys and arrays that replicas report to the chance that R of them let an absent key pass,
+ * also amid an expansion. */
 #include "cli/rate.h"
 
 #include "cli/show/window.h"

@@ -1,3 +1,4 @@
+/* Rows and words of replicas, changes and what is lacking, as text and as JSON. */
 #include "cli/replicas.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* A ring of batches between input and cluster: read, sent, answered and handed out in order,
+ * without waiting for more input than there is. */
 #include "cli/stream.h"
 
 #include "base/heap.h"

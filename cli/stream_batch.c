@@ -1,3 +1,5 @@
+/* Arrays of a batch, made with its first line; a line that is no key is kept in its place with
+ * the reason. */
 #include "cli/stream_batch.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Tables and JSON of filters and nodes, shared by `info` and `status`. */
 #include "cli/summary.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* Cuts a list at its commas; an endpoint that could not be connected to is refused here rather
+ * than retried for ever. */
 #include "client/endpoint_list.h"
 
 #include <ctype.h>

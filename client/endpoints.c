@@ -1,3 +1,5 @@
+/* Which process is asked next: of those that did not fail lately the one with the fewest bytes
+ * in flight, or always the same one to keep order. */
 #include "client/endpoints.h"
 
 #include <assert.h>

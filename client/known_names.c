@@ -1,3 +1,4 @@
+/* A few names with the ids that routers told for them; a new one takes the place of the oldest. */
 #include "client/known_names.h"
 
 #include <stdio.h>

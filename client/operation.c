@@ -1,3 +1,5 @@
+/* Checks and copies what is asked into one allocation, makes the frame of each attempt, and
+ * tells answers to old attempts from those that count. */
 #include "client/operation.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Links in order of submission, and a hash by sequence beside them, so that an answer finds its
+ * operation among thousands. */
 #include "client/operation_list.h"
 
 void operation_list_append(struct operation_list *self, struct operation_state *operation)

@@ -1,3 +1,5 @@
+/* When an operation is sent, sent again, and ended: deadlines, pauses, and adds that wait for
+ * their filter's id. */
 #include "client/session.h"
 
 #include "base/heap.h"

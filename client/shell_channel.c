@@ -1,3 +1,5 @@
+/* A hub with one session on it, set up from options or the environment: driven by the library,
+ * or for one question at a time by commands. */
 #include "client/shell_channel.h"
 
 #include "base/heap.h"

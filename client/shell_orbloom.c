@@ -1,3 +1,5 @@
+/* orbloom.h for keys: connecting, adding, checking, and requests under way. Filters themselves
+ * are in shell_orbloom_filter.c. */
 #include "base/heap.h"
 #include "client/shell_orbloom_handle.h"
 #include "runtime/hub.h"

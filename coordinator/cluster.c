@@ -1,3 +1,5 @@
+/* Draws or reads the cluster's id before anything else is written, and judges nodes and backups
+ * by it. */
 #include "coordinator/cluster.h"
 
 #include "coordinator/features.h"

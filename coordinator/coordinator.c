@@ -1,3 +1,5 @@
+/* Life of a coordinator and its actor: which frame goes where, what a turn of the loop does, and
+ * when the next one is due. */
 #include "base/heap.h"
 #include "coordinator/duty/dropped.h"
 #include "coordinator/duty/expiry.h"

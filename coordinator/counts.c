@@ -1,3 +1,5 @@
+/* The newest count of each node; a lower one replaces a higher one, as a node that has restarted
+ * counts anew. */
 #include "coordinator/counts.h"
 
 #include "base/heap.h"

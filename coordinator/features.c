@@ -1,3 +1,5 @@
+/* The record of features in use, who has been heard of that lacks one, and the operator's word
+ * that takes new ones into use. */
 #include "coordinator/features.h"
 
 #include "base/heap.h"

@@ -1,7 +1,9 @@
 /* features.h - which features the cluster uses, and who does not know them.
  *
  * The one gate: what is not in use is refused to operators, and who does not know what is in use is
- * refused at its coordinator. Threads: none.
+ * refused at its coordinator.
+ *
+ * Threads: none.
  */
 #ifndef ORBLOOM_COORDINATOR_FEATURES_H
 #define ORBLOOM_COORDINATOR_FEATURES_H

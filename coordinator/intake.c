@@ -1,3 +1,5 @@
+/* Looks at the head of a frame alone: this runs on the receiving thread, beside a loop that may
+ * wait for the store. */
 #include "coordinator/intake.h"
 
 #include "proto/answers.h"

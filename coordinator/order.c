@@ -1,3 +1,5 @@
+/* Two questions before each write of an operator's change: has its time passed, and is what it
+ * was asked about still as it was seen? */
 #include "coordinator/order.h"
 
 #include "coordinator/records.h"

@@ -91,8 +91,8 @@ struct heard {
     uint64_t number; /* of the newest request, of that boot */
     uint64_t last_us;
     struct report_round round;
-    uint64_t since; /* ... held everything up to this change of the store as it told any of what is
-                       known; 0 until it has told all */
+    uint64_t since; /* every report kept here was made when the node held all changes of the store
+                       up to this one, or more; 0 until a whole round of them has come */
     uint64_t memory_used_bytes;
     uint64_t disk_used_bytes;
     uint64_t features; /* that it knows */

@@ -7,10 +7,12 @@
  *   next/filter   the last filter id given out, 8 bytes little-endian
  *   cluster       which cluster this is, signed; written before anything else, never changed
  *   cluster_features  which features it uses, signed: see lib/map/feature.h
- *   dropped       the signed record of filters that are dropped for good: see coordinator_dropped.c
- *   removed       of how many of those all other keys are gone, 8 bytes little-endian
- *   store         the store's name (8 bytes), how often it was restored (8), whether it is being
- * (1); written together with the first node list
+ *   dropped       the signed record of filters that are dropped for good: see duty/dropped.c
+ *   removed       how many filters of that record have no other key here any more, 8 bytes
+ *                 little-endian
+ *   store         what the store says of itself: its name (8 bytes), how many restores it has
+ *                 been through (8), whether one is under way (1); first written together with
+ *                 the first node list
  */
 #include "coordinator/records.h"
 

@@ -119,7 +119,7 @@ static void splice(struct heard *self, const struct sync_request *request)
     self->nreports += request->nreplicas - (end - first);
 }
 
-/* Nothing of what is known was told with less in hand than `since` says. */
+/* Keeps `since` at the oldest state of the store that any report kept here was made under. */
 static void follow_round(struct heard *self, const struct report_page *page, uint64_t since)
 {
     struct report_round *round = &self->round;

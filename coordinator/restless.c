@@ -1,3 +1,5 @@
+/* A sorted list of ids, edited as documents change: loops go through these instead of all
+ * filters. */
 #include "coordinator/restless.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* The table of orbloom-coordinator's options; the etcd password comes from a file of its own. */
 #include "coordinator/shell_options.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* What nodes and routers ask for every sync_interval: what a node says is kept, and what is
+ * newer in the store is handed back. */
 #include "base/heap.h"
 #include "coordinator/cluster.h"
 #include "coordinator/duty/growth.h"

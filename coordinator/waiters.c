@@ -1,3 +1,5 @@
+/* Operators who wait for a change's end: their places, how they are answered, and when one is to
+ * be looked at next. */
 #include "coordinator/duty/growth.h"
 #include "coordinator/private.h"
 #include "proto/answers.h"

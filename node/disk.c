@@ -1,3 +1,5 @@
+/* A slot group's share of its filter's sorted runs: an estimate by shards, as runs are not kept
+ * by group. */
 #include "node/private.h"
 
 uint64_t node_disk_bytes(const struct node *self, const struct document_entry *entry,

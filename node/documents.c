@@ -1,3 +1,5 @@
+/* What a node does with a newer document: into the log first, then into its replicas, whose
+ * arrays are read back step by step. */
 #include "base/heap.h"
 #include "node/private.h"
 #include "proto/intake.h"

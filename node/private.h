@@ -141,7 +141,8 @@ struct node_news {
     uint64_t first;
     uint32_t group;      /* of that filter: those before it are told already */
     uint64_t last;       /* 0: nothing */
-    uint64_t sent_first; /* ... of what was told since all was answered: told again if one is not */
+    uint64_t sent_first; /* the same of news that were sent and may not have arrived: sent again if
+                            a report is not answered */
     uint64_t sent_last;
     uint32_t sends;         /* coordinators that are to hear the news under way yet */
     uint32_t open;          /* reports that were not answered: what is new is gathered meanwhile */

@@ -1,3 +1,5 @@
+/* What a node answers coordinators and operators: fences, how much of a slice or an expiry it
+ * has counted, info and counters. */
 #include "base/heap.h"
 #include "node/private.h"
 #include "proto/answers.h"

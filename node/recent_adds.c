@@ -1,3 +1,5 @@
+/* A ring of records in a fixed stretch of memory with an index beside it; the oldest ones go
+ * when room or their time is up. */
 #include "node/recent_adds.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* A window of numbers for each of a few series. A series that may have been forgotten counts as
+ * met: a retry is then told MAYBE_NEW. */
 #include "node/repeats.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* A router's request, segment by segment: judged by its epoch, executed, logged, and answered
+ * once what it rests on is durable. */
 #include "base/heap.h"
 #include "map/growth.h"
 #include "node/private.h"

@@ -1,3 +1,4 @@
+/* The table of orbloom-node's options, and what it takes for several of them to go together. */
 #include "node/shell_options.h"
 
 #include "runtime/file.h"

@@ -1,3 +1,5 @@
+/* The table of bounds; tests set smaller ones, so that what takes several steps does so with
+ * little data. */
 #include "node/steps.h"
 
 static const struct {

@@ -1,3 +1,5 @@
+/* What a node tells coordinators of itself at each sync_interval, and what it does about their
+ * answer: registering, documents, a new boot. */
 #include "base/heap.h"
 #include "map/feature.h"
 #include "node/private.h"

@@ -1,3 +1,5 @@
+/* Which of the operator's commands are changes, what each has looked at before, and how its
+ * second look meets the first. */
 #include "proto/admin_seen.h"
 
 #include <string.h>

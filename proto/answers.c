@@ -1,3 +1,5 @@
+/* Refusals, counters and summaries of filters, filled in once for nodes, routers and
+ * coordinators. */
 #include "proto/answers.h"
 
 #include "map/expiry.h"

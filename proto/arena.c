@@ -1,3 +1,5 @@
+/* protobuf-c allocates from one stretch, and a frame that would take more than that is refused
+ * as a whole. */
 #include "proto/arena.h"
 
 #include "base/heap.h"

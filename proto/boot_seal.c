@@ -1,3 +1,5 @@
+/* Lays a start's question or answer out as numbers in order and signs these, so that no other
+ * encoding of it has a MAC. */
 #include "proto/boot_seal.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The envelope around every message, and the way to the codec of each kind. */
 #include "proto/codec.h"
 
 #include "proto/codec_body.h"

@@ -1,3 +1,4 @@
+/* Fields that many messages share: texts, bit planes, signed documents handed along. */
 #include "proto/codec_field.h"
 
 #include "proto/codec_text.h"

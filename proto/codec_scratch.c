@@ -1,3 +1,5 @@
+/* Pieces are cut off the caller's stack while they fit in, and come from a list of heap blocks
+ * beyond that. */
 #include "proto/codec_scratch.h"
 
 #include "base/heap.h"

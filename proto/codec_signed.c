@@ -1,3 +1,5 @@
+/* Walks the envelope of a document by hand: its MAC covers the bytes as received, and nothing is
+ * decoded before it is found right. */
 #include "proto/codec_signed.h"
 
 #include "base/heap.h"

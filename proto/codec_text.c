@@ -1,3 +1,4 @@
+/* UTF-8 without control characters, checked byte by byte: texts end up in logs and on terminals. */
 #include "proto/codec_text.h"
 
 #include <string.h>

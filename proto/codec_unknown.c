@@ -1,3 +1,4 @@
+/* Looks through a message, and the messages in it, for fields that this version does not know. */
 #include "proto/codec_unknown.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Tags, varints and lengths, with each length checked before it is used. */
 #include "proto/codec_wire.h"
 
 enum {

@@ -1,3 +1,5 @@
+/* One way in for each kind of signed record; what fails on the way leaves what was held before
+ * untouched. */
 #include "proto/intake.h"
 
 static enum status take_nodes(struct document_cache *cache, const struct cluster_key *key,

@@ -1,3 +1,5 @@
+/* What a node's claim covers, laid out in order, and the chain of MACs over all that it reports
+ * and holds. */
 #include "proto/registration.h"
 
 enum {

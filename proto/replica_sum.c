@@ -1,3 +1,5 @@
+/* Keys are counted once for each slot group, by its fullest replica; states are counted for each
+ * replica. */
 #include "proto/replica_sum.h"
 
 static bool is_of(const struct replica_report *report, uint64_t filter_id)

@@ -1,3 +1,4 @@
+/* Order of places, whether a page of reports is what it says it is, and the search within one. */
 #include "proto/report_page.h"
 
 int report_place_compare(struct report_place a, struct report_place b)

@@ -1,3 +1,5 @@
+/* From the parts of an operation to one answer for the client: verdicts at their keys' places,
+ * and in words why some have none. */
 #include "map/growth.h"
 #include "router/private.h"
 

@@ -1,3 +1,5 @@
+/* One link a node: segments gathered in a turn leave as one message, bytes in flight are
+ * bounded, and silent nodes are suspected and probed. */
 #include "base/heap.h"
 #include "router/private.h"
 

@@ -1,3 +1,5 @@
+/* What a router learns from coordinators and nodes: documents, secrets and drops; and what it
+ * takes out of a coordinator's answer. */
 #include "base/heap.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"

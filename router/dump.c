@@ -1,3 +1,5 @@
+/* Pages of a dump: jobs wait in turn, and each page is put together of stretches that dump_ask.c
+ * asks nodes for. */
 #include "router/dump.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* `info` of a filter: its nodes are asked for their replicas, and after a second it is answered
+ * with what came. Also this router's counters. */
 #include "base/heap.h"
 #include "proto/answers.h"
 #include "router/private.h"

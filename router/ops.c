@@ -1,3 +1,5 @@
+/* Life of an operation: its place, its deadline, and when what was refused or not answered is
+ * tried again. */
 #include "base/heap.h"
 #include "router/private.h"
 

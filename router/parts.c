@@ -1,3 +1,5 @@
+/* Whom to ask for a part: some readers of a check, all writers of an add, under one batch number
+ * for all of them. */
 #include "base/heap.h"
 #include "router/private.h"
 

@@ -42,13 +42,14 @@ struct routed_filter {
     struct hash_secret secret;
     uint64_t batch_epoch;   /* the numbers below belong to this epoch */
     uint64_t *batch_number; /* last one given out, by slot group */
-    uint64_t pairs_epoch;   /* the next one was found out for this epoch */
-    bool has_pairs;         /* replicas are being replaced */
+    uint64_t pairs_epoch;   /* has_pairs was worked out for this epoch */
+    bool has_pairs;         /* some slot is a pair: replicas are being replaced */
 };
 
 /* ---- nodes ---- */
 
-/* Segments that wait for the end of the turn to leave in one message. */
+/* A node as this router sees it: the link to it, what is under way there, and the segments that
+ * are gathered until the end of the turn, to leave in one message. */
 struct backend {
     uint32_t node;
     char endpoint[DOCUMENT_TEXT_BYTES];
@@ -58,7 +59,7 @@ struct backend {
     uint64_t next_probe_us;   /* while suspect */
     uint64_t inflight_bytes;  /* sent and not answered */
     uint64_t recent_bytes;    /* sent since looked_us, answered or not */
-    uint64_t looked_us;       /* when what was lost was last forgotten */
+    uint64_t looked_us;       /* when inflight_bytes was last held against recent_bytes */
     uint64_t unsent_bytes;    /* gathered in this turn */
     bool unsent_adds;         /* ... and there are adds among it */
     struct latency checks;    /* how fast it answers messages with checks alone */
@@ -77,10 +78,11 @@ enum ask_state {
     ASK_FAILED,   /* refused, in part, or not sent: asked again later */
 };
 
-/* One member's side of a part: a slot's reader's, or that of the other half of a pair. */
+/* How far one member of a slot is with a part. A slot has one of these for its reader, and while it
+ * is a pair another one for the other half. */
 struct slot_ask {
     enum ask_state state;
-    enum status refusal; /* why ASK_FAILED, why the vote does not count, or FULL: not all keys */
+    enum status refusal; /* why ASK_FAILED or not counted; FULL: some keys were not accepted */
     bool makes_room;     /* FULL, as far as the node has heard, until the filter has grown */
     bool voted;
     bool tainted;     /* add: its "present" may be the doing of an earlier attempt */
@@ -88,7 +90,7 @@ struct slot_ask {
     uint8_t handed;   /* documents handed to it */
     uint8_t unready;  /* how often it was NOT_READY */
     uint8_t full;     /* ... FULL until it has grown, in a row */
-    uint32_t resends; /* of what was sent and not answered */
+    uint32_t resends; /* how often it was sent again as no answer came */
     uint64_t asked_us;
 };
 
@@ -101,7 +103,7 @@ struct part {
     uint64_t *present;   /* the verdict */
     uint64_t *absent;
     uint64_t batch_number;
-    bool hedged; /* all replicas that may be have been asked */
+    bool hedged; /* every replica that may be asked has been */
     bool done;
     struct slot_ask asks[QUORUM_MAX_REPLICAS];
     struct slot_ask *partners; /* the other halves of pairs, by slot; NULL: there are none */
@@ -182,8 +184,8 @@ struct router {
     size_t nbackends;
     uint32_t rotation;      /* spreads checks over replicas */
     uint64_t hedge_us;      /* a check asks the remaining replicas after this */
-    uint64_t next_learn_us; /* ... which is thought over then */
-    uint64_t faded_us;      /* ... and was forgotten in part then, where it is long */
+    uint64_t next_learn_us; /* ... and when that is worked out again */
+    uint64_t faded_us;      /* when old times of the nodes were last given less weight */
 
     bool draining;
     struct op *ops; /* ROUTER_MAX_OPS places, used ones below `nops` */
@@ -200,10 +202,10 @@ struct router {
     struct dumps *dumps; /* see dump.h */
     struct link_ring coordinators;
     uint64_t since;
-    uint64_t store;      /* whose change number that is */
+    uint64_t store;      /* the name of the store that `since` is a change number of */
     uint64_t sync;       /* number of the last sync request sent */
     bool sync_open;      /* ... which is not answered */
-    bool sync_wanted;    /* ... and does not settle what came since */
+    bool sync_wanted;    /* another one is to follow: requests have come since it was sent */
     uint64_t sync_us;    /* ... when it was sent */
     uint32_t syncs_lost; /* given up, one after another */
     struct token_bucket sync_rate;
@@ -213,7 +215,7 @@ struct router {
     struct codec_arena *arena;
     struct buffer out;
     struct log_limit bad_frame_limit;
-    struct log_limit coordinator_limit; /* of what it refuses */
+    struct log_limit coordinator_limit; /* on lines about a coordinator that refuses */
     uint64_t unavailable_us;            /* since when it says UNAVAILABLE; 0: it does not */
     struct log_limit bad_document_limit;
     struct log_limit conflict_limit;
@@ -252,7 +254,7 @@ void router_serve(struct router *self, uint64_t now_us, const struct peer *from,
 
 void routed_filter_destroy(struct routed_filter *routed);
 
-/* ---- router_documents.c ---- */
+/* ---- documents.c ---- */
 
 void router_take_document(struct router *self, uint64_t now_us, struct span bytes);
 void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correlation,
@@ -263,7 +265,7 @@ struct document_entry *router_find(const struct router *self, const char *name);
 
 /* ---- sync.c ---- */
 
-/* Filters that are dropped for good are forgotten, once nothing is about them any more. */
+/* Forget filters that are dropped for good, once no operation or question is about them. */
 void router_forget_dropped(struct router *self, uint64_t now_us);
 
 /* Ask a coordinator for news; when next_sync_us has come. */
@@ -312,7 +314,7 @@ struct backend *backend_heard(struct router *self, uint64_t now_us, uint32_t lin
 bool backend_suspect(const struct router *self, uint32_t node);
 void backends_fini(struct router *self);
 
-/* ---- router_hedge.c ---- */
+/* ---- hedge.c ---- */
 
 void hedge_init(struct router *self);
 

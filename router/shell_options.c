@@ -1,3 +1,4 @@
+/* The table of orbloom-router's options, and what it takes for several of them to go together. */
 #include "router/shell_options.h"
 
 #include <stddef.h>

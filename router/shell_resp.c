@@ -1,3 +1,4 @@
+/* The front's connections as streams of libuv: bytes in and out, nothing is understood here. */
 #include "router/shell_resp.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* Requests for unknown names: kept as bytes until a read of the store that was begun after they
+ * came, then served or refused. */
 #include "base/heap.h"
 #include "router/private.h"
 

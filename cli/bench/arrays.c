@@ -1,3 +1,4 @@
+/* Asks a coordinator for the nodes, then each live one for its counter memory_used_bytes. */
 #include "cli/bench/arrays.h"
 
 #include "client/shell_channel.h"

@@ -1,3 +1,5 @@
+/* `orbloom bench`: makes or finds the target, fills it, measures each kind of load in turn and
+ * judges what came back. */
 #include "cli/bench/orbloom.h"
 #include "cli/bench/redis.h"
 #include "cli/bench/report.h"

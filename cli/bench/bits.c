@@ -1,3 +1,4 @@
+/* Positions of a key's bits by double hashing, and the whole bitmap made at once for an upload. */
 #include "cli/bench/bits.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Which processes are watched: given by pid, or by the pid files of a playground's folder. */
 #include "cli/bench/cpu.h"
 
 #include "runtime/process_usage.h"

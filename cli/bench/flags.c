@@ -1,3 +1,4 @@
+/* The table of `orbloom bench`'s flags, apart as its help is long. */
 #include "cli/bench/load.h"
 #include "cli/bench/settings.h"
 

@@ -1,3 +1,4 @@
+/* Known keys must be there, fresh ones should not: what is lost, unanswered or a false positive. */
 #include "cli/bench/load.h"
 
 struct tally {

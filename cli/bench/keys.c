@@ -1,3 +1,4 @@
+/* Writes keys by number without a division a digit, as this runs beside what is measured. */
 #include "cli/bench/keys.h"
 
 #include <endian.h>

@@ -1,3 +1,5 @@
+/* The loop of a load: batches leave by the pace or as fast as answers come, and the time of each
+ * is noted. */
 #include "cli/bench/load.h"
 
 #include "base/heap.h"

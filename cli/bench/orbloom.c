@@ -1,3 +1,5 @@
+/* The functions of a target, by way of liborbloom's submit and wait; keys of all batches share
+ * one place in memory. */
 #include "cli/bench/orbloom.h"
 
 static struct orbloom *handle_of(const struct bench_target *target)

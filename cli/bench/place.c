@@ -1,3 +1,4 @@
+/* Parses the place strictly: a typing error must not become a host name. */
 #include "cli/bench/place.h"
 
 #include <stddef.h>

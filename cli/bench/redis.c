@@ -1,3 +1,5 @@
+/* The functions of a target: batches go through redis_pipe.c, everything else through
+ * redis_control.c. */
 #include "cli/bench/redis.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* One blocking connection for commands around a load: greeting, making and dropping the filter,
+ * and the upload of a bitmap. */
 #include "cli/bench/redis_control.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Which process of this machine is the Redis server? Only then its CPU time can be watched; 0
+ * where that is not certain. */
 #include "cli/bench/redis_control.h"
 #include "runtime/process_usage.h"
 

@@ -1,3 +1,5 @@
+/* A socket without blocking: batches are written as it takes them, and replies are read
+ * meanwhile, so that neither side fills up. */
 #include "cli/bench/redis_pipe.h"
 
 #include "base/heap.h"

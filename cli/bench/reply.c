@@ -1,3 +1,4 @@
+/* Turns hiredis' callbacks into one answer a key, without an object for each reply. */
 #include "cli/bench/reply.h"
 
 #include "cli/bench/bits.h"

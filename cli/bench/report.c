@@ -1,3 +1,4 @@
+/* The columns of the table, and the same figures as one line of JSON. */
 #include "cli/bench/report.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* Lays batches out in RESP by hand, in one of three shapes: one command for all keys, one a key,
+ * or one for each bit. */
 #include "cli/bench/resp.h"
 
 #include "base/heap.h"

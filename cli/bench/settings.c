@@ -1,3 +1,4 @@
+/* What the flags say, checked against each other, since targets don't take the same ones. */
 #include "cli/bench/settings.h"
 
 #include "cli/bench/bits.h"

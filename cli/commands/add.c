@@ -1,3 +1,4 @@
+/* `orbloom add`: nothing on stdout, counts on stderr. */
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/stream.h"

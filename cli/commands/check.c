@@ -1,3 +1,5 @@
+/* `orbloom check`: a line for each key, or only the keys with a given answer; --replicas hands
+ * over to check_audit.c. */
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/commands/check_audit.h"

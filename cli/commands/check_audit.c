@@ -1,3 +1,5 @@
+/* Sends each batch to every set of slots through every router, and prints the keys that any of
+ * them calls absent. */
 #include "cli/commands/check_audit.h"
 
 #include "base/heap.h"

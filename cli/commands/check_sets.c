@@ -1,3 +1,4 @@
+/* Parses sets as they are named, or makes all sets of R slots, each as a bit mask. */
 #include "cli/commands/check_sets.h"
 
 #include "map/quorum.h"

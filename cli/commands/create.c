@@ -1,3 +1,5 @@
+/* `orbloom create`: flags, what follows from those that were left out, and what is refused
+ * before a coordinator is asked. */
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/commands/create_wait.h"

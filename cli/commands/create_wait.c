@@ -1,3 +1,5 @@
+/* The question is asked anew while nodes get on with the filter; a progress line tells how far
+ * they are. */
 #include "cli/commands/create_wait.h"
 
 #include "cli/cmd.h"

@@ -1,3 +1,4 @@
+/* `orbloom dedup`: prints what was not seen before, and what may not have been (MAYBE_NEW). */
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/stream.h"

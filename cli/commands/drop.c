@@ -1,3 +1,5 @@
+/* `orbloom drop`: returns when the name is free; --confirmed-off names nodes that will not
+ * answer for it. */
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/lives.h"

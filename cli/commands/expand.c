@@ -1,3 +1,5 @@
+/* `orbloom expand`: asks for another capacity or rate, or takes that back; expand_watch.c shows
+ * the way there. */
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/commands/expand_watch.h"

@@ -1,3 +1,5 @@
+/* Looks at the filter again and again, and reckons from the last looks how long is left; Ctrl-C
+ * leaves it growing. */
 #include "cli/commands/expand_watch.h"
 
 #include "base/number.h"

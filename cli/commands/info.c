@@ -1,3 +1,5 @@
+/* `orbloom info`: one filter in full, by its replicas that a router asked; or a list of all,
+ * from a coordinator. */
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/ask.h"

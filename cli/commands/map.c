@@ -1,3 +1,4 @@
+/* `orbloom map`: its flags and words; the two halves are in map_backup.c and map_restore.c. */
 #include "cli/commands/map.h"
 
 #include "cli/cmd.h"

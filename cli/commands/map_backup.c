@@ -1,3 +1,5 @@
+/* Fetches the store page by page into one file, and writes over nothing but an earlier backup of
+ * the same store. */
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/commands/map.h"

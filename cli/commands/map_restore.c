@@ -1,3 +1,5 @@
+/* Begins a restore, sends a backup's records in pages, and ends it: what would be lost is
+ * accepted with --yes only. */
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/commands/map.h"

@@ -1,3 +1,5 @@
+/* `orbloom plan`: sizes without a cluster; its flags, lists of capacities and rates, and which
+ * of the tables is shown. */
 #include "base/heap.h"
 #include "base/number.h"
 #include "cli/cmd.h"

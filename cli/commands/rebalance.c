@@ -1,3 +1,5 @@
+/* `orbloom rebalance`: writes the wish, or takes it back; what the coordinator answers has a
+ * part for each line. */
 #include "cli/cmd.h"
 #include "cli/ask.h"
 

@@ -1,3 +1,4 @@
+/* `orbloom rebuild`: its words, and feeding a list, which is a stream of keys like `add`. */
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/commands/rebuild_ask.h"

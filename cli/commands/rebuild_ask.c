@@ -1,3 +1,5 @@
+/* The steps begin, commit and abort: asked by the rebuild's number, and again while nodes are
+ * awaited. */
 #include "cli/commands/rebuild_ask.h"
 
 #include "cli/cmd.h"

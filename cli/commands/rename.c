@@ -1,3 +1,4 @@
+/* `orbloom rename`: returns when no router goes by the old name any more. */
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/lives.h"

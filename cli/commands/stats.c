@@ -1,3 +1,4 @@
+/* `orbloom stats`: the counters of each process that is named, or why it did not answer. */
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/output.h"

@@ -1,3 +1,5 @@
+/* `orbloom status`: nodes and filters in full while they are few, and sums with what needs
+ * attention when there are many. */
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/show/expiry.h"

@@ -1,3 +1,5 @@
+/* A hidden command between the playground and a daemon, which sees to it that the daemon dies
+ * with the playground. */
 #include "cli/cmd.h"
 #include "cli/playground/process.h"
 

@@ -1,3 +1,4 @@
+/* `orbloom playground`: its flags, and the command behind --run or "--". */
 #include "cli/cmd.h"
 #include "cli/playground/playground.h"
 

@@ -1,3 +1,5 @@
+/* Ports, configuration files and the env file of a playground, and the question whether its
+ * cluster answers. */
 #include "cli/cmd.h"
 #include "cli/playground/private.h"
 #include "client/shell_channel.h"

@@ -1,3 +1,5 @@
+/* The folder: locked while it is in use, its key and its daemons' folders made, and removed if
+ * it was temporary. */
 #include "cli/playground/folder.h"
 
 #include "cli/cmd.h"

@@ -1,3 +1,5 @@
+/* Starts the daemons one after the other, waits until they answer, runs a command if there is
+ * one, and stops all of them, whatever ends first. */
 #include "cli/playground/playground.h"
 
 #include "base/heap.h"

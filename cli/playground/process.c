@@ -1,3 +1,4 @@
+/* Starts a daemon with a pipe for its "ready" line, and a log file and pid file beside it. */
 #include "cli/playground/process.h"
 
 #include "cli/cmd.h"

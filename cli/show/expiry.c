@@ -1,3 +1,5 @@
+/* The date that an expiry comes to, which may be later, and what a coordinator says it waits
+ * for. */
 #include "cli/show/expiry.h"
 
 #include "runtime/date.h"

@@ -1,3 +1,4 @@
+/* What is wanted, how far each replica is, and what is waited for, as text and as JSON. */
 #include "cli/show/growth.h"
 
 #include "base/number.h"

@@ -1,3 +1,4 @@
+/* How much of the dump is in, which follows from its iterator. */
 #include "cli/show/load.h"
 
 bool load_is_on(const struct filter_summary *filter)

@@ -1,3 +1,4 @@
+/* Ours beside the textbook's, for one wish or as a table of many. */
 #include "cli/show/plan.h"
 
 #include "base/number.h"

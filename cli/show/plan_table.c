@@ -1,3 +1,4 @@
+/* A row for each m/n and a column for each k: nothing here is about our own lines. */
 #include "cli/show/plan_table.h"
 
 #include "cli/output.h"

@@ -1,3 +1,5 @@
+/* Which rebuild is open, how much was fed, about how much is in the new set, and what is waited
+ * for. */
 #include "cli/show/rebuild.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* The worst of a filter's concerns decides how early it is shown in full; the sums cover all
+ * filters. */
 #include "cli/show/status_brief.h"
 
 #include "base/heap.h"

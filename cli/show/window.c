@@ -1,3 +1,5 @@
+/* How a window is cut, which slice takes adds, how many are read, and what the next one waits
+ * for. */
 #include "cli/show/window.h"
 
 #include "base/number.h"

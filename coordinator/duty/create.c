@@ -1,3 +1,5 @@
+/* What is asked for is checked, planned and written as a document (place.c gives it its nodes);
+ * its asker waits until it serves. */
 #include "coordinator/duty/create.h"
 
 #include "coordinator/duty/load.h"

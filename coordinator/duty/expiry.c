@@ -1,3 +1,5 @@
+/* Drops filters whose time F members of each slot group have counted, notes the counts now and
+ * then, and answers the commands around it. */
 #include "coordinator/duty/expiry.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Steps of making a filter of a dump: judged by the document's iterator, so that a chunk that
+ * comes again does no harm. A load that stands still is dropped. */
 #include "coordinator/duty/load.h"
 
 #include "base/heap.h"

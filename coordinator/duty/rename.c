@@ -1,3 +1,5 @@
+/* Writes the swap of names, gathers fences for both filters, and answers the operator once no
+ * router can go by the old names. */
 #include "coordinator/duty/rename.h"
 
 #include "coordinator/duty/moves.h"

@@ -1,3 +1,5 @@
+/* Rotations: fences of the newest slice, then counts of the nodes, then the next slice by
+ * compare-and-swap. */
 #include "coordinator/duty/window.h"
 
 #include "base/heap.h"

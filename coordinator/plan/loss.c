@@ -1,3 +1,5 @@
+/* Judges slot by slot who is gone with its data and by whose word, and gives up those when the
+ * operator accepts it. */
 #include "coordinator/plan/loss.h"
 
 #include "map/change.h"

@@ -1,3 +1,5 @@
+/* Deals shards to groups of nodes, and few different groups at that: equal sets of nodes are one
+ * slot group. */
 #include "coordinator/plan/placement.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Looks ahead to where all replicas will be once moves under way have ended, and picks the one
+ * further move that gains most. */
 #include "coordinator/plan/rebalance.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* From what nodes hold to numbers that go past all of it, and to a node list in which nobody
+ * keeps a life that is over. */
 #include "coordinator/plan/restore_plan.h"
 
 #include "base/heap.h"

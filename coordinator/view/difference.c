@@ -1,3 +1,4 @@
+/* Compares field by field, in words for whoever creates a filter that exists already. */
 #include "coordinator/view/difference.h"
 
 #include "base/number.h"

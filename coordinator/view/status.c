@@ -1,3 +1,5 @@
+/* Puts a status answer together of documents and of what nodes said last; those that are silent
+ * say nothing of now. */
 #include "base/heap.h"
 #include "coordinator/duty/expiry.h"
 #include "coordinator/duty/growth.h"

@@ -1,3 +1,5 @@
+/* All zeros stand for "not known", which agrees with every cluster; only two known ids can
+ * differ. */
 #include "base/cluster_id.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* The seam over malloc and mmap: it counts what is alive, makes the n-th allocation fail when a
+ * test asks for that, and aligns large arrays to huge pages. */
 #include "base/heap.h"
 
 #include <malloc.h>

@@ -1,3 +1,5 @@
+/* Buckets of the histogram: one for each microsecond up to 63, from there on 32 for each
+ * doubling. */
 #include "base/latency.h"
 
 enum { SUB_BITS = 5, SUBS = 1 << SUB_BITS };

@@ -1,3 +1,5 @@
+/* The next endpoint in turn takes the frame; one that can't is passed over, and a link that is
+ * not open yet is opened on the way. */
 #include "base/link_ring.h"
 
 bool link_ring_send(struct link_ring *self, const struct effects *effects, struct span frame)

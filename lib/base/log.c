@@ -1,3 +1,5 @@
+/* Lines on stderr, each written whole; what one call site repeats within a second is counted
+ * instead of written. */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* Strict where strtod is lenient: what people type is checked first, and shown in the same
+ * units. */
 #include "base/number.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* The two questions at each beat: was the gap a pause, and for how long do frames still count as
+ * having waited through it? */
 #include "base/pulse.h"
 
 void pulse_beat(struct pulse *self, uint64_t now_us)

@@ -1,3 +1,4 @@
+/* The table itself: number, code and meaning of every outcome. */
 #include "base/status.h"
 
 #include <stddef.h>

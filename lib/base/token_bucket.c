@@ -1,3 +1,5 @@
+/* A bucket kept as one time, at which its debt is paid; so nothing has to be filled up as time
+ * goes by. */
 #include "base/token_bucket.h"
 
 #define SECOND_US UINT64_C(1000000)

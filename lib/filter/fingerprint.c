@@ -1,3 +1,4 @@
+/* Which hash a filter's kind means; SipHash of many keys at once is in siphash.c. */
 #include "filter/fingerprint.h"
 
 #include "filter/siphash.h"

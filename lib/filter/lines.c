@@ -1,3 +1,5 @@
+/* Checks shapes and picks the kernel; the bits are set and read in lines_portable.c and
+ * lines_avx2.c. */
 #include "filter/lines.h"
 
 #include "filter/lines_kernel.h"

@@ -1,3 +1,5 @@
+/* Sorts keys by their number of words into groups that are hashed side by side; the vector
+ * kernels are in files of their own. */
 #include "filter/siphash.h"
 
 #include <assert.h>

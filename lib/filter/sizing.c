@@ -1,3 +1,5 @@
+/* The exact rate of lines under a Poisson load, and a search for the fewest lines that meet the
+ * one asked for. Beside it the textbook's formulas, to compare with. */
 #include "filter/sizing.h"
 
 #include "filter/lines.h"

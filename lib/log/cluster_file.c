@@ -1,3 +1,5 @@
+/* Written under another name and renamed once it is durable: a crash leaves a whole file or
+ * none. */
 #include "log/cluster_file.h"
 
 #include "log/read_again.h"

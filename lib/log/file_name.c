@@ -1,3 +1,5 @@
+/* Names are parsed as strictly as they are made, so that a stranger's file is never taken for
+ * one of ours. */
 #include "log/file_name.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* From segment to segment: which one holds the next record, and whether a gap between two is one
+ * that nobody needs. The records of one segment are log_segment.c's. */
 #include "log/log_reader.h"
 
 #include "base/heap.h"

@@ -10,9 +10,10 @@
  *   LOG_OK         all records are readable up to an end; what follows may be torn: never
  *                  acknowledged, `torn_bytes` of it look written
  *   LOG_CORRUPT    something below a durable record, or a whole segment in the middle, can't be
- *                  read, and no later checkpoint makes it needless; `bad_name` and `bad_at` say
- * where. The extents are of what is readable before that place, and may be empty LOG_FOREIGN    a
- * folder of another cluster LOG_VERSION    a format that is not served
+ *                  read, and no later checkpoint makes it needless; `bad_name` and `bad_at`
+ *                  say where. The extents end before that place, and there may be none
+ *   LOG_FOREIGN    a folder of another cluster
+ *   LOG_VERSION    a format that is not served
  *
  * A new boot's `first` is the last extent's end (0 without one), also after LOG_CORRUPT: whatever
  * lies above it in older segments is no part of the log from then on. Its number is `next_number`.

@@ -1,3 +1,5 @@
+/* What was readable but perhaps never synced is written again over itself and synced: readable
+ * is not durable. */
 #include "log/log_rewrite.h"
 
 /* Places in the file: what is durable for certain ends at `from`, what is readable at `to`. */

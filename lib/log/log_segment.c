@@ -1,3 +1,5 @@
+/* Finds records in one segment's file: in order while they are whole, and by a search for
+ * headers behind damage. */
 #include "log/log_segment.h"
 
 #include <string.h>

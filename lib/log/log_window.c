@@ -1,3 +1,5 @@
+/* Between single records and the disk: how much to read at once, so that reading on is fast and
+ * a single look is cheap. */
 #include "log/log_window.h"
 
 #include "base/heap.h"

@@ -28,10 +28,11 @@
  * before the one before is synced.
  * Errors:  append returns NULL: STATUS_NO_SPACE in *status (no segment), STATUS_OVERLOADED (too
  *          much gathered, or a segment is being made that is needed), STATUS_NOMEM,
- * STATUS_TOO_LARGE (over RECORD_MAX_BYTES, or does not fit a segment with its checkpoint),
- * STATUS_IO (failed before). A write or sync that fails calls `failed` once; then nothing is ever
- * written and `written` and `synced` never move again: the process must end. Threads: the actor's;
- * jobs run on their lanes.
+ *          STATUS_TOO_LARGE (over RECORD_MAX_BYTES, or does not fit a segment with its
+ *          checkpoint), STATUS_IO (failed before). A write or sync that fails calls `failed`
+ *          once; then nothing is ever written and `written` and `synced` never move again: the
+ *          process must end.
+ * Threads: the actor's; jobs run on their lanes.
  */
 #ifndef ORBLOOM_LOG_LOG_WRITER_H
 #define ORBLOOM_LOG_LOG_WRITER_H

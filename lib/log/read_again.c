@@ -1,3 +1,4 @@
+/* A read that fails is tried a few times with pauses; only then it counts as damage. */
 #include "log/read_again.h"
 
 enum status read_again(const struct disk *disk, uint32_t file, uint64_t offset, void *into,

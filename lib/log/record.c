@@ -1,3 +1,5 @@
+/* The fixed front of a record and the checksum over all of it; what kinds of records hold is in
+ * files of their own. */
 #include "log/record.h"
 
 #include <assert.h>

@@ -40,14 +40,18 @@
  *                     u64 page, 4,096 bytes, inverted: few bits in words of zeros could look
  *                     like headers to who searches a torn segment
  *   RECORD_PEER       u64 incarnation, u64 boot, u64 base, u32 node, u32 0
- *   RECORD_SITE_CURSOR  u64 filter id, u32 slot group, u32 lineage, 2 of u64: the other site, u64
- * and u64: its life, u64 and u64: the life here, u64 loss, u32 its slot group, u32 number of
- * sources, sources of 40 bytes: u64 incarnation, u64 boot, u64 offset, u64 epoch, u32 node, u32 0
+ *   RECORD_SITE_CURSOR
+ *                     u64 filter id, u32 slot group, u32 lineage, 2 of u64: the other site,
+ *                     u64 and u64: its life, u64 and u64: the life here, u64 loss, u32 its slot
+ *                     group, u32 number of sources, sources of 40 bytes: u64 incarnation,
+ *                     u64 boot, u64 offset, u64 epoch, u32 node, u32 0
  *
  * Which types and flags there are is part of the segments' version: others mean a newer orbloom.
  *
  * Errors:  decoding: STATUS_MALFORMED; STATUS_VERSION: flags that only a newer orbloom knows.
- * Nothing here trusts a length. Owner:   views borrow the bytes. Threads: none; pure.
+ *          Nothing here trusts a length.
+ * Owner:   views borrow the bytes.
+ * Threads: none; pure.
  */
 #ifndef ORBLOOM_LOG_RECORD_H
 #define ORBLOOM_LOG_RECORD_H

@@ -1,3 +1,5 @@
+/* Names, sizes and headers of sorted runs: one place for what is written by run_writer.c and
+ * read by run_reader.c. */
 #include "log/run_format.h"
 
 #include "log/file_name.h"

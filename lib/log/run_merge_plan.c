@@ -1,3 +1,5 @@
+/* The choice of run_merge.h: of one set, runs of like size, the smallest tier first, so that
+ * each key is written only a few times in its life. */
 #include "log/run_merge.h"
 
 static unsigned tier_of(const struct record_run *run)

@@ -1,3 +1,5 @@
+/* Reads a sorted run block by block, from any fingerprint on, and believes no block before its
+ * checksum and order were looked at. */
 #include "base/heap.h"
 #include "log/read_again.h"
 #include "log/run_format.h"

@@ -1,3 +1,5 @@
+/* Writes a sorted run block by block; its index and header come last, so that a run that was cut
+ * short is none. */
 #include "base/heap.h"
 #include "log/run_format.h"
 

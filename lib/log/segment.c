@@ -1,3 +1,4 @@
+/* Names and headers of the log's files; where and how they are made is segment_file.c's. */
 #include "log/segment.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* A new segment takes over the spare file if there is one, once the header of the old segment is
+ * durably gone; else a fresh file is reserved and synced. */
 #include "log/segment_file.h"
 
 enum { SECTOR_BYTES = 512 /* what a power loss does not tear */ };

@@ -6,8 +6,8 @@
  * Shape:   a step sorts or writes about a million fingerprints, or makes one run durable: some
  *          10 ms and, as steps write as they go, never a sync of much. Where nearly all of a large
  *          set share their leading six bits (one shard of very many) a step may take longer.
- * Memory:  of what was collected, for each target, the arrays take twice as much at most, and
- *          while a piece of a 64th, as a rule, is sorted that much more.
+ * Memory:  at most twice the bytes of the fingerprints collected, counted for each target they
+ *          are in; and while a piece is sorted (a 64th of a set, as a rule) its size once more.
  * Errors:  those of run.h, STATUS_NOMEM; STATUS_TOO_LARGE: more than SEGMENT_MERGE_KEYS of one set.
  *          A step that fails leaves no file of the run under way; the next one begins that run
  *          anew, under another number.

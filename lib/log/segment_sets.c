@@ -1,3 +1,5 @@
+/* Fingerprints of a set lie in one piece while they are few, and by range in many beyond that:
+ * each of those is sorted by itself. */
 #include "log/segment_sets.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Names, tables, sizes and headers of snapshots: one place for what is written by
+ * snapshot_writer.c and read by snapshot_reader.c. */
 #include "log/snapshot_format.h"
 
 #include "log/file_name.h"

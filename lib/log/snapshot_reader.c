@@ -1,3 +1,5 @@
+/* Reads a snapshot back page by page: first its header and tables, which must make sense
+ * together before any page is believed. */
 #include "base/heap.h"
 #include "log/read_again.h"
 #include "log/snapshot_format.h"

@@ -1,3 +1,5 @@
+/* Writes the pages of a snapshot as they are copied, synced bit by bit; the header that makes it
+ * one comes last. */
 #include "base/heap.h"
 #include "log/snapshot_format.h"
 

@@ -63,7 +63,8 @@ struct boot_memory {
 
 void boot_memory_fini(struct boot_memory *self);
 
-/* That node's log is durable up to there. `floor`: of what is known otherwise of boots before. */
+/* That node's log is durable up to `position`, says its boot. `floor`: how far its log is known to
+ * have come in boots before this one, from elsewhere than this memory. */
 MUST_USE enum status boot_memory_note(struct boot_memory *self, const struct member *who,
                                       uint64_t boot, uint64_t position, uint64_t floor);
 

@@ -1,3 +1,5 @@
+/* What is read out of a document: names of its values, roles of members, slots and groups. What
+ * a valid one must fulfil is in document_rules.c. */
 #include "map/document.h"
 
 #include "base/heap.h"

@@ -207,8 +207,9 @@ const char *filter_uid_show(const struct filter_uid *uid, char text[FILTER_UID_T
 bool document_name_valid(struct span name);
 
 /* Everything that a decoder cannot see alone: counts, ranges, members that repeat.
- * STATUS_MALFORMED with *reason set to a constant text; STATUS_VERSION for what this
- * version cannot serve yet (windows). */
+ * STATUS_MALFORMED with *reason set to a constant text. STATUS_VERSION where it is well formed
+ * and asks for more than this version serves: a window or a rebuild of a filter that keeps no log
+ * of keys on a disk, both at once, more lineages or slices than there may be. */
 MUST_USE enum status document_validate(const struct filter_document *self, const char **reason);
 
 /* Ids and names that are valid and unique, endpoints that are there. STATUS_MALFORMED with
@@ -248,7 +249,7 @@ bool document_logs_keys(const struct filter_document *self);
 /* Is it being made of a dump? Until all of that is in it, it serves nobody. */
 bool document_is_loading(const struct filter_document *self);
 
-/* The same of what was told of one. */
+/* The same, of the two numbers of a filter that another process has told. */
 static inline bool document_load_open(uint64_t load_source, uint64_t loaded)
 {
     return load_source != 0 && loaded != DOCUMENT_LOAD_END;

@@ -1,3 +1,5 @@
+/* Sorted by id and by name; a document is only ever replaced by a newer one, and two contents of
+ * one number are kept apart as a conflict. */
 #include "map/document_cache.h"
 
 #include "base/heap.h"

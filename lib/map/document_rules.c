@@ -1,3 +1,5 @@
+/* document_validate() and node_list_validate(): rule by rule, what decoded records must fulfil
+ * before anybody acts on them. */
 #include "map/document.h"
 #include "map/expiry.h"
 #include "map/lineage.h"

@@ -1,3 +1,4 @@
+/* Whether the record of dropped filters makes sense; the intervals of ids in it are id_set.c's. */
 #include "map/dropped.h"
 
 void dropped_record_fini(struct dropped_record *self)

@@ -1,3 +1,5 @@
+/* Bytes of headers and chunks, and the way back, which believes no byte: a dump may come from
+ * anybody. */
 #include "map/dump.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Changes of a document's expiry, and how much is left by what nodes have counted; no time of
+ * day takes part. */
 #include "map/expiry.h"
 
 enum { SAVES = 32 }; /* of one expiry, at most */

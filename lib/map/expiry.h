@@ -1,4 +1,4 @@
-/* expiry.h - filters that are dropped by themselves: when, and what of it changes a document.
+/* expiry.h - filters that are dropped by themselves: when, and how a document says so.
  *
  * An expiry is a time that is to be counted, not a time of day: the document says after how long,
  * and under which revision that was asked for, which is the expiry's number. Whoever holds that

@@ -1,3 +1,4 @@
+/* The table of features: name, help, and which of them a document makes use of. */
 #include "map/feature.h"
 
 #include <stdio.h>

@@ -5,9 +5,10 @@
  * wanted one by themselves, from their own logs, when they have a turn; what is decided here is
  * what to want, who has a turn, and when the change is over:
  *
- *   one generation -- growth_request, growth_begin --> [left, wanted], turns --+-- growth_done -->
- * one |  growth_back     |
- *                                                           +-> [wanted, left] +
+ *   one generation -- growth_request, growth_begin --> [left, wanted], turns --+-- growth_done --+
+ *         ^                                                 |  growth_back     |                 |
+ *         |                                                 +-> [wanted, left] +                 |
+ *         +--------------------------------------------------------------------------------------+
  *
  * All of this edits the document's revision only, never its epoch: a replica answers for its own
  * set of keys whatever the geometry of its arrays, so quorums meet in every phase, and no router

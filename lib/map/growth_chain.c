@@ -1,3 +1,5 @@
+/* Judges a wish for more room by the part of the rate that is left, and writes the next
+ * generation into the document. */
 #include "map/growth_chain.h"
 
 #include "map/growth_private.h"

@@ -1,3 +1,5 @@
+/* Two arrays of different sizes answer one check together: how many keys fit in until the sum of
+ * what they let pass meets the bound. */
 #include "map/growth_mix.h"
 
 #include "map/window.h"

@@ -1,3 +1,5 @@
+/* Sorted intervals in one array; those that touch are joined at once, so that every set has one
+ * form. */
 #include "map/id_set.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Numbers are given by a counter in the epoch's content, so that an aborted rebuild's number
+ * never comes back. */
 #include "map/lineage.h"
 
 #include <assert.h>

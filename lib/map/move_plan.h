@@ -72,7 +72,7 @@ uint64_t move_bytes_held(const struct filter_document *document, uint32_t node);
 uint32_t move_slots_held(const struct filter_document *document, uint32_t node);
 
 /* Could the node come to the group? It has none of its slots, and its life was not given up there:
- * such a one counts for nothing in the group, so that what moved to it would be lost to all. */
+ * a life that was given up counts for nothing, so a replica moved to it would be lost. */
 bool move_may_come(const struct filter_document *document, uint32_t group,
                    const struct node_record *record);
 

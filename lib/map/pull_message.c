@@ -1,3 +1,5 @@
+/* What makes requests and answers between replicas well formed, and the sum that shows that an
+ * answer is whole. */
 #include "map/pull_message.h"
 
 #include <xxhash.h>

@@ -1,3 +1,5 @@
+/* Votes are counted in bit slices: 64 keys at once, with one vote of one node added in a few
+ * operations. */
 #include "map/quorum.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Dates a slot's reader when an edit changes it, and finds a date that can't be. */
 #include "map/reader.h"
 
 void reader_note(const struct slot *before, uint64_t epoch, struct slot *slot)

@@ -1,3 +1,5 @@
+/* May a step be taken, and what it writes: verdicts first, edits below. Asking for the fences is
+ * the coordinator's. */
 #include "map/rebuild.h"
 
 #include "map/lineage.h"

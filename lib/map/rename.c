@@ -1,3 +1,4 @@
+/* Edits and rules of a rename; among documents that claim one name, which one has it. */
 #include "map/rename.h"
 
 #include <stdio.h>

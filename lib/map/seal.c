@@ -1,3 +1,5 @@
+/* Derives a key for each purpose from the cluster key, then signs, verifies and seals with
+ * libsodium. */
 #include "map/seal.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Compares what a node holds with the store's documents, and lists what is held in the order in
+ * which it is told. */
 #include "map/store_age.h"
 
 #include <assert.h>

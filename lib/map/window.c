@@ -1,3 +1,5 @@
+/* Arithmetic of windows: what each slice's array is made for, and how much of a slice F members
+ * have counted so far. */
 #include "map/window.h"
 
 const char *window_fault(uint64_t window_us, uint64_t nslices)

@@ -1,3 +1,5 @@
+/* One function for each type of answer, in RESP 2 or 3 as the connection speaks; each appends
+ * all of itself or nothing. */
 #include "resp/reply.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* A state machine over bytes that may end anywhere: it keeps offsets rather than pointers, and
+ * looks at no byte twice. */
 #include "resp/request.h"
 
 #include "base/heap.h"

@@ -10,9 +10,11 @@
  * again when more comes, however small the pieces are.
  *
  * Source:  the RESP specification of the Redis documentation; texts of errors as Redis 7 gives
- * them, where it has one. Errors:  RESP_BROKEN with a text for the client, after which nothing can
- * be made of the connection; RESP_NOMEM. Owner:   whoever called resp_request_init() calls
- * resp_request_fini(). Threads: none.
+ *          them, where it has one.
+ * Errors:  RESP_BROKEN with a text for the client, after which nothing can be made of the
+ *          connection; RESP_NOMEM.
+ * Owner:   whoever called resp_request_init() calls resp_request_fini().
+ * Threads: none.
  */
 #ifndef ORBLOOM_RESP_REQUEST_H
 #define ORBLOOM_RESP_REQUEST_H

@@ -1,3 +1,4 @@
+/* The checksum over a key, or over the part of it between braces. */
 #include "resp/slot.h"
 
 enum { POLYNOMIAL = 0x1021 };

@@ -1,3 +1,4 @@
+/* Cuts a typed line into words, where quotes and escapes are undone as Redis does it. */
 #include "resp/words.h"
 
 #include <string.h>

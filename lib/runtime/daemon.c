@@ -1,3 +1,4 @@
+/* The order of a daemon's life; what is special to a daemon comes as a table of functions. */
 #include "runtime/daemon.h"
 
 #include "base/log.h"

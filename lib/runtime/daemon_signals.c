@@ -1,3 +1,5 @@
+/* SIGTERM and SIGINT end the daemon in order; SIGHUP reads its options again, and takes over
+ * those that may change while it runs. */
 #include "runtime/daemon_signals.h"
 
 #include "base/heap.h"

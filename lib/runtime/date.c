@@ -1,3 +1,4 @@
+/* The machine's wall clock, in UTC. No decision about keys or quorums is made by it. */
 #include "runtime/date.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Place and round make up a number, so that one which was closed is found out by an assertion
+ * instead of meeting the file that came after. */
 #include "runtime/descriptor_table.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* The folder's side of a disk of real files: making, opening, renaming, removing, and when to
+ * try again where a disk fails. Bytes: disk_files_io.c. */
 #include "runtime/disk_files_internal.h"
 
 #include <dirent.h>

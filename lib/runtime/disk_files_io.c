@@ -1,3 +1,5 @@
+/* Reading, writing and syncing open files for disk_files.h, and what an operator is told when
+ * that fails. */
 #include "base/log.h"
 #include "runtime/disk_files_internal.h"
 

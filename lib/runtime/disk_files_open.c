@@ -1,3 +1,5 @@
+/* Opening a data folder for disk_files.h: it must be ours alone, so it is locked, and what a
+ * crash left half made is removed. */
 #include "base/heap.h"
 #include "base/log.h"
 #include "runtime/disk_files_internal.h"

@@ -1,3 +1,5 @@
+/* Small files read and written whole: under a name only when they are durable, and secrets only
+ * from files that no one else may read. */
 #include "runtime/file.h"
 
 #include "base/log.h"

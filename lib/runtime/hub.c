@@ -1,3 +1,4 @@
+/* The loop itself: when to serve, when to look for events, when to sleep and until when. */
 #include "runtime/hub.h"
 
 #include "runtime/hub_internal.h"

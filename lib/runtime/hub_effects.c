@@ -1,3 +1,5 @@
+/* What an actor acts through (struct effects), on real sockets: sending without a copy where it
+ * can, links under numbers, random bits, jobs. */
 #include "runtime/date.h"
 #include "runtime/hub_internal.h"
 

@@ -1,3 +1,5 @@
+/* A ring of libzmq's messages, counted in bytes; a newer message can take the place of the same
+ * peer's older one. */
 #include "runtime/hub_inbox.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* A thread for each lane takes jobs in order; what is done waits in a queue until the loop's
+ * thread delivers it. */
 #include "runtime/hub_lanes.h"
 
 #include "base/log.h"

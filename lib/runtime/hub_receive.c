@@ -1,3 +1,5 @@
+/* From libzmq to the actor: requests by way of the inbox, answers of links at once, and what the
+ * receiving thread has laid by. */
 #include "runtime/hub_internal.h"
 #include "runtime/hub_receive_part.h"
 

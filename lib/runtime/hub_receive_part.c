@@ -1,3 +1,5 @@
+/* Reads messages part by part; one of another shape than ours is taken off the socket whole and
+ * dropped. */
 #include "runtime/hub_receive_part.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* The thread's loop, what it lays by or refuses, and the lock under which the actor's thread
+ * takes it over. */
 #include "runtime/hub_receiver.h"
 
 #include "runtime/hub_receive_part.h"
@@ -144,8 +146,8 @@ static bool receive_some(struct hub_receiver *self)
     return more;
 }
 
-/* Until something has come. libzmq's descriptor tells of it once, and not at all to who sends
- * meanwhile: then the bell does. */
+/* Sleep until something has come. libzmq's descriptor reports an arrival once only, and not at all
+ * if the other thread used the socket to send meanwhile; that thread then rings the bell. */
 static void await(struct hub_receiver *self)
 {
     struct pollfd both[] = {{.fd = self->arrived, .events = POLLIN},

@@ -1,3 +1,4 @@
+/* Options of ZeroMQ sockets, each set on purpose; opening, watching and closing one. */
 #include "base/heap.h"
 #include "runtime/hub_internal.h"
 

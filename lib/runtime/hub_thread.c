@@ -1,3 +1,4 @@
+/* Threads start with signals blocked, so that only the loop's thread gets them. */
 #include "runtime/hub_thread.h"
 
 #include <signal.h>

@@ -1,3 +1,5 @@
+/* The command line's part: it is read twice, first for the file's name, then over what the file
+ * said. */
 #include "runtime/options.h"
 
 #include "runtime/options_internal.h"

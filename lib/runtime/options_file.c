@@ -1,3 +1,5 @@
+/* Reads a configuration file by libconfig for options.h, and refuses what libconfig would let
+ * pass: unknown names, other types, includes. */
 #include "base/heap.h"
 #include "runtime/file.h"
 #include "runtime/options_internal.h"

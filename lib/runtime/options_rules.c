@@ -1,3 +1,5 @@
+/* Which options are missing, or need each other: looked at once all are set, as files and flags
+ * may come in any order. */
 #include "runtime/options_internal.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* What --help and --print-options print, and the nearest name to a mistyped one. */
 #include "runtime/options_internal.h"
 
 #include <string.h>

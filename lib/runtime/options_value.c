@@ -1,3 +1,5 @@
+/* From text to a field of the settings, type by type; and comparing, copying and clearing such
+ * fields for a reload. */
 #include "base/number.h"
 #include "base/span.h"
 #include "runtime/options_internal.h"

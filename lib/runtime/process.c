@@ -1,3 +1,5 @@
+/* What a process needs before anything else: allocator thresholds, signals, standard
+ * descriptors; and who and where it is. */
 #include "runtime/process.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* Two layers side by side: which one serves each shard, and what goes to both. When shards move
+ * is decided in growth_plan.c. */
 #include "node/array/growth_layers.h"
 
 #include "base/heap.h"

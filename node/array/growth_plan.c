@@ -1,3 +1,5 @@
+/* The table of an expansion's steps, as verdicts on what a replica set has and what is wanted:
+ * it touches no array and reads no log. */
 #include "node/array/growth_plan.h"
 
 #define NEAR_SHARE 0.95

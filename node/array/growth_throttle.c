@@ -1,3 +1,5 @@
+/* The limit minus what clients are served, and always a share of it: looked at anew every 50 ms,
+ * and spent like a token bucket. */
 #include "node/array/growth_throttle.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* What follows from a document for this node: whether it is ready, in which state each slot
+ * group stands, and for which requests it counts. */
 #include "node/array/hosted.h"
 
 struct replica_set *hosted_find(const struct hosted_filter *self, uint32_t lineage, uint64_t slice)

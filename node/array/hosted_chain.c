@@ -23,7 +23,8 @@ static bool is_kept(const struct replica_set *set)
     return set->read && replica_set_ready(set) && !set->strays;
 }
 
-/* What generations older than the set's have, and what of it they keep for good. */
+/* `seen`: keys that an older generation has. `kept`: those of them that it would still have after a
+ * restart. */
 static void look_at_older(const struct replica_set *set, const uint64_t *fingerprints,
                           uint32_t count, uint64_t *seen, uint64_t *kept)
 {

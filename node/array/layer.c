@@ -1,3 +1,5 @@
+/* Memory of a layer: many small shards lie in one stretch of mapped pages, which goes with the
+ * last of them. */
 #include "node/array/layer.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Follows the documents of a filter: which groups come, go or go on, which arrays stand, and
+ * when all of the log is in them. */
 #include "node/array/replica.h"
 
 #include "base/heap.h"

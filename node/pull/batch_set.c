@@ -1,3 +1,5 @@
+/* Ranges of batch numbers in buckets by hash; where there is no room the one used longest ago is
+ * forgotten, which only costs a fetch. */
 #include "node/pull/batch_set.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Sets in a fixed order, so that a set has one place as long as the document stands: the serving
+ * lineage comes first. */
 #include "node/pull/live_sets.h"
 
 static uint64_t newest_slice(const struct filter_document *document)

@@ -1,3 +1,5 @@
+/* A few marks (time, end of the log), spaced by the delay, tell up to where the log is older
+ * than that. */
 #include "node/pull/log_age.h"
 
 #include <string.h>

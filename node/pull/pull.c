@@ -1,3 +1,5 @@
+/* The state machine: copying runs, then the log, then following it; each answer is judged by
+ * what was asked. */
 #include "base/heap.h"
 #include "node/pull/pull_lines.h"
 #include "node/pull/pull_private.h"

@@ -1,3 +1,5 @@
+/* Makes intervals of single batches, sorted by series: many batches in a row are told in a few
+ * bytes. */
 #include "map/pull_message.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Which pages a question or an answer is about, and whether geometry and place agree: an OR of
+ * wrong bits can't be undone. */
 #include "node/pull/pull_lines.h"
 
 #include "node/pull/live_sets.h"

@@ -1,3 +1,5 @@
+/* Sources of one slot group: those that a joining replica must copy from, and those that a full
+ * one follows. */
 #include "node/pull/pull_plan.h"
 
 #include "node/pull/pull.h"

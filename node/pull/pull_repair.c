@@ -1,3 +1,5 @@
+/* Walks down the digests: ranges that differ are asked for in parts until they are small enough
+ * to be told in full. */
 #include "base/heap.h"
 #include "node/pull/pull_repair_private.h"
 

@@ -1,3 +1,5 @@
+/* A ring of names of batches in order of the log; beyond its room the oldest are forgotten, and
+ * are read from the log instead. */
 #include "node/store/recent.h"
 
 #include "base/heap.h"

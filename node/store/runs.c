@@ -1,3 +1,5 @@
+/* The list of sorted runs as the log's records edit it when they are read back; putting one
+ * twice changes nothing. */
 #include "base/heap.h"
 #include "node/store/private.h"
 

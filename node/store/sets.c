@@ -1,3 +1,5 @@
+/* A sorted list of sets with the stretch of the log in which each occurs, so that reading one
+ * back skips the rest of the log. */
 #include "base/heap.h"
 #include "node/store/private.h"
 

@@ -1,3 +1,5 @@
+/* Life of the store, and its turn: what was asked for goes to the lanes, what is durable is
+ * told. The parts are in files of their own. */
 #include "base/heap.h"
 #include "node/store/private.h"
 

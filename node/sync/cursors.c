@@ -1,3 +1,5 @@
+/* The newest cursors in one array, linked by source, so that what belongs to one peer is found
+ * without a look at the others. */
 #include "node/sync/cursors.h"
 
 #include "base/heap.h"

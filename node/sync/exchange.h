@@ -47,9 +47,14 @@ enum {
     SERVE_CUTS = 4,
     SERVE_TARGETS = 32, /* lists of targets in one answer: they change with the document only */
     REPAIR_RETRY_US = 100000,
-    SERVE_CUT_US = 8000000, /* a cut is kept for its peer's next question, and what reading takes */
-    SERVE_CUT_SILENT_US = 1000000, /* ... unless another peer needs its place */
-    SERVE_CUT_TURN_US = 2500000, /* so long the next place is for who was refused: beyond a retry */
+
+    /* A cut waits this long for its peer's next question, on top of the time that reading takes. */
+    SERVE_CUT_US = 8000000,
+    /* After this much silence of its peer another peer that needs the place may have it. */
+    SERVE_CUT_SILENT_US = 1000000,
+    /* This long the next free place is reserved for a peer that found none: longer than that peer
+     * waits before it asks again. */
+    SERVE_CUT_TURN_US = 2500000,
 };
 
 /* Through the pages of all shards of a group. */
@@ -64,8 +69,8 @@ struct pull_item {
     struct pull pull;
     uint32_t rank;    /* SYNC: in the order of the plan */
     uint32_t needed;  /* SYNC: how many sources complete the group */
-    uint64_t watch;   /* the watch of the source by which it sleeps; 0: it is awake */
-    uint64_t answers; /* ... of that watch when it fell asleep */
+    uint64_t watch;   /* the watch of its source that wakes it; 0: it is awake */
+    uint64_t answers; /* how many answers that watch had had when it fell asleep */
 
     struct page_walk walk;    /* in PULL_PHASE_COMPARE */
     bool compared;            /* since the plan was made */
@@ -144,7 +149,7 @@ struct serve_next {
     uint64_t until_us;
 };
 
-/* The comparison under way: of all that is compared, one at a time. */
+/* The comparison under way; a node has one at a time. */
 struct node_repair {
     bool active;
     struct peer_topic topic;
@@ -201,15 +206,15 @@ struct exchange {
     struct node_cursors cursors;
     uint64_t serial;
     struct looks looks;
-    uint64_t all_us;         /* when all are looked at, whatever they wait for */
-    uint32_t turn;           /* which item of a filter is looked at first */
-    bool stirred;            /* something may be due now */
-    bool stirred_all;        /* ... of any filter */
-    uint64_t freed;          /* what those that wait for it may go on for: bits of queues */
-    uint64_t waits;          /* ... that the filter which is looked at waits for */
-    uint64_t asked;          /* those who wait for it wait on: a question was sent in this turn */
-    bool awaits_log;         /* a cursor is due once the log is durable */
-    uint64_t due_us;         /* when something is due next, as far as is known */
+    uint64_t all_us;  /* when all are looked at, whatever they wait for */
+    uint32_t turn;    /* which item of a filter is looked at first */
+    bool stirred;     /* something may be due now */
+    bool stirred_all; /* ... of any filter */
+    uint64_t freed;   /* queues whose filters may go on now, as bits */
+    uint64_t waits;   /* queues that the filter being looked at is to stand in, as bits */
+    uint64_t asked;   /* queues that stay as they are, a question having been sent, as bits */
+    bool awaits_log;  /* a cursor is due once the log is durable */
+    uint64_t due_us;  /* when something is due next, as far as is known */
     uint64_t doubt_until_us; /* see node_pull_doubts() */
 
     bool aged; /* log_age was begun */
@@ -226,7 +231,7 @@ struct exchange {
     size_t answer_bytes;         /* of the answer that is being looked at */
 };
 
-/* What no crash takes back, as far as this filter's acknowledgements go. */
+/* Up to where the log is durable in the sense of this filter's durability (sync or os). */
 uint64_t node_log_durable(const struct node *self, const struct filter_document *document);
 
 /* pull_plan.c: bring what is pulled for a filter in line with its document. */

@@ -1,3 +1,5 @@
+/* A heap of filters by time, and beside it queues, first come, first out, for each thing that
+ * filters may wait for. */
 #include "node/sync/looks.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* Links and questions under way, with their deadlines; who does not answer is left alone for a
+ * while. */
 #include "node/sync/peers.h"
 
 #include "base/heap.h"

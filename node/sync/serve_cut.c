@@ -157,8 +157,9 @@ static struct serve_cut *place_for(struct exchange *exchange, uint64_t now_us,
     return place;
 }
 
-/* Peers that ask for one cut after the other would keep their places for ever; so the next place
- * that is found is for who was refused. NULL: not the peer's turn. */
+/* Peers that ask for one cut after the other would keep their places for ever; so a peer that found
+ * no place has the next one reserved for it. NULL: it is another peer's turn, or nothing is free.
+ */
 static struct serve_cut *place_in_turn(struct exchange *exchange, uint64_t now_us,
                                        const struct peer *peer)
 {

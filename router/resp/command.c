@@ -282,8 +282,8 @@ static bool changes_filters(const struct command *command)
     return (command->flags & COMMAND_WRITES) != 0 && (command->flags & COMMAND_WAITS) != 0;
 }
 
-/* Commands say not for how long they are wanted. One that may have waited for longer than any is
- * served, as the router was stopped, may be a former try of what was done elsewhere since. */
+/* A Redis command does not say for how long it is wanted. If the router was stopped for longer than
+ * it serves any command, the client may have given this one up and done it elsewhere since. */
 static bool is_late(const struct front *self, const struct command *command)
 {
     return (command->flags & COMMAND_WRITES) != 0 && self->waited_us >= self->config.timeout_us;

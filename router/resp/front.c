@@ -1,3 +1,5 @@
+/* An actor around the router's actor: what the core answers to no peer is the front's, all else
+ * goes on to the hub. */
 #include "router/resp/front.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Reads the password from its file, and compares hashes in constant time. */
 #include "router/resp/password.h"
 
 #include <assert.h>

@@ -181,7 +181,7 @@ struct session {
     size_t owed; /* bytes of answers of these calls */
     struct gather *adds[FRONT_ADDS];
     uint32_t nadds;
-    uint32_t copies; /* of what was added since `waited`: the least, 0 where that is not sure */
+    uint32_t copies; /* the fewest that any add since `waited` has; 0: not known of one of them */
     bool changing;   /* a change of filters themselves is under way */
     bool waited;     /* WAIT was answered, or nothing has been added yet */
     struct feed_look *look; /* of a FEED that waits in the input; NULL: none */

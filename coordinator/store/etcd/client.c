@@ -1,3 +1,5 @@
+/* One call at a time by libcurl: each endpoint in turn, a token where a user is named, and what
+ * became of a request whose answer is missing. */
 #include "coordinator/store/etcd/client.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* The struct store itself: its functions lead to the files beside this one, and an endpoint that
+ * did not answer is rested from. */
 #include "base/heap.h"
 #include "coordinator/store/etcd/private.h"
 #include "runtime/hub.h"

@@ -1,3 +1,5 @@
+/* The key that names the format of what is stored below the prefix: written by the first
+ * coordinator, compared by all later ones. */
 #include "coordinator/store/etcd/private.h"
 #include "runtime/hub.h"
 

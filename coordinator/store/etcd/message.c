@@ -1,3 +1,5 @@
+/* Base64 and numbers as text, written and read; bytes that are not what they should be are
+ * refused. */
 #include "coordinator/store/etcd/message.h"
 
 #include <inttypes.h>

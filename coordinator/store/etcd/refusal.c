@@ -1,3 +1,5 @@
+/* Tables of etcd's texts and gRPC's codes: may a refused request have been executed, and what is
+ * to be done? */
 #include "coordinator/store/etcd/refusal.h"
 
 #include <string.h>

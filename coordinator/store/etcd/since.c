@@ -1,3 +1,5 @@
+/* "What was written after change N", read in pages by version without losing a swap at the seam
+ * of two pages. */
 #include "coordinator/store/etcd/private.h"
 
 #include <string.h>

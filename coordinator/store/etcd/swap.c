@@ -1,3 +1,5 @@
+/* Compare-and-swap as one transaction, and the question after a lost answer: was the first
+ * attempt carried out? */
 #include "coordinator/store/etcd/private.h"
 #include "runtime/hub.h"
 

@@ -1,3 +1,4 @@
+/* Tells a coordinator at once that something was written, without its asking all the time. */
 #include "base/heap.h"
 #include "coordinator/store/etcd/private.h"
 #include "runtime/hub.h"

@@ -1,3 +1,5 @@
+/* What must hold before an SQLite file is taken for a store: its owner's alone, of our format,
+ * on a local disk, synced at each commit. */
 #include "coordinator/store/sqlite/file.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* Knows file systems of other machines by the kernel's numbers: SQLite's locks can't be relied
+ * upon there. */
 #include "coordinator/store/sqlite/place.h"
 
 #include "base/heap.h"

@@ -1,3 +1,5 @@
+/* The struct store itself: one transaction for a swap, one statement for a look, so that each
+ * sees one state of the file. */
 #include "coordinator/store/sqlite/sqlite.h"
 
 #include "base/heap.h"
