@@ -18,6 +18,7 @@ void waiters_add(struct coordinator *self, const struct waiter *waiter)
                            ? "too many commands are waiting, and nothing was changed; retry"
                            : "too many commands are waiting; the change goes on, retry to see its "
                              "end");
+    /* It has got no place, so nothing else will ever close its inquiry. */
     waiters_end(&(struct waiter){.inquiry = waiter->inquiry});
 }
 

@@ -58,6 +58,7 @@ enum status recent_adds_create(size_t max_bytes, uint64_t max_age_us, uint64_t s
     self->max_age_us = max_age_us;
     self->seed = seed;
     self->capacity = max_bytes / WORD_BYTES;
+    /* The index keeps places in 32 bits, and the highest number is no place there. */
     self->capacity = self->capacity < UINT32_MAX ? self->capacity : UINT32_MAX - 1;
     self->page_bytes = (self->capacity + 1) * WORD_BYTES;
     self->words = heap_pages_alloc(self->page_bytes, false); /* Had when it is used. */

@@ -22,6 +22,7 @@ static void drop_old(struct log_age *self, uint64_t now_us, uint64_t delay_us)
 
 void log_age_note(struct log_age *self, uint64_t now_us, uint64_t end, uint64_t delay_us)
 {
+    /* So about half of the marks are younger than the delay at any time, and one is always free. */
     uint64_t spacing = delay_us / (LOG_AGE_MARKS / 2);
     const struct log_age_mark *last = self->count > 0 ? &self->marks[self->count - 1] : NULL;
 
