@@ -80,12 +80,8 @@ void coordinator_destroy(struct coordinator **coordinator)
     }
     heap_free(self->heard);
     restless_fini(self);
-    fences_fini(self);
     age_fini(self);
-    growth_fini(self);
-    windows_fini(self);
-    expiries_fini(self);
-    coordinator_loads_fini(self);
+    notes_fini(&self->notes);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         waiters_end(&self->waiters[i]);
     }
@@ -327,6 +323,7 @@ static void turn(void *context, uint64_t now_us)
         coordinator_check_loads(self, now_us);
         coordinator_check_dropped(self, now_us);
     }
+    notes_forget(&self->notes, &self->documents);
 }
 
 static uint64_t next_us(void *context)
@@ -358,10 +355,8 @@ static uint64_t next_us(void *context)
 
         next = waiter_us < next ? waiter_us : next;
     }
-    for (size_t i = 0; !self->frozen && i < self->nfencings; i++) {
-        if (self->fencings[i].next_us < next) {
-            next = self->fencings[i].next_us;
-        }
+    if (!self->frozen && fences_next_us(self) < next) {
+        next = fences_next_us(self);
     }
     return next;
 }

@@ -5,14 +5,12 @@
 
 #include "base/log.h"
 #include "coordinator/coordinator.h"
-#include "coordinator/counts.h"
+#include "coordinator/notes.h"
 #include "coordinator/order.h"
 #include "map/boot.h"
 #include "map/change.h"
 #include "map/document_cache.h"
-#include "map/evidence.h"
 #include "map/feature.h"
-#include "map/growth.h"
 #include "map/rebuild.h"
 #include "map/rename.h"
 #include "map/window.h"
@@ -25,7 +23,7 @@ enum {
     COORDINATOR_MAX_WAITERS = 256, /* operators waiting for a create or drop */
     COORDINATOR_CHANGES_NEW = 64,  /* documents that are looked at one by one; beyond it all are */
     COORDINATOR_SWAP_TRIES = 5,
-    COORDINATOR_MESSAGE_BYTES = 512,
+    COORDINATOR_MESSAGE_BYTES = NOTES_TEXT_BYTES,
 };
 
 /* name, unit, help */
@@ -182,39 +180,6 @@ struct waiter {
     bool created;                      /* by this command */
 };
 
-/* What nodes have said about one filter that is being dropped or rebuilt, or whose replicas are
- * replaced. */
-struct fencing {
-    struct evidence evidence;
-    uint64_t next_us; /* when to ask again */
-};
-
-/* What this coordinator has seen of one filter that may grow by itself. */
-struct growing {
-    uint64_t filter_id;
-    struct growth_pace pace;
-    uint64_t next_us;                        /* when to look again whether it is due */
-    char refused[COORDINATOR_MESSAGE_BYTES]; /* due, and can't: why; "": no */
-};
-
-/* What this coordinator has heard of the newest slice of one filter with a window. */
-struct rotating {
-    uint64_t filter_id;
-    uint64_t slice;
-    bool fenced; /* F of every slot group have fenced an epoch that names it */
-    struct node_counts counts;
-    uint64_t asked_us; /* how long they have counted; 0: not yet */
-    uint64_t tried_us; /* to write the next slice; 0: not yet */
-    uint64_t next_us;  /* to ask, or to write, again */
-};
-
-/* Since when this coordinator has seen a load stand still. */
-struct load_watch {
-    uint64_t filter_id;
-    uint64_t revision;
-    uint64_t since_us;
-};
-
 /* The filters that want a look at every event: see restless.h. */
 struct restless {
     struct document_entry **items; /* ascending ids */
@@ -251,22 +216,12 @@ struct coordinator {
     struct follower followers[COORDINATOR_MAX_PEERS];
     struct waiter waiters[COORDINATOR_MAX_WAITERS];
     uint64_t inquiries; /* begun so far; numbers them */
-    struct fencing *fencings;
-    size_t nfencings;
-    bool changes_due; /* all filters are to be looked at for replacements */
+    bool changes_due;   /* all filters are to be looked at for replacements */
     uint64_t changes_new[COORDINATOR_CHANGES_NEW]; /* ... else these, as they are new */
     size_t nchanges_new;
     size_t nmoving; /* filters whose replicas are being replaced */
     struct restless restless;
-    struct growing *growings; /* ascending ids */
-    size_t ngrowings;
-    size_t growings_room;
-    struct rotating *rotatings;
-    size_t nrotatings;
-    struct expiring *expirings; /* see coordinator_expiry.c */
-    size_t nexpirings;
-    struct load_watch *loads;
-    size_t nloads;
+    struct notes notes;
     uint64_t growth_seen;    /* growth was looked at up to this change */
     bool growth_news;        /* nodes have reported since, or something went wrong */
     uint64_t growth_next_us; /* not to be looked at before */
@@ -424,7 +379,9 @@ struct fencing *fences_find(const struct coordinator *self, uint64_t filter_id);
  * NULL: out of memory. */
 struct fencing *fences_open(struct coordinator *self, const struct filter_document *document);
 void fences_end(struct coordinator *self, uint64_t filter_id);
-void fences_fini(struct coordinator *self);
+
+/* When to ask again; ACTOR_NEVER: nobody is to be asked. */
+uint64_t fences_next_us(const struct coordinator *self);
 
 /* Ask the nodes of the wanted slots, unless that was done less than fence_retry ago. */
 void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fencing,

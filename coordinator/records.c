@@ -139,6 +139,7 @@ void records_forget(struct coordinator *self, struct document_entry *entry)
         self->nmoving -= record->moving;
     }
     restless_forget(self, entry);
+    notes_touch(&self->notes, entry->document.id);
     heap_free(record);
     entry->attachment = NULL;
 }
@@ -152,6 +153,7 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
 
     self->documents_taken++;
     if (status != STATUS_OK) {
+        notes_touch_all(&self->notes); /* The filter may have conflicting documents now. */
         return status;
     }
     if (intake.kind != DOCUMENT_FILTER) {
@@ -163,6 +165,7 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
     }
     if (intake.kind == DOCUMENT_DROPPED) {
         self->dropped_version = version;
+        notes_touch_all(&self->notes);
         return STATUS_OK;
     }
     if (intake.entry == NULL) {
@@ -178,6 +181,7 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
     if (fresh && intake.changed) {
         usage_add(self, &intake.entry->document);
     }
+    notes_touch(&self->notes, intake.entry->document.id);
     note_changes(self, intake.entry->attachment, &intake.entry->document);
     return restless_note(self, intake.entry);
 }

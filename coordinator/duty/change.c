@@ -203,9 +203,9 @@ void coordinator_check_changes(struct coordinator *self, uint64_t now_us)
     for (size_t i = 0; i < count; i++) {
         look_at(self, now_us, new[i]);
     }
-    for (size_t i = self->nfencings; !all && i-- > 0;) {
-        if (i < self->nfencings) { /* A look may end some. */
-            look_at(self, now_us, self->fencings[i].evidence.filter_id);
+    for (size_t i = notes_count(&self->notes, NOTE_FENCING); !all && i-- > 0;) {
+        if (i < notes_count(&self->notes, NOTE_FENCING)) { /* A look may end some. */
+            look_at(self, now_us, notes_at(&self->notes, NOTE_FENCING, i)->filter_id);
         }
     }
 }

@@ -126,19 +126,6 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
     }
 }
 
-/* Fences are done with when the tombstone stands, whoever wrote it. */
-static void end_finished(struct coordinator *self)
-{
-    for (size_t i = self->nfencings; i-- > 0;) {
-        uint64_t filter_id = self->fencings[i].evidence.filter_id;
-        const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
-
-        if (entry == NULL || entry->document.content.state == FILTER_DROPPED) {
-            fences_end(self, filter_id);
-        }
-    }
-}
-
 void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
 {
     bool current = age_settled(self, now_us) && age_reason(self) == NULL;
@@ -149,7 +136,6 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
             advance(self, now_us, self->restless.items[i]);
         }
     }
-    end_finished(self);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         if (self->waiters[i].used && self->waiters[i].kind == WAITER_DROP) {
             check_waiter(self, now_us, &self->waiters[i]);

@@ -2,7 +2,6 @@
  * then, and answers the commands around it. */
 #include "coordinator/duty/expiry.h"
 
-#include "base/heap.h"
 #include "base/number.h"
 #include "coordinator/records.h"
 
@@ -13,71 +12,27 @@ enum { SECOND_US = 1000000 };
 
 /* ---- what is remembered ---- */
 
-/* What this coordinator has heard of the expiry of one filter. */
-struct expiring {
-    uint64_t filter_id;
-    uint64_t number;
-    struct node_counts counts;
-    uint64_t asked_us;
-    uint64_t heard_us; /* when that was asked which the counts answer */
-    uint64_t tried_us; /* to write the drop, or what was counted; 0: not yet */
-    uint64_t next_us;
-};
-
 static struct expiring *find(const struct coordinator *self, uint64_t filter_id)
 {
-    for (size_t i = 0; i < self->nexpirings; i++) {
-        if (self->expirings[i].filter_id == filter_id) {
-            return &self->expirings[i];
-        }
-    }
-    return NULL;
+    return notes_find(&self->notes, NOTE_EXPIRING, filter_id);
 }
 
 /* About the document's expiry: what was said of another one is forgotten. NULL: out of memory. */
 static struct expiring *open(struct coordinator *self, const struct filter_document *document)
 {
-    struct expiring *found = find(self, document->id);
+    struct expiring *found = notes_open(&self->notes, NOTE_EXPIRING, document->id);
 
-    if (found == NULL) {
-        struct expiring *grown = heap_realloc(self->expirings, self->nexpirings + 1, sizeof *grown);
-
-        if (grown == NULL) {
-            return NULL;
-        }
-        self->expirings = grown;
-        found = &grown[self->nexpirings++];
-        *found = (struct expiring){0};
-    }
-    if (found->number != document->expiry.number) {
+    if (found != NULL && found->number != document->expiry.number) {
         counts_forget(&found->counts);
-        *found = (struct expiring){.filter_id = document->id, .number = document->expiry.number};
+        *found = (struct expiring){.number = document->expiry.number};
     }
     return found;
 }
 
 static bool expires(const struct document_entry *entry)
 {
-    return entry != NULL && entry->document.content.state == FILTER_ACTIVE && !entry->conflict &&
+    return entry->document.content.state == FILTER_ACTIVE && !entry->conflict &&
            entry->document.expiry.number != 0;
-}
-
-static void forget_others(struct coordinator *self)
-{
-    for (size_t i = self->nexpirings; i-- > 0;) {
-        if (!expires(document_cache_find(&self->documents, self->expirings[i].filter_id))) {
-            counts_forget(&self->expirings[i].counts);
-            self->expirings[i] = self->expirings[--self->nexpirings];
-        }
-    }
-}
-
-void expiries_fini(struct coordinator *self)
-{
-    for (size_t i = 0; i < self->nexpirings; i++) {
-        counts_forget(&self->expirings[i].counts);
-    }
-    heap_free(self->expirings);
 }
 
 void expiries_note(struct coordinator *self, const struct fence_reply *reply)
@@ -172,7 +127,6 @@ void coordinator_check_expiries(struct coordinator *self, uint64_t now_us)
             look(self, now_us, self->restless.items[i]);
         }
     }
-    forget_others(self);
     if (self->counters[COORDINATOR_filters_expired_total] != expired) {
         coordinator_check_drops(self, now_us); /* To ask for fences now. */
     }
@@ -182,8 +136,10 @@ uint64_t expiries_next_us(const struct coordinator *self)
 {
     uint64_t next = ACTOR_NEVER;
 
-    for (size_t i = 0; i < self->nexpirings; i++) {
-        next = self->expirings[i].next_us < next ? self->expirings[i].next_us : next;
+    for (size_t i = 0; i < notes_count(&self->notes, NOTE_EXPIRING); i++) {
+        const struct expiring *expiring = notes_at(&self->notes, NOTE_EXPIRING, i)->about;
+
+        next = expiring->next_us < next ? expiring->next_us : next;
     }
     return next;
 }

@@ -28,6 +28,4 @@ void expiries_describe(const struct coordinator *self, uint64_t now_us,
                        const struct filter_document *document, struct filter_summary *summary,
                        char *text);
 
-void expiries_fini(struct coordinator *self);
-
 #endif

@@ -1,5 +1,4 @@
 /* Asking nodes for fences, and keeping what they said about the epoch in question. */
-#include "base/heap.h"
 #include "coordinator/duty/expiry.h"
 #include "coordinator/duty/window.h"
 #include "coordinator/records.h"
@@ -9,47 +8,20 @@
 
 struct fencing *fences_find(const struct coordinator *self, uint64_t filter_id)
 {
-    for (size_t i = 0; i < self->nfencings; i++) {
-        if (self->fencings[i].evidence.filter_id == filter_id) {
-            return &self->fencings[i];
-        }
-    }
-    return NULL;
-}
-
-static struct fencing *add_fencing(struct coordinator *self)
-{
-    struct fencing *grown = heap_realloc(self->fencings, self->nfencings + 1, sizeof *grown);
-
-    if (grown == NULL) {
-        return NULL;
-    }
-    self->fencings = grown;
-    grown[self->nfencings] = (struct fencing){0};
-    return &grown[self->nfencings++];
-}
-
-static void remove_fencing(struct coordinator *self, struct fencing *fencing)
-{
-    evidence_fini(&fencing->evidence);
-    *fencing = self->fencings[--self->nfencings];
+    return notes_find(&self->notes, NOTE_FENCING, filter_id);
 }
 
 struct fencing *fences_open(struct coordinator *self, const struct filter_document *document)
 {
-    struct fencing *fencing = fences_find(self, document->id);
-    bool fresh = fencing == NULL;
+    struct fencing *fencing = notes_open(&self->notes, NOTE_FENCING, document->id);
+    bool fresh = fencing != NULL && fencing->evidence.groups == NULL;
 
-    if (!fresh && evidence_fits(&fencing->evidence, document)) {
+    if (fencing == NULL || (!fresh && evidence_fits(&fencing->evidence, document))) {
         return fencing;
-    }
-    fencing = fresh ? add_fencing(self) : fencing;
-    if (fencing == NULL) {
-        return NULL;
     }
     if (evidence_open(&fencing->evidence, document) != STATUS_OK) {
         if (fresh) {
-            remove_fencing(self, fencing);
+            fences_end(self, document->id);
         }
         return NULL;
     }
@@ -59,19 +31,19 @@ struct fencing *fences_open(struct coordinator *self, const struct filter_docume
 
 void fences_end(struct coordinator *self, uint64_t filter_id)
 {
-    struct fencing *fencing = fences_find(self, filter_id);
-
-    if (fencing != NULL) {
-        remove_fencing(self, fencing);
-    }
+    notes_end(&self->notes, NOTE_FENCING, filter_id);
 }
 
-void fences_fini(struct coordinator *self)
+uint64_t fences_next_us(const struct coordinator *self)
 {
-    while (self->nfencings > 0) {
-        remove_fencing(self, &self->fencings[0]);
+    uint64_t next_us = ACTOR_NEVER;
+
+    for (size_t i = 0; i < notes_count(&self->notes, NOTE_FENCING); i++) {
+        const struct fencing *fencing = notes_at(&self->notes, NOTE_FENCING, i)->about;
+
+        next_us = fencing->next_us < next_us ? fencing->next_us : next_us;
     }
-    heap_free(self->fencings);
+    return next_us;
 }
 
 /* ---- asking ---- */

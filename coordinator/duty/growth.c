@@ -3,7 +3,6 @@
  * same nodes write the same; one that hears of few lets the others act. */
 #include "coordinator/duty/growth.h"
 
-#include "base/heap.h"
 #include "coordinator/duty/moves.h"
 #include "coordinator/records.h"
 #include "map/growth_chain.h"
@@ -13,7 +12,6 @@
 #include <string.h>
 
 enum {
-    FIRST_ROOM = 16,
     GROWTH_LOOK_US = 20000,
     GROWTH_AGAIN_US = 100000, /* what could not be written */
     DUE_LOOK_US = 1000000,
@@ -23,81 +21,9 @@ enum {
 
 static const double default_factor = 2;
 
-/* ---- what is remembered of filters that may grow by themselves ---- */
-
-/* The first one whose id is not below `filter_id`. */
-static size_t find_place(const struct coordinator *self, uint64_t filter_id)
-{
-    size_t low = 0;
-    size_t high = self->ngrowings;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (self->growings[middle].filter_id < filter_id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 const struct growing *growth_find(const struct coordinator *self, uint64_t filter_id)
 {
-    size_t at = find_place(self, filter_id);
-
-    return at < self->ngrowings && self->growings[at].filter_id == filter_id ? &self->growings[at]
-                                                                             : NULL;
-}
-
-static struct growing *open_growing(struct coordinator *self, uint64_t filter_id)
-{
-    size_t at = find_place(self, filter_id);
-    struct growing *grown;
-
-    if (at < self->ngrowings && self->growings[at].filter_id == filter_id) {
-        return &self->growings[at];
-    }
-    if (self->ngrowings == self->growings_room) {
-        size_t room = self->growings_room > 0 ? 2 * self->growings_room : FIRST_ROOM;
-
-        grown = heap_realloc(self->growings, room, sizeof *grown);
-        if (grown == NULL) {
-            return NULL;
-        }
-        self->growings = grown;
-        self->growings_room = room;
-    }
-    memmove(&self->growings[at + 1], &self->growings[at],
-            (self->ngrowings - at) * sizeof *self->growings);
-    self->growings[at] = (struct growing){.filter_id = filter_id};
-    self->ngrowings++;
-    return &self->growings[at];
-}
-
-void growth_fini(struct coordinator *self)
-{
-    heap_free(self->growings);
-    self->growings = NULL;
-    self->ngrowings = 0;
-}
-
-static void forget_dropped(struct coordinator *self)
-{
-    size_t left = 0;
-
-    for (size_t i = 0; i < self->ngrowings; i++) {
-        const struct document_entry *entry = document_cache_find(&self->documents,
-                                                                 self->growings[i].filter_id);
-        bool stays = entry != NULL && entry->document.content.state == FILTER_ACTIVE;
-
-        if (stays && left != i) {
-            self->growings[left] = self->growings[i];
-        }
-        left += stays;
-    }
-    self->ngrowings = left;
+    return notes_find(&self->notes, NOTE_GROWING, filter_id);
 }
 
 /* ---- writing ---- */
@@ -272,11 +198,10 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
 
 void growth_wake(struct coordinator *self, uint64_t filter_id)
 {
-    size_t at = find_place(self, filter_id);
+    struct growing *growing = notes_find(&self->notes, NOTE_GROWING, filter_id);
 
-    if (at < self->ngrowings && self->growings[at].filter_id == filter_id &&
-        self->growings[at].refused[0] == '\0') {
-        self->growings[at].next_us = 0;
+    if (growing != NULL && growing->refused[0] == '\0') {
+        growing->next_us = 0;
     }
 }
 
@@ -300,7 +225,7 @@ struct growth_coming growth_coming_of(const struct coordinator *self, uint64_t n
 static enum status look_whether_due(struct coordinator *self, uint64_t now_us,
                                     const struct document_entry *entry)
 {
-    struct growing *growing = open_growing(self, entry->document.id);
+    struct growing *growing = notes_open(&self->notes, NOTE_GROWING, entry->document.id);
     struct growth_view *view;
     enum status status = STATUS_OK;
     uint64_t keys;
@@ -365,5 +290,4 @@ void coordinator_check_growth(struct coordinator *self, uint64_t now_us)
             self->growth_next_us = now_us + GROWTH_AGAIN_US;
         }
     }
-    forget_dropped(self);
 }

@@ -34,7 +34,6 @@ void growth_wake(struct coordinator *self, uint64_t filter_id);
 MUST_USE enum status growth_write(struct coordinator *self, uint64_t now_us,
                                   const struct document_entry *entry, records_edit_fn edit,
                                   const void *context);
-void growth_fini(struct coordinator *self);
 
 /* How fast keys arrive, with those that the view tells of. */
 struct growth_coming growth_coming_of(const struct coordinator *self, uint64_t now_us,

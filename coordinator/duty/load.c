@@ -2,7 +2,6 @@
  * comes again does no harm. A load that stands still is dropped. */
 #include "coordinator/duty/load.h"
 
-#include "base/heap.h"
 #include "coordinator/records.h"
 #include "proto/answers.h"
 
@@ -172,47 +171,9 @@ void coordinator_on_load(struct coordinator *self, uint64_t now_us, const struct
 
 /* ---- loads that stand still ---- */
 
-static struct load_watch *watch_of(struct coordinator *self, uint64_t filter_id)
-{
-    struct load_watch *grown;
-
-    for (size_t i = 0; i < self->nloads; i++) {
-        if (self->loads[i].filter_id == filter_id) {
-            return &self->loads[i];
-        }
-    }
-    grown = heap_realloc(self->loads, self->nloads + 1, sizeof *grown);
-    if (grown == NULL) {
-        return NULL; /* Looked at again at the next event. */
-    }
-    self->loads = grown;
-    self->loads[self->nloads] = (struct load_watch){.filter_id = filter_id};
-    return &self->loads[self->nloads++];
-}
-
-static bool may_stay(const struct coordinator *self, uint64_t filter_id)
-{
-    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
-
-    return entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
-           document_is_loading(&entry->document);
-}
-
-static void forget_ended(struct coordinator *self)
-{
-    for (size_t i = self->nloads; i-- > 0;) {
-        if (!may_stay(self, self->loads[i].filter_id)) {
-            self->loads[i] = self->loads[--self->nloads];
-        }
-    }
-}
-
 /* Whoever moves it on at this moment is first, or last: there is one swap. */
-static void give_up(struct coordinator *self, uint64_t now_us, struct load_watch *watch)
+static void give_up(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, watch->filter_id);
-
-    watch->since_us = now_us; /* If it can't be written now, it is tried once more. */
     if (coordinator_write_state(self, entry, FILTER_DROPPING) != STATUS_OK) {
         return;
     }
@@ -220,27 +181,35 @@ static void give_up(struct coordinator *self, uint64_t now_us, struct load_watch
     log_line(LOG_WARN,
              "filter %s, id %" PRIu64 ": its load has stood still for load_timeout and is given "
              "up; the filter is dropped",
-             entry->document.content.name, watch->filter_id);
+             entry->document.content.name, entry->document.id);
     coordinator_hint(self, now_us);
+}
+
+static void look(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+{
+    const struct filter_document *document = &entry->document;
+    struct loading *loading = notes_open(&self->notes, NOTE_LOADING, document->id);
+
+    if (loading == NULL) {
+        return; /* Out of memory: tried again at the next event. */
+    }
+    if (loading->revision != document->revision) {
+        *loading = (struct loading){.revision = document->revision, .since_us = now_us};
+    } else if (self->config.load_timeout_us > 0 &&
+               now_us - loading->since_us >= self->config.load_timeout_us) {
+        loading->since_us = now_us; /* If it can't be written now, it is tried once more. */
+        give_up(self, now_us, entry);
+    }
 }
 
 void coordinator_check_loads(struct coordinator *self, uint64_t now_us)
 {
-    forget_ended(self);
     for (size_t i = 0; i < self->restless.count; i++) {
-        const struct filter_document *document = &self->restless.items[i]->document;
-        struct load_watch *watch = may_stay(self, document->id) ? watch_of(self, document->id)
-                                                                : NULL;
+        const struct document_entry *entry = self->restless.items[i];
 
-        if (watch == NULL) {
-            continue;
-        }
-        if (watch->revision != document->revision) {
-            *watch = (struct load_watch){
-                .filter_id = document->id, .revision = document->revision, .since_us = now_us};
-        } else if (self->config.load_timeout_us > 0 &&
-                   now_us - watch->since_us >= self->config.load_timeout_us) {
-            give_up(self, now_us, watch);
+        if (entry->document.content.state == FILTER_ACTIVE &&
+            document_is_loading(&entry->document)) {
+            look(self, now_us, entry);
         }
     }
 }
@@ -248,16 +217,13 @@ void coordinator_check_loads(struct coordinator *self, uint64_t now_us)
 uint64_t coordinator_loads_next_us(const struct coordinator *self)
 {
     uint64_t next_us = ACTOR_NEVER;
+    size_t count = self->config.load_timeout_us > 0 ? notes_count(&self->notes, NOTE_LOADING) : 0;
 
-    for (size_t i = 0; i < self->nloads && self->config.load_timeout_us > 0; i++) {
-        uint64_t due_us = self->loads[i].since_us + self->config.load_timeout_us;
+    for (size_t i = 0; i < count; i++) {
+        const struct loading *loading = notes_at(&self->notes, NOTE_LOADING, i)->about;
+        uint64_t due_us = loading->since_us + self->config.load_timeout_us;
 
         next_us = due_us < next_us ? due_us : next_us;
     }
     return next_us;
-}
-
-void coordinator_loads_fini(struct coordinator *self)
-{
-    heap_free(self->loads);
 }

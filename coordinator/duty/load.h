@@ -23,6 +23,5 @@ MUST_USE enum status load_begin_again(struct coordinator *self, uint64_t now_us,
 /* Drop what has stood still for too long. */
 void coordinator_check_loads(struct coordinator *self, uint64_t now_us);
 uint64_t coordinator_loads_next_us(const struct coordinator *self);
-void coordinator_loads_fini(struct coordinator *self);
 
 #endif

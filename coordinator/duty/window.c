@@ -2,7 +2,6 @@
  * compare-and-swap. */
 #include "coordinator/duty/window.h"
 
-#include "base/heap.h"
 #include "base/number.h"
 #include "coordinator/duty/moves.h"
 #include "coordinator/records.h"
@@ -18,61 +17,20 @@ enum {
 
 static struct rotating *find(const struct coordinator *self, uint64_t filter_id)
 {
-    for (size_t i = 0; i < self->nrotatings; i++) {
-        if (self->rotatings[i].filter_id == filter_id) {
-            return &self->rotatings[i];
-        }
-    }
-    return NULL;
-}
-
-static void begin(struct rotating *self, const struct filter_document *document)
-{
-    counts_forget(&self->counts);
-    *self = (struct rotating){.filter_id = document->id, .slice = document->content.newest_slice};
+    return notes_find(&self->notes, NOTE_ROTATING, filter_id);
 }
 
 /* About the document's newest slice: what was said of another one is forgotten. NULL: out of
  * memory. */
 static struct rotating *open(struct coordinator *self, const struct filter_document *document)
 {
-    struct rotating *found = find(self, document->id);
+    struct rotating *found = notes_open(&self->notes, NOTE_ROTATING, document->id);
 
-    if (found == NULL) {
-        struct rotating *grown = heap_realloc(self->rotatings, self->nrotatings + 1, sizeof *grown);
-
-        if (grown == NULL) {
-            return NULL;
-        }
-        self->rotatings = grown;
-        found = &grown[self->nrotatings++];
-        *found = (struct rotating){0};
-    }
-    if (found->slice != document->content.newest_slice) {
-        begin(found, document);
+    if (found != NULL && found->slice != document->content.newest_slice) {
+        counts_forget(&found->counts);
+        *found = (struct rotating){.slice = document->content.newest_slice};
     }
     return found;
-}
-
-static void forget_dropped(struct coordinator *self)
-{
-    for (size_t i = self->nrotatings; i-- > 0;) {
-        const struct document_entry *entry = document_cache_find(&self->documents,
-                                                                 self->rotatings[i].filter_id);
-
-        if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
-            counts_forget(&self->rotatings[i].counts);
-            self->rotatings[i] = self->rotatings[--self->nrotatings];
-        }
-    }
-}
-
-void windows_fini(struct coordinator *self)
-{
-    for (size_t i = 0; i < self->nrotatings; i++) {
-        counts_forget(&self->rotatings[i].counts);
-    }
-    heap_free(self->rotatings);
 }
 
 void windows_note(struct coordinator *self, const struct fence_reply *reply)
@@ -195,15 +153,14 @@ void coordinator_check_windows(struct coordinator *self, uint64_t now_us)
             look(self, now_us, entry);
         }
     }
-    forget_dropped(self);
 }
 
 uint64_t windows_next_us(const struct coordinator *self)
 {
     uint64_t next = ACTOR_NEVER;
 
-    for (size_t i = 0; i < self->nrotatings; i++) {
-        const struct rotating *rotating = &self->rotatings[i];
+    for (size_t i = 0; i < notes_count(&self->notes, NOTE_ROTATING); i++) {
+        const struct rotating *rotating = notes_at(&self->notes, NOTE_ROTATING, i)->about;
 
         if (rotating->fenced && rotating->next_us < next) {
             next = rotating->next_us;

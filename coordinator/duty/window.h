@@ -27,6 +27,4 @@ void windows_describe(const struct coordinator *self, uint64_t now_us,
                       const struct filter_document *document, struct filter_summary *summary,
                       char *text);
 
-void windows_fini(struct coordinator *self);
-
 #endif
