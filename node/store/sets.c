@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/store/private.h"
 
 #include <string.h>
@@ -119,9 +120,9 @@ void storage_sets_narrow(const struct storage_sets *self, const struct storage_s
     uint64_t first = known ? self->items[place].first : 0;
     uint64_t end = known ? self->items[place].end : self->forgotten;
 
-#ifdef ORBLOOM_MUTANT_CUT_NARROW
-    end = first;
-#endif
+    if (MUTANT(CUT_NARROW)) {
+        end = first;
+    }
     *from = first > *from ? first : *from;
     *to = end < *to ? end : *to;
 }
