@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "router/private.h"
 
 #include <string.h>
@@ -55,10 +56,7 @@ static void refuse(struct router *self, const struct peer *to, const struct fram
 /* Not the one under way: it may have read the store before the request came. */
 static uint64_t sync_settles(const struct router *self)
 {
-#ifdef ORBLOOM_MUTANT_JOIN_OPEN_SYNC
-    return self->sync + !self->sync_open;
-#endif
-    return self->sync + 1;
+    return MUTANT(JOIN_OPEN_SYNC) && self->sync_open ? self->sync : self->sync + 1;
 }
 
 void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
