@@ -248,18 +248,17 @@ $(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) resp pro
 	    -Wl,--whole-archive $(call archives,$(CORES)) -Wl,--no-whole-archive \
 	    $(call archives,resp proto map filter log base) $(PURE_LIBS)
 
-# A mutant is the simulator with the sources that ask MUTANT(<NAME>) compiled anew as that one, or mention
-# ORBLOOM_MUTANT_<NAME>
+# A mutant is the simulator with the sources that ask MUTANT(<NAME>) compiled anew as that one
 # (lib/base/mutant.h); their objects come before the archives and so replace the members.
 ifneq ($(MUTANT),)
 MUTANT_DIR := $(BUILD)/mutants/$(MUTANT)
-MUTANT_SRC := $(shell grep -lE 'MUTANT(\(|_)$(MUTANT)(\)|$$)' $(SRC_filter) $(SRC_map) $(SRC_log) \
+MUTANT_SRC := $(shell grep -lF 'MUTANT($(MUTANT))' $(SRC_filter) $(SRC_map) $(SRC_log) \
     $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
 MUTANT_OBJ := $(MUTANT_SRC:%.c=$(MUTANT_DIR)/%.o)
 $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	@echo "CC $< (mutant $(MUTANT))"
-	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT=MUTANT_$(MUTANT) -DORBLOOM_MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT=MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
 $(MUTANT_DIR)/sim: $(call objects,$(SRC_sim)) $(MUTANT_OBJ) \
     $(call archives,$(CORES) resp proto map filter log base)
 	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
