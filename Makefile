@@ -248,24 +248,24 @@ $(BUILD)/tests/sim: $(call objects,$(SRC_sim)) $(call archives,$(CORES) resp pro
 	    -Wl,--whole-archive $(call archives,$(CORES)) -Wl,--no-whole-archive \
 	    $(call archives,resp proto map filter log base) $(PURE_LIBS)
 
-# A mutant is the simulator with the sources that mention ORBLOOM_MUTANT_<NAME> compiled
-# anew with that macro; their objects come before the archives and so replace the members.
+# A mutant is the simulator with the sources that ask MUTANT(<NAME>) compiled anew as that one
+# (lib/base/mutant.h); their objects come before the archives and so replace the members.
 ifneq ($(MUTANT),)
 MUTANT_DIR := $(BUILD)/mutants/$(MUTANT)
-MUTANT_SRC := $(shell grep -lw 'ORBLOOM_MUTANT_$(MUTANT)' $(SRC_filter) $(SRC_map) $(SRC_log) \
+MUTANT_SRC := $(shell grep -lF 'MUTANT($(MUTANT))' $(SRC_filter) $(SRC_map) $(SRC_log) \
     $(SRC_proto) $(foreach c,$(CORES),$(SRC_$(c))))
 MUTANT_OBJ := $(MUTANT_SRC:%.c=$(MUTANT_DIR)/%.o)
 $(MUTANT_OBJ): $(MUTANT_DIR)/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	@echo "CC $< (mutant $(MUTANT))"
-	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(WARNINGS) -DORBLOOM_MUTANT=MUTANT_$(MUTANT) -MMD -MP -c -o $@ $<
 $(MUTANT_DIR)/sim: $(call objects,$(SRC_sim)) $(MUTANT_OBJ) \
     $(call archives,$(CORES) resp proto map filter log base)
-	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source mentions ORBLOOM_MUTANT_$(MUTANT)))
+	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
 	$(link)
 $(MUTANT_DIR)/sim: LINK_LIBS = $(PURE_LIBS)
 $(MUTANT_DIR)/unit/%: $(BUILD)/obj/tests/unit/%.o $(MUTANT_OBJ) $(TEST_ARCHIVES)
-	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source mentions ORBLOOM_MUTANT_$(MUTANT)))
+	$(if $(MUTANT_SRC),,$(error mutant $(MUTANT): no source asks MUTANT($(MUTANT))))
 	$(link)
 $(MUTANT_DIR)/unit/%: LINK_LIBS = $(TEST_LIBS)
 -include $(MUTANT_OBJ:.o=.d)
@@ -354,6 +354,7 @@ STATIC_SUITE = --suite static --check runner tools/test-run-tests.sh \
     --check install tools/test-install-deps.sh \
     --check "guided fuzzing" tools/test-run-guided.sh \
     --check figures tools/test-house-figures.sh \
+    --check "names of mutants" tools/test-run-mutants.sh \
     --check benchmark "tools/test-bench-run.sh $(REL)/bench/report" \
     --check "benchmark on disk" "tools/test-bench-durability.sh $(REL)" \
     --check "benchmark of growth" "tools/test-bench-part.sh growth $(REL)" \

@@ -1,4 +1,5 @@
 /* What answers make of an operation: decided, to be tried again, ended. */
+#include "base/mutant.h"
 #include "client/operation.h"
 #include "proto/admin_seen.h"
 
@@ -19,12 +20,9 @@ size_t operation_undecided(const struct operation_state *self)
  * later one, forgotten since: its PRESENT becomes MAYBE_NEW. */
 static void merge(struct operation_state *self, const struct client_reply *reply)
 {
-#ifdef ORBLOOM_MUTANT_LATE_FIRST_ATTEMPT
-    bool unsure = false;
-#else
-    bool unsure = self->frame.body.client_request.operation != OPERATION_CHECK &&
+    bool unsure = !MUTANT(LATE_FIRST_ATTEMPT) &&
+                  self->frame.body.client_request.operation != OPERATION_CHECK &&
                   (uint64_t)reply->attempt + 1 < self->executions;
-#endif
 
     for (size_t i = 0; i < operation_words(self->count); i++) {
         uint64_t open = ~(self->present[i] | self->absent[i]);

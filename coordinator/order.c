@@ -2,6 +2,7 @@
  * was asked about still as it was seen? */
 #include "coordinator/order.h"
 
+#include "base/mutant.h"
 #include "coordinator/records.h"
 #include "proto/admin_seen.h"
 
@@ -27,12 +28,7 @@ static uint64_t clock_us(const struct coordinator *self)
 
 static bool is_over(const struct coordinator *self, const struct order *order)
 {
-#ifdef ORBLOOM_MUTANT_LATE_ADMIN
-    (void)self;
-    (void)order;
-    return false;
-#endif
-    return clock_us(self) >= order->until_us;
+    return !MUTANT(LATE_ADMIN) && clock_us(self) >= order->until_us;
 }
 
 enum status order_may_write(const struct coordinator *self)
@@ -125,10 +121,8 @@ static bool is_other(const struct coordinator *self, const struct admin_request 
     const struct document_entry *entry = document_cache_find(&self->documents, request->filter_id);
     const struct document_entry *holder = document_cache_find_name(&self->documents, request->name);
 
-#ifdef ORBLOOM_MUTANT_DROP_BY_NAME
-    return false;
-#endif
-    if (request->filter_id == 0 || (entry != NULL && is_done(request, entry))) {
+    if (MUTANT(DROP_BY_NAME) || request->filter_id == 0 ||
+        (entry != NULL && is_done(request, entry))) {
         return false;
     }
     if (holder != NULL) {
@@ -168,16 +162,10 @@ enum status order_resume(struct coordinator *self, const struct order *order)
 
 static uint64_t meant(const struct coordinator *self, const struct admin_request *request)
 {
-#ifdef ORBLOOM_MUTANT_DROP_BY_NAME
-    const struct document_entry *holder = document_cache_find_name(&self->documents, request->name);
+    const struct document_entry *holder =
+        MUTANT(DROP_BY_NAME) ? document_cache_find_name(&self->documents, request->name) : NULL;
 
-    if (holder != NULL) {
-        return holder->document.id;
-    }
-#else
-    (void)self;
-#endif
-    return request->filter_id;
+    return holder != NULL ? holder->document.id : request->filter_id;
 }
 
 enum status order_begin(struct coordinator *self, uint64_t now_us,

@@ -17,6 +17,7 @@
 #include "coordinator/records.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "coordinator/cluster.h"
 #include "coordinator/duty/moves.h"
 #include "coordinator/features.h"
@@ -307,8 +308,8 @@ struct document_entry *records_find(const struct coordinator *self, const char *
 {
     struct document_entry *found = document_cache_find_name(&self->documents, name);
 
-#ifdef ORBLOOM_MUTANT_DROP_BY_NAME
-    return filter_id != 0 ? found : NULL;
-#endif
+    if (MUTANT(DROP_BY_NAME)) {
+        return filter_id != 0 ? found : NULL;
+    }
     return found != NULL && found->document.id == filter_id ? found : NULL;
 }

@@ -2,6 +2,7 @@
 #include "proto/registration.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "coordinator/cluster.h"
 #include "coordinator/features.h"
 #include "coordinator/records.h"
@@ -210,13 +211,10 @@ static enum status check_place(const struct coordinator *self, uint64_t now_us,
         explain_blind(record, message);
         return STATUS_STALE;
     }
-#ifdef ORBLOOM_MUTANT_ANY_POSITION
-    (void)fell_back;
-#else
-    if (verdict == BOOT_NEXT && fell_back(self, record, request, message)) {
+    if (!MUTANT(ANY_POSITION) && verdict == BOOT_NEXT &&
+        fell_back(self, record, request, message)) {
         return STATUS_STALE;
     }
-#endif
     return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Answers that wait for the log: among them first come, first out, as the log only moves on. What
  * needs not wait goes past them. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/private.h"
 
 enum { MAX_HELD_BYTES = 256 << 20 };
@@ -48,13 +49,9 @@ void node_drop_held(struct node *self)
 
 static bool is_reached(const struct node *self, struct log_need need)
 {
-#ifdef ORBLOOM_MUTANT_ANSWER_BEFORE_SYNC
-    (void)self;
-    (void)need;
-    return true;
-#endif
-    return self->storage == NULL || (storage_written(self->storage) >= need.written &&
-                                     storage_synced(self->storage) >= need.synced);
+    return MUTANT(ANSWER_BEFORE_SYNC) || self->storage == NULL ||
+           (storage_written(self->storage) >= need.written &&
+            storage_synced(self->storage) >= need.synced);
 }
 
 void node_reply_when(struct node *self, const struct peer *to, const struct frame *frame,

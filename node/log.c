@@ -1,4 +1,5 @@
 /* What the node adds to its log. */
+#include "base/mutant.h"
 #include "node/private.h"
 #include "node/pull/live_sets.h"
 
@@ -46,24 +47,23 @@ void node_log_document(struct node *self, struct document_entry *entry)
     if (self->storage == NULL) {
         return;
     }
-#ifdef ORBLOOM_MUTANT_VOLATILE_FENCE
-    hosted->unlogged = false;
-    return;
-#endif
-#ifdef ORBLOOM_MUTANT_LINEAGE_FREED_EARLY
-    if (entry->document.content.nlineages == 1 && entry->document.content.lineages[0].id != 1) {
+    if (MUTANT(VOLATILE_FENCE)) {
+        hosted->unlogged = false;
+        return;
+    }
+    if (MUTANT(LINEAGE_FREED_EARLY) && entry->document.content.nlineages == 1 &&
+        entry->document.content.lineages[0].id != 1) {
         hosted->unlogged = false; /* Logged with what comes later, and freed before that. */
         return;
     }
-#endif
     status = storage_put_document(self->storage, span_of(entry->signed_bytes, entry->signed_size),
                                   &hosted->fence_end);
     if (status == STATUS_OK) {
         status = storage_put_fence(self->storage, &fence, &hosted->fence_end);
     }
-#ifdef ORBLOOM_MUTANT_FENCE_BESIDE_LOG
-    hosted->fence_end = storage_synced(self->storage);
-#endif
+    if (MUTANT(FENCE_BESIDE_LOG)) {
+        hosted->fence_end = storage_synced(self->storage);
+    }
     hosted->unlogged = status != STATUS_OK;
     hosted->logged_revision = hosted->unlogged ? 0 : entry->document.revision;
 }
@@ -109,12 +109,10 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
         return STATUS_OK;
     }
     name_targets(&entry->document, segment, &batch);
-#ifdef ORBLOOM_MUTANT_KNOWN_NOT_LOGGED
-    if (self->exchange != NULL && node_has_batch(self, entry, &batch)) {
+    if (MUTANT(KNOWN_NOT_LOGGED) && self->exchange != NULL && node_has_batch(self, entry, &batch)) {
         need->synced = storage_end(self->storage);
         return STATUS_OK;
     }
-#endif
     status = storage_add(self->storage, &batch, &end);
     if (status == STATUS_OK) {
         need->written = end;

@@ -291,10 +291,8 @@ bool node_build(struct node *self, uint64_t slice_bytes);
 void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 
-/* node_retries.c: is it enough that this add was executed before? Never: what it wrote may be lost
- * again, or be under way to the log. A mutant says yes. */
-bool node_remembers(struct node *self, uint64_t now_us, const struct segment *segment,
-                    const uint64_t *fingerprints);
+/* retries.c: by what an add is known again. */
+struct recent_add node_recent_add(const struct segment *segment, const uint64_t *fingerprints);
 
 /* Of an add that was just executed, replace the planes by those of its first
  * execution. False: it may have been executed before and nobody knows how it voted then, so a

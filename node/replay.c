@@ -1,6 +1,7 @@
 /* Filling arrays from the log: first each filter's from its sorted runs, then all of them from the
  * batches since, in one pass. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/private.h"
 
 static void ask(struct node *self);
@@ -100,12 +101,10 @@ static struct replica_set *target(const struct node *self, const struct document
 static void fill(const struct document_entry *entry, struct replica_set *set,
                  const uint64_t *fingerprints, size_t count)
 {
-#ifdef ORBLOOM_MUTANT_GROW_VALVE_NOT_REFILLED
-    if (entry->document.ngenerations > 1 &&
+    if (MUTANT(GROW_VALVE_NOT_REFILLED) && entry->document.ngenerations > 1 &&
         set->groups[0].keys + count >= entry->document.generations[0].capacity) {
         return;
     }
-#endif
     replica_set_refill(set, &entry->document, fingerprints, count);
 }
 

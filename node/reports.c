@@ -9,6 +9,7 @@
  * A page goes to every coordinator, and the next one once they have answered, or with the next
  * interval: never more than one is on its way to each. Where all fits one page only one coordinator
  * is told, in turn, unless something has changed. */
+#include "base/mutant.h"
 #include "node/private.h"
 
 #include <string.h>
@@ -227,9 +228,9 @@ static void end_page(struct node *self, uint64_t now_us, const struct report_pag
     struct reporting *reporting = &self->reporting;
 
     reporting->from = page->to;
-#ifdef ORBLOOM_MUTANT_REPORT_FIRST_PAGE
-    reporting->from = (struct report_place){0};
-#endif
+    if (MUTANT(REPORT_FIRST_PAGE)) {
+        reporting->from = (struct report_place){0};
+    }
     reporting->more = reporting->from.filter_id != 0 || self->reports_due > 0;
     if (whole && reporting->more) {
         self->next_sync_us = now_us;

@@ -1,6 +1,7 @@
 /* A router's request, segment by segment: judged by its epoch, executed, logged, and answered
  * once what it rests on is durable. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "map/growth.h"
 #include "node/private.h"
 
@@ -65,11 +66,10 @@ static enum status judge(const struct node *self, const struct document_entry *e
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     enum status status;
 
-#ifndef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
-    if (document_cache_is_dropped(&self->documents, segment->filter_id)) {
+    if (!MUTANT(ERASE_NO_TOMBSTONE) &&
+        document_cache_is_dropped(&self->documents, segment->filter_id)) {
         return STATUS_DROPPED;
     }
-#endif
     if (entry == NULL) {
         return STATUS_NEED_DOC;
     }
@@ -102,25 +102,19 @@ static enum status log_accepted(struct node *self, const struct document_entry *
                                 const uint64_t *present, const uint64_t *absent,
                                 struct log_need *need)
 {
+    struct log_need unneeded = {0};
+    uint64_t fresh = 0;
     uint64_t *some;
     uint32_t count = 0;
     enum status status;
 
-#ifdef ORBLOOM_MUTANT_LOG_NEW_ONLY
-    const uint64_t none[CODEC_MAX_KEYS / 64] = {0};
-    present = none;
-#endif
     for (uint32_t i = 0; i * 64 < segment->count; i++) {
         count += (uint32_t)__builtin_popcountll(present[i] | absent[i]);
-    }
-#ifdef ORBLOOM_MUTANT_DUPLICATE_UNWAITED
-    uint64_t fresh = 0;
-    for (uint32_t i = 0; i * 64 < segment->count; i++) {
         fresh |= absent[i];
     }
-    struct log_need unneeded = {0};
-    need = fresh == 0 ? &unneeded : need;
-#endif
+    if (MUTANT(DUPLICATE_UNWAITED) && fresh == 0) {
+        need = &unneeded;
+    }
     if (self->storage == NULL || count == segment->count) {
         return node_log_add(self, entry, segment, fingerprints, count, need);
     }
@@ -180,6 +174,16 @@ static void tell_fill(struct node *self, uint64_t now_us, const struct document_
     group->fill_told = fill;
 }
 
+/* Not enough to leave an add out: what it wrote may be lost again, or be under way to the log. */
+static bool is_remembered(struct node *self, uint64_t now_us, const struct segment *segment,
+                          const uint64_t *fingerprints)
+{
+    const struct recent_add add = node_recent_add(segment, fingerprints);
+    struct recent_vote first;
+
+    return recent_adds_find(self->recent, now_us, &add, &first) == RECENT_VOTE;
+}
+
 static void execute(struct node *self, uint64_t now_us, struct document_entry *entry,
                     const struct segment *segment, const uint64_t *fingerprints,
                     struct answer *answer, struct segment_reply *reply)
@@ -213,8 +217,9 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
         tell_fill(self, now_us, entry, segment, reply->makes_room);
     }
     if (segment->operation == OPERATION_ADD &&
-        !node_remembers(self, now_us, segment, fingerprints)) {
-        reply->status = log_accepted(self, entry, segment, fingerprints, present, absent,
+        !(MUTANT(DONE_FROM_MEMORY) && is_remembered(self, now_us, segment, fingerprints))) {
+        reply->status = log_accepted(self, entry, segment, fingerprints,
+                                     MUTANT(LOG_NEW_ONLY) ? absent : present, absent,
                                      &answer->need);
         if (reply->status != STATUS_OK) {
             stray(hosted, segment);

@@ -1,4 +1,5 @@
 /* Adds that come again: executed every time, voting as they did the first time. */
+#include "base/mutant.h"
 #include "node/private.h"
 
 /* Has this very message been executed before? Batch numbers are contiguous per (boot, filter,
@@ -54,15 +55,12 @@ static bool repeat_vote(struct recent_vote *first, uint32_t count, uint64_t *pre
  * before it. (Clients see to the same for the answers to attempts that they have given up.) */
 static bool in_order(const struct recent_vote *first, const struct segment *segment, bool arrived)
 {
-#ifdef ORBLOOM_MUTANT_ANY_ORDER
-    return true;
-#endif
     bool same = first->batch[0] == segment->batch.boot && first->batch[1] == segment->batch.number;
 
-    return same || (segment->attempt == 1 && !arrived);
+    return same || (segment->attempt == 1 && !arrived) || MUTANT(ANY_ORDER);
 }
 
-static struct recent_add add_of(const struct segment *segment, const uint64_t *fingerprints)
+struct recent_add node_recent_add(const struct segment *segment, const uint64_t *fingerprints)
 {
     return (struct recent_add){
         .session = {segment->op.session[0], segment->op.session[1]},
@@ -75,43 +73,23 @@ static struct recent_add add_of(const struct segment *segment, const uint64_t *f
     };
 }
 
-bool node_remembers(struct node *self, uint64_t now_us, const struct segment *segment,
-                    const uint64_t *fingerprints)
-{
-#ifdef ORBLOOM_MUTANT_DONE_FROM_MEMORY
-    const struct recent_add add = add_of(segment, fingerprints);
-    struct recent_vote first;
-
-    return recent_adds_find(self->recent, now_us, &add, &first) == RECENT_VOTE;
-#else
-    (void)self;
-    (void)now_us;
-    (void)segment;
-    (void)fingerprints;
-    return false;
-#endif
-}
-
 bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
                       const uint64_t *fingerprints, enum replica_state state, uint64_t *present,
                       uint64_t *absent)
 {
-    const struct recent_add add = add_of(segment, fingerprints);
+    const struct recent_add add = node_recent_add(segment, fingerprints);
     bool arrived = arrived_before(self, segment);
-#ifdef ORBLOOM_MUTANT_FORGOTTEN_IS_FIRST
-    bool unsure = arrived || node_pull_doubts(self, now_us);
-#else
-    bool unsure = arrived || segment->attempt > 0 || node_pull_doubts(self, now_us);
-#endif
+    bool told = segment->attempt > 0 && !MUTANT(FORGOTTEN_IS_FIRST);
+    bool unsure = arrived || told || node_pull_doubts(self, now_us);
     const struct recent_vote fresh = {.present = present,
                                       .absent = absent,
                                       .batch = {segment->batch.boot, segment->batch.number},
                                       .unsure = unsure};
     struct recent_vote first;
 
-#ifdef ORBLOOM_MUTANT_RETRY_IS_NEW
-    return true;
-#endif
+    if (MUTANT(RETRY_IS_NEW)) {
+        return true;
+    }
     switch (recent_adds_find(self->recent, now_us, &add, &first)) {
     case RECENT_VOTE:
         node_count(self, NODE_remembered_total);

@@ -1,5 +1,6 @@
 /* What the node's log tells when it is read back, and who this node is. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/private.h"
 #include "node/pull/live_sets.h"
 #include "proto/intake.h"
@@ -150,9 +151,9 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
         .kernel_boot = self->config.kernel_boot,
         .node = last->node,
     };
-#ifdef ORBLOOM_MUTANT_AMNESIA_UNNOTICED
-    amnesia = amnesia == AMNESIA_EMPTY ? amnesia : AMNESIA_NONE;
-#endif
+    if (MUTANT(AMNESIA_UNNOTICED) && amnesia != AMNESIA_EMPTY) {
+        amnesia = AMNESIA_NONE;
+    }
     if (amnesia == AMNESIA_NONE) {
         follow_boots(last, storage_found_end(self->storage), &self->identity);
         log_line(LOG_INFO, "goes on as incarnation %016" PRIx64, last->incarnation);
@@ -376,11 +377,9 @@ static void on_damaged(void *context, uint64_t now_us, const struct storage_set 
     const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
 
     node_forget_batches(self);
-#ifndef ORBLOOM_MUTANT_SNAPSHOT_KEEPS_BITS
-    if (entry != NULL && entry->attachment != NULL) {
+    if (!MUTANT(SNAPSHOT_KEEPS_BITS) && entry != NULL && entry->attachment != NULL) {
         node_sets_release(self, entry->attachment);
     }
-#endif
     node_begin_incarnation(self, now_us, AMNESIA_CORRUPT);
 }
 

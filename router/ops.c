@@ -1,6 +1,7 @@
 /* Life of an operation: its place, its deadline, and when what was refused or not answered is
  * tried again. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "router/private.h"
 
 #include <assert.h>
@@ -190,18 +191,18 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
     }
     router_count(self, ROUTER_restarts_total);
     op->restarts++; /* Votes of the former epoch are void, but its writes may stand. */
-#ifdef ORBLOOM_MUTANT_ADD_UP_EPOCHS
-    op->epoch = entry->document.epoch;
-    op->epoch_hash = entry->document.epoch_hash;
-    for (uint32_t i = 0; i < op->nparts; i++) {
-        for (uint32_t slot = 0; slot < entry->document.content.rule.replicas; slot++) {
-            if (!op->parts[i].asks[slot].voted) {
-                (void)part_ask(self, now_us, op, &op->parts[i], slot);
+    if (MUTANT(ADD_UP_EPOCHS)) {
+        op->epoch = entry->document.epoch;
+        op->epoch_hash = entry->document.epoch_hash;
+        for (uint32_t i = 0; i < op->nparts; i++) {
+            for (uint32_t slot = 0; slot < entry->document.content.rule.replicas; slot++) {
+                if (!op->parts[i].asks[slot].voted) {
+                    (void)part_ask(self, now_us, op, &op->parts[i], slot);
+                }
             }
         }
+        return;
     }
-    return;
-#endif
     if (op_reserve(op, entry) != STATUS_OK || op_start(self, now_us, op, entry) != STATUS_OK) {
         op_end(self, op);
         router_refuse_client(self, &client, correlation, &echo, STATUS_NOMEM,

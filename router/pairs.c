@@ -4,6 +4,7 @@
  *
  * A seat is one member of a slot: the slot's number for its reader, SEAT_PARTNER more for the
  * other half. */
+#include "base/mutant.h"
 #include "router/private.h"
 
 #include <assert.h>
@@ -55,12 +56,9 @@ bool pair_of_one_node(const struct slot *slot)
 
 bool pair_begin(struct part *part, uint32_t index, const struct slot *slot)
 {
-    if (!slot_is_pair(slot)) {
+    if (MUTANT(NO_PAIR) || !slot_is_pair(slot)) {
         return false;
     }
-#ifdef ORBLOOM_MUTANT_NO_PAIR
-    return false;
-#endif
     part->asks[index].paired = true;
     if (pair_of_one_node(slot)) {
         /* One process can't be two lives of a node: one half will never answer. The add is sent

@@ -1,6 +1,7 @@
 /* Whom to ask for a part: some readers of a check, all writers of an add, under one batch number
  * for all of them. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "router/private.h"
 
 #include <string.h>
@@ -46,9 +47,9 @@ static uint32_t attempt_of(const struct op *op, const struct slot_ask *ask)
 {
     uint64_t attempt = (uint64_t)op->attempt + op->restarts + ask->resends + ask->full;
 
-#ifdef ORBLOOM_MUTANT_ATTEMPT_NOT_TOLD
-    return 0;
-#endif
+    if (MUTANT(ATTEMPT_NOT_TOLD)) {
+        return 0;
+    }
     return attempt < UINT32_MAX ? (uint32_t)attempt : UINT32_MAX;
 }
 

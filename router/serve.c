@@ -1,4 +1,5 @@
 /* Requests of clients: to the operation or answer that they ask for, or refused. */
+#include "base/mutant.h"
 #include "proto/answers.h"
 #include "router/private.h"
 
@@ -118,18 +119,14 @@ static void refuse_loading(struct router *self, const struct peer *from, const s
  * this process itself was not on its way. */
 static bool is_nameless(const struct peer *from, const struct client_request *request)
 {
-#ifdef ORBLOOM_MUTANT_ADD_BY_NAME
-    return false;
-#endif
-    return from->size > 0 && request->operation != OPERATION_CHECK && request->filter_id == 0;
+    return !MUTANT(ADD_BY_NAME) && from->size > 0 && request->operation != OPERATION_CHECK &&
+           request->filter_id == 0;
 }
 
 static bool is_another(const struct client_request *request, const struct document_entry *entry)
 {
-#ifdef ORBLOOM_MUTANT_ADD_BY_NAME
-    return false;
-#endif
-    return request->filter_id != 0 && request->filter_id != entry->document.id;
+    return !MUTANT(ADD_BY_NAME) && request->filter_id != 0 &&
+           request->filter_id != entry->document.id;
 }
 
 /* Nothing was begun; it is to say which filter it means. */

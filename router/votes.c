@@ -1,4 +1,5 @@
 /* Replies of nodes: which votes count, and what refusals ask for. */
+#include "base/mutant.h"
 #include "map/growth.h"
 #include "router/private.h"
 
@@ -15,20 +16,15 @@ static bool counts(const struct op *op, const struct part *part, const struct me
                    enum replica_state state, const struct node_reply *reply,
                    const struct segment_reply *segment)
 {
-#ifdef ORBLOOM_MUTANT_ADD_UP_EPOCHS
-    (void)op;
-#else
-    if (segment->epoch != op->epoch || segment->epoch_hash != op->epoch_hash) {
+    if (!MUTANT(ADD_UP_EPOCHS) &&
+        (segment->epoch != op->epoch || segment->epoch_hash != op->epoch_hash)) {
         return false;
     }
-#endif
-#ifdef ORBLOOM_MUTANT_COUNT_JOINING
-    (void)state;
-    return reply->node_id == member->node && segment->count == part->count;
-#else
+    if (MUTANT(COUNT_JOINING)) {
+        return reply->node_id == member->node && segment->count == part->count;
+    }
     return reply->node_id == member->node && reply->incarnation == member->incarnation &&
            segment->state == state && segment->count == part->count;
-#endif
 }
 
 static void keep_vote(struct part *part, uint32_t slot, const struct segment_reply *segment)

@@ -1,6 +1,7 @@
 /* Requests for unknown names: kept as bytes until a read of the store that was begun after they
  * came, then served or refused. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "router/private.h"
 
 #include <string.h>
@@ -57,10 +58,7 @@ static void refuse(struct router *self, const struct peer *to, const struct fram
 /* Not the one under way: it may have read the store before the request came. */
 static uint64_t sync_settles(const struct router *self)
 {
-#ifdef ORBLOOM_MUTANT_JOIN_OPEN_SYNC
-    return self->sync + !self->sync_open;
-#endif
-    return self->sync + 1;
+    return MUTANT(JOIN_OPEN_SYNC) && self->sync_open ? self->sync : self->sync + 1;
 }
 
 void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,

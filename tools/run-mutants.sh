@@ -1,11 +1,11 @@
 #!/bin/bash
-# Is each planted defect found? tools/run-mutants.sh [NAME...]
+# Is each planted defect found? tools/run-mutants.sh [--names | NAME...]
 #
-# tests/sim/mutants.txt lists them, a line each: NAME description... SEEDS. A mutant is the
-# simulator built with -DORBLOOM_MUTANT_<NAME>; run with --seeds SEEDS it must exit 1 and
-# report a lost key, a wrong document, a forgotten key that is back, data given up that was there, certainty without
-# enough replicas, or a command, a growth or a difference of replicas that does not end though
-# nothing is wrong.
+# tests/sim/mutants.txt lists them, a line each: NAME description... SEEDS. Those of the table in lib/base/mutant.h and no
+# others, or exit 2; --names: only see to that. A mutant is the simulator built so that MUTANT(NAME) holds; run with
+# --seeds SEEDS it must exit 1 and report a lost key, a wrong document, a forgotten key that is back, data given up that
+# was there, certainty without enough replicas, or a command, a growth or a difference of replicas that does not end
+# though nothing is wrong.
 # SCENARIO:SEEDS gives all of them that scenario. Where a unit test stands in place of SEEDS, unit/<name>, that one is built so
 # and must fail. MUTANT_JOBS of them are tried at a time, as many as there are cores by default.
 # A line each, in the order of the list; the last one: "N passed, N failed"; exit 1 if any was not found.
@@ -13,6 +13,7 @@ set -u
 
 cd "$(dirname "$0")/.." || exit 2
 list=${MUTANT_LIST:-tests/sim/mutants.txt}
+table=${MUTANT_TABLE:-lib/base/mutant.h}
 build=${BUILD_ROOT:-build}
 timeout_s=${MUTANT_TIMEOUT_S:-120}
 jobs=${MUTANT_JOBS:-$(nproc)}
@@ -22,6 +23,14 @@ if [ ! -e "$list" ]; then
     echo "mutants: there is no $list yet"
     exit 0
 fi
+
+# one_sided LISTED KNOWN: what is wrong with names that are in one of both only, or twice in one.
+one_sided() {
+    sort "$1" | uniq -d | sed "s|\$|: twice in $list|"
+    sort "$2" | uniq -d | sed "s|\$|: twice in $table|"
+    comm -23 <(sort -u "$1") <(sort -u "$2") | sed "s|\$|: in $list, and not in $table|"
+    comm -13 <(sort -u "$1") <(sort -u "$2") | sed "s|\$|: in $table, and not in $list|"
+}
 
 made() {
     make --no-print-directory VARIANT=release "$@" 2>&1
@@ -90,6 +99,17 @@ try() {
 
 results=$(mktemp -d) || exit 2
 trap 'rm -rf "$results"' EXIT
+
+sed 's/#.*//; s/[[:space:]].*//; /^$/d' "$list" >"$results/listed"
+sed -n 's/^[[:space:]]*X(\([A-Z0-9_]*\)).*/\1/p' "$table" >"$results/known"
+one_sided "$results/listed" "$results/known" >"$results/one_sided"
+if [ -s "$results/one_sided" ]; then
+    sed 's/^/mutants: /' "$results/one_sided"
+    exit 2
+fi
+if [ "${1:-}" = --names ]; then
+    exit 0
+fi
 
 names=()
 seeds=()

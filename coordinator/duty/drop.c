@@ -6,6 +6,7 @@
  *   3  compare-and-swap: the document says DROPPED and the name is free
  *
  * Each step may be repeated by any coordinator; the store tells where it stands. */
+#include "base/mutant.h"
 #include "coordinator/records.h"
 #include "coordinator/vouch.h"
 #include "proto/signed_document.h"
@@ -25,13 +26,10 @@ static uint32_t fences_needed(const struct filter_document *document)
 {
     uint32_t needed = quorum_fences(&document->content.rule);
 
-#ifdef ORBLOOM_MUTANT_NO_FENCES
-    needed = 0;
-#endif
-#ifdef ORBLOOM_MUTANT_ONE_FENCE_SHORT
-    needed--;
-#endif
-    return needed;
+    if (MUTANT(NO_FENCES)) {
+        return 0;
+    }
+    return MUTANT(ONE_FENCE_SHORT) ? needed - 1 : needed;
 }
 
 /* The first slot group that lacks some; the number of groups: none does. */

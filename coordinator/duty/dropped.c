@@ -14,6 +14,7 @@
 #include "coordinator/duty/dropped.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "coordinator/records.h"
 #include "proto/signed_document.h"
 
@@ -130,9 +131,9 @@ static bool enough_hold(const struct coordinator *self, const struct filter_docu
 {
     const struct epoch_content *content = &document->content;
 
-#ifdef ORBLOOM_MUTANT_DROPPED_FORGOTTEN_EARLY
-    return true;
-#endif
+    if (MUTANT(DROPPED_FORGOTTEN_EARLY)) {
+        return true;
+    }
     for (uint32_t group = 0; group < content->ngroups; group++) {
         uint32_t count = 0;
 

@@ -1,5 +1,6 @@
 /* What is known here of one filter's growth, as map/growth.h wants to see it. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "coordinator/duty/growth.h"
 #include "coordinator/records.h"
 
@@ -14,10 +15,7 @@ static bool is_alive(const struct coordinator *self, uint64_t now_us, const stru
 /* Was what the node said last said with this version of the document in hand? */
 static bool is_current(const struct heard *heard, uint64_t version)
 {
-#ifdef ORBLOOM_MUTANT_OLD_REVISION
-    version = 0;
-#endif
-    return heard->since >= version;
+    return heard->since >= version || MUTANT(OLD_REVISION);
 }
 
 static struct growth_node describe_node(const struct coordinator *self, uint64_t now_us,

@@ -2,6 +2,7 @@
  * router can go by the old names. */
 #include "coordinator/duty/rename.h"
 
+#include "base/mutant.h"
 #include "coordinator/duty/moves.h"
 #include "coordinator/records.h"
 #include "coordinator/vouch.h"
@@ -83,10 +84,7 @@ static void advance(struct coordinator *self, uint64_t now_us, const struct docu
     if (fencing == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
-#ifdef ORBLOOM_MUTANT_RENAME_UNFENCED
-    fenced = true;
-#endif
-    if (!fenced) {
+    if (!fenced && !MUTANT(RENAME_UNFENCED)) {
         fences_ask(self, now_us, fencing, entry, fences_wanted);
     } else if (replaced_is_gone(self, &entry->document)) {
         end(self, now_us, entry, fencing);

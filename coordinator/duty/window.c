@@ -2,6 +2,7 @@
  * compare-and-swap. */
 #include "coordinator/duty/window.h"
 
+#include "base/mutant.h"
 #include "base/number.h"
 #include "coordinator/duty/moves.h"
 #include "coordinator/records.h"
@@ -60,10 +61,8 @@ static void gather_fences(struct coordinator *self, uint64_t now_us,
     if (fencing == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
-    rotating->fenced = rebuild_fenced(&entry->document, &fencing->evidence);
-#ifdef ORBLOOM_MUTANT_ROTATE_UNFENCED
-    rotating->fenced = true;
-#endif
+    rotating->fenced = MUTANT(ROTATE_UNFENCED) ||
+                       rebuild_fenced(&entry->document, &fencing->evidence);
     if (!rotating->fenced) {
         fences_ask(self, now_us, fencing, entry, fences_wanted);
     }

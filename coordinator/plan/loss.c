@@ -2,6 +2,7 @@
  * operator accepts it. */
 #include "coordinator/plan/loss.h"
 
+#include "base/mutant.h"
 #include "map/change.h"
 
 #include <string.h>
@@ -23,11 +24,9 @@ static bool is_gone(const struct loss_view *view, const struct slot_group *group
 {
     const struct node_record *record = node_list_find(view->nodes, member->node);
 
-#ifdef ORBLOOM_MUTANT_LOSS_ANY_SILENT
-    if (record != NULL && !is_alive(view, record)) {
+    if (MUTANT(LOSS_ANY_SILENT) && record != NULL && !is_alive(view, record)) {
         return true;
     }
-#endif
     return record == NULL || record->incarnation != member->incarnation || is_off(view, record) ||
            slot_group_gave_up(group, member);
 }

@@ -1,6 +1,7 @@
 /* Is the store older than what nodes hold? What they claim to be and to hold, and what follows from
  * it: nothing is changed any more, as numbers would be given away a second time. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "coordinator/cluster.h"
 #include "coordinator/features.h"
 #include "proto/intake.h"
@@ -356,9 +357,9 @@ static bool fence_is_ahead(const struct coordinator *self)
 
 const char *age_reason(struct coordinator *self)
 {
-#ifdef ORBLOOM_MUTANT_ANY_STORE
-    return NULL;
-#endif
+    if (MUTANT(ANY_STORE)) {
+        return NULL;
+    }
     if (cluster_lacking(self) != NULL) {
         return cluster_lacking(self);
     }

@@ -2,6 +2,8 @@
  * is not durable. */
 #include "log/log_rewrite.h"
 
+#include "base/mutant.h"
+
 /* Places in the file: what is durable for certain ends at `from`, what is readable at `to`. */
 struct stretch {
     uint64_t from;
@@ -37,9 +39,9 @@ enum status log_rewrite(struct log_segment *segment)
     struct stretch stretch = {0};
     enum status status = find(segment, &stretch);
 
-#ifdef ORBLOOM_MUTANT_SYNC_TRUSTED
-    stretch.from = stretch.to;
-#endif
+    if (MUTANT(SYNC_TRUSTED)) {
+        stretch.from = stretch.to;
+    }
     while (status == STATUS_OK && stretch.from < stretch.to) {
         uint64_t left = stretch.to - stretch.from;
         struct span bytes;

@@ -2,6 +2,8 @@
  * or one that nobody can judge. */
 #include "map/boot.h"
 
+#include "base/mutant.h"
+
 #include <stddef.h>
 
 static enum boot_verdict judge_same(const struct node_record *record,
@@ -18,11 +20,11 @@ enum boot_verdict boot_judge(const struct node_record *record, const struct boot
     if (record == NULL) {
         return BOOT_FRESH; /* It may have been started before any coordinator was. */
     }
-#ifdef ORBLOOM_MUTANT_ANY_BOOT
-    return record->incarnation != claim->incarnation ? BOOT_FRESH
-           : record->boot != claim->boot             ? BOOT_NEXT
-                                                     : BOOT_KNOWN;
-#endif
+    if (MUTANT(ANY_BOOT)) {
+        return record->incarnation != claim->incarnation ? BOOT_FRESH
+               : record->boot != claim->boot             ? BOOT_NEXT
+                                                         : BOOT_KNOWN;
+    }
     if (record->incarnation == claim->incarnation) {
         return judge_same(record, claim);
     }
@@ -30,11 +32,8 @@ enum boot_verdict boot_judge(const struct node_record *record, const struct boot
     if (claim->boot_before != 0) {
         return BOOT_OLD;
     }
-#ifdef ORBLOOM_MUTANT_REPLACES_ANY
-    return BOOT_FRESH;
-#endif
-    return claim->replaces.incarnation == record->incarnation &&
-                   claim->replaces.boot == record->boot
+    return MUTANT(REPLACES_ANY) || (claim->replaces.incarnation == record->incarnation &&
+                                    claim->replaces.boot == record->boot)
                ? BOOT_FRESH
                : BOOT_BLIND;
 }

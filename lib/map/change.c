@@ -1,4 +1,5 @@
 /* Which step a document takes: what its groups could do, all together. */
+#include "base/mutant.h"
 #include "map/change_private.h"
 #include "map/reader.h"
 
@@ -19,9 +20,9 @@ static void move_on(struct slot *slot)
 {
     enum slot_stage stage = slot_stage(slot);
 
-#ifdef ORBLOOM_MUTANT_NO_PAIR
-    stage = stage == SLOT_PAIR ? SLOT_MOVED : stage;
-#endif
+    if (MUTANT(NO_PAIR) && stage == SLOT_PAIR) {
+        stage = SLOT_MOVED;
+    }
     if (stage == SLOT_PAIR) {
         slot->reads_incoming = true;
     } else if (stage == SLOT_MOVED) {

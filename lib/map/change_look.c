@@ -1,4 +1,5 @@
 /* What a slot group could do, by the lives that nodes have now and the evidence. */
+#include "base/mutant.h"
 #include "map/change_private.h"
 #include "map/quorum.h"
 
@@ -58,10 +59,7 @@ static uint32_t fences_needed(const struct change_view *self)
 {
     uint32_t needed = quorum_fences(&self->document->content.rule);
 
-#ifdef ORBLOOM_MUTANT_CHANGE_ONE_FENCE_SHORT
-    needed--;
-#endif
-    return needed;
+    return MUTANT(CHANGE_ONE_FENCE_SHORT) ? needed - 1 : needed;
 }
 
 static uint8_t fenced(const struct change_view *self, uint32_t group)
@@ -222,11 +220,9 @@ static enum change_outlook look_at_pair(const struct change_view *self, uint32_t
             !member_equal(&successor, &slots[i].incoming)) {
             return OUTLOOK_MEND;
         }
-#ifdef ORBLOOM_MUTANT_LOSS_UNCOPIED
-        if (gave_up(self, group, &slots[i].current)) {
+        if (MUTANT(LOSS_UNCOPIED) && gave_up(self, group, &slots[i].current)) {
             continue;
         }
-#endif
         if (self->evidence == NULL || (self->evidence->groups[group].complete >> i & 1) == 0) {
             if (sources.possible < sources.needed) {
                 note(out, CHANGE_WAIT_REPLICAS, group, sources.possible, sources.needed, NULL);
@@ -247,9 +243,9 @@ static enum change_outlook look_at_moved(const struct change_view *self, uint32_
 {
     struct fences fences = count_fences(self, group);
 
-#ifdef ORBLOOM_MUTANT_NO_FENCE_V3
-    fences.have = self->document->content.rule.replicas;
-#endif
+    if (MUTANT(NO_FENCE_V3)) {
+        fences.have = self->document->content.rule.replicas;
+    }
     return await_fences(self, group, &fences, out);
 }
 

@@ -1,4 +1,5 @@
 /* How a slot may change from one epoch to the next. */
+#include "base/mutant.h"
 #include "map/change.h"
 
 static const struct change_move moves[] = {
@@ -8,13 +9,6 @@ static const struct change_move moves[] = {
     {.from = SLOT_PAIR, .to = SLOT_PAIR},
     /* The way back: nothing was read from the successor yet. */
     {.from = SLOT_PAIR, .to = SLOT_SINGLE},
-#ifdef ORBLOOM_MUTANT_NO_PAIR
-    {.from = SLOT_PAIR,
-     .to = SLOT_SINGLE,
-     .hands_over = true,
-     .takes_fences = true,
-     .takes_copy = true},
-#endif
     /* Read the successor. */
     {.from = SLOT_PAIR,
      .to = SLOT_MOVED,
@@ -23,9 +17,15 @@ static const struct change_move moves[] = {
      .takes_copy = true},
     /* End: the successor alone. */
     {.from = SLOT_MOVED, .to = SLOT_SINGLE, .hands_over = true, .takes_fences = true},
+    /* Both at once: a mutant's. It comes last, as else the table ends above. */
+    {.from = SLOT_PAIR,
+     .to = SLOT_SINGLE,
+     .hands_over = true,
+     .takes_fences = true,
+     .takes_copy = true},
 };
 
-enum { NMOVES = sizeof moves / sizeof moves[0] };
+enum { NMOVES = sizeof moves / sizeof moves[0] - (MUTANT(NO_PAIR) ? 0 : 1) };
 
 enum slot_stage slot_stage(const struct slot *slot)
 {

@@ -3,6 +3,7 @@
 #include "map/document.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -262,11 +263,10 @@ enum member_role member_role(const struct filter_document *document, uint32_t gr
     }
     slot = &document->content.groups[group].slots[index];
     if (member_equal(slot_reader(slot), &self)) {
-#ifdef ORBLOOM_MUTANT_LOSS_COMES_BACK
-        return MEMBER_FULL;
-#endif
-        return slot_group_gave_up(&document->content.groups[group], &self) ? MEMBER_JOINING
-                                                                           : MEMBER_FULL;
+        return !MUTANT(LOSS_COMES_BACK) &&
+                       slot_group_gave_up(&document->content.groups[group], &self)
+                   ? MEMBER_JOINING
+                   : MEMBER_FULL;
     }
     return slot->reads_incoming && member_equal(&slot->current, &self) ? MEMBER_LEAVING
                                                                        : MEMBER_JOINING;

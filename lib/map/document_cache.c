@@ -3,6 +3,7 @@
 #include "map/document_cache.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "map/rename.h"
 
 #include <assert.h>
@@ -247,12 +248,11 @@ enum status document_cache_take(struct document_cache *self, struct filter_docum
     enum status status;
 
     *changed = false;
-#ifndef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
-    if (id_set_has(&self->dropped.ids, document->id)) {
+    if (!MUTANT(ERASE_NO_TOMBSTONE) && id_set_has(&self->dropped.ids, document->id)) {
         return STATUS_OK; /* Of a filter that is gone: older than the record. */
     }
-#else
-    if (entry != NULL && entry->document.content.state == FILTER_DROPPED &&
+    if (MUTANT(ERASE_NO_TOMBSTONE) && entry != NULL &&
+        entry->document.content.state == FILTER_DROPPED &&
         document->revision < entry->document.revision) {
         self->ngone -= entry->gone;
         entry->gone = false;
@@ -260,7 +260,6 @@ enum status document_cache_take(struct document_cache *self, struct filter_docum
         *changed = status == STATUS_OK;
         return status;
     }
-#endif
     if (entry == NULL) {
         status = insert(self, document, signed_bytes);
     } else if (contradicts(entry, document, signed_bytes)) {

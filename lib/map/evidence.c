@@ -3,6 +3,7 @@
 #include "map/evidence.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 
 #include <assert.h>
 
@@ -32,21 +33,15 @@ void evidence_fini(struct evidence *self)
 
 bool evidence_fits(const struct evidence *self, const struct filter_document *document)
 {
-    uint64_t epoch = self->epoch;
-
-#ifdef ORBLOOM_MUTANT_OLD_EVIDENCE
-    epoch = document->epoch;
-#endif
-    return self->groups != NULL && self->filter_id == document->id && epoch == document->epoch &&
+    return self->groups != NULL && self->filter_id == document->id &&
+           (self->epoch == document->epoch || MUTANT(OLD_EVIDENCE)) &&
            self->ngroups == document->content.ngroups;
 }
 
 static bool matches(const struct member *member, uint32_t node, uint64_t incarnation)
 {
-#ifdef ORBLOOM_MUTANT_FENCE_ANY_LIFE
-    incarnation = member->incarnation;
-#endif
-    return node != 0 && member->node == node && member->incarnation == incarnation;
+    return node != 0 && member->node == node &&
+           (member->incarnation == incarnation || MUTANT(FENCE_ANY_LIFE));
 }
 
 bool evidence_fence(struct evidence *self, const struct filter_document *document, uint32_t node,
@@ -162,11 +157,8 @@ static bool is_gone(const struct filter_document *document, const struct evidenc
     bool noted = record != NULL && member->incarnation != 0 &&
                  record->confirmed_off == member->incarnation;
 
-#ifdef ORBLOOM_MUTANT_VOUCH_ANY_SILENT
-    off = true;
-#endif
     return slot_group_gave_up(&document->content.groups[group], member) ||
-           ((off || noted) && !is_heard(nodes, member));
+           ((off || noted || MUTANT(VOUCH_ANY_SILENT)) && !is_heard(nodes, member));
 }
 
 uint8_t evidence_quiet(const struct evidence *self, const struct filter_document *document,

@@ -2,15 +2,15 @@
  * is STALE, newer is NEED_DOC. */
 #include "map/fence.h"
 
+#include "base/mutant.h"
+
 #include <stddef.h>
 
 void fence_raise(struct fence *self, const struct filter_document *held)
 {
-#ifdef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
-    if (held->content.state == FILTER_ACTIVE) {
+    if (MUTANT(ERASE_NO_TOMBSTONE) && held->content.state == FILTER_ACTIVE) {
         self->epoch = held->epoch; /* What came before was erased. */
     }
-#endif
     if (held->epoch > self->epoch) {
         self->epoch = held->epoch;
     }
@@ -19,19 +19,16 @@ void fence_raise(struct fence *self, const struct filter_document *held)
 enum status fence_judge(const struct fence *self, const struct filter_document *held,
                         uint64_t epoch, uint64_t epoch_hash)
 {
-#ifdef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
-    held = held != NULL && held->content.state == FILTER_DROPPED ? NULL : held;
-#endif
+    if (MUTANT(ERASE_NO_TOMBSTONE) && held != NULL && held->content.state == FILTER_DROPPED) {
+        held = NULL;
+    }
     if (held == NULL || epoch > held->epoch) {
         return STATUS_NEED_DOC;
     }
     if (epoch < self->epoch || epoch < held->epoch) {
         return STATUS_STALE;
     }
-#ifdef ORBLOOM_MUTANT_BARE_NUMBER_FENCE
-    epoch_hash = held->epoch_hash;
-#endif
-    if (epoch_hash != held->epoch_hash) {
+    if (epoch_hash != held->epoch_hash && !MUTANT(BARE_NUMBER_FENCE)) {
         return STATUS_CONFLICT;
     }
     if (held->content.state != FILTER_ACTIVE) {

@@ -2,6 +2,7 @@
  * what they let pass meets the bound. */
 #include "map/growth_mix.h"
 
+#include "base/mutant.h"
 #include "map/window.h"
 
 static struct sizing_array array_of(const struct generation *generation)
@@ -50,9 +51,9 @@ uint64_t growth_mix_keys(const struct filter_document *document)
     const struct generation *wanted = document_generation(document);
     uint64_t keys = GROWTH_MIX_ANY;
 
-#ifdef ORBLOOM_MUTANT_GROW_MIX_UNBOUND
-    return keys;
-#endif
+    if (MUTANT(GROW_MIX_UNBOUND)) {
+        return keys;
+    }
     for (uint32_t i = 0; may_mix(document) && i + 1 < document->ngenerations; i++) {
         keys = lower(keys, growth_mix_capacity(document, &document->generations[i], wanted));
     }

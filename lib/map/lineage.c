@@ -2,6 +2,8 @@
  * never comes back. */
 #include "map/lineage.h"
 
+#include "base/mutant.h"
+
 #include <assert.h>
 
 void lineage_first(struct epoch_content *content)
@@ -13,9 +15,9 @@ void lineage_first(struct epoch_content *content)
 
 uint32_t lineage_next(const struct epoch_content *content)
 {
-#ifdef ORBLOOM_MUTANT_LINEAGE_AGAIN
-    return content->lineages[content->nlineages - 1].id + 1; /* Also of one that was aborted. */
-#endif
+    if (MUTANT(LINEAGE_AGAIN)) {
+        return content->lineages[content->nlineages - 1].id + 1; /* Also of one that was aborted. */
+    }
     return content->last_lineage < UINT32_MAX ? content->last_lineage + 1 : 0;
 }
 

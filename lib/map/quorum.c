@@ -2,6 +2,8 @@
  * operations. */
 #include "map/quorum.h"
 
+#include "base/mutant.h"
+
 #include <assert.h>
 
 /* 64 counters of 0 to 7, bit-sliced: counter i is bits i of the three words. */
@@ -50,10 +52,8 @@ enum status quorum_rule_check(const struct quorum_rule *rule)
         rule->read < 1 || rule->write > rule->replicas || rule->read > rule->replicas) {
         return STATUS_INVALID;
     }
-#ifdef ORBLOOM_MUTANT_READ_ONE_WRITE_TWO
-    return STATUS_OK;
-#endif
-    if (rule->write + rule->read <= rule->replicas || 2 * rule->write <= rule->replicas) {
+    if (!MUTANT(READ_ONE_WRITE_TWO) &&
+        (rule->write + rule->read <= rule->replicas || 2 * rule->write <= rule->replicas)) {
         return STATUS_INVALID;
     }
     return STATUS_OK;
@@ -120,13 +120,9 @@ static void add_tally_collect(struct add_tally *self, const struct quorum_rule *
 
             tally_add(&self->acks, p ^ a);
             tally_add(&self->says_new, a & ~p);
-#ifdef ORBLOOM_MUTANT_TAINT_IGNORED
-            tally_add(&self->says_present, p & ~a);
-#else
-            if (!votes->tainted[slot]) {
+            if (!votes->tainted[slot] || MUTANT(TAINT_IGNORED)) {
                 tally_add(&self->says_present, p & ~a);
             }
-#endif
         }
     }
 }

@@ -1,16 +1,18 @@
 /* Dates a slot's reader when an edit changes it, and finds a date that can't be. */
 #include "map/reader.h"
 
+#include "base/mutant.h"
+
 void reader_note(const struct slot *before, uint64_t epoch, struct slot *slot)
 {
     bool stays = member_equal(slot_reader(before), slot_reader(slot));
 
-#ifdef ORBLOOM_MUTANT_READER_UNDATED
-    stays = stays || slot_is_pair(slot); /* Of a step from reading the old member to the new one. */
-#endif
-#ifdef ORBLOOM_MUTANT_READER_DATED_TWICE
-    stays = stays && slot_is_pair(slot) == slot_is_pair(before); /* The end of a pair dates, too. */
-#endif
+    if (MUTANT(READER_UNDATED) && slot_is_pair(slot)) {
+        stays = true; /* Of a step from reading the old member to the new one. */
+    }
+    if (MUTANT(READER_DATED_TWICE) && slot_is_pair(slot) != slot_is_pair(before)) {
+        stays = false; /* The end of a pair dates, too. */
+    }
     slot->read_since = stays ? before->read_since : epoch;
 }
 

@@ -2,6 +2,7 @@
  * the coordinator's. */
 #include "map/rebuild.h"
 
+#include "base/mutant.h"
 #include "map/lineage.h"
 
 #include <assert.h>
@@ -36,20 +37,13 @@ static uint32_t fences_needed(const struct filter_document *document)
 {
     uint32_t needed = quorum_fences(&document->content.rule);
 
-#ifdef ORBLOOM_MUTANT_BEGIN_UNFENCED
-    if (rebuild_lineage(document) != 0) {
-        needed = 0;
+    if (MUTANT(BEGIN_UNFENCED) && rebuild_lineage(document) != 0) {
+        return 0;
     }
-#endif
-#ifdef ORBLOOM_MUTANT_COMMIT_RETURNS_UNFENCED
-    if (rebuild_lineage(document) == 0) {
-        needed = 0;
+    if (MUTANT(COMMIT_RETURNS_UNFENCED) && rebuild_lineage(document) == 0) {
+        return 0;
     }
-#endif
-#ifdef ORBLOOM_MUTANT_REBUILD_ONE_FENCE_SHORT
-    needed--;
-#endif
-    return needed;
+    return MUTANT(REBUILD_ONE_FENCE_SHORT) ? needed - 1 : needed;
 }
 
 uint32_t rebuild_fences_missing(const struct filter_document *document,
@@ -151,9 +145,9 @@ static enum rebuild_verdict judge_open(const struct filter_document *document, u
 {
     uint32_t open = rebuild_lineage(document);
 
-#ifdef ORBLOOM_MUTANT_REBUILD_ANY_LIST
-    lineage = 0;
-#endif
+    if (MUTANT(REBUILD_ANY_LIST)) {
+        lineage = 0;
+    }
     if (document->content.state != FILTER_ACTIVE) {
         return REBUILD_VERDICT_NOT_ACTIVE;
     }
@@ -186,10 +180,7 @@ struct rebuild_answer rebuild_may_commit(const struct filter_document *document,
     } else if (has_pairs(document)) {
         answer.verdict = REBUILD_VERDICT_REPLICAS;
     } else if (!rebuild_fenced(document, evidence)) {
-        answer.verdict = REBUILD_VERDICT_FENCES;
-#ifdef ORBLOOM_MUTANT_COMMIT_UNFENCED
-        answer.verdict = REBUILD_VERDICT_WRITE;
-#endif
+        answer.verdict = MUTANT(COMMIT_UNFENCED) ? REBUILD_VERDICT_WRITE : REBUILD_VERDICT_FENCES;
     }
     return answer;
 }

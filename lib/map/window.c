@@ -2,6 +2,8 @@
  * have counted so far. */
 #include "map/window.h"
 
+#include "base/mutant.h"
+
 const char *window_fault(uint64_t window_us, uint64_t nslices)
 {
     if (window_us == 0 && nslices == 0) {
@@ -69,9 +71,9 @@ static uint64_t group_counted(const struct filter_document *document, uint32_t g
     uint64_t most[QUORUM_MAX_REPLICAS] = {0};
     uint32_t needed = quorum_fences(rule);
 
-#ifdef ORBLOOM_MUTANT_SLICE_ONE_COUNT_SHORT
-    needed -= needed > 1;
-#endif
+    if (MUTANT(SLICE_ONE_COUNT_SHORT) && needed > 1) {
+        needed--;
+    }
     for (uint32_t i = 0; i < rule->replicas; i++) {
         const struct member *reader = slot_reader(&document->content.groups[group].slots[i]);
         uint64_t counted = counted_by(counts, ncounts, reader->node);

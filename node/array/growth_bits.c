@@ -1,5 +1,6 @@
 /* Bits of a set with two layers: a batch is parted by where its shards are read and written. Bits
  * of the planes stay in the order of the batch. */
+#include "base/mutant.h"
 #include "node/array/growth_layers.h"
 
 #include <string.h>
@@ -90,7 +91,6 @@ static void look(const struct replica_set *set, unsigned layer, bool writing,
     scatter(&part, present);
 }
 
-#ifdef ORBLOOM_MUTANT_GROW_SKIP_PRESENT
 static void leave_out_present(struct part *part, const uint64_t *present)
 {
     uint32_t kept = 0;
@@ -102,7 +102,6 @@ static void leave_out_present(struct part *part, const uint64_t *present)
     }
     part->count = kept;
 }
-#endif
 
 static void add_to(struct replica_set *set, unsigned layer, enum use use,
                    const uint64_t *fingerprints, uint32_t count, uint64_t *present)
@@ -111,11 +110,9 @@ static void add_to(struct replica_set *set, unsigned layer, enum use use,
     struct part part;
 
     gather(set, (uint8_t)(1u << layer), use, true, fingerprints, count, &part);
-#ifdef ORBLOOM_MUTANT_GROW_SKIP_PRESENT
-    if (use == USE_ADD_BEHIND) {
+    if (MUTANT(GROW_SKIP_PRESENT) && use == USE_ADD_BEHIND) {
         leave_out_present(&part, present);
     }
-#endif
     lines_add(&view, part.fingerprints, part.count, part.plane);
     count_keys(set, set->layers[layer], &part);
     if (use == USE_ADD) {
@@ -230,11 +227,9 @@ static void take_excess(struct replica_set *set, uint32_t group, uint32_t shard)
         return;
     }
     if (!growth_layers_is_open(set, shard)) {
-        growth->routes[shard] = (struct shard_route){.reads = GROWTH_OLD | GROWTH_NEW,
-                                                     .writes = GROWTH_NEW};
-#ifdef ORBLOOM_MUTANT_GROW_VALVE_OLD_ONLY
-        growth->routes[shard].reads = GROWTH_OLD;
-#endif
+        growth->routes[shard] = (struct shard_route){
+            .reads = MUTANT(GROW_VALVE_OLD_ONLY) ? GROWTH_OLD : GROWTH_OLD | GROWTH_NEW,
+            .writes = GROWTH_NEW};
         growth->nopen++;
         growth->groups[group].overflow += growth->excess[shard] - 1;
     }

@@ -2,6 +2,8 @@
  * it touches no array and reads no log. */
 #include "node/array/growth_plan.h"
 
+#include "base/mutant.h"
+
 #define NEAR_SHARE 0.95
 
 static enum growth_move decide_new(const struct growth_sight *sight)
@@ -62,11 +64,7 @@ enum growth_move growth_decide(const struct growth_sight *sight)
 #define CHECK_LOG GROWTH_CHECK_LOG
 #define WEIGHING  GROWTH_WEIGHING
 #define SERVING   GROWTH_SERVING
-#ifdef ORBLOOM_MUTANT_GROW_SERVE_EARLY
-#define FILLED GROWTH_SERVING
-#else
-#define FILLED GROWTH_FILL_LOG
-#endif
+#define FILLED    (MUTANT(GROW_SERVE_EARLY) ? GROWTH_SERVING : GROWTH_FILL_LOG)
 
 /* Filling again after STALE keeps what is there: bits are only ever gained. WRONG begins with empty
  * arrays, where that is possible. */

@@ -1,5 +1,6 @@
 /* A span: some shards of one set, on their way to the new layer together. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/array/growth_layers.h"
 #include "node/private.h"
 
@@ -185,10 +186,8 @@ static bool stand(struct node *self, const struct document_entry *entry)
     case STAND_ALL:
         break;
     }
-    growth->cut = storage_end(self->storage);
-#ifdef ORBLOOM_MUTANT_GROW_DURABLE_ONLY
-    growth->cut = storage_synced(self->storage);
-#endif
+    growth->cut = MUTANT(GROW_DURABLE_ONLY) ? storage_synced(self->storage)
+                                            : storage_end(self->storage);
     node_growth_go(self, GROWTH_ON_DONE);
     return true;
 }

@@ -2,6 +2,8 @@
  * group stands, and for which requests it counts. */
 #include "node/array/hosted.h"
 
+#include "base/mutant.h"
+
 struct replica_set *hosted_find(const struct hosted_filter *self, uint32_t lineage, uint64_t slice)
 {
     struct replica_set *set = self != NULL ? self->set : NULL;
@@ -62,9 +64,9 @@ bool hosted_is_target(const struct replica_set *set, const struct segment *segme
 /* What takes no keys yet, and has nothing to be read back into it, is empty: no check needs it. */
 bool hosted_is_looked_at(const struct replica_set *set)
 {
-#ifdef ORBLOOM_MUTANT_SET_PASSED_OVER
-    return set->read && replica_set_ready(set);
-#endif
+    if (MUTANT(SET_PASSED_OVER)) {
+        return set->read && replica_set_ready(set);
+    }
     return set->read && (replica_set_ready(set) || !set->loaded || replica_set_covers_any(set));
 }
 
@@ -74,9 +76,9 @@ static bool is_about(const struct replica_set *set, const struct segment *segmen
     bool checks = (segment->lineage == 0 || segment->operation == OPERATION_CHECK) &&
                   hosted_is_looked_at(set);
 
-#ifdef ORBLOOM_MUTANT_CHAIN_VOTES_EARLY
-    checks = checks && segment->operation == OPERATION_CHECK;
-#endif
+    if (MUTANT(CHAIN_VOTES_EARLY) && segment->operation != OPERATION_CHECK) {
+        checks = false;
+    }
     return checks || (segment->operation == OPERATION_ADD && hosted_is_target(set, segment));
 }
 

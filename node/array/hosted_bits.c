@@ -1,4 +1,5 @@
 /* Segments on filters of several sets. */
+#include "base/mutant.h"
 #include "node/array/hosted.h"
 #include "node/pull/live_sets.h"
 
@@ -95,16 +96,14 @@ static bool add(struct hosted_filter *self, const struct segment *segment,
     if (!all_have_room(self, segment, count)) {
         return put_singly(self, segment, fingerprints, count, accepted);
     }
-#ifdef ORBLOOM_MUTANT_SLICE_DUPLICATE_DROPPED
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; MUTANT(SLICE_DUPLICATE_DROPPED) && i < count; i++) {
         if ((present[i / 64] >> (i % 64) & 1) == 0) {
             put(self, segment, &fingerprints[i], 1);
         }
     }
-    memset(accepted, 0xff, (count + 63) / 64 * sizeof *accepted);
-    return false;
-#endif
-    put(self, segment, fingerprints, count);
+    if (!MUTANT(SLICE_DUPLICATE_DROPPED)) {
+        put(self, segment, fingerprints, count);
+    }
     memset(accepted, 0xff, (count + 63) / 64 * sizeof *accepted);
     return false;
 }

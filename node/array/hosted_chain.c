@@ -1,4 +1,5 @@
 /* Sets of a chain of generations: what goes into the newest one. */
+#include "base/mutant.h"
 #include "node/array/hosted.h"
 
 #include <string.h>
@@ -17,10 +18,7 @@ static void set_bit(uint64_t *plane, uint32_t i, bool value)
  * no log. */
 static bool is_kept(const struct replica_set *set)
 {
-#ifdef ORBLOOM_MUTANT_CHAIN_TRUSTS_STRAYS
-    return set->read;
-#endif
-    return set->read && replica_set_ready(set) && !set->strays;
+    return set->read && (MUTANT(CHAIN_TRUSTS_STRAYS) || (replica_set_ready(set) && !set->strays));
 }
 
 /* `seen`: keys that an older generation has. `kept`: those of them that it would still have after a

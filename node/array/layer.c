@@ -3,6 +3,7 @@
 #include "node/array/layer.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 
 #include <assert.h>
 #include <math.h>
@@ -133,10 +134,7 @@ uint64_t layer_touch(struct layer *self, uint32_t shard, uint64_t from, uint64_t
         /* A store makes the kernel give the page now; the array stays as it is. */
         volatile uint8_t *byte = array + from + at;
 
-#ifdef ORBLOOM_MUTANT_TOUCH_CLEARS
-        *byte = 0;
-#endif
-        *byte = *byte;
+        *byte = MUTANT(TOUCH_CLEARS) ? 0 : *byte;
     }
     return step;
 }

@@ -3,6 +3,7 @@
 #include "node/array/replica.h"
 
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "map/growth_mix.h"
 #include "node/array/growth_layers.h"
 
@@ -223,11 +224,8 @@ static void begin_anew(struct replica_set *self, const struct filter_document *d
     }
     self->built_shards = 0;
     self->built_bytes = 0;
-    self->loaded = empty;
+    self->loaded = empty || MUTANT(GAIN_UNFILLED);
     self->runs_read = false;
-#ifdef ORBLOOM_MUTANT_GAIN_UNFILLED
-    self->loaded = true;
-#endif
     self->loaded_part = 0;
 }
 
@@ -315,23 +313,17 @@ enum replica_state replica_set_state(const struct replica_set *self, uint32_t gr
     if (self == NULL || group >= self->ngroups || !self->groups[group].hosted) {
         return REPLICA_NONE;
     }
-#ifdef ORBLOOM_MUTANT_ANSWER_WHILE_REPLAYING
-    if (!replica_set_built(self)) {
+    if (!(MUTANT(ANSWER_WHILE_REPLAYING) ? replica_set_built(self)
+                                         : replica_set_covers(self, group))) {
         return REPLICA_BUILDING;
     }
-#else
-    if (!replica_set_covers(self, group)) {
-        return REPLICA_BUILDING;
+    if (MUTANT(COUNT_JOINING)) {
+        return REPLICA_FULL;
     }
-#endif
-#ifdef ORBLOOM_MUTANT_COUNT_JOINING
-    return REPLICA_FULL;
-#else
     if (!self->groups[group].full) {
         return REPLICA_JOINING;
     }
     return self->doubted ? REPLICA_BUILDING : REPLICA_FULL;
-#endif
 }
 
 bool replica_set_holds(const struct replica_set *self, uint32_t group)

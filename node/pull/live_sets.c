@@ -2,6 +2,8 @@
  * lineage comes first. */
 #include "node/pull/live_sets.h"
 
+#include "base/mutant.h"
+
 static uint64_t newest_slice(const struct filter_document *document)
 {
     return document_is_chain(document) ? document->content.nchain - 1
@@ -13,11 +15,7 @@ static uint64_t newest_slice(const struct filter_document *document)
 static uint64_t slices_kept(const struct filter_document *document)
 {
     uint64_t newest = document->content.newest_slice;
-#ifdef ORBLOOM_MUTANT_SLICE_TOO_FEW
-    uint64_t kept = document->nslices;
-#else
-    uint64_t kept = (uint64_t)document->nslices + 1;
-#endif
+    uint64_t kept = (uint64_t)document->nslices + (MUTANT(SLICE_TOO_FEW) ? 0 : 1);
 
     if (document_is_chain(document)) {
         return document->content.nchain;
@@ -51,23 +49,19 @@ struct live_set live_sets_at(const struct filter_document *document, uint32_t at
     const struct lineage *lineage = &content->lineages[place_of(content, at / kept)];
     uint64_t slice = newest_slice(document) - at % kept;
     bool read = lineage->serving;
+    bool written = at % kept == 0;
 
-#ifdef ORBLOOM_MUTANT_CHAIN_READS_NEWEST
-    read = read && (at == 0 || !document_is_chain(document));
-#endif
-#ifdef ORBLOOM_MUTANT_REBUILD_ADDS_TO_NEXT
-    if (content->nlineages > 1 && lineage->serving) {
-        return (struct live_set){.lineage = lineage->id,
-                                 .slice = slice,
-                                 .read = true,
-                                 .generation = live_sets_generation(document, slice)};
+    if (MUTANT(CHAIN_READS_NEWEST) && at > 0 && document_is_chain(document)) {
+        read = false;
     }
-#endif
+    if (MUTANT(REBUILD_ADDS_TO_NEXT) && content->nlineages > 1 && lineage->serving) {
+        written = false;
+    }
     return (struct live_set){
         .lineage = lineage->id,
         .slice = slice,
         .read = read,
-        .written = at % kept == 0,
+        .written = written,
         .generation = live_sets_generation(document, slice),
     };
 }

@@ -1,6 +1,7 @@
 /* The state machine: copying runs, then the log, then following it; each answer is judged by
  * what was asked. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/pull/pull_lines.h"
 #include "node/pull/pull_private.h"
 
@@ -252,12 +253,11 @@ bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boo
 
 bool pull_cursor_due(const struct pull *self, uint64_t durable)
 {
-#ifdef ORBLOOM_MUTANT_CURSOR_BEFORE_DATA
-    if (self->purpose == PULL_SYNC) {
-        return self->phase < PULL_PHASE_COMPLETE && self->through > 0;
+    if (MUTANT(CURSOR_BEFORE_DATA)) {
+        return self->purpose == PULL_SYNC
+                   ? self->phase < PULL_PHASE_COMPLETE && self->through > 0
+                   : self->phase == PULL_PHASE_FETCH && self->page_next > self->cursor_written;
     }
-    return self->phase == PULL_PHASE_FETCH && self->page_next > self->cursor_written;
-#endif
     if (durable < self->appended) {
         return false;
     }
@@ -270,9 +270,9 @@ bool pull_cursor_due(const struct pull *self, uint64_t durable)
 
 void pull_cursor_recorded(struct pull *self)
 {
-#ifdef ORBLOOM_MUTANT_CURSOR_BEFORE_DATA
-    self->cursor = self->purpose == PULL_SYNC ? self->through : self->page_next;
-#endif
+    if (MUTANT(CURSOR_BEFORE_DATA)) {
+        self->cursor = self->purpose == PULL_SYNC ? self->through : self->page_next;
+    }
     self->cursor_written = self->cursor;
     self->met = false;
     if (self->purpose == PULL_SYNC) {
@@ -307,9 +307,5 @@ double pull_progress(const struct pull *self)
 
 uint32_t pull_sources_needed(const struct quorum_rule *rule)
 {
-#ifdef ORBLOOM_MUTANT_SYNC_ONE_SOURCE
-    return 1;
-#else
-    return rule->replicas - rule->write + 1;
-#endif
+    return MUTANT(SYNC_ONE_SOURCE) ? 1 : rule->replicas - rule->write + 1;
 }

@@ -2,6 +2,7 @@
  * wrong bits can't be undone. */
 #include "node/pull/pull_lines.h"
 
+#include "base/mutant.h"
 #include "node/pull/live_sets.h"
 
 #include <assert.h>
@@ -28,11 +29,9 @@ bool pull_scope_fits(const struct pull_scope *scope, const struct filter_documen
 {
     struct pull_scope own = *scope;
 
-#ifdef ORBLOOM_MUTANT_LINES_ANY_GEOMETRY
-    return true;
-#endif
     pull_scope_name(&own, document);
-    return own.generation == scope->generation && own.geometry == scope->geometry;
+    return MUTANT(LINES_ANY_GEOMETRY) ||
+           (own.generation == scope->generation && own.geometry == scope->geometry);
 }
 
 bool pull_kind_fits(enum pull_kind kind, const struct filter_document *document)

@@ -2,6 +2,7 @@
  * one follows. */
 #include "node/pull/pull_plan.h"
 
+#include "base/mutant.h"
 #include "node/pull/pull.h"
 
 static enum pull_role role_in(const struct slot *slot, const struct member *self)
@@ -33,9 +34,9 @@ static uint32_t sources_needed(const struct quorum_rule *rule, const struct slot
     for (uint32_t i = 0; i < rule->replicas; i++) {
         left += !slot_group_gave_up(group, slot_reader(&group->slots[i]));
     }
-#ifdef ORBLOOM_MUTANT_LOSS_FEWER_SOURCES
-    return needed > rule->replicas - left ? needed - (rule->replicas - left) : 0;
-#endif
+    if (MUTANT(LOSS_FEWER_SOURCES)) {
+        return needed > rule->replicas - left ? needed - (rule->replicas - left) : 0;
+    }
     return left < needed ? left : needed;
 }
 

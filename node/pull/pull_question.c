@@ -1,4 +1,5 @@
 /* What is asked of a source, and which answers fit. */
+#include "base/mutant.h"
 #include "node/pull/pull_lines.h"
 #include "node/pull/pull_private.h"
 
@@ -106,11 +107,9 @@ static bool sensible(const struct pull *self, const struct pull_reply *reply)
 
 static bool source_counts(const struct pull *self, const struct pull_reply *reply)
 {
-#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
-    if (reply->state == REPLICA_JOINING) {
+    if (MUTANT(SYNC_COUNTS_JOINING) && reply->state == REPLICA_JOINING) {
         return true;
     }
-#endif
     if (reply->state != REPLICA_FULL) {
         return false;
     }
@@ -125,15 +124,13 @@ enum status pull_judge(const struct pull *self, const struct pull_reply *reply)
     if (reply->kind != kind_of(self) || reply->from != self->from) {
         return STATUS_SHAPE;
     }
-#ifndef ORBLOOM_MUTANT_MERGE_UNCHECKED
-    if (!pull_scope_equal(&self->scope, &reply->scope)) {
+    if (!MUTANT(MERGE_UNCHECKED) && !pull_scope_equal(&self->scope, &reply->scope)) {
         return STATUS_SHAPE;
     }
-    if (reply->source.node != self->source.node ||
-        reply->source.incarnation != self->source.incarnation) {
+    if (!MUTANT(MERGE_UNCHECKED) && (reply->source.node != self->source.node ||
+                                     reply->source.incarnation != self->source.incarnation)) {
         return STATUS_CONFLICT;
     }
-#endif
     if (!source_counts(self, reply)) {
         return STATUS_NOT_READY;
     }

@@ -1,5 +1,6 @@
 /* Cuts: opened, pinned, closed, gone on with. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/store/cut_private.h"
 
 static void trees_fini(struct cut_trees *trees)
@@ -179,9 +180,9 @@ void storage_cuts_destroy(struct storage *storage)
 
 bool storage_cut_pins_run(const struct storage *storage, uint64_t number)
 {
-#ifdef ORBLOOM_MUTANT_CUT_RUNS_UNPINNED
-    return false;
-#endif
+    if (MUTANT(CUT_RUNS_UNPINNED)) {
+        return false;
+    }
     for (const struct storage_cut *cut = storage->cuts; cut != NULL; cut = cut->next) {
         for (size_t i = 0; i < cut->nruns; i++) {
             if (cut->runs[i].number == number) {
@@ -194,9 +195,9 @@ bool storage_cut_pins_run(const struct storage *storage, uint64_t number)
 
 bool storage_cut_pins_log(const struct storage *storage, uint64_t below)
 {
-#ifdef ORBLOOM_MUTANT_CUT_LOG_UNPINNED
-    return false;
-#endif
+    if (MUTANT(CUT_LOG_UNPINNED)) {
+        return false;
+    }
     for (const struct storage_cut *cut = storage->cuts; cut != NULL; cut = cut->next) {
         if (!cut->tailed && cut->log_from < below) {
             return true;

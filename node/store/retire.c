@@ -1,5 +1,6 @@
 /* What nobody needs any more: segments of the log, runs and snapshots that were replaced, all of
  * filters that were dropped, and of lineages and slices that are no more. */
+#include "base/mutant.h"
 #include "log/segment_file.h"
 #include "node/store/merge.h"
 
@@ -149,9 +150,9 @@ static bool is_repeated(const struct storage *storage, size_t i)
     bool last = i + 2 == storage->nsegments;
     uint64_t end = last ? storage->manifest_end : next->end;
 
-#ifdef ORBLOOM_MUTANT_BARE_BEFORE_DURABLE
-    end = 0;
-#endif
+    if (MUTANT(BARE_BEFORE_DURABLE)) {
+        end = 0;
+    }
     return next->number >= storage->begin_number && end <= log_writer_synced(storage->writer);
 }
 
@@ -271,11 +272,9 @@ void storage_retire_look(struct storage *storage, uint64_t now_us)
 /* While merging has no pause, there is no other moment at which it is seen. */
 void storage_retire_note(struct storage *storage)
 {
-    bool durable = storage->manifest_end <= log_writer_synced(storage->writer);
+    bool durable = storage->manifest_end <= log_writer_synced(storage->writer) ||
+                   MUTANT(RETIRED_BEFORE_DURABLE);
 
-#ifdef ORBLOOM_MUTANT_RETIRED_BEFORE_DURABLE
-    durable = true;
-#endif
     if (durable) {
         storage->unneeded_durably = unneeded(storage);
         storage->ntrash_durably = storage->ntrash;

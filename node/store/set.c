@@ -1,4 +1,5 @@
 /* What belongs to a set. */
+#include "base/mutant.h"
 #include "node/store/private.h"
 
 bool storage_set_has(const struct storage_set *set, const struct record_run *run)
@@ -9,9 +10,9 @@ bool storage_set_has(const struct storage_set *set, const struct record_run *run
 
 bool storage_set_gets(const struct storage_set *set, const struct record_batch *batch)
 {
-#ifdef ORBLOOM_MUTANT_OLD_LINEAGE_REPLAYED
-    return batch->filter_id == set->filter_id;
-#endif
+    if (MUTANT(OLD_LINEAGE_REPLAYED)) {
+        return batch->filter_id == set->filter_id;
+    }
     for (uint32_t i = 0; i < batch->ntargets; i++) {
         if (batch->filter_id == set->filter_id && batch->targets[i].lineage == set->lineage &&
             batch->targets[i].slice == set->slice) {

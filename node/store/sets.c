@@ -1,6 +1,7 @@
 /* A sorted list of sets with the stretch of the log in which each occurs, so that reading one
  * back skips the rest of the log. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/store/private.h"
 
 #include <string.h>
@@ -121,9 +122,9 @@ void storage_sets_narrow(const struct storage_sets *self, const struct storage_s
     uint64_t first = known ? self->items[place].first : 0;
     uint64_t end = known ? self->items[place].end : self->forgotten;
 
-#ifdef ORBLOOM_MUTANT_CUT_NARROW
-    end = first;
-#endif
+    if (MUTANT(CUT_NARROW)) {
+        end = first;
+    }
     *from = first > *from ? first : *from;
     *to = end < *to ? end : *to;
 }

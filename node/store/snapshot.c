@@ -8,6 +8,7 @@
  */
 #include "base/heap.h"
 #include "base/log.h"
+#include "base/mutant.h"
 #include "node/store/private.h"
 
 #include <inttypes.h>
@@ -101,11 +102,9 @@ static bool look(const struct storage_snapshot *self, struct storage_image *imag
 {
     const struct storage_config *config = &self->storage->config;
 
-#ifdef ORBLOOM_MUTANT_SNAPSHOT_ANY_HOSTING
-    if (self->finished) {
+    if (MUTANT(SNAPSHOT_ANY_HOSTING) && self->finished) {
         return true;
     }
-#endif
     return config->image(config->context, &self->set, image) && image->hosting == self->hosting;
 }
 

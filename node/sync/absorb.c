@@ -1,4 +1,5 @@
 /* Fingerprints that other nodes had and this one did not. */
+#include "base/mutant.h"
 #include "node/pull/live_sets.h"
 #include "node/sync/exchange.h"
 
@@ -12,10 +13,7 @@ bool node_batch_named(const struct record_batch *batch)
 
 bool node_batch_whole(const struct record_batch *batch)
 {
-#ifdef ORBLOOM_MUTANT_PARTIAL_IS_WHOLE
-    return node_batch_named(batch);
-#endif
-    return node_batch_named(batch) && !batch->partial;
+    return node_batch_named(batch) && (!batch->partial || MUTANT(PARTIAL_IS_WHOLE));
 }
 
 static struct batch_series_key series_of(const struct document_entry *entry,
@@ -120,14 +118,15 @@ static void fill_targets(const struct document_entry *entry, const struct record
 /* Each set by its name: what was forgotten is not here, and does not come back. */
 enum status node_absorb(struct node *self, struct document_entry *entry, struct record_batch *batch)
 {
-#ifdef ORBLOOM_MUTANT_REBUILD_MERGE_ANY
-    batch->targets[0].lineage = live_sets_at(&entry->document, 0).lineage;
-#endif
-    struct replica_set *set = hosted_find(entry->attachment, batch->targets[0].lineage,
-                                          batch->targets[0].slice);
-    enum status status = self->failed ? STATUS_NOT_READY : judge(entry, set, batch);
+    struct replica_set *set;
+    enum status status;
     uint64_t end;
 
+    if (MUTANT(REBUILD_MERGE_ANY)) {
+        batch->targets[0].lineage = live_sets_at(&entry->document, 0).lineage;
+    }
+    set = hosted_find(entry->attachment, batch->targets[0].lineage, batch->targets[0].slice);
+    status = self->failed ? STATUS_NOT_READY : judge(entry, set, batch);
     assert(batch->ntargets > 0);
     if (status != STATUS_OK) {
         return status;
@@ -138,9 +137,7 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
     batch->repaired = true;
     batch->bits = entry->document.keylog == KEYLOG_OFF;
     choose_targets(self, entry, batch);
-#ifndef ORBLOOM_MUTANT_SYNC_BITS_ONLY
-    status = storage_add(self->storage, batch, &end);
-#endif
+    status = MUTANT(SYNC_BITS_ONLY) ? STATUS_OK : storage_add(self->storage, batch, &end);
     if (status != STATUS_OK) {
         return status;
     }

@@ -1,5 +1,6 @@
 /* Whom to ask for what: each hosted slot group by its document. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/pull/live_sets.h"
 #include "node/pull/pull_lines.h"
 #include "node/sync/exchange.h"
@@ -60,9 +61,9 @@ static void add_group(struct node *self, const struct filter_document *document,
     uint32_t nsets = live_sets_count(document);
     struct pull_plan plan;
 
-#ifdef ORBLOOM_MUTANT_CHAIN_JOINS_NEWEST
-    nsets = document_is_chain(document) ? 1 : nsets;
-#endif
+    if (MUTANT(CHAIN_JOINS_NEWEST) && document_is_chain(document)) {
+        nsets = 1;
+    }
     pull_plan_make(document, group, &me, &plan);
     for (uint32_t rank = 0; rank < plan.nsources; rank++) {
         for (uint32_t at = 0; at < nsets; at++) {

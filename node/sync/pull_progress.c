@@ -1,4 +1,5 @@
 /* How far peers have been taken over: cursors in the log, and how complete joining groups are. */
+#include "base/mutant.h"
 #include "node/sync/exchange.h"
 
 void node_pull_record(struct node *self, struct pull *pull)
@@ -15,9 +16,9 @@ void node_pull_record(struct node *self, struct pull *pull)
     };
     uint64_t end;
 
-#ifdef ORBLOOM_MUTANT_CURSOR_BEFORE_DATA
-    cursor.offset = pull->purpose == PULL_SYNC ? pull->through : pull->page_next;
-#endif
+    if (MUTANT(CURSOR_BEFORE_DATA)) {
+        cursor.offset = pull->purpose == PULL_SYNC ? pull->through : pull->page_next;
+    }
     if (storage_put_cursor(self->storage, &cursor, &end) != STATUS_OK) {
         return; /* Tried again with the next page or answer. */
     }

@@ -1,4 +1,5 @@
 /* Comparing a replica with another node's, and taking over what lacks here. */
+#include "base/mutant.h"
 #include "node/sync/exchange.h"
 
 enum { ANSWER_BYTES = (1 << 20) + (1 << 16) };
@@ -240,11 +241,10 @@ static void go_on(struct node *self, uint64_t now_us, struct document_entry *ent
         }
         status = node_repair_compare(self, now_us, entry);
     }
-#ifdef ORBLOOM_MUTANT_REPAIR_CURSOR_FIRST
-    if (status == STATUS_OK && repair->machine.cut != 0 && item->pull.phase == PULL_PHASE_REPAIR) {
+    if (MUTANT(REPAIR_CURSOR_FIRST) && status == STATUS_OK && repair->machine.cut != 0 &&
+        item->pull.phase == PULL_PHASE_REPAIR) {
         pull_repaired(&item->pull, now_us, repair->machine.cut_end, 0);
     }
-#endif
     if (status == STATUS_OVERLOADED || status == STATUS_NO_SPACE) {
         repair->resume_us = now_us + REPAIR_RETRY_US; /* The log takes no more just now. */
     } else if (status != STATUS_OK) {

@@ -1,5 +1,6 @@
 /* Answering other nodes: requests judged, read for at a bounded rate, answered. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/pull/pull_lines.h"
 #include "node/sync/exchange.h"
 #include "proto/answers.h"
@@ -48,9 +49,9 @@ static void fill_reply(const struct node *self, const struct pull_request *reque
     reply->kind = request->kind;
     reply->scope = request->scope;
     reply->source = (struct member){.node = self->id, .incarnation = self->incarnation};
-#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
-    reply->source = request->source;
-#endif
+    if (MUTANT(SYNC_COUNTS_JOINING)) {
+        reply->source = request->source;
+    }
     reply->boot = self->identity.boot;
     reply->from = request->from;
     if (entry != NULL) {

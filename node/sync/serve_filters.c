@@ -1,5 +1,6 @@
 /* Which filters have anything new in this log: the one question of a node that follows many. */
 #include "base/heap.h"
+#include "base/mutant.h"
 #include "node/sync/exchange.h"
 
 #include <stdlib.h>
@@ -42,9 +43,9 @@ static enum status tell(struct node *self, uint64_t now_us, uint64_t *ids, struc
         return STATUS_NOT_FOUND;
     }
     reply->count = sort(ids, reply->count);
-#ifdef ORBLOOM_MUTANT_FILTERS_NOT_NAMED
-    reply->count = 0;
-#endif
+    if (MUTANT(FILTERS_NOT_NAMED)) {
+        reply->count = 0;
+    }
     reply->fingerprints = ids;
     reply->end = reply->next >= limit;
     return STATUS_OK;

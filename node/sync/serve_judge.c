@@ -1,15 +1,14 @@
 /* Which other nodes may be told what. */
+#include "base/mutant.h"
 #include "node/pull/live_sets.h"
 #include "node/pull/pull_lines.h"
 #include "node/sync/exchange.h"
 
 static bool is_meant(const struct node *self, const struct member *source)
 {
-#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
-    return source->node == self->id;
-#endif
     return source->node == self->id &&
-           (source->incarnation == 0 || source->incarnation == self->incarnation);
+           (source->incarnation == 0 || source->incarnation == self->incarnation ||
+            MUTANT(SYNC_COUNTS_JOINING));
 }
 
 static bool counts(const struct hosted_filter *hosted, const struct pull_request *request)
@@ -18,11 +17,9 @@ static bool counts(const struct hosted_filter *hosted, const struct pull_request
                                                 request->scope.slice);
     enum replica_state state = replica_set_state(set, request->scope.group);
 
-#ifdef ORBLOOM_MUTANT_SYNC_COUNTS_JOINING
-    if (request->sync && state == REPLICA_JOINING) {
+    if (MUTANT(SYNC_COUNTS_JOINING) && request->sync && state == REPLICA_JOINING) {
         return true;
     }
-#endif
     /* Two that are in doubt help each other; whoever joins needs one that is not. */
     return state == REPLICA_FULL ||
            (!request->sync && replica_set_holds(set, request->scope.group));
@@ -37,11 +34,10 @@ enum status node_serve_judge(const struct node *self, const struct pull_request 
     enum status status;
 
     *out = entry;
-#ifndef ORBLOOM_MUTANT_ERASE_NO_TOMBSTONE
-    if (document_cache_is_dropped(&self->documents, scope->filter_id)) {
+    if (!MUTANT(ERASE_NO_TOMBSTONE) &&
+        document_cache_is_dropped(&self->documents, scope->filter_id)) {
         return STATUS_DROPPED;
     }
-#endif
     if (entry == NULL) {
         return STATUS_NEED_DOC;
     }

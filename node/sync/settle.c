@@ -9,6 +9,7 @@
  *
  * Others that do not answer are waited for only so long: when many are down at once, those that are
  * left must serve. */
+#include "base/mutant.h"
 #include "node/sync/exchange.h"
 
 #include <inttypes.h>
@@ -24,9 +25,9 @@ void node_set_doubted(struct hosted_filter *hosted, bool doubted)
 
 void node_doubt(struct node *self)
 {
-#ifdef ORBLOOM_MUTANT_COUNT_AT_ONCE
-    return;
-#endif
+    if (MUTANT(COUNT_AT_ONCE)) {
+        return;
+    }
     self->torn = self->config.catch_up_wait_us > 0 && !storage_found_clean(self->storage);
     for (size_t i = 0; i < self->documents.count && self->torn; i++) {
         struct hosted_filter *hosted = self->documents.by_id[i]->attachment;

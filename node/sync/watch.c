@@ -6,6 +6,7 @@
  * where the log is told to, and they ask for themselves, from the position; for the others it is as
  * if they had been told that there is nothing. A watch that can't go on from where it is ends, and
  * with it the sleep of all: they ask for themselves, from where they last were known to be. */
+#include "base/mutant.h"
 #include "node/sync/exchange.h"
 
 enum {
@@ -243,10 +244,10 @@ void node_watch_on_reply(struct node *self, uint64_t now_us, const struct peer_t
         return;
     }
     node_remember(self, reply);
-#ifdef ORBLOOM_MUTANT_WATCH_FIRST
-    watch->position = reply->next;
-    watch->durable = reply->durable;
-#endif
+    if (MUTANT(WATCH_FIRST)) {
+        watch->position = reply->next;
+        watch->durable = reply->durable;
+    }
     for (size_t i = 0; i < reply->count; i++) {
         wake(self, now_us, peer, reply->fingerprints[i]);
     }
