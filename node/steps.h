@@ -29,11 +29,11 @@ enum { STEPS_LOAD_PAGES = 1024, STEPS_SNAPSHOT_PAGES = 256, STEPS_TOLD_BATCHES =
     X(RECORD_KEYS, 8192, "taken over from a peer by a record")                              \
     X(ANSWER_KEYS, PULL_MAX_KEYS, "told in an answer")                                      \
     X(GROWTH_KEYS, 64 << 10, "read for new arrays at once")                                 \
-    X(SPAN_LINES, 16 << 10, "of new arrays that take over together: 1 MiB")                 \
     X(WORK_KEYS, 8 << 10, "put into new arrays, or verified, at once")                      \
     X(MERGE_KEYS, 256 << 10, "of runs merged by a job: some ms")                            \
     X(WALK_KEYS, 256 << 10, "of runs digested by a job: some ms")                           \
-    X(TOLD_BATCHES, STEPS_TOLD_BATCHES, "recalled at once")
+    X(TOLD_BATCHES, STEPS_TOLD_BATCHES, "recalled at once")                                 \
+    X(SPAN_LINES, 16 << 10, "of new arrays that take over together: 1 MiB")
 
 enum step {
 #define X(name, most, what) STEP_##name,

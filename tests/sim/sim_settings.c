@@ -279,6 +279,10 @@ static void draw_durability(struct sim *sim)
 
         sim->operator.names[i].parameters.durability = synced ? DURABILITY_SYNC : DURABILITY_OS;
         sim->operator.names[i].parameters.keylog = bits ? KEYLOG_OFF : KEYLOG_ON;
+        if (bits && sim->scenario.kind != SIM_SCENARIO_GROW) { /* Of several pages. */
+            sim->operator.names[i].parameters.capacity *= 8;
+            sim->operator.names[i].parameters.max_capacity *= 8;
+        }
         sim->settings.unsynced = sim->settings.unsynced || !synced;
     }
 }
@@ -304,6 +308,8 @@ static void draw_steps(struct sim *sim)
             drawn = true;
             small = 1;
         }
+        /* One span is soon over: faults are to meet an expansion, too. */
+        drawn = drawn || i == STEP_SPAN_LINES;
         sim->settings.steps[i] = !drawn ? 0 : few[i] ? small : small * KEYS_A_PAGE;
     }
 }
