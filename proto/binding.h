@@ -1,24 +1,30 @@
 /* binding.h - private to proto/: tables that say how a struct of ours travels as a message.
  *
  * One row binds one field, and from it the engine both encodes and decodes, with the bounds that
- * the row names. An example, all that a message takes:
+ * the row names. An example (proto/codec_admin.c has the whole):
  *
- *     #define WIRE_node_summary Orbloom__V1__NodeSummary   - what protobuf-c calls it
- *     static const struct binding node_summary_rows[] = {
- *         ROW(node_summary, id, UINT32),                    - struct node_summary's `id`
- *         ROW_AS(node_summary, life.boot, boot, UINT64),    - another name on the wire
- *         ENUM(node_summary, state, NODE_UP, NODE_DOWN),    - others are malformed
- *         ROW(node_summary, name, TEXT),
- *         LIST(node_summary, zones, nzones, zone, 16, STATUS_TOO_LARGE),
+ *     #define WIRE_process_features Orbloom__V1__ProcessFeatures
+ *     static const struct binding process_features_rows[] = {
+ *         ENUM(process_features, kind, PROCESS_COORDINATOR, PROCESS_ROUTER),
+ *         ROW(process_features, heard, BOOL),
+ *         ROW(process_features, name, TEXT),
  *     };
- *     static BINDING_TABLE(node_summary, node_summary, NULL);
+ *     static BINDING_TABLE(process_features, process_features, NULL);
  *
- * which makes binding_node_summary(), for rows of other tables, or for the table of frames in
- * codec.c. A row whose kind does not fit both fields does not compile. What C sees no difference
- * in (an enum and a number), and a field that was forgotten, tests/unit/proto_binding.c finds.
+ *     static const struct binding upgrade_page_rows[] = {
+ *         ROW(upgrade_page, known, UINT64),
+ *         LIST(upgrade_page, processes, nprocesses, process_features, UNBOUNDED, STATUS_OK),
+ *     };
  *
- * Order:   rows are worked off in their order; the first one that is refused is the answer. Those
- *          that can tell a peer "too large" or "version" come where that answer is due.
+ * The first word is the struct's tag; WIRE_ names protobuf-c's. ROW_AS() binds fields whose names
+ * differ, also one within a struct of ours: ROW_AS(filter_summary, uid.high, uid_high, UINT64).
+ * The table becomes the function binding_process_features(), which rows of other tables name, and,
+ * of a whole frame, codec.c. A row whose kind does not fit both fields does not compile; a field
+ * that was forgotten, and what C sees no difference in (an enum and a number),
+ * tests/unit/proto_binding.c finds.
+ *
+ * Order:   rows are worked off in their order, and the first refusal is the answer: where two
+ *          rows refuse differently their order is part of the contract.
  * Rules:   what concerns several fields is the table's check, which is asked once all are decoded;
  *          what is not a copy is a row BY_HAND.
  * Errors:  as codec_field.h says. Enums and numbers out of range, parts that are missing:
@@ -193,13 +199,13 @@ MUST_USE enum status binding_get(const struct binding_table *table, struct codec
     {                                                                                         \
         BINDING_PART_OF(message, field, item), .sends = (has), .reads = (has), .needed = true \
     }
-/* May be missing: what is empty() not is sent, what is there is read, if may() is true. */
+/* May be missing: sent if is_said() is true; read where it is there and may() is true, or NULL. */
 #define OPTIONAL(message, field, item, is_said, may)                              \
     {                                                                             \
         BINDING_PART_OF(message, field, item), .sends = (is_said), .reads = (may) \
     }
 
-/* Without functions: what a row next to it does. */
+/* NULL: another row does it; both: of a field that goes along with the one of another row. */
 #define BY_HAND(message, wire_field, put_fn, get_fn)                                            \
     {                                                                                           \
         .kind = BINDING_BY_HAND, .wire = offsetof(WIRE_##message, wire_field), .put = (put_fn), \

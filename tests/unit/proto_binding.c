@@ -11,7 +11,8 @@ enum { ARENA_BYTES = 1 << 20 };
 static binding_table_fn *const tables[] = {
     binding_documents,    binding_sync_request,  binding_sync_reply,    binding_hint,
     binding_fence_reply,  binding_fence_request, binding_admin_request, binding_admin_reply,
-    binding_info_request, binding_info_reply,    binding_stats_reply,   binding_error_reply,
+    binding_info_request, binding_info_reply,    binding_boot_request,  binding_boot_reply,
+    binding_stats_reply,  binding_error_reply,
 };
 
 /* ---- what the schema says ---- */
@@ -38,7 +39,7 @@ static bool fits_list(const struct binding *row, const ProtobufCFieldDescriptor 
 static bool fits(const struct binding *row, const ProtobufCFieldDescriptor *field)
 {
     if (row->kind == BINDING_BY_HAND) {
-        return row->put != NULL || row->get != NULL;
+        return true;
     }
     if (field->label == PROTOBUF_C_LABEL_REPEATED) {
         return fits_list(row, field);
