@@ -23,15 +23,27 @@ struct envelope {
     bool stranger; /* it holds fields that this version does not know */
 };
 
-#define BODY(upper, lower, stem)                                                              \
-    [FRAME_##upper] = {ORBLOOM__V1__FRAME__BODY_##upper, &orbloom__v1__##lower##__descriptor, \
-                       codec_put_##stem, codec_get_##stem, NULL}
+#define BODY(upper, lower, stem)                            \
+    [FRAME_##upper] = {ORBLOOM__V1__FRAME__BODY_##upper,    \
+                       &orbloom__v1__##lower##__descriptor, \
+                       codec_put_##stem,                    \
+                       codec_get_##stem,                    \
+                       NULL,                                \
+                       NULL,                                \
+                       0}
+#define BOUND(upper, lower, member)                                       \
+    [FRAME_##upper] = {.number = ORBLOOM__V1__FRAME__BODY_##upper,        \
+                       .descriptor = &orbloom__v1__##lower##__descriptor, \
+                       .table = binding_##lower,                          \
+                       .offset = offsetof(struct frame, body.member)}
 static const struct {
     uint32_t number; /* of the field in Frame */
     const ProtobufCMessageDescriptor *descriptor;
     codec_put_fn *put;
     codec_get_fn *get;
-    codec_read_fn *read; /* instead of unpacking and get */
+    codec_read_fn *read;     /* instead of unpacking and get */
+    binding_table_fn *table; /* instead of put and get, of what is at `offset` */
+    size_t offset;
 } bodies[] = {
     [FRAME_CLIENT_REQUEST] = {.number = ORBLOOM__V1__FRAME__BODY_CLIENT_REQUEST,
                               .put = codec_put_client_request,
@@ -39,25 +51,26 @@ static const struct {
     BODY(CLIENT_REPLY, client_reply, client_reply),
     BODY(NODE_REQUEST, node_request, node_request),
     BODY(NODE_REPLY, node_reply, node_reply),
-    BODY(DOCUMENTS, documents, document_list),
-    BODY(SYNC_REQUEST, sync_request, sync_request),
-    BODY(SYNC_REPLY, sync_reply, sync_reply),
-    BODY(HINT, hint, hint),
-    BODY(FENCE_REQUEST, fence_request, fence_request),
-    BODY(FENCE_REPLY, fence_reply, fence_reply),
-    BODY(BOOT_REQUEST, boot_request, boot_request),
-    BODY(BOOT_REPLY, boot_reply, boot_reply),
-    BODY(ADMIN_REQUEST, admin_request, admin_request),
-    BODY(ADMIN_REPLY, admin_reply, admin_reply),
-    BODY(INFO_REQUEST, info_request, info_request),
-    BODY(INFO_REPLY, info_reply, info_reply),
+    BOUND(DOCUMENTS, documents, documents),
+    BOUND(SYNC_REQUEST, sync_request, sync_request),
+    BOUND(SYNC_REPLY, sync_reply, sync_reply),
+    BOUND(HINT, hint, hint),
+    BOUND(FENCE_REQUEST, fence_request, fence_request),
+    BOUND(FENCE_REPLY, fence_reply, fence_reply),
+    BOUND(BOOT_REQUEST, boot_request, boot_request),
+    BOUND(BOOT_REPLY, boot_reply, boot_reply),
+    BOUND(ADMIN_REQUEST, admin_request, admin_request),
+    BOUND(ADMIN_REPLY, admin_reply, admin_reply),
+    BOUND(INFO_REQUEST, info_request, info_request),
+    BOUND(INFO_REPLY, info_reply, info_reply),
     BODY(STATS_REQUEST, stats_request, stats_request),
-    BODY(STATS_REPLY, stats_reply, stats_reply),
+    BOUND(STATS_REPLY, stats_reply, stats_reply),
     BODY(PULL_REQUEST, pull_request, pull_request),
     BODY(PULL_REPLY, pull_reply, pull_reply),
-    BODY(ERROR, error_reply, error),
+    BOUND(ERROR, error_reply, error),
 };
 #undef BODY
+#undef BOUND
 
 enum { NBODIES = sizeof bodies / sizeof bodies[0], PEEK_FIELDS = 8 };
 
@@ -124,6 +137,26 @@ static enum status envelope_judge(const struct envelope *self)
     return STATUS_OK;
 }
 
+static enum status body_get(enum frame_kind kind, const ProtobufCMessage *message,
+                            struct codec_arena *arena, struct frame *out)
+{
+    if (bodies[kind].table != NULL) {
+        return binding_get(bodies[kind].table(), arena, message,
+                           (uint8_t *)out + bodies[kind].offset);
+    }
+    return bodies[kind].get(message, arena, out);
+}
+
+static enum status body_put(const struct frame *frame, struct codec_scratch *scratch,
+                            ProtobufCMessage **out)
+{
+    if (bodies[frame->kind].table != NULL) {
+        return binding_put_new(bodies[frame->kind].table(), scratch,
+                               (const uint8_t *)frame + bodies[frame->kind].offset, out);
+    }
+    return bodies[frame->kind].put(frame, scratch, out);
+}
+
 static enum status body_read(const struct envelope *envelope, struct codec_arena *arena,
                              struct frame *out)
 {
@@ -135,7 +168,7 @@ static enum status body_read(const struct envelope *envelope, struct codec_arena
     }
     status = arena_unpack(arena, bodies[envelope->kind].descriptor, envelope->body.data,
                           envelope->body.size, &message);
-    return status == STATUS_OK ? bodies[envelope->kind].get(message, arena, out) : status;
+    return status == STATUS_OK ? body_get(envelope->kind, message, arena, out) : status;
 }
 
 struct frame_face codec_peek(struct span bytes)
@@ -257,7 +290,7 @@ static enum status encode(const struct frame *frame, struct sink *sink)
 
     assert(frame->kind > FRAME_NONE && (unsigned)frame->kind < NBODIES);
     codec_scratch_init(&scratch);
-    status = bodies[frame->kind].put(frame, &scratch, &message);
+    status = body_put(frame, &scratch, &message);
     if (status == STATUS_OK) {
         status = pack(frame, message, sink);
     }

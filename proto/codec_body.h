@@ -1,4 +1,4 @@
-/* codec_body.h - private to proto/: one pair of functions for each kind of frame.
+/* codec_body.h - private to proto/: for each kind of frame a table or a pair of functions.
  *
  * put: describe frame->body to protobuf-c, borrowing from the frame and the scratch.
  *      STATUS_NOMEM, STATUS_TOO_LARGE, STATUS_INVALID.
@@ -17,48 +17,36 @@ typedef enum status codec_get_fn(const ProtobufCMessage *message, struct codec_a
                                  struct frame *frame);
 typedef enum status codec_read_fn(struct span body, struct codec_arena *arena, struct frame *frame);
 
+/* Kinds that a table says all of. */
+binding_table_fn binding_documents;
+binding_table_fn binding_sync_request;
+binding_table_fn binding_sync_reply;
+binding_table_fn binding_hint;
+binding_table_fn binding_fence_request;
+binding_table_fn binding_fence_reply;
+binding_table_fn binding_boot_request;
+binding_table_fn binding_boot_reply;
+binding_table_fn binding_admin_request;
+binding_table_fn binding_admin_reply;
+binding_table_fn binding_info_request;
+binding_table_fn binding_info_reply;
+binding_table_fn binding_stats_reply;
+binding_table_fn binding_error_reply;
+
 codec_put_fn codec_put_client_request;
 codec_put_fn codec_put_client_reply;
 codec_put_fn codec_put_node_request;
 codec_put_fn codec_put_node_reply;
-codec_put_fn codec_put_document_list;
-codec_put_fn codec_put_sync_request;
-codec_put_fn codec_put_sync_reply;
-codec_put_fn codec_put_hint;
-codec_put_fn codec_put_fence_request;
-codec_put_fn codec_put_fence_reply;
-codec_put_fn codec_put_boot_request;
-codec_put_fn codec_put_boot_reply;
-codec_put_fn codec_put_admin_request;
-codec_put_fn codec_put_admin_reply;
-codec_put_fn codec_put_info_request;
-codec_put_fn codec_put_info_reply;
 codec_put_fn codec_put_stats_request;
-codec_put_fn codec_put_stats_reply;
 codec_put_fn codec_put_pull_request;
 codec_put_fn codec_put_pull_reply;
-codec_put_fn codec_put_error;
 
 codec_get_fn codec_get_client_reply;
 codec_get_fn codec_get_node_request;
 codec_get_fn codec_get_node_reply;
-codec_get_fn codec_get_document_list;
-codec_get_fn codec_get_sync_request;
-codec_get_fn codec_get_sync_reply;
-codec_get_fn codec_get_hint;
-codec_get_fn codec_get_fence_request;
-codec_get_fn codec_get_fence_reply;
-codec_get_fn codec_get_boot_request;
-codec_get_fn codec_get_boot_reply;
-codec_get_fn codec_get_admin_request;
-codec_get_fn codec_get_admin_reply;
-codec_get_fn codec_get_info_request;
-codec_get_fn codec_get_info_reply;
 codec_get_fn codec_get_stats_request;
-codec_get_fn codec_get_stats_reply;
 codec_get_fn codec_get_pull_request;
 codec_get_fn codec_get_pull_reply;
-codec_get_fn codec_get_error;
 
 codec_read_fn codec_read_client_request;
 

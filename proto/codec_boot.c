@@ -1,106 +1,63 @@
 /* What nodes ask each other about a start. */
 #include "proto/codec_body.h"
 
-enum status codec_put_boot_request(const struct frame *frame, struct codec_scratch *scratch,
-                                   ProtobufCMessage **out)
+/* Starts before, each with where its log ended: two lists of numbers, of one length. */
+static enum status put_before(struct codec_scratch *scratch, const void *ours, void *wire)
 {
-    const struct boot_request *request = &frame->body.boot_request;
-    Orbloom__V1__BootRequest *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+    const struct boot_question *question = &((const struct boot_request *)ours)->question;
+    Orbloom__V1__BootRequest *message = wire;
 
-    if (wire == NULL) {
-        return STATUS_NOMEM;
-    }
-    if (request->nodes.size > DOCUMENT_MAX_BYTES || request->question.nbefore > BOOT_MAX_BEFORE) {
+    (void)scratch;
+    if (question->nbefore > BOOT_MAX_BEFORE) {
         return STATUS_TOO_LARGE;
     }
-    *wire = (Orbloom__V1__BootRequest)ORBLOOM__V1__BOOT_REQUEST__INIT;
-    wire->node = request->question.node;
-    wire->incarnation = request->question.incarnation;
-    wire->boot = request->question.boot;
-    wire->before = (uint64_t *)request->question.before;
-    wire->n_before = request->question.nbefore;
-    wire->ends = (uint64_t *)request->question.ends;
-    wire->n_ends = request->question.nbefore;
-    wire->position = request->question.position;
-    wire->reached = request->question.reached;
-    wire->confirm = request->confirm;
-    wire->nodes = codec_put_span(request->nodes);
-    wire->mac = codec_put_span(span_of(request->mac, sizeof request->mac));
-    *out = &wire->base;
+    message->before = (uint64_t *)question->before;
+    message->n_before = question->nbefore;
+    message->ends = (uint64_t *)question->ends;
+    message->n_ends = question->nbefore;
     return STATUS_OK;
 }
 
-enum status codec_get_boot_request(const ProtobufCMessage *message, struct codec_arena *arena,
-                                   struct frame *frame)
+static enum status get_before(struct codec_arena *arena, const void *wire, void *ours)
 {
-    const Orbloom__V1__BootRequest *wire = (const Orbloom__V1__BootRequest *)message;
-    struct boot_request *request = &frame->body.boot_request;
+    const Orbloom__V1__BootRequest *message = wire;
+    struct boot_question *question = &((struct boot_request *)ours)->question;
 
     (void)arena;
-    if (wire->nodes.len > DOCUMENT_MAX_BYTES || wire->n_before > BOOT_MAX_BEFORE) {
+    if (message->n_before > BOOT_MAX_BEFORE) {
         return STATUS_TOO_LARGE;
     }
-    if (wire->n_ends != wire->n_before) {
+    if (message->n_ends != message->n_before) {
         return STATUS_MALFORMED;
     }
-    *request = (struct boot_request){
-        .question = {.node = wire->node,
-                     .incarnation = wire->incarnation,
-                     .boot = wire->boot,
-                     .nbefore = (uint32_t)wire->n_before,
-                     .position = wire->position,
-                     .reached = wire->reached},
-        .confirm = wire->confirm != 0,
-        .nodes = codec_get_span(wire->nodes),
-    };
-    for (size_t i = 0; i < wire->n_before; i++) {
-        request->question.before[i] = wire->before[i];
-        request->question.ends[i] = wire->ends[i];
-    }
-    if (wire->mac.len == sizeof request->mac) {
-        memcpy(request->mac, wire->mac.data, sizeof request->mac);
+    question->nbefore = (uint32_t)message->n_before;
+    for (size_t i = 0; i < message->n_before; i++) {
+        question->before[i] = message->before[i];
+        question->ends[i] = message->ends[i];
     }
     return STATUS_OK;
 }
 
-enum status codec_put_boot_reply(const struct frame *frame, struct codec_scratch *scratch,
-                                 ProtobufCMessage **out)
-{
-    const struct boot_reply *reply = &frame->body.boot_reply;
-    Orbloom__V1__BootReply *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+#define WIRE_boot_request Orbloom__V1__BootRequest
+static const struct binding boot_request_rows[] = {
+    ROW_AS(boot_request, question.node, node, UINT32),
+    ROW_AS(boot_request, question.incarnation, incarnation, UINT64),
+    ROW_AS(boot_request, question.boot, boot, UINT64),
+    ROW_AS(boot_request, question.position, position, UINT64),
+    ROW_AS(boot_request, question.reached, reached, UINT64),
+    ROW(boot_request, confirm, BOOL),
+    ROW(boot_request, nodes, DOCUMENT),
+    BY_HAND(boot_request, before, put_before, get_before),
+    BY_HAND(boot_request, ends, NULL, NULL),
+    ROW(boot_request, mac, BYTES),
+};
+BINDING_TABLE(boot_request, boot_request, NULL);
 
-    if (wire == NULL) {
-        return STATUS_NOMEM;
-    }
-    *wire = (Orbloom__V1__BootReply)ORBLOOM__V1__BOOT_REPLY__INIT;
-    wire->status = (Orbloom__V1__Status)reply->status;
-    wire->node = reply->node;
-    wire->incarnation = reply->incarnation;
-    wire->boot = reply->boot;
-    wire->confirmed = reply->confirmed;
-    wire->position = reply->position;
-    wire->mac = codec_put_span(span_of(reply->mac, sizeof reply->mac));
-    *out = &wire->base;
-    return STATUS_OK;
-}
-
-enum status codec_get_boot_reply(const ProtobufCMessage *message, struct codec_arena *arena,
-                                 struct frame *frame)
-{
-    const Orbloom__V1__BootReply *wire = (const Orbloom__V1__BootReply *)message;
-    struct boot_reply *reply = &frame->body.boot_reply;
-
-    (void)arena;
-    *reply = (struct boot_reply){
-        .status = status_from_wire((unsigned)wire->status),
-        .node = wire->node,
-        .incarnation = wire->incarnation,
-        .boot = wire->boot,
-        .confirmed = wire->confirmed != 0,
-        .position = wire->position,
-    };
-    if (wire->mac.len == sizeof reply->mac) {
-        memcpy(reply->mac, wire->mac.data, sizeof reply->mac);
-    }
-    return STATUS_OK;
-}
+#define WIRE_boot_reply Orbloom__V1__BootReply
+static const struct binding boot_reply_rows[] = {
+    ROW(boot_reply, status, STATUS),      ROW(boot_reply, node, UINT32),
+    ROW(boot_reply, incarnation, UINT64), ROW(boot_reply, boot, UINT64),
+    ROW(boot_reply, confirmed, BOOL),     ROW(boot_reply, position, UINT64),
+    ROW(boot_reply, mac, BYTES),
+};
+BINDING_TABLE(boot_reply, boot_reply, NULL);

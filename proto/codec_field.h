@@ -10,6 +10,7 @@
 #define ORBLOOM_PROTO_CODEC_FIELD_H
 
 #include "proto/arena.h"
+#include "proto/binding.h"
 #include "proto/codec.h"
 #include "proto/codec_scratch.h"
 #include "proto/orbloom.pb-c.h"
@@ -58,81 +59,22 @@ MUST_USE enum status codec_get_documents(struct codec_arena *arena,
                                          const ProtobufCBinaryData *items, size_t count,
                                          const struct span **out);
 
-MUST_USE enum status codec_put_reports(struct codec_scratch *scratch,
-                                       const struct replica_report *reports, size_t count,
-                                       Orbloom__V1__ReplicaReport ***out);
-MUST_USE enum status codec_get_reports(struct codec_arena *arena,
-                                       Orbloom__V1__ReplicaReport *const *reports, size_t count,
-                                       const struct replica_report **out);
+/* Tables that others refer to; see proto/binding.h. */
+#define WIRE_admin_seen     Orbloom__V1__Seen
+#define WIRE_filter_summary Orbloom__V1__FilterSummary
+#define WIRE_map_page       Orbloom__V1__MapPage
+#define WIRE_map_parameters Orbloom__V1__MapParameters
+#define WIRE_replica_report Orbloom__V1__ReplicaReport
+binding_table_fn binding_admin_seen;
+binding_table_fn binding_filter_summary;
+binding_table_fn binding_map_page;
+binding_table_fn binding_map_parameters;
+binding_table_fn binding_replica_report;
 
-/* What a node holds, and hands on; what a coordinator wants of it. */
-MUST_USE enum status codec_put_held(const struct sync_request *request,
-                                    struct codec_scratch *scratch, Orbloom__V1__SyncRequest *wire);
-MUST_USE enum status codec_get_held(const Orbloom__V1__SyncRequest *wire, struct codec_arena *arena,
-                                    struct sync_request *request);
-MUST_USE enum status codec_get_wanted(const Orbloom__V1__SyncReply *wire, struct codec_arena *arena,
-                                      const uint64_t **out);
+/* Has a look found anything, or a change seen it? */
+bool codec_seen_said(const struct admin_seen *seen);
 
-/* What map backup and map restore say: proto/codec_map.c. */
-MUST_USE enum status codec_put_map(const struct map_parameters *map, struct codec_scratch *scratch,
-                                   Orbloom__V1__MapParameters **out);
-MUST_USE enum status codec_get_map(struct codec_arena *arena,
-                                   const Orbloom__V1__MapParameters *wire,
-                                   struct map_parameters *map);
-MUST_USE enum status codec_put_map_page(const struct map_page *page, struct codec_scratch *scratch,
-                                        Orbloom__V1__MapPage **out);
-MUST_USE enum status codec_get_map_page(struct codec_arena *arena, const Orbloom__V1__MapPage *wire,
-                                        struct map_page *page);
-
-/* Which processes know which features: proto/codec_upgrade.c. */
-MUST_USE enum status codec_put_upgrade(const struct upgrade_page *page,
-                                       struct codec_scratch *scratch,
-                                       Orbloom__V1__UpgradePage **out);
-MUST_USE enum status codec_get_upgrade(struct codec_arena *arena,
-                                       const Orbloom__V1__UpgradePage *wire,
-                                       struct upgrade_page *page);
-
-MUST_USE enum status codec_put_filter_summary(struct codec_scratch *scratch,
-                                              const struct filter_summary *summary,
-                                              Orbloom__V1__FilterSummary *out);
 /* The steps of making a filter of a dump: proto/codec_load.c. */
-MUST_USE enum status codec_put_load(struct codec_scratch *scratch,
-                                    const struct load_parameters *load,
-                                    Orbloom__V1__LoadParameters **out);
-MUST_USE enum status codec_get_load(const Orbloom__V1__LoadParameters *wire,
-                                    struct load_parameters *load);
-
-MUST_USE enum status codec_put_rebuild(struct codec_scratch *scratch,
-                                       const struct rebuild_parameters *rebuild,
-                                       Orbloom__V1__RebuildParameters **out);
-MUST_USE enum status codec_get_rebuild(const Orbloom__V1__RebuildParameters *wire,
-                                       struct rebuild_parameters *rebuild);
-MUST_USE enum status codec_put_expiry(struct codec_scratch *scratch, const struct expiry_wish *wish,
-                                      Orbloom__V1__ExpireParameters **out);
-MUST_USE enum status codec_get_expiry(const Orbloom__V1__ExpireParameters *wire,
-                                      struct expiry_wish *wish);
-MUST_USE enum status codec_put_seen(struct codec_scratch *scratch, const struct admin_seen *seen,
-                                    Orbloom__V1__Seen **out);
-void codec_get_seen(const Orbloom__V1__Seen *wire, struct admin_seen *seen);
-MUST_USE enum status codec_put_rename(struct codec_scratch *scratch,
-                                      const struct rename_parameters *rename,
-                                      Orbloom__V1__RenameParameters **out);
-MUST_USE enum status codec_get_rename(struct codec_arena *arena,
-                                      const Orbloom__V1__RenameParameters *wire,
-                                      struct rename_parameters *rename);
-MUST_USE enum status codec_put_loss(struct codec_scratch *scratch,
-                                    const struct loss_parameters *loss,
-                                    Orbloom__V1__LossParameters **out);
-MUST_USE enum status codec_get_loss(const Orbloom__V1__LossParameters *wire,
-                                    struct loss_parameters *loss);
-
-/* Lives that are vouched for: STATUS_MALFORMED where there are too many, or of no node. */
-MUST_USE enum status codec_put_lives(struct codec_scratch *scratch,
-                                     const struct vouched_life *lives, size_t n,
-                                     Orbloom__V1__VouchedLife ***out);
-MUST_USE enum status codec_get_lives(struct codec_arena *arena,
-                                     Orbloom__V1__VouchedLife *const *wire, size_t n,
-                                     const struct vouched_life **out);
 
 MUST_USE enum status codec_put_intervals(struct codec_scratch *scratch,
                                          const struct pull_interval *intervals, size_t count,
@@ -149,9 +91,5 @@ MUST_USE enum status codec_put_losses(const struct epoch_content *content,
                                       Orbloom__V1__EpochContent *wire);
 MUST_USE enum status codec_get_losses(const Orbloom__V1__EpochContent *wire,
                                       struct epoch_content *content);
-
-MUST_USE enum status codec_get_filter_summary(struct codec_arena *arena,
-                                              const Orbloom__V1__FilterSummary *wire,
-                                              struct filter_summary *out);
 
 #endif

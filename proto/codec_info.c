@@ -1,83 +1,39 @@
 /* What anyone may ask anyone, and refusals. */
 #include "proto/codec_body.h"
 
-enum status codec_put_info_request(const struct frame *frame, struct codec_scratch *scratch,
-                                   ProtobufCMessage **out)
-{
-    const struct info_request *request = &frame->body.info_request;
-    Orbloom__V1__InfoRequest *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+#define WIRE_info_request Orbloom__V1__InfoRequest
+static const struct binding info_request_rows[] = {
+    ROW(info_request, filter_id, UINT64),
+    ROW(info_request, timeout_ms, UINT32),
+    ROW(info_request, filter, TEXT),
+};
+BINDING_TABLE(info_request, info_request, NULL);
 
-    if (wire == NULL) {
-        return STATUS_NOMEM;
-    }
-    *wire = (Orbloom__V1__InfoRequest)ORBLOOM__V1__INFO_REQUEST__INIT;
-    wire->filter_id = request->filter_id;
-    wire->timeout_ms = request->timeout_ms;
-    *out = &wire->base;
-    return codec_put_text(request->filter, &wire->filter);
+static bool has_filter(const void *ours)
+{
+    return ((const struct info_reply *)ours)->has_filter;
 }
 
-enum status codec_get_info_request(const ProtobufCMessage *message, struct codec_arena *arena,
-                                   struct frame *frame)
+/* Said by the filter's being there. */
+static enum status get_has_filter(struct codec_arena *arena, const void *wire, void *ours)
 {
-    const Orbloom__V1__InfoRequest *wire = (const Orbloom__V1__InfoRequest *)message;
-    struct info_request *request = &frame->body.info_request;
+    struct info_reply *reply = ours;
 
-    request->filter_id = wire->filter_id;
-    request->timeout_ms = wire->timeout_ms;
-    return codec_get_text(arena, wire->filter, &request->filter);
+    (void)arena;
+    reply->has_filter = ((const Orbloom__V1__InfoReply *)wire)->filter != NULL;
+    reply->filter.name = "";
+    return STATUS_OK;
 }
 
-enum status codec_put_info_reply(const struct frame *frame, struct codec_scratch *scratch,
-                                 ProtobufCMessage **out)
-{
-    const struct info_reply *reply = &frame->body.info_reply;
-    Orbloom__V1__InfoReply *wire = codec_scratch_take(scratch, 1, sizeof *wire);
-    enum status status = STATUS_OK;
-
-    if (wire == NULL) {
-        return STATUS_NOMEM;
-    }
-    *wire = (Orbloom__V1__InfoReply)ORBLOOM__V1__INFO_REPLY__INIT;
-    wire->status = (Orbloom__V1__Status)reply->status;
-    wire->n_replicas = reply->nreplicas;
-    if (reply->has_filter) {
-        wire->filter = codec_scratch_take(scratch, 1, sizeof *wire->filter);
-        if (wire->filter == NULL) {
-            return STATUS_NOMEM;
-        }
-        status = codec_put_filter_summary(scratch, &reply->filter, wire->filter);
-    }
-    *out = &wire->base;
-    if (status == STATUS_OK) {
-        status = codec_put_message(scratch, reply->message, &wire->message);
-    }
-    return status != STATUS_OK
-               ? status
-               : codec_put_reports(scratch, reply->replicas, reply->nreplicas, &wire->replicas);
-}
-
-enum status codec_get_info_reply(const ProtobufCMessage *message, struct codec_arena *arena,
-                                 struct frame *frame)
-{
-    const Orbloom__V1__InfoReply *wire = (const Orbloom__V1__InfoReply *)message;
-    struct info_reply *reply = &frame->body.info_reply;
-    enum status status;
-
-    *reply = (struct info_reply){
-        .status = status_from_wire((unsigned)wire->status),
-        .has_filter = wire->filter != NULL,
-        .filter = {.name = ""},
-        .nreplicas = wire->n_replicas,
-    };
-    status = codec_get_text(arena, wire->message, &reply->message);
-    if (status == STATUS_OK && wire->filter != NULL) {
-        status = codec_get_filter_summary(arena, wire->filter, &reply->filter);
-    }
-    return status != STATUS_OK
-               ? status
-               : codec_get_reports(arena, wire->replicas, wire->n_replicas, &reply->replicas);
-}
+#define WIRE_info_reply Orbloom__V1__InfoReply
+static const struct binding info_reply_rows[] = {
+    ROW(info_reply, status, STATUS),
+    ROW(info_reply, message, MESSAGE),
+    BY_HAND(info_reply, filter, NULL, get_has_filter),
+    OPTIONAL(info_reply, filter, filter_summary, has_filter, NULL),
+    LIST(info_reply, replicas, nreplicas, replica_report, UNBOUNDED, STATUS_OK),
+};
+BINDING_TABLE(info_reply, info_reply, NULL);
 
 enum status codec_put_stats_request(const struct frame *frame, struct codec_scratch *scratch,
                                     ProtobufCMessage **out)
@@ -102,96 +58,24 @@ enum status codec_get_stats_request(const ProtobufCMessage *message, struct code
     return STATUS_OK;
 }
 
-static enum status put_values(const struct stats_reply *reply, struct codec_scratch *scratch,
-                              Orbloom__V1__StatValue ***out)
-{
-    size_t n = reply->nvalues;
-    Orbloom__V1__StatValue *items = codec_scratch_take(scratch, n, sizeof *items);
-    Orbloom__V1__StatValue **list = codec_scratch_take(scratch, n, sizeof *list);
-    enum status status = STATUS_OK;
-    size_t i;
+#define WIRE_stat_value Orbloom__V1__StatValue
+static const struct binding stat_value_rows[] = {
+    ROW(stat_value, value, UINT64),
+    ROW(stat_value, name, TEXT),
+};
+static BINDING_TABLE(stat_value, stat_value, NULL);
 
-    if (items == NULL || list == NULL) {
-        return STATUS_NOMEM;
-    }
-    for (i = 0; i < n && status == STATUS_OK; i++) {
-        items[i] = (Orbloom__V1__StatValue)ORBLOOM__V1__STAT_VALUE__INIT;
-        items[i].value = reply->values[i].value;
-        list[i] = &items[i];
-        status = codec_put_text(reply->values[i].name, &items[i].name);
-    }
-    *out = list;
-    return status;
-}
+#define WIRE_stats_reply Orbloom__V1__StatsReply
+static const struct binding stats_reply_rows[] = {
+    ROW(stats_reply, program, TEXT),
+    ROW(stats_reply, name, TEXT),
+    LIST(stats_reply, values, nvalues, stat_value, UNBOUNDED, STATUS_OK),
+};
+BINDING_TABLE(stats_reply, stats_reply, NULL);
 
-enum status codec_put_stats_reply(const struct frame *frame, struct codec_scratch *scratch,
-                                  ProtobufCMessage **out)
-{
-    const struct stats_reply *reply = &frame->body.stats_reply;
-    Orbloom__V1__StatsReply *wire = codec_scratch_take(scratch, 1, sizeof *wire);
-    enum status status;
-
-    if (wire == NULL) {
-        return STATUS_NOMEM;
-    }
-    *wire = (Orbloom__V1__StatsReply)ORBLOOM__V1__STATS_REPLY__INIT;
-    wire->n_values = reply->nvalues;
-    *out = &wire->base;
-    status = codec_put_text(reply->program, &wire->program);
-    status = status != STATUS_OK ? status : codec_put_text(reply->name, &wire->name);
-    return status != STATUS_OK ? status : put_values(reply, scratch, &wire->values);
-}
-
-static enum status get_values(struct codec_arena *arena, const Orbloom__V1__StatsReply *wire,
-                              const struct stat_value **out)
-{
-    struct stat_value *items = arena_take(arena, wire->n_values, sizeof *items);
-    enum status status = STATUS_OK;
-    size_t i;
-
-    if (items == NULL) {
-        return STATUS_TOO_LARGE;
-    }
-    for (i = 0; i < wire->n_values && status == STATUS_OK; i++) {
-        items[i].value = wire->values[i]->value;
-        status = codec_get_text(arena, wire->values[i]->name, &items[i].name);
-    }
-    *out = items;
-    return status;
-}
-
-enum status codec_get_stats_reply(const ProtobufCMessage *message, struct codec_arena *arena,
-                                  struct frame *frame)
-{
-    const Orbloom__V1__StatsReply *wire = (const Orbloom__V1__StatsReply *)message;
-    struct stats_reply *reply = &frame->body.stats_reply;
-    enum status status;
-
-    reply->nvalues = wire->n_values;
-    status = codec_get_text(arena, wire->program, &reply->program);
-    status = status != STATUS_OK ? status : codec_get_text(arena, wire->name, &reply->name);
-    return status != STATUS_OK ? status : get_values(arena, wire, &reply->values);
-}
-
-enum status codec_put_error(const struct frame *frame, struct codec_scratch *scratch,
-                            ProtobufCMessage **out)
-{
-    Orbloom__V1__ErrorReply *wire = codec_scratch_take(scratch, 1, sizeof *wire);
-
-    if (wire == NULL) {
-        return STATUS_NOMEM;
-    }
-    *wire = (Orbloom__V1__ErrorReply)ORBLOOM__V1__ERROR_REPLY__INIT;
-    wire->status = (Orbloom__V1__Status)frame->body.error.status;
-    *out = &wire->base;
-    return codec_put_message(scratch, frame->body.error.message, &wire->message);
-}
-
-enum status codec_get_error(const ProtobufCMessage *message, struct codec_arena *arena,
-                            struct frame *frame)
-{
-    const Orbloom__V1__ErrorReply *wire = (const Orbloom__V1__ErrorReply *)message;
-
-    frame->body.error.status = status_from_wire((unsigned)wire->status);
-    return codec_get_text(arena, wire->message, &frame->body.error.message);
-}
+#define WIRE_error_reply Orbloom__V1__ErrorReply
+static const struct binding error_reply_rows[] = {
+    ROW(error_reply, status, STATUS),
+    ROW(error_reply, message, MESSAGE),
+};
+BINDING_TABLE(error_reply, error_reply, NULL);

@@ -1,286 +1,180 @@
 /* What is said of filters, in several conversations. */
 #include "proto/codec_field.h"
 
-#include <math.h>
 #include <string.h>
 
-static enum status put_generations(struct codec_scratch *scratch,
-                                   const struct filter_summary *summary,
-                                   Orbloom__V1__FilterSummary *out)
+#define WIRE_generation_summary Orbloom__V1__GenerationSummary
+static const struct binding generation_summary_rows[] = {
+    ROW(generation_summary, id, UINT32),   ROW(generation_summary, capacity, UINT64),
+    ROW(generation_summary, rate, DOUBLE), ROW(generation_summary, lines, UINT64),
+    ROW(generation_summary, z, UINT32),
+};
+static BINDING_TABLE(generation_summary, generation_summary, NULL);
+
+/* A chain is of generations that are there. */
+static enum status get_chain(struct codec_arena *arena, const void *wire, void *ours)
 {
-    size_t n = summary->ngenerations;
-    Orbloom__V1__GenerationSummary *items = codec_scratch_take(scratch, n, sizeof *items);
-    Orbloom__V1__GenerationSummary **list = codec_scratch_take(scratch, n, sizeof *list);
+    struct filter_summary *summary = ours;
+    const Orbloom__V1__FilterSummary *message = wire;
+    uint32_t most = summary->ngenerations;
 
-    if (items == NULL || list == NULL) {
-        return STATUS_NOMEM;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct generation_summary *generation = &summary->generations[i];
-
-        items[i] = (Orbloom__V1__GenerationSummary)ORBLOOM__V1__GENERATION_SUMMARY__INIT;
-        items[i].id = generation->id;
-        items[i].capacity = generation->capacity;
-        items[i].rate = generation->rate;
-        items[i].lines = generation->lines;
-        items[i].z = generation->z;
-        list[i] = &items[i];
-    }
-    out->n_generations = n;
-    out->generations = list;
+    (void)arena;
+    summary->nchain = message->nchain < most ? message->nchain : most;
     return STATUS_OK;
 }
 
-static enum status put_growth(struct codec_scratch *scratch, const struct filter_summary *summary,
-                              Orbloom__V1__FilterSummary *out)
+static enum status put_chain(struct codec_scratch *scratch, const void *ours, void *wire)
 {
-    enum status status = put_generations(scratch, summary, out);
-
-    out->n_turns = summary->nturns;
-    out->turns = (uint32_t *)summary->turns;
-    out->shards_grown = summary->shards_grown;
-    out->shards_growing = summary->shards_growing;
-    out->growth_held = summary->growth_held;
-    out->nchain = summary->nchain;
-    status = status != STATUS_OK
-                 ? status
-                 : codec_put_message(scratch, summary->growth_awaited, &out->growth_awaited);
-    return status != STATUS_OK
-               ? status
-               : codec_put_message(scratch, summary->growth_refused, &out->growth_refused);
+    (void)scratch;
+    ((Orbloom__V1__FilterSummary *)wire)->nchain = ((const struct filter_summary *)ours)->nchain;
+    return STATUS_OK;
 }
 
-static enum status put_rebuild(struct codec_scratch *scratch, const struct filter_summary *summary,
-                               Orbloom__V1__FilterSummary *out)
+static enum status put_turns(struct codec_scratch *scratch, const void *ours, void *wire)
 {
-    Orbloom__V1__RebuildSummary *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+    const struct filter_summary *summary = ours;
+    Orbloom__V1__FilterSummary *message = wire;
 
-    if (wire == NULL) {
+    (void)scratch;
+    message->n_turns = summary->nturns;
+    message->turns = (uint32_t *)summary->turns;
+    return STATUS_OK;
+}
+
+static enum status get_turns(struct codec_arena *arena, const void *wire, void *ours)
+{
+    const Orbloom__V1__FilterSummary *message = wire;
+    struct filter_summary *summary = ours;
+    uint32_t *turns = arena_take(arena, message->n_turns, sizeof *turns);
+
+    if (turns == NULL || message->n_turns > DOCUMENT_MAX_TURNS) {
+        return STATUS_TOO_LARGE;
+    }
+    for (size_t i = 0; i < message->n_turns; i++) {
+        turns[i] = message->turns[i];
+    }
+    summary->turns = turns;
+    summary->nturns = message->n_turns;
+    return STATUS_OK;
+}
+
+/* A message of its own while a rebuild is open. */
+static enum status put_rebuild(struct codec_scratch *scratch, const void *ours, void *wire)
+{
+    const struct filter_summary *summary = ours;
+    Orbloom__V1__RebuildSummary *rebuild;
+
+    if (summary->rebuild_lineage == 0) {
+        return STATUS_OK;
+    }
+    rebuild = codec_scratch_take(scratch, 1, sizeof *rebuild);
+    if (rebuild == NULL) {
         return STATUS_NOMEM;
     }
-    out->lineage = summary->lineage;
-    if (summary->rebuild_lineage != 0) {
-        *wire = (Orbloom__V1__RebuildSummary)ORBLOOM__V1__REBUILD_SUMMARY__INIT;
-        wire->lineage = summary->rebuild_lineage;
-        wire->fed_keys = summary->fed_keys;
-        wire->keys = summary->rebuild_keys;
-        out->rebuild = wire;
+    *rebuild = (Orbloom__V1__RebuildSummary)ORBLOOM__V1__REBUILD_SUMMARY__INIT;
+    rebuild->lineage = summary->rebuild_lineage;
+    rebuild->fed_keys = summary->fed_keys;
+    rebuild->keys = summary->rebuild_keys;
+    ((Orbloom__V1__FilterSummary *)wire)->rebuild = rebuild;
+    return STATUS_OK;
+}
+
+static enum status get_rebuild(struct codec_arena *arena, const void *wire, void *ours)
+{
+    const Orbloom__V1__RebuildSummary *rebuild =
+        ((const Orbloom__V1__FilterSummary *)wire)->rebuild;
+    struct filter_summary *summary = ours;
+
+    (void)arena;
+    if (rebuild != NULL) {
+        summary->rebuild_lineage = rebuild->lineage;
+        summary->fed_keys = rebuild->fed_keys;
+        summary->rebuild_keys = rebuild->keys;
     }
-    return codec_put_message(scratch, summary->rebuild_awaited, &out->rebuild_awaited);
+    return STATUS_OK;
 }
 
-static enum status put_window(struct codec_scratch *scratch, const struct filter_summary *summary,
-                              Orbloom__V1__FilterSummary *out)
+/* As many bytes as there are shards, once any was given up. */
+static enum status put_loss(struct codec_scratch *scratch, const void *ours, void *wire)
 {
-    out->window_us = summary->window_us;
-    out->nslices = summary->nslices;
-    out->newest_slice = summary->newest_slice;
-    out->load_source = summary->load_source;
-    out->loaded = summary->loaded;
-    return codec_put_message(scratch, summary->window_awaited, &out->window_awaited);
-}
+    const struct filter_summary *summary = ours;
+    Orbloom__V1__FilterSummary *message = wire;
 
-static enum status put_expiry(struct codec_scratch *scratch, const struct filter_summary *summary,
-                              Orbloom__V1__FilterSummary *out)
-{
-    out->expiry = summary->expiry;
-    out->expires_left_us = summary->expires_left_us;
-    out->expires_at_ms = summary->expires_at_ms;
-    return codec_put_message(scratch, summary->expiry_awaited, &out->expiry_awaited);
-}
-
-/* What replicas lack, and what was given up. */
-static enum status put_lack(struct codec_scratch *scratch, const struct filter_summary *summary,
-                            Orbloom__V1__FilterSummary *out)
-{
-    enum status status = codec_put_message(scratch, summary->lacking, &out->lacking);
-
-    out->shards_lacking = summary->shards_lacking;
-    out->fewest_full = summary->fewest_full;
-    out->loss_epoch = summary->loss_epoch;
+    (void)scratch;
     if (summary->loss_epoch != 0) {
-        out->loss_shards.data = (uint8_t *)summary->loss_shards;
-        out->loss_shards.len = summary->nshards <= DOCUMENT_MAX_SHARDS
-                                   ? (summary->nshards + 7) / 8
-                                   : sizeof summary->loss_shards;
+        message->loss_shards.data = (uint8_t *)summary->loss_shards;
+        message->loss_shards.len = summary->nshards <= DOCUMENT_MAX_SHARDS
+                                       ? (summary->nshards + 7) / 8
+                                       : sizeof summary->loss_shards;
     }
-    return status != STATUS_OK
-               ? status
-               : codec_put_message(scratch, summary->lacking_remedy, &out->lacking_remedy);
-}
-
-enum status codec_put_filter_summary(struct codec_scratch *scratch,
-                                     const struct filter_summary *summary,
-                                     Orbloom__V1__FilterSummary *out)
-{
-    enum status status;
-
-    *out = (Orbloom__V1__FilterSummary)ORBLOOM__V1__FILTER_SUMMARY__INIT;
-    out->id = summary->id;
-    out->uid_high = summary->uid.high;
-    out->uid_low = summary->uid.low;
-    out->state = (Orbloom__V1__FilterState)summary->state;
-    out->revision = summary->revision;
-    out->epoch = summary->epoch;
-    out->capacity = summary->capacity;
-    out->max_capacity = summary->max_capacity;
-    out->rate = summary->rate;
-    out->replicas = summary->rule.replicas;
-    out->write_quorum = summary->rule.write;
-    out->read_quorum = summary->rule.read;
-    out->hash = (Orbloom__V1__HashKind)summary->hash;
-    out->when_unavailable = (Orbloom__V1__WhenUnavailable)summary->when_unavailable;
-    out->when_full = (Orbloom__V1__WhenFull)summary->when_full;
-    out->keylog = (Orbloom__V1__Keylog)summary->keylog;
-    out->durability = (Orbloom__V1__Durability)summary->durability;
-    out->nshards = summary->nshards;
-    out->ngroups = summary->ngroups;
-    out->shard_bytes = summary->shard_bytes;
-    out->lines = summary->lines;
-    out->z = summary->z;
-    status = codec_put_text(summary->name, &out->name);
-    status = status != STATUS_OK ? status : put_rebuild(scratch, summary, out);
-    status = status != STATUS_OK ? status : put_lack(scratch, summary, out);
-    status = status != STATUS_OK ? status : put_window(scratch, summary, out);
-    status = status != STATUS_OK ? status : put_expiry(scratch, summary, out);
-    return status != STATUS_OK ? status : put_growth(scratch, summary, out);
-}
-
-static bool summary_enums_known(const Orbloom__V1__FilterSummary *wire)
-{
-    return codec_enum_known((int)wire->state, FILTER_DROPPED) &&
-           codec_enum_known((int)wire->hash, HASH_XXH3) &&
-           codec_enum_known((int)wire->when_unavailable, WHEN_UNAVAILABLE_MAYBE) &&
-           codec_enum_known((int)wire->when_full, WHEN_FULL_EXPAND) &&
-           codec_enum_known((int)wire->keylog, KEYLOG_OFF) &&
-           codec_enum_known((int)wire->durability, DURABILITY_SYNC);
-}
-
-static enum status get_generations(const Orbloom__V1__FilterSummary *wire,
-                                   struct filter_summary *out)
-{
-    if (wire->n_generations > DOCUMENT_MAX_GENERATIONS) {
-        return STATUS_TOO_LARGE;
-    }
-    for (size_t i = 0; i < wire->n_generations; i++) {
-        const Orbloom__V1__GenerationSummary *generation = wire->generations[i];
-
-        if (!isfinite(generation->rate)) {
-            return STATUS_MALFORMED;
-        }
-        out->generations[i] = (struct generation_summary){
-            .id = generation->id,
-            .capacity = generation->capacity,
-            .rate = generation->rate,
-            .lines = generation->lines,
-            .z = generation->z,
-        };
-    }
-    out->ngenerations = (uint32_t)wire->n_generations;
-    out->nchain = wire->nchain < out->ngenerations ? wire->nchain : out->ngenerations;
     return STATUS_OK;
 }
 
-static enum status get_growth(struct codec_arena *arena, const Orbloom__V1__FilterSummary *wire,
-                              struct filter_summary *out)
+static enum status get_loss(struct codec_arena *arena, const void *wire, void *ours)
 {
-    enum status status = get_generations(wire, out);
-    uint32_t *turns = arena_take(arena, wire->n_turns, sizeof *turns);
+    const Orbloom__V1__FilterSummary *message = wire;
+    struct filter_summary *summary = ours;
 
-    if (turns == NULL || wire->n_turns > DOCUMENT_MAX_TURNS) {
+    (void)arena;
+    if (message->loss_shards.len > sizeof summary->loss_shards) {
         return STATUS_TOO_LARGE;
     }
-    for (size_t i = 0; i < wire->n_turns; i++) {
-        turns[i] = wire->turns[i];
+    if (message->loss_shards.len > 0) {
+        memcpy(summary->loss_shards, message->loss_shards.data, message->loss_shards.len);
     }
-    out->turns = turns;
-    out->nturns = wire->n_turns;
-    status = status != STATUS_OK
-                 ? status
-                 : codec_get_text(arena, wire->growth_awaited, &out->growth_awaited);
-    return status != STATUS_OK ? status
-                               : codec_get_text(arena, wire->growth_refused, &out->growth_refused);
+    return STATUS_OK;
 }
 
-static enum status get_rebuild(struct codec_arena *arena, const Orbloom__V1__FilterSummary *wire,
-                               struct filter_summary *out)
-{
-    out->lineage = wire->lineage;
-    if (wire->rebuild != NULL) {
-        out->rebuild_lineage = wire->rebuild->lineage;
-        out->fed_keys = wire->rebuild->fed_keys;
-        out->rebuild_keys = wire->rebuild->keys;
-    }
-    return codec_get_text(arena, wire->rebuild_awaited, &out->rebuild_awaited);
-}
-
-static enum status get_lack(struct codec_arena *arena, const Orbloom__V1__FilterSummary *wire,
-                            struct filter_summary *out)
-{
-    enum status status = codec_get_text(arena, wire->lacking, &out->lacking);
-
-    if (wire->loss_shards.len > sizeof out->loss_shards) {
-        return STATUS_TOO_LARGE;
-    }
-    out->shards_lacking = wire->shards_lacking;
-    out->fewest_full = wire->fewest_full;
-    out->loss_epoch = wire->loss_epoch;
-    if (wire->loss_shards.len > 0) {
-        memcpy(out->loss_shards, wire->loss_shards.data, wire->loss_shards.len);
-    }
-    return status != STATUS_OK ? status
-                               : codec_get_text(arena, wire->lacking_remedy, &out->lacking_remedy);
-}
-
-enum status codec_get_filter_summary(struct codec_arena *arena,
-                                     const Orbloom__V1__FilterSummary *wire,
-                                     struct filter_summary *out)
-{
-    enum status status;
-
-    if (!summary_enums_known(wire) || !isfinite(wire->rate)) {
-        return STATUS_MALFORMED;
-    }
-    *out = (struct filter_summary){
-        .id = wire->id,
-        .uid = {wire->uid_high, wire->uid_low},
-        .state = (enum filter_state)wire->state,
-        .revision = wire->revision,
-        .epoch = wire->epoch,
-        .capacity = wire->capacity,
-        .max_capacity = wire->max_capacity,
-        .rate = wire->rate,
-        .rule = {wire->replicas, wire->write_quorum, wire->read_quorum},
-        .hash = (enum hash_kind)wire->hash,
-        .when_unavailable = (enum when_unavailable)wire->when_unavailable,
-        .when_full = (enum when_full)wire->when_full,
-        .keylog = (enum keylog)wire->keylog,
-        .durability = (enum durability)wire->durability,
-        .nshards = wire->nshards,
-        .ngroups = wire->ngroups,
-        .shard_bytes = wire->shard_bytes,
-        .lines = wire->lines,
-        .z = wire->z,
-        .growth_held = wire->growth_held != 0,
-        .shards_grown = wire->shards_grown,
-        .shards_growing = wire->shards_growing,
-        .window_us = wire->window_us,
-        .nslices = wire->nslices,
-        .newest_slice = wire->newest_slice,
-        .expiry = wire->expiry,
-        .expires_left_us = wire->expires_left_us,
-        .expires_at_ms = wire->expires_at_ms,
-        .load_source = wire->load_source,
-        .loaded = wire->loaded,
-    };
-    status = codec_get_text(arena, wire->name, &out->name);
-    status = status != STATUS_OK ? status : get_rebuild(arena, wire, out);
-    status = status != STATUS_OK ? status : get_lack(arena, wire, out);
-    status = status != STATUS_OK
-                 ? status
-                 : codec_get_text(arena, wire->window_awaited, &out->window_awaited);
-    status = status != STATUS_OK
-                 ? status
-                 : codec_get_text(arena, wire->expiry_awaited, &out->expiry_awaited);
-    return status != STATUS_OK ? status : get_growth(arena, wire, out);
-}
+static const struct binding filter_summary_rows[] = {
+    ROW(filter_summary, id, UINT64),
+    ROW_AS(filter_summary, uid.high, uid_high, UINT64),
+    ROW_AS(filter_summary, uid.low, uid_low, UINT64),
+    ENUM(filter_summary, state, FILTER_ACTIVE, FILTER_DROPPED),
+    ROW(filter_summary, revision, UINT64),
+    ROW(filter_summary, epoch, UINT64),
+    ROW(filter_summary, capacity, UINT64),
+    ROW(filter_summary, max_capacity, UINT64),
+    ROW(filter_summary, rate, DOUBLE),
+    ROW_AS(filter_summary, rule.replicas, replicas, UINT32),
+    ROW_AS(filter_summary, rule.write, write_quorum, UINT32),
+    ROW_AS(filter_summary, rule.read, read_quorum, UINT32),
+    ENUM(filter_summary, hash, HASH_SIPHASH24, HASH_XXH3),
+    ENUM(filter_summary, when_unavailable, WHEN_UNAVAILABLE_ERROR, WHEN_UNAVAILABLE_MAYBE),
+    ENUM(filter_summary, when_full, WHEN_FULL_REFUSE, WHEN_FULL_EXPAND),
+    ENUM(filter_summary, keylog, KEYLOG_ON, KEYLOG_OFF),
+    ENUM(filter_summary, durability, DURABILITY_MEMORY, DURABILITY_SYNC),
+    ROW(filter_summary, nshards, UINT32),
+    ROW(filter_summary, ngroups, UINT32),
+    ROW(filter_summary, shard_bytes, UINT64),
+    ROW(filter_summary, lines, UINT64),
+    ROW(filter_summary, z, UINT32),
+    ROW(filter_summary, growth_held, BOOL),
+    ROW(filter_summary, shards_grown, UINT64),
+    ROW(filter_summary, shards_growing, UINT64),
+    ROW(filter_summary, window_us, UINT64),
+    ROW(filter_summary, nslices, UINT32),
+    ROW(filter_summary, newest_slice, UINT64),
+    ROW(filter_summary, expiry, UINT64),
+    ROW(filter_summary, expires_left_us, UINT64),
+    ROW(filter_summary, expires_at_ms, UINT64),
+    ROW(filter_summary, load_source, UINT64),
+    ROW(filter_summary, loaded, UINT64),
+    ROW(filter_summary, lineage, UINT32),
+    ROW(filter_summary, shards_lacking, UINT32),
+    ROW(filter_summary, fewest_full, UINT32),
+    ROW(filter_summary, loss_epoch, UINT64),
+    ROW(filter_summary, name, TEXT),
+    BY_HAND(filter_summary, rebuild, put_rebuild, get_rebuild),
+    ROW(filter_summary, rebuild_awaited, MESSAGE),
+    BY_HAND(filter_summary, loss_shards, put_loss, get_loss),
+    ROW(filter_summary, lacking, MESSAGE),
+    ROW(filter_summary, lacking_remedy, MESSAGE),
+    ROW(filter_summary, window_awaited, MESSAGE),
+    ROW(filter_summary, expiry_awaited, MESSAGE),
+    BY_HAND(filter_summary, turns, put_turns, get_turns),
+    ARRAY(filter_summary, generations, ngenerations, generation_summary, STATUS_TOO_LARGE),
+    BY_HAND(filter_summary, nchain, put_chain, get_chain),
+    ROW(filter_summary, growth_awaited, MESSAGE),
+    ROW(filter_summary, growth_refused, MESSAGE),
+};
+BINDING_TABLE(filter_summary, filter_summary, NULL);
