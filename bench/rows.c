@@ -201,14 +201,8 @@ static enum status append(struct rows *self, const struct row *row)
     if (self->count == ROWS_MAX) {
         return STATUS_TOO_LARGE;
     }
-    if ((self->count & (self->count - 1)) == 0) { /* Full at every power of two. */
-        size_t room = self->count == 0 ? 1 : 2 * self->count;
-        struct row *items = heap_realloc(self->items, room, sizeof *items);
-
-        if (items == NULL) {
-            return STATUS_NOMEM;
-        }
-        self->items = items;
+    if (!heap_grow(&self->items, &self->capacity, self->count + 1, sizeof *self->items)) {
+        return STATUS_NOMEM;
     }
     self->items[self->count++] = *row;
     return STATUS_OK;

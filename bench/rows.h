@@ -58,6 +58,7 @@ struct row {
 struct rows {
     struct row *items;
     size_t count;
+    size_t capacity;
     size_t torn; /* Lines that were no row. */
 };
 

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { FIRST_ROOM = 16 };
-
 static bool is_restless(const struct filter_document *document)
 {
     if (document->content.state != FILTER_ACTIVE) {
@@ -37,19 +35,9 @@ static size_t find(const struct restless *self, uint64_t id)
 
 static enum status make_room(struct restless *self)
 {
-    size_t room = self->room > 0 ? 2 * self->room : FIRST_ROOM;
-    struct document_entry **grown;
-
-    if (self->count < self->room) {
-        return STATUS_OK;
-    }
-    grown = heap_realloc(self->items, room, sizeof(struct document_entry *));
-    if (grown == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->items = grown;
-    self->room = room;
-    return STATUS_OK;
+    return heap_grow(&self->items, &self->room, self->count + 1, sizeof(struct document_entry *))
+               ? STATUS_OK
+               : STATUS_NOMEM;
 }
 
 static enum status insert(struct restless *self, size_t at, struct document_entry *entry)

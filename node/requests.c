@@ -25,21 +25,13 @@ struct answer {
 static enum status reserve_words(struct node *self, const struct node_request *request)
 {
     size_t needed = 0;
-    uint64_t *grown;
 
     for (size_t i = 0; i < request->nsegments; i++) {
         needed += 2 * (((size_t)request->segments[i].count + 63) / 64);
     }
-    if (needed <= self->words_capacity) {
-        return STATUS_OK;
-    }
-    grown = heap_realloc(self->words, needed, sizeof *grown);
-    if (grown == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->words = grown;
-    self->words_capacity = needed;
-    return STATUS_OK;
+    return heap_grow(&self->words, &self->words_capacity, needed, sizeof *self->words)
+               ? STATUS_OK
+               : STATUS_NOMEM;
 }
 
 /* Let the router have the document, or record, that made its request STALE. */

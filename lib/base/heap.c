@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE_BYTES = 4096, HUGE_PAGE_BYTES = 2 << 20 };
+enum { PAGE_BYTES = 4096, HUGE_PAGE_BYTES = 2 << 20, FIRST_ITEMS = 8 };
 
 static atomic_size_t live;
 static bool fault_armed; /* Tests only: set before and cleared after the code under test. */
@@ -65,6 +65,31 @@ void *heap_realloc(void *old, size_t count, size_t size)
         return NULL;
     }
     return realloc(old, bytes > 0 ? bytes : 1);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The pointer is copied, as its type is not known here. A double that wraps around is less than
+ * what is wanted. */
+bool heap_grow(void *items, size_t *capacity, size_t wanted, size_t size)
+{
+    size_t room = larger(larger(wanted, 2 * *capacity), FIRST_ITEMS);
+    void *grown;
+
+    if (wanted <= *capacity) {
+        return true;
+    }
+    memcpy(&grown, items, sizeof grown);
+    grown = heap_realloc(grown, room, size);
+    if (grown == NULL) {
+        return false;
+    }
+    memcpy(items, &grown, sizeof grown);
+    *capacity = room;
+    return true;
 }
 
 char *heap_strdup(const char *text)

@@ -27,6 +27,12 @@ MUST_USE void *heap_zalloc(size_t count, size_t size);
 /* Grow or shrink; on failure NULL and `old` stays valid. */
 MUST_USE void *heap_realloc(void *old, size_t count, size_t size);
 
+/* Room for `wanted` items of `size` bytes in an array that grows. `items` is the address of the
+ * pointer to the first one, of any type: NULL while there is none; *capacity is how many it has
+ * room for. What it is given is at least double of that, so that adding one by one stays cheap.
+ * False, and nothing has changed: memory is out, or sizes overflow. */
+MUST_USE bool heap_grow(void *items, size_t *capacity, size_t wanted, size_t size);
+
 /* A copy of a C string. */
 MUST_USE char *heap_strdup(const char *text);
 

@@ -51,16 +51,9 @@ static void note_name(void *argument, const char *name)
     if (self->listing != STATUS_OK || !segment_name_parse(name, &number) || number < self->begin) {
         return;
     }
-    if (self->nfound == self->capacity) {
-        size_t capacity = self->capacity * 2 + 16;
-        struct found *grown = heap_realloc(self->found, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            self->listing = STATUS_NOMEM;
-            return;
-        }
-        self->found = grown;
-        self->capacity = capacity;
+    if (!heap_grow(&self->found, &self->capacity, self->nfound + 1, sizeof *self->found)) {
+        self->listing = STATUS_NOMEM;
+        return;
     }
     self->found[self->nfound++] = (struct found){.number = number};
 }

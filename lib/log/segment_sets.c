@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-enum {
-    FIRST_KEYS = 64, /* room of a piece, to begin with */
-    FIRST_SETS = 16,
-};
-
 static int compare(const struct record_run *a, const struct record_run *b)
 {
     if (a->filter_id != b->filter_id) {
@@ -26,15 +21,8 @@ static enum status insert(struct segment_sets *self, size_t at, const struct rec
 {
     struct segment_set *set;
 
-    if (self->count == self->capacity) {
-        size_t capacity = self->capacity > 0 ? 2 * self->capacity : FIRST_SETS;
-        struct segment_set **sets = heap_realloc(self->sets, capacity, sizeof *sets);
-
-        if (sets == NULL) {
-            return STATUS_NOMEM;
-        }
-        self->sets = sets;
-        self->capacity = capacity;
+    if (!heap_grow(&self->sets, &self->capacity, self->count + 1, sizeof *self->sets)) {
+        return STATUS_NOMEM;
     }
     set = heap_zalloc(1, sizeof *set);
     if (set == NULL) {
@@ -93,26 +81,17 @@ void segment_set_clear(struct segment_set *self)
     self->nsorted = 0;
 }
 
-static enum status grow(struct segment_piece *self)
+static bool make_room(struct segment_piece *self, size_t more)
 {
-    size_t capacity = self->capacity > 0 ? 2 * self->capacity : FIRST_KEYS;
-    uint64_t *fingerprints = heap_realloc(self->fingerprints, capacity, sizeof *fingerprints);
-
-    if (fingerprints == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->fingerprints = fingerprints;
-    self->capacity = capacity;
-    return STATUS_OK;
+    return heap_grow(&self->fingerprints, &self->capacity, self->count + more,
+                     sizeof *self->fingerprints);
 }
 
 static enum status append_whole(struct segment_piece *self, const uint64_t *fingerprints,
                                 size_t count)
 {
-    while (self->capacity - self->count < count) {
-        if (grow(self) != STATUS_OK) {
-            return STATUS_NOMEM;
-        }
+    if (!make_room(self, count)) {
+        return STATUS_NOMEM;
     }
     memcpy(self->fingerprints + self->count, fingerprints, count * sizeof *fingerprints);
     self->count += count;
@@ -125,7 +104,7 @@ static enum status append_parts(struct segment_set *self, const uint64_t *finger
     for (size_t i = 0; i < count; i++) {
         struct segment_piece *piece = &self->pieces[fingerprints[i] >> (64 - SEGMENT_PART_BITS)];
 
-        if (piece->count == piece->capacity && grow(piece) != STATUS_OK) {
+        if (!make_room(piece, 1)) {
             return STATUS_NOMEM;
         }
         piece->fingerprints[piece->count++] = fingerprints[i];

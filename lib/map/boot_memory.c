@@ -28,17 +28,11 @@ static struct boot_entry *open_entry(struct boot_memory *self, const struct memb
 {
     struct boot_entry *entry = find(self, who->node);
 
-    if (entry == NULL && self->count == self->capacity) {
-        uint32_t capacity = self->capacity > 0 ? 2 * self->capacity : 8;
-        struct boot_entry *grown = heap_realloc(self->items, capacity, sizeof *grown);
-
-        if (grown == NULL) {
+    if (entry == NULL) {
+        if (!heap_grow(&self->items, &self->capacity, (size_t)self->count + 1,
+                       sizeof *self->items)) {
             return NULL;
         }
-        self->items = grown;
-        self->capacity = capacity;
-    }
-    if (entry == NULL) {
         entry = &self->items[self->count++];
         *entry = (struct boot_entry){0};
     }

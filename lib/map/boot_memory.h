@@ -58,7 +58,7 @@ struct boot_entry {
 struct boot_memory {
     struct boot_entry *items;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
 };
 
 void boot_memory_fini(struct boot_memory *self);

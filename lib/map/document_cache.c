@@ -9,8 +9,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { CACHE_FIRST_ENTRIES = 16 };
-
 static void entry_destroy(struct document_entry *entry)
 {
     document_fini(&entry->document);
@@ -121,8 +119,8 @@ static enum status copy_bytes(struct span bytes, uint8_t **out)
 
 static enum status reserve(struct document_cache *self)
 {
-    size_t capacity = self->capacity > 0 ? self->capacity * 2 : CACHE_FIRST_ENTRIES;
-    struct document_entry **grown;
+    size_t ids = self->capacity;
+    size_t names = self->capacity;
 
     if (self->count < self->capacity) {
         return STATUS_OK;
@@ -130,17 +128,11 @@ static enum status reserve(struct document_cache *self)
     if (self->count >= DOCUMENT_CACHE_MAX) {
         return STATUS_TOO_LARGE;
     }
-    grown = heap_realloc(self->by_id, capacity, sizeof(struct document_entry *));
-    if (grown == NULL) {
+    if (!heap_grow(&self->by_id, &ids, self->count + 1, sizeof(struct document_entry *)) ||
+        !heap_grow(&self->by_name, &names, self->count + 1, sizeof(struct document_entry *))) {
         return STATUS_NOMEM;
     }
-    self->by_id = grown;
-    grown = heap_realloc(self->by_name, capacity, sizeof(struct document_entry *));
-    if (grown == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->by_name = grown;
-    self->capacity = capacity;
+    self->capacity = names;
     return STATUS_OK;
 }
 

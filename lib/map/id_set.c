@@ -7,8 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { FIRST_INTERVALS = 16 };
-
 void id_set_fini(struct id_set *self)
 {
     heap_free(self->intervals);
@@ -57,23 +55,12 @@ uint64_t id_set_size(const struct id_set *self)
 
 static enum status reserve(struct id_set *self, size_t count)
 {
-    size_t capacity = self->capacity > 0 ? self->capacity * 2 : FIRST_INTERVALS;
-    struct id_interval *grown;
-
     if (count > ID_SET_MAX_INTERVALS) {
         return STATUS_TOO_LARGE;
     }
-    if (count <= self->capacity) {
-        return STATUS_OK;
-    }
-    capacity = capacity > count ? capacity : count;
-    grown = heap_realloc(self->intervals, capacity, sizeof *grown);
-    if (grown == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->intervals = grown;
-    self->capacity = capacity;
-    return STATUS_OK;
+    return heap_grow(&self->intervals, &self->capacity, count, sizeof *self->intervals)
+               ? STATUS_OK
+               : STATUS_NOMEM;
 }
 
 /* Put `count` intervals in place of those in [from, to). */

@@ -10,7 +10,6 @@
 
 enum {
     MAX_HEAD = 32, /* "*1048576\r\n" and longer ones that are wrong */
-    FEW = 8,       /* arguments that there is always room for */
     LINE_END = 2,
 };
 
@@ -51,15 +50,9 @@ static void begin(struct resp_request *self)
 /* Where the arguments are is kept as offsets until all are there, as the input may move. */
 static bool keep(struct resp_request *self, size_t offset, size_t size)
 {
-    if (self->count == self->capacity) {
-        uint32_t grown = self->capacity > 0 ? 2 * self->capacity : FEW;
-        struct span *arguments = heap_realloc(self->arguments, grown, sizeof *arguments);
-
-        if (arguments == NULL) {
-            return false;
-        }
-        self->arguments = arguments;
-        self->capacity = grown;
+    if (!heap_grow(&self->arguments, &self->capacity, (size_t)self->count + 1,
+                   sizeof *self->arguments)) {
+        return false;
     }
     self->arguments[self->count++] = span_of((const uint8_t *)(uintptr_t)offset, size);
     return true;

@@ -58,7 +58,7 @@ struct resp_request {
     size_t length;   /* ... and says so */
     size_t at;       /* where to go on */
     size_t looked;   /* no line end before this */
-    uint32_t capacity;
+    size_t capacity;
     struct buffer words; /* of a line, without quotes */
 };
 

@@ -46,27 +46,11 @@ void node_growth_read_begin(struct node *self)
 
 /* ---- an answer ---- */
 
-static bool make_room(struct growth_stretch *stretch, size_t count)
-{
-    uint64_t *grown;
-
-    if (count <= stretch->capacity) {
-        return true;
-    }
-    grown = heap_realloc(stretch->keys, count, sizeof *grown);
-    if (grown == NULL) {
-        return false;
-    }
-    stretch->keys = grown;
-    stretch->capacity = count;
-    return true;
-}
-
 static bool keep(struct node_growth *growth, const struct storage_read *read, uint32_t bits)
 {
     struct growth_stretch *coming = &growth->coming;
 
-    if (!make_room(coming, read->count)) {
+    if (!heap_grow(&coming->keys, &coming->capacity, read->count, sizeof *coming->keys)) {
         return false;
     }
     for (size_t i = 0; i < read->count; i++) {

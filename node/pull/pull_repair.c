@@ -8,15 +8,8 @@
 
 static enum status push(struct repair_list *list, uint64_t prefix)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity * 2 + 16;
-        uint64_t *grown = heap_realloc(list->prefixes, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            return STATUS_NOMEM;
-        }
-        list->prefixes = grown;
-        list->capacity = capacity;
+    if (!heap_grow(&list->prefixes, &list->capacity, list->count + 1, sizeof *list->prefixes)) {
+        return STATUS_NOMEM;
     }
     list->prefixes[list->count++] = prefix;
     return STATUS_OK;

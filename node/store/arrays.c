@@ -29,15 +29,8 @@ struct storage_array *storage_arrays_put(struct storage_arrays *self, const stru
     if (array != NULL) {
         return array;
     }
-    if (self->count == self->capacity) {
-        size_t capacity = self->capacity * 2 + 8;
-        struct storage_array *grown = heap_realloc(self->items, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            return NULL;
-        }
-        self->items = grown;
-        self->capacity = capacity;
+    if (!heap_grow(&self->items, &self->capacity, self->count + 1, sizeof *self->items)) {
+        return NULL;
     }
     array = &self->items[self->count++];
     *array = (struct storage_array){.counts = {.filter_id = set->filter_id,
@@ -154,18 +147,8 @@ enum status storage_log_arrays(struct storage *self)
 
 static bool make_room(struct storage *self)
 {
-    size_t needed = self->nold_snapshots + 1;
-
-    if (needed > self->old_snapshots_capacity) {
-        uint64_t *grown = heap_realloc(self->old_snapshots, needed * 2, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        self->old_snapshots = grown;
-        self->old_snapshots_capacity = needed * 2;
-    }
-    return true;
+    return heap_grow(&self->old_snapshots, &self->old_snapshots_capacity, self->nold_snapshots + 1,
+                     sizeof *self->old_snapshots);
 }
 
 enum status storage_edit_array(struct storage *self, const struct record_snapshot *snapshot)

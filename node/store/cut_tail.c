@@ -6,23 +6,12 @@ enum { TAIL_SLICE_BYTES = 4 << 20 };
 
 static enum status make_room(struct storage_cut *self, size_t count)
 {
-    size_t capacity = self->tail_capacity;
-    uint64_t *grown;
-
     if (count > STORAGE_CUT_TAIL - self->ntail) {
         return STATUS_TOO_LARGE;
     }
-    if (self->ntail + count <= capacity) {
-        return STATUS_OK;
-    }
-    capacity = capacity * 2 > self->ntail + count ? capacity * 2 : self->ntail + count + 4096;
-    grown = heap_realloc(self->tail, capacity, sizeof *grown);
-    if (grown == NULL) {
-        return STATUS_NOMEM;
-    }
-    self->tail = grown;
-    self->tail_capacity = capacity;
-    return STATUS_OK;
+    return heap_grow(&self->tail, &self->tail_capacity, self->ntail + count, sizeof *self->tail)
+               ? STATUS_OK
+               : STATUS_NOMEM;
 }
 
 static enum status keep(struct storage_cut *self, struct span record)

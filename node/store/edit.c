@@ -15,25 +15,8 @@ static bool make_room(struct storage *self, const struct storage_edit *edit)
     size_t runs = self->nruns + edit->nadded;
     size_t trash = self->ntrash + edit->nremoved;
 
-    if (runs > self->runs_capacity) {
-        struct record_run *grown = heap_realloc(self->runs, runs * 2, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        self->runs = grown;
-        self->runs_capacity = runs * 2;
-    }
-    if (trash > self->trash_capacity) {
-        uint64_t *grown = heap_realloc(self->trash, trash * 2, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        self->trash = grown;
-        self->trash_capacity = trash * 2;
-    }
-    return true;
+    return heap_grow(&self->runs, &self->runs_capacity, runs, sizeof *self->runs) &&
+           heap_grow(&self->trash, &self->trash_capacity, trash, sizeof *self->trash);
 }
 
 static enum status log_edit(struct storage *self, uint64_t merged, const uint64_t *removed,

@@ -35,16 +35,9 @@ static void note_name(void *context, const char *name)
         self->status = STATUS_TOO_LARGE;
         return;
     }
-    if (self->nnames == self->names_capacity) {
-        size_t capacity = self->names_capacity * 2 + 32;
-        char(*grown)[DISK_NAME_BYTES] = heap_realloc(self->names, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            self->status = STATUS_NOMEM;
-            return;
-        }
-        self->names = grown;
-        self->names_capacity = capacity;
+    if (!heap_grow(&self->names, &self->names_capacity, self->nnames + 1, sizeof *self->names)) {
+        self->status = STATUS_NOMEM;
+        return;
     }
     (void)snprintf(self->names[self->nnames++], DISK_NAME_BYTES, "%s", name);
 }

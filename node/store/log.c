@@ -56,15 +56,9 @@ static enum status note_segment(struct storage *self)
     if (self->nsegments > 0 && self->segments[self->nsegments - 1].end == UINT64_MAX) {
         self->segments[self->nsegments - 1].end = first;
     }
-    if (self->nsegments == self->segments_capacity) {
-        size_t capacity = self->segments_capacity * 2 + 8;
-        struct log_extent *grown = heap_realloc(self->segments, capacity, sizeof *grown);
-
-        if (grown == NULL) { /* Readers would miss a segment: as bad as a lost one. */
-            return STATUS_NOMEM;
-        }
-        self->segments = grown;
-        self->segments_capacity = capacity;
+    if (!heap_grow(&self->segments, &self->segments_capacity, self->nsegments + 1,
+                   sizeof *self->segments)) {
+        return STATUS_NOMEM; /* Readers would miss a segment: as bad as a lost one. */
     }
     self->segments[self->nsegments++] = extent;
     return STATUS_OK;

@@ -38,15 +38,8 @@ void storage_merge_destroy(struct storage_merge **merge)
 
 static enum status note_added(struct storage_merge *self, const struct record_run *run)
 {
-    if (self->nadded == self->added_capacity) {
-        size_t capacity = self->added_capacity * 2 + 8;
-        struct record_run *grown = heap_realloc(self->added, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            return STATUS_NOMEM;
-        }
-        self->added = grown;
-        self->added_capacity = capacity;
+    if (!heap_grow(&self->added, &self->added_capacity, self->nadded + 1, sizeof *self->added)) {
+        return STATUS_NOMEM;
     }
     self->added[self->nadded++] = *run;
     return STATUS_OK;

@@ -80,6 +80,20 @@ void read_job_runs(struct job *job)
 
 /* ---- a stretch of the log ---- */
 
+/* For one more batch, and its offset. */
+static bool make_room(struct read_job *self)
+{
+    size_t batches = self->batches_capacity;
+    size_t offsets = self->batches_capacity;
+
+    if (!heap_grow(&self->batches, &batches, self->nbatches + 1, sizeof *self->batches) ||
+        !heap_grow(&self->offsets, &offsets, self->nbatches + 1, sizeof *self->offsets)) {
+        return false;
+    }
+    self->batches_capacity = batches;
+    return true;
+}
+
 static enum status keep(struct read_job *self, struct record_batch *batch, uint64_t offset)
 {
     if (batch->count > self->room) { /* The first of all: it has to fit, or reading never ends. */
@@ -91,18 +105,8 @@ static enum status keep(struct read_job *self, struct record_batch *batch, uint6
         self->fingerprints = grown;
         self->room = batch->count;
     }
-    if (self->nbatches == self->batches_capacity) {
-        size_t capacity = self->batches_capacity * 2 + 64;
-        struct record_batch *batches = heap_realloc(self->batches, capacity, sizeof *batches);
-        uint64_t *offsets;
-
-        self->batches = batches != NULL ? batches : self->batches;
-        offsets = heap_realloc(self->offsets, capacity, sizeof *offsets);
-        self->offsets = offsets != NULL ? offsets : self->offsets;
-        if (batches == NULL || offsets == NULL) {
-            return STATUS_NOMEM;
-        }
-        self->batches_capacity = capacity;
+    if (!make_room(self)) {
+        return STATUS_NOMEM;
     }
     memcpy(self->fingerprints + self->count, batch->fingerprints,
            batch->count * sizeof *self->fingerprints);

@@ -26,16 +26,8 @@ static void put(struct record_run *runs, size_t *nruns, const struct record_run 
 bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacity,
                         const struct record_manifest *manifest)
 {
-    size_t needed = *nruns + manifest->nadded;
-
-    if (needed > *capacity) {
-        struct record_run *grown = heap_realloc(*runs, needed * 2, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        *runs = grown;
-        *capacity = needed * 2;
+    if (!heap_grow(runs, capacity, *nruns + manifest->nadded, sizeof **runs)) {
+        return false;
     }
     for (uint32_t i = 0; i < manifest->nadded; i++) {
         const struct record_run run = record_manifest_added(manifest, i);

@@ -52,15 +52,8 @@ static bool add(struct storage_sets *self, const struct storage_set *set)
     if (is_at(self, place, set)) {
         return true;
     }
-    if (self->count == self->capacity) {
-        size_t capacity = self->capacity * 2 + 16;
-        struct storage_known *grown = heap_realloc(self->items, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        self->items = grown;
-        self->capacity = capacity;
+    if (!heap_grow(&self->items, &self->capacity, self->count + 1, sizeof *self->items)) {
+        return false;
     }
     memmove(self->items + place + 1, self->items + place,
             (self->count - place) * sizeof *self->items);

@@ -199,7 +199,7 @@ struct exchange {
     uint64_t memory_end;       /* what was confirmed is in the log up to here */
     struct meeting *meetings;
     uint32_t nmeetings;
-    uint32_t meetings_capacity;
+    size_t meetings_capacity;
     uint64_t meet_us;    /* when there is something to ask */
     uint64_t started_us; /* when the first could be asked; 0: not yet */
     struct batch_set *have;

@@ -28,15 +28,9 @@ static bool enroll(struct exchange *exchange, uint32_t node)
             return true;
         }
     }
-    if (exchange->nmeetings == exchange->meetings_capacity) {
-        uint32_t capacity = exchange->meetings_capacity > 0 ? 2 * exchange->meetings_capacity : 8;
-        struct meeting *grown = heap_realloc(exchange->meetings, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        exchange->meetings = grown;
-        exchange->meetings_capacity = capacity;
+    if (!heap_grow(&exchange->meetings, &exchange->meetings_capacity,
+                   (size_t)exchange->nmeetings + 1, sizeof *exchange->meetings)) {
+        return false;
     }
     exchange->meetings[exchange->nmeetings++] = (struct meeting){.node = node};
     return true;

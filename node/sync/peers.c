@@ -42,15 +42,8 @@ bool node_peers_has(const struct node_peers *self, uint32_t link)
 
 static struct node_peer *add(struct node_peers *self, uint32_t node)
 {
-    if (self->count == self->capacity) {
-        uint32_t capacity = self->capacity > 0 ? 2 * self->capacity : 8;
-        struct node_peer *grown = heap_realloc(self->items, capacity, sizeof *grown);
-
-        if (grown == NULL) {
-            return NULL;
-        }
-        self->items = grown;
-        self->capacity = capacity;
+    if (!heap_grow(&self->items, &self->capacity, (size_t)self->count + 1, sizeof *self->items)) {
+        return NULL;
     }
     self->items[self->count] = (struct node_peer){.node = node};
     return &self->items[self->count++];

@@ -71,7 +71,7 @@ struct node_peer {
 struct node_peers {
     struct node_peer *items;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
     uint64_t last_correlation;
     uint64_t awaited_bytes;
 };

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { FIRST_ITEMS = 64 };
-
 void *sim_memory_alloc(size_t count, size_t size)
 {
     void *memory = heap_zalloc(count, size);
@@ -18,16 +16,8 @@ void *sim_memory_alloc(size_t count, size_t size)
 
 void *sim_memory_reserve(void *array, size_t *capacity, size_t needed, size_t size)
 {
-    void *grown;
-
-    if (needed <= *capacity) {
-        return array;
-    }
-    *capacity = *capacity > 0 ? *capacity * 2 : FIRST_ITEMS;
-    *capacity = *capacity < needed ? needed : *capacity;
-    grown = heap_realloc(array, *capacity, size);
-    if (grown == NULL) {
+    if (!heap_grow(&array, capacity, needed, size)) {
         abort();
     }
-    return grown;
+    return array;
 }

@@ -204,6 +204,101 @@ Test(heap, a_failed_realloc_leaves_the_old_block)
     heap_free(text);
 }
 
+/* Added one by one: all are kept, and the array moves seldom. */
+Test(heap, a_growing_array_keeps_its_items_and_doubles)
+{
+    enum { ITEMS = 1000, MOST_STEPS = 10 };
+    size_t before = heap_live();
+    uint64_t *items = NULL;
+    size_t capacity = 0;
+    unsigned steps = 0;
+
+    for (uint64_t i = 0; i < ITEMS; i++) {
+        size_t had = capacity;
+
+        cr_assert(heap_grow(&items, &capacity, i + 1, sizeof *items));
+        cr_assert(capacity > i && capacity >= had);
+        cr_assert(capacity == had || capacity >= 2 * had, "%zu after %zu", capacity, had);
+        steps += capacity != had;
+        items[i] = i;
+    }
+    cr_assert_leq(steps, MOST_STEPS);
+    cr_assert_eq(heap_live(), before + 1);
+    for (uint64_t i = 0; i < ITEMS; i++) {
+        cr_assert_eq(items[i], i);
+    }
+    heap_free(items);
+    cr_assert_eq(heap_live(), before);
+}
+
+Test(heap, a_growing_array_has_room_for_all_that_is_wanted)
+{
+    uint8_t *items = NULL;
+    size_t capacity = 0;
+
+    cr_assert(heap_grow(&items, &capacity, 5000, 3));
+    cr_assert_geq(capacity, 5000);
+    memset(items, 1, 3 * capacity);
+    cr_assert(heap_grow(&items, &capacity, 1000000, 3));
+    cr_assert_geq(capacity, 1000000);
+    memset(items, 1, 3 * capacity);
+    heap_free(items);
+}
+
+Test(heap, an_array_with_room_is_left_as_it_is)
+{
+    uint32_t *items = NULL;
+    size_t capacity = 0;
+    uint32_t *same;
+    size_t had;
+
+    cr_assert(heap_grow(&items, &capacity, 0, sizeof *items));
+    cr_assert(items == NULL && capacity == 0, "nothing is wanted");
+    cr_assert(heap_grow(&items, &capacity, 1, sizeof *items));
+    same = items;
+    had = capacity;
+    heap_fault_after(0);
+    for (size_t wanted = 0; wanted <= had; wanted++) {
+        cr_assert(heap_grow(&items, &capacity, wanted, sizeof *items), "no memory is needed");
+    }
+    heap_fault_clear();
+    cr_assert(items == same && capacity == had);
+    heap_free(items);
+}
+
+/* Out of memory, or more than a size_t holds: the next attempt finds it as it was. */
+Test(heap, an_array_that_cannot_grow_stays)
+{
+    static const size_t wanted[] = {SIZE_MAX, SIZE_MAX / 4 + 1, SIZE_MAX / 2};
+    uint32_t *items = NULL;
+    size_t capacity = 0;
+    uint32_t *same;
+    size_t had;
+
+    cr_assert(heap_grow(&items, &capacity, 1, sizeof *items));
+    items[0] = 7;
+    same = items;
+    had = capacity;
+    heap_fault_after(0);
+    cr_assert_not(heap_grow(&items, &capacity, had + 1, sizeof *items));
+    heap_fault_clear();
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        cr_assert_not(heap_grow(&items, &capacity, wanted[i], sizeof *items), "%zu", wanted[i]);
+        cr_assert(items == same && capacity == had && items[0] == 7);
+    }
+    heap_free(items);
+}
+
+/* Doubling must not wrap around to less than is wanted. */
+Test(heap, a_capacity_that_cannot_double_is_not_made_smaller)
+{
+    uint8_t *items = NULL;
+    size_t capacity = SIZE_MAX / 2 + 2;
+
+    cr_assert_not(heap_grow(&items, &capacity, SIZE_MAX / 2 + 3, 2));
+    cr_assert(items == NULL && capacity == SIZE_MAX / 2 + 2);
+}
+
 Test(heap, strdup_copies_the_empty_text_too)
 {
     char *empty = heap_strdup("");
