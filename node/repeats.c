@@ -1,5 +1,7 @@
 #include "node/repeats.h"
 
+#include "base/bits.h"
+
 #include <string.h>
 
 static bool same_key(const struct repeats_key *a, const struct repeats_key *b)
@@ -43,7 +45,7 @@ static void slide(struct repeats_series *series, uint64_t number)
     } else {
         for (uint64_t n = series->highest; n != number;) {
             n++; /* Counted like this, as the peer chooses the number: it may be the last one. */
-            series->met[n % REPEATS_WINDOW / 64] &= ~(UINT64_C(1) << (n % 64));
+            bits_clear(series->met, n % REPEATS_WINDOW);
         }
     }
     series->highest = number;
@@ -52,8 +54,6 @@ static void slide(struct repeats_series *series, uint64_t number)
 bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t number)
 {
     struct repeats_series *series = find(self, key);
-    uint64_t bit = UINT64_C(1) << (number % 64);
-    uint64_t *word;
     bool met;
 
     self->clock++;
@@ -64,7 +64,7 @@ bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t n
         series->used = self->clock;
         /* Of a series that may have been forgotten, any number may have been met. */
         memset(series->met, self->forgot ? 0xff : 0, sizeof series->met);
-        series->met[number % REPEATS_WINDOW / 64] |= bit;
+        bits_set(series->met, number % REPEATS_WINDOW);
         return self->forgot;
     }
     series->used = self->clock;
@@ -73,8 +73,7 @@ bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t n
     } else if (series->highest - number >= REPEATS_WINDOW) {
         return true;
     }
-    word = &series->met[number % REPEATS_WINDOW / 64];
-    met = (*word & bit) != 0;
-    *word |= bit;
+    met = bits_has(series->met, number % REPEATS_WINDOW);
+    bits_set(series->met, number % REPEATS_WINDOW);
     return met;
 }

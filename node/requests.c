@@ -1,3 +1,4 @@
+#include "base/bits.h"
 #include "base/heap.h"
 #include "map/growth.h"
 #include "node/private.h"
@@ -24,7 +25,7 @@ static enum status reserve_words(struct node *self, const struct node_request *r
     size_t needed = 0;
 
     for (size_t i = 0; i < request->nsegments; i++) {
-        needed += 2 * (((size_t)request->segments[i].count + 63) / 64);
+        needed += 2 * bits_words(request->segments[i].count);
     }
     return heap_grow(&self->words, &self->words_capacity, needed, sizeof *self->words)
                ? STATUS_OK
@@ -93,16 +94,14 @@ static enum status log_accepted(struct node *self, const struct document_entry *
                                 struct log_need *need)
 {
     uint64_t *some;
-    uint32_t count = 0;
+    uint32_t count;
     enum status status;
 
 #ifdef ORBLOOM_MUTANT_LOG_NEW_ONLY
     const uint64_t none[CODEC_MAX_KEYS / 64] = {0};
     present = none;
 #endif
-    for (uint32_t i = 0; i * 64 < segment->count; i++) {
-        count += (uint32_t)__builtin_popcountll(present[i] | absent[i]);
-    }
+    count = (uint32_t)bits_count_either(present, absent, segment->count);
 #ifdef ORBLOOM_MUTANT_DUPLICATE_UNWAITED
     uint64_t fresh = 0;
     for (uint32_t i = 0; i * 64 < segment->count; i++) {
@@ -120,7 +119,7 @@ static enum status log_accepted(struct node *self, const struct document_entry *
     }
     count = 0;
     for (uint32_t i = 0; i < segment->count; i++) {
-        if (((present[i / 64] | absent[i / 64]) >> (i % 64) & 1) != 0) {
+        if (bits_has(present, i) || bits_has(absent, i)) {
             some[count++] = fingerprints[i];
         }
     }
@@ -175,7 +174,7 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
                     struct answer *answer, struct segment_reply *reply)
 {
     struct hosted_filter *hosted = entry->attachment;
-    size_t nwords = ((size_t)segment->count + 63) / 64;
+    size_t nwords = bits_words(segment->count);
     uint64_t *present = self->words + answer->nwords;
     uint64_t *absent = present + nwords;
 
