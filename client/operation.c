@@ -52,7 +52,7 @@ enum status operation_create_keys(const struct session_keys *keys, struct op_id 
                                   struct operation_state **out)
 {
     struct operation_state *self;
-    size_t nwords = operation_words(keys->count);
+    size_t nwords = bits_words(keys->count);
     size_t text_size = keys->filter != NULL ? strlen(keys->filter) + 1 : 0;
     size_t bytes;
     uint32_t *lengths;

@@ -10,6 +10,7 @@
 #ifndef ORBLOOM_CLIENT_OPERATION_H
 #define ORBLOOM_CLIENT_OPERATION_H
 
+#include "base/bits.h"
 #include "base/buffer.h"
 #include "client/endpoints.h"
 #include "client/session.h"
@@ -88,12 +89,6 @@ void operation_end_late(struct operation_state *self);
 
 /* `endpoint` answered in a version that this build does not speak. */
 void operation_end_foreign(struct operation_state *self, const char *endpoint, uint32_t version);
-
-/* Of a plane with so many bits. */
-static inline size_t operation_words(size_t count)
-{
-    return (count + 63) / 64;
-}
 
 /* Keys without a verdict. */
 size_t operation_undecided(const struct operation_state *self);

@@ -7,12 +7,7 @@
 
 size_t operation_undecided(const struct operation_state *self)
 {
-    size_t decided = 0;
-
-    for (size_t i = 0; i < operation_words(self->count); i++) {
-        decided += (size_t)__builtin_popcountll(self->present[i] | self->absent[i]);
-    }
-    return self->count - decided;
+    return self->count - bits_count_either(self->present, self->absent, self->count);
 }
 
 /* What is decided stays. Nodes know a retried add again and repeat its verdict. But an attempt
@@ -24,7 +19,7 @@ static void merge(struct operation_state *self, const struct client_reply *reply
                   self->frame.body.client_request.operation != OPERATION_CHECK &&
                   (uint64_t)reply->attempt + 1 < self->executions;
 
-    for (size_t i = 0; i < operation_words(self->count); i++) {
+    for (size_t i = 0; i < bits_words(self->count); i++) {
         uint64_t open = ~(self->present[i] | self->absent[i]);
         uint64_t present = reply->present[i] & open;
         uint64_t absent = reply->absent[i] & open;

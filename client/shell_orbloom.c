@@ -1,5 +1,6 @@
 /* orbloom.h for keys: connecting, adding, checking, and requests under way. Filters themselves
  * are in shell_orbloom_filter.c. */
+#include "base/bits.h"
 #include "base/heap.h"
 #include "client/shell_orbloom_handle.h"
 #include "runtime/hub.h"
@@ -123,10 +124,7 @@ const char *orbloom_error(const struct orbloom *handle)
 static void spread_answers(const struct session_result *result, uint8_t *answers)
 {
     for (size_t i = 0; i < result->count; i++) {
-        uint64_t present = result->present[i / 64] >> (i % 64) & 1;
-        uint64_t absent = result->absent[i / 64] >> (i % 64) & 1;
-
-        answers[i] = (uint8_t)(present | absent << 1);
+        answers[i] = (uint8_t)(bits_has(result->present, i) | bits_has(result->absent, i) << 1);
     }
 }
 

@@ -2,6 +2,7 @@
  * when room or their time is up. */
 #include "node/recent_adds.h"
 
+#include "base/bits.h"
 #include "base/heap.h"
 #include "base/place_index.h"
 
@@ -178,7 +179,7 @@ enum recent_match recent_adds_find(struct recent_adds *self, uint64_t now_us,
             return RECENT_OTHER;
         }
         vote->present = (uint64_t *)(record + 1);
-        vote->absent = vote->present + ((size_t)add->count + 63) / 64;
+        vote->absent = vote->present + bits_words(add->count);
         vote->batch[0] = record->batch[0];
         vote->batch[1] = record->batch[1];
         vote->unsure = record->unsure;
@@ -190,7 +191,7 @@ enum recent_match recent_adds_find(struct recent_adds *self, uint64_t now_us,
 void recent_adds_keep(struct recent_adds *self, uint64_t now_us, const struct recent_add *add,
                       const struct recent_vote *vote)
 {
-    size_t plane_words = vote != NULL ? ((size_t)add->count + 63) / 64 : 0;
+    size_t plane_words = vote != NULL ? bits_words(add->count) : 0;
     size_t nwords = RECORD_WORDS + 2 * plane_words;
     struct record *record;
 

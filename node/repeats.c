@@ -2,6 +2,8 @@
  * met: a retry is then told MAYBE_NEW. */
 #include "node/repeats.h"
 
+#include "base/bits.h"
+
 #include <string.h>
 
 static bool same_key(const struct repeats_key *a, const struct repeats_key *b)
@@ -45,7 +47,7 @@ static void slide(struct repeats_series *series, uint64_t number)
     } else {
         for (uint64_t n = series->highest; n != number;) {
             n++; /* Counted like this, as the peer chooses the number: it may be the last one. */
-            series->met[n % REPEATS_WINDOW / 64] &= ~(UINT64_C(1) << (n % 64));
+            bits_clear(series->met, n % REPEATS_WINDOW);
         }
     }
     series->highest = number;
@@ -54,8 +56,6 @@ static void slide(struct repeats_series *series, uint64_t number)
 bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t number)
 {
     struct repeats_series *series = find(self, key);
-    uint64_t bit = UINT64_C(1) << (number % 64);
-    uint64_t *word;
     bool met;
 
     self->clock++;
@@ -66,7 +66,7 @@ bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t n
         series->used = self->clock;
         /* Of a series that may have been forgotten, any number may have been met. */
         memset(series->met, self->forgot ? 0xff : 0, sizeof series->met);
-        series->met[number % REPEATS_WINDOW / 64] |= bit;
+        bits_set(series->met, number % REPEATS_WINDOW);
         return self->forgot;
     }
     series->used = self->clock;
@@ -75,8 +75,7 @@ bool repeats_met(struct repeats *self, const struct repeats_key *key, uint64_t n
     } else if (series->highest - number >= REPEATS_WINDOW) {
         return true;
     }
-    word = &series->met[number % REPEATS_WINDOW / 64];
-    met = (*word & bit) != 0;
-    *word |= bit;
+    met = bits_has(series->met, number % REPEATS_WINDOW);
+    bits_set(series->met, number % REPEATS_WINDOW);
     return met;
 }

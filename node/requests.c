@@ -1,5 +1,6 @@
 /* A router's request, segment by segment: judged by its epoch, executed, logged, and answered
  * once what it rests on is durable. */
+#include "base/bits.h"
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "map/growth.h"
@@ -27,7 +28,7 @@ static enum status reserve_words(struct node *self, const struct node_request *r
     size_t needed = 0;
 
     for (size_t i = 0; i < request->nsegments; i++) {
-        needed += 2 * (((size_t)request->segments[i].count + 63) / 64);
+        needed += 2 * bits_words(request->segments[i].count);
     }
     return heap_grow(&self->words, &self->words_capacity, needed, sizeof *self->words)
                ? STATUS_OK
@@ -97,11 +98,11 @@ static enum status log_accepted(struct node *self, const struct document_entry *
     struct log_need unneeded = {0};
     uint64_t fresh = 0;
     uint64_t *some;
-    uint32_t count = 0;
+    uint32_t count;
     enum status status;
 
-    for (uint32_t i = 0; i * 64 < segment->count; i++) {
-        count += (uint32_t)__builtin_popcountll(present[i] | absent[i]);
+    count = (uint32_t)bits_count_either(present, absent, segment->count);
+    for (uint32_t i = 0; MUTANT(DUPLICATE_UNWAITED) && i < bits_words(segment->count); i++) {
         fresh |= absent[i];
     }
     if (MUTANT(DUPLICATE_UNWAITED) && fresh == 0) {
@@ -116,7 +117,7 @@ static enum status log_accepted(struct node *self, const struct document_entry *
     }
     count = 0;
     for (uint32_t i = 0; i < segment->count; i++) {
-        if (((present[i / 64] | absent[i / 64]) >> (i % 64) & 1) != 0) {
+        if (bits_has(present, i) || bits_has(absent, i)) {
             some[count++] = fingerprints[i];
         }
     }
@@ -181,7 +182,7 @@ static void execute(struct node *self, uint64_t now_us, struct document_entry *e
                     struct answer *answer, struct segment_reply *reply)
 {
     struct hosted_filter *hosted = entry->attachment;
-    size_t nwords = ((size_t)segment->count + 63) / 64;
+    size_t nwords = bits_words(segment->count);
     uint64_t *present = self->words + answer->nwords;
     uint64_t *absent = present + nwords;
 

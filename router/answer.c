@@ -15,12 +15,7 @@ struct shortfall {
 
 static size_t count_undecided(const struct part *part)
 {
-    size_t decided = 0;
-
-    for (size_t i = 0; i < router_words(part->count); i++) {
-        decided += (size_t)__builtin_popcountll(part->present[i] | part->absent[i]);
-    }
-    return part->count - decided;
+    return part->count - bits_count_either(part->present, part->absent, part->count);
 }
 
 /* Why a slot has no vote: of a pair whichever half is missing. */
@@ -115,10 +110,8 @@ static void describe(const struct router *self, const struct op *op,
 /* Unknown keys of a check become "maybe" for a filter that wants to fail open. */
 static void fail_open(struct router *self, struct part *part, size_t undecided)
 {
-    for (size_t i = 0; i < router_words(part->count); i++) {
-        size_t left = part->count - i * 64;
-        uint64_t mask = left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
-        uint64_t unknown = mask & ~(part->present[i] | part->absent[i]);
+    for (size_t i = 0; i < bits_words(part->count); i++) {
+        uint64_t unknown = bits_mask(part->count, i) & ~(part->present[i] | part->absent[i]);
 
         part->present[i] |= unknown;
         part->absent[i] |= unknown;
@@ -156,8 +149,8 @@ static void scatter(const struct op *op, uint64_t *present, uint64_t *absent)
         for (uint32_t key = 0; key < part->count; key++) {
             uint32_t at = part->positions[key];
 
-            present[at / 64] |= (part->present[key / 64] >> (key % 64) & 1) << (at % 64);
-            absent[at / 64] |= (part->absent[key / 64] >> (key % 64) & 1) << (at % 64);
+            bits_or(present, at, bits_has(part->present, key));
+            bits_or(absent, at, bits_has(part->absent, key));
         }
     }
 }
@@ -170,9 +163,8 @@ static void count_answer(struct router *self, const struct op *op,
                                                   : ROUTER_keys_checked_total] += op->count;
     self->counters[ROUTER_keys_undecided_total] += shortfall->keys;
     if (op->operation == OPERATION_ADD) {
-        for (size_t i = 0; i < router_words(op->count); i++) {
-            self->counters[ROUTER_keys_maybe_new_total] += (uint64_t)__builtin_popcountll(
-                present[i] & absent[i]);
+        for (size_t i = 0; i < bits_words(op->count); i++) {
+            self->counters[ROUTER_keys_maybe_new_total] += bits_count_word(present[i] & absent[i]);
         }
     }
 }
@@ -208,7 +200,7 @@ void op_answer(struct router *self, struct op *op)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
     struct shortfall shortfall = {.status = STATUS_OK};
-    size_t nwords = router_words(op->count);
+    size_t nwords = bits_words(op->count);
 
     survey(self, op, entry, &shortfall);
     if (op->nparts == 1 && op->parts[0].positions == NULL) {

@@ -6,7 +6,7 @@
 static void collect(const struct part *part, const struct quorum_rule *rule,
                     struct quorum_votes *votes)
 {
-    size_t nwords = router_words(part->count);
+    size_t nwords = bits_words(part->count);
 
     memset(votes, 0, sizeof *votes);
     for (uint32_t slot = 0; slot < rule->replicas; slot++) {

@@ -72,7 +72,7 @@ bool pair_begin(struct part *part, uint32_t index, const struct slot *slot)
 
 void pair_mask(struct part *part, uint32_t index)
 {
-    size_t nwords = router_words(part->count);
+    size_t nwords = bits_words(part->count);
     uint64_t *present = part->planes + 2 * index * nwords;
     uint64_t *absent = present + nwords;
     const uint64_t *accepted = part->accepted + index * nwords;

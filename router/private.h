@@ -10,6 +10,7 @@
 #ifndef ORBLOOM_ROUTER_PRIVATE_H
 #define ORBLOOM_ROUTER_PRIVATE_H
 
+#include "base/bits.h"
 #include "base/latency.h"
 #include "base/link_ring.h"
 #include "base/log.h"
@@ -225,11 +226,6 @@ struct router {
 static inline void router_count(struct router *self, enum router_counter counter)
 {
     self->counters[counter]++;
-}
-
-static inline size_t router_words(size_t count)
-{
-    return (count + 63) / 64;
 }
 
 /* ---- serve.c ---- */

@@ -40,15 +40,15 @@ static struct layout layout_of(uint32_t count, const struct epoch_content *conte
 {
     bool sorts = content->ngroups > 1;
     size_t most = content->ngroups < count ? content->ngroups : count;
-    size_t nparts = most > 0 ? most : 1;              /* An empty batch is answered too. */
-    size_t part_words = router_words(count) + nparts; /* each part rounds up */
+    size_t nparts = most > 0 ? most : 1;            /* An empty batch is answered too. */
+    size_t part_words = bits_words(count) + nparts; /* each part rounds up */
     struct layout layout = {0};
 
     (void)append(&layout, count, sizeof(uint64_t));
     layout.sorted = append(&layout, sorts ? count : 0, sizeof(uint64_t));
     layout.planes = append(&layout, part_words * (2 * (size_t)content->rule.replicas + 2),
                            sizeof(uint64_t));
-    layout.answer = append(&layout, sorts ? 2 * router_words(count) : 0, sizeof(uint64_t));
+    layout.answer = append(&layout, sorts ? 2 * bits_words(count) : 0, sizeof(uint64_t));
     layout.parts = append(&layout, nparts, sizeof(struct part));
     layout.counts = append(&layout, sorts ? content->ngroups : 0, sizeof(uint32_t));
     layout.positions = append(&layout, sorts ? count : 0, sizeof(uint32_t));
@@ -150,7 +150,7 @@ static void share_planes(struct op *op, uint32_t replicas)
 
     for (uint32_t i = 0; i < op->nparts; i++) {
         struct part *part = &op->parts[i];
-        size_t nwords = router_words(part->count);
+        size_t nwords = bits_words(part->count);
 
         part->planes = words;
         part->present = words + 2 * (size_t)replicas * nwords;
@@ -168,7 +168,7 @@ static void share_partners(struct op *op, uint32_t replicas)
     for (uint32_t i = 0; i < op->nparts; i++) {
         op->parts[i].partners = op->partners + (size_t)i * replicas;
         op->parts[i].accepted = words;
-        words += replicas * router_words(op->parts[i].count);
+        words += replicas * bits_words(op->parts[i].count);
     }
 }
 

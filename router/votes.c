@@ -29,7 +29,7 @@ static bool counts(const struct op *op, const struct part *part, const struct me
 
 static void keep_vote(struct part *part, uint32_t slot, const struct segment_reply *segment)
 {
-    size_t nwords = router_words(part->count);
+    size_t nwords = bits_words(part->count);
     uint64_t *plane = part->planes + 2 * slot * nwords;
 
     memcpy(plane, segment->present, nwords * sizeof *plane);
@@ -39,7 +39,7 @@ static void keep_vote(struct part *part, uint32_t slot, const struct segment_rep
 /* Both planes say what a JOINING replica has written. */
 static void keep_acceptance(struct part *part, uint32_t slot, const struct segment_reply *segment)
 {
-    size_t nwords = router_words(part->count);
+    size_t nwords = bits_words(part->count);
 
     for (size_t i = 0; i < nwords; i++) {
         part->accepted[slot * nwords + i] = segment->present[i] & segment->absent[i];

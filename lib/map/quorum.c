@@ -2,6 +2,7 @@
  * operations. */
 #include "map/quorum.h"
 
+#include "base/bits.h"
 #include "base/mutant.h"
 
 #include <assert.h>
@@ -66,23 +67,16 @@ uint32_t quorum_fences(const struct quorum_rule *rule)
     return rule->replicas - least + 1;
 }
 
-static inline uint64_t word_mask(size_t word, size_t nkeys)
-{
-    size_t left = nkeys - word * 64;
-
-    return left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
-}
-
 size_t quorum_check(const struct quorum_rule *rule, const struct quorum_votes *votes, size_t nkeys,
                     bool last, uint64_t *present, uint64_t *absent)
 {
     size_t unknown = 0;
 
     assert(rule->replicas <= QUORUM_MAX_REPLICAS);
-    for (size_t word = 0; word * 64 < nkeys; word++) {
+    for (size_t word = 0; word < bits_words(nkeys); word++) {
         struct tally says_present = {0};
         struct tally says_absent = {0};
-        uint64_t mask = word_mask(word, nkeys);
+        uint64_t mask = bits_mask(nkeys, word);
 
         for (uint32_t slot = 0; slot < rule->replicas; slot++) {
             if (votes->present[slot] != NULL) {
@@ -98,7 +92,7 @@ size_t quorum_check(const struct quorum_rule *rule, const struct quorum_votes *v
         if (last) {
             present[word] |= tally_at_least(&says_present, 1) & ~absent[word] & mask;
         }
-        unknown += (size_t)__builtin_popcountll(mask & ~(present[word] | absent[word]));
+        unknown += bits_count_word(mask & ~(present[word] | absent[word]));
     }
     return unknown;
 }
@@ -144,9 +138,9 @@ size_t quorum_add(const struct quorum_rule *rule, const struct quorum_votes *vot
 
     *nunsure = 0;
     assert(rule->replicas <= QUORUM_MAX_REPLICAS);
-    for (size_t word = 0; word * 64 < nkeys; word++) {
+    for (size_t word = 0; word < bits_words(nkeys); word++) {
         struct add_tally tally = {0};
-        uint64_t mask = word_mask(word, nkeys);
+        uint64_t mask = bits_mask(nkeys, word);
         uint64_t acked;
         uint64_t was_new;
         uint64_t was_present;
@@ -159,8 +153,8 @@ size_t quorum_add(const struct quorum_rule *rule, const struct quorum_votes *vot
                       ~tally_at_least(&tally.says_new, 1) & acked;
         present[word] = acked & ~was_new;
         absent[word] = acked & ~was_present;
-        *nunsure += (size_t)__builtin_popcountll(present[word] & absent[word]);
-        open += (size_t)__builtin_popcountll(mask & ~acked);
+        *nunsure += bits_count_word(present[word] & absent[word]);
+        open += bits_count_word(mask & ~acked);
     }
     return open;
 }

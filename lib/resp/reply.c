@@ -2,6 +2,8 @@
  * all of itself or nothing. */
 #include "resp/reply.h"
 
+#include "base/bits.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -76,7 +78,7 @@ void resp_booleans(struct resp_writer *self, const uint64_t *bits, size_t first,
         return;
     }
     for (size_t i = first; i < first + count; i++, room += BOOLEAN_BYTES) {
-        bool set = bits != NULL && (bits[i / 64] >> (i % 64) & 1) != 0;
+        bool set = bits != NULL && bits_has(bits, i);
 
         memcpy(room, texts[self->resp3][set], BOOLEAN_BYTES);
     }

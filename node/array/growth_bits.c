@@ -1,11 +1,10 @@
 /* Bits of a set with two layers: a batch is parted by where its shards are read and written. Bits
  * of the planes stay in the order of the batch. */
+#include "base/bits.h"
 #include "base/mutant.h"
 #include "node/array/growth_layers.h"
 
-#include <string.h>
-
-enum { PART_KEYS = 4096, WORD_KEYS = 64 };
+enum { PART_KEYS = 4096 };
 
 /* Those of a batch that have to do with one layer. */
 struct part {
@@ -19,16 +18,6 @@ static uint32_t shard_of(const struct replica_set *set, uint64_t fingerprint)
 {
     return (uint32_t)lines_shard_index(replica_set_base(set)->generation.geometry.shard_bits,
                                        fingerprint);
-}
-
-static bool bit_of(const uint64_t *plane, uint32_t place)
-{
-    return (plane[place / 64] >> (place % 64) & 1) != 0;
-}
-
-static uint32_t words_of(uint32_t count)
-{
-    return (count + 63) / 64;
 }
 
 /* What is done with a layer for a shard. */
@@ -69,14 +58,14 @@ static void scatter(const struct part *part, uint64_t *present)
     for (uint32_t i = 0; i < part->count; i++) {
         uint32_t place = part->places[i];
 
-        present[place / 64] |= (uint64_t)bit_of(part->plane, i) << (place % 64);
+        bits_or(present, place, bits_has(part->plane, i));
     }
 }
 
 static void count_keys(const struct replica_set *set, struct layer *layer, const struct part *part)
 {
     for (uint32_t i = 0; i < part->count; i++) {
-        layer->keys[shard_of(set, part->fingerprints[i])] += !bit_of(part->plane, i);
+        layer->keys[shard_of(set, part->fingerprints[i])] += !bits_has(part->plane, i);
     }
 }
 
@@ -98,7 +87,7 @@ static void leave_out_present(struct part *part, const uint64_t *present)
     for (uint32_t i = 0; i < part->count; i++) {
         part->fingerprints[kept] = part->fingerprints[i];
         part->places[kept] = part->places[i];
-        kept += !bit_of(present, part->places[i]);
+        kept += !bits_has(present, part->places[i]);
     }
     part->count = kept;
 }
@@ -125,7 +114,7 @@ static void add_to(struct replica_set *set, unsigned layer, enum use use,
 static void check_some(const struct replica_set *set, const uint64_t *fingerprints, uint32_t count,
                        uint64_t *present)
 {
-    memset(present, 0, words_of(count) * sizeof *present);
+    bits_zero(present, count);
     for (unsigned layer = 0; layer < set->nlayers; layer++) {
         look(set, layer, false, fingerprints, count, present);
     }
@@ -135,7 +124,7 @@ static void check_some(const struct replica_set *set, const uint64_t *fingerprin
 static void add_some(struct replica_set *set, const uint64_t *fingerprints, uint32_t count,
                      uint64_t *present)
 {
-    memset(present, 0, words_of(count) * sizeof *present);
+    bits_zero(present, count);
     for (unsigned layer = 0; layer < set->nlayers; layer++) {
         look(set, layer, true, fingerprints, count, present);
         add_to(set, layer, USE_ADD, fingerprints, count, present);
@@ -143,16 +132,6 @@ static void add_some(struct replica_set *set, const uint64_t *fingerprints, uint
     for (unsigned layer = 0; layer < set->nlayers; layer++) {
         add_to(set, layer, USE_ADD_BEHIND, fingerprints, count, present);
     }
-}
-
-static uint32_t count_set(const uint64_t *words, uint32_t count)
-{
-    uint32_t sum = 0;
-
-    for (uint32_t i = 0; i < words_of(count); i++) {
-        sum += (uint32_t)__builtin_popcountll(words[i]);
-    }
-    return sum;
 }
 
 /* ---- batches ---- */
@@ -174,7 +153,7 @@ static void add_all(struct replica_set *set, uint32_t group, const uint64_t *fin
         uint32_t step = count - i < PART_KEYS ? count - i : PART_KEYS;
 
         add_some(set, fingerprints + i, step, present + i / 64);
-        set->groups[group].keys += step - count_set(present + i / 64, step);
+        set->groups[group].keys += step - bits_count(present + i / 64, step);
     }
 }
 
@@ -263,17 +242,17 @@ bool growth_bits_add(struct replica_set *set, uint32_t group, const uint64_t *fi
 
     if (set->growth->nopen == 0 && one->keys + count <= one->keys_capacity) {
         add_all(set, group, fingerprints, count, present);
-        memset(accepted, 0xff, words_of(count) * sizeof *accepted);
+        bits_fill(accepted, count);
         return false;
     }
-    memset(present, 0, words_of(count) * sizeof *present);
-    memset(accepted, 0, words_of(count) * sizeof *accepted);
+    bits_zero(present, count);
+    bits_zero(accepted, count);
     for (uint32_t i = 0; i < count; i++) {
         bool known;
         bool taken = add_one(set, group, fingerprints[i], &known);
 
-        present[i / 64] |= (uint64_t)known << (i % 64);
-        accepted[i / 64] |= (uint64_t)taken << (i % 64);
+        bits_or(present, i, known);
+        bits_or(accepted, i, taken);
         at_capacity |= !taken;
     }
     return at_capacity;
@@ -318,7 +297,7 @@ uint64_t growth_bits_missing(const struct replica_set *set, const uint64_t *fing
 
         gather_standing(set, fingerprints + i, step, &part);
         lines_check(&view, part.fingerprints, part.count, part.plane);
-        missing += part.count - count_set(part.plane, part.count);
+        missing += part.count - bits_count(part.plane, part.count);
     }
     return missing;
 }

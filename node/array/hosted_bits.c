@@ -1,9 +1,8 @@
 /* Segments on filters of several sets. */
+#include "base/bits.h"
 #include "base/mutant.h"
 #include "node/array/hosted.h"
 #include "node/pull/live_sets.h"
-
-#include <string.h>
 
 enum { CHUNK_KEYS = HOSTED_CHUNK_KEYS, CHUNK_WORDS = HOSTED_CHUNK_WORDS };
 
@@ -13,14 +12,14 @@ static void look(const struct hosted_filter *self, const struct segment *segment
 {
     uint64_t found[CHUNK_WORDS];
 
-    memset(present, 0, (count + 63) / 64 * sizeof *present);
+    bits_zero(present, count);
     for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
         bool wanted = segment->lineage == 0 ? hosted_is_looked_at(set)
                                             : hosted_is_target(set, segment);
 
         if (wanted) {
             replica_set_check(set, fingerprints, count, found);
-            for (uint32_t i = 0; i * 64 < count; i++) {
+            for (uint32_t i = 0; i < bits_words(count); i++) {
                 present[i] |= found[i];
             }
         }
@@ -72,13 +71,13 @@ static bool put_singly(struct hosted_filter *self, const struct segment *segment
 {
     bool at_capacity = false;
 
-    memset(accepted, 0, (count + 63) / 64 * sizeof *accepted);
+    bits_zero(accepted, count);
     for (uint32_t i = 0; i < count; i++) {
         bool taken = all_take(self, segment, fingerprints[i]);
 
         if (taken) {
             put(self, segment, &fingerprints[i], 1);
-            accepted[i / 64] |= UINT64_C(1) << (i % 64);
+            bits_set(accepted, i);
         }
         at_capacity |= !taken;
     }
@@ -97,14 +96,14 @@ static bool add(struct hosted_filter *self, const struct segment *segment,
         return put_singly(self, segment, fingerprints, count, accepted);
     }
     for (uint32_t i = 0; MUTANT(SLICE_DUPLICATE_DROPPED) && i < count; i++) {
-        if ((present[i / 64] >> (i % 64) & 1) == 0) {
+        if (!bits_has(present, i)) {
             put(self, segment, &fingerprints[i], 1);
         }
     }
     if (!MUTANT(SLICE_DUPLICATE_DROPPED)) {
         put(self, segment, fingerprints, count);
     }
-    memset(accepted, 0xff, (count + 63) / 64 * sizeof *accepted);
+    bits_fill(accepted, count);
     return false;
 }
 
@@ -116,11 +115,11 @@ static bool execute(struct hosted_filter *self, const struct segment *segment,
     for (uint32_t i = 0; i < segment->count; i += CHUNK_KEYS) {
         uint32_t left = segment->count - i;
         uint32_t step = left < CHUNK_KEYS ? left : CHUNK_KEYS;
-        uint32_t word = i / 64;
+        uint32_t word = i / BITS_A_WORD;
 
         if (segment->operation == OPERATION_CHECK) {
             look(self, segment, fingerprints + i, step, present + word);
-            memset(accepted + word, 0xff, (step + 63) / 64 * sizeof *accepted);
+            bits_fill(accepted + word, step);
         } else {
             at_capacity |= add(self, segment, fingerprints + i, step, present + word,
                                accepted + word);

@@ -1,18 +1,9 @@
 /* Sets of a chain of generations: what goes into the newest one. */
+#include "base/bits.h"
 #include "base/mutant.h"
 #include "node/array/hosted.h"
 
 #include <string.h>
-
-static bool bit_of(const uint64_t *plane, uint32_t i)
-{
-    return (plane[i / 64] >> (i % 64) & 1) != 0;
-}
-
-static void set_bit(uint64_t *plane, uint32_t i, bool value)
-{
-    plane[i / 64] |= (uint64_t)value << (i % 64);
-}
 
 /* Does a restart find all bits that are set in it? Those of adds that were refused after all are in
  * no log. */
@@ -27,10 +18,10 @@ static void look_at_older(const struct replica_set *set, const uint64_t *fingerp
                           uint32_t count, uint64_t *seen, uint64_t *kept)
 {
     uint64_t found[HOSTED_CHUNK_WORDS];
-    size_t nwords = (count + 63) / 64;
+    size_t nwords = bits_words(count);
 
-    memset(seen, 0, nwords * sizeof *seen);
-    memset(kept, 0, nwords * sizeof *kept);
+    bits_zero(seen, count);
+    bits_zero(kept, count);
     for (const struct replica_set *older = set->next; older != NULL; older = older->next) {
         if (!hosted_is_looked_at(older)) {
             continue;
@@ -58,16 +49,16 @@ bool hosted_chain_add(struct hosted_filter *self, const struct segment *segment,
     look_at_older(self->set, fingerprints, count, seen, kept);
     for (uint32_t i = 0; i < count; i++) {
         fresh[nfresh] = fingerprints[i];
-        nfresh += !bit_of(kept, i);
+        nfresh += !bits_has(kept, i);
     }
     at_capacity = replica_set_add(self->set, segment->group, fresh, nfresh, found, taken);
-    memcpy(present, seen, (count + 63) / 64 * sizeof *present);
-    memcpy(accepted, kept, (count + 63) / 64 * sizeof *accepted);
+    memcpy(present, seen, bits_words(count) * sizeof *present);
+    memcpy(accepted, kept, bits_words(count) * sizeof *accepted);
     nfresh = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!bit_of(kept, i)) {
-            set_bit(present, i, bit_of(found, nfresh));
-            set_bit(accepted, i, bit_of(taken, nfresh));
+        if (!bits_has(kept, i)) {
+            bits_or(present, i, bits_has(found, nfresh));
+            bits_or(accepted, i, bits_has(taken, nfresh));
             nfresh++;
         }
     }
@@ -95,7 +86,7 @@ static uint32_t lacking(const struct replica_set *set, const uint64_t *fingerpri
     look_at_older(set, out, hosted, seen, kept);
     for (uint32_t i = 0; i < hosted; i++) {
         out[left] = out[i];
-        left += !bit_of(kept, i);
+        left += !bits_has(kept, i);
     }
     return left;
 }
@@ -118,7 +109,7 @@ bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *
         fresh += left;
         replica_set_check(set, some, left, found);
         for (uint32_t k = 0; k < left; k++) {
-            fresh -= bit_of(found, k);
+            fresh -= bits_has(found, k);
         }
     }
     return one->keys + fresh <= one->keys_capacity;

@@ -1,4 +1,5 @@
 /* Bits of a replica set: filled from the log, taken over by the page, checked and added to. */
+#include "base/bits.h"
 #include "filter/lines.h"
 #include "filter/sizing.h"
 #include "node/array/growth_layers.h"
@@ -6,16 +7,6 @@
 #include <string.h>
 
 enum { FILL_KEYS = 4096 /* at once, from the log */ };
-
-static uint64_t count_set(const uint64_t *words, uint32_t nwords)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < nwords; i++) {
-        sum += (uint64_t)__builtin_popcountll(words[i]);
-    }
-    return sum;
-}
 
 /* Fingerprints of one hosted group. */
 static void fill_group(struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
@@ -29,7 +20,7 @@ static void fill_group(struct replica_set *self, uint32_t group, const uint64_t 
         return;
     }
     lines_add(&view, fingerprints, count, present);
-    self->groups[group].keys += count - count_set(present, (count + 63) / 64);
+    self->groups[group].keys += count - bits_count(present, count);
 }
 
 void replica_set_check(const struct replica_set *self, const uint64_t *fingerprints, uint32_t count,
@@ -98,9 +89,9 @@ static uint64_t merge_words(uint64_t *target, const uint8_t *source, size_t size
         uint64_t word;
 
         memcpy(&word, source + i * sizeof word, sizeof word);
-        *before += (uint64_t)__builtin_popcountll(target[i]);
+        *before += bits_count_word(target[i]);
         target[i] |= word;
-        after += (uint64_t)__builtin_popcountll(target[i]);
+        after += bits_count_word(target[i]);
     }
     return after;
 }
@@ -158,29 +149,15 @@ bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint
         uint32_t step = count - i < FILL_KEYS ? count - i : FILL_KEYS;
 
         replica_set_check(self, fingerprints + i, step, present);
-        fresh -= count_set(present, (step + 63) / 64);
+        fresh -= bits_count(present, step);
     }
     return one->keys + fresh <= one->keys_capacity;
 }
 
-static uint64_t word_mask(uint32_t count, uint32_t word)
-{
-    uint32_t left = count - word * 64;
-
-    return left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
-}
-
-static void fill(uint64_t *words, uint32_t nwords)
-{
-    for (uint32_t i = 0; i < nwords; i++) {
-        words[i] = UINT64_MAX;
-    }
-}
-
 void replica_vote(uint32_t count, bool full, uint64_t *present, uint64_t *accepted)
 {
-    for (uint32_t i = 0; i * 64 < count; i++) {
-        uint64_t taken = accepted[i] & word_mask(count, i);
+    for (uint32_t i = 0; i < bits_words(count); i++) {
+        uint64_t taken = accepted[i] & bits_mask(count, i);
 
         accepted[i] = full ? taken & ~present[i] : taken;
         present[i] = full ? taken & present[i] : taken;
@@ -216,11 +193,11 @@ static bool add_within(struct replica_group *group, const struct lines_view *vie
 {
     bool at_capacity = false;
 
-    for (uint32_t i = 0; i * 64 < count; i++) {
+    for (uint32_t i = 0; i < bits_words(count); i++) {
         uint32_t step = count - i * 64 < 64 ? count - i * 64 : 64;
 
         add_singly(group, view, fingerprints + (size_t)i * 64, step, &present[i], &accepted[i]);
-        at_capacity |= accepted[i] != word_mask(count, i);
+        at_capacity |= accepted[i] != bits_mask(count, i);
     }
     return at_capacity;
 }
@@ -230,7 +207,6 @@ bool replica_set_add(struct replica_set *self, uint32_t number, const uint64_t *
 {
     const struct lines_view view = layer_view(replica_set_base(self));
     struct replica_group *group = &self->groups[number];
-    uint32_t nwords = (count + 63) / 64;
 
     if (self->growth != NULL) {
         return growth_bits_add(self, number, fingerprints, count, present, accepted);
@@ -239,8 +215,8 @@ bool replica_set_add(struct replica_set *self, uint32_t number, const uint64_t *
         return add_within(group, &view, fingerprints, count, present, accepted);
     }
     lines_add(&view, fingerprints, count, present);
-    group->keys += count - count_set(present, nwords);
-    fill(accepted, nwords);
+    group->keys += count - bits_count(present, count);
+    bits_fill(accepted, count);
     return false;
 }
 
@@ -275,7 +251,7 @@ enum status replica_set_execute(struct replica_set *self, const struct filter_do
     }
     if (segment->operation == OPERATION_CHECK) {
         replica_set_check(self, fingerprints, count, present);
-        fill(absent, (count + 63) / 64);
+        bits_fill(absent, count);
     } else {
         *at_capacity = replica_set_add(self, segment->group, fingerprints, count, present, absent);
     }

@@ -1,5 +1,6 @@
 /* The router's answer to a request, shared out to the commands whose keys were in it; filters that
  * are missing are made. */
+#include "base/bits.h"
 #include "router/resp/private.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@ enum { TRIES = 4, GRACE_US = 1000000 /* after the deadline, which the router kee
 
 static bool bit(const uint64_t *plane, uint32_t at)
 {
-    return plane != NULL && (plane[at / 64] >> (at % 64) & 1) != 0;
+    return plane != NULL && bits_has(plane, at);
 }
 
 /* What one key has: for a check "perhaps present", for an add "new", where both may be: an item
