@@ -1,7 +1,8 @@
 /* bits.h - bit planes: a bit for each key of a batch, in words of 64.
  *
  * Bit i is bit i % 64 of word i / 64. A plane of `count` bits has bits_words(count) words; what the
- * last one has beyond that is spare. Unless said otherwise, spare bits are 0.
+ * last one has beyond that is spare. Unless said otherwise, spare bits are 0. A plane of no bits
+ * may be NULL.
  *
  * Threads: none; pure.
  */
@@ -44,13 +45,17 @@ static inline void bits_clear(uint64_t *plane, size_t at)
 /* All bits 0. */
 static inline void bits_zero(uint64_t *plane, size_t count)
 {
-    memset(plane, 0, bits_words(count) * sizeof *plane);
+    if (count > 0) {
+        memset(plane, 0, bits_words(count) * sizeof *plane);
+    }
 }
 
 /* All bits 1, spare ones too: they are cut off where planes become an answer. */
 static inline void bits_fill(uint64_t *plane, size_t count)
 {
-    memset(plane, 0xff, bits_words(count) * sizeof *plane);
+    if (count > 0) {
+        memset(plane, 0xff, bits_words(count) * sizeof *plane);
+    }
 }
 
 /* The bits of one word of a plane of `count` that are not spare. There has to be such a word. */
