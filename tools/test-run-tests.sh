@@ -85,6 +85,45 @@ expect 0 "1 passed, 0 failed" --check yes true
 expect 1 "1 passed, 1 failed" --check yes true --check no false
 TEST_TIMEOUT_S=1 expect 1 "0 passed, 1 failed" "$dir/slow"
 
+# meets NAME OTHER: passes if the other one is under way before it gives up.
+meets() {
+    fake "$1" ": >$dir/$1.there
+for _ in \$(seq 100); do [ -e $dir/$2.there ] && break; sleep 0.1; done
+[ -e $dir/$2.there ] || exit 1
+$(synthesis 1 1)"
+}
+meets one another
+meets another one
+expect 0 "2 passed, 0 failed" --workers 2 "$dir/one" "$dir/another"
+rm "$dir"/*.there
+expect 0 "5 passed, 0 failed" --workers 2 "$dir/one" "$dir/good" "$dir/another"
+TEST_WORKERS=3 expect 1 "10 passed, 3 failed" --workers 0 "$dir/one_bad" "$dir/good" "$dir/crash" "$dir/good_too" "$dir/silent"
+expect 1 "3 passed, 1 failed" --workers 2 "$dir/crash_early" --workers 1 "$dir/good"
+# What asks for SIGINT gets it, beside others too.
+fake interrupted "told() { $(synthesis 1 1); exit 0; }
+trap told INT; kill -INT \$\$; sleep 1; exit 1"
+expect 0 "1 passed, 0 failed" --workers 2 "$dir/interrupted"
+
+# Whoever stops the runner stops what it has begun.
+fake lasting "echo \$\$ >$dir/lasting.pid; exec sleep 60"
+"$runner" --workers 2 "$dir/lasting" >"$dir/output" 2>&1 &
+for _ in $(seq 100); do [ -s "$dir/lasting.pid" ] && break; sleep 0.1; done
+kill -TERM $!
+wait $!
+for _ in $(seq 100); do kill -0 "$(cat "$dir/lasting.pid")" 2>/dev/null || break; sleep 0.1; done
+if kill "$(cat "$dir/lasting.pid")" 2>/dev/null; then
+    echo "what the runner began is still there after it was stopped"
+    wrong=1
+fi
+
+# Each suite's time is told, before what failed and the count.
+"$runner" --suite a "$dir/good" --suite b "$dir/good" "$dir/good_too" >"$dir/output" 2>&1
+if [ "$(tail -n 5 "$dir/output" | awk '{ print $1, $2 }' | tr '\n' ';')" != "suite programs;a 1;b 2;in all;8 passed,;" ]; then
+    echo "the suites' times are not told:"
+    tail -n 5 "$dir/output"
+    wrong=1
+fi
+
 # What failed is told again between all that went well and the count.
 "$runner" --check no "echo why; false" --check yes true 2>&1 | tail -n 4 | sed 's/, [0-9]* ms$//; s/  */ /g' >"$dir/output"
 printf '%s\n' 'What failed:' 'FAIL tests no 1 failed' ' | why' '1 passed, 1 failed' >"$dir/expected"
