@@ -380,9 +380,9 @@ test-programs:
 	$(if $(SMOKE),@$(MAKE) VARIANT=tsan all)
 test-variant: all $(filter-out %_rate,$(UNIT) $(PROPERTY) $(INTEGRATION)) $(SIM) $(TORTURE) $(FUZZ)
 test-run:
-	@tools/run-tests.sh $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(TSAN_SUITE)
+	@tools/run-tests.sh --workers 0 $(STATIC_SUITE) $(ASAN_SUITE) $(FUZZ_SUITE) $(RATE_SUITE) $(CLIENTS_SUITE) $(TSAN_SUITE)
 test-asan-run: test-variant
-	@tools/run-tests.sh $(ASAN_SUITE)
+	@tools/run-tests.sh --workers 0 $(ASAN_SUITE)
 
 # Benchmarks and the demonstration.
 

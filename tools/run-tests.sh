@@ -53,11 +53,10 @@ now_ms() {
 }
 
 # run COMMAND...: bounded, its output in $output, its exit status returned. What a shell starts in the
-# background ignores SIGINT, which tests of daemons send.
+# background ignores SIGINT, which tests of daemons send: timeout(1) sets that right.
 run() {
     local child
-    env --default-signal=INT,QUIT ${environment[@]+"${environment[@]}"} \
-        timeout -k 10 "$timeout_s" "$@" >"$output" 2>&1 </dev/null &
+    env ${environment[@]+"${environment[@]}"} timeout -k 10 "$timeout_s" "$@" >"$output" 2>&1 </dev/null &
     child=$!
     trap 'kill "$child"; wait "$child"; exit 143' TERM
     wait "$child"
