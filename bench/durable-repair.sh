@@ -44,12 +44,13 @@ start_node() {
     echo "${pids[$node]}" >"$ORBLOOM_DIR/$node/pid"
 }
 
-# await NAME LEAST NODE: false after LIMIT_S.
+# await NAME LEAST NODE: false after LIMIT_S, and $why says so.
+why=
 await() {
     local tries=$((LIMIT_S * 5)) seen=
     until [ "${seen:-0}" -ge "$2" ]; do
         tries=$((tries - 1))
-        [ "$tries" -gt 0 ] || { echo "bench: $3: $1 is ${seen:-unknown} after $LIMIT_S s" >&2; return 1; }
+        [ "$tries" -gt 0 ] || { why="$3: $1 is ${seen:-unknown} after $LIMIT_S s, not $2"; return 1; }
         wait_for sleep 0.2
         seen=$(counter "$1" "$3" 2>/dev/null)
     done
@@ -68,7 +69,10 @@ lose_logs() {
         for node in node-1 node-2; do
             await replicas_full 1 "$node" || return 1
         done
-        wait_for sleep 4
+        # What was merged goes with the next segment; a log that is there would be followed, and
+        # nothing compared.
+        wait_for sleep 2
+        settle "$LIMIT_S" node-1 node-2 || { why="merging has not ended after $LIMIT_S s"; return 1; }
     done
 }
 
@@ -102,7 +106,7 @@ apart() {
 }
 
 give_up() {
-    failed "repair: $1" "$(tail -n 1 "$work/node-3.log" 2>/dev/null)"
+    failed "repair: $1" "$why; node-3 said last: $(tail -n 1 "$work/node-3.log" 2>/dev/null)"
     exit 0
 }
 
