@@ -270,11 +270,14 @@ static void take_over(struct log_writer *self)
 {
     struct log_group *group = &self->group;
 
+    assert(group->busy && group->ran && group->what.npieces > 0);
     group->busy = false;
     if (group->status == STATUS_OK && !self->broken) {
         self->written = group->what.pieces[group->what.npieces - 1].end;
         self->synced = group->durable;
     }
+    /* Durable is a part of written, written of appended: answers go out by these three. */
+    assert(self->synced <= self->written && self->written <= self->end);
     group->what.npieces = 0;
     forget_bytes(&group->what.bytes);
 }
@@ -301,6 +304,7 @@ static void begin_group(struct log_writer *self)
 {
     struct log_gathering gathered = self->gathering;
 
+    assert(!self->group.busy && self->group.what.npieces == 0);
     self->gathering = self->group.what;
     self->group.what = gathered;
     if (self->group.what.npieces == 0) { /* A sync of what is written. */
@@ -481,6 +485,7 @@ static void begin_piece(struct log_writer *self, uint64_t place, bool begins)
 {
     struct log_gathering *gathering = &self->gathering;
 
+    assert(gathering->npieces < LOG_PIECES);
     gathering->pieces[gathering->npieces++] = (struct log_piece){
         .into = self->present,
         .place = place,
@@ -560,6 +565,7 @@ static uint8_t *put_record(struct log_writer *self, struct record_header header)
     self->place += header.size;
     piece->size += header.size;
     piece->end = self->end;
+    assert(piece->into == self->present && self->place <= self->config.segment_bytes);
     return at + RECORD_HEADER_BYTES;
 }
 
