@@ -1,4 +1,5 @@
-/* log_writer_private.h - the parts of a log_writer; shared by lib/log/log_writer*.c only.
+/* log_writer_private.h - the parts of a log_writer; for log_writer.c, and who looks into it in
+ * tests.
  *
  * The actor owns everything but a group under way, which belongs to the commit lane, and a
  * segment being made, which belongs to the background lane. What lanes find out they put into
@@ -101,21 +102,5 @@ struct log_writer {
     bool checkpointing;
     bool broken;
 };
-
-/* log_writer_segment.c */
-struct log_file *log_writer_file(struct log_writer *self, uint64_t number);
-
-/* Create it; on a lane. */
-MUST_USE enum status log_file_make(struct log_file *self, const struct log_writer_config *config,
-                                   bool spare);
-
-/* Have the next file made if it is time. */
-void log_writer_make_ahead(struct log_writer *self);
-
-/* The lanes are stopped: what was made and isn't needed goes. */
-void log_writer_discard_ahead(struct log_writer *self);
-
-/* log_writer_group.c */
-void log_writer_break(struct log_writer *self, enum status status, const char *what);
 
 #endif

@@ -171,6 +171,7 @@ static enum status insert(struct document_cache *self, struct filter_document *d
               position_of_name(self, entry->document.content.name, entry->document.id), entry);
     self->count++;
     self->inserted++;
+    assert(self->count <= self->capacity);
     return STATUS_OK;
 }
 
@@ -181,6 +182,7 @@ static void sort_by_name(struct document_cache *self, struct document_entry *ent
 
     while (self->by_name[from] != entry) {
         from++;
+        assert(from < self->count); /* Each entry is in both lists. */
     }
     memmove(&self->by_name[from], &self->by_name[from + 1],
             (self->count - from - 1) * sizeof(struct document_entry *));
@@ -197,6 +199,7 @@ static enum status replace(struct document_cache *self, struct document_entry *e
     uint8_t *copy = NULL;
     enum status status = copy_bytes(signed_bytes, &copy);
 
+    assert(entry->document.id == document->id);
     if (status != STATUS_OK) {
         return status;
     }
@@ -379,6 +382,7 @@ void document_cache_sweep(struct document_cache *self, document_release_fn relea
             self->by_name[left++] = self->by_name[i];
         }
     }
+    assert(left <= self->count);
     self->removed += self->count - left;
     self->count = left;
 }

@@ -2,6 +2,8 @@
  * day takes part. */
 #include "map/expiry.h"
 
+#include <assert.h>
+
 enum { SAVES = 32 }; /* of one expiry, at most */
 
 #define SAVE_LEAST_US UINT64_C(60000000)
@@ -72,6 +74,7 @@ bool expiry_is_unsaved(const struct filter_document *document, uint64_t left_us)
     uint64_t part_us = expiry->after_us / SAVES;
     uint64_t least_us = part_us > SAVE_LEAST_US ? part_us : SAVE_LEAST_US;
 
+    assert(expiry->counted_us + left_us <= expiry->after_us);
     return expiry->after_us - expiry->counted_us - left_us >= least_us;
 }
 
@@ -80,6 +83,7 @@ void expiry_set(struct filter_document *document, const struct expiry_wish *comp
 {
     bool longer = complete->if_later && left_us > complete->after_us;
 
+    assert(complete->after_us <= EXPIRY_MAX_US && !complete->never);
     document->revision++;
     document->expiry = (struct expiry){
         .number = document->revision,
@@ -96,6 +100,8 @@ void expiry_cancel(struct filter_document *document)
 
 void expiry_save(struct filter_document *document, uint64_t left_us)
 {
+    /* What was counted once is never forgotten: the rest only shrinks. */
+    assert(left_us <= document->expiry.after_us - document->expiry.counted_us);
     document->revision++;
     document->expiry.counted_us = document->expiry.after_us - left_us;
 }

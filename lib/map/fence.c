@@ -4,6 +4,7 @@
 
 #include "base/mutant.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 void fence_raise(struct fence *self, const struct filter_document *held)
@@ -14,6 +15,7 @@ void fence_raise(struct fence *self, const struct filter_document *held)
     if (held->epoch > self->epoch) {
         self->epoch = held->epoch;
     }
+    assert(self->epoch >= held->epoch); /* No document that is held lets a fence go back. */
 }
 
 enum status fence_judge(const struct fence *self, const struct filter_document *held,

@@ -15,11 +15,6 @@ uint64_t growth_next_id(const struct filter_document *document);
 bool growth_fits(const struct growth_view *view, uint64_t more, uint64_t peak,
                  struct growth_answer *answer);
 
-/* Is it known how many keys there are, now, so that they can be told from less room? BEGIN: yes;
- * KEYS_OLD: *node lives and has not told yet; KEYS_UNKNOWN: all that live have, and some slot group
- * has none of them. */
-enum growth_verdict growth_judge_fewer(const struct growth_view *view, uint32_t *node);
-
 /* Would it at once grow by itself from what is wished for? The answer tells the least that stays.
  */
 bool growth_judge_on(const struct filter_document *document, const struct growth_wish *wish,

@@ -3,6 +3,8 @@
 
 #include "base/mutant.h"
 
+#include <assert.h>
+
 void reader_note(const struct slot *before, uint64_t epoch, struct slot *slot)
 {
     bool stays = member_equal(slot_reader(before), slot_reader(slot));
@@ -14,6 +16,7 @@ void reader_note(const struct slot *before, uint64_t epoch, struct slot *slot)
         stays = false; /* The end of a pair dates, too. */
     }
     slot->read_since = stays ? before->read_since : epoch;
+    assert(slot->read_since <= epoch);
 }
 
 void reader_note_all(struct filter_document *document)

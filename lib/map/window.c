@@ -4,6 +4,8 @@
 
 #include "base/mutant.h"
 
+#include <assert.h>
+
 const char *window_fault(uint64_t window_us, uint64_t nslices)
 {
     if (window_us == 0 && nslices == 0) {
@@ -71,6 +73,7 @@ static uint64_t group_counted(const struct filter_document *document, uint32_t g
     uint64_t most[QUORUM_MAX_REPLICAS] = {0};
     uint32_t needed = quorum_fences(rule);
 
+    assert(needed > 0 && needed <= rule->replicas && rule->replicas <= QUORUM_MAX_REPLICAS);
     if (MUTANT(SLICE_ONE_COUNT_SHORT) && needed > 1) {
         needed--;
     }
@@ -117,6 +120,7 @@ uint64_t window_remaining_us(const struct filter_document *document,
 
 void window_rotate(struct filter_document *document)
 {
+    assert(document->nslices > 0);
     document->content.newest_slice++;
     document_epoch_advance(document);
 }
