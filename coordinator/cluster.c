@@ -45,7 +45,7 @@ const char *cluster_lacking(const struct coordinator *self)
 
 /* ---- drawing it ---- */
 
-static enum status draw(struct coordinator *self)
+static enum status write_drawn(struct coordinator *self)
 {
     const struct cluster_id id = cluster_id_make(self->effects.random(self->effects.context),
                                                  self->effects.random(self->effects.context));
@@ -73,25 +73,27 @@ static enum status draw(struct coordinator *self)
     return status;
 }
 
+/* Of several coordinators that draw, one wins: its id it is. */
+static enum status draw(struct coordinator *self, uint64_t now_us, void *context)
+{
+    (void)now_us;
+    (void)context;
+    return cluster_id_known(&self->cluster.id) ? STATUS_OK : write_drawn(self);
+}
+
 enum status cluster_ensure(struct coordinator *self, char *message)
 {
-    enum status status = STATUS_OK;
+    enum status status;
 
     if (cluster_lacking(self) != NULL) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s", cluster_lacking(self));
         return STATUS_VERSION;
     }
-    for (int try = 0; !cluster_id_known(&self->cluster.id) && try < COORDINATOR_SWAP_TRIES; try++) {
-        status = draw(self);
-        if (status == STATUS_CONFLICT) { /* Another one was first: its id it is. */
-            status = records_refresh(self);
-        }
-        if (status != STATUS_OK) {
-            records_tell(self, status, "written", message, COORDINATOR_MESSAGE_BYTES);
-            return status;
-        }
+    status = records_change(self, self->now_us, draw, NULL);
+    if (status != STATUS_OK) {
+        records_tell(self, status, "written", message, COORDINATOR_MESSAGE_BYTES);
     }
-    return cluster_id_known(&self->cluster.id) ? STATUS_OK : STATUS_CONFLICT;
+    return status;
 }
 
 /* ---- nodes ---- */

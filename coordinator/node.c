@@ -12,9 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 
+struct wish;
+
+/* May it be so? It says why not. */
+typedef enum status (*judge_fn)(const struct coordinator *self, uint64_t now_us, struct wish *wish);
+
 /* An operator's command on one node. */
 struct wish {
     const struct admin_request *request;
+    judge_fn judge;
     struct node_record *record; /* in the edited list: of the node named */
     struct node_list nodes;     /* as it is to be */
     char message[COORDINATOR_MESSAGE_BYTES];
@@ -33,8 +39,6 @@ static enum status refuse(struct wish *wish, enum status status, const char *for
     return status;
 }
 
-typedef enum status (*judge_fn)(const struct coordinator *self, uint64_t now_us, struct wish *wish);
-
 static struct node_record *find(const struct node_list *nodes, const char *name)
 {
     for (uint32_t i = 0; i < nodes->count; i++) {
@@ -46,9 +50,9 @@ static struct node_record *find(const struct node_list *nodes, const char *name)
 }
 
 /* STATUS_EXISTS is no refusal: all is as wished already. */
-static enum status try_wish(struct coordinator *self, uint64_t now_us, struct wish *wish,
-                            judge_fn judge)
+static enum status try_wish(struct coordinator *self, uint64_t now_us, void *context)
 {
+    struct wish *wish = context;
     enum status status = node_list_copy(&self->documents.nodes, &wish->nodes);
 
     if (status != STATUS_OK) {
@@ -59,7 +63,7 @@ static enum status try_wish(struct coordinator *self, uint64_t now_us, struct wi
         status = refuse(wish, STATUS_NOT_FOUND, "there is no node %.128s; see `orbloom status`",
                         wish->request->name);
     } else {
-        status = judge(self, now_us, wish);
+        status = wish->judge(self, now_us, wish);
     }
     if (status == STATUS_OK) {
         wish->nodes.revision++;
@@ -75,15 +79,9 @@ static enum status try_wish(struct coordinator *self, uint64_t now_us, struct wi
 static void carry_out(struct coordinator *self, uint64_t now_us, const struct peer *from,
                       const struct frame *frame, judge_fn judge)
 {
-    struct wish wish = {.request = &frame->body.admin_request};
-    enum status status = STATUS_CONFLICT;
+    struct wish wish = {.request = &frame->body.admin_request, .judge = judge};
+    enum status status = records_change(self, now_us, try_wish, &wish);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        status = try_wish(self, now_us, &wish, judge);
-        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-            break;
-        }
-    }
     if (status == STATUS_OK) {
         log_line(LOG_INFO, "node %s: %s", wish.request->name, wish.message);
         coordinator_hint(self, now_us);

@@ -22,7 +22,6 @@ enum {
     COORDINATOR_MAX_PEERS = 1024,  /* hinted when something changes */
     COORDINATOR_MAX_WAITERS = 256, /* operators waiting for a create or drop */
     COORDINATOR_CHANGES_NEW = 64,  /* documents that are looked at one by one; beyond it all are */
-    COORDINATOR_SWAP_TRIES = 5,
     COORDINATOR_MESSAGE_BYTES = NOTES_TEXT_BYTES,
 };
 
@@ -402,25 +401,8 @@ void coordinator_on_fence_reply(struct coordinator *self, const struct fence_rep
 
 /* ---- coordinator_drop.c ---- */
 
-/* STATUS_OK: it is DROPPING, or past that. Another coordinator that was first may have begun the
- * same, which is joined, or have gone on replacing replicas, which a drop ends. */
-MUST_USE enum status drops_begin(struct coordinator *self, struct document_entry *entry);
-
-/* Answer the operator once the name is free. */
-void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                 const struct frame *frame, uint64_t filter_id, bool created);
-
-/* The edit: another state, under another epoch. `context` points to the enum filter_state. */
-void drops_edit(struct filter_document *document, const void *context);
-
 void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);
-
-/* A copy of the cached document in another state, under a new epoch, into the store.
- * STATUS_CONFLICT: another coordinator was first. */
-MUST_USE enum status coordinator_write_state(struct coordinator *self,
-                                             const struct document_entry *entry,
-                                             enum filter_state state);
 
 /* Ask again, finish, give up waiters; resumes drops that another coordinator left. */
 void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
@@ -430,6 +412,10 @@ void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
 /* Keep an operator waiting; answers OVERLOADED when there are too many, and frees what is the
  * waiter's. */
 void waiters_add(struct coordinator *self, const struct waiter *waiter);
+
+/* ... the one whose command this is, for as long as it is wanted. `created`: by it. */
+void waiters_await(struct coordinator *self, const struct peer *from, const struct frame *frame,
+                   enum waiter_kind kind, uint64_t filter_id, bool created);
 
 /* Forget one; it was answered. */
 void waiters_end(struct waiter *waiter);

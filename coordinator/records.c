@@ -28,6 +28,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { CHANGE_ATTEMPTS = 5 };
+
 /* The attachment of a cached document. */
 struct record {
     uint64_t version;
@@ -263,6 +265,7 @@ enum status records_swap(struct coordinator *self, const struct store_swap *swap
 
     if (status == STATUS_CONFLICT) {
         coordinator_count(self, COORDINATOR_swap_conflicts_total);
+        status = records_refresh(self) == STATUS_OK ? STATUS_CONFLICT : STATUS_IO;
     } else if (status == STATUS_DEADLINE) {
         coordinator_count(self, COORDINATOR_late_commands_total);
     } else if (status != STATUS_OK) {
@@ -272,6 +275,17 @@ enum status records_swap(struct coordinator *self, const struct store_swap *swap
         self->unwritten[0] = '\0';
         coordinator_count(self, COORDINATOR_documents_written_total);
         status = records_refresh(self);
+    }
+    return status;
+}
+
+enum status records_change(struct coordinator *self, uint64_t now_us, records_attempt_fn attempt,
+                           void *context)
+{
+    enum status status = STATUS_CONFLICT;
+
+    for (int i = 0; status == STATUS_CONFLICT && i < CHANGE_ATTEMPTS; i++) {
+        status = attempt(self, now_us, context);
     }
     return status;
 }

@@ -38,8 +38,8 @@ enum { RECORDS_MARK_BYTES = 17 };
 
 void records_put_mark(const struct store_mark *mark, uint8_t bytes[RECORDS_MARK_BYTES]);
 
-/* Compare and swap, then refresh. STATUS_CONFLICT: one of the keys has changed; nothing is written.
- */
+/* Compare and swap, then refresh. STATUS_CONFLICT: one of the keys has changed; nothing is written,
+ * and what somebody else wrote is in the cache. */
 MUST_USE enum status records_swap(struct coordinator *self, const struct store_swap *swaps,
                                   size_t count);
 
@@ -49,6 +49,15 @@ MUST_USE enum status records_read_number(struct coordinator *self, const char *k
 
 /* As the store keeps numbers: little-endian. */
 void records_put_number(uint64_t value, uint8_t bytes[8]);
+
+/* One attempt at a change: it judges what the cache holds now, and writes what follows from that.
+ * STATUS_CONFLICT: somebody else was first, or is to be looked at once more. */
+typedef enum status (*records_attempt_fn)(struct coordinator *self, uint64_t now_us, void *context);
+
+/* ... again while others are first, a few times: each loser has seen what the winner wrote.
+ * STATUS_CONFLICT: they were each time. */
+MUST_USE enum status records_change(struct coordinator *self, uint64_t now_us,
+                                    records_attempt_fn attempt, void *context);
 
 /* ---- records_write.c ---- */
 
@@ -63,6 +72,11 @@ typedef void (*records_edit_fn)(struct filter_document *document, const void *co
 MUST_USE enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
                                          const struct document_entry *entry, records_edit_fn edit,
                                          const void *context);
+
+/* The same: another state, under another epoch. */
+MUST_USE enum status records_write_state(struct coordinator *self, uint64_t now_us,
+                                         const struct document_entry *entry,
+                                         enum filter_state state);
 
 /* The filter has another name, and the one that has it now (or NULL) is DROPPING, in one swap. The
  * name that it had stays bound until records_end_rename(). STATUS_CONFLICT: somebody was first. */

@@ -57,8 +57,11 @@ static enum status draft_name(struct coordinator *self, struct draft *draft, con
 
     (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "name/%s", name);
     status = records_read_number(self, draft->keys[at], &version, &bound);
+    if (status == STATUS_OK && bound != holder && required) {
+        return records_refresh(self) == STATUS_OK ? STATUS_CONFLICT : STATUS_IO;
+    }
     if (status != STATUS_OK || bound != holder) {
-        return status == STATUS_OK && required ? STATUS_CONFLICT : status;
+        return status;
     }
     records_put_number(id, draft->ids[at]);
     draft->swaps[at] = (struct store_swap){
@@ -103,6 +106,12 @@ static enum status open_copy(const struct coordinator *self, const struct docume
                                       &self->config.key, copy);
 }
 
+static void edit_state(struct filter_document *document, const void *context)
+{
+    document->content.state = *(const enum filter_state *)context;
+    document_epoch_advance(document);
+}
+
 static enum status draft_dropping(struct coordinator *self, struct draft *draft,
                                   const struct document_entry *entry)
 {
@@ -111,7 +120,7 @@ static enum status draft_dropping(struct coordinator *self, struct draft *draft,
     enum status status = open_copy(self, entry, &copy);
 
     if (status == STATUS_OK) {
-        drops_edit(&copy, &state);
+        edit_state(&copy, &state);
         status = draft_document(self, draft, records_version(entry), &copy);
     }
     document_fini(&copy);
@@ -189,10 +198,14 @@ enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
     document_fini(&edited);
     if (status == STATUS_OK) {
         coordinator_hint(self, now_us);
-    } else if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-        status = STATUS_IO; /* Another coordinator was first, and what it wrote can't be read. */
     }
     return status;
+}
+
+enum status records_write_state(struct coordinator *self, uint64_t now_us,
+                                const struct document_entry *entry, enum filter_state state)
+{
+    return records_edit_filter(self, now_us, entry, edit_state, &state);
 }
 
 enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes)

@@ -262,10 +262,54 @@ uint32_t coordinator_recognize(const struct coordinator *self, const struct sync
                : 0;
 }
 
+/* One node that wants its place in the list. */
+struct taking {
+    const struct sync_request *request;
+    struct boot_claim claim;
+    struct registered *out;
+};
+
+/* Is it there, as it says? */
+static bool is_listed(const struct coordinator *self, const struct taking *taking)
+{
+    const struct node_record *record = node_list_find_name(&self->documents.nodes,
+                                                           taking->request->name);
+    bool listed = boot_judge(record, &taking->claim) == BOOT_KNOWN &&
+                  same_record(record, taking->request);
+
+    if (listed) {
+        taking->out->node = record->id;
+    }
+    return listed;
+}
+
+static enum status take_place(struct coordinator *self, uint64_t now_us, void *context)
+{
+    const struct taking *taking = context;
+    const struct sync_request *request = taking->request;
+    const struct node_record *record = node_list_find_name(&self->documents.nodes, request->name);
+    enum status status;
+
+    if (is_listed(self, taking)) {
+        return STATUS_OK;
+    }
+    taking->out->present = life_of(record);
+    status = check_place(self, now_us, record, request, boot_judge(record, &taking->claim),
+                         taking->out->message);
+    status = status == STATUS_OK ? write_record(self, request) : status;
+    if (status != STATUS_OK) {
+        return status;
+    }
+    coordinator_hint(self, now_us);
+    /* What is read back may be what another coordinator has written since. */
+    return is_listed(self, taking) ? STATUS_OK : STATUS_CONFLICT;
+}
+
 enum status coordinator_register(struct coordinator *self, uint64_t now_us,
                                  const struct sync_request *request, struct registered *out)
 {
     const struct boot_claim claim = claim_of(request);
+    struct taking taking = {.request = request, .claim = claim, .out = out};
     enum status status = check_claim(self, request, out->message);
 
     if (status == STATUS_OK) {
@@ -280,26 +324,5 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
         status = status == STATUS_OK ? cluster_check(self, request, out->message) : status;
         status = status == STATUS_OK ? features_check(self, request, out->message) : status;
     }
-    for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
-        const struct node_record *record = node_list_find_name(&self->documents.nodes,
-                                                               request->name);
-        enum boot_verdict verdict = boot_judge(record, &claim);
-
-        if (verdict == BOOT_KNOWN && same_record(record, request)) {
-            out->node = record->id;
-            return STATUS_OK;
-        }
-        out->present = life_of(record);
-        status = check_place(self, now_us, record, request, verdict, out->message);
-        if (status != STATUS_OK) {
-            return status;
-        }
-        status = write_record(self, request);
-        if (status == STATUS_OK) {
-            coordinator_hint(self, now_us);
-        } else if (status == STATUS_CONFLICT) {
-            status = records_refresh(self);
-        }
-    }
-    return status == STATUS_OK ? STATUS_CONFLICT : status;
+    return status == STATUS_OK ? records_change(self, now_us, take_place, &taking) : status;
 }

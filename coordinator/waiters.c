@@ -22,6 +22,19 @@ void waiters_add(struct coordinator *self, const struct waiter *waiter)
     waiters_end(&(struct waiter){.inquiry = waiter->inquiry});
 }
 
+void waiters_await(struct coordinator *self, const struct peer *from, const struct frame *frame,
+                   enum waiter_kind kind, uint64_t filter_id, bool created)
+{
+    waiters_add(self, &(struct waiter){
+                          .peer = *from,
+                          .correlation = frame->correlation,
+                          .deadline_us = self->order.until_us,
+                          .filter_id = filter_id,
+                          .kind = kind,
+                          .created = created,
+                      });
+}
+
 void waiters_end(struct waiter *waiter)
 {
     inquiry_close(&waiter->inquiry);

@@ -188,8 +188,7 @@ static struct hash_secret choose_secret(struct coordinator *self, const struct c
     return secret;
 }
 
-static enum status write_new(struct coordinator *self, uint64_t now_us, struct create *create,
-                             uint64_t *filter_id)
+static enum status write_new(struct coordinator *self, uint64_t now_us, struct create *create)
 {
     struct filter_document document;
     struct hash_secret secret;
@@ -207,7 +206,7 @@ static enum status write_new(struct coordinator *self, uint64_t now_us, struct c
     if (status == STATUS_OK) {
         secret = choose_secret(self, create);
         status = records_create_filter(self, &document, &secret);
-        *filter_id = document.id;
+        create->filter_id = document.id;
     }
     if (status == STATUS_OK) {
         coordinator_count(self, COORDINATOR_filters_created_total);
@@ -260,40 +259,31 @@ static enum status check_count(const struct coordinator *self, struct create *cr
     return STATUS_TOO_LARGE;
 }
 
-/* STATUS_OK: the filter exists now under *filter_id, created here or before. */
-static enum status ensure(struct coordinator *self, uint64_t now_us, struct create *create,
-                          uint64_t *filter_id, bool *created)
+/* STATUS_OK: the filter exists now, created here or before. */
+static enum status try_create(struct coordinator *self, uint64_t now_us, void *context)
 {
-    enum status status = STATUS_OK;
+    struct create *create = context;
+    const char *name = create->request->name;
+    const struct document_entry *entry = document_cache_find_name(&self->documents, name);
+    enum status status;
 
-    for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
-        const struct document_entry *entry = document_cache_find_name(&self->documents,
-                                                                      create->request->name);
-
-        if (entry != NULL) {
-            *filter_id = entry->document.id;
-            return create->load_source != 0 || document_is_loading(&entry->document)
-                       ? load_begin_again(self, now_us, entry, create)
-                       : compare(create, &entry->document);
-        }
-        if (renames_holder(self, create->request->name) != NULL) {
-            (void)snprintf(create->message, sizeof create->message,
-                           "filter %s is still being dropped or renamed: its nodes have not all "
-                           "confirmed; retry, and see `orbloom status`",
-                           create->request->name);
-            return STATUS_NAME_BUSY;
-        }
-        status = check_count(self, create);
-        status = status == STATUS_OK ? write_new(self, now_us, create, filter_id) : status;
-        if (status == STATUS_OK) {
-            *created = true;
-            return STATUS_OK;
-        }
-        if (status == STATUS_CONFLICT) {
-            status = records_refresh(self);
-        }
+    if (entry != NULL) {
+        create->filter_id = entry->document.id;
+        return create->load_source != 0 || document_is_loading(&entry->document)
+                   ? load_begin_again(self, now_us, entry, create)
+                   : compare(create, &entry->document);
     }
-    return status == STATUS_OK ? STATUS_CONFLICT : status;
+    if (renames_holder(self, name) != NULL) {
+        (void)snprintf(create->message, sizeof create->message,
+                       "filter %s is still being dropped or renamed: its nodes have not all "
+                       "confirmed; retry, and see `orbloom status`",
+                       name);
+        return STATUS_NAME_BUSY;
+    }
+    status = check_count(self, create);
+    status = status == STATUS_OK ? write_new(self, now_us, create) : status;
+    create->created = status == STATUS_OK;
+    return status;
 }
 
 void coordinator_on_create(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -307,12 +297,10 @@ void coordinator_on_create(struct coordinator *self, uint64_t now_us, const stru
 void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, struct create *create)
 {
-    uint64_t filter_id = 0;
-    bool created = false;
     enum status status = check_parameters(create);
 
     if (status == STATUS_OK) {
-        status = ensure(self, now_us, create, &filter_id, &created);
+        status = records_change(self, now_us, try_create, create);
     }
     if (status != STATUS_OK && create->message[0] == '\0') {
         records_tell(self, status, "written", create->message, sizeof create->message);
@@ -321,16 +309,10 @@ void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *
         coordinator_answer(self, from, frame->correlation, status, false, create->message);
         return;
     }
-    if (created) {
+    if (create->created) {
         coordinator_hint(self, now_us);
     }
-    waiters_add(self, &(struct waiter){
-                          .peer = *from,
-                          .correlation = frame->correlation,
-                          .deadline_us = self->order.until_us,
-                          .filter_id = filter_id,
-                          .created = created,
-                      });
+    waiters_await(self, from, frame, WAITER_CREATE, create->filter_id, create->created);
 }
 
 /* ---- waiting until it serves ---- */

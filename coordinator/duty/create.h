@@ -16,6 +16,8 @@ struct create {
     enum when_full when_full;         /* as chosen */
     const struct hash_secret *secret; /* to be the filter's; NULL: one is drawn */
     uint64_t load_source;             /* it is to be made of this dump; 0: of none */
+    uint64_t filter_id;               /* what exists in the end */
+    bool created;                     /* by this request */
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 

@@ -9,7 +9,6 @@
 #include "base/mutant.h"
 #include "coordinator/records.h"
 #include "coordinator/vouch.h"
-#include "proto/signed_document.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,31 +40,6 @@ static uint32_t open_group(const struct coordinator *self, uint64_t now_us,
 
 /* ---- moving on ---- */
 
-void drops_edit(struct filter_document *document, const void *context)
-{
-    document->content.state = *(const enum filter_state *)context;
-    document_epoch_advance(document);
-}
-
-/* A copy of the cached document in another state, under a new epoch, into the store. */
-enum status coordinator_write_state(struct coordinator *self, const struct document_entry *entry,
-                                    enum filter_state state)
-{
-    struct filter_document edited = {0};
-    enum status status = order_may_edit(self, entry);
-
-    status = status == STATUS_OK
-                 ? codec_filter_document_open(span_of(entry->signed_bytes, entry->signed_size),
-                                              &self->config.key, &edited)
-                 : status;
-    if (status == STATUS_OK) {
-        drops_edit(&edited, &state);
-        status = records_write_filter(self, records_version(entry), &edited);
-    }
-    document_fini(&edited);
-    return status;
-}
-
 static void advance(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     struct fencing *fencing = fences_open(self, &entry->document);
@@ -73,20 +47,14 @@ static void advance(struct coordinator *self, uint64_t now_us, struct document_e
     if (fencing == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
-    if (open_group(self, now_us, &entry->document, fencing) == entry->document.content.ngroups) {
-        if (coordinator_write_state(self, entry, FILTER_DROPPED) == STATUS_OK) {
-            coordinator_count(self, COORDINATOR_filters_dropped_total);
-            log_line(LOG_INFO, "dropped filter %s, id %llu", entry->document.content.name,
-                     (unsigned long long)entry->document.id);
-            coordinator_hint(self, now_us);
-        } else {
-            fencing->next_us = now_us + self->config.fence_retry_us;
-            if (records_refresh(self) != STATUS_OK) { /* Perhaps another one was first. */
-                return;
-            }
-        }
-    } else {
+    if (open_group(self, now_us, &entry->document, fencing) < entry->document.content.ngroups) {
         fences_ask(self, now_us, fencing, entry, fences_wanted);
+    } else if (records_write_state(self, now_us, entry, FILTER_DROPPED) == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_filters_dropped_total);
+        log_line(LOG_INFO, "dropped filter %s, id %llu", entry->document.content.name,
+                 (unsigned long long)entry->document.id);
+    } else {
+        fencing->next_us = now_us + self->config.fence_retry_us;
     }
 }
 
@@ -155,34 +123,15 @@ static struct document_entry *find_droppable(const struct coordinator *self,
     return found != NULL && strcmp(found->document.content.name, request->name) == 0 ? found : NULL;
 }
 
-enum status drops_begin(struct coordinator *self, struct document_entry *entry)
+/* Another coordinator that is first may have begun the same, which is joined, or have gone on
+ * replacing replicas, which a drop ends. */
+static enum status try_drop(struct coordinator *self, uint64_t now_us, void *context)
 {
-    enum status status = STATUS_CONFLICT;
+    const struct document_entry *entry = context;
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        if (entry->document.content.state != FILTER_ACTIVE) {
-            return STATUS_OK;
-        }
-        status = coordinator_write_state(self, entry, FILTER_DROPPING);
-        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-            return STATUS_IO;
-        }
-    }
-    return status;
-}
-
-void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                 const struct frame *frame, uint64_t filter_id, bool created)
-{
-    coordinator_hint(self, now_us);
-    waiters_add(self, &(struct waiter){
-                          .peer = *from,
-                          .correlation = frame->correlation,
-                          .deadline_us = self->order.until_us,
-                          .filter_id = filter_id,
-                          .kind = WAITER_DROP,
-                          .created = created,
-                      });
+    return entry->document.content.state == FILTER_ACTIVE
+               ? records_write_state(self, now_us, entry, FILTER_DROPPING)
+               : STATUS_OK;
 }
 
 void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -210,7 +159,7 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
         coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
-    status = drops_begin(self, entry);
+    status = records_change(self, now_us, try_drop, entry);
     if (status != STATUS_OK) {
         records_tell(self, status, "written", message, sizeof message);
         coordinator_answer(self, from, frame->correlation, status, false, message);
@@ -219,5 +168,5 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
     if (entry->document.content.state == FILTER_DROPPING) {
         vouch_note(self, now_us, request, &entry->document);
     }
-    drops_await(self, now_us, from, frame, entry->document.id, false);
+    waiters_await(self, from, frame, WAITER_DROP, entry->document.id, false);
 }

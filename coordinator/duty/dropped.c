@@ -103,10 +103,6 @@ static void record_tombstones(struct coordinator *self, uint64_t now_us)
     status = write_record(self);
     if (status == STATUS_OK) {
         coordinator_hint(self, now_us);
-    } else if (status == STATUS_CONFLICT) {
-        if (records_refresh(self) != STATUS_OK) { /* Another coordinator was first. */
-            return;
-        }
     } else if (status == STATUS_NOT_FOUND || status == STATUS_TOO_LARGE) {
         log_limited(&self->dropped_limit, now_us, LOG_WARN,
                     "the record of dropped filters is full: %zu more stay in the store as "

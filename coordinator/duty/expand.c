@@ -96,6 +96,7 @@ struct asked {
     const struct inquiry *inquiry; /* NULL: nobody has been asked yet */
     bool begun;                    /* by this command */
     bool waits;                    /* for what nodes answer */
+    enum status verdict;           /* of what was looked at last; STATUS_OK: it is so, or begun */
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
@@ -112,33 +113,41 @@ static struct growth_view *view_of(struct coordinator *self, uint64_t now_us,
     return view;
 }
 
+/* Only of a write is STATUS_CONFLICT that of another coordinator; a verdict stands. */
+static enum status try_growth(struct coordinator *self, uint64_t now_us, void *context)
+{
+    struct asked *asked = context;
+    struct growth_view *view = view_of(self, now_us, asked);
+    struct growth_answer answer;
+    enum status status;
+
+    asked->verdict = STATUS_OK;
+    if (view == NULL) {
+        return STATUS_NOMEM;
+    }
+    growth_view_weigh(self, view);
+    answer = decide(self, now_us, view, asked->wanted, asked->message);
+    growth_view_free(view);
+    asked->waits = answer.verdict == GROWTH_VERDICT_KEYS_OLD;
+    if (answer.verdict != GROWTH_VERDICT_BEGIN) {
+        asked->verdict = status_of(answer.verdict);
+        return STATUS_OK;
+    }
+    status = growth_write(self, now_us, asked->entry, asked->wanted->abort ? edit_back : edit_begin,
+                          &answer);
+    asked->begun = status == STATUS_OK;
+    if (status != STATUS_OK) {
+        records_tell(self, status, "written", asked->message, sizeof asked->message);
+    }
+    return status;
+}
+
 /* STATUS_OK: what is asked for is wanted now, by this command or before. */
 static enum status ensure(struct coordinator *self, uint64_t now_us, struct asked *asked)
 {
-    enum status status = STATUS_CONFLICT;
+    enum status status = records_change(self, now_us, try_growth, asked);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        struct growth_view *view = view_of(self, now_us, asked);
-        struct growth_answer answer;
-
-        if (view == NULL) {
-            return STATUS_NOMEM;
-        }
-        growth_view_weigh(self, view);
-        answer = decide(self, now_us, view, asked->wanted, asked->message);
-        growth_view_free(view);
-        status = status_of(answer.verdict);
-        asked->waits = answer.verdict == GROWTH_VERDICT_KEYS_OLD;
-        if (answer.verdict == GROWTH_VERDICT_BEGIN) {
-            status = growth_write(self, now_us, asked->entry,
-                                  asked->wanted->abort ? edit_back : edit_begin, &answer);
-            asked->begun = status == STATUS_OK;
-            if (status != STATUS_OK) {
-                records_tell(self, status, "written", asked->message, sizeof asked->message);
-            }
-        }
-    }
-    return status;
+    return status == STATUS_OK ? asked->verdict : status;
 }
 
 static enum status check_wish(const struct expand_parameters *wanted, char *message)

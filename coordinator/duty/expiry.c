@@ -59,12 +59,10 @@ static bool too_few_count(const struct filter_document *document, const struct e
     return window_counted_us(document, expiring->counts.items, expiring->counts.count) == 0;
 }
 
-/* By compare-and-swap on the very document that has this expiry: see records_edit_filter(). */
+/* By compare-and-swap on the very document that has this expiry: see records_write_state(). */
 static void drop(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
 {
-    const enum filter_state state = FILTER_DROPPING;
-
-    if (records_edit_filter(self, now_us, entry, drops_edit, &state) == STATUS_OK) {
+    if (records_write_state(self, now_us, entry, FILTER_DROPPING) == STATUS_OK) {
         coordinator_count(self, COORDINATOR_filters_expired_total);
         log_line(LOG_INFO, "filter %s: its time is over, and it is dropped",
                  entry->document.content.name);
@@ -171,28 +169,32 @@ static uint64_t left_now(const struct coordinator *self, const struct filter_doc
                : expiry_left_us(document, NULL, 0);
 }
 
-/* STATUS_OK: it is as is wished, *changed by this, or the conditions do not hold. */
-static enum status ensure(struct coordinator *self, uint64_t now_us, struct document_entry *entry,
-                          const struct expiry_wish *wish, bool *changed)
+struct command {
+    const struct document_entry *entry;
+    const struct expiry_wish *wish;
+    bool changed; /* by this command */
+};
+
+/* STATUS_OK: it is as is wished, or the conditions do not hold. */
+static enum status try_change(struct coordinator *self, uint64_t now_us, void *context)
 {
-    enum status status = STATUS_CONFLICT;
+    struct command *command = context;
+    const struct document_entry *entry = command->entry;
+    const struct filter_document *document = &entry->document;
+    const struct expiry_wish *wish = command->wish;
+    const struct change change = {.wish = *wish, .left_us = left_now(self, document)};
+    bool now = !wish->never && wish->after_us == 0;
+    enum status status;
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        const struct filter_document *document = &entry->document;
-        const struct change change = {.wish = *wish, .left_us = left_now(self, document)};
-
-        if (document->content.state != FILTER_ACTIVE) {
-            return STATUS_NOT_FOUND;
-        }
-        if (!expiry_applies(&document->expiry, wish) ||
-            (wish->never && document->expiry.number == 0)) {
-            return STATUS_OK;
-        }
-        status = !wish->never && wish->after_us == 0
-                     ? drops_begin(self, entry)
-                     : records_edit_filter(self, now_us, entry, edit, &change);
-        *changed = status == STATUS_OK;
+    if (document->content.state != FILTER_ACTIVE) {
+        return now ? STATUS_OK : STATUS_NOT_FOUND; /* Another coordinator drops it. */
     }
+    if (!expiry_applies(&document->expiry, wish) || (wish->never && document->expiry.number == 0)) {
+        return STATUS_OK;
+    }
+    status = now ? records_write_state(self, now_us, entry, FILTER_DROPPING)
+                 : records_edit_filter(self, now_us, entry, edit, &change);
+    command->changed = status == STATUS_OK;
     return status;
 }
 
@@ -214,22 +216,22 @@ void coordinator_on_expire(struct coordinator *self, uint64_t now_us, const stru
                            const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
-    struct document_entry *entry = records_find(self, request->name, request->filter_id);
+    const struct document_entry *entry = records_find(self, request->name, request->filter_id);
     uint64_t date_ms = self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context)
                                                      : 0;
     const struct expiry_wish wish = expiry_complete(&request->expire, date_ms);
-    bool changed = false;
-    enum status status = entry != NULL ? ensure(self, now_us, entry, &wish, &changed)
+    struct command command = {.entry = entry, .wish = &wish};
+    enum status status = entry != NULL ? records_change(self, now_us, try_change, &command)
                                        : STATUS_NOT_FOUND;
 
     if (status == STATUS_OK && entry->document.content.state != FILTER_ACTIVE) {
-        drops_await(self, now_us, from, frame, entry->document.id, changed);
+        waiters_await(self, from, frame, WAITER_DROP, entry->document.id, command.changed);
         return;
     }
-    if (changed) {
+    if (command.changed) {
         coordinator_count(self, COORDINATOR_expiries_written_total);
     }
-    tell(self, from, frame, status, changed);
+    tell(self, from, frame, status, command.changed);
 }
 
 /* ---- in words ---- */

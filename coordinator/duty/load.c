@@ -12,6 +12,7 @@
 /* ---- edits: the revision alone, as quorums need not agree on how far a load is ---- */
 
 struct move {
+    uint64_t filter_id;
     uint64_t to;
     bool back; /* to the beginning */
 };
@@ -30,33 +31,27 @@ static bool is_done(const struct filter_document *document, const struct move *m
 }
 
 /* STATUS_CONFLICT: it is not being loaded any more, or others write all the time. */
-static enum status write_loaded(struct coordinator *self, uint64_t now_us, uint64_t filter_id,
-                                const struct move *move)
+static enum status write_loaded(struct coordinator *self, uint64_t now_us, void *context)
 {
-    enum status status = STATUS_CONFLICT;
+    const struct move *move = context;
+    const struct document_entry *entry = document_cache_find(&self->documents, move->filter_id);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
-
-        if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
-            return STATUS_CONFLICT;
-        }
-        if (is_done(&entry->document, move)) {
-            return STATUS_OK;
-        }
-        if (!document_is_loading(&entry->document)) {
-            return STATUS_CONFLICT;
-        }
-        status = records_edit_filter(self, now_us, entry, edit_loaded, move);
+    if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
+        return STATUS_CONFLICT;
     }
-    return status;
+    if (is_done(&entry->document, move)) {
+        return STATUS_OK;
+    }
+    return document_is_loading(&entry->document)
+               ? records_edit_filter(self, now_us, entry, edit_loaded, move)
+               : STATUS_CONFLICT;
 }
 
 enum status load_begin_again(struct coordinator *self, uint64_t now_us,
                              const struct document_entry *entry, struct create *create)
 {
     const struct filter_document *document = &entry->document;
-    const struct move move = {.to = DOCUMENT_LOAD_FIRST, .back = true};
+    struct move move = {.filter_id = document->id, .to = DOCUMENT_LOAD_FIRST, .back = true};
 
     if (!document_is_loading(document)) {
         (void)snprintf(create->message, sizeof create->message,
@@ -71,7 +66,7 @@ enum status load_begin_again(struct coordinator *self, uint64_t now_us,
                        create->load_source != 0 ? " from another dump" : " from a dump");
         return create->load_source != 0 ? STATUS_EXISTS : STATUS_NAME_BUSY;
     }
-    return write_loaded(self, now_us, document->id, &move);
+    return write_loaded(self, now_us, &move);
 }
 
 /* ---- steps ---- */
@@ -132,14 +127,13 @@ static void step(struct coordinator *self, uint64_t now_us, const struct peer *f
 
     if (reason == NULL && request->load.step == LOAD_MOVE &&
         document_is_loading(&entry->document)) {
-        const struct move move = {.to = request->load.to};
-        uint64_t filter_id = entry->document.id;
+        struct move move = {.filter_id = entry->document.id, .to = request->load.to};
 
-        status = write_loaded(self, now_us, filter_id, &move);
+        status = records_change(self, now_us, write_loaded, &move);
         records_tell(self, status, "written", message, sizeof message);
         reason = status == STATUS_OK ? NULL : message;
         if (status == STATUS_OK) {
-            say_loaded(self, filter_id);
+            say_loaded(self, move.filter_id);
         }
     }
     if (reason != NULL) {
@@ -174,7 +168,7 @@ void coordinator_on_load(struct coordinator *self, uint64_t now_us, const struct
 /* Whoever moves it on at this moment is first, or last: there is one swap. */
 static void give_up(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
 {
-    if (coordinator_write_state(self, entry, FILTER_DROPPING) != STATUS_OK) {
+    if (records_write_state(self, now_us, entry, FILTER_DROPPING) != STATUS_OK) {
         return;
     }
     coordinator_count(self, COORDINATOR_loads_given_up_total);
@@ -182,7 +176,6 @@ static void give_up(struct coordinator *self, uint64_t now_us, const struct docu
              "filter %s, id %" PRIu64 ": its load has stood still for load_timeout and is given "
              "up; the filter is dropped",
              entry->document.content.name, entry->document.id);
-    coordinator_hint(self, now_us);
 }
 
 static void look(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)

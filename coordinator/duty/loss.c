@@ -307,11 +307,15 @@ static enum status check(const struct coordinator *self, uint64_t now_us,
     return STATUS_OK;
 }
 
-static enum status try_accept(struct coordinator *self, uint64_t now_us,
-                              const struct admin_request *request, struct acceptance *acceptance)
+static enum status try_accept(struct coordinator *self, uint64_t now_us, void *context)
 {
-    struct document_entry *entry = records_find(self, request->name, request->filter_id);
-    enum status status = check(self, now_us, entry, acceptance);
+    struct acceptance *acceptance = context;
+    const struct admin_request *request = acceptance->request;
+    const struct document_entry *entry = records_find(self, request->name, request->filter_id);
+    enum status status;
+
+    *acceptance = (struct acceptance){.request = request};
+    status = check(self, now_us, entry, acceptance);
 
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
         acceptance->alive[i] = moves_alive(self, now_us, self->documents.nodes.nodes[i].id);
@@ -337,12 +341,8 @@ void coordinator_on_accept_loss(struct coordinator *self, uint64_t now_us, const
                                 const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
-    struct acceptance acceptance;
-    enum status status = STATUS_CONFLICT;
+    struct acceptance acceptance = {.request = request};
+    enum status status = records_change(self, now_us, try_accept, &acceptance);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        acceptance = (struct acceptance){.request = request};
-        status = try_accept(self, now_us, request, &acceptance);
-    }
     coordinator_answer(self, from, frame->correlation, status, false, acceptance.message);
 }

@@ -111,8 +111,12 @@ enum status rebalance_plan(const struct coordinator *self, uint64_t now_us,
 static enum status write_wish(struct coordinator *self, bool on)
 {
     struct node_list nodes;
-    enum status status = node_list_copy(&self->documents.nodes, &nodes);
+    enum status status;
 
+    if (self->documents.nodes.rebalancing == on) {
+        return STATUS_OK;
+    }
+    status = node_list_copy(&self->documents.nodes, &nodes);
     if (status == STATUS_OK) {
         nodes.revision++;
         nodes.rebalancing = on;
@@ -189,6 +193,12 @@ static size_t describe(const struct coordinator *self, const struct scene *scene
     return count;
 }
 
+static enum status try_wish(struct coordinator *self, uint64_t now_us, void *context)
+{
+    (void)now_us;
+    return write_wish(self, *(const bool *)context);
+}
+
 void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const struct peer *from,
                               const struct frame *frame)
 {
@@ -208,13 +218,10 @@ void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const s
         count = describe(self, &scene, message, sizeof message);
     }
     scene_fini(&scene);
-    for (int try = 0; status == STATUS_OK && !request->dry_run && try < COORDINATOR_SWAP_TRIES &&
-                      self->documents.nodes.rebalancing != (count > 0);
-         try++) {
-        status = write_wish(self, count > 0);
-        if (status == STATUS_CONFLICT) {
-            status = records_refresh(self);
-        }
+    if (status == STATUS_OK && !request->dry_run) {
+        bool on = count > 0;
+
+        status = records_change(self, now_us, try_wish, &on);
         if (status != STATUS_OK) {
             records_tell(self, status, "written", message, sizeof message);
         }

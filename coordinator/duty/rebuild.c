@@ -122,40 +122,58 @@ static void say_written(const struct document_entry *entry, const struct rebuild
              entry->document.content.name, words[wanted->step], lineage, entry->document.epoch);
 }
 
+/* One step of a rebuild, on its way into the store. */
+struct step {
+    const struct document_entry *entry;
+    const struct rebuild_parameters *wanted;
+    struct rebuild_answer answer;
+    enum status refusal; /* by what was decided; STATUS_OK: none */
+    bool written;
+    char *message;
+};
+
+static enum status try_step(struct coordinator *self, uint64_t now_us, void *context)
+{
+    struct step *step = context;
+    const struct edit change = {.wanted = step->wanted, .answer = &step->answer};
+    enum status status = decide(self, now_us, step->entry, step->wanted, &step->answer);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    step->refusal = status_of(step->answer.verdict);
+    if (step->refusal != STATUS_OK) {
+        rebuild_explain(self, &step->entry->document, &step->answer, step->message);
+        return STATUS_OK;
+    }
+    if (step->answer.verdict == REBUILD_VERDICT_WRITE) {
+        status = records_edit_filter(self, now_us, step->entry, edit, &change);
+        step->written = status == STATUS_OK;
+    }
+    return status;
+}
+
 /* Decide, and write what may be written. STATUS_OK: it is written, by this command (*written) or
  * before, or for a commit awaits fences; `wanted` names the lineage now. */
 static enum status ensure(struct coordinator *self, uint64_t now_us,
                           const struct document_entry *entry, struct rebuild_parameters *wanted,
                           bool *written, char *message)
 {
-    struct rebuild_answer answer = {0};
-    enum status status = STATUS_CONFLICT;
+    struct step step = {.entry = entry, .wanted = wanted, .message = message};
+    enum status status = records_change(self, now_us, try_step, &step);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        status = decide(self, now_us, entry, wanted, &answer);
-        if (status != STATUS_OK) {
-            return status;
-        }
-        status = status_of(answer.verdict);
-        if (status != STATUS_OK) {
-            rebuild_explain(self, &entry->document, &answer, message);
-            return status;
-        }
-        if (answer.verdict == REBUILD_VERDICT_WRITE) {
-            const struct edit context = {.wanted = wanted, .answer = &answer};
-
-            status = records_edit_filter(self, now_us, entry, edit, &context);
-            *written = status == STATUS_OK;
-        }
-    }
     if (status != STATUS_OK) {
         records_tell(self, status, "written", message, COORDINATOR_MESSAGE_BYTES);
         return status;
     }
-    wanted->lineage = answer.lineage;
-    if (*written) {
+    if (step.refusal != STATUS_OK) {
+        return step.refusal;
+    }
+    *written = step.written;
+    wanted->lineage = step.answer.lineage;
+    if (step.written) {
         coordinator_count(self, COORDINATOR_rebuilds_written_total);
-        say_written(entry, wanted, answer.lineage);
+        say_written(entry, wanted, step.answer.lineage);
     }
     return STATUS_OK;
 }

@@ -67,9 +67,6 @@ static void end(struct coordinator *self, uint64_t now_us, const struct document
         coordinator_hint(self, now_us);
     } else {
         fencing->next_us = now_us + self->config.fence_retry_us;
-        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-            return; /* Another one was first; it is read with the next event. */
-        }
     }
 }
 
@@ -193,31 +190,36 @@ static enum status swap_names(struct coordinator *self, struct command *command)
     return records_rename_filter(self, command->entry, replaced, name);
 }
 
-static enum status ensure(struct coordinator *self, struct command *command)
+static enum status try_rename(struct coordinator *self, uint64_t now_us, void *context)
+{
+    struct command *command = context;
+    enum status status;
+
+    (void)now_us;
+    command->entry = find_meant(self, command->request);
+    if (command->entry == NULL) {
+        return refuse(command, STATUS_NOT_FOUND, "there is no filter %.128s; see `orbloom info`",
+                      command->request->name);
+    }
+    if (is_named_so(command)) {
+        return STATUS_OK;
+    }
+    status = swap_names(self, command);
+    command->changed = status == STATUS_OK;
+    return status;
+}
+
+static enum status ensure(struct coordinator *self, uint64_t now_us, struct command *command)
 {
     const struct admin_request *request = command->request;
-    enum status status = STATUS_CONFLICT;
+    enum status status;
 
     if (!document_name_valid(span_text(request->rename.name))) {
         return refuse(command, STATUS_INVALID,
                       "a filter's name takes 1 to 128 of [A-Za-z0-9._:-]: \"%.128s\"",
                       request->rename.name);
     }
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        command->entry = find_meant(self, request);
-        if (command->entry == NULL) {
-            return refuse(command, STATUS_NOT_FOUND,
-                          "there is no filter %.128s; see `orbloom info`", request->name);
-        }
-        if (is_named_so(command)) {
-            return STATUS_OK;
-        }
-        status = swap_names(self, command);
-        command->changed = status == STATUS_OK;
-        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-            status = STATUS_IO;
-        }
-    }
+    status = records_change(self, now_us, try_rename, command);
     if (status != STATUS_OK && command->message[0] == '\0') {
         records_tell(self, status, "written", command->message, sizeof command->message);
     }
@@ -258,7 +260,7 @@ void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const stru
     struct command command = {.request = request};
     enum status status = vouch_check(self, request, command.message);
 
-    status = status == STATUS_OK ? ensure(self, &command) : status;
+    status = status == STATUS_OK ? ensure(self, now_us, &command) : status;
     if (status != STATUS_OK) {
         coordinator_answer(self, from, frame->correlation, status, false, command.message);
         return;
@@ -269,12 +271,5 @@ void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const stru
         coordinator_hint(self, now_us);
     }
     take_word(self, now_us, &command);
-    waiters_add(self, &(struct waiter){
-                          .peer = *from,
-                          .correlation = frame->correlation,
-                          .deadline_us = self->order.until_us,
-                          .filter_id = command.entry->document.id,
-                          .kind = WAITER_RENAME,
-                          .created = command.changed,
-                      });
+    waiters_await(self, from, frame, WAITER_RENAME, command.entry->document.id, command.changed);
 }
