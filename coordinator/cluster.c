@@ -11,24 +11,6 @@
 
 /* ---- the record ---- */
 
-enum status cluster_take(struct coordinator *self, uint64_t version, struct span value)
-{
-    struct cluster_id id;
-    enum status status = codec_cluster_open(value, &self->config.key, &id);
-
-    if (status != STATUS_OK) {
-        return status;
-    }
-    if (value.size > sizeof self->cluster.bytes) {
-        return STATUS_TOO_LARGE;
-    }
-    memcpy(self->cluster.bytes, value.data, value.size);
-    self->cluster.size = value.size;
-    self->cluster.id = id;
-    self->cluster.version = version;
-    return STATUS_OK;
-}
-
 struct span cluster_record(const struct coordinator *self)
 {
     return span_of(self->cluster.bytes, self->cluster.size);
@@ -115,46 +97,6 @@ enum status cluster_check(const struct coordinator *self, const struct sync_requ
                    request->name, cluster_id_show(&request->cluster, theirs),
                    cluster_id_show(&self->cluster.id, ours));
     return STATUS_INVALID;
-}
-
-/* Not while the store may have been lost, so that no folder begins under an id that a backup will
- * take the place of; a restore that is under way has settled it. */
-static enum status answer_question(struct coordinator *self, const struct sync_request *request,
-                                   char *message)
-{
-    bool settled = self->mark.restoring && cluster_id_known(&self->cluster.id);
-    const char *reason;
-
-    if (coordinator_check_key(self, request, message) != STATUS_OK) {
-        return STATUS_UNAUTHENTIC;
-    }
-    age_forget(self, self->now_us, request->name);
-    reason = settled ? NULL : age_reason(self);
-    if (reason != NULL) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s", reason);
-        return STATUS_UNAVAILABLE;
-    }
-    return cluster_ensure(self, message);
-}
-
-void coordinator_on_cluster_question(struct coordinator *self, const struct peer *from,
-                                     const struct frame *frame, enum status read)
-{
-    char message[COORDINATOR_MESSAGE_BYTES] = "";
-    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_SYNC_REPLY};
-    enum status status = read;
-
-    if (status == STATUS_OK) {
-        status = answer_question(self, &frame->body.sync_request, message);
-    } else {
-        records_tell(self, status, "read", message, sizeof message);
-    }
-    answer.body.sync_reply = (struct sync_reply){
-        .status = status,
-        .message = message,
-        .cluster = status == STATUS_OK ? cluster_record(self) : span_text(""),
-    };
-    coordinator_reply(self, from, &answer);
 }
 
 /* ---- a restore ---- */

@@ -1,17 +1,19 @@
 /* Life of a coordinator and its actor: which frame goes where, what a turn of the loop does, and
  * when the next one is due. */
 #include "base/heap.h"
+#include "coordinator/ask/fences.h"
 #include "coordinator/duty/dropped.h"
 #include "coordinator/duty/expiry.h"
 #include "coordinator/duty/growth.h"
 #include "coordinator/duty/load.h"
-#include "coordinator/duty/moves.h"
 #include "coordinator/duty/rebuild.h"
 #include "coordinator/duty/rename.h"
 #include "coordinator/duty/window.h"
 #include "coordinator/features.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
-#include "coordinator/restless.h"
+#include "coordinator/rounds.h"
 #include "proto/admin_seen.h"
 #include "proto/answers.h"
 
@@ -90,39 +92,6 @@ void coordinator_destroy(struct coordinator **coordinator)
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
     heap_free(self);
-}
-
-void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame)
-{
-    enum status status;
-
-    buffer_clear(&self->out);
-    status = codec_encode(frame, &self->out);
-    if (status == STATUS_TOO_LARGE && frame->kind == FRAME_ADMIN_REPLY) {
-        coordinator_answer(self, to, frame->correlation, status, false,
-                           "there is more to tell of so many filters than one answer takes; ask "
-                           "for one of them: `orbloom info NAME`");
-        return;
-    }
-    if (status != STATUS_OK ||
-        self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
-        coordinator_count(self, COORDINATOR_replies_dropped_total);
-    }
-}
-
-void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
-                        enum status status, bool created, const char *message)
-{
-    struct frame answer = {
-        .correlation = correlation,
-        .kind = FRAME_ADMIN_REPLY,
-        .body.admin_reply = {.status = status,
-                             .created = created,
-                             .moved = status == STATUS_CONFLICT && self->order.moved,
-                             .message = message},
-    };
-
-    coordinator_reply(self, to, &answer);
 }
 
 static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct peer *from,

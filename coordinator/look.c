@@ -1,5 +1,4 @@
 /* What a change is to name, so that it changes nothing else: see proto/admin_seen.h. */
-#include "coordinator/duty/rename.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>
@@ -30,7 +29,7 @@ static void look_at_source(const struct coordinator *self, const char *name,
 {
     const struct document_entry *live = document_cache_find_name(&self->documents, name);
     const struct filter_document *found = live != NULL ? &live->document
-                                                       : renames_holder(self, name);
+                                                       : records_holder(self, name);
 
     seen->filter_id = found != NULL ? found->id : 0;
     seen->revision = found != NULL ? found->revision : 0;

@@ -3,7 +3,7 @@
 #include "coordinator/order.h"
 
 #include "base/mutant.h"
-#include "coordinator/records.h"
+#include "coordinator/private.h"
 #include "proto/admin_seen.h"
 
 #include <stdio.h>
@@ -60,19 +60,13 @@ enum status order_may_edit(struct coordinator *self, const struct document_entry
                : moved(self);
 }
 
-enum status order_may_bind(struct coordinator *self, uint64_t name_version)
+enum status order_may_bind(struct coordinator *self, uint64_t binding)
 {
     const struct order *order = &self->order;
     uint64_t seen = order->action == ADMIN_RENAME ? order->seen.target_binding
                                                   : order->seen.binding;
-    uint64_t binding;
-    enum status status;
 
-    if (!order->on) {
-        return STATUS_OK;
-    }
-    status = records_seen_binding(self, name_version, &binding);
-    return status != STATUS_OK || binding == seen ? status : moved(self);
+    return !order->on || binding == seen ? STATUS_OK : moved(self);
 }
 
 enum status order_may_replace(struct coordinator *self, const struct document_entry *holder)

@@ -19,10 +19,12 @@
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "coordinator/cluster.h"
-#include "coordinator/duty/moves.h"
 #include "coordinator/features.h"
-#include "coordinator/restless.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
+#include "coordinator/rounds.h"
 #include "proto/intake.h"
+#include "proto/signed_document.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -189,6 +191,36 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
     return restless_note(self, intake.entry);
 }
 
+static enum status take_cluster(struct coordinator *self, uint64_t version, struct span value)
+{
+    struct cluster_id id;
+    enum status status = codec_cluster_open(value, &self->config.key, &id);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (value.size > sizeof self->cluster.bytes) {
+        return STATUS_TOO_LARGE;
+    }
+    memcpy(self->cluster.bytes, value.data, value.size);
+    self->cluster.size = value.size;
+    self->cluster.id = id;
+    self->cluster.version = version;
+    return STATUS_OK;
+}
+
+static enum status take_features(struct coordinator *self, uint64_t version, struct span value)
+{
+    struct cluster_features record;
+    enum status status = codec_features_open(value, &self->config.key, &record);
+
+    if (status == STATUS_OK) {
+        self->features.record = record;
+        self->features.version = version;
+    }
+    return status;
+}
+
 /* Context of one refresh. */
 struct refresh {
     struct coordinator *self;
@@ -204,9 +236,9 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
         strcmp(key, RECORDS_DROPPED_KEY) == 0) {
         status = take(refresh->self, version, value);
     } else if (strcmp(key, CLUSTER_KEY) == 0) {
-        status = cluster_take(refresh->self, version, value);
+        status = take_cluster(refresh->self, version, value);
     } else if (strcmp(key, FEATURES_KEY) == 0) {
-        status = features_take(refresh->self, version, value);
+        status = take_features(refresh->self, version, value);
     } else if (strcmp(key, "store") == 0) {
         records_take_mark(refresh->self, version, value);
     }
@@ -326,4 +358,19 @@ struct document_entry *records_find(const struct coordinator *self, const char *
         return filter_id != 0 ? found : NULL;
     }
     return found != NULL && found->document.id == filter_id ? found : NULL;
+}
+
+const struct filter_document *records_holder(const struct coordinator *self, const char *name)
+{
+    for (size_t i = 0; i < self->restless.count; i++) {
+        const struct filter_document *document = &self->restless.items[i]->document;
+        enum filter_state state = document->content.state;
+
+        if ((state == FILTER_DROPPING && strcmp(document->content.name, name) == 0) ||
+            (state != FILTER_DROPPED && rename_is_open(document) &&
+             strcmp(document->former_name, name) == 0)) {
+            return document;
+        }
+    }
+    return NULL;
 }

@@ -27,6 +27,10 @@ void records_forget(struct coordinator *self, struct document_entry *entry);
  * meant. Id 0: none. */
 struct document_entry *records_find(const struct coordinator *self, const char *name,
                                     uint64_t filter_id);
+
+/* The filter that is being dropped, or renamed, and so has the name still; NULL: none. */
+const struct filter_document *records_holder(const struct coordinator *self, const char *name);
+
 /* "the store can't be written: why; what helps", right after an operation that failed with this. */
 void records_tell(const struct coordinator *self, enum status status, const char *done, char *text,
                   size_t size);
@@ -95,8 +99,6 @@ MUST_USE enum status records_write_nodes(struct coordinator *self, const struct 
  * its filter, when anything was last removed. */
 MUST_USE enum status records_seen_binding(struct coordinator *self, uint64_t name_version,
                                           uint64_t *binding);
-
-/* ---- records_create.c ---- */
 
 /* Write a new filter, its name's binding and its secret in one swap; sets document->id.
  * STATUS_CONFLICT when the name was bound meanwhile. */

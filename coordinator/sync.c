@@ -17,16 +17,6 @@ enum {
     SYNC_GOAL_BYTES = 1 << 20,                             /* ask again for what is beyond */
 };
 
-struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
-{
-    for (size_t i = 0; i < self->nheard; i++) {
-        if (self->heard[i].node == node) {
-            return &self->heard[i];
-        }
-    }
-    return NULL;
-}
-
 /* ---- followers ---- */
 
 static void note_follower(struct follower *one, uint64_t now_us, const struct peer *peer,
@@ -53,21 +43,6 @@ static void follow(struct coordinator *self, uint64_t now_us, const struct peer 
         oldest = one->last_us < oldest->last_us ? one : oldest;
     }
     note_follower(oldest, now_us, peer, request);
-}
-
-void coordinator_hint(struct coordinator *self, uint64_t now_us)
-{
-    struct frame frame = {.kind = FRAME_HINT, .body.hint = {.change = self->change}};
-
-    self->hinted = self->change;
-    for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
-        const struct follower *one = &self->followers[i];
-
-        if (one->peer.size > 0 && now_us - one->last_us <= self->config.node_timeout_us) {
-            coordinator_count(self, COORDINATOR_hints_total);
-            coordinator_reply(self, &one->peer, &frame);
-        }
-    }
 }
 
 void coordinator_check_store(struct coordinator *self, uint64_t now_us)

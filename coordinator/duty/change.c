@@ -2,10 +2,11 @@
  * evidence and by compare-and-swap. Any coordinator goes on from where the store stands; what it
  * knows of an epoch it has asked for itself. */
 #include "base/heap.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/ask/fences.h"
 #include "coordinator/duty/rebuild.h"
 #include "coordinator/duty/rename.h"
 #include "coordinator/duty/window.h"
+#include "coordinator/nodes/moves.h"
 #include "coordinator/records.h"
 #include "proto/signed_document.h"
 
@@ -17,7 +18,7 @@ enum { CHANGE_MAX_STEPS = 4 /* written in one turn */ };
 static void note_alive(const struct coordinator *self, uint64_t now_us, bool *alive)
 {
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
-        alive[i] = moves_alive(self, now_us, self->documents.nodes.nodes[i].id);
+        alive[i] = heard_alive(self, now_us, self->documents.nodes.nodes[i].id);
     }
 }
 

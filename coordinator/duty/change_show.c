@@ -1,5 +1,6 @@
 /* Replacements under way, in words for operators. */
-#include "coordinator/duty/moves.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/nodes/moves.h"
 #include "coordinator/private.h"
 
 #include <inttypes.h>
@@ -15,7 +16,7 @@ static const char *name_of(const struct coordinator *self, uint32_t node)
 
 static bool is_silent(const struct coordinator *self, uint64_t now_us, uint32_t node)
 {
-    return !moves_alive(self, now_us, node);
+    return !heard_alive(self, now_us, node);
 }
 
 /* How far the newcomer is, in per cent; -1: it has not said. */

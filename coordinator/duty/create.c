@@ -3,9 +3,8 @@
 #include "coordinator/duty/create.h"
 
 #include "coordinator/duty/load.h"
-#include "coordinator/duty/rename.h"
+#include "coordinator/make/difference.h"
 #include "coordinator/records.h"
-#include "coordinator/view/difference.h"
 #include "filter/sizing.h"
 #include "map/growth_chain.h"
 #include "map/lineage.h"
@@ -273,7 +272,7 @@ static enum status try_create(struct coordinator *self, uint64_t now_us, void *c
                    ? load_begin_again(self, now_us, entry, create)
                    : compare(create, &entry->document);
     }
-    if (renames_holder(self, name) != NULL) {
+    if (records_holder(self, name) != NULL) {
         (void)snprintf(create->message, sizeof create->message,
                        "filter %s is still being dropped or renamed: its nodes have not all "
                        "confirmed; retry, and see `orbloom status`",

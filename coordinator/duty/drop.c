@@ -7,8 +7,9 @@
  *
  * Each step may be repeated by any coordinator; the store tells where it stands. */
 #include "base/mutant.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
-#include "coordinator/vouch.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "coordinator/duty/expiry.h"
 
 #include "base/number.h"
+#include "coordinator/ask/fences.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * same nodes write the same; one that hears of few lets the others act. */
 #include "coordinator/duty/growth.h"
 
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
 #include "coordinator/records.h"
 #include "map/growth_chain.h"
 

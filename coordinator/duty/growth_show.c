@@ -1,7 +1,7 @@
 /* Growth in words for operators. */
 #include "base/number.h"
 #include "coordinator/duty/growth.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
 #include "coordinator/private.h"
 
 #include <inttypes.h>

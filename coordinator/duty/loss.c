@@ -4,10 +4,9 @@
 
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
-#include "coordinator/duty/rename.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
-#include "coordinator/vouch.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -268,7 +267,7 @@ static enum status write(struct coordinator *self, uint64_t now_us,
 
 static bool is_dropping(const struct coordinator *self, const struct admin_request *request)
 {
-    const struct filter_document *holder = renames_holder(self, request->name);
+    const struct filter_document *holder = records_holder(self, request->name);
 
     return holder != NULL && holder->content.state == FILTER_DROPPING;
 }
@@ -318,7 +317,7 @@ static enum status try_accept(struct coordinator *self, uint64_t now_us, void *c
     status = check(self, now_us, entry, acceptance);
 
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
-        acceptance->alive[i] = moves_alive(self, now_us, self->documents.nodes.nodes[i].id);
+        acceptance->alive[i] = heard_alive(self, now_us, self->documents.nodes.nodes[i].id);
     }
     status = status == STATUS_OK ? vouch(self, acceptance) : status;
     if (status != STATUS_OK) {

@@ -3,6 +3,7 @@
  * is in the store: with a coordinator dies only who waited there, and asks another one again. */
 #include "coordinator/duty/rebuild.h"
 
+#include "coordinator/ask/fences.h"
 #include "coordinator/duty/growth.h"
 #include "coordinator/records.h"
 

@@ -1,6 +1,7 @@
 /* Rebuilds from a list in words for operators. */
 #include "base/heap.h"
 #include "base/number.h"
+#include "coordinator/ask/fences.h"
 #include "coordinator/duty/rebuild.h"
 
 #include <inttypes.h>

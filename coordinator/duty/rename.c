@@ -3,29 +3,15 @@
 #include "coordinator/duty/rename.h"
 
 #include "base/mutant.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
-#include "coordinator/vouch.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-const struct filter_document *renames_holder(const struct coordinator *self, const char *name)
-{
-    for (size_t i = 0; i < self->restless.count; i++) {
-        const struct filter_document *document = &self->restless.items[i]->document;
-        enum filter_state state = document->content.state;
-
-        if ((state == FILTER_DROPPING && strcmp(document->content.name, name) == 0) ||
-            (state != FILTER_DROPPED && rename_is_open(document) &&
-             strcmp(document->former_name, name) == 0)) {
-            return document;
-        }
-    }
-    return NULL;
-}
 
 bool renames_wait(const struct coordinator *self, uint64_t filter_id)
 {
@@ -168,7 +154,7 @@ static enum status swap_names(struct coordinator *self, struct command *command)
 
     if (rename_is_open(&command->entry->document) ||
         (replaced != NULL && rename_is_open(&replaced->document)) ||
-        renames_holder(self, name) != NULL) {
+        records_holder(self, name) != NULL) {
         return refuse(command, STATUS_NAME_BUSY,
                       "filter %.128s, or the one that has its new name, is still being dropped or "
                       "renamed: its nodes have not all confirmed; retry, and see `orbloom status`",

@@ -20,7 +20,4 @@ void coordinator_check_renames(struct coordinator *self, uint64_t now_us);
 /* Are fences of this filter's rename still being asked for? */
 bool renames_wait(const struct coordinator *self, uint64_t filter_id);
 
-/* The filter that is being dropped, or renamed, and so has the name still; NULL: none. */
-const struct filter_document *renames_holder(const struct coordinator *self, const char *name);
-
 #endif

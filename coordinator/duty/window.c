@@ -4,7 +4,8 @@
 
 #include "base/mutant.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/nodes/moves.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Shards with fewer replicas that count than they are to have: how many, why, and what an operator
  * can do about it. Steps that are under way are told by coordinator/duty/change_show.c. */
 #include "base/heap.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
 #include "coordinator/private.h"
 
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static const char *reason(const struct coordinator *self, uint64_t now_us,
         return slot_is_pair(slot) ? "came back without its data, and is being completed"
                                   : "came back without its data";
     }
-    if (!moves_alive(self, now_us, reader->node)) {
+    if (!heard_alive(self, now_us, reader->node)) {
         return "is silent";
     }
     return coordinator_heard(self, reader->node)->round.told
@@ -128,7 +128,7 @@ static const struct node_record *silent_member(const struct coordinator *self, u
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const struct member *reader = slot_reader(&slots[i]);
 
-        if ((lack->full >> i & 1) == 0 && !moves_alive(self, now_us, reader->node)) {
+        if ((lack->full >> i & 1) == 0 && !heard_alive(self, now_us, reader->node)) {
             return node_list_find(&self->documents.nodes, reader->node);
         }
     }
@@ -165,7 +165,7 @@ static const struct node_record *spare(const struct coordinator *self, uint64_t 
     for (uint32_t i = 0; i < nodes->count && !*takes_all; i++) {
         const struct node_record *record = &nodes->nodes[i];
 
-        if (moves_alive(self, now_us, record->id) && record->durable &&
+        if (heard_alive(self, now_us, record->id) && record->durable &&
             !node_record_leaves(record) && move_may_come(document, group, record)) {
             *takes_all = !shares_group(self, silent, record->id);
             some = some == NULL || *takes_all ? record : some;
@@ -246,7 +246,7 @@ void lack_describe(const struct coordinator *self, uint64_t now_us,
         return;
     }
     for (size_t i = 0; i < self->nheard; i++) {
-        if (moves_alive(self, now_us, self->heard[i].node)) {
+        if (heard_alive(self, now_us, self->heard[i].node)) {
             note_reports(document, &self->heard[i], full);
         }
     }

@@ -3,9 +3,10 @@
 #include "base/heap.h"
 #include "coordinator/duty/expiry.h"
 #include "coordinator/duty/growth.h"
-#include "coordinator/duty/moves.h"
 #include "coordinator/duty/rebuild.h"
 #include "coordinator/duty/window.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "proto/answers.h"
 
@@ -79,7 +80,7 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
         .durable = record->durable,
         .draining = record->draining,
         .replaced_by = successor_name(self, record),
-        .slots = moves_slots(self, record->id),
+        .slots = usage_slots(self, record->id),
         .awaited = waits,
     };
     if (heard != NULL) {

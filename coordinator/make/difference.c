@@ -1,5 +1,5 @@
 /* Compares field by field, in words for whoever creates a filter that exists already. */
-#include "coordinator/view/difference.h"
+#include "coordinator/make/difference.h"
 
 #include "base/number.h"
 #include "coordinator/duty/create.h"

@@ -4,7 +4,8 @@
 
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>
@@ -35,10 +36,10 @@ static void fill_nodes(const struct coordinator *self, uint64_t now_us, struct s
     for (uint32_t i = 0; i < list->count; i++) {
         scene->nodes[i] = (struct move_node){
             .record = &list->nodes[i],
-            .alive = moves_alive(self, now_us, list->nodes[i].id),
+            .alive = heard_alive(self, now_us, list->nodes[i].id),
             .leaves = moves_leaves(self, now_us, &list->nodes[i]),
-            .used_bytes = moves_bytes(self, list->nodes[i].id),
-            .groups = moves_slots(self, list->nodes[i].id),
+            .used_bytes = usage_bytes(self, list->nodes[i].id),
+            .groups = usage_slots(self, list->nodes[i].id),
             .most_groups = self->config.node_groups,
         };
         scene->leaving |= scene->nodes[i].leaves && scene->nodes[i].used_bytes > 0;
@@ -92,7 +93,7 @@ enum status rebalance_plan(const struct coordinator *self, uint64_t now_us,
     if (status != STATUS_OK) {
         return status;
     }
-    if (moves_under_way(self) < self->config.moves_at_once &&
+    if (usage_under_way(self) < self->config.moves_at_once &&
         choose(self, &scene, NULL, 0, &move) && move.document == document) {
         plan->groups = heap_zalloc(document->content.ngroups, sizeof *plan->groups);
         status = plan->groups != NULL ? STATUS_OK : STATUS_NOMEM;
@@ -138,7 +139,7 @@ bool rebalance_check(struct coordinator *self, uint64_t now_us)
     if (scene_make(self, now_us, &scene) != STATUS_OK) {
         return true;
     }
-    more = scene.leaving || moves_under_way(self) > 0 || choose(self, &scene, NULL, 0, &move);
+    more = scene.leaving || usage_under_way(self) > 0 || choose(self, &scene, NULL, 0, &move);
     scene_fini(&scene);
     if (!more && write_wish(self, false) == STATUS_OK) {
         log_line(LOG_INFO, "rebalanced: no further move gains anything");

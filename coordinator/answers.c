@@ -1,8 +1,59 @@
-/* Operators who wait for a change's end: their places, how they are answered, and when one is to
- * be looked at next. */
-#include "coordinator/duty/growth.h"
-#include "coordinator/private.h"
+/* What goes out: replies, answers to operators, at once or when the change that they wait for has
+ * ended, and hints to those who follow the documents. */
 #include "proto/answers.h"
+
+#include "coordinator/ask/growth_view.h"
+#include "coordinator/private.h"
+
+void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame)
+{
+    enum status status;
+
+    buffer_clear(&self->out);
+    status = codec_encode(frame, &self->out);
+    if (status == STATUS_TOO_LARGE && frame->kind == FRAME_ADMIN_REPLY) {
+        coordinator_answer(self, to, frame->correlation, status, false,
+                           "there is more to tell of so many filters than one answer takes; ask "
+                           "for one of them: `orbloom info NAME`");
+        return;
+    }
+    if (status != STATUS_OK ||
+        self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
+        coordinator_count(self, COORDINATOR_replies_dropped_total);
+    }
+}
+
+void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
+                        enum status status, bool created, const char *message)
+{
+    struct frame answer = {
+        .correlation = correlation,
+        .kind = FRAME_ADMIN_REPLY,
+        .body.admin_reply = {.status = status,
+                             .created = created,
+                             .moved = status == STATUS_CONFLICT && self->order.moved,
+                             .message = message},
+    };
+
+    coordinator_reply(self, to, &answer);
+}
+
+void coordinator_hint(struct coordinator *self, uint64_t now_us)
+{
+    struct frame frame = {.kind = FRAME_HINT, .body.hint = {.change = self->change}};
+
+    self->hinted = self->change;
+    for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
+        const struct follower *one = &self->followers[i];
+
+        if (one->peer.size > 0 && now_us - one->last_us <= self->config.node_timeout_us) {
+            coordinator_count(self, COORDINATOR_hints_total);
+            coordinator_reply(self, &one->peer, &frame);
+        }
+    }
+}
+
+/* ---- operators who wait ---- */
 
 void waiters_add(struct coordinator *self, const struct waiter *waiter)
 {

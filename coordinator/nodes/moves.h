@@ -5,25 +5,7 @@
 
 #include "coordinator/private.h"
 
-/* ---- coordinator/usage.c ---- */
-
-/* heap_free() it; NULL: out of memory. */
-struct usage *usage_create(void);
-
-/* A document that was not there before was the last one taken: the sums go on. */
-void usage_add(struct coordinator *self, const struct filter_document *document);
-
-/* Bytes, and slots, that all documents name a node of the list in. */
-uint64_t moves_bytes(const struct coordinator *self, uint32_t node);
-uint32_t moves_slots(const struct coordinator *self, uint32_t node);
-
-/* Slot groups on their way between nodes, of all filters. */
-uint64_t moves_under_way(const struct coordinator *self);
-
 /* ---- move.c ---- */
-
-/* Heard of lately? */
-bool moves_alive(const struct coordinator *self, uint64_t now_us, uint32_t node);
 
 /* Has it been asked to leave, or been silent for longer than replace_after? */
 bool moves_leaves(const struct coordinator *self, uint64_t now_us,

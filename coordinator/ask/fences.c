@@ -1,4 +1,6 @@
 /* Asking nodes for fences, and keeping what they said about the epoch in question. */
+#include "coordinator/ask/fences.h"
+
 #include "coordinator/duty/expiry.h"
 #include "coordinator/duty/window.h"
 #include "coordinator/records.h"
@@ -48,29 +50,10 @@ uint64_t fences_next_us(const struct coordinator *self)
 
 /* ---- asking ---- */
 
-uint32_t fences_link(struct coordinator *self, uint32_t node)
-{
-    const struct node_record *record = node_list_find(&self->documents.nodes, node);
-    struct heard *heard = coordinator_heard(self, node);
-
-    if (record == NULL || heard == NULL) {
-        return 0; /* Not heard of by this coordinator; its next sync changes that. */
-    }
-    if (heard->link != 0 && strcmp(heard->link_endpoint, record->endpoint) != 0) {
-        self->effects.link_close(self->effects.context, heard->link);
-        heard->link = 0;
-    }
-    if (heard->link == 0) {
-        heard->link = self->effects.link_open(self->effects.context, record->endpoint);
-        (void)snprintf(heard->link_endpoint, sizeof heard->link_endpoint, "%s", record->endpoint);
-    }
-    return heard->link;
-}
-
 void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
                      uint64_t slice)
 {
-    uint32_t link = fences_link(self, node);
+    uint32_t link = heard_link(self, node);
     struct frame frame = {
         .kind = FRAME_FENCE_REQUEST,
         .correlation = entry->document.id,

@@ -1,20 +1,15 @@
 /* Replicas of nodes that are to leave: what is known of the nodes, for map/move_plan.h, and the
  * plan in words. */
+#include "coordinator/nodes/moves.h"
+
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/private.h"
 
 #include <stdio.h>
 
 enum { LOOK_US = 1000000 /* while something is to leave: nodes come back without any news */ };
-
-bool moves_alive(const struct coordinator *self, uint64_t now_us, uint32_t node)
-{
-    const struct heard *heard = coordinator_heard(self, node);
-
-    return heard != NULL && now_us - heard->last_us <= self->config.node_timeout_us;
-}
 
 /* A node that was never heard of may have been silent since this coordinator's start only. */
 static uint64_t silent_us(const struct coordinator *self, uint64_t now_us, uint32_t node)
@@ -30,7 +25,7 @@ bool moves_leaves(const struct coordinator *self, uint64_t now_us, const struct 
 
     return node_record_leaves(record) ||
            (longest_us != 0 && silent_us(self, now_us, record->id) > longest_us &&
-            !moves_alive(self, now_us, record->id));
+            !heard_alive(self, now_us, record->id));
 }
 
 /* ---- the plan ---- */
@@ -38,7 +33,7 @@ bool moves_leaves(const struct coordinator *self, uint64_t now_us, const struct 
 /* How many more groups may begin to move, over all filters. */
 static uint32_t budget(const struct coordinator *self)
 {
-    uint64_t under_way = moves_under_way(self);
+    uint64_t under_way = usage_under_way(self);
 
     return under_way < self->config.moves_at_once
                ? (uint32_t)(self->config.moves_at_once - under_way)
@@ -68,10 +63,10 @@ static struct move_node *describe(const struct coordinator *self, uint64_t now_u
     for (uint32_t i = 0; nodes != NULL && i < list->count; i++) {
         nodes[i] = (struct move_node){
             .record = &list->nodes[i],
-            .alive = moves_alive(self, now_us, list->nodes[i].id),
+            .alive = heard_alive(self, now_us, list->nodes[i].id),
             .leaves = moves_leaves(self, now_us, &list->nodes[i]),
-            .used_bytes = moves_bytes(self, list->nodes[i].id),
-            .groups = moves_slots(self, list->nodes[i].id),
+            .used_bytes = usage_bytes(self, list->nodes[i].id),
+            .groups = usage_slots(self, list->nodes[i].id),
             .most_groups = self->config.node_groups,
         };
     }
@@ -236,9 +231,9 @@ static bool is_waiting(const struct coordinator *self, uint64_t now_us)
     for (uint32_t i = 0; i < nodes->count; i++) {
         bool due = moves_leaves(self, now_us, &nodes->nodes[i]) ||
                    (self->config.replace_after_us != 0 &&
-                    !moves_alive(self, now_us, nodes->nodes[i].id));
+                    !heard_alive(self, now_us, nodes->nodes[i].id));
 
-        if (due && moves_slots(self, nodes->nodes[i].id) > 0) {
+        if (due && usage_slots(self, nodes->nodes[i].id) > 0) {
             return true;
         }
     }

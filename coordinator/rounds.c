@@ -1,6 +1,6 @@
 /* A sorted list of ids, edited as documents change: loops go through these instead of all
  * filters. */
-#include "coordinator/restless.h"
+#include "coordinator/rounds.h"
 
 #include "base/heap.h"
 
