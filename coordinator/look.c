@@ -51,7 +51,7 @@ static uint32_t node_of(const struct coordinator *self, const char *name)
     return record != NULL ? record->id : 0;
 }
 
-void coordinator_on_look(struct coordinator *self, const struct peer *from,
+void coordinator_on_look(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
@@ -65,6 +65,7 @@ void coordinator_on_look(struct coordinator *self, const struct peer *from,
     enum status status = look_at_name(self, request->name, &seen.binding);
     char message[COORDINATOR_MESSAGE_BYTES] = "";
 
+    (void)now_us;
     look_at_source(self, request->name, &seen);
     if (status == STATUS_OK && request->rename.name != NULL) {
         status = look_at_name(self, request->rename.name, &seen.target_binding);

@@ -21,7 +21,7 @@
 enum {
     COORDINATOR_MAX_PEERS = 1024,  /* hinted when something changes */
     COORDINATOR_MAX_WAITERS = 256, /* operators waiting for a create or drop */
-    COORDINATOR_CHANGES_NEW = 64,  /* documents that are looked at one by one; beyond it all are */
+    COORDINATOR_NEWS = 64,         /* documents that are looked at one by one; beyond it all are */
     COORDINATOR_MESSAGE_BYTES = NOTES_TEXT_BYTES,
 };
 
@@ -179,11 +179,21 @@ struct waiter {
     bool created;                      /* by this command */
 };
 
-/* The filters that want a look at every event: see restless.h. */
+/* A filter that wants a look at every event. */
 struct restless {
-    struct document_entry **items; /* ascending ids */
+    struct document_entry *entry;
+    bool moving; /* replicas of it are being replaced */
+};
+
+/* See rounds.h. */
+struct rounds {
+    struct restless *items; /* ascending ids */
     size_t count;
     size_t room;
+    size_t nmoving;
+    bool all;                        /* are to be looked at, once */
+    uint64_t news[COORDINATOR_NEWS]; /* ... else these */
+    size_t nnews;
 };
 
 struct coordinator {
@@ -215,11 +225,7 @@ struct coordinator {
     struct follower followers[COORDINATOR_MAX_PEERS];
     struct waiter waiters[COORDINATOR_MAX_WAITERS];
     uint64_t inquiries; /* begun so far; numbers them */
-    bool changes_due;   /* all filters are to be looked at for replacements */
-    uint64_t changes_new[COORDINATOR_CHANGES_NEW]; /* ... else these, as they are new */
-    size_t nchanges_new;
-    size_t nmoving; /* filters whose replicas are being replaced */
-    struct restless restless;
+    struct rounds rounds;
     struct notes notes;
     uint64_t growth_seen;    /* growth was looked at up to this change */
     bool growth_news;        /* nodes have reported since, or something went wrong */
@@ -403,12 +409,12 @@ void coordinator_on_stats(struct coordinator *self, const struct peer *from,
 
 /* ---- look.c ---- */
 
-void coordinator_on_look(struct coordinator *self, const struct peer *from,
+void coordinator_on_look(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);
 
 /* ---- coordinator/restore/map.c, coordinator/restore/restore.c ---- */
 
-void coordinator_on_map_backup(struct coordinator *self, const struct peer *from,
+void coordinator_on_map_backup(struct coordinator *self, uint64_t now_us, const struct peer *from,
                                const struct frame *frame);
 void coordinator_on_map_restore(struct coordinator *self, uint64_t now_us, const struct peer *from,
                                 const struct frame *frame);

@@ -20,7 +20,6 @@
 #include "base/mutant.h"
 #include "coordinator/cluster.h"
 #include "coordinator/features.h"
-#include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/rounds.h"
 #include "proto/intake.h"
@@ -36,7 +35,6 @@ enum { CHANGE_ATTEMPTS = 5 };
 struct record {
     uint64_t version;
     uint64_t gone_revision; /* of the record of dropped filters, once it was looked at; else 0 */
-    bool moving;            /* replicas of it are being replaced */
 };
 
 uint64_t records_version(const struct document_entry *entry)
@@ -119,33 +117,11 @@ void records_tell(const struct coordinator *self, enum status status, const char
                    reason[0] != '\0' ? reason : "see the coordinator's log");
 }
 
-/* Where replicas move, what one filter does gives another one its turn: then all are looked at. */
-static void note_changes(struct coordinator *self, struct record *record,
-                         const struct filter_document *document)
-{
-    bool moving = document->content.state == FILTER_ACTIVE && changes_has_pairs(document);
-
-    if (moving || self->nmoving > 0 || rebalance_is_on(self) ||
-        self->nchanges_new == COORDINATOR_CHANGES_NEW) {
-        self->changes_due = true;
-    } else {
-        self->changes_new[self->nchanges_new++] = document->id;
-    }
-    self->nmoving += moving;
-    self->nmoving -= record->moving;
-    record->moving = moving;
-}
-
 void records_forget(struct coordinator *self, struct document_entry *entry)
 {
-    struct record *record = entry->attachment;
-
-    if (record != NULL) {
-        self->nmoving -= record->moving;
-    }
-    restless_forget(self, entry);
+    rounds_forget(self, entry);
     notes_touch(&self->notes, entry->document.id);
-    heap_free(record);
+    heap_free(entry->attachment);
     entry->attachment = NULL;
 }
 
@@ -162,7 +138,7 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
         return status;
     }
     if (intake.kind != DOCUMENT_FILTER) {
-        self->changes_due = true;
+        rounds_want_all(self);
     }
     if (intake.kind == DOCUMENT_NODE_LIST) {
         self->nodes_version = version;
@@ -187,8 +163,7 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
         usage_add(self, &intake.entry->document);
     }
     notes_touch(&self->notes, intake.entry->document.id);
-    note_changes(self, intake.entry->attachment, &intake.entry->document);
-    return restless_note(self, intake.entry);
+    return rounds_note(self, intake.entry);
 }
 
 static enum status take_cluster(struct coordinator *self, uint64_t version, struct span value)
@@ -362,8 +337,8 @@ struct document_entry *records_find(const struct coordinator *self, const char *
 
 const struct filter_document *records_holder(const struct coordinator *self, const char *name)
 {
-    for (size_t i = 0; i < self->restless.count; i++) {
-        const struct filter_document *document = &self->restless.items[i]->document;
+    for (size_t i = 0; i < self->rounds.count; i++) {
+        const struct filter_document *document = &self->rounds.items[i].entry->document;
         enum filter_state state = document->content.state;
 
         if ((state == FILTER_DROPPING && strcmp(document->content.name, name) == 0) ||

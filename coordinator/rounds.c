@@ -1,22 +1,65 @@
-/* A sorted list of ids, edited as documents change: loops go through these instead of all
- * filters. */
+/* News of filters, and the list of restless ones, edited as documents change. */
 #include "coordinator/rounds.h"
 
 #include "base/heap.h"
 
+#include <assert.h>
 #include <string.h>
 
-static bool is_restless(const struct filter_document *document)
+bool rounds_is_moving(const struct filter_document *document)
+{
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            if (slot_is_pair(&document->content.groups[group].slots[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- news ---- */
+
+void rounds_want_all(struct coordinator *self)
+{
+    self->rounds.all = true;
+}
+
+/* Where replicas move, what one filter does gives another one its turn: then all are looked at. */
+static void note_news(struct rounds *self, uint64_t id, bool moves)
+{
+    if (moves || self->nmoving > 0 || self->nnews == COORDINATOR_NEWS) {
+        self->all = true;
+    } else {
+        self->news[self->nnews++] = id;
+    }
+}
+
+size_t rounds_take_news(struct coordinator *self, uint64_t ids[COORDINATOR_NEWS], bool *all)
+{
+    struct rounds *rounds = &self->rounds;
+    size_t count = rounds->all ? 0 : rounds->nnews;
+
+    memcpy(ids, rounds->news, count * sizeof ids[0]);
+    *all = rounds->all;
+    rounds->all = false;
+    rounds->nnews = 0;
+    return count;
+}
+
+/* ---- the restless ones: a list sorted by ids ---- */
+
+static bool is_restless(const struct filter_document *document, bool moving)
 {
     if (document->content.state != FILTER_ACTIVE) {
         return document->content.state == FILTER_DROPPING;
     }
-    return rename_is_open(document) || document->nslices > 0 || document->expiry.number != 0 ||
-           document_is_loading(document);
+    return moving || rename_is_open(document) || document->nslices > 0 ||
+           document->expiry.number != 0 || document_is_loading(document);
 }
 
 /* The first one whose id is not below `id`. */
-static size_t find(const struct restless *self, uint64_t id)
+static size_t find(const struct rounds *self, uint64_t id)
 {
     size_t low = 0;
     size_t high = self->count;
@@ -24,7 +67,7 @@ static size_t find(const struct restless *self, uint64_t id)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (self->items[middle]->document.id < id) {
+        if (self->items[middle].entry->document.id < id) {
             low = middle + 1;
         } else {
             high = middle;
@@ -33,60 +76,66 @@ static size_t find(const struct restless *self, uint64_t id)
     return low;
 }
 
-static enum status make_room(struct restless *self)
+static bool is_at(const struct rounds *self, size_t at, const struct document_entry *entry)
 {
-    return heap_grow(&self->items, &self->room, self->count + 1, sizeof(struct document_entry *))
-               ? STATUS_OK
-               : STATUS_NOMEM;
+    return at < self->count && self->items[at].entry == entry;
 }
 
-static enum status insert(struct restless *self, size_t at, struct document_entry *entry)
+static enum status insert(struct rounds *self, size_t at, const struct restless *item)
 {
-    enum status status = make_room(self);
-
-    if (status == STATUS_OK) {
-        memmove(&self->items[at + 1], &self->items[at],
-                (self->count - at) * sizeof(struct document_entry *));
-        self->items[at] = entry;
-        self->count++;
+    if (!heap_grow(&self->items, &self->room, self->count + 1, sizeof *self->items)) {
+        return STATUS_NOMEM;
     }
-    return status;
-}
-
-static void remove_at(struct restless *self, size_t at)
-{
-    self->count--;
-    memmove(&self->items[at], &self->items[at + 1],
-            (self->count - at) * sizeof(struct document_entry *));
-}
-
-enum status restless_note(struct coordinator *self, struct document_entry *entry)
-{
-    struct restless *all = &self->restless;
-    size_t at = find(all, entry->document.id);
-    bool known = at < all->count && all->items[at] == entry;
-
-    if (known == is_restless(&entry->document)) {
-        return STATUS_OK;
-    }
-    if (!known) {
-        return insert(all, at, entry);
-    }
-    remove_at(all, at);
+    memmove(&self->items[at + 1], &self->items[at], (self->count - at) * sizeof *self->items);
+    self->items[at] = *item;
+    self->count++;
+    self->nmoving += item->moving;
     return STATUS_OK;
 }
 
-void restless_forget(struct coordinator *self, const struct document_entry *entry)
+static void remove_at(struct rounds *self, size_t at)
 {
-    size_t at = find(&self->restless, entry->document.id);
+    assert(self->nmoving >= self->items[at].moving);
+    self->nmoving -= self->items[at].moving;
+    self->count--;
+    memmove(&self->items[at], &self->items[at + 1], (self->count - at) * sizeof *self->items);
+}
 
-    if (at < self->restless.count && self->restless.items[at] == entry) {
-        remove_at(&self->restless, at);
+enum status rounds_note(struct coordinator *self, struct document_entry *entry)
+{
+    struct rounds *all = &self->rounds;
+    const struct filter_document *document = &entry->document;
+    /* Only of an ACTIVE one: a drop ends what moves. */
+    const struct restless item = {.entry = entry,
+                                  .moving = document->content.state == FILTER_ACTIVE &&
+                                            rounds_is_moving(document)};
+    size_t at = find(all, document->id);
+
+    note_news(all, document->id, item.moving);
+    if (is_at(all, at, entry)) {
+        remove_at(all, at);
+    }
+    return is_restless(document, item.moving) ? insert(all, at, &item) : STATUS_OK;
+}
+
+void rounds_forget(struct coordinator *self, const struct document_entry *entry)
+{
+    size_t at = find(&self->rounds, entry->document.id);
+
+    if (is_at(&self->rounds, at, entry)) {
+        remove_at(&self->rounds, at);
     }
 }
 
-void restless_fini(struct coordinator *self)
+struct document_entry *rounds_next(const struct coordinator *self, uint64_t after)
 {
-    heap_free(self->restless.items);
-    self->restless = (struct restless){0};
+    size_t at = find(&self->rounds, after + 1);
+
+    return at < self->rounds.count ? self->rounds.items[at].entry : NULL;
+}
+
+void rounds_fini(struct coordinator *self)
+{
+    heap_free(self->rounds.items);
+    self->rounds = (struct rounds){0};
 }

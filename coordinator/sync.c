@@ -2,7 +2,7 @@
  * newer in the store is handed back. */
 #include "base/heap.h"
 #include "coordinator/cluster.h"
-#include "coordinator/duty/growth.h"
+#include "coordinator/duty.h"
 #include "coordinator/features.h"
 #include "coordinator/records.h"
 
@@ -78,10 +78,14 @@ static struct heard *hear_first(struct coordinator *self, uint32_t node)
 }
 
 /* A page that begins no round tells what is new. */
-static void wake_growth(struct coordinator *self, const struct sync_request *request)
+static void wake_duties(struct coordinator *self, const struct sync_request *request)
 {
     for (size_t i = 0; i < request->nreplicas && !report_page_begins(&request->page); i++) {
-        growth_wake(self, request->replicas[i].filter_id);
+        for (size_t k = 0; duties[k] != NULL; k++) {
+            if (duties[k]->wake != NULL) {
+                duties[k]->wake(self, request->replicas[i].filter_id);
+            }
+        }
     }
 }
 
@@ -112,7 +116,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->number = request->number;
     heard->last_us = now_us;
     self->growth_news = true;
-    wake_growth(self, request);
+    wake_duties(self, request);
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;
     heard->features = request->features;

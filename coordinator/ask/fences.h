@@ -1,7 +1,5 @@
 /* fences.h - asking nodes for fences, and what they have said about an epoch.
  *
- * Evidence about a filter's epoch stays while a duty uses it: fences_open() in each turn.
- *
  * Errors:  NULL: out of memory.
  * Threads: none.
  */
@@ -20,10 +18,11 @@ struct fencing *fences_find(const struct coordinator *self, uint64_t filter_id);
 /* Begin, or go on, with evidence about this document's epoch; that of another epoch is dropped.
  * NULL: out of memory. */
 struct fencing *fences_open(struct coordinator *self, const struct filter_document *document);
-void fences_end(struct coordinator *self, uint64_t filter_id);
 
-/* When to ask again; ACTOR_NEVER: nobody is to be asked. */
-uint64_t fences_next_us(const struct coordinator *self);
+/* Evidence stays while a duty opens it in each turn: what none has opened since the turn began is
+ * ended. Only after a turn in which all duties have looked. */
+void fences_begin_turn(struct coordinator *self);
+void fences_end_turn(struct coordinator *self);
 
 /* Ask the nodes of the wanted slots, unless that was done less than fence_retry ago. */
 void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fencing,
@@ -37,6 +36,7 @@ void fences_ask_node(struct coordinator *self, uint32_t node, const struct docum
 void fences_ask_members(struct coordinator *self, const struct document_entry *entry,
                         uint64_t slice);
 
+/* A node's answer, as evidence; duties have heard of it already. */
 void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply);
 
 #endif

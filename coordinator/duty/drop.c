@@ -8,6 +8,7 @@
  * Each step may be repeated by any coordinator; the store tells where it stands. */
 #include "base/mutant.h"
 #include "coordinator/ask/fences.h"
+#include "coordinator/duty.h"
 #include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
 
@@ -41,7 +42,12 @@ static uint32_t open_group(const struct coordinator *self, uint64_t now_us,
 
 /* ---- moving on ---- */
 
-static void advance(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
+static bool concerns(const struct document_entry *entry)
+{
+    return entry->document.content.state == FILTER_DROPPING;
+}
+
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     struct fencing *fencing = fences_open(self, &entry->document);
 
@@ -82,7 +88,7 @@ static void give_up(struct coordinator *self, uint64_t now_us, struct waiter *wa
     waiters_finish(self, waiter, STATUS_DEADLINE, message);
 }
 
-static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
 
@@ -90,23 +96,6 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
         waiters_finish(self, waiter, STATUS_OK, "");
     } else if (now_us >= waiter->deadline_us) {
         give_up(self, now_us, waiter, &entry->document);
-    }
-}
-
-void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
-{
-    bool current = age_settled(self, now_us) && age_reason(self) == NULL;
-
-    /* Who is done leaves the list, and the next one is looked at with the next event. */
-    for (size_t i = 0; current && i < self->restless.count; i++) {
-        if (self->restless.items[i]->document.content.state == FILTER_DROPPING) {
-            advance(self, now_us, self->restless.items[i]);
-        }
-    }
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].kind == WAITER_DROP) {
-            check_waiter(self, now_us, &self->waiters[i]);
-        }
     }
 }
 
@@ -135,8 +124,8 @@ static enum status try_drop(struct coordinator *self, uint64_t now_us, void *con
                : STATUS_OK;
 }
 
-void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame)
+static void on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                    const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct document_entry *entry = find_droppable(self, request);
@@ -171,3 +160,12 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
     }
     waiters_await(self, from, frame, WAITER_DROP, entry->document.id, false);
 }
+
+const struct duty duty_drop = {
+    .action = ADMIN_DROP,
+    .command = on_drop,
+    .waiters = WAITER_DROP,
+    .wait = wait,
+    .concerns = concerns,
+    .look = look,
+};

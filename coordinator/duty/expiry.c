@@ -1,9 +1,9 @@
 /* Drops filters whose time F members of each slot group have counted, notes the counts now and
  * then, and answers the commands around it. */
-#include "coordinator/duty/expiry.h"
 
 #include "base/number.h"
 #include "coordinator/ask/fences.h"
+#include "coordinator/duty.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>
@@ -30,13 +30,13 @@ static struct expiring *open(struct coordinator *self, const struct filter_docum
     return found;
 }
 
-static bool expires(const struct document_entry *entry)
+static bool concerns(const struct document_entry *entry)
 {
     return entry->document.content.state == FILTER_ACTIVE && !entry->conflict &&
            entry->document.expiry.number != 0;
 }
 
-void expiries_note(struct coordinator *self, const struct fence_reply *reply)
+static void hear(struct coordinator *self, const struct fence_reply *reply)
 {
     struct expiring *expiring = find(self, reply->filter_id);
 
@@ -90,7 +90,7 @@ static void write_due(struct coordinator *self, uint64_t now_us, const struct do
     }
 }
 
-static void look(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
     struct expiring *expiring = open(self, document);
@@ -104,7 +104,7 @@ static void look(struct coordinator *self, uint64_t now_us, const struct documen
     if (left_us == 0 || expiry_is_unsaved(document, left_us)) {
         write_due(self, now_us, entry, expiring, left_us);
     }
-    if (!expires(entry) || left_us == 0) {
+    if (!concerns(entry) || left_us == 0) {
         expiring->next_us = expiring->tried_us + self->config.fence_retry_us;
         return;
     }
@@ -117,30 +117,9 @@ static void look(struct coordinator *self, uint64_t now_us, const struct documen
     expiring->next_us = expiring->asked_us + wait_us;
 }
 
-void coordinator_check_expiries(struct coordinator *self, uint64_t now_us)
+static uint64_t due_us(const struct coordinator *self)
 {
-    uint64_t expired = self->counters[COORDINATOR_filters_expired_total];
-
-    for (size_t i = 0; i < self->restless.count; i++) {
-        if (expires(self->restless.items[i])) {
-            look(self, now_us, self->restless.items[i]);
-        }
-    }
-    if (self->counters[COORDINATOR_filters_expired_total] != expired) {
-        coordinator_check_drops(self, now_us); /* To ask for fences now. */
-    }
-}
-
-uint64_t expiries_next_us(const struct coordinator *self)
-{
-    uint64_t next = ACTOR_NEVER;
-
-    for (size_t i = 0; i < notes_count(&self->notes, NOTE_EXPIRING); i++) {
-        const struct expiring *expiring = notes_at(&self->notes, NOTE_EXPIRING, i)->about;
-
-        next = expiring->next_us < next ? expiring->next_us : next;
-    }
-    return next;
+    return notes_next_us(&self->notes, NOTE_EXPIRING);
 }
 
 /* ---- the command ---- */
@@ -213,8 +192,8 @@ static void tell(struct coordinator *self, const struct peer *from, const struct
     coordinator_answer(self, from, frame->correlation, status, changed, message);
 }
 
-void coordinator_on_expire(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame)
+static void on_expire(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     const struct document_entry *entry = records_find(self, request->name, request->filter_id);
@@ -237,26 +216,38 @@ void coordinator_on_expire(struct coordinator *self, uint64_t now_us, const stru
 
 /* ---- in words ---- */
 
-void expiries_describe(const struct coordinator *self, uint64_t now_us,
-                       const struct filter_document *document, struct filter_summary *summary,
-                       char *text)
+static void describe(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                     struct telling *out)
 {
+    const struct filter_document *document = &entry->document;
     const struct expiring *expiring = find(self, document->id);
     bool known = expiring != NULL && expiring->number == document->expiry.number;
     bool counted = known && !too_few_count(document, expiring);
     uint64_t left_us = left_now(self, document);
     uint64_t gone_us = counted ? now_us - expiring->heard_us : 0;
     char time[NUMBER_TEXT_BYTES];
+    char *text;
 
     if (document->expiry.number == 0 || document->content.state != FILTER_ACTIVE) {
         return;
     }
+    text = telling_text(out);
     left_us = left_us > gone_us ? left_us - gone_us : 1;
-    summary->expires_left_us = left_us;
+    out->summary->expires_left_us = left_us;
     left_us += SECOND_US - 1; /* Rounded up: in "0s" it would be there still. */
     (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                    counted ? "dropped in about %s"
                            : "dropped when enough of its nodes have counted %s; too few do now",
                    number_show_duration(left_us - left_us % SECOND_US, time));
-    summary->expiry_awaited = text;
+    out->summary->expiry_awaited = text;
 }
+
+const struct duty duty_expiry = {
+    .action = ADMIN_EXPIRE,
+    .command = on_expire,
+    .concerns = concerns,
+    .look = look,
+    .due_us = due_us,
+    .hear = hear,
+    .describe = describe,
+};

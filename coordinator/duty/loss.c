@@ -4,9 +4,10 @@
 
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/nodes/moves.h"
+#include "coordinator/duty.h"
 #include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
+#include "coordinator/rounds.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -258,7 +259,7 @@ static enum status write(struct coordinator *self, uint64_t now_us,
         put(acceptance, "; accepted in epoch %" PRIu64, epoch);
         log_line(LOG_WARN, "an operator accepts a loss: %s", acceptance->message);
         coordinator_count(self, COORDINATOR_losses_accepted_total);
-        self->changes_due = true;
+        rounds_want_all(self);
     } else {
         records_tell(self, status, "written", acceptance->message, sizeof acceptance->message);
     }
@@ -336,8 +337,8 @@ static enum status try_accept(struct coordinator *self, uint64_t now_us, void *c
     return status;
 }
 
-void coordinator_on_accept_loss(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                                const struct frame *frame)
+static void on_accept_loss(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct acceptance acceptance = {.request = request};
@@ -345,3 +346,8 @@ void coordinator_on_accept_loss(struct coordinator *self, uint64_t now_us, const
 
     coordinator_answer(self, from, frame->correlation, status, false, acceptance.message);
 }
+
+const struct duty duty_loss = {
+    .action = ADMIN_ACCEPT_LOSS,
+    .command = on_accept_loss,
+};

@@ -1,10 +1,9 @@
 /* Writes the swap of names, gathers fences for both filters, and answers the operator once no
  * router can go by the old names. */
-#include "coordinator/duty/rename.h"
 
 #include "base/mutant.h"
 #include "coordinator/ask/fences.h"
-#include "coordinator/nodes/moves.h"
+#include "coordinator/duty.h"
 #include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
 
@@ -12,14 +11,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-bool renames_wait(const struct coordinator *self, uint64_t filter_id)
-{
-    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
-
-    return entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
-           rename_is_open(&entry->document);
-}
 
 /* ---- moving on ---- */
 
@@ -56,7 +47,13 @@ static void end(struct coordinator *self, uint64_t now_us, const struct document
     }
 }
 
-static void advance(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+static bool concerns(const struct document_entry *entry)
+{
+    return entry->document.content.state == FILTER_ACTIVE && rename_is_open(&entry->document) &&
+           !entry->conflict;
+}
+
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     struct fencing *fencing = fences_open(self, &entry->document);
     bool fenced = fencing != NULL &&
@@ -76,7 +73,7 @@ static void advance(struct coordinator *self, uint64_t now_us, const struct docu
     }
 }
 
-static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
 
@@ -91,24 +88,6 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
                        "the same command again to wait for that (NOT_FOUND: it has ended), and "
                        "for nodes that are gone for good, or were restarted without their data, "
                        "confirm that their former processes are off: `--confirmed-off NODES`");
-    }
-}
-
-void coordinator_check_renames(struct coordinator *self, uint64_t now_us)
-{
-    bool current = age_settled(self, now_us) && age_reason(self) == NULL;
-
-    for (size_t i = 0; current && i < self->restless.count; i++) {
-        const struct document_entry *entry = self->restless.items[i];
-
-        if (renames_wait(self, entry->document.id) && !entry->conflict) {
-            advance(self, now_us, entry);
-        }
-    }
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].kind == WAITER_RENAME) {
-            check_waiter(self, now_us, &self->waiters[i]);
-        }
     }
 }
 
@@ -239,8 +218,8 @@ static void take_word(struct coordinator *self, uint64_t now_us, const struct co
     }
 }
 
-void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame)
+static void on_rename(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct command command = {.request = request};
@@ -259,3 +238,12 @@ void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const stru
     take_word(self, now_us, &command);
     waiters_await(self, from, frame, WAITER_RENAME, command.entry->document.id, command.changed);
 }
+
+const struct duty duty_rename = {
+    .action = ADMIN_RENAME,
+    .command = on_rename,
+    .waiters = WAITER_RENAME,
+    .wait = wait,
+    .concerns = concerns,
+    .look = look,
+};

@@ -2,7 +2,7 @@
 #include "coordinator/make/difference.h"
 
 #include "base/number.h"
-#include "coordinator/duty/create.h"
+#include "coordinator/make/create.h"
 #include "filter/sizing.h"
 #include "map/growth.h"
 #include "map/window.h"

@@ -3,7 +3,7 @@
  * promised. */
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/create.h"
+#include "coordinator/make/create.h"
 #include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/plan/placement.h"

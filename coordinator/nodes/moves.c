@@ -9,8 +9,6 @@
 
 #include <stdio.h>
 
-enum { LOOK_US = 1000000 /* while something is to leave: nodes come back without any news */ };
-
 /* A node that was never heard of may have been silent since this coordinator's start only. */
 static uint64_t silent_us(const struct coordinator *self, uint64_t now_us, uint32_t node)
 {
@@ -40,8 +38,8 @@ static uint32_t budget(const struct coordinator *self)
                : 0;
 }
 
-static bool any_leaves(const struct coordinator *self, uint64_t now_us,
-                       const struct filter_document *document)
+bool moves_any_leaves(const struct coordinator *self, uint64_t now_us,
+                      const struct filter_document *document)
 {
     const struct node_list *nodes = &self->documents.nodes;
 
@@ -80,13 +78,6 @@ enum status moves_plan(const struct coordinator *self, uint64_t now_us,
     struct move_node *nodes;
     enum status status;
 
-    *plan = (struct move_plan){0};
-    if (document->content.state != FILTER_ACTIVE) {
-        return STATUS_OK;
-    }
-    if (!any_leaves(self, now_us, document)) {
-        return rebalance_plan(self, now_us, document, plan);
-    }
     nodes = describe(self, now_us, list);
     if (nodes == NULL) {
         return STATUS_NOMEM;
@@ -220,38 +211,4 @@ enum status moves_judge(const struct coordinator *self, uint64_t now_us,
     }
     heap_free(described);
     return status;
-}
-
-/* ---- when ---- */
-
-static bool is_waiting(const struct coordinator *self, uint64_t now_us)
-{
-    const struct node_list *nodes = &self->documents.nodes;
-
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        bool due = moves_leaves(self, now_us, &nodes->nodes[i]) ||
-                   (self->config.replace_after_us != 0 &&
-                    !heard_alive(self, now_us, nodes->nodes[i].id));
-
-        if (due && usage_slots(self, nodes->nodes[i].id) > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Nodes fall silent without an event: with replace_after the clock alone is a reason to look. */
-void moves_check(struct coordinator *self, uint64_t now_us)
-{
-    bool watches = self->config.replace_after_us != 0 && self->documents.nodes.count > 0;
-
-    if (self->moves_us != 0 && now_us < self->moves_us) {
-        return;
-    }
-    if (rebalance_check(self, now_us) || rebalance_is_on(self) || is_waiting(self, now_us)) {
-        self->changes_due = self->changes_due || self->moves_us != 0;
-        self->moves_us = now_us + LOOK_US;
-    } else {
-        self->moves_us = watches ? now_us + LOOK_US : 0;
-    }
 }

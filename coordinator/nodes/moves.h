@@ -1,17 +1,21 @@
 /* moves.h - replicas on their way between nodes, and those that are lost; private to
  * the coordinator. */
-#ifndef ORBLOOM_COORDINATOR_DUTY_MOVES_H
-#define ORBLOOM_COORDINATOR_DUTY_MOVES_H
+#ifndef ORBLOOM_COORDINATOR_NODES_MOVES_H
+#define ORBLOOM_COORDINATOR_NODES_MOVES_H
 
 #include "coordinator/private.h"
 
-/* ---- move.c ---- */
+/* ---- moves.c ---- */
 
 /* Has it been asked to leave, or been silent for longer than replace_after? */
 bool moves_leaves(const struct coordinator *self, uint64_t now_us,
                   const struct node_record *record);
 
-/* Where the slots of nodes that are to leave go; empty when there are none. */
+/* Is a slot of the filter on such a node? */
+bool moves_any_leaves(const struct coordinator *self, uint64_t now_us,
+                      const struct filter_document *document);
+
+/* Where the slots of such nodes go. */
 MUST_USE enum status moves_plan(const struct coordinator *self, uint64_t now_us,
                                 const struct filter_document *document, struct move_plan *plan);
 
@@ -33,10 +37,7 @@ MUST_USE enum status moves_judge(const struct coordinator *self, uint64_t now_us
                                  const struct node_list *nodes, const struct node_record *record,
                                  struct moves_stuck *out);
 
-/* Sees to it that what waits for another reason than the store's news is looked at again. */
-void moves_check(struct coordinator *self, uint64_t now_us);
-
-/* ---- coordinator_rebalance.c ---- */
+/* ---- rebalance.c ---- */
 
 bool rebalance_is_on(const struct coordinator *self);
 
@@ -50,7 +51,7 @@ bool rebalance_check(struct coordinator *self, uint64_t now_us);
 void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const struct peer *from,
                               const struct frame *frame);
 
-/* ---- coordinator/node.c ---- */
+/* ---- wishes.c ---- */
 
 void coordinator_on_drain(struct coordinator *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
@@ -59,44 +60,13 @@ void coordinator_on_replace(struct coordinator *self, uint64_t now_us, const str
 void coordinator_on_remove(struct coordinator *self, uint64_t now_us, const struct peer *from,
                            const struct frame *frame);
 
-/* ---- coordinator_change.c ---- */
+/* ---- view/lack.c ---- */
 
-/* What is to be done for a filter by what is known here. Both are the caller's to free. */
-struct changes_view {
-    struct slot_group *next; /* the next epoch's groups; NULL: out of memory */
-    struct move_plan plan;
-    struct change_decision decision;
-};
+struct telling;
 
-struct changes_view changes_decide(struct coordinator *self, uint64_t now_us,
-                                   const struct filter_document *document);
-void changes_view_fini(struct changes_view *view);
-
-/* Begin, resume and go on with replacing replicas, of all filters. */
-void coordinator_check_changes(struct coordinator *self, uint64_t now_us);
-
-/* ---- change_show.c ---- */
-
-/* False: nothing is being replaced, or should be. `text`: COORDINATOR_MESSAGE_BYTES, which the
- * summary points to. */
-bool changes_describe(struct coordinator *self, uint64_t now_us,
-                      const struct filter_document *document, struct change_summary *summary,
-                      char *text);
-
-/* ---- coordinator_loss.c ---- */
-
-void coordinator_on_accept_loss(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                                const struct frame *frame);
-
-/* ---- coordinator_lack.c ---- */
-
-/* Shards with fewer than N FULL replicas: why, and what helps. `changes`: changes_describe() has
- * something to tell. `text`: two, which the summary points to. */
+/* Shards with fewer than N FULL replicas: why, and what helps. After all duties have told of the
+ * filter: a replacement may be under way. */
 void lack_describe(const struct coordinator *self, uint64_t now_us,
-                   const struct filter_document *document, bool changes,
-                   struct filter_summary *summary, char text[2][COORDINATOR_MESSAGE_BYTES]);
-
-/* Is a replica of the filter being replaced? */
-bool changes_has_pairs(const struct filter_document *document);
+                   const struct filter_document *document, struct telling *out);
 
 #endif

@@ -7,6 +7,7 @@
 #include "coordinator/nodes/moves.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
+#include "coordinator/rounds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -230,7 +231,7 @@ void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const s
     if (status == STATUS_OK && !request->dry_run) {
         log_line(LOG_INFO, "rebalance: %s", message);
         coordinator_hint(self, now_us);
-        self->changes_due = true;
+        rounds_want_all(self);
         self->moves_us = now_us;
     }
     coordinator_answer(self, from, frame->correlation, status, false, message);

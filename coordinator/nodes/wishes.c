@@ -7,6 +7,7 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
+#include "coordinator/rounds.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -86,7 +87,7 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
     if (status == STATUS_OK) {
         log_line(LOG_INFO, "node %s: %s", wish.request->name, wish.message);
         coordinator_hint(self, now_us);
-        self->changes_due = true;
+        rounds_want_all(self);
     }
     status = status == STATUS_EXISTS ? STATUS_OK : status;
     coordinator_answer(self, from, frame->correlation, status, false, wish.message);

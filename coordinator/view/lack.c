@@ -1,6 +1,7 @@
 /* Shards with fewer replicas that count than they are to have: how many, why, and what an operator
- * can do about it. Steps that are under way are told by coordinator/duty/change_show.c. */
+ * can do about it. Steps that are under way are told by coordinator/duty/change.c. */
 #include "base/heap.h"
+#include "coordinator/duty.h"
 #include "coordinator/nodes/moves.h"
 #include "coordinator/private.h"
 
@@ -232,15 +233,16 @@ static void tell_remedy(const struct coordinator *self, uint64_t now_us,
 }
 
 void lack_describe(const struct coordinator *self, uint64_t now_us,
-                   const struct filter_document *document, bool changes,
-                   struct filter_summary *summary, char text[2][COORDINATOR_MESSAGE_BYTES])
+                   const struct filter_document *document, struct telling *out)
 {
+    struct filter_summary *summary = out->summary;
+    char *lacking = telling_text(out);
+    char *remedy = telling_text(out);
     uint8_t *full = heap_zalloc(document->content.ngroups, 1);
     struct lack lack;
 
-    text[0][0] = text[1][0] = '\0';
-    summary->lacking = text[0];
-    summary->lacking_remedy = text[1];
+    summary->lacking = lacking;
+    summary->lacking_remedy = remedy;
     if (full == NULL || document->content.state != FILTER_ACTIVE) {
         heap_free(full);
         return;
@@ -255,7 +257,7 @@ void lack_describe(const struct coordinator *self, uint64_t now_us,
     summary->shards_lacking = lack.shards;
     summary->fewest_full = lack.fewest;
     if (lack.shards > 0) {
-        tell_reasons(self, now_us, document, &lack, text[0]);
-        tell_remedy(self, now_us, document, &lack, changes, text[1]);
+        tell_reasons(self, now_us, document, &lack, lacking);
+        tell_remedy(self, now_us, document, &lack, out->changes, remedy);
     }
 }

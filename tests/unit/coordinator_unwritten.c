@@ -10,10 +10,11 @@ static char refused[COORDINATOR_MESSAGE_BYTES];
 static const char *growth_refused(void)
 {
     struct filter_summary summary = {0};
-    char text[2][COORDINATOR_MESSAGE_BYTES];
+    char texts[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES];
+    struct telling telling = {.summary = &summary, .texts = texts};
 
-    growth_describe(stage.coordinator, stage.now_us,
-                    document_cache_find(&stage.coordinator->documents, FILTER), &summary, text);
+    duty_growth.describe(stage.coordinator, stage.now_us,
+                         document_cache_find(&stage.coordinator->documents, FILTER), &telling);
     (void)strcpy(refused, summary.growth_refused);
     return refused;
 }

@@ -163,8 +163,9 @@ static enum status check_wish(const struct expand_parameters *wanted, char *mess
 static void answer(struct coordinator *self, uint64_t now_us, const struct peer *to,
                    uint64_t correlation, const struct asked *asked)
 {
-    char text[2][COORDINATOR_MESSAGE_BYTES];
+    char texts[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES];
     struct filter_summary filter;
+    struct telling telling = {.summary = &filter, .texts = texts};
     struct frame reply = {
         .correlation = correlation,
         .kind = FRAME_ADMIN_REPLY,
@@ -175,7 +176,7 @@ static void answer(struct coordinator *self, uint64_t now_us, const struct peer 
     };
 
     answer_filter_summary(&asked->entry->document, &filter);
-    growth_describe(self, now_us, asked->entry, &filter, text);
+    growth_describe(self, now_us, asked->entry, &telling);
     coordinator_reply(self, to, &reply);
 }
 
@@ -250,7 +251,7 @@ static enum status explain_frozen(struct asked *asked)
     return STATUS_UNAVAILABLE;
 }
 
-static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+void growth_wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
     struct asked asked = {
         .entry = document_cache_find(&self->documents, waiter->filter_id),
@@ -274,19 +275,10 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
     order_end(self);
 }
 
-void coordinator_check_expands(struct coordinator *self, uint64_t now_us)
-{
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].kind == WAITER_EXPAND) {
-            check_waiter(self, now_us, &self->waiters[i]);
-        }
-    }
-}
-
 /* ---- the command ---- */
 
-void coordinator_on_expand(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame)
+void growth_on_expand(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct asked asked = {
