@@ -239,7 +239,7 @@ struct coordinator {
     struct order order; /* the command under way */
     uint64_t now_us;    /* of the event under way */
     uint64_t moves_us;  /* look again at what is to leave; 0: nothing is */
-    bool frozen;        /* nothing is to be changed now: see coordinator_age.c */
+    bool frozen;        /* nothing is to be changed now: see restore/age.c */
     bool settled;       /* since started_us enough was heard of nodes */
     struct codec_arena *arena;
     struct buffer out;
@@ -307,7 +307,7 @@ void coordinator_on_cluster_question(struct coordinator *self, const struct peer
  * life. For when the store can't be read: nothing is written. */
 uint32_t coordinator_recognize(const struct coordinator *self, const struct sync_request *request);
 
-/* ---- coordinator_age.c: is the store older than what nodes hold? ---- */
+/* ---- restore/age.c: is the store older than what nodes hold? ---- */
 
 void age_fini(struct coordinator *self);
 
@@ -383,23 +383,7 @@ const struct replica_report *heard_report(const struct heard *self, uint64_t fil
  */
 uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uint32_t group);
 
-/* ---- coordinator_create.c ---- */
-
-void coordinator_on_create(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame);
-
-/* Answer those whose new filter is ready by now, or whose time is up. */
-void coordinator_check_creates(struct coordinator *self, uint64_t now_us);
-
-/* ---- coordinator_drop.c ---- */
-
-void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame);
-
-/* Ask again, finish, give up waiters; resumes drops that another coordinator left. */
-void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
-
-/* ---- coordinator/view/status.c ---- */
+/* ---- view/status.c ---- */
 
 /* `read`: of the store, right now; unless that is OK it tells what was read last, and says so. */
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -412,7 +396,7 @@ void coordinator_on_stats(struct coordinator *self, const struct peer *from,
 void coordinator_on_look(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);
 
-/* ---- coordinator/restore/map.c, coordinator/restore/restore.c ---- */
+/* ---- restore/map.c, restore/restore.c ---- */
 
 void coordinator_on_map_backup(struct coordinator *self, uint64_t now_us, const struct peer *from,
                                const struct frame *frame);
