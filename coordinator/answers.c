@@ -5,6 +5,8 @@
 #include "coordinator/ask/growth_view.h"
 #include "coordinator/private.h"
 
+#include <assert.h>
+
 void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame)
 {
     enum status status;
@@ -57,6 +59,7 @@ void coordinator_hint(struct coordinator *self, uint64_t now_us)
 
 void waiters_add(struct coordinator *self, const struct waiter *waiter)
 {
+    assert(document_cache_find(&self->documents, waiter->filter_id) != NULL);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         if (!self->waiters[i].used) {
             self->waiters[i] = *waiter;
@@ -92,10 +95,18 @@ void waiters_end(struct waiter *waiter)
     waiter->used = false;
 }
 
+struct document_entry *waiters_entry(const struct coordinator *self, const struct waiter *waiter)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+
+    assert(waiter->used && entry != NULL);
+    return entry;
+}
+
 void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
                     const char *message)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
     struct filter_summary filter;
     struct frame answer = {
         .correlation = waiter->correlation,
@@ -106,7 +117,7 @@ void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status
                              .message = message},
     };
 
-    if (entry != NULL && waiter->kind != WAITER_DROP) {
+    if (waiter->kind != WAITER_DROP) {
         answer_filter_summary(&entry->document, &filter);
         answer.body.admin_reply.filters = &filter;
         answer.body.admin_reply.nfilters = 1;

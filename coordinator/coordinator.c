@@ -338,6 +338,7 @@ static bool is_frozen(struct coordinator *self, uint64_t now_us)
 /* Operators are answered while nothing may be changed, too. */
 static void do_duties(struct coordinator *self, uint64_t now_us)
 {
+    assert(!self->order.on); /* What duties write by themselves no operator has to have seen. */
     self->frozen = false;
     fences_begin_turn(self);
     for (size_t i = 0; duties[i] != NULL; i++) {
@@ -351,6 +352,7 @@ static void do_duties(struct coordinator *self, uint64_t now_us)
     if (!self->frozen) {
         fences_end_turn(self);
     }
+    assert(!self->order.on);
 }
 
 static void turn(void *context, uint64_t now_us)

@@ -6,6 +6,7 @@
 #include "coordinator/private.h"
 #include "proto/admin_seen.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -150,6 +151,7 @@ static enum status refuse_late(char *message)
 
 enum status order_resume(struct coordinator *self, const struct order *order)
 {
+    assert(!self->order.on);
     self->order = *order;
     return order_may_write(self);
 }
@@ -168,6 +170,7 @@ enum status order_begin(struct coordinator *self, uint64_t now_us,
     uint64_t waited = waited_us(self);
     uint64_t wanted_us = (uint64_t)request->timeout_ms * 1000;
 
+    assert(!self->order.on); /* One command at a time. */
     wanted_us = wanted_us < self->config.max_timeout_us ? wanted_us : self->config.max_timeout_us;
     self->order = (struct order){
         .on = admin_is_change(request->action),

@@ -275,6 +275,9 @@ void waiters_add(struct coordinator *self, const struct waiter *waiter);
 void waiters_await(struct coordinator *self, const struct peer *from, const struct frame *frame,
                    enum waiter_kind kind, uint64_t filter_id, bool created);
 
+/* The filter that one is about: it stays in the cache while somebody waits. */
+struct document_entry *waiters_entry(const struct coordinator *self, const struct waiter *waiter);
+
 /* Forget one; it was answered. */
 void waiters_end(struct waiter *waiter);
 

@@ -25,6 +25,7 @@
 #include "proto/intake.h"
 #include "proto/signed_document.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -266,6 +267,7 @@ enum status records_swap(struct coordinator *self, const struct store_swap *swap
     uint64_t change;
     enum status status = order_may_write(self);
 
+    assert(count > 0 && count <= STORE_MAX_KEYS);
     if (status == STATUS_OK) {
         status = self->store->swap(self->store->self, swaps, count, &change);
     }

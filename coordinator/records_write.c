@@ -2,6 +2,7 @@
 #include "coordinator/records.h"
 #include "proto/signed_document.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static enum status draft_name(struct coordinator *self, struct draft *draft, con
     uint64_t bound;
     enum status status;
 
+    assert(at < DRAFT_SWAPS);
     (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "name/%s", name);
     status = records_read_number(self, draft->keys[at], &version, &bound);
     if (status == STATUS_OK && bound != holder && required) {
@@ -217,6 +219,12 @@ enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
 enum status records_write_state(struct coordinator *self, uint64_t now_us,
                                 const struct document_entry *entry, enum filter_state state)
 {
+    enum filter_state held = entry->document.content.state;
+
+    /* A filter is dropped in two steps, and never comes back. */
+    assert((held == FILTER_ACTIVE && state == FILTER_DROPPING) ||
+           (held == FILTER_DROPPING && state == FILTER_DROPPED));
+    (void)held;
     return records_edit_filter(self, now_us, entry, edit_state, &state);
 }
 
@@ -287,6 +295,7 @@ enum status records_create_filter(struct coordinator *self, struct filter_docume
     uint64_t bound;
     enum status status;
 
+    assert(document->id == 0 && document->revision == 1 && document->epoch == 1);
     (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
     /* First: so whatever is created from now on, and gone without a trace of its name, fails it. */
     status = records_read_number(self, "next/filter", &last_version, &last);

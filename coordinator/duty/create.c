@@ -66,7 +66,7 @@ static const char *laggard(const struct coordinator *self, const struct filter_d
 
 static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
     const char *late = laggard(self, &entry->document);
     char message[COORDINATOR_MESSAGE_BYTES];
 

@@ -90,7 +90,7 @@ static void give_up(struct coordinator *self, uint64_t now_us, struct waiter *wa
 
 static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
 
     if (entry->document.content.state == FILTER_DROPPED) {
         waiters_finish(self, waiter, STATUS_OK, "");

@@ -254,7 +254,7 @@ static enum status explain_frozen(struct asked *asked)
 void growth_wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
     struct asked asked = {
-        .entry = document_cache_find(&self->documents, waiter->filter_id),
+        .entry = waiters_entry(self, waiter),
         .wanted = &waiter->expand,
         .inquiry = waiter->inquiry,
     };

@@ -407,7 +407,7 @@ static uint8_t fences_wanted(const struct coordinator *self, const struct filter
 static void refuse(struct coordinator *self, struct waiter *waiter, enum status status,
                    const char *reason)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
     char message[COORDINATOR_MESSAGE_BYTES + DOCUMENT_NAME_BYTES];
 
     (void)snprintf(message, sizeof message, "filter %.128s: %s", entry->document.content.name,
@@ -455,7 +455,7 @@ static void finish(struct coordinator *self, struct waiter *waiter,
 /* True: look once more, another epoch is to be fenced now. */
 static bool check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
     const struct filter_document *document = &entry->document;
     char reason[COORDINATOR_MESSAGE_BYTES];
     struct fencing *fencing;

@@ -75,7 +75,7 @@ static void look(struct coordinator *self, uint64_t now_us, struct document_entr
 
 static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
 
     if (entry->document.content.state != FILTER_ACTIVE) {
         waiters_finish(self, waiter, STATUS_DROPPED, "the filter was dropped meanwhile");
