@@ -11,24 +11,6 @@
 
 /* ---- the record ---- */
 
-enum status cluster_take(struct coordinator *self, uint64_t version, struct span value)
-{
-    struct cluster_id id;
-    enum status status = codec_cluster_open(value, &self->config.key, &id);
-
-    if (status != STATUS_OK) {
-        return status;
-    }
-    if (value.size > sizeof self->cluster.bytes) {
-        return STATUS_TOO_LARGE;
-    }
-    memcpy(self->cluster.bytes, value.data, value.size);
-    self->cluster.size = value.size;
-    self->cluster.id = id;
-    self->cluster.version = version;
-    return STATUS_OK;
-}
-
 struct span cluster_record(const struct coordinator *self)
 {
     return span_of(self->cluster.bytes, self->cluster.size);
@@ -45,7 +27,7 @@ const char *cluster_lacking(const struct coordinator *self)
 
 /* ---- drawing it ---- */
 
-static enum status draw(struct coordinator *self)
+static enum status write_drawn(struct coordinator *self)
 {
     const struct cluster_id id = cluster_id_make(self->effects.random(self->effects.context),
                                                  self->effects.random(self->effects.context));
@@ -73,25 +55,27 @@ static enum status draw(struct coordinator *self)
     return status;
 }
 
+/* Of several coordinators that draw, one wins: its id it is. */
+static enum status draw(struct coordinator *self, uint64_t now_us, void *context)
+{
+    (void)now_us;
+    (void)context;
+    return cluster_id_known(&self->cluster.id) ? STATUS_OK : write_drawn(self);
+}
+
 enum status cluster_ensure(struct coordinator *self, char *message)
 {
-    enum status status = STATUS_OK;
+    enum status status;
 
     if (cluster_lacking(self) != NULL) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s", cluster_lacking(self));
         return STATUS_VERSION;
     }
-    for (int try = 0; !cluster_id_known(&self->cluster.id) && try < COORDINATOR_SWAP_TRIES; try++) {
-        status = draw(self);
-        if (status == STATUS_CONFLICT) { /* Another one was first: its id it is. */
-            status = records_refresh(self);
-        }
-        if (status != STATUS_OK) {
-            records_tell(self, status, "written", message, COORDINATOR_MESSAGE_BYTES);
-            return status;
-        }
+    status = records_change(self, self->now_us, draw, NULL);
+    if (status != STATUS_OK) {
+        records_tell(self, status, "written", message, COORDINATOR_MESSAGE_BYTES);
     }
-    return cluster_id_known(&self->cluster.id) ? STATUS_OK : STATUS_CONFLICT;
+    return status;
 }
 
 /* ---- nodes ---- */
@@ -113,46 +97,6 @@ enum status cluster_check(const struct coordinator *self, const struct sync_requ
                    request->name, cluster_id_show(&request->cluster, theirs),
                    cluster_id_show(&self->cluster.id, ours));
     return STATUS_INVALID;
-}
-
-/* Not while the store may have been lost, so that no folder begins under an id that a backup will
- * take the place of; a restore that is under way has settled it. */
-static enum status answer_question(struct coordinator *self, const struct sync_request *request,
-                                   char *message)
-{
-    bool settled = self->mark.restoring && cluster_id_known(&self->cluster.id);
-    const char *reason;
-
-    if (coordinator_check_key(self, request, message) != STATUS_OK) {
-        return STATUS_UNAUTHENTIC;
-    }
-    age_forget(self, self->now_us, request->name);
-    reason = settled ? NULL : age_reason(self);
-    if (reason != NULL) {
-        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s", reason);
-        return STATUS_UNAVAILABLE;
-    }
-    return cluster_ensure(self, message);
-}
-
-void coordinator_on_cluster_question(struct coordinator *self, const struct peer *from,
-                                     const struct frame *frame, enum status read)
-{
-    char message[COORDINATOR_MESSAGE_BYTES] = "";
-    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_SYNC_REPLY};
-    enum status status = read;
-
-    if (status == STATUS_OK) {
-        status = answer_question(self, &frame->body.sync_request, message);
-    } else {
-        records_tell(self, status, "read", message, sizeof message);
-    }
-    answer.body.sync_reply = (struct sync_reply){
-        .status = status,
-        .message = message,
-        .cluster = status == STATUS_OK ? cluster_record(self) : span_text(""),
-    };
-    coordinator_reply(self, from, &answer);
 }
 
 /* ---- a restore ---- */

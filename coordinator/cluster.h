@@ -10,10 +10,7 @@
 
 #define CLUSTER_KEY "cluster"
 
-/* The store's record, as it was read. */
-MUST_USE enum status cluster_take(struct coordinator *self, uint64_t version, struct span value);
-
-/* The same, signed, for whoever is answered; empty: none was drawn yet. */
+/* The store's record, signed, for whoever is answered; empty: none was drawn yet. */
 struct span cluster_record(const struct coordinator *self);
 
 /* Why the store can't say which cluster this is, though it is in use; NULL: it can, or is empty. */
@@ -25,10 +22,6 @@ MUST_USE enum status cluster_ensure(struct coordinator *self, char *message);
 /* STATUS_INVALID, and why: the node's data belong to another cluster. */
 MUST_USE enum status cluster_check(const struct coordinator *self,
                                    const struct sync_request *request, char *message);
-
-/* A node that would write its first file asks which cluster this is. */
-void coordinator_on_cluster_question(struct coordinator *self, const struct peer *from,
-                                     const struct frame *frame, enum status read);
 
 /* Of a restore that begins: the backup's record of which cluster it is of, as the store's. What it
  * is to be written over, with what else belongs to it. STATUS_OK with *swap unset: it is so

@@ -1,34 +1,21 @@
 /* Life of a coordinator and its actor: which frame goes where, what a turn of the loop does, and
  * when the next one is due. */
 #include "base/heap.h"
-#include "coordinator/duty/dropped.h"
-#include "coordinator/duty/expiry.h"
-#include "coordinator/duty/growth.h"
-#include "coordinator/duty/load.h"
-#include "coordinator/duty/moves.h"
-#include "coordinator/duty/rebuild.h"
-#include "coordinator/duty/rename.h"
-#include "coordinator/duty/window.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/ask/growth_view.h"
+#include "coordinator/duty.h"
 #include "coordinator/features.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
-#include "coordinator/restless.h"
+#include "coordinator/rounds.h"
 #include "proto/admin_seen.h"
 #include "proto/answers.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 enum { ARENA_BYTES = 32 << 20 };
-
-static const struct counter_def counter_defs[] = {
-#define X(name, unit, help) {#name, unit, help},
-    COORDINATOR_COUNTERS(X)
-#undef X
-};
-
-struct counter_table coordinator_counters(void)
-{
-    return (struct counter_table){.defs = counter_defs, .count = COORDINATOR_NCOUNTERS};
-}
 
 enum status coordinator_create(const struct coordinator_config *config,
                                const struct effects *effects, struct store *store,
@@ -79,7 +66,7 @@ void coordinator_destroy(struct coordinator **coordinator)
         heard_fini(&self->heard[i]);
     }
     heap_free(self->heard);
-    restless_fini(self);
+    rounds_fini(self);
     age_fini(self);
     notes_fini(&self->notes);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
@@ -90,39 +77,6 @@ void coordinator_destroy(struct coordinator **coordinator)
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
     heap_free(self);
-}
-
-void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame)
-{
-    enum status status;
-
-    buffer_clear(&self->out);
-    status = codec_encode(frame, &self->out);
-    if (status == STATUS_TOO_LARGE && frame->kind == FRAME_ADMIN_REPLY) {
-        coordinator_answer(self, to, frame->correlation, status, false,
-                           "there is more to tell of so many filters than one answer takes; ask "
-                           "for one of them: `orbloom info NAME`");
-        return;
-    }
-    if (status != STATUS_OK ||
-        self->effects.reply(self->effects.context, to, buffer_span(&self->out)) != STATUS_OK) {
-        coordinator_count(self, COORDINATOR_replies_dropped_total);
-    }
-}
-
-void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
-                        enum status status, bool created, const char *message)
-{
-    struct frame answer = {
-        .correlation = correlation,
-        .kind = FRAME_ADMIN_REPLY,
-        .body.admin_reply = {.status = status,
-                             .created = created,
-                             .moved = status == STATUS_CONFLICT && self->order.moved,
-                             .message = message},
-    };
-
-    coordinator_reply(self, to, &answer);
 }
 
 static void refuse_frame(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -160,95 +114,83 @@ static enum feature feature_of(const struct admin_request *request)
     return makes && request->create.window_us != 0 ? FEATURE_WINDOWS : FEATURE_BASE;
 }
 
-static void carry_out(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                      const struct frame *frame, enum status status)
+/* May it be begun at all? Else it is answered here. */
+static bool admit(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                  const struct frame *frame, enum status read)
 {
-    char message[COORDINATOR_MESSAGE_BYTES];
+    const struct admin_request *request = &frame->body.admin_request;
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
+    enum status status = read;
 
-    if (status != STATUS_OK && frame->body.admin_request.action != ADMIN_STATUS) {
+    if (status != STATUS_OK) {
         records_tell(self, status, "read", message, sizeof message);
+    } else if (is_change(request->action) && age_reason(self) != NULL) {
+        status = STATUS_CONFLICT;
+        (void)snprintf(message, sizeof message, "%s", age_reason(self));
+    } else if (is_change(request->action) && !age_settled(self, now_us)) {
+        status = STATUS_UNAVAILABLE;
+        (void)snprintf(message, sizeof message,
+                       "this coordinator has just started and has not heard of all nodes, which "
+                       "could tell whether its store is current; retry");
+    } else {
+        status = order_begin(self, now_us, request, message);
+        status = status == STATUS_OK ? features_allow(self, feature_of(request), message) : status;
+    }
+    if (status != STATUS_OK) {
         coordinator_answer(self, from, frame->correlation, status, false, message);
+    }
+    return status == STATUS_OK;
+}
+
+typedef void (*command_fn)(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame);
+
+/* Commands that are no duty's. Status has its own way: it is answered whatever can be read. */
+static const struct {
+    enum admin_action action;
+    command_fn command;
+} commands[] = {
+    {ADMIN_LOOK, coordinator_on_look},
+    {ADMIN_MAP_BACKUP, coordinator_on_map_backup},
+    {ADMIN_MAP_BEGIN, coordinator_on_map_restore},
+    {ADMIN_MAP_RECORDS, coordinator_on_map_restore},
+    {ADMIN_MAP_FINISH, coordinator_on_map_restore},
+    {ADMIN_NODE_DRAIN, coordinator_on_drain},
+    {ADMIN_NODE_REPLACE, coordinator_on_replace},
+    {ADMIN_NODE_REMOVE, coordinator_on_remove},
+    {ADMIN_REBALANCE, coordinator_on_rebalance},
+    {ADMIN_UPGRADE_STATUS, coordinator_on_upgrade},
+    {ADMIN_UPGRADE_FINALIZE, coordinator_on_upgrade},
+};
+
+/* NULL: of another version, or status. */
+static command_fn find_command(enum admin_action action)
+{
+    for (size_t i = 0; duties[i] != NULL; i++) {
+        if (duties[i]->command != NULL && duties[i]->action == action) {
+            return duties[i]->command;
+        }
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (commands[i].action == action) {
+            return commands[i].command;
+        }
+    }
+    return NULL;
+}
+
+static void carry_out(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame, enum status read)
+{
+    command_fn command = find_command(frame->body.admin_request.action);
+
+    if (frame->body.admin_request.action == ADMIN_STATUS) {
+        coordinator_on_status(self, now_us, from, frame, read);
         return;
     }
-    if (is_change(frame->body.admin_request.action) && age_reason(self) != NULL) {
-        coordinator_answer(self, from, frame->correlation, STATUS_CONFLICT, false,
-                           age_reason(self));
-        return;
-    }
-    if (is_change(frame->body.admin_request.action) && !age_settled(self, now_us)) {
-        coordinator_answer(self, from, frame->correlation, STATUS_UNAVAILABLE, false,
-                           "this coordinator has just started and has not heard of all nodes, "
-                           "which could tell whether its store is current; retry");
-        return;
-    }
-    status = status == STATUS_OK ? order_begin(self, now_us, &frame->body.admin_request, message)
-                                 : status;
-    if (status == STATUS_DEADLINE || status == STATUS_CONFLICT) {
-        coordinator_answer(self, from, frame->correlation, status, false, message);
-        return;
-    }
-    status = status == STATUS_OK
-                 ? features_allow(self, feature_of(&frame->body.admin_request), message)
-                 : status;
-    if (status == STATUS_VERSION) {
-        coordinator_answer(self, from, frame->correlation, status, false, message);
-        return;
-    }
-    switch (frame->body.admin_request.action) {
-    case ADMIN_CREATE:
-        coordinator_on_create(self, now_us, from, frame);
-        return;
-    case ADMIN_DROP:
-        coordinator_on_drop(self, now_us, from, frame);
-        return;
-    case ADMIN_EXPAND:
-        coordinator_on_expand(self, now_us, from, frame);
-        return;
-    case ADMIN_RENAME:
-        coordinator_on_rename(self, now_us, from, frame);
-        return;
-    case ADMIN_EXPIRE:
-        coordinator_on_expire(self, now_us, from, frame);
-        return;
-    case ADMIN_REBUILD:
-        coordinator_on_rebuild(self, now_us, from, frame);
-        return;
-    case ADMIN_STATUS:
-        coordinator_on_status(self, now_us, from, frame, status);
-        return;
-    case ADMIN_LOOK:
-        coordinator_on_look(self, from, frame);
-        return;
-    case ADMIN_MAP_BACKUP:
-        coordinator_on_map_backup(self, from, frame);
-        return;
-    case ADMIN_MAP_BEGIN:
-    case ADMIN_MAP_RECORDS:
-    case ADMIN_MAP_FINISH:
-        coordinator_on_map_restore(self, now_us, from, frame);
-        return;
-    case ADMIN_NODE_DRAIN:
-        coordinator_on_drain(self, now_us, from, frame);
-        return;
-    case ADMIN_NODE_REPLACE:
-        coordinator_on_replace(self, now_us, from, frame);
-        return;
-    case ADMIN_NODE_REMOVE:
-        coordinator_on_remove(self, now_us, from, frame);
-        return;
-    case ADMIN_REBALANCE:
-        coordinator_on_rebalance(self, now_us, from, frame);
-        return;
-    case ADMIN_LOAD:
-        coordinator_on_load(self, now_us, from, frame);
-        return;
-    case ADMIN_ACCEPT_LOSS:
-        coordinator_on_accept_loss(self, now_us, from, frame);
-        return;
-    case ADMIN_UPGRADE_STATUS:
-    case ADMIN_UPGRADE_FINALIZE:
-        coordinator_on_upgrade(self, now_us, from, frame);
-        return;
+    assert(command != NULL); /* Others are not decoded. */
+    if (admit(self, now_us, from, frame, read)) {
+        command(self, now_us, from, frame);
     }
 }
 
@@ -285,6 +227,16 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     }
 }
 
+static void hear_fence(struct coordinator *self, const struct fence_reply *reply)
+{
+    for (size_t i = 0; duties[i] != NULL; i++) {
+        if (duties[i]->hear != NULL) {
+            duties[i]->hear(self, reply);
+        }
+    }
+    coordinator_on_fence_reply(self, reply);
+}
+
 static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
 {
     struct coordinator *self = context;
@@ -294,12 +246,113 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
     } else if (frame.kind == FRAME_FENCE_REPLY) {
-        coordinator_on_fence_reply(self, &frame.body.fence_reply); /* names its node */
+        hear_fence(self, &frame.body.fence_reply); /* names its node */
     } else if (frame.kind == FRAME_INFO_REPLY) {
         coordinator_on_info_reply(self, link, &frame);
     } else {
         refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }
+}
+
+/* ---- duties ---- */
+
+static void look_at_restless(struct coordinator *self, uint64_t now_us, const struct duty *duty)
+{
+    struct document_entry *entry = rounds_next(self, 0);
+
+    assert(duty->concerns != NULL);
+    while (entry != NULL) {
+        uint64_t id = entry->document.id;
+
+        if (duty->concerns(entry)) {
+            duty->look(self, now_us, entry);
+        }
+        entry = rounds_next(self, id);
+    }
+}
+
+static void look_at_all(struct coordinator *self, uint64_t now_us, const struct duty *duty)
+{
+    for (size_t i = 0; i < self->documents.count; i++) {
+        duty->look(self, now_us, self->documents.by_id[i]);
+    }
+}
+
+/* What a look writes is news again, for the next turn. */
+static void look_at_news(struct coordinator *self, uint64_t now_us, const struct duty *duty)
+{
+    uint64_t ids[COORDINATOR_NEWS];
+    bool all;
+    size_t count = rounds_take_news(self, ids, &all);
+
+    if (all) {
+        look_at_all(self, now_us, duty);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct document_entry *entry = document_cache_find(&self->documents, ids[i]);
+
+        if (entry != NULL) {
+            duty->look(self, now_us, entry);
+        }
+    }
+    look_at_restless(self, now_us, duty);
+}
+
+static void look_round(struct coordinator *self, uint64_t now_us, const struct duty *duty)
+{
+    enum duty_round round = duty->look != NULL ? ROUND_RESTLESS : ROUND_NONE;
+
+    if (duty->round != NULL) {
+        round = duty->round(self, now_us);
+    }
+    switch (round) {
+    case ROUND_NONE:
+        return;
+    case ROUND_RESTLESS:
+        look_at_restless(self, now_us, duty);
+        return;
+    case ROUND_NEWS:
+        look_at_news(self, now_us, duty);
+        return;
+    case ROUND_ALL:
+        look_at_all(self, now_us, duty);
+        return;
+    }
+}
+
+static void look_at_waiters(struct coordinator *self, uint64_t now_us, const struct duty *duty)
+{
+    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS && duty->wait != NULL; i++) {
+        if (self->waiters[i].used && self->waiters[i].kind == duty->waiters) {
+            duty->wait(self, now_us, &self->waiters[i]);
+        }
+    }
+}
+
+static bool is_frozen(struct coordinator *self, uint64_t now_us)
+{
+    return !age_settled(self, now_us) || age_reason(self) != NULL;
+}
+
+/* Operators are answered while nothing may be changed, too. */
+static void do_duties(struct coordinator *self, uint64_t now_us)
+{
+    assert(!self->order.on); /* What duties write by themselves no operator has to have seen. */
+    self->frozen = false;
+    fences_begin_turn(self);
+    for (size_t i = 0; duties[i] != NULL; i++) {
+        /* What a duty has written may have shown what the store has become: no thaw in one turn. */
+        self->frozen = self->frozen || is_frozen(self, now_us);
+        if (!self->frozen) {
+            look_round(self, now_us, duties[i]);
+        }
+        look_at_waiters(self, now_us, duties[i]);
+    }
+    if (!self->frozen) {
+        fences_end_turn(self);
+    }
+    assert(!self->order.on);
 }
 
 static void turn(void *context, uint64_t now_us)
@@ -308,55 +361,42 @@ static void turn(void *context, uint64_t now_us)
 
     note_now(self, now_us);
     coordinator_check_store(self, now_us);
-    coordinator_check_creates(self, now_us);
-    coordinator_check_drops(self, now_us);
-    coordinator_check_renames(self, now_us);
-    self->frozen = !age_settled(self, now_us) || age_reason(self) != NULL;
-    coordinator_check_rebuilds(self, now_us);
-    coordinator_check_expands(self, now_us);
-    if (!self->frozen) {
-        moves_check(self, now_us);
-        coordinator_check_changes(self, now_us);
-        coordinator_check_growth(self, now_us);
-        coordinator_check_windows(self, now_us);
-        coordinator_check_expiries(self, now_us);
-        coordinator_check_loads(self, now_us);
-        coordinator_check_dropped(self, now_us);
-    }
+    do_duties(self, now_us);
     notes_forget(&self->notes, &self->documents);
+}
+
+static uint64_t duties_due_us(const struct coordinator *self)
+{
+    uint64_t next_us = notes_next_us(&self->notes, NOTE_FENCING);
+
+    for (size_t i = 0; duties[i] != NULL; i++) {
+        uint64_t due_us = duties[i]->due_us != NULL ? duties[i]->due_us(self) : ACTOR_NEVER;
+
+        next_us = due_us < next_us ? due_us : next_us;
+    }
+    return next_us;
+}
+
+/* Until enough is heard of nodes, their silence alone may end the wait. */
+static uint64_t thaw_us(const struct coordinator *self)
+{
+    uint64_t next_us = self->started_us + self->config.node_timeout_us;
+
+    if (self->settled) {
+        return ACTOR_NEVER;
+    }
+    return next_us > self->now_us ? next_us : self->now_us + self->config.node_timeout_us;
 }
 
 static uint64_t next_us(void *context)
 {
     const struct coordinator *self = context;
-    uint64_t next = self->moves_us != 0 && !self->frozen ? self->moves_us : ACTOR_NEVER;
+    uint64_t next = self->frozen ? thaw_us(self) : duties_due_us(self);
 
-    if (self->frozen && !self->settled) {
-        next = self->started_us + self->config.node_timeout_us;
-        next = next > self->now_us ? next : self->now_us + self->config.node_timeout_us;
-    }
-    if (!self->frozen && self->growth_news && self->growth_next_us < next) {
-        next = self->growth_next_us;
-    }
-    if (!self->frozen && windows_next_us(self) < next) {
-        next = windows_next_us(self);
-    }
-    if (!self->frozen && expiries_next_us(self) < next) {
-        next = expiries_next_us(self);
-    }
-    if (!self->frozen && coordinator_loads_next_us(self) < next) {
-        next = coordinator_loads_next_us(self);
-    }
-    if (!self->frozen && dropped_next_us(self) < next) {
-        next = dropped_next_us(self);
-    }
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);
 
         next = waiter_us < next ? waiter_us : next;
-    }
-    if (!self->frozen && fences_next_us(self) < next) {
-        next = fences_next_us(self);
     }
     return next;
 }

@@ -27,18 +27,6 @@ static uint64_t told_by(uint64_t features)
     return features | feature_bit(FEATURE_BASE);
 }
 
-enum status features_take(struct coordinator *self, uint64_t version, struct span value)
-{
-    struct cluster_features record;
-    enum status status = codec_features_open(value, &self->config.key, &record);
-
-    if (status == STATUS_OK) {
-        self->features.record = record;
-        self->features.version = version;
-    }
-    return status;
-}
-
 static enum status sign(const struct coordinator *self, uint64_t revision, uint64_t features,
                         struct buffer *out)
 {

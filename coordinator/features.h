@@ -12,9 +12,6 @@
 
 #define FEATURES_KEY "cluster_features"
 
-/* The store's record, as it was read. */
-MUST_USE enum status features_take(struct coordinator *self, uint64_t version, struct span value);
-
 /* That of a new cluster: all that this coordinator knows. */
 MUST_USE enum status features_begin(const struct coordinator *self, struct buffer *out);
 

@@ -1,5 +1,4 @@
 /* What a change is to name, so that it changes nothing else: see proto/admin_seen.h. */
-#include "coordinator/duty/rename.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>
@@ -30,7 +29,7 @@ static void look_at_source(const struct coordinator *self, const char *name,
 {
     const struct document_entry *live = document_cache_find_name(&self->documents, name);
     const struct filter_document *found = live != NULL ? &live->document
-                                                       : renames_holder(self, name);
+                                                       : records_holder(self, name);
 
     seen->filter_id = found != NULL ? found->id : 0;
     seen->revision = found != NULL ? found->revision : 0;
@@ -52,7 +51,7 @@ static uint32_t node_of(const struct coordinator *self, const char *name)
     return record != NULL ? record->id : 0;
 }
 
-void coordinator_on_look(struct coordinator *self, const struct peer *from,
+void coordinator_on_look(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
@@ -66,6 +65,7 @@ void coordinator_on_look(struct coordinator *self, const struct peer *from,
     enum status status = look_at_name(self, request->name, &seen.binding);
     char message[COORDINATOR_MESSAGE_BYTES] = "";
 
+    (void)now_us;
     look_at_source(self, request->name, &seen);
     if (status == STATUS_OK && request->rename.name != NULL) {
         status = look_at_name(self, request->rename.name, &seen.target_binding);

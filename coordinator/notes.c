@@ -1,5 +1,6 @@
 #include "coordinator/notes.h"
 
+#include "base/actor.h"
 #include "base/heap.h"
 
 #include <assert.h>
@@ -29,6 +30,29 @@ static bool is_loading(const struct document_entry *entry)
     return is_active(entry) && document_is_loading(&entry->document);
 }
 
+static uint64_t fencing_next_us(const void *about)
+{
+    return ((const struct fencing *)about)->next_us;
+}
+
+/* Fences come first, and have times of their own. */
+static uint64_t rotating_next_us(const void *about)
+{
+    const struct rotating *rotating = about;
+
+    return rotating->fenced ? rotating->next_us : ACTOR_NEVER;
+}
+
+static uint64_t expiring_next_us(const void *about)
+{
+    return ((const struct expiring *)about)->next_us;
+}
+
+static uint64_t loading_next_us(const void *about)
+{
+    return ((const struct loading *)about)->next_us;
+}
+
 static void fencing_fini(void *about)
 {
     evidence_fini(&((struct fencing *)about)->evidence);
@@ -47,13 +71,14 @@ static void expiring_fini(void *about)
 static const struct {
     size_t size;
     bool (*stays)(const struct document_entry *entry);
-    void (*fini)(void *about); /* NULL: it owns nothing */
+    uint64_t (*next_us)(const void *about); /* NULL: news alone are a reason to look at it */
+    void (*fini)(void *about);              /* NULL: it owns nothing */
 } kinds[NOTE_KINDS] = {
-    [NOTE_FENCING] = {sizeof(struct fencing), is_not_dropped, fencing_fini},
-    [NOTE_GROWING] = {sizeof(struct growing), is_active, NULL},
-    [NOTE_ROTATING] = {sizeof(struct rotating), is_active, rotating_fini},
-    [NOTE_EXPIRING] = {sizeof(struct expiring), expires, expiring_fini},
-    [NOTE_LOADING] = {sizeof(struct loading), is_loading, NULL},
+    [NOTE_FENCING] = {sizeof(struct fencing), is_not_dropped, fencing_next_us, fencing_fini},
+    [NOTE_GROWING] = {sizeof(struct growing), is_active, NULL, NULL},
+    [NOTE_ROTATING] = {sizeof(struct rotating), is_active, rotating_next_us, rotating_fini},
+    [NOTE_EXPIRING] = {sizeof(struct expiring), expires, expiring_next_us, expiring_fini},
+    [NOTE_LOADING] = {sizeof(struct loading), is_loading, loading_next_us, NULL},
 };
 
 static void free_note(enum note_kind kind, struct note *note)
@@ -161,6 +186,20 @@ const struct note *notes_at(const struct notes *self, enum note_kind kind, size_
 {
     assert(at < self->kinds[kind].count);
     return &self->kinds[kind].items[at];
+}
+
+uint64_t notes_next_us(const struct notes *self, enum note_kind kind)
+{
+    const struct notes_of_kind *all = &self->kinds[kind];
+    uint64_t next_us = ACTOR_NEVER;
+
+    assert(kinds[kind].next_us != NULL);
+    for (size_t i = 0; i < all->count; i++) {
+        uint64_t note_us = kinds[kind].next_us(all->items[i].about);
+
+        next_us = note_us < next_us ? note_us : next_us;
+    }
+    return next_us;
 }
 
 /* ---- forgetting ---- */

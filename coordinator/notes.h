@@ -36,6 +36,7 @@ enum note_kind {
 struct fencing {
     struct evidence evidence;
     uint64_t next_us; /* when to ask again */
+    bool used;        /* a duty has gone by it in this turn */
 };
 
 /* What this coordinator has seen of one filter that may grow by itself. */
@@ -65,10 +66,10 @@ struct expiring {
     uint64_t next_us;
 };
 
-/* Since when this coordinator has seen a load stand still. */
+/* For how long this coordinator has seen a load stand still. */
 struct loading {
     uint64_t revision;
-    uint64_t since_us;
+    uint64_t next_us; /* it is given up then, unless it moves on; ACTOR_NEVER: it is not */
 };
 
 struct note {
@@ -100,6 +101,9 @@ void notes_end(struct notes *self, enum note_kind kind, uint64_t filter_id);
 /* All of one kind, by ascending ids, at 0 up to the count. */
 size_t notes_count(const struct notes *self, enum note_kind kind);
 const struct note *notes_at(const struct notes *self, enum note_kind kind, size_t at);
+
+/* When the first of them is to be looked at, without any news; ACTOR_NEVER: none is. */
+uint64_t notes_next_us(const struct notes *self, enum note_kind kind);
 
 /* The filter's document has come, or is about to go: notes_forget() is to look at its notes. */
 void notes_touch(struct notes *self, uint64_t filter_id);

@@ -3,9 +3,10 @@
 #include "coordinator/order.h"
 
 #include "base/mutant.h"
-#include "coordinator/records.h"
+#include "coordinator/private.h"
 #include "proto/admin_seen.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,19 +61,13 @@ enum status order_may_edit(struct coordinator *self, const struct document_entry
                : moved(self);
 }
 
-enum status order_may_bind(struct coordinator *self, uint64_t name_version)
+enum status order_may_bind(struct coordinator *self, uint64_t binding)
 {
     const struct order *order = &self->order;
     uint64_t seen = order->action == ADMIN_RENAME ? order->seen.target_binding
                                                   : order->seen.binding;
-    uint64_t binding;
-    enum status status;
 
-    if (!order->on) {
-        return STATUS_OK;
-    }
-    status = records_seen_binding(self, name_version, &binding);
-    return status != STATUS_OK || binding == seen ? status : moved(self);
+    return !order->on || binding == seen ? STATUS_OK : moved(self);
 }
 
 enum status order_may_replace(struct coordinator *self, const struct document_entry *holder)
@@ -156,6 +151,7 @@ static enum status refuse_late(char *message)
 
 enum status order_resume(struct coordinator *self, const struct order *order)
 {
+    assert(!self->order.on);
     self->order = *order;
     return order_may_write(self);
 }
@@ -174,6 +170,7 @@ enum status order_begin(struct coordinator *self, uint64_t now_us,
     uint64_t waited = waited_us(self);
     uint64_t wanted_us = (uint64_t)request->timeout_ms * 1000;
 
+    assert(!self->order.on); /* One command at a time. */
     wanted_us = wanted_us < self->config.max_timeout_us ? wanted_us : self->config.max_timeout_us;
     self->order = (struct order){
         .on = admin_is_change(request->action),

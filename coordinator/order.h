@@ -46,7 +46,7 @@ MUST_USE enum status order_may_write(const struct coordinator *self);
 /* ... this document's next revision, a name's next binding, the node list, the store's record about
  * itself? STATUS_CONFLICT: not what was seen. */
 MUST_USE enum status order_may_edit(struct coordinator *self, const struct document_entry *entry);
-MUST_USE enum status order_may_bind(struct coordinator *self, uint64_t name_version);
+MUST_USE enum status order_may_bind(struct coordinator *self, uint64_t binding);
 MUST_USE enum status order_may_list(struct coordinator *self);
 MUST_USE enum status order_may_mark(struct coordinator *self, uint64_t version);
 

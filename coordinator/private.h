@@ -21,8 +21,7 @@
 enum {
     COORDINATOR_MAX_PEERS = 1024,  /* hinted when something changes */
     COORDINATOR_MAX_WAITERS = 256, /* operators waiting for a create or drop */
-    COORDINATOR_CHANGES_NEW = 64,  /* documents that are looked at one by one; beyond it all are */
-    COORDINATOR_SWAP_TRIES = 5,
+    COORDINATOR_NEWS = 64,         /* documents that are looked at one by one; beyond it all are */
     COORDINATOR_MESSAGE_BYTES = NOTES_TEXT_BYTES,
 };
 
@@ -180,11 +179,21 @@ struct waiter {
     bool created;                      /* by this command */
 };
 
-/* The filters that want a look at every event: see restless.h. */
+/* A filter that wants a look at every event. */
 struct restless {
-    struct document_entry **items; /* ascending ids */
+    struct document_entry *entry;
+    bool moving; /* replicas of it are being replaced */
+};
+
+/* See rounds.h. */
+struct rounds {
+    struct restless *items; /* ascending ids */
     size_t count;
     size_t room;
+    size_t nmoving;
+    bool all;                        /* are to be looked at, once */
+    uint64_t news[COORDINATOR_NEWS]; /* ... else these */
+    size_t nnews;
 };
 
 struct coordinator {
@@ -216,11 +225,7 @@ struct coordinator {
     struct follower followers[COORDINATOR_MAX_PEERS];
     struct waiter waiters[COORDINATOR_MAX_WAITERS];
     uint64_t inquiries; /* begun so far; numbers them */
-    bool changes_due;   /* all filters are to be looked at for replacements */
-    uint64_t changes_new[COORDINATOR_CHANGES_NEW]; /* ... else these, as they are new */
-    size_t nchanges_new;
-    size_t nmoving; /* filters whose replicas are being replaced */
-    struct restless restless;
+    struct rounds rounds;
     struct notes notes;
     uint64_t growth_seen;    /* growth was looked at up to this change */
     bool growth_news;        /* nodes have reported since, or something went wrong */
@@ -234,7 +239,7 @@ struct coordinator {
     struct order order; /* the command under way */
     uint64_t now_us;    /* of the event under way */
     uint64_t moves_us;  /* look again at what is to leave; 0: nothing is */
-    bool frozen;        /* nothing is to be changed now: see coordinator_age.c */
+    bool frozen;        /* nothing is to be changed now: see restore/age.c */
     bool settled;       /* since started_us enough was heard of nodes */
     struct codec_arena *arena;
     struct buffer out;
@@ -251,13 +256,39 @@ static inline void coordinator_count(struct coordinator *self, enum coordinator_
     self->counters[counter]++;
 }
 
+/* ---- answers.c ---- */
+
 void coordinator_reply(struct coordinator *self, const struct peer *to, const struct frame *frame);
 
 /* Answer an admin request with a status and a message. */
 void coordinator_answer(struct coordinator *self, const struct peer *to, uint64_t correlation,
                         enum status status, bool created, const char *message);
 
-/* ---- registration.c ---- */
+/* Tell all followers that the store has moved. */
+void coordinator_hint(struct coordinator *self, uint64_t now_us);
+
+/* Keep an operator waiting; answers OVERLOADED when there are too many, and frees what is the
+ * waiter's. */
+void waiters_add(struct coordinator *self, const struct waiter *waiter);
+
+/* ... the one whose command this is, for as long as it is wanted. `created`: by it. */
+void waiters_await(struct coordinator *self, const struct peer *from, const struct frame *frame,
+                   enum waiter_kind kind, uint64_t filter_id, bool created);
+
+/* The filter that one is about: it stays in the cache while somebody waits. */
+struct document_entry *waiters_entry(const struct coordinator *self, const struct waiter *waiter);
+
+/* Forget one; it was answered. */
+void waiters_end(struct waiter *waiter);
+
+/* When it is to be looked at, whatever comes. */
+uint64_t waiters_next_us(const struct waiter *waiter);
+
+/* Answer and forget one; with the filter as it is, unless it was dropped. */
+void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
+                    const char *message);
+
+/* ---- nodes/registration.c ---- */
 
 struct registered {
     uint32_t node;                           /* STATUS_OK: its id */
@@ -265,27 +296,26 @@ struct registered {
     char message[COORDINATOR_MESSAGE_BYTES]; /* why not */
 };
 
-/* Does the node hold the cluster's key? STATUS_UNAUTHENTIC, with a message: no, or its proof is
- * that of a version which told no features. */
-MUST_USE enum status coordinator_check_key(const struct coordinator *self,
-                                           const struct sync_request *request, char *message);
-
 /* Take a node into the node list, or find it there. STATUS_STALE: its data is an older copy, or it
  * is to name the life that it replaces. */
 MUST_USE enum status coordinator_register(struct coordinator *self, uint64_t now_us,
                                           const struct sync_request *request,
                                           struct registered *out);
 
+/* A node that would write its first file asks which cluster this is. */
+void coordinator_on_cluster_question(struct coordinator *self, const struct peer *from,
+                                     const struct frame *frame, enum status read);
+
 /* The node of this claim, verified, by the list that was read last; 0: it is not there as that
  * life. For when the store can't be read: nothing is written. */
 uint32_t coordinator_recognize(const struct coordinator *self, const struct sync_request *request);
 
-/* A record as a node's claim says, but for the id. */
-void registration_fill(struct node_record *record, const struct sync_request *request);
-
-/* ---- coordinator_age.c: is the store older than what nodes hold? ---- */
+/* ---- restore/age.c: is the store older than what nodes hold? ---- */
 
 void age_fini(struct coordinator *self);
+
+/* A record as a node's claim says, but for the id. */
+void age_fill_record(struct node_record *record, const struct sync_request *request);
 
 /* A node's claim, its MAC verified, right after the store was read. */
 void age_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
@@ -325,16 +355,19 @@ bool age_differs(const struct coordinator *self);
 void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);
 
-/* Tell all followers that the store has moved. */
-void coordinator_hint(struct coordinator *self, uint64_t now_us);
-
 /* Where the store tells by itself that others have written: read that, and tell followers. */
 void coordinator_check_store(struct coordinator *self, uint64_t now_us);
+
+/* ---- nodes/heard.c: what nodes have told, and of their slot groups ---- */
 
 /* NULL when nothing was heard of it. */
 struct heard *coordinator_heard(const struct coordinator *self, uint32_t node);
 
-/* ---- coordinator_reports.c: what nodes tell of their slot groups ---- */
+/* Heard of lately? */
+bool heard_alive(const struct coordinator *self, uint64_t now_us, uint32_t node);
+
+/* The link to a node for questions, opened if need be; 0: not heard of here. */
+uint32_t heard_link(struct coordinator *self, uint32_t node);
 
 /* A page of a node whose boot it is; false: no memory, nothing has changed. Reports of the boot
  * before count no more: they are dropped, or kept as `before` where another life has begun. */
@@ -353,95 +386,7 @@ const struct replica_report *heard_report(const struct heard *self, uint64_t fil
  */
 uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uint32_t group);
 
-/* ---- coordinator/duty/place.c ---- */
-
-/* Memory that documents give to a node, growth under way at its peak. */
-uint64_t placed_bytes(const struct coordinator *self, uint32_t node);
-
-/* ---- coordinator_create.c ---- */
-
-void coordinator_on_create(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame);
-
-/* Answer those whose new filter is ready by now, or whose time is up. */
-void coordinator_check_creates(struct coordinator *self, uint64_t now_us);
-
-/* ---- coordinator/duty/fences.c ---- */
-
-/* Slots of a group whose members' fences are still wanted, a bit each. */
-typedef uint8_t (*fences_wanted_fn)(const struct coordinator *self,
-                                    const struct filter_document *document,
-                                    const struct evidence *evidence, uint32_t group);
-
-struct fencing *fences_find(const struct coordinator *self, uint64_t filter_id);
-
-/* Begin, or go on, with evidence about this document's epoch; that of another epoch is dropped.
- * NULL: out of memory. */
-struct fencing *fences_open(struct coordinator *self, const struct filter_document *document);
-void fences_end(struct coordinator *self, uint64_t filter_id);
-
-/* When to ask again; ACTOR_NEVER: nobody is to be asked. */
-uint64_t fences_next_us(const struct coordinator *self);
-
-/* Ask the nodes of the wanted slots, unless that was done less than fence_retry ago. */
-void fences_ask(struct coordinator *self, uint64_t now_us, struct fencing *fencing,
-                const struct document_entry *entry, fences_wanted_fn wanted);
-
-/* The link to a node for questions, opened if need be; 0: not heard of here. */
-uint32_t fences_link(struct coordinator *self, uint32_t node);
-
-/* One node. `slice`: it is to count that one, 0: none. */
-void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
-                     uint64_t slice);
-
-/* Each node that holds a replica of the filter, or is to; as above. */
-void fences_ask_members(struct coordinator *self, const struct document_entry *entry,
-                        uint64_t slice);
-
-void coordinator_on_fence_reply(struct coordinator *self, const struct fence_reply *reply);
-
-/* ---- coordinator_drop.c ---- */
-
-/* STATUS_OK: it is DROPPING, or past that. Another coordinator that was first may have begun the
- * same, which is joined, or have gone on replacing replicas, which a drop ends. */
-MUST_USE enum status drops_begin(struct coordinator *self, struct document_entry *entry);
-
-/* Answer the operator once the name is free. */
-void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                 const struct frame *frame, uint64_t filter_id, bool created);
-
-/* The edit: another state, under another epoch. `context` points to the enum filter_state. */
-void drops_edit(struct filter_document *document, const void *context);
-
-void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame);
-
-/* A copy of the cached document in another state, under a new epoch, into the store.
- * STATUS_CONFLICT: another coordinator was first. */
-MUST_USE enum status coordinator_write_state(struct coordinator *self,
-                                             const struct document_entry *entry,
-                                             enum filter_state state);
-
-/* Ask again, finish, give up waiters; resumes drops that another coordinator left. */
-void coordinator_check_drops(struct coordinator *self, uint64_t now_us);
-
-/* ---- waiters.c ---- */
-
-/* Keep an operator waiting; answers OVERLOADED when there are too many, and frees what is the
- * waiter's. */
-void waiters_add(struct coordinator *self, const struct waiter *waiter);
-
-/* Forget one; it was answered. */
-void waiters_end(struct waiter *waiter);
-
-/* When it is to be looked at, whatever comes. */
-uint64_t waiters_next_us(const struct waiter *waiter);
-
-/* Answer and forget one; with the filter as it is, unless it was dropped. */
-void waiters_finish(struct coordinator *self, struct waiter *waiter, enum status status,
-                    const char *message);
-
-/* ---- coordinator/view/status.c ---- */
+/* ---- view/status.c ---- */
 
 /* `read`: of the store, right now; unless that is OK it tells what was read last, and says so. */
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -451,12 +396,12 @@ void coordinator_on_stats(struct coordinator *self, const struct peer *from,
 
 /* ---- look.c ---- */
 
-void coordinator_on_look(struct coordinator *self, const struct peer *from,
+void coordinator_on_look(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);
 
-/* ---- coordinator/restore/map.c, coordinator/restore/restore.c ---- */
+/* ---- restore/map.c, restore/restore.c ---- */
 
-void coordinator_on_map_backup(struct coordinator *self, const struct peer *from,
+void coordinator_on_map_backup(struct coordinator *self, uint64_t now_us, const struct peer *from,
                                const struct frame *frame);
 void coordinator_on_map_restore(struct coordinator *self, uint64_t now_us, const struct peer *from,
                                 const struct frame *frame);

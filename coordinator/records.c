@@ -19,20 +19,23 @@
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "coordinator/cluster.h"
-#include "coordinator/duty/moves.h"
 #include "coordinator/features.h"
-#include "coordinator/restless.h"
+#include "coordinator/nodes/usage.h"
+#include "coordinator/rounds.h"
 #include "proto/intake.h"
+#include "proto/signed_document.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { CHANGE_ATTEMPTS = 5 };
 
 /* The attachment of a cached document. */
 struct record {
     uint64_t version;
     uint64_t gone_revision; /* of the record of dropped filters, once it was looked at; else 0 */
-    bool moving;            /* replicas of it are being replaced */
 };
 
 uint64_t records_version(const struct document_entry *entry)
@@ -115,33 +118,11 @@ void records_tell(const struct coordinator *self, enum status status, const char
                    reason[0] != '\0' ? reason : "see the coordinator's log");
 }
 
-/* Where replicas move, what one filter does gives another one its turn: then all are looked at. */
-static void note_changes(struct coordinator *self, struct record *record,
-                         const struct filter_document *document)
-{
-    bool moving = document->content.state == FILTER_ACTIVE && changes_has_pairs(document);
-
-    if (moving || self->nmoving > 0 || rebalance_is_on(self) ||
-        self->nchanges_new == COORDINATOR_CHANGES_NEW) {
-        self->changes_due = true;
-    } else {
-        self->changes_new[self->nchanges_new++] = document->id;
-    }
-    self->nmoving += moving;
-    self->nmoving -= record->moving;
-    record->moving = moving;
-}
-
 void records_forget(struct coordinator *self, struct document_entry *entry)
 {
-    struct record *record = entry->attachment;
-
-    if (record != NULL) {
-        self->nmoving -= record->moving;
-    }
-    restless_forget(self, entry);
+    rounds_forget(self, entry);
     notes_touch(&self->notes, entry->document.id);
-    heap_free(record);
+    heap_free(entry->attachment);
     entry->attachment = NULL;
 }
 
@@ -158,7 +139,7 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
         return status;
     }
     if (intake.kind != DOCUMENT_FILTER) {
-        self->changes_due = true;
+        rounds_want_all(self);
     }
     if (intake.kind == DOCUMENT_NODE_LIST) {
         self->nodes_version = version;
@@ -183,8 +164,37 @@ static enum status take(struct coordinator *self, uint64_t version, struct span 
         usage_add(self, &intake.entry->document);
     }
     notes_touch(&self->notes, intake.entry->document.id);
-    note_changes(self, intake.entry->attachment, &intake.entry->document);
-    return restless_note(self, intake.entry);
+    return rounds_note(self, intake.entry);
+}
+
+static enum status take_cluster(struct coordinator *self, uint64_t version, struct span value)
+{
+    struct cluster_id id;
+    enum status status = codec_cluster_open(value, &self->config.key, &id);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (value.size > sizeof self->cluster.bytes) {
+        return STATUS_TOO_LARGE;
+    }
+    memcpy(self->cluster.bytes, value.data, value.size);
+    self->cluster.size = value.size;
+    self->cluster.id = id;
+    self->cluster.version = version;
+    return STATUS_OK;
+}
+
+static enum status take_features(struct coordinator *self, uint64_t version, struct span value)
+{
+    struct cluster_features record;
+    enum status status = codec_features_open(value, &self->config.key, &record);
+
+    if (status == STATUS_OK) {
+        self->features.record = record;
+        self->features.version = version;
+    }
+    return status;
 }
 
 /* Context of one refresh. */
@@ -202,9 +212,9 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
         strcmp(key, RECORDS_DROPPED_KEY) == 0) {
         status = take(refresh->self, version, value);
     } else if (strcmp(key, CLUSTER_KEY) == 0) {
-        status = cluster_take(refresh->self, version, value);
+        status = take_cluster(refresh->self, version, value);
     } else if (strcmp(key, FEATURES_KEY) == 0) {
-        status = features_take(refresh->self, version, value);
+        status = take_features(refresh->self, version, value);
     } else if (strcmp(key, "store") == 0) {
         records_take_mark(refresh->self, version, value);
     }
@@ -257,12 +267,14 @@ enum status records_swap(struct coordinator *self, const struct store_swap *swap
     uint64_t change;
     enum status status = order_may_write(self);
 
+    assert(count > 0 && count <= STORE_MAX_KEYS);
     if (status == STATUS_OK) {
         status = self->store->swap(self->store->self, swaps, count, &change);
     }
 
     if (status == STATUS_CONFLICT) {
         coordinator_count(self, COORDINATOR_swap_conflicts_total);
+        status = records_refresh(self) == STATUS_OK ? STATUS_CONFLICT : STATUS_IO;
     } else if (status == STATUS_DEADLINE) {
         coordinator_count(self, COORDINATOR_late_commands_total);
     } else if (status != STATUS_OK) {
@@ -272,6 +284,17 @@ enum status records_swap(struct coordinator *self, const struct store_swap *swap
         self->unwritten[0] = '\0';
         coordinator_count(self, COORDINATOR_documents_written_total);
         status = records_refresh(self);
+    }
+    return status;
+}
+
+enum status records_change(struct coordinator *self, uint64_t now_us, records_attempt_fn attempt,
+                           void *context)
+{
+    enum status status = STATUS_CONFLICT;
+
+    for (int i = 0; status == STATUS_CONFLICT && i < CHANGE_ATTEMPTS; i++) {
+        status = attempt(self, now_us, context);
     }
     return status;
 }
@@ -312,4 +335,19 @@ struct document_entry *records_find(const struct coordinator *self, const char *
         return filter_id != 0 ? found : NULL;
     }
     return found != NULL && found->document.id == filter_id ? found : NULL;
+}
+
+const struct filter_document *records_holder(const struct coordinator *self, const char *name)
+{
+    for (size_t i = 0; i < self->rounds.count; i++) {
+        const struct filter_document *document = &self->rounds.items[i].entry->document;
+        enum filter_state state = document->content.state;
+
+        if ((state == FILTER_DROPPING && strcmp(document->content.name, name) == 0) ||
+            (state != FILTER_DROPPED && rename_is_open(document) &&
+             strcmp(document->former_name, name) == 0)) {
+            return document;
+        }
+    }
+    return NULL;
 }

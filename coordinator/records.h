@@ -27,6 +27,10 @@ void records_forget(struct coordinator *self, struct document_entry *entry);
  * meant. Id 0: none. */
 struct document_entry *records_find(const struct coordinator *self, const char *name,
                                     uint64_t filter_id);
+
+/* The filter that is being dropped, or renamed, and so has the name still; NULL: none. */
+const struct filter_document *records_holder(const struct coordinator *self, const char *name);
+
 /* "the store can't be written: why; what helps", right after an operation that failed with this. */
 void records_tell(const struct coordinator *self, enum status status, const char *done, char *text,
                   size_t size);
@@ -38,8 +42,8 @@ enum { RECORDS_MARK_BYTES = 17 };
 
 void records_put_mark(const struct store_mark *mark, uint8_t bytes[RECORDS_MARK_BYTES]);
 
-/* Compare and swap, then refresh. STATUS_CONFLICT: one of the keys has changed; nothing is written.
- */
+/* Compare and swap, then refresh. STATUS_CONFLICT: one of the keys has changed; nothing is written,
+ * and what somebody else wrote is in the cache. */
 MUST_USE enum status records_swap(struct coordinator *self, const struct store_swap *swaps,
                                   size_t count);
 
@@ -49,6 +53,15 @@ MUST_USE enum status records_read_number(struct coordinator *self, const char *k
 
 /* As the store keeps numbers: little-endian. */
 void records_put_number(uint64_t value, uint8_t bytes[8]);
+
+/* One attempt at a change: it judges what the cache holds now, and writes what follows from that.
+ * STATUS_CONFLICT: somebody else was first, or is to be looked at once more. */
+typedef enum status (*records_attempt_fn)(struct coordinator *self, uint64_t now_us, void *context);
+
+/* ... again while others are first, a few times: each loser has seen what the winner wrote.
+ * STATUS_CONFLICT: they were each time. */
+MUST_USE enum status records_change(struct coordinator *self, uint64_t now_us,
+                                    records_attempt_fn attempt, void *context);
 
 /* ---- records_write.c ---- */
 
@@ -63,6 +76,11 @@ typedef void (*records_edit_fn)(struct filter_document *document, const void *co
 MUST_USE enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
                                          const struct document_entry *entry, records_edit_fn edit,
                                          const void *context);
+
+/* The same: another state, under another epoch. */
+MUST_USE enum status records_write_state(struct coordinator *self, uint64_t now_us,
+                                         const struct document_entry *entry,
+                                         enum filter_state state);
 
 /* The filter has another name, and the one that has it now (or NULL) is DROPPING, in one swap. The
  * name that it had stays bound until records_end_rename(). STATUS_CONFLICT: somebody was first. */
@@ -81,8 +99,6 @@ MUST_USE enum status records_write_nodes(struct coordinator *self, const struct 
  * its filter, when anything was last removed. */
 MUST_USE enum status records_seen_binding(struct coordinator *self, uint64_t name_version,
                                           uint64_t *binding);
-
-/* ---- records_create.c ---- */
 
 /* Write a new filter, its name's binding and its secret in one swap; sets document->id.
  * STATUS_CONFLICT when the name was bound meanwhile. */

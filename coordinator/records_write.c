@@ -2,6 +2,7 @@
 #include "coordinator/records.h"
 #include "proto/signed_document.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,10 +56,14 @@ static enum status draft_name(struct coordinator *self, struct draft *draft, con
     uint64_t bound;
     enum status status;
 
+    assert(at < DRAFT_SWAPS);
     (void)snprintf(draft->keys[at], STORE_KEY_BYTES, "name/%s", name);
     status = records_read_number(self, draft->keys[at], &version, &bound);
+    if (status == STATUS_OK && bound != holder && required) {
+        return records_refresh(self) == STATUS_OK ? STATUS_CONFLICT : STATUS_IO;
+    }
     if (status != STATUS_OK || bound != holder) {
-        return status == STATUS_OK && required ? STATUS_CONFLICT : status;
+        return status;
     }
     records_put_number(id, draft->ids[at]);
     draft->swaps[at] = (struct store_swap){
@@ -103,6 +108,12 @@ static enum status open_copy(const struct coordinator *self, const struct docume
                                       &self->config.key, copy);
 }
 
+static void edit_state(struct filter_document *document, const void *context)
+{
+    document->content.state = *(const enum filter_state *)context;
+    document_epoch_advance(document);
+}
+
 static enum status draft_dropping(struct coordinator *self, struct draft *draft,
                                   const struct document_entry *entry)
 {
@@ -111,11 +122,23 @@ static enum status draft_dropping(struct coordinator *self, struct draft *draft,
     enum status status = open_copy(self, entry, &copy);
 
     if (status == STATUS_OK) {
-        drops_edit(&copy, &state);
+        edit_state(&copy, &state);
         status = draft_document(self, draft, records_version(entry), &copy);
     }
     document_fini(&copy);
     return status;
+}
+
+/* What was bound last is read only where somebody has seen it. */
+static enum status may_bind(struct coordinator *self, uint64_t name_version)
+{
+    uint64_t binding = 0;
+    enum status status = STATUS_OK;
+
+    if (self->order.on) {
+        status = records_seen_binding(self, name_version, &binding);
+    }
+    return status == STATUS_OK ? order_may_bind(self, binding) : status;
 }
 
 enum status records_rename_filter(struct coordinator *self, const struct document_entry *entry,
@@ -142,7 +165,7 @@ enum status records_rename_filter(struct coordinator *self, const struct documen
         status = draft_name(self, &draft, name, holder, copy.id, true);
     }
     if (status == STATUS_OK && replaced == NULL) {
-        status = order_may_bind(self, draft.swaps[draft.count - 1].expected);
+        status = may_bind(self, draft.swaps[draft.count - 1].expected);
     }
     if (status == STATUS_OK) {
         status = records_swap(self, draft.swaps, draft.count);
@@ -189,10 +212,20 @@ enum status records_edit_filter(struct coordinator *self, uint64_t now_us,
     document_fini(&edited);
     if (status == STATUS_OK) {
         coordinator_hint(self, now_us);
-    } else if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-        status = STATUS_IO; /* Another coordinator was first, and what it wrote can't be read. */
     }
     return status;
+}
+
+enum status records_write_state(struct coordinator *self, uint64_t now_us,
+                                const struct document_entry *entry, enum filter_state state)
+{
+    enum filter_state held = entry->document.content.state;
+
+    /* A filter is dropped in two steps, and never comes back. */
+    assert((held == FILTER_ACTIVE && state == FILTER_DROPPING) ||
+           (held == FILTER_DROPPING && state == FILTER_DROPPED));
+    (void)held;
+    return records_edit_filter(self, now_us, entry, edit_state, &state);
 }
 
 enum status records_write_nodes(struct coordinator *self, const struct node_list *nodes)
@@ -213,6 +246,87 @@ enum status records_write_nodes(struct coordinator *self, const struct node_list
 
         records_put_mark(&mark, mark_bytes);
         status = records_swap(self, swaps, self->mark.version == 0 ? 2 : 1);
+    }
+    buffer_fini(&value);
+    return status;
+}
+
+/* ---- a new filter ---- */
+
+/* A binding that the filter has lost may be left over from a store that was restored: it binds
+ * nothing. */
+static enum status check_free(struct coordinator *self, const char *name, uint64_t bound)
+{
+    enum status status = bound != 0 ? records_refresh(self) : STATUS_OK;
+    const struct document_entry *entry = document_cache_find(&self->documents, bound);
+    const struct filter_document *document = entry != NULL ? &entry->document : NULL;
+
+    if (status != STATUS_OK || bound == 0 || document_cache_is_dropped(&self->documents, bound)) {
+        return status;
+    }
+    return document != NULL && document->content.state == FILTER_ACTIVE &&
+                   strcmp(document->content.name, name) != 0 &&
+                   strcmp(document->former_name, name) != 0
+               ? STATUS_OK
+               : STATUS_CONFLICT;
+}
+
+static void seal(struct coordinator *self, uint64_t id, const struct hash_secret *secret,
+                 uint8_t sealed[SEAL_SECRET_BYTES])
+{
+    uint8_t nonce[SEAL_NONCE_BYTES];
+
+    for (size_t i = 0; i < SEAL_NONCE_BYTES; i += 8) {
+        records_put_number(self->effects.random(self->effects.context), &nonce[i]);
+    }
+    seal_secret(&self->config.key, id, secret, nonce, sealed);
+}
+
+enum status records_create_filter(struct coordinator *self, struct filter_document *document,
+                                  const struct hash_secret *secret)
+{
+    char keys[3][STORE_KEY_BYTES];
+    uint8_t id_bytes[8];
+    uint8_t sealed[SEAL_SECRET_BYTES];
+    struct buffer value;
+    uint64_t last_version;
+    uint64_t name_version;
+    uint64_t last;
+    uint64_t bound;
+    enum status status;
+
+    assert(document->id == 0 && document->revision == 1 && document->epoch == 1);
+    (void)snprintf(keys[0], sizeof keys[0], "name/%s", document->content.name);
+    /* First: so whatever is created from now on, and gone without a trace of its name, fails it. */
+    status = records_read_number(self, "next/filter", &last_version, &last);
+    if (status == STATUS_OK) {
+        status = records_read_number(self, keys[0], &name_version, &bound);
+    }
+    if (status == STATUS_OK) {
+        status = check_free(self, document->content.name, bound);
+    }
+    if (status == STATUS_OK) {
+        status = may_bind(self, name_version);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    document->id = last + 1;
+    records_put_number(document->id, id_bytes);
+    seal(self, document->id, secret, sealed);
+    (void)snprintf(keys[1], sizeof keys[1], "filter/%" PRIu64, document->id);
+    (void)snprintf(keys[2], sizeof keys[2], "secret/%" PRIu64, document->id);
+    buffer_init(&value, CODEC_MAX_FRAME_BYTES);
+    status = codec_filter_document_sign(document, &self->config.key, &value);
+    if (status == STATUS_OK) {
+        const struct store_swap swaps[] = {
+            {.key = keys[0], .expected = name_version, .value = span_of(id_bytes, 8)},
+            {.key = "next/filter", .expected = last_version, .value = span_of(id_bytes, 8)},
+            {.key = keys[1], .value = buffer_span(&value)},
+            {.key = keys[2], .value = span_of(sealed, sizeof sealed)},
+        };
+
+        status = records_swap(self, swaps, sizeof swaps / sizeof swaps[0]);
     }
     buffer_fini(&value);
     return status;

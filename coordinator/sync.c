@@ -2,7 +2,7 @@
  * newer in the store is handed back. */
 #include "base/heap.h"
 #include "coordinator/cluster.h"
-#include "coordinator/duty/growth.h"
+#include "coordinator/duty.h"
 #include "coordinator/features.h"
 #include "coordinator/records.h"
 
@@ -16,16 +16,6 @@ enum {
     SYNC_MAX_ITEMS = SYNC_MAX_DOCUMENTS + STORE_MAX_SWAPS, /* one swap more is not torn apart */
     SYNC_GOAL_BYTES = 1 << 20,                             /* ask again for what is beyond */
 };
-
-struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
-{
-    for (size_t i = 0; i < self->nheard; i++) {
-        if (self->heard[i].node == node) {
-            return &self->heard[i];
-        }
-    }
-    return NULL;
-}
 
 /* ---- followers ---- */
 
@@ -53,21 +43,6 @@ static void follow(struct coordinator *self, uint64_t now_us, const struct peer 
         oldest = one->last_us < oldest->last_us ? one : oldest;
     }
     note_follower(oldest, now_us, peer, request);
-}
-
-void coordinator_hint(struct coordinator *self, uint64_t now_us)
-{
-    struct frame frame = {.kind = FRAME_HINT, .body.hint = {.change = self->change}};
-
-    self->hinted = self->change;
-    for (size_t i = 0; i < COORDINATOR_MAX_PEERS; i++) {
-        const struct follower *one = &self->followers[i];
-
-        if (one->peer.size > 0 && now_us - one->last_us <= self->config.node_timeout_us) {
-            coordinator_count(self, COORDINATOR_hints_total);
-            coordinator_reply(self, &one->peer, &frame);
-        }
-    }
 }
 
 void coordinator_check_store(struct coordinator *self, uint64_t now_us)
@@ -103,10 +78,14 @@ static struct heard *hear_first(struct coordinator *self, uint32_t node)
 }
 
 /* A page that begins no round tells what is new. */
-static void wake_growth(struct coordinator *self, const struct sync_request *request)
+static void wake_duties(struct coordinator *self, const struct sync_request *request)
 {
     for (size_t i = 0; i < request->nreplicas && !report_page_begins(&request->page); i++) {
-        growth_wake(self, request->replicas[i].filter_id);
+        for (size_t k = 0; duties[k] != NULL; k++) {
+            if (duties[k]->wake != NULL) {
+                duties[k]->wake(self, request->replicas[i].filter_id);
+            }
+        }
     }
 }
 
@@ -137,7 +116,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->number = request->number;
     heard->last_us = now_us;
     self->growth_news = true;
-    wake_growth(self, request);
+    wake_duties(self, request);
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;
     heard->features = request->features;

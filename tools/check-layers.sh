@@ -7,6 +7,10 @@
 #
 # A daemon's and the client's cores (all but main.c, shell_* and coordinator/store/{sqlite,etcd}) do not
 # use runtime. Some system headers belong to one place; the table is below.
+#
+# The duties of the coordinator know nothing of each other, and nothing below them knows of one: a
+# duty is the files of coordinator/duty/ whose names begin with the same word. Nobody else includes
+# its headers, and no other duty names what it defines.
 # client/examples is for users: of our headers it may include orbloom.h only.
 set -u
 
@@ -24,6 +28,8 @@ if [ -z "$(sources)" ]; then
     echo "layers: no sources below $PWD" >&2
     exit 1
 fi
+
+wrong=0
 
 sources | xargs grep -n '^[[:space:]]*#[[:space:]]*include' /dev/null | awk '
 function allow(layer, others, i, n, names) {
@@ -89,6 +95,16 @@ function complain(reason) {
     bad++
 }
 
+# "coordinator/duty/growth_show.c" is of the duty growth; "": of none.
+function duty_of(path) {
+    if (path !~ /^coordinator\/duty\//) {
+        return ""
+    }
+    sub(/^coordinator\/duty\//, "", path)
+    sub(/[_.].*/, "", path)
+    return path
+}
+
 function check_own(header, target) {
     if (file ~ /^client\/examples\// && header != "orbloom.h") {
         complain("an example includes \"" header "\": orbloom.h must do")
@@ -111,6 +127,8 @@ function check_own(header, target) {
         complain("only proto may include generated code (\"" header "\")")
     } else if (target == "runtime" && is_core(file)) {
         complain("a core must not include runtime (\"" header "\")")
+    } else if (duty_of(header) != "" && duty_of(header) != duty_of(file)) {
+        complain("\"" header "\" is for the duty " duty_of(header) " alone")
     }
 }
 
@@ -147,4 +165,50 @@ END {
     if (bad > 0) {
         exit 1
     }
-}'
+}' || wrong=1
+
+# What a duty defines for other files stands at the beginning of a line, and is not static.
+duties() {
+    if [ -d coordinator/duty ]; then
+        find coordinator/duty -name '*.[ch]' -type f | sort
+    fi
+}
+
+if [ -n "$(duties)" ]; then
+    # Read twice: who defines what, then who names it.
+    duties | { files=$(cat); awk '
+    function duty_of(path) {
+        sub(/^coordinator\/duty\//, "", path)
+        sub(/[_.].*/, "", path)
+        return path
+    }
+    FNR == 1 {
+        file = FILENAME
+        first = ++seen[file] == 1
+    }
+    first {
+        if (file ~ /[.]c$/ && /^[a-z]/ && !/^(static|typedef|extern)/ &&
+            (match($0, /[a-z_0-9]+\(/) || match($0, /[a-z_0-9]+ = /))) {
+            name = substr($0, RSTART, RLENGTH)
+            sub(/(\(| = )$/, "", name)
+            home[name] = duty_of(file)
+        }
+        next
+    }
+    {
+        gsub(/"[^"]*"/, "")
+        sub(/\/\*.*/, "")
+        n = split($0, words, /[^a-z_0-9]+/)
+        for (i = 1; i <= n; i++) {
+            if (words[i] in home && home[words[i]] != duty_of(file)) {
+                print file ":" FNR ": " words[i] " is of the duty " home[words[i]]
+                bad = 1
+            }
+        }
+    }
+    END {
+        exit bad
+    }' $files $files; } || wrong=1
+fi
+
+exit $wrong

@@ -33,6 +33,16 @@ refuses() {
     rm "$dir/$1"
 }
 
+# refuses_line FILE LINE: this line as the second one of that file must be named.
+refuses_line() {
+    put "$1" '/* one */' "$2"
+    if "$check" "$dir" >"$dir/output" 2>&1 || ! grep -q "^$1:2: " "$dir/output"; then
+        echo "check-layers.sh does not name $1 with: $2"
+        wrong=1
+    fi
+    rm "$dir/$1"
+}
+
 if "$check" "$dir" >/dev/null 2>&1; then
     echo "check-layers.sh accepts a tree without sources"
     wrong=1
@@ -52,6 +62,12 @@ put router/shell_resp.c '#include "runtime/hub.h"'
 put coordinator/store/sqlite/sqlite.c '#include <sqlite3.h>' '#include "runtime/file.h"'
 put coordinator/store/sqlite/file.h '#include <sqlite3.h>'
 put coordinator/store/etcd/etcd.c '#include <curl/curl.h>' '#include <jansson.h>' '#include "runtime/hub.h"'
+put coordinator/duty/growth.h '#include "coordinator/duty.h"' 'int growth_write(int to);'
+put coordinator/duty/growth.c '#include "coordinator/duty/growth.h"' 'int growth_write(int to)' '{' '    return to;' '}' \
+    'const struct duty duty_growth = {0};'
+put coordinator/duty/growth_show.c '#include "coordinator/duty/growth.h"' \
+    'static int show(void) { return growth_write(1); }'
+put coordinator/duty/drop.c '/* not growth_write */' 'static int growth_writes;' 'const struct duty duty_drop = {0};'
 put cli/commands/add.c '#include "runtime/options.h"' '#include "client/orbloom.h"'
 put cli/bench/redis.c '#include <hiredis/hiredis.h>'
 put cli/playground/playground.c '#include <uv.h>' '#include <signal.h>'
@@ -81,6 +97,10 @@ refuses node/shell_x.c '<zmq.h>'
 refuses router/x.c '<protobuf-c/protobuf-c.h>'
 refuses coordinator/x.c '<curl/curl.h>'
 refuses coordinator/main.c '<curl/curl.h>'
+refuses coordinator/x.c '"coordinator/duty/growth.h"'
+refuses coordinator/duty/x.c '"coordinator/duty/growth.h"'
+refuses_line coordinator/duty/x.c 'int x(void) { return growth_write(1); }'
+refuses_line coordinator/duty/x.c 'static const struct duty *other = &duty_drop;'
 refuses node/store_etcd.c '<curl/curl.h>'
 refuses coordinator/store/sqlite/sqlite.c '<jansson.h>'
 refuses router/main.c '"client/orbloom.h"'

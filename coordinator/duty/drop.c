@@ -7,9 +7,10 @@
  *
  * Each step may be repeated by any coordinator; the store tells where it stands. */
 #include "base/mutant.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/duty.h"
+#include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
-#include "coordinator/vouch.h"
-#include "proto/signed_document.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,52 +42,26 @@ static uint32_t open_group(const struct coordinator *self, uint64_t now_us,
 
 /* ---- moving on ---- */
 
-void drops_edit(struct filter_document *document, const void *context)
+static bool concerns(const struct document_entry *entry)
 {
-    document->content.state = *(const enum filter_state *)context;
-    document_epoch_advance(document);
+    return entry->document.content.state == FILTER_DROPPING;
 }
 
-/* A copy of the cached document in another state, under a new epoch, into the store. */
-enum status coordinator_write_state(struct coordinator *self, const struct document_entry *entry,
-                                    enum filter_state state)
-{
-    struct filter_document edited = {0};
-    enum status status = order_may_edit(self, entry);
-
-    status = status == STATUS_OK
-                 ? codec_filter_document_open(span_of(entry->signed_bytes, entry->signed_size),
-                                              &self->config.key, &edited)
-                 : status;
-    if (status == STATUS_OK) {
-        drops_edit(&edited, &state);
-        status = records_write_filter(self, records_version(entry), &edited);
-    }
-    document_fini(&edited);
-    return status;
-}
-
-static void advance(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     struct fencing *fencing = fences_open(self, &entry->document);
 
     if (fencing == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
-    if (open_group(self, now_us, &entry->document, fencing) == entry->document.content.ngroups) {
-        if (coordinator_write_state(self, entry, FILTER_DROPPED) == STATUS_OK) {
-            coordinator_count(self, COORDINATOR_filters_dropped_total);
-            log_line(LOG_INFO, "dropped filter %s, id %llu", entry->document.content.name,
-                     (unsigned long long)entry->document.id);
-            coordinator_hint(self, now_us);
-        } else {
-            fencing->next_us = now_us + self->config.fence_retry_us;
-            if (records_refresh(self) != STATUS_OK) { /* Perhaps another one was first. */
-                return;
-            }
-        }
-    } else {
+    if (open_group(self, now_us, &entry->document, fencing) < entry->document.content.ngroups) {
         fences_ask(self, now_us, fencing, entry, fences_wanted);
+    } else if (records_write_state(self, now_us, entry, FILTER_DROPPED) == STATUS_OK) {
+        coordinator_count(self, COORDINATOR_filters_dropped_total);
+        log_line(LOG_INFO, "dropped filter %s, id %llu", entry->document.content.name,
+                 (unsigned long long)entry->document.id);
+    } else {
+        fencing->next_us = now_us + self->config.fence_retry_us;
     }
 }
 
@@ -113,31 +88,14 @@ static void give_up(struct coordinator *self, uint64_t now_us, struct waiter *wa
     waiters_finish(self, waiter, STATUS_DEADLINE, message);
 }
 
-static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
 
     if (entry->document.content.state == FILTER_DROPPED) {
         waiters_finish(self, waiter, STATUS_OK, "");
     } else if (now_us >= waiter->deadline_us) {
         give_up(self, now_us, waiter, &entry->document);
-    }
-}
-
-void coordinator_check_drops(struct coordinator *self, uint64_t now_us)
-{
-    bool current = age_settled(self, now_us) && age_reason(self) == NULL;
-
-    /* Who is done leaves the list, and the next one is looked at with the next event. */
-    for (size_t i = 0; current && i < self->restless.count; i++) {
-        if (self->restless.items[i]->document.content.state == FILTER_DROPPING) {
-            advance(self, now_us, self->restless.items[i]);
-        }
-    }
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].kind == WAITER_DROP) {
-            check_waiter(self, now_us, &self->waiters[i]);
-        }
     }
 }
 
@@ -155,38 +113,19 @@ static struct document_entry *find_droppable(const struct coordinator *self,
     return found != NULL && strcmp(found->document.content.name, request->name) == 0 ? found : NULL;
 }
 
-enum status drops_begin(struct coordinator *self, struct document_entry *entry)
+/* Another coordinator that is first may have begun the same, which is joined, or have gone on
+ * replacing replicas, which a drop ends. */
+static enum status try_drop(struct coordinator *self, uint64_t now_us, void *context)
 {
-    enum status status = STATUS_CONFLICT;
+    const struct document_entry *entry = context;
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        if (entry->document.content.state != FILTER_ACTIVE) {
-            return STATUS_OK;
-        }
-        status = coordinator_write_state(self, entry, FILTER_DROPPING);
-        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-            return STATUS_IO;
-        }
-    }
-    return status;
+    return entry->document.content.state == FILTER_ACTIVE
+               ? records_write_state(self, now_us, entry, FILTER_DROPPING)
+               : STATUS_OK;
 }
 
-void drops_await(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                 const struct frame *frame, uint64_t filter_id, bool created)
-{
-    coordinator_hint(self, now_us);
-    waiters_add(self, &(struct waiter){
-                          .peer = *from,
-                          .correlation = frame->correlation,
-                          .deadline_us = self->order.until_us,
-                          .filter_id = filter_id,
-                          .kind = WAITER_DROP,
-                          .created = created,
-                      });
-}
-
-void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame)
+static void on_drop(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                    const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct document_entry *entry = find_droppable(self, request);
@@ -210,7 +149,7 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
         coordinator_answer(self, from, frame->correlation, status, false, message);
         return;
     }
-    status = drops_begin(self, entry);
+    status = records_change(self, now_us, try_drop, entry);
     if (status != STATUS_OK) {
         records_tell(self, status, "written", message, sizeof message);
         coordinator_answer(self, from, frame->correlation, status, false, message);
@@ -219,5 +158,14 @@ void coordinator_on_drop(struct coordinator *self, uint64_t now_us, const struct
     if (entry->document.content.state == FILTER_DROPPING) {
         vouch_note(self, now_us, request, &entry->document);
     }
-    drops_await(self, now_us, from, frame, entry->document.id, false);
+    waiters_await(self, from, frame, WAITER_DROP, entry->document.id, false);
 }
+
+const struct duty duty_drop = {
+    .action = ADMIN_DROP,
+    .command = on_drop,
+    .waiters = WAITER_DROP,
+    .wait = wait,
+    .concerns = concerns,
+    .look = look,
+};

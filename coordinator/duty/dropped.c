@@ -1,6 +1,6 @@
 /* What becomes of a filter whose drop is confirmed, so that the store does not grow for ever:
  *
- *   1  its document says DROPPED: a tombstone, see coordinator_drop.c
+ *   1  its document says DROPPED: a tombstone, see duty/drop.c
  *   2  compare-and-swap of the record of dropped filters: its id is in it, with those of others
  *   3  F nodes of each of its slot groups hold that record durably
  *   4  compare-and-swap: its document, its secret and what is left of its name's binding go
@@ -11,10 +11,10 @@
  * restore finds it with any nodes that suffice for one.
  *
  * Each step may be repeated by any coordinator; the store tells where it stands. */
-#include "coordinator/duty/dropped.h"
 
 #include "base/heap.h"
 #include "base/mutant.h"
+#include "coordinator/duty.h"
 #include "coordinator/records.h"
 #include "proto/signed_document.h"
 
@@ -103,10 +103,6 @@ static void record_tombstones(struct coordinator *self, uint64_t now_us)
     status = write_record(self);
     if (status == STATUS_OK) {
         coordinator_hint(self, now_us);
-    } else if (status == STATUS_CONFLICT) {
-        if (records_refresh(self) != STATUS_OK) { /* Another coordinator was first. */
-            return;
-        }
     } else if (status == STATUS_NOT_FOUND || status == STATUS_TOO_LARGE) {
         log_limited(&self->dropped_limit, now_us, LOG_WARN,
                     "the record of dropped filters is full: %zu more stay in the store as "
@@ -324,7 +320,8 @@ static bool remove_some(struct coordinator *self)
     return more && status == STATUS_OK;
 }
 
-void coordinator_check_dropped(struct coordinator *self, uint64_t now_us)
+/* Tombstones move on, as far as that can be done now; all of them at once. */
+static enum duty_round round_of_dropped(struct coordinator *self, uint64_t now_us)
 {
     if (self->dropped_seen != self->change ||
         (self->tombstones_us != 0 && now_us >= self->tombstones_us + DROPPED_WAIT_US)) {
@@ -334,9 +331,10 @@ void coordinator_check_dropped(struct coordinator *self, uint64_t now_us)
     if (self->documents.ngone > 0 && now_us >= self->forget_us) {
         self->forget_us = now_us + (remove_some(self) ? DROPPED_PACE_US : DROPPED_LOOK_US);
     }
+    return ROUND_NONE;
 }
 
-uint64_t dropped_next_us(const struct coordinator *self)
+static uint64_t due_us(const struct coordinator *self)
 {
     uint64_t next = self->documents.ngone > 0 ? self->forget_us : ACTOR_NEVER;
 
@@ -344,3 +342,8 @@ uint64_t dropped_next_us(const struct coordinator *self)
                ? self->tombstones_us + DROPPED_WAIT_US
                : next;
 }
+
+const struct duty duty_dropped = {
+    .round = round_of_dropped,
+    .due_us = due_us,
+};

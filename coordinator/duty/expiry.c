@@ -1,8 +1,9 @@
 /* Drops filters whose time F members of each slot group have counted, notes the counts now and
  * then, and answers the commands around it. */
-#include "coordinator/duty/expiry.h"
 
 #include "base/number.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/duty.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>
@@ -29,13 +30,13 @@ static struct expiring *open(struct coordinator *self, const struct filter_docum
     return found;
 }
 
-static bool expires(const struct document_entry *entry)
+static bool concerns(const struct document_entry *entry)
 {
     return entry->document.content.state == FILTER_ACTIVE && !entry->conflict &&
            entry->document.expiry.number != 0;
 }
 
-void expiries_note(struct coordinator *self, const struct fence_reply *reply)
+static void hear(struct coordinator *self, const struct fence_reply *reply)
 {
     struct expiring *expiring = find(self, reply->filter_id);
 
@@ -59,12 +60,10 @@ static bool too_few_count(const struct filter_document *document, const struct e
     return window_counted_us(document, expiring->counts.items, expiring->counts.count) == 0;
 }
 
-/* By compare-and-swap on the very document that has this expiry: see records_edit_filter(). */
+/* By compare-and-swap on the very document that has this expiry: see records_write_state(). */
 static void drop(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
 {
-    const enum filter_state state = FILTER_DROPPING;
-
-    if (records_edit_filter(self, now_us, entry, drops_edit, &state) == STATUS_OK) {
+    if (records_write_state(self, now_us, entry, FILTER_DROPPING) == STATUS_OK) {
         coordinator_count(self, COORDINATOR_filters_expired_total);
         log_line(LOG_INFO, "filter %s: its time is over, and it is dropped",
                  entry->document.content.name);
@@ -91,7 +90,7 @@ static void write_due(struct coordinator *self, uint64_t now_us, const struct do
     }
 }
 
-static void look(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
     struct expiring *expiring = open(self, document);
@@ -105,7 +104,7 @@ static void look(struct coordinator *self, uint64_t now_us, const struct documen
     if (left_us == 0 || expiry_is_unsaved(document, left_us)) {
         write_due(self, now_us, entry, expiring, left_us);
     }
-    if (!expires(entry) || left_us == 0) {
+    if (!concerns(entry) || left_us == 0) {
         expiring->next_us = expiring->tried_us + self->config.fence_retry_us;
         return;
     }
@@ -118,30 +117,9 @@ static void look(struct coordinator *self, uint64_t now_us, const struct documen
     expiring->next_us = expiring->asked_us + wait_us;
 }
 
-void coordinator_check_expiries(struct coordinator *self, uint64_t now_us)
+static uint64_t due_us(const struct coordinator *self)
 {
-    uint64_t expired = self->counters[COORDINATOR_filters_expired_total];
-
-    for (size_t i = 0; i < self->restless.count; i++) {
-        if (expires(self->restless.items[i])) {
-            look(self, now_us, self->restless.items[i]);
-        }
-    }
-    if (self->counters[COORDINATOR_filters_expired_total] != expired) {
-        coordinator_check_drops(self, now_us); /* To ask for fences now. */
-    }
-}
-
-uint64_t expiries_next_us(const struct coordinator *self)
-{
-    uint64_t next = ACTOR_NEVER;
-
-    for (size_t i = 0; i < notes_count(&self->notes, NOTE_EXPIRING); i++) {
-        const struct expiring *expiring = notes_at(&self->notes, NOTE_EXPIRING, i)->about;
-
-        next = expiring->next_us < next ? expiring->next_us : next;
-    }
-    return next;
+    return notes_next_us(&self->notes, NOTE_EXPIRING);
 }
 
 /* ---- the command ---- */
@@ -171,28 +149,32 @@ static uint64_t left_now(const struct coordinator *self, const struct filter_doc
                : expiry_left_us(document, NULL, 0);
 }
 
-/* STATUS_OK: it is as is wished, *changed by this, or the conditions do not hold. */
-static enum status ensure(struct coordinator *self, uint64_t now_us, struct document_entry *entry,
-                          const struct expiry_wish *wish, bool *changed)
+struct command {
+    const struct document_entry *entry;
+    const struct expiry_wish *wish;
+    bool changed; /* by this command */
+};
+
+/* STATUS_OK: it is as is wished, or the conditions do not hold. */
+static enum status try_change(struct coordinator *self, uint64_t now_us, void *context)
 {
-    enum status status = STATUS_CONFLICT;
+    struct command *command = context;
+    const struct document_entry *entry = command->entry;
+    const struct filter_document *document = &entry->document;
+    const struct expiry_wish *wish = command->wish;
+    const struct change change = {.wish = *wish, .left_us = left_now(self, document)};
+    bool now = !wish->never && wish->after_us == 0;
+    enum status status;
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        const struct filter_document *document = &entry->document;
-        const struct change change = {.wish = *wish, .left_us = left_now(self, document)};
-
-        if (document->content.state != FILTER_ACTIVE) {
-            return STATUS_NOT_FOUND;
-        }
-        if (!expiry_applies(&document->expiry, wish) ||
-            (wish->never && document->expiry.number == 0)) {
-            return STATUS_OK;
-        }
-        status = !wish->never && wish->after_us == 0
-                     ? drops_begin(self, entry)
-                     : records_edit_filter(self, now_us, entry, edit, &change);
-        *changed = status == STATUS_OK;
+    if (document->content.state != FILTER_ACTIVE) {
+        return now ? STATUS_OK : STATUS_NOT_FOUND; /* Another coordinator drops it. */
     }
+    if (!expiry_applies(&document->expiry, wish) || (wish->never && document->expiry.number == 0)) {
+        return STATUS_OK;
+    }
+    status = now ? records_write_state(self, now_us, entry, FILTER_DROPPING)
+                 : records_edit_filter(self, now_us, entry, edit, &change);
+    command->changed = status == STATUS_OK;
     return status;
 }
 
@@ -210,50 +192,62 @@ static void tell(struct coordinator *self, const struct peer *from, const struct
     coordinator_answer(self, from, frame->correlation, status, changed, message);
 }
 
-void coordinator_on_expire(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame)
+static void on_expire(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
-    struct document_entry *entry = records_find(self, request->name, request->filter_id);
+    const struct document_entry *entry = records_find(self, request->name, request->filter_id);
     uint64_t date_ms = self->effects.date_ms != NULL ? self->effects.date_ms(self->effects.context)
                                                      : 0;
     const struct expiry_wish wish = expiry_complete(&request->expire, date_ms);
-    bool changed = false;
-    enum status status = entry != NULL ? ensure(self, now_us, entry, &wish, &changed)
+    struct command command = {.entry = entry, .wish = &wish};
+    enum status status = entry != NULL ? records_change(self, now_us, try_change, &command)
                                        : STATUS_NOT_FOUND;
 
     if (status == STATUS_OK && entry->document.content.state != FILTER_ACTIVE) {
-        drops_await(self, now_us, from, frame, entry->document.id, changed);
+        waiters_await(self, from, frame, WAITER_DROP, entry->document.id, command.changed);
         return;
     }
-    if (changed) {
+    if (command.changed) {
         coordinator_count(self, COORDINATOR_expiries_written_total);
     }
-    tell(self, from, frame, status, changed);
+    tell(self, from, frame, status, command.changed);
 }
 
 /* ---- in words ---- */
 
-void expiries_describe(const struct coordinator *self, uint64_t now_us,
-                       const struct filter_document *document, struct filter_summary *summary,
-                       char *text)
+static void describe(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                     struct telling *out)
 {
+    const struct filter_document *document = &entry->document;
     const struct expiring *expiring = find(self, document->id);
     bool known = expiring != NULL && expiring->number == document->expiry.number;
     bool counted = known && !too_few_count(document, expiring);
     uint64_t left_us = left_now(self, document);
     uint64_t gone_us = counted ? now_us - expiring->heard_us : 0;
     char time[NUMBER_TEXT_BYTES];
+    char *text;
 
     if (document->expiry.number == 0 || document->content.state != FILTER_ACTIVE) {
         return;
     }
+    text = telling_text(out);
     left_us = left_us > gone_us ? left_us - gone_us : 1;
-    summary->expires_left_us = left_us;
+    out->summary->expires_left_us = left_us;
     left_us += SECOND_US - 1; /* Rounded up: in "0s" it would be there still. */
     (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                    counted ? "dropped in about %s"
                            : "dropped when enough of its nodes have counted %s; too few do now",
                    number_show_duration(left_us - left_us % SECOND_US, time));
-    summary->expiry_awaited = text;
+    out->summary->expiry_awaited = text;
 }
+
+const struct duty duty_expiry = {
+    .action = ADMIN_EXPIRE,
+    .command = on_expire,
+    .concerns = concerns,
+    .look = look,
+    .due_us = due_us,
+    .hear = hear,
+    .describe = describe,
+};

@@ -3,8 +3,9 @@
  * same nodes write the same; one that hears of few lets the others act. */
 #include "coordinator/duty/growth.h"
 
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
 #include "coordinator/records.h"
+#include "coordinator/rounds.h"
 #include "map/growth_chain.h"
 
 #include <inttypes.h>
@@ -20,11 +21,6 @@ enum {
 };
 
 static const double default_factor = 2;
-
-const struct growing *growth_find(const struct coordinator *self, uint64_t filter_id)
-{
-    return notes_find(&self->notes, NOTE_GROWING, filter_id);
-}
 
 /* ---- writing ---- */
 
@@ -94,7 +90,7 @@ static enum status advance(struct coordinator *self, uint64_t now_us,
         }
         return status;
     }
-    turns.count = growth_turns(view, max_hosts(self), changes_has_pairs(&entry->document),
+    turns.count = growth_turns(view, max_hosts(self), rounds_is_moving(&entry->document),
                                turns.nodes);
     if (!growth_turns_same(&entry->document, turns.nodes, turns.count)) {
         status = growth_write(self, now_us, entry, edit_turns, &turns);
@@ -196,7 +192,8 @@ static enum status begin(struct coordinator *self, uint64_t now_us,
     return status;
 }
 
-void growth_wake(struct coordinator *self, uint64_t filter_id)
+/* One that can't grow has time. */
+static void wake(struct coordinator *self, uint64_t filter_id)
 {
     struct growing *growing = notes_find(&self->notes, NOTE_GROWING, filter_id);
 
@@ -208,7 +205,7 @@ void growth_wake(struct coordinator *self, uint64_t filter_id)
 struct growth_coming growth_coming_of(const struct coordinator *self, uint64_t now_us,
                                       const struct growth_view *view)
 {
-    const struct growing *growing = growth_find(self, view->document->id);
+    const struct growing *growing = notes_find(&self->notes, NOTE_GROWING, view->document->id);
     bool known;
     uint64_t keys = growth_keys(view, &known);
     struct growth_coming coming = {
@@ -246,15 +243,15 @@ static enum status look_whether_due(struct coordinator *self, uint64_t now_us,
     if (!growth_due(&entry->document, growth_pressing_keys(view), growing->pace.keys_per_s,
                     growth_duration_s(view, keys, max_hosts(self)))) {
         growing->refused[0] = '\0';
-    } else if (!changes_has_pairs(&entry->document)) {
+    } else if (!rounds_is_moving(&entry->document)) {
         status = begin(self, now_us, entry, view, keys, growing);
     }
     growth_view_free(view);
     return status;
 }
 
-static enum status look(struct coordinator *self, uint64_t now_us,
-                        const struct document_entry *entry)
+static enum status try_to_grow(struct coordinator *self, uint64_t now_us,
+                               const struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
     struct growth_view *view;
@@ -275,19 +272,39 @@ static enum status look(struct coordinator *self, uint64_t now_us,
     return status;
 }
 
-void coordinator_check_growth(struct coordinator *self, uint64_t now_us)
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
+{
+    if (try_to_grow(self, now_us, entry) != STATUS_OK) {
+        self->growth_news = true; /* Once more, soon. */
+        self->growth_next_us = now_us + GROWTH_AGAIN_US;
+    }
+}
+
+static enum duty_round round_of_growth(struct coordinator *self, uint64_t now_us)
 {
     if ((!self->growth_news && self->growth_seen == self->change) ||
         now_us < self->growth_next_us) {
-        return;
+        return ROUND_NONE;
     }
     self->growth_news = false;
     self->growth_seen = self->change;
     self->growth_next_us = now_us + GROWTH_LOOK_US;
-    for (size_t i = 0; i < self->documents.count; i++) {
-        if (look(self, now_us, self->documents.by_id[i]) != STATUS_OK) {
-            self->growth_news = true; /* Once more, soon. */
-            self->growth_next_us = now_us + GROWTH_AGAIN_US;
-        }
-    }
+    return ROUND_ALL;
 }
+
+static uint64_t due_us(const struct coordinator *self)
+{
+    return self->growth_news ? self->growth_next_us : ACTOR_NEVER;
+}
+
+const struct duty duty_growth = {
+    .action = ADMIN_EXPAND,
+    .command = growth_on_expand,
+    .waiters = WAITER_EXPAND,
+    .wait = growth_wait,
+    .round = round_of_growth,
+    .look = look,
+    .due_us = due_us,
+    .wake = wake,
+    .describe = growth_describe,
+};

@@ -1,8 +1,8 @@
 /* Growth in words for operators. */
 #include "base/number.h"
 #include "coordinator/duty/growth.h"
-#include "coordinator/duty/moves.h"
-#include "coordinator/private.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/rounds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -258,7 +258,7 @@ static void tell(const struct coordinator *self, const struct filter_document *d
                        "half of its nodes or more have not reported to this coordinator lately");
     } else if (document_is_chain(document)) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s",
-                       changes_has_pairs(document)
+                       rounds_is_moving(document)
                            ? "replicas are being replaced; that goes first"
                            : "all nodes that live to have room for the next generation");
     } else if (tell_too_many(document, view, text)) {
@@ -266,7 +266,7 @@ static void tell(const struct coordinator *self, const struct filter_document *d
     } else if (document->nturns > 0) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s %s", names,
                        document->nturns == 1 ? "builds" : "build");
-    } else if (changes_has_pairs(document)) {
+    } else if (rounds_is_moving(document)) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                        "replicas are being replaced; that goes first");
     } else {
@@ -274,20 +274,20 @@ static void tell(const struct coordinator *self, const struct filter_document *d
     }
 }
 
-void growth_describe(const struct coordinator *self, uint64_t now_us,
-                     const struct document_entry *entry, struct filter_summary *summary,
-                     char text[2][COORDINATOR_MESSAGE_BYTES])
+void growth_describe(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                     struct telling *out)
 {
-    const struct growing *growing = growth_find(self, entry->document.id);
+    struct filter_summary *summary = out->summary;
+    char *awaited = telling_text(out);
+    char *refused = telling_text(out);
+    const struct growing *growing = notes_find(&self->notes, NOTE_GROWING, entry->document.id);
     struct growth_view *view;
 
-    text[0][0] = '\0';
-    text[1][0] = '\0';
-    summary->growth_awaited = text[0];
-    summary->growth_refused = text[1];
+    summary->growth_awaited = awaited;
+    summary->growth_refused = refused;
     if (!growth_running(&entry->document)) {
         if (growing != NULL) {
-            (void)snprintf(text[1], COORDINATOR_MESSAGE_BYTES, "%s", growing->refused);
+            (void)snprintf(refused, COORDINATOR_MESSAGE_BYTES, "%s", growing->refused);
         }
         return;
     }
@@ -297,7 +297,7 @@ void growth_describe(const struct coordinator *self, uint64_t now_us,
 
         summary->shards_grown = progress.grown;
         summary->shards_growing = progress.shards;
-        tell(self, &entry->document, view, text[0]);
+        tell(self, &entry->document, view, awaited);
     }
     growth_view_free(view);
 }

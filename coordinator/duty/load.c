@@ -1,7 +1,8 @@
 /* Steps of making a filter of a dump: judged by the document's iterator, so that a chunk that
  * comes again does no harm. A load that stands still is dropped. */
-#include "coordinator/duty/load.h"
 
+#include "coordinator/duty.h"
+#include "coordinator/make/create.h"
 #include "coordinator/records.h"
 #include "proto/answers.h"
 
@@ -12,6 +13,7 @@
 /* ---- edits: the revision alone, as quorums need not agree on how far a load is ---- */
 
 struct move {
+    uint64_t filter_id;
     uint64_t to;
     bool back; /* to the beginning */
 };
@@ -30,33 +32,29 @@ static bool is_done(const struct filter_document *document, const struct move *m
 }
 
 /* STATUS_CONFLICT: it is not being loaded any more, or others write all the time. */
-static enum status write_loaded(struct coordinator *self, uint64_t now_us, uint64_t filter_id,
-                                const struct move *move)
+static enum status write_loaded(struct coordinator *self, uint64_t now_us, void *context)
 {
-    enum status status = STATUS_CONFLICT;
+    const struct move *move = context;
+    const struct document_entry *entry = document_cache_find(&self->documents, move->filter_id);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
-
-        if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
-            return STATUS_CONFLICT;
-        }
-        if (is_done(&entry->document, move)) {
-            return STATUS_OK;
-        }
-        if (!document_is_loading(&entry->document)) {
-            return STATUS_CONFLICT;
-        }
-        status = records_edit_filter(self, now_us, entry, edit_loaded, move);
+    if (entry == NULL || entry->document.content.state != FILTER_ACTIVE) {
+        return STATUS_CONFLICT;
     }
-    return status;
+    if (is_done(&entry->document, move)) {
+        return STATUS_OK;
+    }
+    return document_is_loading(&entry->document)
+               ? records_edit_filter(self, now_us, entry, edit_loaded, move)
+               : STATUS_CONFLICT;
 }
 
-enum status load_begin_again(struct coordinator *self, uint64_t now_us,
-                             const struct document_entry *entry, struct create *create)
+/* The name is taken: is it by a filter that is being made of this very dump? Then its load is at
+ * its beginning again. */
+static enum status begin_again(struct coordinator *self, uint64_t now_us,
+                               const struct document_entry *entry, struct create *create)
 {
     const struct filter_document *document = &entry->document;
-    const struct move move = {.to = DOCUMENT_LOAD_FIRST, .back = true};
+    struct move move = {.filter_id = document->id, .to = DOCUMENT_LOAD_FIRST, .back = true};
 
     if (!document_is_loading(document)) {
         (void)snprintf(create->message, sizeof create->message,
@@ -66,12 +64,11 @@ enum status load_begin_again(struct coordinator *self, uint64_t now_us,
     }
     if (create->load_source != document->load_source) {
         (void)snprintf(create->message, sizeof create->message,
-                       "filter %s is being loaded%s; wait for it, or drop it first",
-                       create->request->name,
-                       create->load_source != 0 ? " from another dump" : " from a dump");
-        return create->load_source != 0 ? STATUS_EXISTS : STATUS_NAME_BUSY;
+                       "filter %s is being loaded from another dump; wait for it, or drop it first",
+                       create->request->name);
+        return STATUS_EXISTS;
     }
-    return write_loaded(self, now_us, document->id, &move);
+    return write_loaded(self, now_us, &move);
 }
 
 /* ---- steps ---- */
@@ -132,14 +129,13 @@ static void step(struct coordinator *self, uint64_t now_us, const struct peer *f
 
     if (reason == NULL && request->load.step == LOAD_MOVE &&
         document_is_loading(&entry->document)) {
-        const struct move move = {.to = request->load.to};
-        uint64_t filter_id = entry->document.id;
+        struct move move = {.filter_id = entry->document.id, .to = request->load.to};
 
-        status = write_loaded(self, now_us, filter_id, &move);
+        status = records_change(self, now_us, write_loaded, &move);
         records_tell(self, status, "written", message, sizeof message);
         reason = status == STATUS_OK ? NULL : message;
         if (status == STATUS_OK) {
-            say_loaded(self, filter_id);
+            say_loaded(self, move.filter_id);
         }
     }
     if (reason != NULL) {
@@ -149,11 +145,12 @@ static void step(struct coordinator *self, uint64_t now_us, const struct peer *f
     }
 }
 
-void coordinator_on_load(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame)
+static void on_load(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                    const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
-    struct create create = {.request = request, .load_source = request->load.source};
+    struct create create = {
+        .request = request, .load_source = request->load.source, .found = begin_again};
     struct hash_secret secret;
 
     if (request->load.step != LOAD_BEGIN) {
@@ -174,7 +171,7 @@ void coordinator_on_load(struct coordinator *self, uint64_t now_us, const struct
 /* Whoever moves it on at this moment is first, or last: there is one swap. */
 static void give_up(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
 {
-    if (coordinator_write_state(self, entry, FILTER_DROPPING) != STATUS_OK) {
+    if (records_write_state(self, now_us, entry, FILTER_DROPPING) != STATUS_OK) {
         return;
     }
     coordinator_count(self, COORDINATOR_loads_given_up_total);
@@ -182,48 +179,40 @@ static void give_up(struct coordinator *self, uint64_t now_us, const struct docu
              "filter %s, id %" PRIu64 ": its load has stood still for load_timeout and is given "
              "up; the filter is dropped",
              entry->document.content.name, entry->document.id);
-    coordinator_hint(self, now_us);
 }
 
-static void look(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+static bool concerns(const struct document_entry *entry)
+{
+    return entry->document.content.state == FILTER_ACTIVE && document_is_loading(&entry->document);
+}
+
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
     struct loading *loading = notes_open(&self->notes, NOTE_LOADING, document->id);
+    uint64_t timeout_us = self->config.load_timeout_us;
+    uint64_t next_us = timeout_us > 0 ? now_us + timeout_us : ACTOR_NEVER;
 
     if (loading == NULL) {
         return; /* Out of memory: tried again at the next event. */
     }
-    if (loading->revision != document->revision) {
-        *loading = (struct loading){.revision = document->revision, .since_us = now_us};
-    } else if (self->config.load_timeout_us > 0 &&
-               now_us - loading->since_us >= self->config.load_timeout_us) {
-        loading->since_us = now_us; /* If it can't be written now, it is tried once more. */
+    if (loading->revision != document->revision || timeout_us == 0) {
+        *loading = (struct loading){.revision = document->revision, .next_us = next_us};
+    } else if (now_us >= loading->next_us) {
+        loading->next_us = next_us; /* If it can't be written now, it is tried once more. */
         give_up(self, now_us, entry);
     }
 }
 
-void coordinator_check_loads(struct coordinator *self, uint64_t now_us)
+static uint64_t due_us(const struct coordinator *self)
 {
-    for (size_t i = 0; i < self->restless.count; i++) {
-        const struct document_entry *entry = self->restless.items[i];
-
-        if (entry->document.content.state == FILTER_ACTIVE &&
-            document_is_loading(&entry->document)) {
-            look(self, now_us, entry);
-        }
-    }
+    return notes_next_us(&self->notes, NOTE_LOADING);
 }
 
-uint64_t coordinator_loads_next_us(const struct coordinator *self)
-{
-    uint64_t next_us = ACTOR_NEVER;
-    size_t count = self->config.load_timeout_us > 0 ? notes_count(&self->notes, NOTE_LOADING) : 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct loading *loading = notes_at(&self->notes, NOTE_LOADING, i)->about;
-        uint64_t due_us = loading->since_us + self->config.load_timeout_us;
-
-        next_us = due_us < next_us ? due_us : next_us;
-    }
-    return next_us;
-}
+const struct duty duty_load = {
+    .action = ADMIN_LOAD,
+    .command = on_load,
+    .concerns = concerns,
+    .look = look,
+    .due_us = due_us,
+};

@@ -4,10 +4,10 @@
 
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
-#include "coordinator/duty/rename.h"
+#include "coordinator/duty.h"
+#include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
-#include "coordinator/vouch.h"
+#include "coordinator/rounds.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -259,7 +259,7 @@ static enum status write(struct coordinator *self, uint64_t now_us,
         put(acceptance, "; accepted in epoch %" PRIu64, epoch);
         log_line(LOG_WARN, "an operator accepts a loss: %s", acceptance->message);
         coordinator_count(self, COORDINATOR_losses_accepted_total);
-        self->changes_due = true;
+        rounds_want_all(self);
     } else {
         records_tell(self, status, "written", acceptance->message, sizeof acceptance->message);
     }
@@ -268,7 +268,7 @@ static enum status write(struct coordinator *self, uint64_t now_us,
 
 static bool is_dropping(const struct coordinator *self, const struct admin_request *request)
 {
-    const struct filter_document *holder = renames_holder(self, request->name);
+    const struct filter_document *holder = records_holder(self, request->name);
 
     return holder != NULL && holder->content.state == FILTER_DROPPING;
 }
@@ -307,14 +307,18 @@ static enum status check(const struct coordinator *self, uint64_t now_us,
     return STATUS_OK;
 }
 
-static enum status try_accept(struct coordinator *self, uint64_t now_us,
-                              const struct admin_request *request, struct acceptance *acceptance)
+static enum status try_accept(struct coordinator *self, uint64_t now_us, void *context)
 {
-    struct document_entry *entry = records_find(self, request->name, request->filter_id);
-    enum status status = check(self, now_us, entry, acceptance);
+    struct acceptance *acceptance = context;
+    const struct admin_request *request = acceptance->request;
+    const struct document_entry *entry = records_find(self, request->name, request->filter_id);
+    enum status status;
+
+    *acceptance = (struct acceptance){.request = request};
+    status = check(self, now_us, entry, acceptance);
 
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
-        acceptance->alive[i] = moves_alive(self, now_us, self->documents.nodes.nodes[i].id);
+        acceptance->alive[i] = heard_alive(self, now_us, self->documents.nodes.nodes[i].id);
     }
     status = status == STATUS_OK ? vouch(self, acceptance) : status;
     if (status != STATUS_OK) {
@@ -333,16 +337,17 @@ static enum status try_accept(struct coordinator *self, uint64_t now_us,
     return status;
 }
 
-void coordinator_on_accept_loss(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                                const struct frame *frame)
+static void on_accept_loss(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
-    struct acceptance acceptance;
-    enum status status = STATUS_CONFLICT;
+    struct acceptance acceptance = {.request = request};
+    enum status status = records_change(self, now_us, try_accept, &acceptance);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        acceptance = (struct acceptance){.request = request};
-        status = try_accept(self, now_us, request, &acceptance);
-    }
     coordinator_answer(self, from, frame->correlation, status, false, acceptance.message);
 }
+
+const struct duty duty_loss = {
+    .action = ADMIN_ACCEPT_LOSS,
+    .command = on_accept_loss,
+};

@@ -1,14 +1,25 @@
 /* The operator's `rebuild`: steps are decided in map/rebuild.h and written by compare-and-swap;
  * `begin` and `commit` are answered once F fences of every slot group have come. All that matters
  * is in the store: with a coordinator dies only who waited there, and asks another one again. */
-#include "coordinator/duty/rebuild.h"
-
-#include "coordinator/duty/growth.h"
+#include "base/heap.h"
+#include "base/number.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/ask/growth_view.h"
+#include "coordinator/duty.h"
 #include "coordinator/records.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { LISTED_NODES = 4 };
+
+static const char *name_of(const struct coordinator *self, uint32_t node)
+{
+    const struct node_record *record = node_list_find(&self->documents.nodes, node);
+
+    return record != NULL ? record->name : "a node not listed";
+}
 
 static enum status status_of(enum rebuild_verdict verdict)
 {
@@ -35,6 +46,73 @@ static enum status status_of(enum rebuild_verdict verdict)
         return STATUS_TOO_LARGE;
     }
     return STATUS_INTERNAL;
+}
+
+/* ---- why not ---- */
+
+static void explain_room(const struct coordinator *self, const struct rebuild_answer *answer,
+                         char *text)
+{
+    const struct node_record *record = node_list_find(&self->documents.nodes, answer->node);
+    char missing[NUMBER_TEXT_BYTES];
+    char needed[NUMBER_TEXT_BYTES];
+    char limit[NUMBER_TEXT_BYTES];
+
+    (void)snprintf(
+        text, COORDINATOR_MESSAGE_BYTES,
+        "memory does not suffice for a second set of arrays: node %s lacks %s; it takes %s there, "
+        "and its memory_limit is %s. Raise it and restart that node",
+        name_of(self, answer->node), number_show_bytes(answer->missing_bytes, missing),
+        number_show_bytes(answer->needed_bytes, needed),
+        number_show_bytes(record != NULL ? record->memory_limit_bytes : 0, limit));
+}
+
+static const char *fixed_text(enum rebuild_verdict verdict)
+{
+    switch (verdict) {
+    case REBUILD_VERDICT_NO_KEYLOG:
+        return "it keeps bits only (keylog off), and bits don't tell whose they are; create "
+               "another filter, add the list there, and change over to that";
+    case REBUILD_VERDICT_IN_MEMORY:
+        return "it is kept in memory only, without a log that tells keys apart by when they came; "
+               "create another filter, add the list there, and change over to that";
+    case REBUILD_VERDICT_WINDOW:
+        return "it has a time window and forgets by itself";
+    case REBUILD_VERDICT_NOT_ACTIVE:
+        return "it is being dropped";
+    case REBUILD_VERDICT_GROWS:
+        return "it is on its way to another capacity or rate; let that end, or take it back with "
+               "`orbloom expand NAME --abort`";
+    case REBUILD_VERDICT_REPLICAS:
+        return "replicas of it are being replaced; retry when that is over, see `orbloom status`";
+    case REBUILD_VERDICT_NOT_OPEN:
+        return "no rebuild of it is open: begin first";
+    case REBUILD_VERDICT_OTHER:
+        return "the rebuild that is meant was committed or aborted, and another one is open; see "
+               "`orbloom info`";
+    case REBUILD_VERDICT_EMPTY:
+        return "no list has been fed: all keys added before `begin` would be forgotten. Feed the "
+               "list first, or say --yes if that is what you want";
+    case REBUILD_VERDICT_WORN:
+        return "so many rebuilds of it have been begun that no number is left for another one; "
+               "create another filter, add the list there, and rename that one with --replace";
+    case REBUILD_VERDICT_WRITE:
+    case REBUILD_VERDICT_JOINS:
+    case REBUILD_VERDICT_FENCES:
+    case REBUILD_VERDICT_NO_ROOM:
+        break;
+    }
+    return "";
+}
+
+/* Cause and remedy. */
+static void explain(const struct coordinator *self, const struct rebuild_answer *answer, char *text)
+{
+    if (answer->verdict == REBUILD_VERDICT_NO_ROOM) {
+        explain_room(self, answer, text);
+    } else {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "%s", fixed_text(answer->verdict));
+    }
 }
 
 /* ---- one step ---- */
@@ -122,57 +200,202 @@ static void say_written(const struct document_entry *entry, const struct rebuild
              entry->document.content.name, words[wanted->step], lineage, entry->document.epoch);
 }
 
+/* One step of a rebuild, on its way into the store. */
+struct step {
+    const struct document_entry *entry;
+    const struct rebuild_parameters *wanted;
+    struct rebuild_answer answer;
+    enum status refusal; /* by what was decided; STATUS_OK: none */
+    bool written;
+    char *message;
+};
+
+static enum status try_step(struct coordinator *self, uint64_t now_us, void *context)
+{
+    struct step *step = context;
+    const struct edit change = {.wanted = step->wanted, .answer = &step->answer};
+    enum status status = decide(self, now_us, step->entry, step->wanted, &step->answer);
+
+    if (status != STATUS_OK) {
+        return status;
+    }
+    step->refusal = status_of(step->answer.verdict);
+    if (step->refusal != STATUS_OK) {
+        explain(self, &step->answer, step->message);
+        return STATUS_OK;
+    }
+    if (step->answer.verdict == REBUILD_VERDICT_WRITE) {
+        status = records_edit_filter(self, now_us, step->entry, edit, &change);
+        step->written = status == STATUS_OK;
+    }
+    return status;
+}
+
 /* Decide, and write what may be written. STATUS_OK: it is written, by this command (*written) or
  * before, or for a commit awaits fences; `wanted` names the lineage now. */
 static enum status ensure(struct coordinator *self, uint64_t now_us,
                           const struct document_entry *entry, struct rebuild_parameters *wanted,
                           bool *written, char *message)
 {
-    struct rebuild_answer answer = {0};
-    enum status status = STATUS_CONFLICT;
+    struct step step = {.entry = entry, .wanted = wanted, .message = message};
+    enum status status = records_change(self, now_us, try_step, &step);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        status = decide(self, now_us, entry, wanted, &answer);
-        if (status != STATUS_OK) {
-            return status;
-        }
-        status = status_of(answer.verdict);
-        if (status != STATUS_OK) {
-            rebuild_explain(self, &entry->document, &answer, message);
-            return status;
-        }
-        if (answer.verdict == REBUILD_VERDICT_WRITE) {
-            const struct edit context = {.wanted = wanted, .answer = &answer};
-
-            status = records_edit_filter(self, now_us, entry, edit, &context);
-            *written = status == STATUS_OK;
-        }
-    }
     if (status != STATUS_OK) {
         records_tell(self, status, "written", message, COORDINATOR_MESSAGE_BYTES);
         return status;
     }
-    wanted->lineage = answer.lineage;
-    if (*written) {
+    if (step.refusal != STATUS_OK) {
+        return step.refusal;
+    }
+    *written = step.written;
+    wanted->lineage = step.answer.lineage;
+    if (step.written) {
         coordinator_count(self, COORDINATOR_rebuilds_written_total);
-        say_written(entry, wanted, answer.lineage);
+        say_written(entry, wanted, step.answer.lineage);
     }
     return STATUS_OK;
 }
 
-/* ---- waiting for fences ---- */
+/* ---- who is awaited ---- */
 
-bool rebuild_waits(const struct coordinator *self, uint64_t filter_id)
+static bool is_awaited(const struct filter_document *document, const struct evidence *evidence,
+                       uint32_t node)
 {
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        const struct waiter *waiter = &self->waiters[i];
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        int slot = document_slot_of(document, group, node, 0);
+        bool missing = evidence == NULL ||
+                       (rebuild_fences_missing(document, evidence, group) > 0 && slot >= 0 &&
+                        (evidence_silenced(evidence, document, group) >> slot & 1) == 0);
 
-        if (waiter->used && waiter->kind == WAITER_REBUILD && waiter->filter_id == filter_id) {
+        if (slot >= 0 && missing) {
             return true;
         }
     }
     return false;
 }
+
+/* "node-1, node-4 and 2 more". */
+static void list_awaited(const struct coordinator *self, const struct filter_document *document,
+                         const struct evidence *evidence, char *text, size_t size)
+{
+    const struct node_list *nodes = &self->documents.nodes;
+    uint32_t count = 0;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        if (!is_awaited(document, evidence, nodes->nodes[i].id)) {
+            continue;
+        }
+        if (count++ < LISTED_NODES) {
+            used += (size_t)snprintf(text + used, size - used, "%s%.40s", count > 1 ? ", " : "",
+                                     nodes->nodes[i].name);
+        }
+    }
+    if (count > LISTED_NODES) {
+        (void)snprintf(text + used, size - used, " and %" PRIu32 " more", count - LISTED_NODES);
+    }
+}
+
+/* Who has not confirmed the step that is written, and what to do. */
+static void explain_fences(const struct coordinator *self, const struct filter_document *document,
+                           enum rebuild_step step, char *text)
+{
+    const struct fencing *fencing = fences_find(self, document->id);
+    bool fits = fencing != NULL && evidence_fits(&fencing->evidence, document);
+    uint32_t needed = quorum_fences(&document->content.rule);
+    char names[COORDINATOR_MESSAGE_BYTES / 2];
+
+    list_awaited(self, document, fits ? &fencing->evidence : NULL, names, sizeof names);
+    if (step == REBUILD_COMMIT && rebuild_lineage(document) == 0) {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                       "the commit is written, but too few nodes have confirmed it (%" PRIu32
+                       " of %" PRIu32 " replicas of each shard must): %s; until then some checks "
+                       "may be answered from the former keys. Repeat `commit`, it waits for them",
+                       needed, document->content.rule.replicas, names);
+    } else {
+        (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                       "the rebuild is written, but too few nodes have confirmed it (%" PRIu32
+                       " of %" PRIu32 " replicas of each shard must): %s; repeat `%s`, it goes on",
+                       needed, document->content.rule.replicas, names,
+                       step == REBUILD_COMMIT ? "commit" : "begin");
+    }
+}
+
+/* ---- how far it is ---- */
+
+/* Of each slot group the most that a replica says it has. */
+static uint64_t next_keys(const struct coordinator *self, const struct filter_document *document)
+{
+    uint64_t *most = heap_zalloc(document->content.ngroups, sizeof *most);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; most != NULL && i < self->nheard; i++) {
+        size_t count;
+        const struct replica_report *reports = heard_reports(&self->heard[i], document->id, &count);
+
+        for (size_t k = 0; k < count; k++) {
+            if (reports[k].group < document->content.ngroups &&
+                reports[k].keys_next > most[reports[k].group]) {
+                most[reports[k].group] = reports[k].keys_next;
+            }
+        }
+    }
+    for (uint32_t group = 0; most != NULL && group < document->content.ngroups; group++) {
+        sum += most[group];
+    }
+    heap_free(most);
+    return sum;
+}
+
+/* Has the member said that it accepts nothing below the document's epoch? */
+static bool has_taken(const struct coordinator *self, const struct filter_document *document,
+                      uint32_t group, const struct member *member)
+{
+    const struct heard *heard = coordinator_heard(self, member->node);
+    const struct replica_report *report = heard_report(heard, document->id, group);
+
+    return report != NULL && heard->incarnation == member->incarnation &&
+           report->fence >= document->epoch;
+}
+
+static uint32_t count_lagging(const struct coordinator *self,
+                              const struct filter_document *document)
+{
+    uint32_t lagging = 0;
+
+    for (uint32_t group = 0; group < document->content.ngroups; group++) {
+        for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
+            const struct slot *slot = &document->content.groups[group].slots[i];
+
+            lagging += !has_taken(self, document, group, slot_reader(slot));
+        }
+    }
+    return lagging;
+}
+
+static void tell(const struct coordinator *self, const struct filter_document *document,
+                 struct filter_summary *summary, char *text)
+{
+    uint32_t replicas = document->content.ngroups * document->content.rule.replicas;
+    uint32_t lagging = count_lagging(self, document);
+    bool open = rebuild_lineage(document) != 0;
+
+    text[0] = '\0';
+    summary->rebuild_awaited = text;
+    summary->rebuild_keys = open ? next_keys(self, document) : 0;
+    if (lagging == 0 || (!open && rebuild_serving(document) == 1)) {
+        return;
+    }
+    (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
+                   open ? "%" PRIu32 " of %" PRIu32 " replicas have not reported yet that they "
+                          "take the new keys"
+                        : "%" PRIu32 " of %" PRIu32 " replicas have not reported the newest epoch "
+                          "yet; what a rebuild has left is freed as they take it over",
+                   lagging, replicas);
+}
+
+/* ---- waiting for fences ---- */
 
 static uint8_t fences_wanted(const struct coordinator *self, const struct filter_document *document,
                              const struct evidence *evidence, uint32_t group)
@@ -184,7 +407,7 @@ static uint8_t fences_wanted(const struct coordinator *self, const struct filter
 static void refuse(struct coordinator *self, struct waiter *waiter, enum status status,
                    const char *reason)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
     char message[COORDINATOR_MESSAGE_BYTES + DOCUMENT_NAME_BYTES];
 
     (void)snprintf(message, sizeof message, "filter %.128s: %s", entry->document.content.name,
@@ -225,14 +448,14 @@ static void finish(struct coordinator *self, struct waiter *waiter,
     struct filter_summary summary = {0};
     char text[COORDINATOR_MESSAGE_BYTES];
 
-    rebuild_describe(self, document, &summary, text);
+    tell(self, document, &summary, text);
     waiters_finish(self, waiter, STATUS_OK, waiter->rebuild.step == REBUILD_COMMIT ? text : "");
 }
 
 /* True: look once more, another epoch is to be fenced now. */
 static bool check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
     const struct filter_document *document = &entry->document;
     char reason[COORDINATOR_MESSAGE_BYTES];
     struct fencing *fencing;
@@ -263,7 +486,7 @@ static bool check_waiter(struct coordinator *self, uint64_t now_us, struct waite
         }
     }
     if (now_us >= waiter->deadline_us) {
-        rebuild_explain_fences(self, document, waiter->rebuild.step, reason);
+        explain_fences(self, document, waiter->rebuild.step, reason);
         refuse(self, waiter, STATUS_DEADLINE, reason);
     } else if (fencing != NULL) {
         fences_ask(self, now_us, fencing, entry, fences_wanted);
@@ -271,14 +494,10 @@ static bool check_waiter(struct coordinator *self, uint64_t now_us, struct waite
     return false;
 }
 
-void coordinator_check_rebuilds(struct coordinator *self, uint64_t now_us)
+static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].kind == WAITER_REBUILD) {
-            if (check_waiter(self, now_us, &self->waiters[i])) {
-                (void)check_waiter(self, now_us, &self->waiters[i]);
-            }
-        }
+    if (check_waiter(self, now_us, waiter)) {
+        (void)check_waiter(self, now_us, waiter);
     }
 }
 
@@ -307,8 +526,8 @@ static void answer(struct coordinator *self, const struct peer *from, const stru
     }
 }
 
-void coordinator_on_rebuild(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                            const struct frame *frame)
+static void on_rebuild(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                       const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     const struct document_entry *entry = records_find(self, request->name, request->filter_id);
@@ -331,3 +550,18 @@ void coordinator_on_rebuild(struct coordinator *self, uint64_t now_us, const str
     }
     answer(self, from, frame, entry, &wanted, written);
 }
+
+static void describe(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                     struct telling *out)
+{
+    (void)now_us;
+    tell(self, &entry->document, out->summary, telling_text(out));
+}
+
+const struct duty duty_rebuild = {
+    .action = ADMIN_REBUILD,
+    .command = on_rebuild,
+    .waiters = WAITER_REBUILD,
+    .wait = wait,
+    .describe = describe,
+};

@@ -1,39 +1,16 @@
 /* Writes the swap of names, gathers fences for both filters, and answers the operator once no
  * router can go by the old names. */
-#include "coordinator/duty/rename.h"
 
 #include "base/mutant.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/duty.h"
+#include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
-#include "coordinator/vouch.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-const struct filter_document *renames_holder(const struct coordinator *self, const char *name)
-{
-    for (size_t i = 0; i < self->restless.count; i++) {
-        const struct filter_document *document = &self->restless.items[i]->document;
-        enum filter_state state = document->content.state;
-
-        if ((state == FILTER_DROPPING && strcmp(document->content.name, name) == 0) ||
-            (state != FILTER_DROPPED && rename_is_open(document) &&
-             strcmp(document->former_name, name) == 0)) {
-            return document;
-        }
-    }
-    return NULL;
-}
-
-bool renames_wait(const struct coordinator *self, uint64_t filter_id)
-{
-    const struct document_entry *entry = document_cache_find(&self->documents, filter_id);
-
-    return entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
-           rename_is_open(&entry->document);
-}
 
 /* ---- moving on ---- */
 
@@ -67,13 +44,16 @@ static void end(struct coordinator *self, uint64_t now_us, const struct document
         coordinator_hint(self, now_us);
     } else {
         fencing->next_us = now_us + self->config.fence_retry_us;
-        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-            return; /* Another one was first; it is read with the next event. */
-        }
     }
 }
 
-static void advance(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+static bool concerns(const struct document_entry *entry)
+{
+    return entry->document.content.state == FILTER_ACTIVE && rename_is_open(&entry->document) &&
+           !entry->conflict;
+}
+
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     struct fencing *fencing = fences_open(self, &entry->document);
     bool fenced = fencing != NULL &&
@@ -93,9 +73,9 @@ static void advance(struct coordinator *self, uint64_t now_us, const struct docu
     }
 }
 
-static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+static void wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents, waiter->filter_id);
+    const struct document_entry *entry = waiters_entry(self, waiter);
 
     if (entry->document.content.state != FILTER_ACTIVE) {
         waiters_finish(self, waiter, STATUS_DROPPED, "the filter was dropped meanwhile");
@@ -108,24 +88,6 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
                        "the same command again to wait for that (NOT_FOUND: it has ended), and "
                        "for nodes that are gone for good, or were restarted without their data, "
                        "confirm that their former processes are off: `--confirmed-off NODES`");
-    }
-}
-
-void coordinator_check_renames(struct coordinator *self, uint64_t now_us)
-{
-    bool current = age_settled(self, now_us) && age_reason(self) == NULL;
-
-    for (size_t i = 0; current && i < self->restless.count; i++) {
-        const struct document_entry *entry = self->restless.items[i];
-
-        if (renames_wait(self, entry->document.id) && !entry->conflict) {
-            advance(self, now_us, entry);
-        }
-    }
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].kind == WAITER_RENAME) {
-            check_waiter(self, now_us, &self->waiters[i]);
-        }
     }
 }
 
@@ -171,7 +133,7 @@ static enum status swap_names(struct coordinator *self, struct command *command)
 
     if (rename_is_open(&command->entry->document) ||
         (replaced != NULL && rename_is_open(&replaced->document)) ||
-        renames_holder(self, name) != NULL) {
+        records_holder(self, name) != NULL) {
         return refuse(command, STATUS_NAME_BUSY,
                       "filter %.128s, or the one that has its new name, is still being dropped or "
                       "renamed: its nodes have not all confirmed; retry, and see `orbloom status`",
@@ -193,31 +155,36 @@ static enum status swap_names(struct coordinator *self, struct command *command)
     return records_rename_filter(self, command->entry, replaced, name);
 }
 
-static enum status ensure(struct coordinator *self, struct command *command)
+static enum status try_rename(struct coordinator *self, uint64_t now_us, void *context)
+{
+    struct command *command = context;
+    enum status status;
+
+    (void)now_us;
+    command->entry = find_meant(self, command->request);
+    if (command->entry == NULL) {
+        return refuse(command, STATUS_NOT_FOUND, "there is no filter %.128s; see `orbloom info`",
+                      command->request->name);
+    }
+    if (is_named_so(command)) {
+        return STATUS_OK;
+    }
+    status = swap_names(self, command);
+    command->changed = status == STATUS_OK;
+    return status;
+}
+
+static enum status ensure(struct coordinator *self, uint64_t now_us, struct command *command)
 {
     const struct admin_request *request = command->request;
-    enum status status = STATUS_CONFLICT;
+    enum status status;
 
     if (!document_name_valid(span_text(request->rename.name))) {
         return refuse(command, STATUS_INVALID,
                       "a filter's name takes 1 to 128 of [A-Za-z0-9._:-]: \"%.128s\"",
                       request->rename.name);
     }
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        command->entry = find_meant(self, request);
-        if (command->entry == NULL) {
-            return refuse(command, STATUS_NOT_FOUND,
-                          "there is no filter %.128s; see `orbloom info`", request->name);
-        }
-        if (is_named_so(command)) {
-            return STATUS_OK;
-        }
-        status = swap_names(self, command);
-        command->changed = status == STATUS_OK;
-        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-            status = STATUS_IO;
-        }
-    }
+    status = records_change(self, now_us, try_rename, command);
     if (status != STATUS_OK && command->message[0] == '\0') {
         records_tell(self, status, "written", command->message, sizeof command->message);
     }
@@ -251,14 +218,14 @@ static void take_word(struct coordinator *self, uint64_t now_us, const struct co
     }
 }
 
-void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame)
+static void on_rename(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct command command = {.request = request};
     enum status status = vouch_check(self, request, command.message);
 
-    status = status == STATUS_OK ? ensure(self, &command) : status;
+    status = status == STATUS_OK ? ensure(self, now_us, &command) : status;
     if (status != STATUS_OK) {
         coordinator_answer(self, from, frame->correlation, status, false, command.message);
         return;
@@ -269,12 +236,14 @@ void coordinator_on_rename(struct coordinator *self, uint64_t now_us, const stru
         coordinator_hint(self, now_us);
     }
     take_word(self, now_us, &command);
-    waiters_add(self, &(struct waiter){
-                          .peer = *from,
-                          .correlation = frame->correlation,
-                          .deadline_us = self->order.until_us,
-                          .filter_id = command.entry->document.id,
-                          .kind = WAITER_RENAME,
-                          .created = command.changed,
-                      });
+    waiters_await(self, from, frame, WAITER_RENAME, command.entry->document.id, command.changed);
 }
+
+const struct duty duty_rename = {
+    .action = ADMIN_RENAME,
+    .command = on_rename,
+    .waiters = WAITER_RENAME,
+    .wait = wait,
+    .concerns = concerns,
+    .look = look,
+};

@@ -1,11 +1,12 @@
 /* Rotations: fences of the newest slice, then counts of the nodes, then the next slice by
  * compare-and-swap. */
-#include "coordinator/duty/window.h"
 
 #include "base/mutant.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/duty.h"
 #include "coordinator/records.h"
+#include "coordinator/rounds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static struct rotating *open(struct coordinator *self, const struct filter_docum
     return found;
 }
 
-void windows_note(struct coordinator *self, const struct fence_reply *reply)
+static void hear(struct coordinator *self, const struct fence_reply *reply)
 {
     struct rotating *rotating = find(self, reply->filter_id);
 
@@ -66,13 +67,6 @@ static void gather_fences(struct coordinator *self, uint64_t now_us,
     if (!rotating->fenced) {
         fences_ask(self, now_us, fencing, entry, fences_wanted);
     }
-}
-
-bool windows_wait(const struct coordinator *self, uint64_t filter_id)
-{
-    const struct rotating *rotating = find(self, filter_id);
-
-    return rotating != NULL && !rotating->fenced;
 }
 
 /* ---- counts ---- */
@@ -112,13 +106,19 @@ static void rotate(struct coordinator *self, uint64_t now_us, const struct docum
     rotating->tried_us = now_us;
 }
 
-static void look(struct coordinator *self, uint64_t now_us, const struct document_entry *entry)
+static bool concerns(const struct document_entry *entry)
+{
+    return entry->document.nslices > 0 && entry->document.content.state == FILTER_ACTIVE &&
+           !entry->conflict;
+}
+
+static void look(struct coordinator *self, uint64_t now_us, struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
     struct rotating *rotating = open(self, document);
     uint64_t left_us;
 
-    if (rotating == NULL || changes_has_pairs(document)) {
+    if (rotating == NULL || rounds_is_moving(document)) {
         return; /* Evidence for replacing replicas is of the present epoch. */
     }
     if (!rotating->fenced) {
@@ -142,49 +142,30 @@ static void look(struct coordinator *self, uint64_t now_us, const struct documen
     rotating->next_us = rotating->asked_us + counts_wait_us(left_us, self->config.fence_retry_us);
 }
 
-void coordinator_check_windows(struct coordinator *self, uint64_t now_us)
+static uint64_t due_us(const struct coordinator *self)
 {
-    for (size_t i = 0; i < self->restless.count; i++) {
-        const struct document_entry *entry = self->restless.items[i];
-
-        if (entry->document.nslices > 0 && entry->document.content.state == FILTER_ACTIVE &&
-            !entry->conflict) {
-            look(self, now_us, entry);
-        }
-    }
-}
-
-uint64_t windows_next_us(const struct coordinator *self)
-{
-    uint64_t next = ACTOR_NEVER;
-
-    for (size_t i = 0; i < notes_count(&self->notes, NOTE_ROTATING); i++) {
-        const struct rotating *rotating = notes_at(&self->notes, NOTE_ROTATING, i)->about;
-
-        if (rotating->fenced && rotating->next_us < next) {
-            next = rotating->next_us;
-        }
-    }
-    return next;
+    return notes_next_us(&self->notes, NOTE_ROTATING);
 }
 
 /* ---- in words ---- */
 
-void windows_describe(const struct coordinator *self, uint64_t now_us,
-                      const struct filter_document *document, struct filter_summary *summary,
-                      char *text)
+static void describe(struct coordinator *self, uint64_t now_us, const struct document_entry *entry,
+                     struct telling *out)
 {
+    const struct filter_document *document = &entry->document;
     const struct rotating *rotating = find(self, document->id);
     uint64_t left_us = WINDOW_UNKNOWN;
     char time[NUMBER_TEXT_BYTES];
+    char *text;
 
     if (document->nslices == 0 || document->content.state != FILTER_ACTIVE) {
         return;
     }
+    text = telling_text(out);
     if (rotating != NULL && rotating->fenced && rotating->slice == document->content.newest_slice) {
         left_us = remaining_us(document, rotating);
     }
-    if (changes_has_pairs(document)) {
+    if (rounds_is_moving(document)) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                        "another slice begins when its replicas have been replaced");
     } else if (left_us == WINDOW_UNKNOWN) {
@@ -199,5 +180,13 @@ void windows_describe(const struct coordinator *self, uint64_t now_us,
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES, "another slice begins in about %s",
                        number_show_duration(left_us - left_us % SECOND_US, time));
     }
-    summary->window_awaited = text;
+    out->summary->window_awaited = text;
 }
+
+const struct duty duty_window = {
+    .concerns = concerns,
+    .look = look,
+    .due_us = due_us,
+    .hear = hear,
+    .describe = describe,
+};

@@ -11,6 +11,18 @@
 #include <stdio.h>
 #include <string.h>
 
+void age_fill_record(struct node_record *record, const struct sync_request *request)
+{
+    (void)snprintf(record->name, sizeof record->name, "%s", request->name);
+    (void)snprintf(record->host, sizeof record->host, "%s", request->host);
+    (void)snprintf(record->zone, sizeof record->zone, "%s", request->zone);
+    (void)snprintf(record->endpoint, sizeof record->endpoint, "%s", request->endpoint);
+    record->incarnation = request->incarnation;
+    record->memory_limit_bytes = request->memory_limit_bytes;
+    record->boot = request->boot;
+    record->durable = request->durable;
+}
+
 struct claim *age_claim(const struct coordinator *self, const char *name)
 {
     for (size_t i = 0; i < self->nclaims; i++) {
@@ -262,7 +274,7 @@ void age_note(struct coordinator *self, uint64_t now_us, const struct sync_reque
     if (is_rival(self, now_us, claim, request)) {
         claim->rival_us = now_us;
     }
-    registration_fill(&claim->record, request);
+    age_fill_record(&claim->record, request);
     claim->life = (struct boot_claim){
         .incarnation = request->incarnation,
         .boot = request->boot,

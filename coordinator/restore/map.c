@@ -70,7 +70,7 @@ static void send_page(struct coordinator *self, const struct peer *to, uint64_t 
     coordinator_reply(self, to, &answer);
 }
 
-void coordinator_on_map_backup(struct coordinator *self, const struct peer *from,
+void coordinator_on_map_backup(struct coordinator *self, uint64_t now_us, const struct peer *from,
                                const struct frame *frame)
 {
     uint64_t since = frame->body.admin_request.map.since;
@@ -78,6 +78,7 @@ void coordinator_on_map_backup(struct coordinator *self, const struct peer *from
     struct paging *paging;
     enum status status;
 
+    (void)now_us;
     if (reason != NULL) { /* A good backup is not to be replaced by one of such a store. */
         coordinator_answer(self, from, frame->correlation, STATUS_CONFLICT, false, reason);
         return;

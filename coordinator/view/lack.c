@@ -1,7 +1,8 @@
 /* Shards with fewer replicas that count than they are to have: how many, why, and what an operator
- * can do about it. Steps that are under way are told by coordinator/duty/change_show.c. */
+ * can do about it. Steps that are under way are told by coordinator/duty/change.c. */
 #include "base/heap.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/duty.h"
+#include "coordinator/nodes/moves.h"
 #include "coordinator/private.h"
 
 #include <stdarg.h>
@@ -92,7 +93,7 @@ static const char *reason(const struct coordinator *self, uint64_t now_us,
         return slot_is_pair(slot) ? "came back without its data, and is being completed"
                                   : "came back without its data";
     }
-    if (!moves_alive(self, now_us, reader->node)) {
+    if (!heard_alive(self, now_us, reader->node)) {
         return "is silent";
     }
     return coordinator_heard(self, reader->node)->round.told
@@ -128,7 +129,7 @@ static const struct node_record *silent_member(const struct coordinator *self, u
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const struct member *reader = slot_reader(&slots[i]);
 
-        if ((lack->full >> i & 1) == 0 && !moves_alive(self, now_us, reader->node)) {
+        if ((lack->full >> i & 1) == 0 && !heard_alive(self, now_us, reader->node)) {
             return node_list_find(&self->documents.nodes, reader->node);
         }
     }
@@ -165,7 +166,7 @@ static const struct node_record *spare(const struct coordinator *self, uint64_t 
     for (uint32_t i = 0; i < nodes->count && !*takes_all; i++) {
         const struct node_record *record = &nodes->nodes[i];
 
-        if (moves_alive(self, now_us, record->id) && record->durable &&
+        if (heard_alive(self, now_us, record->id) && record->durable &&
             !node_record_leaves(record) && move_may_come(document, group, record)) {
             *takes_all = !shares_group(self, silent, record->id);
             some = some == NULL || *takes_all ? record : some;
@@ -232,21 +233,22 @@ static void tell_remedy(const struct coordinator *self, uint64_t now_us,
 }
 
 void lack_describe(const struct coordinator *self, uint64_t now_us,
-                   const struct filter_document *document, bool changes,
-                   struct filter_summary *summary, char text[2][COORDINATOR_MESSAGE_BYTES])
+                   const struct filter_document *document, struct telling *out)
 {
+    struct filter_summary *summary = out->summary;
+    char *lacking = telling_text(out);
+    char *remedy = telling_text(out);
     uint8_t *full = heap_zalloc(document->content.ngroups, 1);
     struct lack lack;
 
-    text[0][0] = text[1][0] = '\0';
-    summary->lacking = text[0];
-    summary->lacking_remedy = text[1];
+    summary->lacking = lacking;
+    summary->lacking_remedy = remedy;
     if (full == NULL || document->content.state != FILTER_ACTIVE) {
         heap_free(full);
         return;
     }
     for (size_t i = 0; i < self->nheard; i++) {
-        if (moves_alive(self, now_us, self->heard[i].node)) {
+        if (heard_alive(self, now_us, self->heard[i].node)) {
             note_reports(document, &self->heard[i], full);
         }
     }
@@ -255,7 +257,7 @@ void lack_describe(const struct coordinator *self, uint64_t now_us,
     summary->shards_lacking = lack.shards;
     summary->fewest_full = lack.fewest;
     if (lack.shards > 0) {
-        tell_reasons(self, now_us, document, &lack, text[0]);
-        tell_remedy(self, now_us, document, &lack, changes, text[1]);
+        tell_reasons(self, now_us, document, &lack, lacking);
+        tell_remedy(self, now_us, document, &lack, out->changes, remedy);
     }
 }

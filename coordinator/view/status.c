@@ -1,11 +1,9 @@
 /* Puts a status answer together of documents and of what nodes said last; those that are silent
  * say nothing of now. */
 #include "base/heap.h"
-#include "coordinator/duty/expiry.h"
-#include "coordinator/duty/growth.h"
-#include "coordinator/duty/moves.h"
-#include "coordinator/duty/rebuild.h"
-#include "coordinator/duty/window.h"
+#include "coordinator/duty.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "proto/answers.h"
 
@@ -23,12 +21,7 @@ struct overview {
     size_t nreplicas;
     struct change_summary *changes;
     size_t nchanges;
-    char (*texts)[COORDINATOR_MESSAGE_BYTES];     /* of the changes */
-    char (*growth)[2][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
-    char (*rebuilds)[COORDINATOR_MESSAGE_BYTES];  /* of the filters */
-    char (*lacks)[2][COORDINATOR_MESSAGE_BYTES];  /* of the filters */
-    char (*windows)[COORDINATOR_MESSAGE_BYTES];   /* ... */
-    char (*expiries)[COORDINATOR_MESSAGE_BYTES];  /* ... */
+    char (*texts)[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES]; /* of the filters */
 };
 
 /* What a silent node said last tells nothing about now. */
@@ -79,7 +72,7 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
         .durable = record->durable,
         .draining = record->draining,
         .replaced_by = successor_name(self, record),
-        .slots = moves_slots(self, record->id),
+        .slots = usage_slots(self, record->id),
         .awaited = waits,
     };
     if (heard != NULL) {
@@ -99,29 +92,32 @@ static bool is_asked_for(const struct filter_document *document, const char *nam
            (name[0] == '\0' || strcmp(name, document->content.name) == 0);
 }
 
+static void describe_filter(struct coordinator *self, uint64_t now_us,
+                            const struct document_entry *entry, struct overview *overview)
+{
+    size_t at = overview->nfilters++;
+    struct telling out = {
+        .summary = &overview->filters[at],
+        .change = &overview->changes[overview->nchanges],
+        .texts = overview->texts[at],
+    };
+
+    answer_filter_summary(&entry->document, out.summary);
+    for (size_t i = 0; duties[i] != NULL; i++) {
+        if (duties[i]->describe != NULL) {
+            duties[i]->describe(self, now_us, entry, &out);
+        }
+    }
+    overview->nchanges += out.changes;
+    lack_describe(self, now_us, &entry->document, &out);
+}
+
 static void collect_filters(struct coordinator *self, uint64_t now_us, const char *name,
                             struct overview *overview)
 {
     for (size_t i = 0; i < self->documents.count; i++) {
-        const struct document_entry *entry = self->documents.by_id[i];
-        const struct filter_document *document = &entry->document;
-
-        if (is_asked_for(document, name)) {
-            size_t at = overview->nfilters++;
-            bool changes;
-
-            answer_filter_summary(document, &overview->filters[at]);
-            growth_describe(self, now_us, entry, &overview->filters[at], overview->growth[at]);
-            rebuild_describe(self, document, &overview->filters[at], overview->rebuilds[at]);
-            windows_describe(self, now_us, document, &overview->filters[at], overview->windows[at]);
-            expiries_describe(self, now_us, document, &overview->filters[at],
-                              overview->expiries[at]);
-            changes = changes_describe(self, now_us, document,
-                                       &overview->changes[overview->nchanges],
-                                       overview->texts[overview->nchanges]);
-            overview->nchanges += changes;
-            lack_describe(self, now_us, document, changes, &overview->filters[at],
-                          overview->lacks[at]);
+        if (is_asked_for(&self->documents.by_id[i]->document, name)) {
+            describe_filter(self, now_us, self->documents.by_id[i], overview);
         }
     }
 }
@@ -166,15 +162,8 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
     overview->replicas = heap_zalloc(nreports, sizeof *overview->replicas);
     overview->changes = heap_zalloc(self->documents.count, sizeof *overview->changes);
     overview->texts = heap_zalloc(self->documents.count, sizeof *overview->texts);
-    overview->growth = heap_zalloc(self->documents.count, sizeof *overview->growth);
-    overview->rebuilds = heap_zalloc(self->documents.count, sizeof *overview->rebuilds);
-    overview->lacks = heap_zalloc(self->documents.count, sizeof *overview->lacks);
-    overview->windows = heap_zalloc(self->documents.count, sizeof *overview->windows);
-    overview->expiries = heap_zalloc(self->documents.count, sizeof *overview->expiries);
-    if (overview->expiries == NULL || overview->lacks == NULL || overview->windows == NULL ||
-        overview->growth == NULL || overview->rebuilds == NULL || overview->nodes == NULL ||
-        overview->waits == NULL || overview->filters == NULL || overview->replicas == NULL ||
-        overview->changes == NULL || overview->texts == NULL) {
+    if (overview->nodes == NULL || overview->waits == NULL || overview->filters == NULL ||
+        overview->replicas == NULL || overview->changes == NULL || overview->texts == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < self->documents.nodes.count; i++) {
@@ -225,11 +214,19 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     heap_free(overview.replicas);
     heap_free(overview.changes);
     heap_free(overview.texts);
-    heap_free(overview.growth);
-    heap_free(overview.rebuilds);
-    heap_free(overview.lacks);
-    heap_free(overview.windows);
-    heap_free(overview.expiries);
+}
+
+/* ---- counters ---- */
+
+static const struct counter_def counter_defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+    COORDINATOR_COUNTERS(X)
+#undef X
+};
+
+struct counter_table coordinator_counters(void)
+{
+    return (struct counter_table){.defs = counter_defs, .count = COORDINATOR_NCOUNTERS};
 }
 
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,

@@ -1,6 +1,6 @@
 /* What tells a filter from the one asked for: every parameter that differs is named, as it is
  * and as it is wanted, and nothing else. */
-#include "coordinator/view/difference.h"
+#include "coordinator/make/difference.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>

@@ -134,7 +134,7 @@ Test(coordinator_growth, no_new_turns_while_replicas_are_replaced)
     request.incarnation = 7777;
     request.boot = 7777;
     cr_assert_eq(coordinator_stage_sync(&stage, 2, &request).status, STATUS_OK);
-    cr_assert(changes_has_pairs(document_at(&stage)));
+    cr_assert(rounds_is_moving(document_at(&stage)));
     grow(1);
     report_all(&stage);
     expect_turn(&stage, 0);
@@ -144,12 +144,13 @@ Test(coordinator_growth, no_new_turns_while_replicas_are_replaced)
 
 static const char *awaited(void)
 {
-    static char text[2][COORDINATOR_MESSAGE_BYTES];
+    static char texts[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES];
     const struct document_entry *entry = document_cache_find(&stage.coordinator->documents, FILTER);
     struct filter_summary summary = {0};
+    struct telling telling = {.summary = &summary, .texts = texts};
 
-    growth_describe(stage.coordinator, stage.now_us, entry, &summary, text);
-    return text[0];
+    duty_growth.describe(stage.coordinator, stage.now_us, entry, &telling);
+    return summary.growth_awaited;
 }
 
 /* It is not over by itself; who waits is told why, and what to do. */

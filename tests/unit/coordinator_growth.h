@@ -6,8 +6,10 @@
 #ifndef ORBLOOM_TESTS_COORDINATOR_GROWTH_H
 #define ORBLOOM_TESTS_COORDINATOR_GROWTH_H
 
-#include "coordinator/duty/growth.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/duty.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
+#include "coordinator/rounds.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sample_cluster.h"

@@ -132,7 +132,7 @@ static void begin_replacement(void)
 {
     says[2].life = 7777;
     say(&stage, 2);
-    cr_assert(changes_has_pairs(document_at(&stage)));
+    cr_assert(rounds_is_moving(document_at(&stage)));
 }
 
 Test(coordinator_growth_chain, two_edits_of_the_epoch_are_never_mixed)

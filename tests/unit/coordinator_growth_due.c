@@ -98,7 +98,7 @@ Test(coordinator_growth_due, what_does_not_fit_is_shown_and_looked_at_again)
     says[1].keys = 9000;
     says[3].used_bytes = UINT64_C(1) << 30;
     report_all(&stage);
-    growing = growth_find(stage.coordinator, FILTER);
+    growing = notes_find(&stage.coordinator->notes, NOTE_GROWING, FILTER);
     cr_assert_eq(document_at(&stage)->ngenerations, 1);
     cr_assert_not_null(strstr(growing->refused, "node node-3 lacks "), "%s", growing->refused);
     cr_assert_geq(coordinator_stage_counter(&stage, "growth_refused_total"), 1);
@@ -107,13 +107,14 @@ Test(coordinator_growth_due, what_does_not_fit_is_shown_and_looked_at_again)
         report_all(&stage);
     }
     cr_assert_eq(document_at(&stage)->ngenerations, 2);
-    cr_assert_str_eq(growth_find(stage.coordinator, FILTER)->refused, "");
+    cr_assert_str_eq(growing->refused, "");
     close_stage();
 }
 
 /* The doubling in memory is not looked for: max-capacity is what it was made for. */
 Test(coordinator_growth_due, never_above_max_capacity)
 {
+    const struct growing *growing;
     struct admin_request create = create_request();
 
     coordinator_stage_disks = true;
@@ -139,7 +140,7 @@ Test(coordinator_growth_due, never_above_max_capacity)
         report_all(&stage);
     }
     cr_assert_eq(document_at(&stage)->ngenerations, 1);
-    cr_assert_not_null(strstr(growth_find(stage.coordinator, FILTER)->refused,
-                              "max-capacity already, 12,000 keys"));
+    growing = notes_find(&stage.coordinator->notes, NOTE_GROWING, FILTER);
+    cr_assert_not_null(strstr(growing->refused, "max-capacity already, 12,000 keys"));
     close_stage();
 }

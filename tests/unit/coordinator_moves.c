@@ -23,7 +23,7 @@ Test(coordinator_moves, a_drained_node_hands_over_in_three_steps)
     expect_slot(&stage, 3, SLOT_MOVED, LEAVER, SPARE);
     confirm(&stage, 3);
     expect_slot(&stage, 4, SLOT_SINGLE, SPARE, 0);
-    cr_assert_eq(moves_slots(stage.coordinator, LEAVER), 0);
+    cr_assert_eq(usage_slots(stage.coordinator, LEAVER), 0);
     told = command(&stage, ADMIN_NODE_DRAIN, "node-2", "", false);
     expect(&told, STATUS_OK, "being drained");
     close_stage();

@@ -4,7 +4,8 @@
 #ifndef ORBLOOM_TESTS_UNIT_COORDINATOR_MOVES_H
 #define ORBLOOM_TESTS_UNIT_COORDINATOR_MOVES_H
 
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "map/change.h"
 #include "tests/support/coordinator_stage.h"
 #include "tests/support/memory_store.h"

@@ -66,7 +66,7 @@ Test(coordinator_places, without_memory_a_drain_is_refused_and_says_how_much_lac
 
     open_stage(2, 2, DURABILITY_SYNC);
     keep_alive(&stage, 1, 4);
-    held = moves_bytes(stage.coordinator, LEAVER);
+    held = usage_bytes(stage.coordinator, LEAVER);
     cr_assert_gt(held, 4096);
     limit_memory(SPARE, held - 4096);
     told = drain("node-2");
@@ -93,7 +93,7 @@ Test(coordinator_places, filters_share_what_room_there_is)
     coordinator_stage_report(&stage, 3, FILTER + 1, 1, REPLICA_FULL);
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
     keep_alive(&stage, 1, 4);
-    limit_memory(SPARE, moves_bytes(stage.coordinator, LEAVER) - 1);
+    limit_memory(SPARE, usage_bytes(stage.coordinator, LEAVER) - 1);
     told = drain("node-2");
     expect(&told, STATUS_NO_SPACE, "1 of the 2 replicas of slot groups");
     expect(&told, STATUS_NO_SPACE, "filter other: no node has room");
@@ -169,8 +169,8 @@ Test(coordinator_places, a_window_takes_memory_for_each_slice)
     coordinator_stage_report(&stage, 3, FILTER + 1, 1, REPLICA_FULL);
     told = coordinator_stage_told(&stage);
     cr_assert_eq(told.status, STATUS_OK, "%s", told.message);
-    one = placed_bytes(stage.coordinator, LEAVER);
-    cr_assert_eq(moves_bytes(stage.coordinator, LEAVER), one);
+    one = usage_peak_bytes(stage.coordinator, LEAVER);
+    cr_assert_eq(usage_bytes(stage.coordinator, LEAVER), one);
     keep_alive(&stage, 1, 4);
     limit_memory(SPARE, one - 1);
     told = drain("node-2");
@@ -185,7 +185,7 @@ Test(coordinator_places, a_successor_without_memory_is_refused)
 
     open_stage(2, 2, DURABILITY_SYNC);
     keep_alive(&stage, 1, 4);
-    held = moves_bytes(stage.coordinator, LEAVER);
+    held = usage_bytes(stage.coordinator, LEAVER);
     lose_leaver();
     limit_memory(SPARE, held - 4096);
     told = command(&stage, ADMIN_NODE_REPLACE, "node-2", "node-4", false);

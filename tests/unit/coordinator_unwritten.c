@@ -10,10 +10,11 @@ static char refused[COORDINATOR_MESSAGE_BYTES];
 static const char *growth_refused(void)
 {
     struct filter_summary summary = {0};
-    char text[2][COORDINATOR_MESSAGE_BYTES];
+    char texts[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES];
+    struct telling telling = {.summary = &summary, .texts = texts};
 
-    growth_describe(stage.coordinator, stage.now_us,
-                    document_cache_find(&stage.coordinator->documents, FILTER), &summary, text);
+    duty_growth.describe(stage.coordinator, stage.now_us,
+                         document_cache_find(&stage.coordinator->documents, FILTER), &telling);
     (void)strcpy(refused, summary.growth_refused);
     return refused;
 }
@@ -104,12 +105,12 @@ Test(coordinator_unwritten, nodes_are_heard_of_while_the_store_is_away)
         }
         coordinator_stage_pass(&stage, SECOND_US);
     }
-    cr_assert(moves_alive(stage.coordinator, stage.now_us, 2));
+    cr_assert(heard_alive(stage.coordinator, stage.now_us, 2));
     node = coordinator_stage_node(2);
     node.incarnation++; /* Another life is judged by the store, and by nothing else. */
     coordinator_stage_pass(&stage, 20 * SECOND_US);
     (void)coordinator_stage_send(&stage, 2, &node);
-    cr_assert_not(moves_alive(stage.coordinator, stage.now_us, 2));
+    cr_assert_not(heard_alive(stage.coordinator, stage.now_us, 2));
     cr_assert_eq(coordinator_heard(stage.coordinator, 2)->incarnation, SAMPLE_INCARNATION + 2);
     close_stage();
 }

@@ -11,6 +11,7 @@
 #include "coordinator/store/etcd/message.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 enum { ETCD_TOKEN_SIZE = 16, ETCD_KEY_BYTES = STORE_ETCD_PREFIX_BYTES + STORE_KEY_BYTES + 16 };
 
@@ -38,8 +39,16 @@ struct etcd_record {
 };
 
 /* PREFIX + part + key, as base64. */
-void etcd_draft_key(struct etcd_draft *draft, const struct store_etcd *self, const char *part,
-                    const char *key);
+static inline void etcd_draft_key(struct etcd_draft *draft, const struct store_etcd *self,
+                                  const char *part, const char *key)
+{
+    char text[ETCD_KEY_BYTES];
+
+    (void)snprintf(text, sizeof text, "%s%s", self->config.prefix, part);
+    etcd_draft_bytes(draft, span_text(text), span_text(key));
+}
+
+/* ---- ask.c ---- */
 
 /* Ask etcd. STATUS_IO, at once, while it is known to be down. *lost may be NULL. */
 MUST_USE enum status etcd_ask(struct store_etcd *self, const char *path,

@@ -1,20 +1,13 @@
 /* Replicas of nodes that are to leave: what is known of the nodes, for map/move_plan.h, and the
  * plan in words. */
+#include "coordinator/nodes/moves.h"
+
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/private.h"
 
 #include <stdio.h>
-
-enum { LOOK_US = 1000000 /* while something is to leave: nodes come back without any news */ };
-
-bool moves_alive(const struct coordinator *self, uint64_t now_us, uint32_t node)
-{
-    const struct heard *heard = coordinator_heard(self, node);
-
-    return heard != NULL && now_us - heard->last_us <= self->config.node_timeout_us;
-}
 
 /* A node that was never heard of may have been silent since this coordinator's start only. */
 static uint64_t silent_us(const struct coordinator *self, uint64_t now_us, uint32_t node)
@@ -30,7 +23,7 @@ bool moves_leaves(const struct coordinator *self, uint64_t now_us, const struct 
 
     return node_record_leaves(record) ||
            (longest_us != 0 && silent_us(self, now_us, record->id) > longest_us &&
-            !moves_alive(self, now_us, record->id));
+            !heard_alive(self, now_us, record->id));
 }
 
 /* ---- the plan ---- */
@@ -38,15 +31,15 @@ bool moves_leaves(const struct coordinator *self, uint64_t now_us, const struct 
 /* How many more groups may begin to move, over all filters. */
 static uint32_t budget(const struct coordinator *self)
 {
-    uint64_t under_way = moves_under_way(self);
+    uint64_t under_way = usage_under_way(self);
 
     return under_way < self->config.moves_at_once
                ? (uint32_t)(self->config.moves_at_once - under_way)
                : 0;
 }
 
-static bool any_leaves(const struct coordinator *self, uint64_t now_us,
-                       const struct filter_document *document)
+bool moves_any_leaves(const struct coordinator *self, uint64_t now_us,
+                      const struct filter_document *document)
 {
     const struct node_list *nodes = &self->documents.nodes;
 
@@ -68,10 +61,10 @@ static struct move_node *describe(const struct coordinator *self, uint64_t now_u
     for (uint32_t i = 0; nodes != NULL && i < list->count; i++) {
         nodes[i] = (struct move_node){
             .record = &list->nodes[i],
-            .alive = moves_alive(self, now_us, list->nodes[i].id),
+            .alive = heard_alive(self, now_us, list->nodes[i].id),
             .leaves = moves_leaves(self, now_us, &list->nodes[i]),
-            .used_bytes = moves_bytes(self, list->nodes[i].id),
-            .groups = moves_slots(self, list->nodes[i].id),
+            .used_bytes = usage_bytes(self, list->nodes[i].id),
+            .groups = usage_slots(self, list->nodes[i].id),
             .most_groups = self->config.node_groups,
         };
     }
@@ -85,13 +78,6 @@ enum status moves_plan(const struct coordinator *self, uint64_t now_us,
     struct move_node *nodes;
     enum status status;
 
-    *plan = (struct move_plan){0};
-    if (document->content.state != FILTER_ACTIVE) {
-        return STATUS_OK;
-    }
-    if (!any_leaves(self, now_us, document)) {
-        return rebalance_plan(self, now_us, document, plan);
-    }
     nodes = describe(self, now_us, list);
     if (nodes == NULL) {
         return STATUS_NOMEM;
@@ -225,38 +211,4 @@ enum status moves_judge(const struct coordinator *self, uint64_t now_us,
     }
     heap_free(described);
     return status;
-}
-
-/* ---- when ---- */
-
-static bool is_waiting(const struct coordinator *self, uint64_t now_us)
-{
-    const struct node_list *nodes = &self->documents.nodes;
-
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        bool due = moves_leaves(self, now_us, &nodes->nodes[i]) ||
-                   (self->config.replace_after_us != 0 &&
-                    !moves_alive(self, now_us, nodes->nodes[i].id));
-
-        if (due && moves_slots(self, nodes->nodes[i].id) > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Nodes fall silent without an event: with replace_after the clock alone is a reason to look. */
-void moves_check(struct coordinator *self, uint64_t now_us)
-{
-    bool watches = self->config.replace_after_us != 0 && self->documents.nodes.count > 0;
-
-    if (self->moves_us != 0 && now_us < self->moves_us) {
-        return;
-    }
-    if (rebalance_check(self, now_us) || rebalance_is_on(self) || is_waiting(self, now_us)) {
-        self->changes_due = self->changes_due || self->moves_us != 0;
-        self->moves_us = now_us + LOOK_US;
-    } else {
-        self->moves_us = watches ? now_us + LOOK_US : 0;
-    }
 }

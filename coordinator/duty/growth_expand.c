@@ -96,6 +96,7 @@ struct asked {
     const struct inquiry *inquiry; /* NULL: nobody has been asked yet */
     bool begun;                    /* by this command */
     bool waits;                    /* for what nodes answer */
+    enum status verdict;           /* of what was looked at last; STATUS_OK: it is so, or begun */
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
@@ -112,33 +113,41 @@ static struct growth_view *view_of(struct coordinator *self, uint64_t now_us,
     return view;
 }
 
+/* Only of a write is STATUS_CONFLICT that of another coordinator; a verdict stands. */
+static enum status try_growth(struct coordinator *self, uint64_t now_us, void *context)
+{
+    struct asked *asked = context;
+    struct growth_view *view = view_of(self, now_us, asked);
+    struct growth_answer answer;
+    enum status status;
+
+    asked->verdict = STATUS_OK;
+    if (view == NULL) {
+        return STATUS_NOMEM;
+    }
+    growth_view_weigh(self, view);
+    answer = decide(self, now_us, view, asked->wanted, asked->message);
+    growth_view_free(view);
+    asked->waits = answer.verdict == GROWTH_VERDICT_KEYS_OLD;
+    if (answer.verdict != GROWTH_VERDICT_BEGIN) {
+        asked->verdict = status_of(answer.verdict);
+        return STATUS_OK;
+    }
+    status = growth_write(self, now_us, asked->entry, asked->wanted->abort ? edit_back : edit_begin,
+                          &answer);
+    asked->begun = status == STATUS_OK;
+    if (status != STATUS_OK) {
+        records_tell(self, status, "written", asked->message, sizeof asked->message);
+    }
+    return status;
+}
+
 /* STATUS_OK: what is asked for is wanted now, by this command or before. */
 static enum status ensure(struct coordinator *self, uint64_t now_us, struct asked *asked)
 {
-    enum status status = STATUS_CONFLICT;
+    enum status status = records_change(self, now_us, try_growth, asked);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        struct growth_view *view = view_of(self, now_us, asked);
-        struct growth_answer answer;
-
-        if (view == NULL) {
-            return STATUS_NOMEM;
-        }
-        growth_view_weigh(self, view);
-        answer = decide(self, now_us, view, asked->wanted, asked->message);
-        growth_view_free(view);
-        status = status_of(answer.verdict);
-        asked->waits = answer.verdict == GROWTH_VERDICT_KEYS_OLD;
-        if (answer.verdict == GROWTH_VERDICT_BEGIN) {
-            status = growth_write(self, now_us, asked->entry,
-                                  asked->wanted->abort ? edit_back : edit_begin, &answer);
-            asked->begun = status == STATUS_OK;
-            if (status != STATUS_OK) {
-                records_tell(self, status, "written", asked->message, sizeof asked->message);
-            }
-        }
-    }
-    return status;
+    return status == STATUS_OK ? asked->verdict : status;
 }
 
 static enum status check_wish(const struct expand_parameters *wanted, char *message)
@@ -154,8 +163,9 @@ static enum status check_wish(const struct expand_parameters *wanted, char *mess
 static void answer(struct coordinator *self, uint64_t now_us, const struct peer *to,
                    uint64_t correlation, const struct asked *asked)
 {
-    char text[2][COORDINATOR_MESSAGE_BYTES];
+    char texts[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES];
     struct filter_summary filter;
+    struct telling telling = {.summary = &filter, .texts = texts};
     struct frame reply = {
         .correlation = correlation,
         .kind = FRAME_ADMIN_REPLY,
@@ -166,7 +176,7 @@ static void answer(struct coordinator *self, uint64_t now_us, const struct peer 
     };
 
     answer_filter_summary(&asked->entry->document, &filter);
-    growth_describe(self, now_us, asked->entry, &filter, text);
+    growth_describe(self, now_us, asked->entry, &telling);
     coordinator_reply(self, to, &reply);
 }
 
@@ -241,10 +251,10 @@ static enum status explain_frozen(struct asked *asked)
     return STATUS_UNAVAILABLE;
 }
 
-static void check_waiter(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
+void growth_wait(struct coordinator *self, uint64_t now_us, struct waiter *waiter)
 {
     struct asked asked = {
-        .entry = document_cache_find(&self->documents, waiter->filter_id),
+        .entry = waiters_entry(self, waiter),
         .wanted = &waiter->expand,
         .inquiry = waiter->inquiry,
     };
@@ -265,19 +275,10 @@ static void check_waiter(struct coordinator *self, uint64_t now_us, struct waite
     order_end(self);
 }
 
-void coordinator_check_expands(struct coordinator *self, uint64_t now_us)
-{
-    for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
-        if (self->waiters[i].used && self->waiters[i].kind == WAITER_EXPAND) {
-            check_waiter(self, now_us, &self->waiters[i]);
-        }
-    }
-}
-
 /* ---- the command ---- */
 
-void coordinator_on_expand(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame)
+void growth_on_expand(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame)
 {
     const struct admin_request *request = &frame->body.admin_request;
     struct asked asked = {

@@ -3,18 +3,26 @@
  * the documents alone. */
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
+#include "coordinator/nodes/vouch.h"
 #include "coordinator/records.h"
-#include "coordinator/vouch.h"
+#include "coordinator/rounds.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+struct wish;
+
+/* May it be so? It says why not. */
+typedef enum status (*judge_fn)(const struct coordinator *self, uint64_t now_us, struct wish *wish);
+
 /* An operator's command on one node. */
 struct wish {
     const struct admin_request *request;
+    judge_fn judge;
     struct node_record *record; /* in the edited list: of the node named */
     struct node_list nodes;     /* as it is to be */
     char message[COORDINATOR_MESSAGE_BYTES];
@@ -33,8 +41,6 @@ static enum status refuse(struct wish *wish, enum status status, const char *for
     return status;
 }
 
-typedef enum status (*judge_fn)(const struct coordinator *self, uint64_t now_us, struct wish *wish);
-
 static struct node_record *find(const struct node_list *nodes, const char *name)
 {
     for (uint32_t i = 0; i < nodes->count; i++) {
@@ -46,9 +52,9 @@ static struct node_record *find(const struct node_list *nodes, const char *name)
 }
 
 /* STATUS_EXISTS is no refusal: all is as wished already. */
-static enum status try_wish(struct coordinator *self, uint64_t now_us, struct wish *wish,
-                            judge_fn judge)
+static enum status try_wish(struct coordinator *self, uint64_t now_us, void *context)
 {
+    struct wish *wish = context;
     enum status status = node_list_copy(&self->documents.nodes, &wish->nodes);
 
     if (status != STATUS_OK) {
@@ -59,7 +65,7 @@ static enum status try_wish(struct coordinator *self, uint64_t now_us, struct wi
         status = refuse(wish, STATUS_NOT_FOUND, "there is no node %.128s; see `orbloom status`",
                         wish->request->name);
     } else {
-        status = judge(self, now_us, wish);
+        status = wish->judge(self, now_us, wish);
     }
     if (status == STATUS_OK) {
         wish->nodes.revision++;
@@ -75,19 +81,13 @@ static enum status try_wish(struct coordinator *self, uint64_t now_us, struct wi
 static void carry_out(struct coordinator *self, uint64_t now_us, const struct peer *from,
                       const struct frame *frame, judge_fn judge)
 {
-    struct wish wish = {.request = &frame->body.admin_request};
-    enum status status = STATUS_CONFLICT;
+    struct wish wish = {.request = &frame->body.admin_request, .judge = judge};
+    enum status status = records_change(self, now_us, try_wish, &wish);
 
-    for (int try = 0; status == STATUS_CONFLICT && try < COORDINATOR_SWAP_TRIES; try++) {
-        status = try_wish(self, now_us, &wish, judge);
-        if (status == STATUS_CONFLICT && records_refresh(self) != STATUS_OK) {
-            break;
-        }
-    }
     if (status == STATUS_OK) {
         log_line(LOG_INFO, "node %s: %s", wish.request->name, wish.message);
         coordinator_hint(self, now_us);
-        self->changes_due = true;
+        rounds_want_all(self);
     }
     status = status == STATUS_EXISTS ? STATUS_OK : status;
     coordinator_answer(self, from, frame->correlation, status, false, wish.message);
@@ -109,7 +109,7 @@ static enum status vouch(const struct coordinator *self, uint64_t now_us, struct
             "another node's life was vouched for than that of %.128s: name that one alone",
             wish->record->name);
     }
-    if (request->confirmed_off[0].runs || moves_alive(self, now_us, wish->record->id)) {
+    if (request->confirmed_off[0].runs || heard_alive(self, now_us, wish->record->id)) {
         return refuse(wish, STATUS_INVALID,
                       "node %s is alive: end its process before you confirm that it is off",
                       wish->record->name);
@@ -129,7 +129,7 @@ static enum status check_places(const struct coordinator *self, uint64_t now_us,
                                 struct moves_stuck *stuck)
 {
     enum status status = moves_judge(self, now_us, &wish->nodes, wish->record, stuck);
-    uint32_t slots = moves_slots(self, wish->record->id);
+    uint32_t slots = usage_slots(self, wish->record->id);
     char bytes[NUMBER_TEXT_BYTES];
 
     if (status != STATUS_OK) {
@@ -208,7 +208,7 @@ static enum status judge_drain(const struct coordinator *self, uint64_t now_us, 
         return refuse(wish, STATUS_EXISTS, "it is being drained; see `orbloom status`");
     }
     return refuse(wish, STATUS_OK, "draining: %" PRIu32 " replicas of slot groups move elsewhere%s",
-                  moves_slots(self, wish->record->id), host_warning(&stuck));
+                  usage_slots(self, wish->record->id), host_warning(&stuck));
 }
 
 void coordinator_on_drain(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -262,8 +262,8 @@ static enum status check_share(const struct coordinator *self, struct wish *wish
 static enum status check_room(const struct coordinator *self, struct wish *wish,
                               const struct node_record *successor)
 {
-    uint64_t wanted = moves_bytes(self, wish->record->id);
-    uint64_t used = moves_bytes(self, successor->id);
+    uint64_t wanted = usage_bytes(self, wish->record->id);
+    uint64_t used = usage_bytes(self, successor->id);
     uint64_t limit = successor->memory_limit_bytes;
     uint64_t room = limit > used ? limit - used : 0;
     char texts[3][NUMBER_TEXT_BYTES];
@@ -292,7 +292,7 @@ static enum status check_successor(const struct coordinator *self, uint64_t now_
         return refuse(wish, STATUS_INVALID, "node %s is to leave itself; name another one",
                       successor->name);
     }
-    if (!moves_alive(self, now_us, successor->id)) {
+    if (!heard_alive(self, now_us, successor->id)) {
         return refuse(wish, STATUS_UNAVAILABLE,
                       "node %s is not alive; start it, and see `orbloom status`", successor->name);
     }
@@ -324,7 +324,7 @@ static enum status judge_replace(const struct coordinator *self, uint64_t now_us
         return refuse(wish, STATUS_NOT_FOUND, "there is no node %.128s; see `orbloom status`",
                       wish->request->successor);
     }
-    if (moves_alive(self, now_us, wish->record->id)) {
+    if (heard_alive(self, now_us, wish->record->id)) {
         return refuse(wish, STATUS_INVALID,
                       "node %s is alive: let it hand over what it holds, with `orbloom node drain "
                       "%s`; replace is for nodes that are gone. If its process has ended, wait "
@@ -354,7 +354,7 @@ static enum status judge_replace(const struct coordinator *self, uint64_t now_us
         return refuse(wish, STATUS_EXISTS, "it is being replaced; see `orbloom status`");
     }
     return refuse(wish, STATUS_OK, "%" PRIu32 " replicas of slot groups move to %s%s",
-                  moves_slots(self, wish->record->id), successor->name, host_warning(&stuck));
+                  usage_slots(self, wish->record->id), successor->name, host_warning(&stuck));
 }
 
 void coordinator_on_replace(struct coordinator *self, uint64_t now_us, const struct peer *from,
@@ -369,7 +369,7 @@ static enum status judge_remove(const struct coordinator *self, uint64_t now_us,
 {
     const struct node_record *old = replaced_by_it(wish);
     const char *name = wish->record->name;
-    uint32_t slots = moves_slots(self, wish->record->id);
+    uint32_t slots = usage_slots(self, wish->record->id);
     size_t at = (size_t)(wish->record - wish->nodes.nodes);
 
     if (slots > 0) {
@@ -377,14 +377,14 @@ static enum status judge_remove(const struct coordinator *self, uint64_t now_us,
                       "node %.128s holds %" PRIu32 " replicas of slot groups: first `orbloom node "
                       "%s %.128s%s`, and wait until `orbloom status` says that nothing is left",
                       name, slots,
-                      moves_alive(self, now_us, wish->record->id) ? "drain" : "replace", name,
-                      moves_alive(self, now_us, wish->record->id) ? "" : " NEW");
+                      heard_alive(self, now_us, wish->record->id) ? "drain" : "replace", name,
+                      heard_alive(self, now_us, wish->record->id) ? "" : " NEW");
     }
     if (old != NULL) {
         return refuse(wish, STATUS_INVALID, "node %s takes the place of %s; remove that one first",
                       name, old->name);
     }
-    if (moves_alive(self, now_us, wish->record->id)) {
+    if (heard_alive(self, now_us, wish->record->id)) {
         return refuse(wish, STATUS_INVALID,
                       "node %s holds nothing, but its process runs and would register again; end "
                       "it, wait %" PRIu64 " ms, and repeat this",

@@ -1,8 +1,8 @@
 /* Compares field by field, in words for whoever creates a filter that exists already. */
-#include "coordinator/view/difference.h"
+#include "coordinator/make/difference.h"
 
 #include "base/number.h"
-#include "coordinator/duty/create.h"
+#include "coordinator/make/create.h"
 #include "filter/sizing.h"
 #include "map/growth.h"
 #include "map/window.h"

@@ -1,7 +1,8 @@
 /* Lives that an operator vouches for by name. */
-#include "coordinator/vouch.h"
+#include "coordinator/nodes/vouch.h"
 
-#include "coordinator/duty/moves.h"
+#include "coordinator/ask/fences.h"
+#include "coordinator/nodes/moves.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static struct evidence_nodes look(const struct coordinator *self, uint64_t now_u
     const struct node_list *nodes = &self->documents.nodes;
 
     for (uint32_t i = 0; i < nodes->count; i++) {
-        alive[i] = moves_alive(self, now_us, nodes->nodes[i].id);
+        alive[i] = heard_alive(self, now_us, nodes->nodes[i].id);
     }
     return (struct evidence_nodes){.nodes = nodes, .alive = alive};
 }
@@ -70,7 +71,7 @@ enum status vouch_judge(const struct coordinator *self, uint64_t now_us,
     for (size_t i = 0; status == STATUS_OK && i < request->nconfirmed_off; i++) {
         const struct member *life = &request->confirmed_off[i].life;
         const struct node_record *record = record_of(self, life);
-        bool alive = moves_alive(self, now_us, life->node) || request->confirmed_off[i].runs;
+        bool alive = heard_alive(self, now_us, life->node) || request->confirmed_off[i].runs;
 
         if (!concerns(self, now_us, document, &request->confirmed_off[i])) {
             (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,

@@ -4,8 +4,10 @@
 
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
+#include "coordinator/rounds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,10 +37,10 @@ static void fill_nodes(const struct coordinator *self, uint64_t now_us, struct s
     for (uint32_t i = 0; i < list->count; i++) {
         scene->nodes[i] = (struct move_node){
             .record = &list->nodes[i],
-            .alive = moves_alive(self, now_us, list->nodes[i].id),
+            .alive = heard_alive(self, now_us, list->nodes[i].id),
             .leaves = moves_leaves(self, now_us, &list->nodes[i]),
-            .used_bytes = moves_bytes(self, list->nodes[i].id),
-            .groups = moves_slots(self, list->nodes[i].id),
+            .used_bytes = usage_bytes(self, list->nodes[i].id),
+            .groups = usage_slots(self, list->nodes[i].id),
             .most_groups = self->config.node_groups,
         };
         scene->leaving |= scene->nodes[i].leaves && scene->nodes[i].used_bytes > 0;
@@ -92,7 +94,7 @@ enum status rebalance_plan(const struct coordinator *self, uint64_t now_us,
     if (status != STATUS_OK) {
         return status;
     }
-    if (moves_under_way(self) < self->config.moves_at_once &&
+    if (usage_under_way(self) < self->config.moves_at_once &&
         choose(self, &scene, NULL, 0, &move) && move.document == document) {
         plan->groups = heap_zalloc(document->content.ngroups, sizeof *plan->groups);
         status = plan->groups != NULL ? STATUS_OK : STATUS_NOMEM;
@@ -111,8 +113,12 @@ enum status rebalance_plan(const struct coordinator *self, uint64_t now_us,
 static enum status write_wish(struct coordinator *self, bool on)
 {
     struct node_list nodes;
-    enum status status = node_list_copy(&self->documents.nodes, &nodes);
+    enum status status;
 
+    if (self->documents.nodes.rebalancing == on) {
+        return STATUS_OK;
+    }
+    status = node_list_copy(&self->documents.nodes, &nodes);
     if (status == STATUS_OK) {
         nodes.revision++;
         nodes.rebalancing = on;
@@ -134,7 +140,7 @@ bool rebalance_check(struct coordinator *self, uint64_t now_us)
     if (scene_make(self, now_us, &scene) != STATUS_OK) {
         return true;
     }
-    more = scene.leaving || moves_under_way(self) > 0 || choose(self, &scene, NULL, 0, &move);
+    more = scene.leaving || usage_under_way(self) > 0 || choose(self, &scene, NULL, 0, &move);
     scene_fini(&scene);
     if (!more && write_wish(self, false) == STATUS_OK) {
         log_line(LOG_INFO, "rebalanced: no further move gains anything");
@@ -189,6 +195,12 @@ static size_t describe(const struct coordinator *self, const struct scene *scene
     return count;
 }
 
+static enum status try_wish(struct coordinator *self, uint64_t now_us, void *context)
+{
+    (void)now_us;
+    return write_wish(self, *(const bool *)context);
+}
+
 void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const struct peer *from,
                               const struct frame *frame)
 {
@@ -208,13 +220,10 @@ void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const s
         count = describe(self, &scene, message, sizeof message);
     }
     scene_fini(&scene);
-    for (int try = 0; status == STATUS_OK && !request->dry_run && try < COORDINATOR_SWAP_TRIES &&
-                      self->documents.nodes.rebalancing != (count > 0);
-         try++) {
-        status = write_wish(self, count > 0);
-        if (status == STATUS_CONFLICT) {
-            status = records_refresh(self);
-        }
+    if (status == STATUS_OK && !request->dry_run) {
+        bool on = count > 0;
+
+        status = records_change(self, now_us, try_wish, &on);
         if (status != STATUS_OK) {
             records_tell(self, status, "written", message, sizeof message);
         }
@@ -222,7 +231,7 @@ void coordinator_on_rebalance(struct coordinator *self, uint64_t now_us, const s
     if (status == STATUS_OK && !request->dry_run) {
         log_line(LOG_INFO, "rebalance: %s", message);
         coordinator_hint(self, now_us);
-        self->changes_due = true;
+        rounds_want_all(self);
         self->moves_us = now_us;
     }
     coordinator_answer(self, from, frame->correlation, status, false, message);

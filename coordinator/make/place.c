@@ -3,8 +3,9 @@
  * promised. */
 #include "base/heap.h"
 #include "base/number.h"
-#include "coordinator/duty/create.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/make/create.h"
+#include "coordinator/nodes/moves.h"
+#include "coordinator/nodes/usage.h"
 #include "coordinator/plan/placement.h"
 #include "map/reader.h"
 #include "map/window.h"
@@ -14,48 +15,6 @@
 #include <string.h>
 
 enum { LISTED_NODES = 4 /* by name, in a message */ };
-
-/* Of the largest generation; of a chain, of all. */
-static uint64_t most_shard_bytes(const struct filter_document *document)
-{
-    uint64_t most = 0;
-
-    if (document_is_chain(document)) {
-        return document_shard_bytes(document);
-    }
-    for (uint32_t i = 0; i < document->ngenerations; i++) {
-        uint64_t bytes = document->generations[i].geometry.lines * LINE_BYTES;
-
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
-uint64_t placed_bytes(const struct coordinator *self, uint32_t node)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
-        uint64_t shard_bytes = most_shard_bytes(document);
-        uint64_t held = 0;
-
-        if (document->content.state == FILTER_DROPPED) {
-            continue;
-        }
-        for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
-            uint32_t group = document->content.group_of_shard[shard];
-
-            held += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
-        }
-        /* Each has arrays of its own. */
-        held *= document->content.nlineages * window_sets(document->nslices);
-        sum += held > 0 && growth_running(document) && !document_is_chain(document)
-                   ? held + shard_bytes
-                   : held;
-    }
-    return sum;
-}
 
 /* Heard of lately, under the incarnation that the node list names. */
 static bool is_alive(const struct coordinator *self, uint64_t now_us,
@@ -128,8 +87,8 @@ static uint32_t collect_usable(const struct coordinator *self, uint64_t now_us, 
                 .host = record->host,
                 .zone = record->zone,
                 .limit_bytes = record->memory_limit_bytes,
-                .used_bytes = moves_bytes(self, record->id),
-                .groups = moves_slots(self, record->id),
+                .used_bytes = usage_bytes(self, record->id),
+                .groups = usage_slots(self, record->id),
                 .most_groups = self->config.node_groups,
             };
         }

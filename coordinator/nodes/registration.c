@@ -20,18 +20,6 @@ static bool same_record(const struct node_record *record, const struct sync_requ
            strcmp(record->host, request->host) == 0 && strcmp(record->zone, request->zone) == 0;
 }
 
-void registration_fill(struct node_record *record, const struct sync_request *request)
-{
-    (void)snprintf(record->name, sizeof record->name, "%s", request->name);
-    (void)snprintf(record->host, sizeof record->host, "%s", request->host);
-    (void)snprintf(record->zone, sizeof record->zone, "%s", request->zone);
-    (void)snprintf(record->endpoint, sizeof record->endpoint, "%s", request->endpoint);
-    record->incarnation = request->incarnation;
-    record->memory_limit_bytes = request->memory_limit_bytes;
-    record->boot = request->boot;
-    record->durable = request->durable;
-}
-
 /* Two living processes under one name would take turns, and one that starts on a copy of a folder
  * would take the place of the one that serves: the one heard first keeps it. A node that has moved
  * waits until its former place has not been heard of for the time-out. One that has lost its place
@@ -71,7 +59,7 @@ static enum status write_record(struct coordinator *self, const struct sync_requ
         record = &nodes.nodes[nodes.count++];
         record->id = ++nodes.last_id;
     }
-    registration_fill(record, request);
+    age_fill_record(record, request);
     status = nodes.count <= DOCUMENT_MAX_NODES ? records_write_nodes(self, &nodes)
                                                : STATUS_TOO_LARGE;
     if (status == STATUS_OK) {
@@ -92,8 +80,10 @@ static bool endpoint_valid(const char *endpoint)
            strspn(port + 1, "0123456789") == strlen(port + 1);
 }
 
-enum status coordinator_check_key(const struct coordinator *self,
-                                  const struct sync_request *request, char *message)
+/* Does the node hold the cluster's key? STATUS_UNAUTHENTIC, with a message: no, or its proof is
+ * that of a version which told no features. */
+static enum status check_key(const struct coordinator *self, const struct sync_request *request,
+                             char *message)
 {
     if (registration_verify(&self->config.key, request) == STATUS_OK) {
         return STATUS_OK;
@@ -109,7 +99,7 @@ enum status coordinator_check_key(const struct coordinator *self,
 static enum status check_claim(const struct coordinator *self, const struct sync_request *request,
                                char *message)
 {
-    if (coordinator_check_key(self, request, message) != STATUS_OK) {
+    if (check_key(self, request, message) != STATUS_OK) {
         return STATUS_UNAUTHENTIC;
     }
     if (!document_name_valid(span_text(request->name)) ||
@@ -262,10 +252,54 @@ uint32_t coordinator_recognize(const struct coordinator *self, const struct sync
                : 0;
 }
 
+/* One node that wants its place in the list. */
+struct taking {
+    const struct sync_request *request;
+    struct boot_claim claim;
+    struct registered *out;
+};
+
+/* Is it there, as it says? */
+static bool is_listed(const struct coordinator *self, const struct taking *taking)
+{
+    const struct node_record *record = node_list_find_name(&self->documents.nodes,
+                                                           taking->request->name);
+    bool listed = boot_judge(record, &taking->claim) == BOOT_KNOWN &&
+                  same_record(record, taking->request);
+
+    if (listed) {
+        taking->out->node = record->id;
+    }
+    return listed;
+}
+
+static enum status take_place(struct coordinator *self, uint64_t now_us, void *context)
+{
+    const struct taking *taking = context;
+    const struct sync_request *request = taking->request;
+    const struct node_record *record = node_list_find_name(&self->documents.nodes, request->name);
+    enum status status;
+
+    if (is_listed(self, taking)) {
+        return STATUS_OK;
+    }
+    taking->out->present = life_of(record);
+    status = check_place(self, now_us, record, request, boot_judge(record, &taking->claim),
+                         taking->out->message);
+    status = status == STATUS_OK ? write_record(self, request) : status;
+    if (status != STATUS_OK) {
+        return status;
+    }
+    coordinator_hint(self, now_us);
+    /* What is read back may be what another coordinator has written since. */
+    return is_listed(self, taking) ? STATUS_OK : STATUS_CONFLICT;
+}
+
 enum status coordinator_register(struct coordinator *self, uint64_t now_us,
                                  const struct sync_request *request, struct registered *out)
 {
     const struct boot_claim claim = claim_of(request);
+    struct taking taking = {.request = request, .claim = claim, .out = out};
     enum status status = check_claim(self, request, out->message);
 
     if (status == STATUS_OK) {
@@ -280,26 +314,47 @@ enum status coordinator_register(struct coordinator *self, uint64_t now_us,
         status = status == STATUS_OK ? cluster_check(self, request, out->message) : status;
         status = status == STATUS_OK ? features_check(self, request, out->message) : status;
     }
-    for (int try = 0; status == STATUS_OK && try < COORDINATOR_SWAP_TRIES; try++) {
-        const struct node_record *record = node_list_find_name(&self->documents.nodes,
-                                                               request->name);
-        enum boot_verdict verdict = boot_judge(record, &claim);
+    return status == STATUS_OK ? records_change(self, now_us, take_place, &taking) : status;
+}
 
-        if (verdict == BOOT_KNOWN && same_record(record, request)) {
-            out->node = record->id;
-            return STATUS_OK;
-        }
-        out->present = life_of(record);
-        status = check_place(self, now_us, record, request, verdict, out->message);
-        if (status != STATUS_OK) {
-            return status;
-        }
-        status = write_record(self, request);
-        if (status == STATUS_OK) {
-            coordinator_hint(self, now_us);
-        } else if (status == STATUS_CONFLICT) {
-            status = records_refresh(self);
-        }
+/* ---- a node that has no folder yet ---- */
+
+/* Not while the store may have been lost, so that no folder begins under an id that a backup will
+ * take the place of; a restore that is under way has settled it. */
+static enum status answer_question(struct coordinator *self, const struct sync_request *request,
+                                   char *message)
+{
+    bool settled = self->mark.restoring && cluster_id_known(&self->cluster.id);
+    const char *reason;
+
+    if (check_key(self, request, message) != STATUS_OK) {
+        return STATUS_UNAUTHENTIC;
     }
-    return status == STATUS_OK ? STATUS_CONFLICT : status;
+    age_forget(self, self->now_us, request->name);
+    reason = settled ? NULL : age_reason(self);
+    if (reason != NULL) {
+        (void)snprintf(message, COORDINATOR_MESSAGE_BYTES, "%s", reason);
+        return STATUS_UNAVAILABLE;
+    }
+    return cluster_ensure(self, message);
+}
+
+void coordinator_on_cluster_question(struct coordinator *self, const struct peer *from,
+                                     const struct frame *frame, enum status read)
+{
+    char message[COORDINATOR_MESSAGE_BYTES] = "";
+    struct frame answer = {.correlation = frame->correlation, .kind = FRAME_SYNC_REPLY};
+    enum status status = read;
+
+    if (status == STATUS_OK) {
+        status = answer_question(self, &frame->body.sync_request, message);
+    } else {
+        records_tell(self, status, "read", message, sizeof message);
+    }
+    answer.body.sync_reply = (struct sync_reply){
+        .status = status,
+        .message = message,
+        .cluster = status == STATUS_OK ? cluster_record(self) : span_text(""),
+    };
+    coordinator_reply(self, from, &answer);
 }

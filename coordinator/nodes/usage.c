@@ -1,7 +1,9 @@
 /* What documents give to each node, summed up once for every state of the documents: a look at all
  * of them for each node and filter would take the square of their number. */
+#include "coordinator/nodes/usage.h"
+
 #include "base/heap.h"
-#include "coordinator/duty/moves.h"
+#include "coordinator/nodes/moves.h"
 #include "map/window.h"
 
 #include <stdlib.h>
@@ -120,21 +122,65 @@ void usage_add(struct coordinator *self, const struct filter_document *document)
     usage->taken = self->documents_taken;
 }
 
-uint64_t moves_bytes(const struct coordinator *self, uint32_t node)
+uint64_t usage_bytes(const struct coordinator *self, uint32_t node)
 {
     const struct usage_of_node *of = find(current(self), node);
 
     return of != NULL ? of->bytes : 0;
 }
 
-uint32_t moves_slots(const struct coordinator *self, uint32_t node)
+uint32_t usage_slots(const struct coordinator *self, uint32_t node)
 {
     const struct usage_of_node *of = find(current(self), node);
 
     return of != NULL ? of->slots : 0;
 }
 
-uint64_t moves_under_way(const struct coordinator *self)
+uint64_t usage_under_way(const struct coordinator *self)
 {
     return current(self)->under_way;
+}
+
+/* ---- at the peak of growth ---- */
+
+/* Of the largest generation; of a chain, of all. */
+static uint64_t most_shard_bytes(const struct filter_document *document)
+{
+    uint64_t most = 0;
+
+    if (document_is_chain(document)) {
+        return document_shard_bytes(document);
+    }
+    for (uint32_t i = 0; i < document->ngenerations; i++) {
+        uint64_t bytes = document->generations[i].geometry.lines * LINE_BYTES;
+
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+uint64_t usage_peak_bytes(const struct coordinator *self, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < self->documents.count; i++) {
+        const struct filter_document *document = &self->documents.by_id[i]->document;
+        uint64_t shard_bytes = most_shard_bytes(document);
+        uint64_t held = 0;
+
+        if (document->content.state == FILTER_DROPPED) {
+            continue;
+        }
+        for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
+            uint32_t group = document->content.group_of_shard[shard];
+
+            held += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
+        }
+        /* Each has arrays of its own. */
+        held *= document->content.nlineages * window_sets(document->nslices);
+        sum += held > 0 && growth_running(document) && !document_is_chain(document)
+                   ? held + shard_bytes
+                   : held;
+    }
+    return sum;
 }

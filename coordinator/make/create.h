@@ -1,26 +1,35 @@
-/* create.h - what the two halves of creating a filter share; for them only.
+/* create.h - making a filter, of nothing or of a dump: checked, given its nodes, and written.
  *
  * Threads: none.
  */
-#ifndef ORBLOOM_COORDINATOR_DUTY_CREATE_H
-#define ORBLOOM_COORDINATOR_DUTY_CREATE_H
+#ifndef ORBLOOM_COORDINATOR_MAKE_CREATE_H
+#define ORBLOOM_COORDINATOR_MAKE_CREATE_H
 
 #include "coordinator/private.h"
 #include "filter/sizing.h"
 
+struct create;
+
+/* There is a filter of that name. STATUS_OK: it is what is asked for; else create->message says why
+ * it can't be. */
+typedef enum status (*create_found_fn)(struct coordinator *self, uint64_t now_us,
+                                       const struct document_entry *entry, struct create *create);
+
 /* A request to create, with everything that its answer needs. */
 struct create {
     const struct admin_request *request;
+    create_found_fn found;
     struct sizing_plan plan;
     enum durability durability;       /* as chosen */
     enum when_full when_full;         /* as chosen */
     const struct hash_secret *secret; /* to be the filter's; NULL: one is drawn */
     uint64_t load_source;             /* it is to be made of this dump; 0: of none */
+    uint64_t filter_id;               /* what exists in the end */
+    bool created;                     /* by this request */
     char message[COORDINATOR_MESSAGE_BYTES];
 };
 
-/* Make what is asked for, and answer once it serves; or say why not. Of a filter that is being made
- * of the same dump the load begins anew. */
+/* Make what is asked for, and answer once it serves; or say why not. */
 void create_begin(struct coordinator *self, uint64_t now_us, const struct peer *from,
                   const struct frame *frame, struct create *create);
 

@@ -1,6 +1,6 @@
 /* Asking nodes for fences, and keeping what they said about the epoch in question. */
-#include "coordinator/duty/expiry.h"
-#include "coordinator/duty/window.h"
+#include "coordinator/ask/fences.h"
+
 #include "coordinator/records.h"
 
 #include <stdio.h>
@@ -16,12 +16,16 @@ struct fencing *fences_open(struct coordinator *self, const struct filter_docume
     struct fencing *fencing = notes_open(&self->notes, NOTE_FENCING, document->id);
     bool fresh = fencing != NULL && fencing->evidence.groups == NULL;
 
-    if (fencing == NULL || (!fresh && evidence_fits(&fencing->evidence, document))) {
+    if (fencing == NULL) {
+        return NULL;
+    }
+    fencing->used = true;
+    if (!fresh && evidence_fits(&fencing->evidence, document)) {
         return fencing;
     }
     if (evidence_open(&fencing->evidence, document) != STATUS_OK) {
         if (fresh) {
-            fences_end(self, document->id);
+            notes_end(&self->notes, NOTE_FENCING, document->id);
         }
         return NULL;
     }
@@ -29,48 +33,40 @@ struct fencing *fences_open(struct coordinator *self, const struct filter_docume
     return fencing;
 }
 
-void fences_end(struct coordinator *self, uint64_t filter_id)
+/* ---- for how long ---- */
+
+void fences_begin_turn(struct coordinator *self)
 {
-    notes_end(&self->notes, NOTE_FENCING, filter_id);
+    for (size_t i = 0; i < notes_count(&self->notes, NOTE_FENCING); i++) {
+        ((struct fencing *)notes_at(&self->notes, NOTE_FENCING, i)->about)->used = false;
+    }
 }
 
-uint64_t fences_next_us(const struct coordinator *self)
+/* What is said under numbers that two documents have is left as it is: no duty looks at those. */
+static bool is_over(const struct coordinator *self, const struct note *note)
 {
-    uint64_t next_us = ACTOR_NEVER;
+    const struct document_entry *entry = document_cache_find(&self->documents, note->filter_id);
 
-    for (size_t i = 0; i < notes_count(&self->notes, NOTE_FENCING); i++) {
-        const struct fencing *fencing = notes_at(&self->notes, NOTE_FENCING, i)->about;
+    return !((const struct fencing *)note->about)->used && (entry == NULL || !entry->conflict);
+}
 
-        next_us = fencing->next_us < next_us ? fencing->next_us : next_us;
+void fences_end_turn(struct coordinator *self)
+{
+    for (size_t i = notes_count(&self->notes, NOTE_FENCING); i-- > 0;) {
+        const struct note *note = notes_at(&self->notes, NOTE_FENCING, i);
+
+        if (is_over(self, note)) {
+            notes_end(&self->notes, NOTE_FENCING, note->filter_id);
+        }
     }
-    return next_us;
 }
 
 /* ---- asking ---- */
 
-uint32_t fences_link(struct coordinator *self, uint32_t node)
-{
-    const struct node_record *record = node_list_find(&self->documents.nodes, node);
-    struct heard *heard = coordinator_heard(self, node);
-
-    if (record == NULL || heard == NULL) {
-        return 0; /* Not heard of by this coordinator; its next sync changes that. */
-    }
-    if (heard->link != 0 && strcmp(heard->link_endpoint, record->endpoint) != 0) {
-        self->effects.link_close(self->effects.context, heard->link);
-        heard->link = 0;
-    }
-    if (heard->link == 0) {
-        heard->link = self->effects.link_open(self->effects.context, record->endpoint);
-        (void)snprintf(heard->link_endpoint, sizeof heard->link_endpoint, "%s", record->endpoint);
-    }
-    return heard->link;
-}
-
 void fences_ask_node(struct coordinator *self, uint32_t node, const struct document_entry *entry,
                      uint64_t slice)
 {
-    uint32_t link = fences_link(self, node);
+    uint32_t link = heard_link(self, node);
     struct frame frame = {
         .kind = FRAME_FENCE_REQUEST,
         .correlation = entry->document.id,
@@ -161,8 +157,6 @@ void coordinator_on_fence_reply(struct coordinator *self, const struct fence_rep
     const struct document_entry *entry = document_cache_find(&self->documents, reply->filter_id);
     bool counted = false;
 
-    windows_note(self, reply);
-    expiries_note(self, reply);
     if (reply->status == STATUS_OK && is_ahead(self, reply)) {
         coordinator_count(self, COORDINATOR_fences_void_total);
         return;

@@ -5,7 +5,44 @@
 #include "base/heap.h"
 #include "coordinator/private.h"
 
+#include <stdio.h>
 #include <string.h>
+
+struct heard *coordinator_heard(const struct coordinator *self, uint32_t node)
+{
+    for (size_t i = 0; i < self->nheard; i++) {
+        if (self->heard[i].node == node) {
+            return &self->heard[i];
+        }
+    }
+    return NULL;
+}
+
+bool heard_alive(const struct coordinator *self, uint64_t now_us, uint32_t node)
+{
+    const struct heard *heard = coordinator_heard(self, node);
+
+    return heard != NULL && now_us - heard->last_us <= self->config.node_timeout_us;
+}
+
+uint32_t heard_link(struct coordinator *self, uint32_t node)
+{
+    const struct node_record *record = node_list_find(&self->documents.nodes, node);
+    struct heard *heard = coordinator_heard(self, node);
+
+    if (record == NULL || heard == NULL) {
+        return 0; /* Not heard of by this coordinator; its next sync changes that. */
+    }
+    if (heard->link != 0 && strcmp(heard->link_endpoint, record->endpoint) != 0) {
+        self->effects.link_close(self->effects.context, heard->link);
+        heard->link = 0;
+    }
+    if (heard->link == 0) {
+        heard->link = self->effects.link_open(self->effects.context, record->endpoint);
+        (void)snprintf(heard->link_endpoint, sizeof heard->link_endpoint, "%s", record->endpoint);
+    }
+    return heard->link;
+}
 
 void heard_fini(struct heard *self)
 {
