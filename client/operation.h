@@ -90,9 +90,6 @@ void operation_end_late(struct operation_state *self);
 /* `endpoint` answered in a version that this build does not speak. */
 void operation_end_foreign(struct operation_state *self, const char *endpoint, uint32_t version);
 
-/* Keys without a verdict. */
-size_t operation_undecided(const struct operation_state *self);
-
 /* The sequence that an answer's correlation names. */
 uint64_t operation_correlated_sequence(uint64_t correlation);
 

@@ -4,16 +4,17 @@
 
 #include "base/heap.h"
 #include "client/endpoints.h"
-#include "client/known_names.h"
 #include "client/operation.h"
-#include "client/operation_list.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
     ARENA_BYTES = 256 << 20, /* what a frame of many filters and replicas unpacks to; untouched
                                 it takes no memory */
+    OPEN_BUCKETS = 1024,
+    KNOWN_NAMES = 16,
     RETRY_FIRST_US = 2000,
     RETRY_LONGEST_US = 200000,
 };
@@ -39,6 +40,26 @@ static const struct counter_def counter_defs[NCOUNTERS] = {
     [COUNT_DROPPED_FRAMES] = {"dropped_frames_total", "frames", "that answer nothing asked"},
 };
 
+/* The open operations, oldest first, and a hash by sequence beside them, so that an answer finds
+ * its operation among thousands. It links them and owns none. */
+struct open_operations {
+    struct operation_state *first;
+    struct operation_state *last;
+    struct operation_state *buckets[OPEN_BUCKETS];
+    size_t count;
+    uint64_t bytes; /* of their keys */
+};
+
+/* Which filters names were bound to, as routers have told. What is known may be old: then a router
+ * tells another id, which is noted in place of it. A new name takes the place of the oldest. */
+struct known_names {
+    struct {
+        char name[DOCUMENT_NAME_BYTES];
+        uint64_t filter_id;
+    } items[KNOWN_NAMES];
+    uint32_t noted; /* so far */
+};
+
 struct session {
     struct effects effects;
     struct endpoints routers;
@@ -49,12 +70,86 @@ struct session {
     uint64_t id[2];
     uint64_t last_sequence;
     uint64_t next_us; /* never later than the first due operation */
-    struct operation_list open;
+    struct open_operations open;
     struct known_names names;
     struct buffer out;
     struct codec_arena *arena;
     uint64_t counters[NCOUNTERS];
 };
+
+/* ---- open operations, and names ---- */
+
+static void open_append(struct open_operations *self, struct operation_state *operation)
+{
+    struct operation_state **bucket = &self->buckets[operation->sequence % OPEN_BUCKETS];
+
+    operation->previous = self->last;
+    operation->next = NULL;
+    *(self->last != NULL ? &self->last->next : &self->first) = operation;
+    self->last = operation;
+    operation->chain = *bucket;
+    *bucket = operation;
+    self->count++;
+    self->bytes += operation->bytes;
+}
+
+static void open_remove(struct open_operations *self, struct operation_state *operation)
+{
+    struct operation_state **link = &self->buckets[operation->sequence % OPEN_BUCKETS];
+
+    while (*link != operation) {
+        link = &(*link)->chain;
+    }
+    *link = operation->chain;
+    *(operation->previous != NULL ? &operation->previous->next : &self->first) = operation->next;
+    *(operation->next != NULL ? &operation->next->previous : &self->last) = operation->previous;
+    assert(self->count > 0 && self->bytes >= operation->bytes);
+    self->count--;
+    self->bytes -= operation->bytes;
+}
+
+/* NULL: not open (any more). */
+static struct operation_state *open_find(const struct open_operations *self, uint64_t sequence)
+{
+    struct operation_state *operation = self->buckets[sequence % OPEN_BUCKETS];
+
+    while (operation != NULL && operation->sequence != sequence) {
+        operation = operation->chain;
+    }
+    return operation;
+}
+
+/* KNOWN_NAMES: it is none of them. */
+static uint32_t find_name(const struct known_names *self, const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < KNOWN_NAMES && strcmp(self->items[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* The filter's id; 0: not known. */
+static uint64_t find_id(const struct known_names *self, const char *name)
+{
+    uint32_t at = find_name(self, name);
+
+    return at < KNOWN_NAMES ? self->items[at].filter_id : 0;
+}
+
+static void note_name(struct known_names *self, const char *name, uint64_t filter_id)
+{
+    uint32_t at = find_name(self, name);
+
+    if (at == KNOWN_NAMES) {
+        at = self->noted++ % KNOWN_NAMES;
+        (void)snprintf(self->items[at].name, sizeof self->items[at].name, "%s", name);
+    }
+    self->items[at].filter_id = filter_id;
+}
+
+/* ---- life ---- */
 
 struct counter_table session_counters(void)
 {
@@ -111,7 +206,7 @@ void session_destroy(struct session **session)
     while (self->open.first != NULL) {
         struct operation_state *operation = self->open.first;
 
-        operation_list_remove(&self->open, operation);
+        open_remove(&self->open, operation);
         operation_destroy(&operation);
     }
     endpoints_fini(&self->routers, &self->effects);
@@ -146,7 +241,7 @@ static void finish(struct session *self, struct operation_state *operation,
     };
 
     operation_settle(operation);
-    operation_list_remove(&self->open, operation);
+    open_remove(&self->open, operation);
     operation->done(operation->context, &result);
     operation_destroy(&operation);
 }
@@ -175,7 +270,7 @@ static bool name_filter(struct session *self, struct operation_state *operation)
     if (!operation_is_nameless(operation)) {
         return true;
     }
-    request->filter_id = known_names_find(&self->names, request->filter);
+    request->filter_id = find_id(&self->names, request->filter);
     return request->filter_id != 0 || !is_being_told(self, operation);
 }
 
@@ -223,13 +318,13 @@ static enum status accept(struct session *self, struct operation_state **taken,
     operation->timeout_us = timeout_us;
     operation->deadline_us = now_us + timeout_us;
     operation->pause_us = RETRY_FIRST_US;
-    operation_list_append(&self->open, operation);
+    open_append(&self->open, operation);
     if (targets->paused_until != 0) {
         schedule(self, operation, targets->paused_until);
     } else {
         status = attempt(self, operation, now_us);
         if (status != STATUS_OK) {
-            operation_list_remove(&self->open, operation);
+            open_remove(&self->open, operation);
             operation_destroy(taken);
             return status;
         }
@@ -324,7 +419,7 @@ static void take_name(struct session *self, const struct operation_state *told, 
 {
     const char *name = told->frame.body.client_request.filter;
 
-    known_names_note(&self->names, name, told->frame.body.client_request.filter_id);
+    note_name(&self->names, name, told->frame.body.client_request.filter_id);
     for (struct operation_state *one = self->open.first; one != NULL; one = one->next) {
         if (one != told && !one->sent && operation_is_nameless(one) && one->attempts == 0 &&
             now_us < one->deadline_us && one->targets->paused_until == 0 &&
@@ -346,7 +441,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
         self->counters[COUNT_DROPPED_FRAMES]++;
         return;
     }
-    operation = operation_list_find(&self->open, operation_correlated_sequence(frame.correlation));
+    operation = open_find(&self->open, operation_correlated_sequence(frame.correlation));
     if (operation == NULL) {
         self->counters[COUNT_LATE_ANSWERS]++;
         return;

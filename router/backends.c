@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "router/private.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,11 +123,13 @@ static void flush(struct router *self, struct backend *backend, uint64_t now_us)
     if (backend->nsegments == 0) {
         return;
     }
+    assert(backend->unsent_bytes >> SENT_BYTES_BITS == 0); /* They fit into the correlation. */
     if (backend_send(self, backend, &frame)) {
         router_count(self, ROUTER_node_requests_total);
         self->counters[ROUTER_segments_total] += backend->nsegments;
         backend->inflight_bytes += backend->unsent_bytes;
         backend->recent_bytes += backend->unsent_bytes;
+        assert(backend->inflight_bytes <= self->config.max_inflight_bytes);
     }
     /* Not sent counts as unanswered too: the node becomes suspect, retries come. */
     backend->unanswered_us = backend->unanswered_us != 0 ? backend->unanswered_us : now_us;
@@ -146,6 +149,7 @@ bool backend_gather(struct router *self, uint64_t now_us, struct backend *backen
         router_count(self, ROUTER_backend_overloaded_total);
         return false;
     }
+    assert(segment->count <= CODEC_MAX_KEYS);
     if (backend->nsegments == CODEC_MAX_SEGMENTS ||
         backend->nfingerprints + segment->count > CODEC_MAX_KEYS) {
         flush(self, backend, now_us);

@@ -1,8 +1,15 @@
-/* What the votes so far decide of an operation. */
+/* What the votes so far decide of an operation, and its answer: verdicts at their keys' places, and
+ * in words why some have none. */
+#include "map/growth.h"
 #include "router/private.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
+/* ---- deciding one part ---- */
+
+/* The votes that count so far. */
 static void collect(const struct part *part, const struct quorum_rule *rule,
                     struct quorum_votes *votes)
 {
@@ -110,10 +117,228 @@ static void settle(const struct op *op, struct part *part, const struct quorum_r
     }
 }
 
+/* ---- what has no verdict, and why ---- */
+
+/* Undecided keys of an operation, and what its first undecided part has to say. */
+struct shortfall {
+    size_t keys;
+    enum status status;
+    char message[ROUTER_MESSAGE_BYTES];
+};
+
+static size_t count_undecided(const struct part *part)
+{
+    return part->count - bits_count_either(part->present, part->absent, part->count);
+}
+
+/* Why a slot has no vote: of a pair whichever half is missing. */
+static const char *reason_of(const struct slot *slot, const struct slot_ask *ask)
+{
+    if (pair_of_one_node(slot)) {
+        return "is being replaced";
+    }
+    return ask->refusal == STATUS_OK || ask->state == ASK_SENT ? "does not answer"
+                                                               : status_code(ask->refusal);
+}
+
+/* "node-2 does not answer, node-3 NOT_READY". Returns the gravest refusal. */
+static enum status describe_asks(const struct router *self, const struct document_entry *entry,
+                                 struct part *part, char *text, size_t size)
+{
+    const struct slot_group *group = &entry->document.content.groups[part->group];
+    enum status gravest = STATUS_UNAVAILABLE;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t slot = 0; slot < entry->document.content.rule.replicas && used < size; slot++) {
+        bool partner = part->asks[slot].paired && part->asks[slot].voted;
+        uint32_t seat = partner ? slot + SEAT_PARTNER : slot;
+        const struct slot_ask *ask = seat_ask(part, seat);
+        const struct node_record *record = node_list_find(&self->documents.nodes,
+                                                          seat_member(group, seat)->node);
+
+        gravest = ask->refusal == STATUS_FULL || part->asks[slot].refusal == STATUS_FULL
+                      ? STATUS_FULL
+                      : gravest;
+        if (slot_counts(part, slot) || ask->state == ASK_NOT) {
+            continue;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
+                                 record != NULL ? record->name : "a node not listed",
+                                 reason_of(&group->slots[slot], ask));
+    }
+    if (used == 0) {
+        (void)snprintf(text, size, "the request lets too few of them be asked");
+    }
+    return gravest;
+}
+
+static bool expects_room(const struct slot_ask *ask)
+{
+    return ask->refusal == STATUS_FULL && ask->makes_room;
+}
+
+/* Is it full only until it has grown? A node may hear later than we do that this is over, and takes
+ * no more until then than while it went on. */
+static bool waits_for_room(const struct filter_document *document, struct part *part)
+{
+    bool waits = growth_makes_room(document);
+
+    for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
+        waits = waits || expects_room(&part->asks[slot]) ||
+                (part->asks[slot].paired && expects_room(seat_ask(part, slot + SEAT_PARTNER)));
+    }
+    return waits;
+}
+
+/* Why keys of this part have no verdict, as the client is told. */
+static void describe(const struct router *self, const struct op *op,
+                     const struct document_entry *entry, struct part *part,
+                     struct shortfall *shortfall)
+{
+    const struct quorum_rule *rule = &entry->document.content.rule;
+    char asks[ROUTER_MESSAGE_BYTES / 2];
+
+    shortfall->status = describe_asks(self, entry, part, asks, sizeof asks);
+    if (shortfall->status == STATUS_FULL && waits_for_room(&entry->document, part)) {
+        /* Keys came faster than it grows: those who add wait a moment. */
+        shortfall->status = STATUS_UNAVAILABLE;
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "filter %s is full until it has grown; retry, see `orbloom status`",
+                       entry->document.content.name);
+    } else if (shortfall->status == STATUS_FULL) {
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "filter %s has reached its capacity; checks go on, create a larger filter",
+                       entry->document.content.name);
+    } else if (op->operation == OPERATION_ADD) {
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "not acknowledged by %u of %u replicas: %s; retry, see `orbloom status`",
+                       rule->write, rule->replicas, asks);
+    } else {
+        (void)snprintf(shortfall->message, sizeof shortfall->message,
+                       "\"absent\" takes %u of %u replicas: %s; retry, see `orbloom status`",
+                       rule->read, rule->replicas, asks);
+    }
+}
+
+/* Unknown keys of a check become "maybe" for a filter that wants to fail open. */
+static void fail_open(struct router *self, struct part *part, size_t undecided)
+{
+    for (size_t i = 0; i < bits_words(part->count); i++) {
+        uint64_t unknown = bits_mask(part->count, i) & ~(part->present[i] | part->absent[i]);
+
+        part->present[i] |= unknown;
+        part->absent[i] |= unknown;
+    }
+    self->counters[ROUTER_keys_maybe_total] += undecided;
+}
+
+/* Count what is undecided, fill it with "maybe" where the filter wants that, and note why. */
+static void survey(struct router *self, const struct op *op, const struct document_entry *entry,
+                   struct shortfall *shortfall)
+{
+    bool open = op->operation == OPERATION_CHECK &&
+                entry->document.when_unavailable == WHEN_UNAVAILABLE_MAYBE;
+
+    for (uint32_t i = 0; i < op->nparts; i++) {
+        struct part *part = &op->parts[i];
+        size_t undecided = count_undecided(part);
+
+        if (undecided > 0 && open) {
+            fail_open(self, part, undecided);
+        } else if (undecided > 0) {
+            if (shortfall->keys == 0) {
+                describe(self, op, entry, part, shortfall);
+            }
+            shortfall->keys += undecided;
+        }
+    }
+}
+
+/* ---- the answer ---- */
+
+/* Put each part's verdict at its keys' positions in the client's batch. */
+static void scatter(const struct op *op, uint64_t *present, uint64_t *absent)
+{
+    for (uint32_t i = 0; i < op->nparts; i++) {
+        const struct part *part = &op->parts[i];
+
+        for (uint32_t key = 0; key < part->count; key++) {
+            uint32_t at = part->positions[key];
+
+            bits_or(present, at, bits_has(part->present, key));
+            bits_or(absent, at, bits_has(part->absent, key));
+        }
+    }
+}
+
+static void count_answer(struct router *self, const struct op *op,
+                         const struct shortfall *shortfall, const uint64_t *present,
+                         const uint64_t *absent)
+{
+    self->counters[op->operation == OPERATION_ADD ? ROUTER_keys_added_total
+                                                  : ROUTER_keys_checked_total] += op->count;
+    self->counters[ROUTER_keys_undecided_total] += shortfall->keys;
+    if (op->operation == OPERATION_ADD) {
+        for (size_t i = 0; i < bits_words(op->count); i++) {
+            self->counters[ROUTER_keys_maybe_new_total] += bits_count_word(present[i] & absent[i]);
+        }
+    }
+}
+
+static void send_answer(struct router *self, const struct op *op,
+                        const struct document_entry *entry, const struct shortfall *shortfall,
+                        const uint64_t *present, const uint64_t *absent)
+{
+    bool adds = op->operation == OPERATION_ADD;
+    struct frame answer = {
+        .correlation = op->correlation,
+        .kind = FRAME_CLIENT_REPLY,
+        .body.client_reply =
+            {
+                .op = op->id,
+                .attempt = op->attempt,
+                .status = shortfall->status,
+                .message = shortfall->message,
+                .filter_id = op->filter_id,
+                .epoch = op->epoch,
+                .count = op->count,
+                .present = present,
+                .absent = absent,
+                .copies = adds ? entry->document.content.rule.write : 0,
+            },
+    };
+
+    count_answer(self, op, shortfall, present, absent);
+    router_reply(self, &op->client, &answer);
+}
+
+/* Answer the client with the verdict of all parts, and end the operation. */
+static void answer(struct router *self, struct op *op)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+    struct shortfall shortfall = {.status = STATUS_OK};
+    size_t nwords = bits_words(op->count);
+
+    assert(op->used && op->nopen == 0);
+    survey(self, op, entry, &shortfall);
+    if (op->nparts == 1 && op->parts[0].positions == NULL) {
+        send_answer(self, op, entry, &shortfall, op->parts[0].present, op->parts[0].absent);
+    } else {
+        memset(op->answer, 0, 2 * nwords * sizeof *op->answer);
+        scatter(op, op->answer, op->answer + nwords);
+        send_answer(self, op, entry, &shortfall, op->answer, op->answer + nwords);
+    }
+    op_end(self, op);
+}
+
+/* ---- all parts ---- */
+
 void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
+    assert(op->used && op->nopen <= op->nparts);
     for (uint32_t i = 0; i < op->nparts; i++) {
         struct part *part = &op->parts[i];
 
@@ -130,7 +355,8 @@ void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last)
         }
         op->nopen -= part->done;
     }
+    assert(!last || op->nopen == 0);
     if (op->nopen == 0) {
-        op_answer(self, op);
+        answer(self, op);
     }
 }

@@ -86,6 +86,7 @@ void hedge_learn(struct router *self, uint64_t now_us)
         /* Too little is known, or too little is left. */
         median_us = self->hedge_us < FIRST_US ? self->hedge_us : FIRST_US;
     }
+    /* Within bounds whatever the nodes took. */
     self->hedge_us = median_us < LEAST_US ? LEAST_US : median_us > MOST_US ? MOST_US : median_us;
     self->counters[ROUTER_hedge_delay_us] = self->hedge_us;
 }

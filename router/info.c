@@ -4,6 +4,7 @@
 #include "proto/answers.h"
 #include "router/private.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { INFO_PATIENCE_US = 1000000 /* for nodes that do not answer */ };
@@ -20,6 +21,7 @@ static void finish(struct router *self, struct info *info)
         .replicas = info->reports,
         .nreplicas = info->nreports,
     };
+    assert(info->used);
     answer_filter_summary(&entry->document, &answer.body.info_reply.filter);
     router_reply(self, &info->client, &answer);
     heap_free(info->reports);
@@ -63,14 +65,8 @@ void info_begin(struct router *self, uint64_t now_us, const struct peer *from,
         info = self->infos[i].used ? NULL : &self->infos[i];
     }
     if (info == NULL) {
-        struct frame answer = {
-            .correlation = frame->correlation,
-            .kind = FRAME_INFO_REPLY,
-            .body.info_reply = {.status = STATUS_OVERLOADED, .message = "too many questions"},
-        };
-
         router_count(self, ROUTER_overloaded_total);
-        router_reply(self, from, &answer);
+        router_refuse(self, from, frame, STATUS_OVERLOADED, "too many questions");
         return;
     }
     patience_us = patience_us > 0 && patience_us < INFO_PATIENCE_US ? patience_us
@@ -141,11 +137,34 @@ bool infos_idle(const struct router *self)
     return true;
 }
 
+bool infos_use(const struct router *self, uint64_t filter_id)
+{
+    for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
+        if (self->infos[i].used && self->infos[i].filter_id == filter_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void infos_fini(struct router *self)
 {
     for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
         heap_free(self->infos[i].reports);
     }
+}
+
+/* ---- counters ---- */
+
+static const struct counter_def counter_defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+    ROUTER_COUNTERS(X)
+#undef X
+};
+
+struct counter_table router_counters(void)
+{
+    return (struct counter_table){.defs = counter_defs, .count = ROUTER_NCOUNTERS};
 }
 
 void router_on_stats(struct router *self, const struct peer *from, const struct frame *frame)
@@ -156,14 +175,4 @@ void router_on_stats(struct router *self, const struct peer *from, const struct 
     answer_stats(frame->correlation, "orbloom-router", self->config.name, router_counters(),
                  self->counters, values, &answer);
     router_reply(self, from, &answer);
-}
-
-bool infos_use(const struct router *self, uint64_t filter_id)
-{
-    for (size_t i = 0; i < ROUTER_MAX_INFOS; i++) {
-        if (self->infos[i].used && self->infos[i].filter_id == filter_id) {
-            return true;
-        }
-    }
-    return false;
 }

@@ -1,7 +1,8 @@
-/* Life of an operation: its place, its deadline, and when what was refused or not answered is
- * tried again. */
+/* Life of an operation: it begins, answers of nodes become votes or ask for something, what was
+ * refused or not answered is tried again, and under a newer document all of it begins anew. */
 #include "base/heap.h"
 #include "base/mutant.h"
+#include "map/growth.h"
 #include "router/private.h"
 
 #include <assert.h>
@@ -15,49 +16,13 @@ enum {
     FULL_US = 4000,          /* after the first FULL that is to pass, then doubled ... */
     FULL_SOON = 5,           /* ... up to that */
     RESEND_DOUBLINGS = 2,    /* of retry_us: what was lost is soon there, what is slow gets time */
+    MAX_HANDED = 3,          /* documents handed to one node for one part before waiting */
+    GROWTH_BEGINS_US = 1000000, /* a filter that is to grow does not for so long: it can't */
 };
-
-/* ---- places ---- */
-
-static struct op *take_place(struct router *self)
-{
-    uint32_t place;
-
-    if (self->nfree > 0) {
-        place = self->free_ops[--self->nfree];
-    } else if (self->nops < ROUTER_MAX_OPS) {
-        place = self->nops++;
-    } else {
-        return NULL;
-    }
-    self->nused++;
-    self->ops[place] = (struct op){.used = true, .memory = self->ops[place].memory};
-    return &self->ops[place];
-}
-
-void op_end(struct router *self, struct op *op)
-{
-    uint32_t place = (uint32_t)(op - self->ops);
-
-    assert(op->used);
-    self->inflight_bytes -= op->bytes;
-    self->counters[ROUTER_inflight_bytes] = self->inflight_bytes;
-    *op = (struct op){.memory = op_memory_keep(op->memory, place)};
-    self->free_ops[self->nfree++] = place;
-    self->nused--;
-}
-
-void ops_fini(struct router *self)
-{
-    for (uint32_t i = 0; i < self->nops; i++) {
-        heap_free(self->ops[i].memory.block);
-    }
-    heap_free(self->ops);
-    heap_free(self->free_ops);
-}
 
 /* ---- taking in ---- */
 
+/* Why a request is not begun; NULL: it is. */
 static const char *reject(const struct router *self, const struct client_request *request,
                           uint64_t bytes, enum status *status)
 {
@@ -83,6 +48,7 @@ static uint64_t deadline(const struct router *self, uint64_t now_us, uint32_t ti
            (timeout_us < self->config.max_timeout_us ? timeout_us : self->config.max_timeout_us);
 }
 
+/* Its keys become fingerprints, and the first questions are asked. STATUS_NOMEM. */
 static enum status fill(struct router *self, uint64_t now_us, struct op *op,
                         const struct client_request *request, const uint64_t *hashed,
                         struct document_entry *entry)
@@ -117,19 +83,13 @@ bool op_feeds(const struct document_entry *entry, enum operation operation, uint
 }
 
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
-              const struct client_request *request, struct document_entry *entry)
-{
-    op_begin_hashed(self, now_us, from, correlation, request, NULL, entry);
-}
-
-void op_begin_hashed(struct router *self, uint64_t now_us, const struct peer *from,
-                     uint64_t correlation, const struct client_request *request,
-                     const uint64_t *hashed, struct document_entry *entry)
+              const struct client_request *request, const uint64_t *hashed,
+              struct document_entry *entry)
 {
     uint64_t bytes = request->keys.size + request->count * KEY_OVERHEAD_BYTES;
     enum status status = STATUS_OK;
     const char *reason = reject(self, request, bytes, &status);
-    struct op *op = reason == NULL ? take_place(self) : NULL;
+    struct op *op = reason == NULL ? op_take(self) : NULL;
 
     if (reason == NULL && op == NULL) {
         status = STATUS_OVERLOADED;
@@ -157,38 +117,69 @@ void op_begin_hashed(struct router *self, uint64_t now_us, const struct peer *fr
     op_evaluate(self, now_us, op, false);
 }
 
-void op_restart(struct router *self, uint64_t now_us, struct op *op)
+/* ---- under a newer document ---- */
+
+/* Why an operation can't go on under the document as it is now: the answer for its client. OK: it
+ * can. */
+static enum status why_over(const struct op *op, const struct document_entry *entry,
+                            const char **message)
 {
-    struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+    *message = "";
+    if (entry->conflict) {
+        *message = ROUTER_CONFLICT_MESSAGE;
+        return STATUS_CONFLICT;
+    }
+    if (entry->document.content.state != FILTER_ACTIVE) {
+        /* Its name may be bound to another filter, with another secret: the keys are needed. */
+        *message = "the filter was dropped meanwhile; retry";
+        return STATUS_STALE;
+    }
+    if (entry->document.content.named_epoch > op->epoch) {
+        /* It was asked for by another name, which may be bound to another filter. */
+        *message = "the filter was renamed meanwhile; retry";
+        return STATUS_STALE;
+    }
+    return STATUS_OK;
+}
+
+/* End it without a verdict. The client is told last, when the place is free again. */
+static void give_up(struct router *self, struct op *op, enum status status, const char *message)
+{
     struct client_request echo = {.op = op->id, .attempt = op->attempt};
     struct peer client = op->client;
     uint64_t correlation = op->correlation;
 
-    if (entry->conflict) {
-        op_end(self, op);
-        router_refuse_client(self, &client, correlation, &echo, STATUS_CONFLICT,
-                             ROUTER_CONFLICT_MESSAGE);
-        return;
-    }
-    if (entry->document.content.state != FILTER_ACTIVE) {
-        /* Its name may be bound to another filter, with another secret: the keys are needed. */
-        op_end(self, op);
-        router_refuse_client(self, &client, correlation, &echo, STATUS_STALE,
-                             "the filter was dropped meanwhile; retry");
-        return;
-    }
-    if (entry->document.content.named_epoch > op->epoch) {
-        /* It was asked for by another name, which may be bound to another filter. */
-        op_end(self, op);
-        router_refuse_client(self, &client, correlation, &echo, STATUS_STALE,
-                             "the filter was renamed meanwhile; retry");
+    op_end(self, op);
+    router_refuse_client(self, &client, correlation, &echo, status, message);
+}
+
+/* The rebuild that it feeds is over, or another one. */
+static void give_up_feed(struct router *self, struct op *op, const struct document_entry *entry)
+{
+    struct client_request echo = {.op = op->id, .attempt = op->attempt};
+    struct peer client = op->client;
+    uint64_t correlation = op->correlation;
+
+    op_end(self, op);
+    router_refuse_feed(self, &client, correlation, &echo, entry->document.content.name);
+}
+
+/* A newer document: forget all votes and ask again under it, or tell the client to retry. */
+static void restart(struct router *self, uint64_t now_us, struct op *op)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+    const char *message;
+    enum status status = why_over(op, entry, &message);
+
+    if (status != STATUS_OK) {
+        give_up(self, op, status, message);
         return;
     }
     if (op->lineage != 0 && !op_feeds(entry, OPERATION_FEED, op->lineage)) {
-        op_end(self, op);
-        router_refuse_feed(self, &client, correlation, &echo, entry->document.content.name);
+        give_up_feed(self, op, entry);
         return;
     }
+    assert(entry->document.epoch != op->epoch);
     router_count(self, ROUTER_restarts_total);
     op->restarts++; /* Votes of the former epoch are void, but its writes may stand. */
     if (MUTANT(ADD_UP_EPOCHS)) {
@@ -204,9 +195,211 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
         return;
     }
     if (op_reserve(op, entry) != STATUS_OK || op_start(self, now_us, op, entry) != STATUS_OK) {
-        op_end(self, op);
-        router_refuse_client(self, &client, correlation, &echo, STATUS_NOMEM,
-                             "the router is out of memory; lower max_inflight or add memory");
+        give_up(self, op, STATUS_NOMEM,
+                "the router is out of memory; lower max_inflight or add memory");
+    }
+}
+
+/* ---- answers of nodes ---- */
+
+/* Does this reply count: the op's epoch, the member's incarnation, in the state that it must have
+ * by that epoch's document? */
+static bool counts(const struct op *op, const struct part *part, const struct member *member,
+                   enum replica_state state, const struct node_reply *reply,
+                   const struct segment_reply *segment)
+{
+    if (!MUTANT(ADD_UP_EPOCHS) &&
+        (segment->epoch != op->epoch || segment->epoch_hash != op->epoch_hash)) {
+        return false;
+    }
+    if (MUTANT(COUNT_JOINING)) {
+        return reply->node_id == member->node && segment->count == part->count;
+    }
+    return reply->node_id == member->node && reply->incarnation == member->incarnation &&
+           segment->state == state && segment->count == part->count;
+}
+
+static void keep_vote(struct part *part, uint32_t slot, const struct segment_reply *segment)
+{
+    size_t nwords = bits_words(part->count);
+    uint64_t *plane = part->planes + 2 * slot * nwords;
+
+    memcpy(plane, segment->present, nwords * sizeof *plane);
+    memcpy(plane + nwords, segment->absent, nwords * sizeof *plane);
+}
+
+/* Both planes say what a JOINING replica has written. */
+static void keep_acceptance(struct part *part, uint32_t slot, const struct segment_reply *segment)
+{
+    size_t nwords = bits_words(part->count);
+
+    for (size_t i = 0; i < nwords; i++) {
+        part->accepted[slot * nwords + i] = segment->present[i] & segment->absent[i];
+    }
+}
+
+/* An add that was not accepted whole is held, while there will be room within moments: the node is
+ * asked again. It remembers how it voted, so that the next vote is this one and more. Not for a
+ * pair: what both halves have accepted is cut out of its vote. */
+static bool is_held(const struct router *self, uint64_t now_us, const struct op *op,
+                    const struct slot_ask *reader, const struct segment_reply *segment)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+
+    return op->operation == OPERATION_ADD && segment->at_capacity && segment->makes_room &&
+           !reader->paired &&
+           (growth_running(&entry->document) || now_us - op->started_us < GROWTH_BEGINS_US);
+}
+
+static void hold(struct router *self, struct slot_ask *ask)
+{
+    ask->state = ASK_FAILED;
+    if (ask->full < UINT8_MAX) {
+        ask->full++;
+    }
+    router_count(self, ROUTER_held_total);
+}
+
+static void take_vote(struct router *self, uint64_t now_us, const struct op *op, struct part *part,
+                      uint32_t seat, const struct slot_group *group, const struct node_reply *reply,
+                      const struct segment_reply *segment)
+{
+    struct slot_ask *ask = seat_ask(part, seat);
+    uint32_t slot = seat % SEAT_PARTNER;
+    bool reads = seat < SEAT_PARTNER;
+
+    assert(op->used && !part->done && seat_taken(part, seat));
+    ask->state = ASK_ANSWERED;
+    if (!counts(op, part, seat_member(group, seat), reads ? REPLICA_FULL : REPLICA_JOINING, reply,
+                segment)) {
+        router_count(self, ROUTER_votes_void_total);
+        ask->refusal = STATUS_NOT_READY;
+        return;
+    }
+    ask->voted = true;
+    ask->refusal = segment->at_capacity ? STATUS_FULL : STATUS_OK;
+    ask->makes_room = segment->makes_room;
+    self->counters[ROUTER_full_total] += segment->at_capacity;
+    ask->tainted = segment->repeated;
+    if (reads) {
+        keep_vote(part, slot, segment);
+    } else {
+        keep_acceptance(part, slot, segment);
+    }
+    if (is_held(self, now_us, op, &part->asks[slot], segment)) {
+        hold(self, ask);
+    }
+    if (part->asks[slot].paired && slot_counts(part, slot)) {
+        /* Whichever half came last: what the other one did not take is no vote of the slot. */
+        pair_mask(part, slot);
+    }
+}
+
+static void hand_document(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+                          uint32_t seat, struct backend *backend)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
+    struct span bytes = span_of(entry->signed_bytes, entry->signed_size);
+    struct frame frame = {.kind = FRAME_DOCUMENTS, .body.documents = {.items = &bytes, .count = 1}};
+    struct slot_ask *ask = seat_ask(part, seat);
+
+    router_count(self, ROUTER_need_doc_total);
+    if (ask->handed < MAX_HANDED && backend_send(self, backend, &frame)) {
+        ask->handed++;
+        (void)part_ask(self, now_us, op, part, seat);
+    }
+}
+
+static void count_refusal(struct router *self, enum status status)
+{
+    static const struct {
+        enum status status;
+        enum router_counter counter;
+    } counted[] = {
+        {STATUS_NOT_READY, ROUTER_not_ready_total}, {STATUS_FULL, ROUTER_full_total},
+        {STATUS_CONFLICT, ROUTER_conflict_total},   {STATUS_STALE, ROUTER_stale_total},
+        {STATUS_DROPPED, ROUTER_stale_total},
+    };
+
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+        if (counted[i].status == status) {
+            router_count(self, counted[i].counter);
+        }
+    }
+}
+
+static void take_refusal(struct router *self, uint64_t now_us, struct op *op, struct part *part,
+                         uint32_t seat, struct backend *backend,
+                         const struct segment_reply *segment)
+{
+    struct slot_ask *ask = seat_ask(part, seat);
+
+    ask->state = ASK_FAILED; /* It may pass and is asked again. */
+    ask->refusal = segment->status;
+    count_refusal(self, segment->status);
+    if (segment->status == STATUS_NOT_READY && ask->unready < UINT8_MAX) {
+        ask->unready++;
+    }
+    if (segment->status == STATUS_NEED_DOC) {
+        hand_document(self, now_us, op, part, seat, backend);
+    } else if (segment->status == STATUS_STALE || segment->status == STATUS_DROPPED) {
+        sync_want(self, now_us); /* The reply's own document may have been refused. */
+    } else if (segment->status == STATUS_CONFLICT) {
+        /* Whose the right content is this router can't tell, so none of it counts. */
+        log_limited(&self->conflict_limit, now_us, LOG_ERROR,
+                    "node %u holds another content of filter %llu under epoch %llu; it is not "
+                    "used",
+                    backend->node, (unsigned long long)op->filter_id,
+                    (unsigned long long)segment->epoch);
+    }
+}
+
+static void on_segment(struct router *self, uint64_t now_us, struct backend *backend,
+                       const struct node_reply *reply, const struct segment_reply *segment)
+{
+    struct part *part = NULL;
+    uint32_t seat = 0;
+    struct op *op = op_of_tag(self, segment->tag, &part, &seat);
+    const struct document_entry *entry;
+
+    if (op == NULL || part->done ||
+        (seat_ask(part, seat)->voted && seat_ask(part, seat)->state == ASK_ANSWERED)) {
+        router_count(self, ROUTER_late_total);
+        return;
+    }
+    entry = document_cache_find(&self->documents, op->filter_id);
+    if (entry->document.epoch != op->epoch || entry->conflict) {
+        count_refusal(self, segment->status);
+        restart(self, now_us, op);
+        return;
+    }
+    if (seat % SEAT_PARTNER >= entry->document.content.rule.replicas) {
+        router_count(self, ROUTER_late_total); /* A tag that was not given out: no planes there. */
+        return;
+    }
+    if (segment->status == STATUS_OK) {
+        take_vote(self, now_us, op, part, seat, &entry->document.content.groups[part->group], reply,
+                  segment);
+    } else {
+        take_refusal(self, now_us, op, part, seat, backend, segment);
+    }
+    op_evaluate(self, now_us, op, false);
+}
+
+void ops_on_reply(struct router *self, uint64_t now_us, uint32_t link, const struct frame *frame)
+{
+    const struct node_reply *reply = &frame->body.node_reply;
+    struct backend *backend = backend_heard(self, now_us, link, frame->correlation);
+
+    if (backend == NULL) {
+        router_count(self, ROUTER_late_total);
+        return;
+    }
+    for (size_t i = 0; i < reply->ndocuments; i++) {
+        router_take_document(self, now_us, reply->documents[i]);
+    }
+    for (size_t i = 0; i < reply->nsegments; i++) {
+        on_segment(self, now_us, backend, reply, &reply->segments[i]);
     }
 }
 
@@ -215,8 +408,10 @@ void op_restart(struct router *self, uint64_t now_us, struct op *op)
 /* Ever longer: `first_us`, twice that, and so on. */
 static uint64_t doubled_us(uint64_t first_us, uint32_t times, uint64_t most_us)
 {
-    uint64_t us = first_us << (times - 1);
+    uint64_t us;
 
+    assert(times > 0 && times <= UNREADY_SOON);
+    us = first_us << (times - 1);
     return us < most_us ? us : most_us;
 }
 
@@ -267,7 +462,7 @@ static void tick_op(struct router *self, uint64_t now_us, struct op *op)
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
     if (entry->document.epoch != op->epoch || entry->conflict) {
-        op_restart(self, now_us, op);
+        restart(self, now_us, op);
         return;
     }
     if (now_us >= op->deadline_us) {

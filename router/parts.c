@@ -4,6 +4,7 @@
 #include "base/mutant.h"
 #include "router/private.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -72,6 +73,8 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
         .lineage = op->lineage,
     };
 
+    assert(op->used && seat_taken(part, seat));
+    assert(ask->state != ASK_ANSWERED || !ask->voted); /* A vote stands, unless it was held. */
     ask->resends += ask->state == ASK_SENT;
     segment.attempt = attempt_of(op, ask);
     ask->asked_us = now_us;
@@ -150,6 +153,7 @@ enum status op_start(struct router *self, uint64_t now_us, struct op *op,
     const struct epoch_content *content = &entry->document.content;
     enum status status = STATUS_OK;
 
+    assert(op->used);
     op->round = ++self->round & ((UINT64_C(1) << TAG_ROUND_BITS) - 1);
     op->epoch = entry->document.epoch;
     op->epoch_hash = entry->document.epoch_hash;

@@ -111,7 +111,7 @@ struct part {
     uint64_t *accepted;        /* ... and the plane of what each has accepted */
 };
 
-/* See split.c. */
+/* The block that holds an operation's arrays; some blocks stay with their place: op.c. */
 struct op_memory {
     uint8_t *block;
     size_t bytes;
@@ -228,12 +228,16 @@ static inline void router_count(struct router *self, enum router_counter counter
     self->counters[counter]++;
 }
 
-/* ---- serve.c ---- */
+/* ---- reply.c ---- */
 
 void router_reply(struct router *self, const struct peer *to, const struct frame *frame);
 void router_refuse_client(struct router *self, const struct peer *to, uint64_t correlation,
                           const struct client_request *request, enum status status,
                           const char *message);
+
+/* A client's request or its question about a filter, whichever it is. */
+void router_refuse(struct router *self, const struct peer *to, const struct frame *request,
+                   enum status status, const char *message);
 
 /* The rebuild that a feed is meant for is not open, by the store. */
 void router_refuse_feed(struct router *self, const struct peer *to, uint64_t correlation,
@@ -243,26 +247,32 @@ void router_refuse_feed(struct router *self, const struct peer *to, uint64_t cor
 void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame, enum status status);
 
-/* Serve a client's add or check, or question; also used for what had to wait. `settled`: the
- * store has been read since it came, so an unknown name is unknown. */
-void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
-                  const struct frame *frame, bool settled);
+/* ---- serve.c ---- */
 
-void routed_filter_destroy(struct routed_filter *routed);
+/* A client's add or check, or question about a filter; `bytes`: what the frame was decoded from. */
+void serve_request(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                   const struct frame *frame);
+
+/* Serve again what answer number `sync` of a coordinator settles: all that came before it was
+ * asked for. */
+void serve_settle(struct router *self, uint64_t now_us, uint64_t sync);
+
+/* Answer those whose time is up. */
+void serve_tick(struct router *self, uint64_t now_us);
+void serve_fini(struct router *self);
 
 /* ---- documents.c ---- */
 
+/* Of a node or a coordinator: what is signed and newer is taken, what is refused is counted. */
 void router_take_document(struct router *self, uint64_t now_us, struct span bytes);
-void router_on_sync_reply(struct router *self, uint64_t now_us, uint64_t correlation,
-                          const struct sync_reply *reply);
+void router_take_secret(struct router *self, uint64_t now_us, const struct sealed_secret *sealed);
 
 /* The served filter of that name with its secret; NULL: not known here. */
 struct document_entry *router_find(const struct router *self, const char *name);
 
-/* ---- sync.c ---- */
+void routed_filter_destroy(struct routed_filter *routed);
 
-/* Forget filters that are dropped for good, once no operation or question is about them. */
-void router_forget_dropped(struct router *self, uint64_t now_us);
+/* ---- sync.c ---- */
 
 /* Ask a coordinator for news; when next_sync_us has come. */
 void sync_send(struct router *self, uint64_t now_us);
@@ -274,18 +284,11 @@ void sync_want(struct router *self, uint64_t now_us);
 /* A coordinator says that the store has changed. */
 void sync_hinted(struct router *self, uint64_t now_us);
 
-/* Number `sync` was answered; not `well`: by a refusal, so that the next one has time. */
-void sync_answered(struct router *self, uint64_t now_us, uint64_t sync, bool well);
-
-/* ---- waiting.c ---- */
-
-void waiting_add(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
-                 const struct frame *frame);
-
-/* Serve again what `sync` settles; all of it when it was numbered before. */
-void waiting_settle(struct router *self, uint64_t now_us, uint64_t sync);
-void waiting_tick(struct router *self, uint64_t now_us);
-void waiting_fini(struct router *self);
+/* An answer of a coordinator. True: all that the store had when number `correlation` was asked is
+ * known, and who waited for that can go on. */
+bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
+                   const struct sync_reply *reply);
+void sync_on_refusal(struct router *self, uint64_t now_us, const struct frame *frame);
 
 /* ---- backends.c ---- */
 
@@ -328,32 +331,33 @@ uint64_t hedge_tick_us(const struct router *self);
 /* May this be fed, by the document as it is? Also for what is no feed. Only what may is begun. */
 bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t lineage);
 
+/* Begin what was requested of this filter. `hashed`: keys that are fingerprints already, and of
+ * these the request has neither bytes nor lengths; NULL: it has. */
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
-              const struct client_request *request, struct document_entry *entry);
+              const struct client_request *request, const uint64_t *hashed,
+              struct document_entry *entry);
 
-/* The same for keys that are fingerprints already: of these the request has neither bytes nor
- * lengths. NULL: it has. */
-void op_begin_hashed(struct router *self, uint64_t now_us, const struct peer *from,
-                     uint64_t correlation, const struct client_request *request,
-                     const uint64_t *hashed, struct document_entry *entry);
+/* Votes and refusals of a node, by any link. */
+void ops_on_reply(struct router *self, uint64_t now_us, uint32_t link, const struct frame *frame);
 
-/* A newer document: forget all votes and ask again under it, or tell the client to retry. */
-void op_restart(struct router *self, uint64_t now_us, struct op *op);
-
-void op_end(struct router *self, struct op *op);
+/* What was refused or not answered is tried again, and what has no time left ends. */
 void ops_tick(struct router *self, uint64_t now_us);
+
+/* ---- op.c ---- */
+
+/* A place for an operation; NULL: all are taken. */
+struct op *op_take(struct router *self);
+void op_end(struct router *self, struct op *op);
 void ops_fini(struct router *self);
 
-/* ---- split.c ---- */
+/* What of an ended operation's memory its place keeps; the rest is freed. */
+struct op_memory op_memory_keep(struct op_memory memory, uint32_t place);
 
 /* Room for op->count keys under this document; fingerprints that are there are kept. */
 MUST_USE enum status op_reserve(struct op *op, struct document_entry *entry);
 
 /* Sort the keys into parts by slot group, in the room reserved for the same document. */
 void op_split(struct op *op, const struct epoch_content *content);
-
-/* What of an ended operation's memory its place keeps; the rest is freed. */
-struct op_memory op_memory_keep(struct op_memory memory, uint32_t place);
 
 /* ---- parts.c ---- */
 
@@ -372,7 +376,7 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
 uint32_t part_ask_more(struct router *self, uint64_t now_us, struct op *op, struct part *part,
                        uint32_t wanted);
 
-/* ---- router_pairs.c ---- */
+/* ---- pairs.c ---- */
 
 /* A seat below this is a slot's reader, from here on the other half of the slot's pair. */
 enum { SEAT_PARTNER = 8 };
@@ -408,20 +412,10 @@ bool slot_hopeful(const struct part *part, uint32_t index);
 bool slot_pending(const struct router *self, const struct slot_group *group, struct part *part,
                   uint32_t index);
 
-/* ---- votes.c ---- */
-
-void router_on_node_reply(struct router *self, uint64_t now_us, uint32_t link,
-                          const struct frame *frame);
-
 /* ---- decide.c ---- */
 
 /* Decide what can be decided; answer the client when all is. `last`: its time is up. */
 void op_evaluate(struct router *self, uint64_t now_us, struct op *op, bool last);
-
-/* ---- answer.c ---- */
-
-/* Answer the client with the verdict of all parts, and end the operation. */
-void op_answer(struct router *self, struct op *op);
 
 /* ---- info.c ---- */
 

@@ -8,17 +8,6 @@
 
 enum { ROUTER_ARENA_BYTES = 64 << 20, SPIN_MOST_OPS = 2 };
 
-static const struct counter_def counter_defs[] = {
-#define X(name, unit, help) {#name, unit, help},
-    ROUTER_COUNTERS(X)
-#undef X
-};
-
-struct counter_table router_counters(void)
-{
-    return (struct counter_table){.defs = counter_defs, .count = ROUTER_NCOUNTERS};
-}
-
 enum status router_create(const struct router_config *config, const struct effects *effects,
                           struct router **out)
 {
@@ -53,14 +42,6 @@ enum status router_create(const struct router_config *config, const struct effec
     return STATUS_OK;
 }
 
-void routed_filter_destroy(struct routed_filter *routed)
-{
-    if (routed != NULL) {
-        heap_free(routed->batch_number);
-        heap_free(routed);
-    }
-}
-
 void router_destroy(struct router **router)
 {
     struct router *self = *router;
@@ -71,7 +52,7 @@ void router_destroy(struct router **router)
     }
     dumps_destroy(self);
     ops_fini(self);
-    waiting_fini(self);
+    serve_fini(self);
     infos_fini(self);
     backends_fini(self);
     for (size_t i = 0; i < self->documents.count; i++) {
@@ -119,9 +100,9 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
         refuse_late(self, from, &frame);
     } else if (frame.kind == FRAME_CLIENT_REQUEST) {
         router_count(self, ROUTER_requests_total);
-        router_serve(self, now_us, from, bytes, &frame, false);
+        serve_request(self, now_us, from, bytes, &frame);
     } else if (frame.kind == FRAME_INFO_REQUEST) {
-        router_serve(self, now_us, from, bytes, &frame, false);
+        serve_request(self, now_us, from, bytes, &frame);
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         router_on_stats(self, from, &frame);
     } else {
@@ -129,18 +110,30 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     }
 }
 
+/* What waits for news goes on, and what runs under an older epoch begins anew. */
+static void on_news(struct router *self, uint64_t now_us, const struct frame *frame)
+{
+    uint64_t taken = self->counters[ROUTER_documents_taken_total];
+
+    if (sync_on_reply(self, now_us, frame->correlation, &frame->body.sync_reply)) {
+        serve_settle(self, now_us, frame->correlation);
+        dumps_settle(self, now_us, frame->correlation);
+        if (self->counters[ROUTER_documents_taken_total] != taken) {
+            ops_tick(self, now_us);
+        }
+    }
+}
+
 static void on_coordinator(struct router *self, uint64_t now_us, const struct frame *frame)
 {
     if (frame->kind == FRAME_SYNC_REPLY) {
-        router_on_sync_reply(self, now_us, frame->correlation, &frame->body.sync_reply);
+        on_news(self, now_us, frame);
     } else if (frame->kind == FRAME_HINT) {
         if (frame->body.hint.change > self->since) {
             sync_hinted(self, now_us);
         }
     } else if (frame->kind == FRAME_ERROR) {
-        sync_answered(self, now_us, frame->correlation, false);
-        log_limited(&self->coordinator_limit, now_us, LOG_WARN,
-                    "the coordinator refused a frame: %s", frame->body.error.message);
+        sync_on_refusal(self, now_us, frame);
     } else {
         router_refuse_frame(self, now_us, NULL, frame, STATUS_INVALID);
     }
@@ -157,7 +150,7 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     } else if (link_ring_has(&self->coordinators, link)) {
         on_coordinator(self, now_us, &frame);
     } else if (frame.kind == FRAME_NODE_REPLY) {
-        router_on_node_reply(self, now_us, link, &frame);
+        ops_on_reply(self, now_us, link, &frame);
     } else if (frame.kind == FRAME_INFO_REPLY) {
         (void)backend_heard(self, now_us, link, 0);
         info_on_reply(self, &frame);
@@ -196,16 +189,38 @@ static uint64_t next_us(void *context)
     return self->next_tick_us < self->next_sync_us ? self->next_tick_us : self->next_sync_us;
 }
 
+/* May the filter go, and what the router keeps of it? */
+static bool let_go(void *context, struct document_entry *entry)
+{
+    const struct router *self = context;
+
+    if (infos_use(self, entry->document.id) || dumps_use(self, entry->document.id)) {
+        return false;
+    }
+    routed_filter_destroy(entry->attachment);
+    return true;
+}
+
+/* Forget filters that are dropped for good, once no operation or question is about them. */
+static void forget_dropped(struct router *self, uint64_t now_us)
+{
+    if (self->documents.ngone > 0) {
+        ops_tick(self, now_us); /* Ends those that are about such filters. */
+        document_cache_sweep(&self->documents, let_go, self);
+    }
+}
+
 static void on_time(void *context, uint64_t now_us)
 {
     struct router *self = context;
 
     if (now_us >= self->next_sync_us) {
+        forget_dropped(self, now_us);
         sync_send(self, now_us);
     }
     if (now_us >= self->next_tick_us) {
         ops_tick(self, now_us);
-        waiting_tick(self, now_us);
+        serve_tick(self, now_us);
         infos_tick(self, now_us);
         dumps_tick(self, now_us);
         backends_tick(self, now_us);

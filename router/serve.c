@@ -1,80 +1,26 @@
-/* Requests of clients: to the operation or answer that they ask for, or refused. */
+/* Requests of clients: to the operation or answer that they ask for, or refused. Those that this
+ * router can't judge yet are kept as bytes until a read of the store that was begun after they
+ * came. */
+#include "base/heap.h"
 #include "base/mutant.h"
-#include "proto/answers.h"
 #include "router/private.h"
 
+#include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
-void router_reply(struct router *self, const struct peer *to, const struct frame *frame)
+/* ---- which filter is meant ---- */
+
+static const char *name_of(const struct frame *frame)
 {
-    struct span bytes;
-
-    if (codec_encode_out(frame, &self->effects, &self->out, &bytes) != STATUS_OK ||
-        self->effects.reply(self->effects.context, to, bytes) != STATUS_OK) {
-        router_count(self, ROUTER_replies_dropped_total);
-    }
-}
-
-void router_refuse_client(struct router *self, const struct peer *to, uint64_t correlation,
-                          const struct client_request *request, enum status status,
-                          const char *message)
-{
-    struct frame answer = {
-        .correlation = correlation,
-        .kind = FRAME_CLIENT_REPLY,
-        .body.client_reply =
-            {
-                .op = request->op,
-                .attempt = request->attempt,
-                .status = status,
-                .message = message,
-            },
-    };
-
-    router_reply(self, to, &answer);
-}
-
-void router_refuse_feed(struct router *self, const struct peer *to, uint64_t correlation,
-                        const struct client_request *request, const char *name)
-{
-    char message[ROUTER_MESSAGE_BYTES];
-
-    (void)snprintf(message, sizeof message,
-                   "no rebuild of %.128s is open, or not the one that is meant: begin first", name);
-    router_refuse_client(self, to, correlation, request, STATUS_INVALID, message);
-}
-
-void router_refuse_frame(struct router *self, uint64_t now_us, const struct peer *from,
-                         const struct frame *frame, enum status status)
-{
-    struct frame answer;
-
-    router_count(self, status == STATUS_VERSION ? ROUTER_version_total : ROUTER_malformed_total);
-    log_limited(&self->bad_frame_limit, now_us, LOG_WARN, "refused a frame: %s (version %u)",
-                status_meaning(status), frame->version);
-    if (from != NULL) {
-        answer_refusal(frame->correlation, status, &answer);
-        router_reply(self, from, &answer);
-    }
-}
-
-static void refuse_info(struct router *self, const struct peer *to, uint64_t correlation,
-                        enum status status, const char *message)
-{
-    struct frame answer = {
-        .correlation = correlation,
-        .kind = FRAME_INFO_REPLY,
-        .body.info_reply = {.status = status, .message = message},
-    };
-
-    router_reply(self, to, &answer);
+    return frame->kind == FRAME_INFO_REQUEST ? frame->body.info_request.filter
+                                             : frame->body.client_request.filter;
 }
 
 /* The store was read after the request came and has no such filter. */
 static void refuse_unknown(struct router *self, const struct peer *from, const struct frame *frame)
 {
-    bool asks = frame->kind == FRAME_INFO_REQUEST;
-    const char *name = asks ? frame->body.info_request.filter : frame->body.client_request.filter;
+    const char *name = name_of(frame);
     enum status status = STATUS_NOT_FOUND;
     char message[ROUTER_MESSAGE_BYTES];
 
@@ -90,39 +36,35 @@ static void refuse_unknown(struct router *self, const struct peer *from, const s
                        "that exist",
                        name);
     }
-    if (asks) {
-        refuse_info(self, from, frame->correlation, status, message);
-    } else {
-        router_refuse_client(self, from, frame->correlation, &frame->body.client_request, status,
-                             message);
-    }
+    router_refuse(self, from, frame, status, message);
 }
 
-/* What it lacks must not be taken for absent, nor may it be added to. */
-static bool is_closed(const struct document_entry *entry, const struct frame *frame)
+/* Of a filter that is being loaded: what it lacks must not be taken for absent, nor may it be added
+ * to. */
+static bool is_closed(const struct document_entry *entry)
 {
-    return frame->kind != FRAME_INFO_REQUEST && document_is_loading(&entry->document);
+    return document_is_loading(&entry->document);
 }
 
 static void refuse_loading(struct router *self, const struct peer *from, const struct frame *frame)
 {
-    const struct client_request *request = &frame->body.client_request;
     char message[ROUTER_MESSAGE_BYTES];
 
     (void)snprintf(message, sizeof message,
                    "filter %.128s is being loaded from a dump; it serves once all of that is there",
-                   request->filter);
-    router_refuse_client(self, from, frame->correlation, request, STATUS_NOT_READY, message);
+                   name_of(frame));
+    router_refuse(self, from, frame, STATUS_NOT_READY, message);
 }
 
-/* By name alone an add that comes late would get into the next filter of that name. What comes from
- * this process itself was not on its way. */
+/* Does an add not say which filter it means? By name alone one that comes late would get into the
+ * next filter of that name. What comes from this process itself was not on its way. */
 static bool is_nameless(const struct peer *from, const struct client_request *request)
 {
     return !MUTANT(ADD_BY_NAME) && from->size > 0 && request->operation != OPERATION_CHECK &&
            request->filter_id == 0;
 }
 
+/* The name is bound to another filter than the one that is meant. */
 static bool is_another(const struct client_request *request, const struct document_entry *entry)
 {
     return !MUTANT(ADD_BY_NAME) && request->filter_id != 0 &&
@@ -147,44 +89,241 @@ static void bounce(struct router *self, const struct peer *from, const struct fr
     router_reply(self, from, &answer);
 }
 
-void router_serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+/* ---- keeping one until the store was read ---- */
+
+static uint32_t timeout_ms(const struct frame *frame)
+{
+    uint32_t asked = frame->kind == FRAME_INFO_REQUEST ? frame->body.info_request.timeout_ms
+                                                       : frame->body.client_request.timeout_ms;
+
+    return asked > 0 ? asked : ROUTER_DEFAULT_TIMEOUT_MS;
+}
+
+static struct waiting *free_place(struct router *self)
+{
+    for (size_t i = 0; i < ROUTER_MAX_WAITING; i++) {
+        if (!self->waiting[i].used) {
+            return &self->waiting[i];
+        }
+    }
+    return NULL;
+}
+
+static void count_inflight(struct router *self, uint64_t inflight_bytes)
+{
+    self->inflight_bytes = inflight_bytes;
+    self->counters[ROUTER_inflight_bytes] = inflight_bytes;
+}
+
+/* Not the one under way: it may have read the store before the request came. */
+static uint64_t sync_settles(const struct router *self)
+{
+    return MUTANT(JOIN_OPEN_SYNC) && self->sync_open ? self->sync : self->sync + 1;
+}
+
+/* Keep it until a question is answered that is sent from now on. */
+static void keep(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                 const struct frame *frame)
+{
+    struct waiting *one = free_place(self);
+    uint8_t *copy = one != NULL &&
+                            self->inflight_bytes + bytes.size <= self->config.max_inflight_bytes
+                        ? heap_alloc(bytes.size, 1)
+                        : NULL;
+
+    if (copy == NULL) {
+        router_count(self, ROUTER_overloaded_total);
+        router_refuse(self, from, frame, STATUS_OVERLOADED,
+                      "too many requests wait for the coordinator; slow down, retry");
+        return;
+    }
+    memcpy(copy, bytes.data, bytes.size);
+    *one = (struct waiting){
+        .used = true,
+        .client = *from,
+        .frame = copy,
+        .size = bytes.size,
+        .sync = sync_settles(self),
+        .deadline_us = now_us + (uint64_t)timeout_ms(frame) * 1000,
+    };
+    if (one->deadline_us > now_us + self->config.max_timeout_us) {
+        one->deadline_us = now_us + self->config.max_timeout_us;
+    }
+    self->nwaiting++;
+    assert(self->nwaiting <= ROUTER_MAX_WAITING);
+    count_inflight(self, self->inflight_bytes + one->size);
+    sync_want(self, now_us);
+}
+
+/* ---- serving one ---- */
+
+/* Is there something that this router may only not have heard of yet: a dump's last chunk, or the
+ * rebuild that is to be fed? */
+static bool may_come(const struct document_entry *entry, const struct frame *frame)
+{
+    const struct client_request *request = &frame->body.client_request;
+
+    return is_closed(entry) || !op_feeds(entry, request->operation, request->lineage);
+}
+
+/* An add or a check of a filter that this router knows. */
+static void serve_batch(struct router *self, uint64_t now_us, const struct peer *from,
+                        struct span bytes, const struct frame *frame, bool settled,
+                        struct document_entry *entry)
+{
+    const struct client_request *request = &frame->body.client_request;
+
+    if (is_another(request, entry)) {
+        bounce(self, from, frame, entry->document.id, STATUS_NOT_FOUND,
+               "the name is bound to another filter by now");
+    } else if (is_nameless(from, request)) {
+        bounce(self, from, frame, entry->document.id, STATUS_STALE,
+               "an add is to name the id of its filter, which this answer tells");
+    } else if (entry->conflict) {
+        router_refuse(self, from, frame, STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);
+    } else if (!settled && may_come(entry, frame)) {
+        keep(self, now_us, from, bytes, frame);
+    } else if (is_closed(entry)) {
+        refuse_loading(self, from, frame);
+    } else if (!op_feeds(entry, request->operation, request->lineage)) {
+        router_refuse_feed(self, from, frame->correlation, request, request->filter);
+    } else {
+        op_begin(self, now_us, from, frame->correlation, request, NULL, entry);
+    }
+}
+
+/* `settled`: the store has been read since it came, so what is unknown is unknown. */
+static void serve(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
                   const struct frame *frame, bool settled)
 {
-    bool asks = frame->kind == FRAME_INFO_REQUEST;
-    const char *name = asks ? frame->body.info_request.filter : frame->body.client_request.filter;
-    struct document_entry *entry = router_find(self, name);
+    struct document_entry *entry = router_find(self, name_of(frame));
 
     if (entry == NULL && settled) {
         refuse_unknown(self, from, frame);
     } else if (entry == NULL) {
-        waiting_add(self, now_us, from, bytes, frame);
-    } else if (asks) {
+        keep(self, now_us, from, bytes, frame);
+    } else if (frame->kind == FRAME_INFO_REQUEST) {
         info_begin(self, now_us, from, frame, entry);
-    } else if (is_another(&frame->body.client_request, entry)) {
-        bounce(self, from, frame, entry->document.id, STATUS_NOT_FOUND,
-               "the name is bound to another filter by now");
-    } else if (is_nameless(from, &frame->body.client_request)) {
-        bounce(self, from, frame, entry->document.id, STATUS_STALE,
-               "an add is to name the id of its filter, which this answer tells");
-    } else if (entry->conflict) {
-        router_refuse_client(self, from, frame->correlation, &frame->body.client_request,
-                             STATUS_CONFLICT, ROUTER_CONFLICT_MESSAGE);
-    } else if (is_closed(entry, frame)) {
-        /* This router may not have heard of the last chunk yet. */
-        if (settled) {
-            refuse_loading(self, from, frame);
-        } else {
-            waiting_add(self, now_us, from, bytes, frame);
-        }
-    } else if (!op_feeds(entry, frame->body.client_request.operation,
-                         frame->body.client_request.lineage)) {
-        /* This router may not have heard of the rebuild yet. */
-        if (settled) {
-            router_refuse_feed(self, from, frame->correlation, &frame->body.client_request, name);
-        } else {
-            waiting_add(self, now_us, from, bytes, frame);
-        }
     } else {
-        op_begin(self, now_us, from, frame->correlation, &frame->body.client_request, entry);
+        serve_batch(self, now_us, from, bytes, frame, settled, entry);
+    }
+}
+
+void serve_request(struct router *self, uint64_t now_us, const struct peer *from, struct span bytes,
+                   const struct frame *frame)
+{
+    assert(frame->kind == FRAME_INFO_REQUEST || frame->kind == FRAME_CLIENT_REQUEST);
+    serve(self, now_us, from, bytes, frame, false);
+}
+
+/* ---- those that were kept ---- */
+
+/* What is left of a request's time; never 0, which would mean the default. */
+static void leave(struct frame *frame, uint64_t left_us)
+{
+    uint32_t left_ms = (uint32_t)(left_us / 1000) + 1;
+
+    if (frame->kind == FRAME_INFO_REQUEST) {
+        frame->body.info_request.timeout_ms = left_ms;
+    } else {
+        frame->body.client_request.timeout_ms = left_ms;
+    }
+}
+
+/* Out of its place, which is free then; the caller frees the frame. */
+static struct waiting take_out(struct router *self, struct waiting *one)
+{
+    struct waiting taken = *one;
+
+    assert(taken.used && self->nwaiting > 0 && self->inflight_bytes >= taken.size);
+    *one = (struct waiting){0};
+    self->nwaiting--;
+    count_inflight(self, self->inflight_bytes - taken.size);
+    return taken;
+}
+
+static void serve_again(struct router *self, uint64_t now_us, struct waiting *one)
+{
+    /* It goes first: what is served may have to be kept again. */
+    struct waiting taken = take_out(self, one);
+    struct span bytes = span_of(taken.frame, taken.size);
+    struct frame frame = {0};
+
+    /* Decoded anew, as the arena has moved on. */
+    if (codec_decode(self->arena, bytes, &frame) == STATUS_OK) {
+        leave(&frame, taken.deadline_us > now_us ? taken.deadline_us - now_us : 0);
+        serve(self, now_us, &taken.client, bytes, &frame, true);
+    }
+    heap_free(taken.frame);
+}
+
+void serve_settle(struct router *self, uint64_t now_us, uint64_t sync)
+{
+    for (size_t i = 0; self->nwaiting > 0 && i < ROUTER_MAX_WAITING; i++) {
+        if (self->waiting[i].used && self->waiting[i].sync <= sync) {
+            serve_again(self, now_us, &self->waiting[i]);
+        }
+    }
+}
+
+static void give_up(struct router *self, struct waiting *one)
+{
+    static const char message[] =
+        "the filter, or the rebuild to feed, is not known to this router and no coordinator "
+        "answers; start one, or see the router's `coordinators` option";
+    struct waiting taken = take_out(self, one);
+    struct frame frame = {0};
+
+    router_count(self, ROUTER_deadlines_total);
+    if (codec_decode(self->arena, span_of(taken.frame, taken.size), &frame) == STATUS_OK) {
+        router_refuse(self, &taken.client, &frame, STATUS_UNAVAILABLE, message);
+    }
+    heap_free(taken.frame);
+}
+
+void serve_tick(struct router *self, uint64_t now_us)
+{
+    for (size_t i = 0; self->nwaiting > 0 && i < ROUTER_MAX_WAITING; i++) {
+        if (self->waiting[i].used && now_us >= self->waiting[i].deadline_us) {
+            give_up(self, &self->waiting[i]);
+        }
+    }
+}
+
+void serve_fini(struct router *self)
+{
+    for (size_t i = 0; i < ROUTER_MAX_WAITING; i++) {
+        heap_free(self->waiting[i].frame);
+    }
+}
+
+/* ---- fingerprints of a dump, added as keys are ---- */
+
+void router_load(struct router *self, uint64_t now_us, const struct router_load *load)
+{
+    struct document_entry *entry = document_cache_find(&self->documents, load->filter_id);
+    const struct routed_filter *routed = entry != NULL ? entry->attachment : NULL;
+    const struct peer nobody = {0};
+    const struct client_request request = {
+        .filter = entry != NULL ? entry->document.content.name : "",
+        .filter_id = load->filter_id,
+        .operation = OPERATION_ADD,
+        .op = {.session = {self->boot, load->source}, .sequence = load->correlation},
+        .timeout_ms = load->timeout_ms,
+        .count = load->count,
+    };
+
+    assert(load->count <= CODEC_MAX_KEYS);
+    router_count(self, ROUTER_requests_total);
+    if (routed == NULL || !routed->has_secret || entry->document.load_source != load->source ||
+        entry->document.content.state != FILTER_ACTIVE) {
+        sync_want(self, now_us);
+        router_refuse_client(self, &nobody, load->correlation, &request, STATUS_NOT_READY,
+                             "this router has not heard of the filter yet");
+    } else if (entry->conflict) {
+        router_refuse_client(self, &nobody, load->correlation, &request, STATUS_CONFLICT,
+                             ROUTER_CONFLICT_MESSAGE);
+    } else {
+        op_begin(self, now_us, &nobody, load->correlation, &request, load->fingerprints, entry);
     }
 }

@@ -1,4 +1,5 @@
-/* When the router asks a coordinator for news: one question at a time, and not too often.
+/* News from coordinators: when the router asks for them, one question at a time and not too often,
+ * and what it takes out of an answer.
  *
  * Whoever asks for an unknown name waits for an answer to a question that was sent after the
  * request came, and all who wait share it. That "unknown" is never said from memory: the name may
@@ -6,9 +7,15 @@
  * What bounds the reads of the store is their rate: beyond it those who wait do so a little longer.
  */
 #include "map/feature.h"
+#include "proto/signed_document.h"
 #include "router/private.h"
 
+#include <assert.h>
+
 enum {
+    /* A coordinator that does not serve for longer is worth a line: twice the usual node_timeout,
+     * after which it knows which nodes there are. */
+    UNSERVED_US = 10000000,
     CONNECT_POLL_US = 50000, /* how soon to try again while nobody is connected */
     ANSWER_US = 250000,      /* a question that somebody waits for is given up after this ... */
     ANSWER_DOUBLINGS = 3,    /* ... and twice as long after each that was, so often */
@@ -57,9 +64,9 @@ void sync_send(struct router *self, uint64_t now_us)
     bool given_up = self->sync_open;
     bool hurry = self->sync_wanted || given_up;
 
-    router_forget_dropped(self, now_us);
     self->syncs_lost += given_up && self->syncs_lost < ANSWER_DOUBLINGS;
     token_bucket_take(&self->sync_rate, now_us, 1, SYNCS_PER_SECOND);
+    assert(self->syncs_lost <= ANSWER_DOUBLINGS);
     self->sync_wanted = false;
     self->sync_open = send(self);
     self->sync_us = now_us;
@@ -82,7 +89,8 @@ void sync_hinted(struct router *self, uint64_t now_us)
     sync_want(self, now_us);
 }
 
-void sync_answered(struct router *self, uint64_t now_us, uint64_t sync, bool well)
+/* Number `sync` was answered; not `well`: by a refusal, so that the next one has time. */
+static void answered(struct router *self, uint64_t now_us, uint64_t sync, bool well)
 {
     if (!self->sync_open || sync != self->sync) {
         return; /* One that was given up: what it tells is as good, but another is under way. */
@@ -93,4 +101,98 @@ void sync_answered(struct router *self, uint64_t now_us, uint64_t sync, bool wel
     if (self->sync_wanted && well) {
         sync_want(self, now_us);
     }
+}
+
+void sync_on_refusal(struct router *self, uint64_t now_us, const struct frame *frame)
+{
+    answered(self, now_us, frame->correlation, false);
+    log_limited(&self->coordinator_limit, now_us, LOG_WARN, "the coordinator refused a frame: %s",
+                frame->body.error.message);
+}
+
+/* ---- what an answer says ---- */
+
+/* A coordinator that has just started says UNAVAILABLE until nodes have told what they hold: normal
+ * life, unless it lasts. */
+static void say_answer(struct router *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    enum log_level level = LOG_ERROR;
+
+    if (reply->status == STATUS_UNAVAILABLE) {
+        level = log_level_lasting(&self->unavailable_us, now_us, UNSERVED_US);
+    } else {
+        self->unavailable_us = 0;
+    }
+    if (reply->status != STATUS_OK) {
+        log_limited(&self->coordinator_limit, now_us, level, "the coordinator answers %s: %s",
+                    status_code(reply->status), reply->message);
+    }
+}
+
+/* Documents of two clusters must not mix: the same ids, under other secrets. One that holds no
+ * filter yet goes with the store. */
+static bool same_cluster(struct router *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    uint64_t hash = document_epoch_hash(reply->cluster);
+    struct cluster_id cluster;
+    char ours[CLUSTER_ID_TEXT_BYTES];
+    char theirs[CLUSTER_ID_TEXT_BYTES];
+
+    if (reply->cluster.size == 0 || hash == self->cluster_hash ||
+        codec_cluster_open(reply->cluster, &self->config.key, &cluster) != STATUS_OK) {
+        return true; /* As before; or nothing is known, and documents are signed. */
+    }
+    if (self->documents.count == 0 || !cluster_id_differ(&self->cluster, &cluster)) {
+        self->cluster = cluster;
+        self->cluster_hash = hash;
+        return true;
+    }
+    log_limited(&self->coordinator_limit, now_us, LOG_ERROR,
+                "the filters that this router knows are of cluster %s, and the coordinator is of "
+                "cluster %s: nothing of that one is taken. Name the coordinators of the right "
+                "cluster; if it is to change, restart the router",
+                cluster_id_show(&self->cluster, ours), cluster_id_show(&cluster, theirs));
+    return false;
+}
+
+/* Documents first: a secret belongs to one. False: not all of it could be taken. */
+static bool take_all(struct router *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    uint64_t refused = self->counters[ROUTER_documents_refused_total];
+
+    for (size_t i = 0; i < reply->ndocuments; i++) {
+        router_take_document(self, now_us, reply->documents[i]);
+    }
+    for (size_t i = 0; i < reply->nsecrets; i++) {
+        router_take_secret(self, now_us, &reply->secrets[i]);
+    }
+    return self->counters[ROUTER_documents_refused_total] == refused;
+}
+
+bool sync_on_reply(struct router *self, uint64_t now_us, uint64_t correlation,
+                   const struct sync_reply *reply)
+{
+    bool well = reply->status == STATUS_OK || reply->status == STATUS_UNAVAILABLE;
+    bool whole;
+
+    say_answer(self, now_us, reply);
+    answered(self, now_us, correlation, well);
+    if (!well || !same_cluster(self, now_us, reply)) {
+        return false;
+    }
+    whole = take_all(self, now_us, reply);
+    /* An older store tells what it has; what it has not may exist all the same. */
+    self->doubtful = !whole || reply->status != STATUS_OK;
+    if (reply->change > self->since || reply->store != self->store) {
+        self->since = reply->change;
+        self->store = reply->store;
+    }
+    if (!whole) {
+        self->since = 0; /* Ask for everything again: perhaps memory was short. */
+    } else if (reply->more) {
+        self->next_sync_us = now_us;
+        return false;
+    }
+    self->synced = true;
+    return true;
 }

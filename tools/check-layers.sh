@@ -11,6 +11,7 @@
 # The duties of the coordinator know nothing of each other, and nothing below them knows of one: a
 # duty is the files of coordinator/duty/ whose names begin with the same word. Nobody else includes
 # its headers, and no other duty names what it defines.
+# router/resp sees of the router what router/router.h promises, and the router's core nothing of router/resp.
 # client/examples is for users: of our headers it may include orbloom.h only.
 set -u
 
@@ -68,6 +69,10 @@ BEGIN {
     owner["jansson"] = "^(bench|coordinator/store/etcd)/"
     owner["curl"] = "^coordinator/store/etcd/"
     owner["sqlite3"] = "^(coordinator/store/sqlite|client/examples)/"
+
+    # A folder within a layer, and the one header through which it sees the core around it, which
+    # sees nothing of it.
+    door["router/resp"] = "router/router.h"
 }
 
 # "lib/filter/lines.c" is of layer filter, "client/examples/x.c" of layer client.
@@ -88,6 +93,24 @@ function library_of(header) {
 function is_core(path) {
     return path ~ /^(node|router|coordinator|client)\// && path !~ /^client\/examples\// &&
         path !~ /\/(main[.]c|shell_[^\/]*)$/ && path !~ /^coordinator\/store\/[a-z]+\//
+}
+
+function is_in(path, folder) {
+    return index(path, folder "/") == 1
+}
+
+# `header` as it is written: with its folders, unless it lies beside the file.
+function check_doors(header, folder, path) {
+    path = file
+    sub(/[^\/]*$/, "", path)
+    path = header ~ /\// ? header : path header
+    for (folder in door) {
+        if (is_in(file, folder) && layer_of(path) == layer && !is_in(path, folder) && path != door[folder]) {
+            complain(folder " sees of " layer " only \"" door[folder] "\" (\"" header "\")")
+        } else if (!is_in(file, folder) && is_core(file) && is_in(path, folder)) {
+            complain("the core must not include " folder " (\"" header "\")")
+        }
+    }
 }
 
 function complain(reason) {
@@ -150,6 +173,7 @@ function check_system(header, name) {
     } else if (match(text, /"[^"]*"/)) {
         header = substr(text, RSTART + 1, RLENGTH - 2)
         check_own(header)
+        check_doors(header)
         check_system(header)
     } else if (match(text, /<[^>]*>/)) {
         header = substr(text, RSTART + 1, RLENGTH - 2)

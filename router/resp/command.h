@@ -44,26 +44,17 @@ struct command {
     const char *help;
 };
 
+/* ---- argument.c ---- */
+
 /* "SET" is "set"; for options, too. */
 bool command_word(struct span argument, const char *word);
 
-/* "config|get" of "config": by the word behind the command. HELP need not be in the table. */
-struct subcommand {
-    const char *name; /* in lower case */
-    int arity;        /* with both words */
-    command_fn run;
-    const char *arguments; /* behind its name, as HELP shows them: " <name>" */
-    const char *help;      /* without a full stop; NULL: HELP does not list it */
-};
+/* A number in `text`; false: it is none, or not from `least` to `most`. */
+bool argument_integer(struct span text, int64_t least, int64_t most, int64_t *value);
+bool argument_double(struct span text, double *value);
+bool argument_name(struct span text, char name[DOCUMENT_NAME_BYTES]);
 
-enum taken subcommand_run(struct front *self, struct session *session, const struct span *arguments,
-                          uint32_t count, const struct subcommand *table, size_t size);
-
-/* "config" is "CONFIG". */
-void command_upper(const char *name, char upper[FRONT_LABEL_BYTES]);
-
-#define SUBCOMMAND_RUN(table) \
-    subcommand_run(self, session, arguments, count, table, sizeof(table) / sizeof((table)[0]))
+/* ---- answer.c ---- */
 
 /* Shorthands for answers that are known at once. */
 enum taken answer_ok(struct front *self, struct session *session);
@@ -77,10 +68,23 @@ enum taken answer_arity(struct front *self, struct session *session, const char 
 #define INTEGER_MESSAGE "ERR value is not an integer or out of range"
 #define SYNTAX_MESSAGE  "ERR syntax error"
 
-/* A number in `text`; false: it is none, or not from `least` to `most`. */
-bool argument_integer(struct span text, int64_t least, int64_t most, int64_t *value);
-bool argument_double(struct span text, double *value);
-bool argument_name(struct span text, char name[DOCUMENT_NAME_BYTES]);
+/* Does a command of this arity, as in struct command, take so many words? */
+bool arity_fits(int arity, uint32_t count);
+
+/* "config|get" of "config": by the word behind the command. HELP need not be in the table. */
+struct subcommand {
+    const char *name; /* in lower case */
+    int arity;        /* with both words */
+    command_fn run;
+    const char *arguments; /* behind its name, as HELP shows them: " <name>" */
+    const char *help;      /* without a full stop; NULL: HELP does not list it */
+};
+
+enum taken subcommand_run(struct front *self, struct session *session, const struct span *arguments,
+                          uint32_t count, const struct subcommand *table, size_t size);
+
+#define SUBCOMMAND_RUN(table) \
+    subcommand_run(self, session, arguments, count, table, sizeof(table) / sizeof((table)[0]))
 
 /* ---- command_table.c ---- */
 
@@ -89,21 +93,10 @@ const struct command *command_find(struct span name);
 /* All of them, by name. */
 const struct command *command_table(size_t *count);
 
-/* ---- command_help.c ---- */
-
-enum taken answer_help(struct front *self, struct session *session, const char *command,
-                       const struct subcommand *table, size_t size);
-
 /* ---- command_keys.c ---- */
 
 /* NULL: they may be sent. */
 const char *items_error(const struct span *items, uint32_t count);
-
-/* ---- feed.c ---- */
-
-/* Feed them into the rebuild that is open. */
-enum taken feed_take(struct front *self, struct session *session, const char *name,
-                     const struct span *items, uint32_t count);
 
 /* ---- command_keyspace.c ---- */
 
@@ -118,29 +111,6 @@ bool status_is_there(const struct filter_summary *filter);
 
 /* NULL: there is none of that name. */
 const struct filter_summary *status_find(const struct admin_reply *reply, const char *name);
-
-/* ---- command_info.c ---- */
-
-/* Bytes of one replica. */
-uint64_t info_size(const struct filter_summary *filter);
-
-/* An estimate, from the bits: the keys themselves are not counted. */
-uint64_t info_items(const struct info_reply *reply);
-
-/* Ask the router about a filter. */
-void info_ask(struct front *self, struct session *session, const char *name,
-              void (*answer)(struct front *, struct call *, const struct frame *), uint64_t detail);
-
-/* ---- command_auth.c ---- */
-
-/* NULL: the connection is no stranger from here on. Else the error to be answered. */
-const char *auth_give(struct front *self, struct session *session, struct span user,
-                      struct span password);
-
-/* ---- command_transaction.c ---- */
-
-/* What was queued, and that it was. */
-void transaction_forget(struct session *session);
 
 /* ---- commands ---- */
 

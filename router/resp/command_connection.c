@@ -1,8 +1,48 @@
-/* What clients ask and say of their connection. */
+/* What clients ask and say of their connection: who they are, and which commands belong together.
+ */
 #include "router/resp/command.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define WRONG_MESSAGE "WRONGPASS invalid username-password pair or user is disabled."
+
+/* ---- who may do anything at all: there is one user, with one password or none ---- */
+
+/* Without a password any will do, as in Redis. */
+static const char *give(struct front *self, struct session *session, struct span user,
+                        struct span password)
+{
+    bool right = !self->config.guarded || password_matches(&self->config.password, password);
+
+    if (!right || !command_word(user, FRONT_USER)) {
+        front_count(self, FRONT_resp_wrong_passwords_total);
+        log_limited(&self->stranger_limit, self->now_us, LOG_WARN,
+                    "RESP client %s gives a wrong user or password", session->peer);
+        return WRONG_MESSAGE;
+    }
+    session_welcome(self, session);
+    return NULL;
+}
+
+COMMAND(auth)
+{
+    const char *error;
+
+    if (count > 3) {
+        return answer_error(self, session, SYNTAX_MESSAGE);
+    }
+    if (count == 2 && !self->config.guarded) {
+        return answer_error(self, session,
+                            "ERR AUTH <password> called without any password configured for the "
+                            "default user. Are you sure your configuration is correct?");
+    }
+    error = give(self, session, count == 3 ? arguments[1] : span_text(FRONT_USER),
+                 arguments[count - 1]);
+    return error == NULL ? answer_ok(self, session) : answer_error(self, session, error);
+}
+
+/* ---- the connection itself ---- */
 
 COMMAND(ping)
 {
@@ -65,7 +105,7 @@ COMMAND(reset)
 {
     (void)arguments;
     (void)count;
-    transaction_forget(session);
+    session_forget_queue(session);
     session_estrange(self, session);
     session->resp3 = false;
     session->label[0] = '\0';
@@ -158,7 +198,7 @@ static const char *let_in(struct front *self, struct session *session,
     const char *error = NULL;
 
     if (greeting->user != NULL) {
-        error = auth_give(self, session, greeting->user[0], greeting->user[1]);
+        error = give(self, session, greeting->user[0], greeting->user[1]);
     }
     if (error == NULL && session->stranger) {
         error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
@@ -311,4 +351,77 @@ COMMAND(client)
     };
 
     return SUBCOMMAND_RUN(subcommands);
+}
+
+/* ---- transactions: commands are kept as they came, and run one after another at EXEC ---- */
+
+COMMAND(multi)
+{
+    (void)arguments;
+    (void)count;
+    if (session->multi) {
+        bool broken = session->multi_broken;
+
+        (void)answer_error(self, session, "ERR MULTI calls can not be nested");
+        session->multi_broken = broken; /* Peers go on, too. */
+        return TAKEN_DONE;
+    }
+    session->multi = true;
+    return answer_ok(self, session);
+}
+
+COMMAND(discard)
+{
+    (void)arguments;
+    (void)count;
+    if (!session->multi) {
+        return answer_error(self, session, "ERR DISCARD without MULTI");
+    }
+    session_forget_queue(session);
+    return answer_ok(self, session);
+}
+
+/* What was queued goes before what has come since. */
+static bool put_first(struct session *session)
+{
+    struct buffer joined;
+    struct span rest = span_of(session->input.data + session->taken,
+                               session->input.size - session->taken);
+
+    buffer_init(&joined, session->input.max);
+    if (buffer_append(&joined, buffer_span(&session->queued)) != STATUS_OK ||
+        buffer_append(&joined, rest) != STATUS_OK) {
+        buffer_fini(&joined);
+        return false;
+    }
+    buffer_fini(&session->input);
+    session->input = joined;
+    session->taken = 0;
+    return true;
+}
+
+COMMAND(exec)
+{
+    struct resp_writer writer;
+    struct call *call;
+    uint32_t nqueued = session->nqueued;
+
+    (void)arguments;
+    (void)count;
+    if (!session->multi) {
+        return answer_error(self, session, "ERR EXEC without MULTI");
+    }
+    session->multi = false;
+    if (session->multi_broken || !put_first(session)) {
+        session_forget_queue(session);
+        return answer_error(self, session,
+                            "EXECABORT Transaction discarded because of previous errors.");
+    }
+    session_forget_queue(session);
+    call = call_now(self, session, &writer);
+    if (call != NULL) {
+        resp_array(&writer, nqueued);
+        call_end(self, call, &writer);
+    }
+    return TAKEN_DONE;
 }

@@ -1,4 +1,6 @@
-/* What a filter is and holds; what this router has done. */
+/* What a filter is and holds: BF.INFO and BF.CARD, as operators see it BF.STATUS, as RedisBloom's
+ * developers do BF.DEBUG, and what clients ask of any key, MEMORY USAGE and OBJECT. */
+#include "filter/lines.h"
 #include "map/window.h"
 #include "proto/replica_sum.h"
 #include "router/resp/command.h"
@@ -7,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EXPANSION = 2, MOST_LINE = 160, MOST_TEXT = 64 << 10 };
+enum { EXPANSION = 2 };
 
 /* ---- BF.INFO, BF.CARD ---- */
 
@@ -24,12 +26,12 @@ static const struct {
     [FIELD_EXPANSION] = {"expansion", "Expansion rate"},
 };
 
-uint64_t info_size(const struct filter_summary *filter)
+static uint64_t size_of(const struct filter_summary *filter)
 {
     return filter->shard_bytes * filter->nshards * window_sets(filter->nslices);
 }
 
-uint64_t info_items(const struct info_reply *reply)
+static uint64_t items_of(const struct info_reply *reply)
 {
     return report_summarize(reply->replicas, reply->nreplicas, 0).keys;
 }
@@ -44,13 +46,13 @@ static void write_field(struct resp_writer *writer, enum field field,
         resp_integer(writer, (int64_t)filter->capacity);
         break;
     case FIELD_SIZE:
-        resp_integer(writer, (int64_t)info_size(filter));
+        resp_integer(writer, (int64_t)size_of(filter));
         break;
     case FIELD_FILTERS:
         resp_integer(writer, filter->nchain > 0 ? filter->nchain : 1);
         break;
     case FIELD_ITEMS:
-        resp_integer(writer, (int64_t)info_items(reply));
+        resp_integer(writer, (int64_t)items_of(reply));
         break;
     case FIELD_EXPANSION:
         if (filter->when_full == WHEN_FULL_EXPAND) {
@@ -121,12 +123,14 @@ static void carded(struct front *self, struct call *call, const struct frame *fr
         return;
     }
     writer = call_writer(call);
-    resp_integer(&writer, reply->has_filter ? (int64_t)info_items(reply) : 0);
+    resp_integer(&writer, reply->has_filter ? (int64_t)items_of(reply) : 0);
     call_end(self, call, &writer);
 }
 
-void info_ask(struct front *self, struct session *session, const char *name,
-              void (*answer)(struct front *, struct call *, const struct frame *), uint64_t detail)
+/* Ask the router about a filter. */
+static void ask_router(struct front *self, struct session *session, const char *name,
+                       void (*answer)(struct front *, struct call *, const struct frame *),
+                       uint64_t detail)
 {
     struct frame frame = {
         .kind = FRAME_INFO_REQUEST,
@@ -154,7 +158,7 @@ COMMAND(bf_info)
     if (!argument_name(arguments[1], name)) {
         return answer_error(self, session, "ERR not found");
     }
-    info_ask(self, session, name, told, detail);
+    ask_router(self, session, name, told, detail);
     return TAKEN_DONE;
 }
 
@@ -166,68 +170,372 @@ COMMAND(bf_card)
     if (!argument_name(arguments[1], name)) {
         return answer_integer(self, session, 0);
     }
-    info_ask(self, session, name, carded, 0);
+    ask_router(self, session, name, carded, 0);
     return TAKEN_DONE;
 }
 
-/* ---- INFO ---- */
+/* ---- BF.STATUS: names as `orbloom status --json` has them ---- */
 
-/* What does not fit is left out. */
-static void put(struct buffer *text, const char *piece)
+enum { FILTER_FIELDS = 30, NODE_FIELDS = 15 };
+
+static void put_text(struct resp_writer *writer, const char *name, const char *text)
 {
-    if (buffer_append(text, span_text(piece)) != STATUS_OK) {
+    resp_text(writer, name);
+    resp_text(writer, text);
+}
+
+static void put_count(struct resp_writer *writer, const char *name, uint64_t count)
+{
+    resp_text(writer, name);
+    resp_integer(writer, count < INT64_MAX ? (int64_t)count : INT64_MAX);
+}
+
+static void put_number(struct resp_writer *writer, const char *name, double number)
+{
+    resp_text(writer, name);
+    resp_double(writer, number);
+}
+
+static void put_bool(struct resp_writer *writer, const char *name, bool value)
+{
+    resp_text(writer, name);
+    resp_boolean(writer, value);
+}
+
+static void put_parameters(struct resp_writer *writer, const struct filter_summary *filter)
+{
+    put_text(writer, "name", filter->name);
+    put_count(writer, "id", filter->id);
+    put_text(writer, "state", filter_state_name(filter->state));
+    put_count(writer, "epoch", filter->epoch);
+    put_count(writer, "capacity", filter->capacity);
+    put_count(writer, "max_capacity", filter->max_capacity);
+    put_number(writer, "rate", filter->rate);
+    put_count(writer, "replicas", filter->rule.replicas);
+    put_count(writer, "write_quorum", filter->rule.write);
+    put_count(writer, "read_quorum", filter->rule.read);
+    put_text(writer, "when_full", when_full_name(filter->when_full));
+    put_text(writer, "keylog", keylog_name(filter->keylog));
+    put_text(writer, "durability", durability_name(filter->durability));
+    put_count(writer, "shards", filter->nshards);
+    put_count(writer, "copy_bytes", size_of(filter));
+}
+
+static void put_state(struct resp_writer *writer, const struct filter_summary *filter,
+                      const struct report_sum *sum)
+{
+    put_count(writer, "keys_estimate", filter->nslices > 0 ? sum->keys_kept : sum->keys);
+    put_count(writer, "replicas_full", sum->full);
+    put_count(writer, "replicas_joining", sum->joining);
+    put_count(writer, "replicas_building", sum->building);
+    put_count(writer, "shards_lacking", filter->shards_lacking);
+    put_text(writer, "lacking", filter->lacking);
+    put_text(writer, "lacking_remedy", filter->lacking_remedy);
+    put_count(writer, "shards_grown", filter->shards_grown);
+    put_count(writer, "shards_growing", filter->shards_growing);
+    put_text(writer, "growth_awaited", filter->growth_awaited);
+    put_text(writer, "growth_refused", filter->growth_refused);
+    put_bool(writer, "growth_held", filter->growth_held);
+    put_count(writer, "rebuild", filter->rebuild_lineage);
+    put_count(writer, "fed_keys", filter->fed_keys);
+    put_text(writer, "rebuild_awaited", filter->rebuild_awaited);
+}
+
+static void put_filter(struct resp_writer *writer, const struct admin_reply *reply,
+                       const struct filter_summary *filter)
+{
+    struct report_sum sum = report_summarize(reply->replicas, reply->nreplicas, filter->id);
+
+    resp_map(writer, FILTER_FIELDS);
+    put_parameters(writer, filter);
+    put_state(writer, filter, &sum);
+}
+
+static void put_node(struct resp_writer *writer, const struct node_summary *node)
+{
+    resp_map(writer, NODE_FIELDS);
+    put_text(writer, "name", node->name);
+    put_count(writer, "id", node->id);
+    put_text(writer, "host", node->host);
+    put_text(writer, "zone", node->zone);
+    put_text(writer, "endpoint", node->endpoint);
+    put_bool(writer, "alive", node->alive);
+    put_count(writer, "seen_ago_ms", node->seen_ago_ms);
+    put_count(writer, "memory_limit_bytes", node->memory_limit_bytes);
+    put_count(writer, "memory_used_bytes", node->memory_used_bytes);
+    put_bool(writer, "durable", node->durable);
+    put_count(writer, "disk_used_bytes", node->disk_used_bytes);
+    put_bool(writer, "draining", node->draining);
+    put_text(writer, "replaced_by", node->replaced_by);
+    put_count(writer, "slots", node->slots);
+    put_text(writer, "awaited", node->awaited);
+}
+
+static void put_all(struct resp_writer *writer, const struct admin_reply *reply)
+{
+    resp_map(writer, 3);
+    put_text(writer, "attention", reply->message);
+    resp_text(writer, "nodes");
+    resp_array(writer, reply->nnodes);
+    for (size_t i = 0; i < reply->nnodes; i++) {
+        put_node(writer, &reply->nodes[i]);
+    }
+    resp_text(writer, "filters");
+    resp_array(writer, reply->nfilters);
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        put_filter(writer, reply, &reply->filters[i]);
+    }
+}
+
+/* Of one filter, also of one that goes: that it does is told. */
+static void told_status(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    bool one = call->text[0] != '\0';
+    struct resp_writer writer;
+
+    if (reply->status == STATUS_NOT_FOUND || (one && reply->nfilters == 0)) {
+        call_fail(self, call, "ERR not found");
+    } else if (reply->status != STATUS_OK) {
+        call_fail_status(self, call, reply->status, reply->message);
+    } else {
+        writer = call_writer(call);
+        if (one) {
+            put_filter(&writer, reply, &reply->filters[0]);
+        } else {
+            put_all(&writer, reply);
+        }
+        call_end(self, call, &writer);
+    }
+}
+
+COMMAND(bf_status)
+{
+    char name[DOCUMENT_NAME_BYTES] = "";
+    struct frame frame = status_frame(name);
+
+    if (count > 2) {
+        return answer_arity(self, session, "bf.status");
+    }
+    if (count == 2 && !argument_name(arguments[1], name)) {
+        return answer_error(self, session, "ERR not found");
+    }
+    question_for_call(self, session, &frame, name, false, told_status, 0);
+    return TAKEN_DONE;
+}
+
+/* ---- BF.DEBUG ---- */
+
+/* Older layers are taken for as full as they may be. */
+static void put_layers(struct resp_writer *writer, const struct filter_summary *filter,
+                       uint64_t keys)
+{
+    uint32_t nlayers = filter->nchain > 0 ? filter->nchain : 1;
+    char text[FRONT_MESSAGE_BYTES];
+
+    for (uint32_t i = 0; i < nlayers; i++) {
+        const struct generation_summary *layer = &filter->generations[i];
+        uint64_t lines = layer->lines * filter->nshards * window_sets(filter->nslices);
+        uint64_t held = i + 1 == nlayers || keys < layer->capacity ? keys : layer->capacity;
+
+        (void)snprintf(text, sizeof text,
+                       "bytes:%" PRIu64 " bits:%" PRIu64 " hashes:%" PRIu32
+                       " hashwidth:64 capacity:%" PRIu64 " size:%" PRIu64 " ratio:%g",
+                       lines * LINE_BYTES, lines * LINE_BITS, 8 * layer->z, layer->capacity, held,
+                       layer->rate);
+        resp_text(writer, text);
+        keys -= held;
+    }
+}
+
+static void told_layers(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct info_reply *reply = &frame->body.info_reply;
+    struct resp_writer writer;
+    char text[FRONT_LABEL_BYTES];
+
+    if (reply->status == STATUS_NOT_FOUND) {
+        call_fail(self, call, "ERR not found");
+    } else if (reply->status != STATUS_OK || !reply->has_filter) {
+        call_fail_status(self, call, reply->status, reply->message);
+    } else {
+        writer = call_writer(call);
+        resp_array(&writer, 1 + (reply->filter.nchain > 0 ? reply->filter.nchain : 1));
+        (void)snprintf(text, sizeof text, "size:%" PRIu64, items_of(reply));
+        resp_text(&writer, text);
+        put_layers(&writer, &reply->filter, items_of(reply));
+        call_end(self, call, &writer);
+    }
+}
+
+COMMAND(bf_debug)
+{
+    char name[DOCUMENT_NAME_BYTES];
+
+    (void)count;
+    if (!argument_name(arguments[1], name)) {
+        return answer_error(self, session, "ERR not found");
+    }
+    ask_router(self, session, name, told_layers, 0);
+    return TAKEN_DONE;
+}
+
+static enum taken answer_null(struct front *self, struct session *session)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+
+    if (call != NULL) {
+        resp_null(&writer);
+        call_end(self, call, &writer);
+    }
+    return TAKEN_DONE;
+}
+
+/* ---- MEMORY ---- */
+
+static void weighed(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct info_reply *reply = &frame->body.info_reply;
+    struct resp_writer writer;
+
+    if (reply->status != STATUS_OK && reply->status != STATUS_NOT_FOUND) {
+        call_fail_status(self, call, reply->status, reply->message);
         return;
     }
-}
-
-static void put_line(struct buffer *text, const char *name, uint64_t value)
-{
-    char line[MOST_LINE];
-
-    (void)snprintf(line, sizeof line, "%s:%" PRIu64 "\r\n", name, value);
-    put(text, line);
-}
-
-static void describe(const struct front *self, const struct stats_reply *stats, struct buffer *text)
-{
-    char line[2 * MOST_LINE];
-
-    (void)snprintf(line, sizeof line,
-                   "# Server\r\nredis_version:" REDIS_VERSION "\r\nredis_mode:standalone\r\n"
-                   "orbloom_router:%s\r\nuptime_in_seconds:%" PRIu64 "\r\n\r\n# Clients\r\n",
-                   self->router_name, (self->now_us - self->started_us) / 1000000);
-    put(text, line);
-    put_line(text, "connected_clients", self->nsessions);
-    put(text, "\r\n# Persistence\r\nloading:0\r\n\r\n# Stats\r\n");
-    put_line(text, "total_connections_received", self->counters[FRONT_resp_connections_total]);
-    put_line(text, "total_commands_processed", self->counters[FRONT_resp_commands_total]);
-    put(text, "\r\n# Replication\r\nrole:master\r\n\r\n# Orbloom\r\n");
-    for (size_t i = 0; i < stats->nvalues; i++) {
-        put_line(text, stats->values[i].name, stats->values[i].value);
+    writer = call_writer(call);
+    if (reply->has_filter) {
+        resp_integer(&writer, (int64_t)size_of(&reply->filter));
+    } else {
+        resp_null(&writer);
     }
-    for (size_t i = 0; i < FRONT_NCOUNTERS; i++) {
-        put_line(text, front_counters().defs[i].name, self->counters[i]);
-    }
-}
-
-static void informed(struct front *self, struct call *call, const struct frame *frame)
-{
-    struct resp_writer writer = call_writer(call);
-    struct buffer text;
-
-    buffer_init(&text, MOST_TEXT);
-    describe(self, &frame->body.stats_reply, &text);
-    resp_bulk(&writer, buffer_span(&text));
-    buffer_fini(&text);
     call_end(self, call, &writer);
 }
 
-COMMAND(info)
+/* SAMPLES are for values of many parts; it is taken as well. */
+static COMMAND(memory_usage)
 {
-    struct frame frame = {.kind = FRAME_STATS_REQUEST};
+    char name[DOCUMENT_NAME_BYTES];
+    int64_t samples;
 
-    (void)arguments;
-    (void)count;
-    question_for_call(self, session, &frame, "", true, informed, 0);
+    if (count > 3) {
+        if (count != 5 || !command_word(arguments[3], "samples")) {
+            return answer_error(self, session, SYNTAX_MESSAGE);
+        }
+        if (!argument_integer(arguments[4], INT64_MIN, INT64_MAX, &samples)) {
+            return answer_error(self, session, INTEGER_MESSAGE);
+        }
+        if (samples < 0) {
+            return answer_error(self, session, SYNTAX_MESSAGE);
+        }
+    }
+    if (!argument_name(arguments[2], name)) {
+        return answer_null(self, session);
+    }
+    ask_router(self, session, name, weighed, 0);
     return TAKEN_DONE;
+}
+
+COMMAND(memory)
+{
+    static const struct subcommand subcommands[] = {
+        {"usage", -3, command_memory_usage, " <key> [SAMPLES <count>]",
+         "Bytes of one replica of a filter"},
+    };
+
+    return SUBCOMMAND_RUN(subcommands);
+}
+
+/* ---- OBJECT ---- */
+
+enum aspect { ASPECT_ENCODING, ASPECT_REFCOUNT, ASPECT_IDLETIME, ASPECT_FREQ };
+
+static void answer_aspect(struct front *self, struct call *call)
+{
+    struct resp_writer writer;
+
+    switch ((enum aspect)call->detail) {
+    case ASPECT_ENCODING: /* what Redis says of values that a module keeps */
+        writer = call_writer(call);
+        resp_text(&writer, "raw");
+        call_end(self, call, &writer);
+        break;
+    case ASPECT_REFCOUNT:
+        writer = call_writer(call);
+        resp_integer(&writer, 1);
+        call_end(self, call, &writer);
+        break;
+    case ASPECT_IDLETIME:
+        call_fail(self, call, "ERR when a filter was last used is not tracked");
+        break;
+    case ASPECT_FREQ:
+        call_fail(self, call, "ERR how often a filter is used is not tracked");
+        break;
+    }
+}
+
+static void looked(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct resp_writer writer;
+
+    if (!status_is_answer(reply)) {
+        call_fail_status(self, call, reply->status, reply->message);
+    } else if (status_find(reply, call->text) != NULL) {
+        answer_aspect(self, call);
+    } else {
+        writer = call_writer(call);
+        resp_null(&writer);
+        call_end(self, call, &writer);
+    }
+}
+
+static enum taken look(struct front *self, struct session *session, const struct span *arguments,
+                       enum aspect aspect)
+{
+    char name[DOCUMENT_NAME_BYTES] = "";
+    struct frame frame = status_frame(name);
+
+    if (!argument_name(arguments[2], name)) {
+        return answer_null(self, session);
+    }
+    question_for_call(self, session, &frame, name, false, looked, aspect);
+    return TAKEN_DONE;
+}
+
+static COMMAND(object_encoding)
+{
+    (void)count;
+    return look(self, session, arguments, ASPECT_ENCODING);
+}
+
+static COMMAND(object_refcount)
+{
+    (void)count;
+    return look(self, session, arguments, ASPECT_REFCOUNT);
+}
+
+static COMMAND(object_idletime)
+{
+    (void)count;
+    return look(self, session, arguments, ASPECT_IDLETIME);
+}
+
+static COMMAND(object_freq)
+{
+    (void)count;
+    return look(self, session, arguments, ASPECT_FREQ);
+}
+
+COMMAND(object)
+{
+    static const struct subcommand subcommands[] = {
+        {"encoding", 3, command_object_encoding, " <key>",
+         "raw, as of any value that a module keeps"},
+        {"freq", 3, command_object_freq, "", NULL},
+        {"idletime", 3, command_object_idletime, "", NULL},
+        {"refcount", 3, command_object_refcount, " <key>", "1"},
+    };
+
+    return SUBCOMMAND_RUN(subcommands);
 }

@@ -1,5 +1,5 @@
-/* Filters as keys: which there are, and how they go. What they ask is answered by a coordinator,
- * out of the store as it is now. */
+/* Filters as keys: which there are, their names, and how they go. What they ask is answered by a
+ * coordinator, out of the store as it is now. */
 #include "base/heap.h"
 #include "router/resp/command.h"
 
@@ -265,4 +265,191 @@ COMMAND(scan)
         }
     }
     return list(self, session, cursor == 0 ? pattern : span_text(""), LIST_PAGE);
+}
+
+/* ---- other names: a coordinator switches them, and answers once no router goes by the old
+ * ones ---- */
+
+static void fail_rename(struct front *self, struct call *call, const struct admin_reply *reply)
+{
+    if (reply->status == STATUS_NOT_FOUND) {
+        call_fail(self, call, "ERR no such key");
+    } else {
+        call_fail_status(self, call, reply->status, reply->message);
+    }
+}
+
+static void renamed(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct resp_writer writer;
+
+    if (reply->status != STATUS_OK) {
+        fail_rename(self, call, reply);
+        return;
+    }
+    writer = call_writer(call);
+    resp_simple(&writer, "OK");
+    call_end(self, call, &writer);
+}
+
+/* What has the name already, be it the filter itself, keeps it. */
+static void renamed_if_free(struct front *self, struct call *call, const struct frame *frame)
+{
+    const struct admin_reply *reply = &frame->body.admin_reply;
+    struct resp_writer writer;
+
+    if (reply->status != STATUS_OK && reply->status != STATUS_EXISTS) {
+        fail_rename(self, call, reply);
+        return;
+    }
+    writer = call_writer(call);
+    resp_integer(&writer, reply->status == STATUS_OK && reply->created);
+    call_end(self, call, &writer);
+}
+
+static enum taken rename_filter(struct front *self, struct session *session,
+                                const struct span *arguments, bool replace,
+                                void (*answer)(struct front *, struct call *, const struct frame *))
+{
+    char name[DOCUMENT_NAME_BYTES];
+    char target[DOCUMENT_NAME_BYTES];
+    struct frame frame = {
+        .kind = FRAME_ADMIN_REQUEST,
+        .body.admin_request =
+            {
+                .action = ADMIN_RENAME,
+                .name = name,
+                .successor = "",
+                .rename = {.name = target, .replace = replace},
+            },
+    };
+
+    if (!argument_name(arguments[1], name)) {
+        return answer_error(self, session, "ERR no such key");
+    }
+    if (!argument_name(arguments[2], target)) {
+        return answer_error(self, session, "ERR a filter's name takes 1 to 128 of [A-Za-z0-9._:-]");
+    }
+    question_for_call(self, session, &frame, name, false, answer, 0);
+    return TAKEN_DONE;
+}
+
+COMMAND(rename)
+{
+    (void)count;
+    return rename_filter(self, session, arguments, true, renamed);
+}
+
+COMMAND(renamenx)
+{
+    (void)count;
+    return rename_filter(self, session, arguments, false, renamed_if_free);
+}
+
+/* ---- FLUSHALL: every filter is dropped, where the router's configuration allows it ---- */
+
+/* Fewer than may wait at a coordinator; what is left is listed again then. */
+enum { FLUSH_BATCH = 64 };
+
+static void flush_list(struct front *self, struct call *call);
+
+/* call->first: drops under way, and one more while they are being asked for; call->count: whether
+ * there are more filters; call->detail: when it must be answered; call->text: the first failure. */
+static void finish(struct front *self, struct call *call)
+{
+    struct resp_writer writer;
+
+    if (--call->first > 0) {
+        return;
+    }
+    if (call->text != NULL || call->unknown) {
+        call_fail(self, call,
+                  call->text != NULL ? call->text : "NOMEM the router is out of memory");
+    } else if (call->count != 0) {
+        flush_list(self, call);
+    } else {
+        writer = call_writer(call);
+        resp_simple(&writer, "OK");
+        call_end(self, call, &writer);
+    }
+}
+
+/* One that is gone by now is as good as dropped. */
+static void dropped(struct front *self, void *owner, const struct frame *frame, enum status status,
+                    const char *reason)
+{
+    const struct admin_reply *reply = frame != NULL ? &frame->body.admin_reply : NULL;
+    struct call *call = owner;
+
+    if (reply == NULL || !status_is_answer(reply)) {
+        note_failure(call, reply != NULL ? reply->status : status,
+                     reply != NULL ? reply->message : reason);
+    }
+    finish(self, call);
+}
+
+/* By ids, so that what comes late drops no later filter of that name. */
+static void drop_all(struct front *self, struct call *call, const struct admin_reply *reply)
+{
+    call->first = 1;
+    call->count = 0;
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        struct frame frame = status_frame(reply->filters[i].name);
+
+        if (!status_is_there(&reply->filters[i])) {
+            continue;
+        }
+        if (call->first > FLUSH_BATCH) {
+            call->count = 1;
+            break;
+        }
+        frame.body.admin_request.action = ADMIN_DROP;
+        frame.body.admin_request.filter_id = reply->filters[i].id;
+        call->first++;
+        question_ask(self, &frame, call->detail, dropped, call);
+    }
+    finish(self, call);
+}
+
+static void flush_listed(struct front *self, void *owner, const struct frame *frame,
+                         enum status status, const char *reason)
+{
+    const struct admin_reply *reply = frame != NULL ? &frame->body.admin_reply : NULL;
+    struct call *call = owner;
+
+    if (reply == NULL || !status_is_answer(reply)) {
+        call_fail_status(self, call, reply != NULL ? reply->status : status,
+                         reply != NULL ? reply->message : reason);
+    } else {
+        drop_all(self, call, reply);
+    }
+}
+
+static void flush_list(struct front *self, struct call *call)
+{
+    struct frame frame = status_frame("");
+
+    question_ask(self, &frame, call->detail, flush_listed, call);
+}
+
+COMMAND(flush)
+{
+    struct call *call;
+
+    if (count > 2 || (count == 2 && !command_word(arguments[1], "sync") &&
+                      !command_word(arguments[1], "async"))) {
+        return answer_error(self, session, SYNTAX_MESSAGE);
+    }
+    if (!self->config.flush) {
+        return answer_error(self, session,
+                            "ERR this would drop every filter of the cluster; it takes resp_flush "
+                            "= \"on\" in the router's configuration");
+    }
+    call = call_begin(self, session);
+    if (call != NULL) {
+        call->detail = front_deadline_us(self);
+        flush_list(self, call);
+    }
+    return TAKEN_DONE;
 }

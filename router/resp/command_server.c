@@ -1,4 +1,4 @@
-/* What clients ask of any server, answered for this router. */
+/* What clients ask of any server, answered for this router; and what it has done. */
 #include "router/resp/command.h"
 
 #include <fnmatch.h>
@@ -205,4 +205,79 @@ COMMAND(config)
     };
 
     return SUBCOMMAND_RUN(subcommands);
+}
+
+/* ---- INFO ---- */
+
+enum { MOST_LINE = 160, MOST_TEXT = 64 << 10 };
+
+static const struct counter_def counter_defs[] = {
+#define X(name, unit, help) {#name, unit, help},
+    FRONT_COUNTERS(X)
+#undef X
+};
+
+struct counter_table front_counters(void)
+{
+    return (struct counter_table){.defs = counter_defs, .count = FRONT_NCOUNTERS};
+}
+
+/* What does not fit is left out. */
+static void put(struct buffer *text, const char *piece)
+{
+    if (buffer_append(text, span_text(piece)) != STATUS_OK) {
+        return;
+    }
+}
+
+static void put_line(struct buffer *text, const char *name, uint64_t value)
+{
+    char line[MOST_LINE];
+
+    (void)snprintf(line, sizeof line, "%s:%" PRIu64 "\r\n", name, value);
+    put(text, line);
+}
+
+static void describe(const struct front *self, const struct stats_reply *stats, struct buffer *text)
+{
+    char line[2 * MOST_LINE];
+
+    (void)snprintf(line, sizeof line,
+                   "# Server\r\nredis_version:" REDIS_VERSION "\r\nredis_mode:standalone\r\n"
+                   "orbloom_router:%s\r\nuptime_in_seconds:%" PRIu64 "\r\n\r\n# Clients\r\n",
+                   self->router_name, (self->now_us - self->started_us) / 1000000);
+    put(text, line);
+    put_line(text, "connected_clients", self->nsessions);
+    put(text, "\r\n# Persistence\r\nloading:0\r\n\r\n# Stats\r\n");
+    put_line(text, "total_connections_received", self->counters[FRONT_resp_connections_total]);
+    put_line(text, "total_commands_processed", self->counters[FRONT_resp_commands_total]);
+    put(text, "\r\n# Replication\r\nrole:master\r\n\r\n# Orbloom\r\n");
+    for (size_t i = 0; i < stats->nvalues; i++) {
+        put_line(text, stats->values[i].name, stats->values[i].value);
+    }
+    for (size_t i = 0; i < FRONT_NCOUNTERS; i++) {
+        put_line(text, front_counters().defs[i].name, self->counters[i]);
+    }
+}
+
+static void informed(struct front *self, struct call *call, const struct frame *frame)
+{
+    struct resp_writer writer = call_writer(call);
+    struct buffer text;
+
+    buffer_init(&text, MOST_TEXT);
+    describe(self, &frame->body.stats_reply, &text);
+    resp_bulk(&writer, buffer_span(&text));
+    buffer_fini(&text);
+    call_end(self, call, &writer);
+}
+
+COMMAND(info)
+{
+    struct frame frame = {.kind = FRAME_STATS_REQUEST};
+
+    (void)arguments;
+    (void)count;
+    question_for_call(self, session, &frame, "", true, informed, 0);
+    return TAKEN_DONE;
 }

@@ -11,17 +11,6 @@
 
 enum { ARENA_BYTES = 64 << 20, TICK_US = 50000 };
 
-static const struct counter_def counter_defs[] = {
-#define X(name, unit, help) {#name, unit, help},
-    FRONT_COUNTERS(X)
-#undef X
-};
-
-struct counter_table front_counters(void)
-{
-    return (struct counter_table){.defs = counter_defs, .count = FRONT_NCOUNTERS};
-}
-
 /* ---- what the router acts through ---- */
 
 static void take_answer(struct front *self, const struct frame *frame)

@@ -119,6 +119,4 @@ void front_closed(struct front *front, struct session *session);
 /* All that was handed over has left. */
 void front_drained(struct front *front, uint64_t now_us, struct session *session);
 
-struct counter_table front_counters(void);
-
 #endif

@@ -67,7 +67,7 @@ enum {
 #define FRONT_USER "default"
 
 struct call;
-struct feed_look;
+struct gather;
 
 /* ---- requests to the router ---- */
 
@@ -82,6 +82,9 @@ struct gather_kind {
     uint64_t filter_id;              /* feed: of this one ... */
     uint32_t lineage;                /* ... into this lineage; shared by no other command either */
     uint64_t deadline_us;            /* feed */
+
+    /* Feed: so many were, call->reply is the answer, and who is told here lets it leave. */
+    void (*fed)(struct front *self, const struct gather *gather, struct call *call, uint32_t count);
 };
 
 TAILQ_HEAD(gather_list, gather);
@@ -127,7 +130,7 @@ struct question {
 
 TAILQ_HEAD(question_list, question);
 
-TAILQ_HEAD(load_list, load); /* chunks of dumps under way: command_load.c */
+TAILQ_HEAD(load_list, load); /* chunks of dumps under way: command_dump.c */
 
 /* ---- connections ---- */
 
@@ -146,6 +149,17 @@ struct call {
     uint64_t detail;     /* for `answer` */
     char *text;          /* ... too: a name, or why it fails; NULL: none */
     struct buffer reply; /* once done, before its turn */
+};
+
+/* Which rebuild a FEED is for, as a coordinator is asked before its items are read. */
+struct feed_look {
+    struct session *session; /* NULL: gone */
+    bool done;
+    uint64_t deadline_us;
+    uint64_t filter_id;
+    uint32_t lineage;
+    char name[DOCUMENT_NAME_BYTES];
+    char error[FRONT_MESSAGE_BYTES]; /* "": none */
 };
 
 struct session {
@@ -261,7 +275,41 @@ static inline uint64_t front_deadline_us(const struct front *self)
     return self->now_us + (self->waited_us < timeout_us ? timeout_us - self->waited_us : 0);
 }
 
-/* ---- call.c ---- */
+/* ---- session.c: whether a connection goes on ---- */
+
+/* It may go on, or has something to send; done at the end of the turn. */
+void session_stir(struct front *self, struct session *session);
+
+/* Nothing more is taken; closed once all is answered. */
+void session_close(struct front *self, struct session *session);
+
+/* Nothing more is sent, either. */
+void session_cut(struct front *self, struct session *session);
+
+/* It has given the password, or is to give it again. */
+void session_welcome(struct front *self, struct session *session);
+void session_estrange(struct front *self, struct session *session);
+
+/* The rest of a request is awaited, or nothing that was begun is. */
+void session_await(struct front *self, struct session *session, bool awaited);
+
+/* What was queued after MULTI is forgotten, and that it was. */
+void session_forget_queue(struct session *session);
+
+/* The FEED that waited for it has gone, or goes on. */
+void session_forget_look(struct session *session);
+
+/* An error in its turn, behind all answers; then the end. */
+void session_say_last(struct front *self, struct session *session, const char *text);
+
+/* Close it with this error, and let go of what it holds at once: what came and was not taken, and
+ * if it does not read its answers, or was told before, these too. */
+void session_give_up(struct front *self, struct session *session, const char *text);
+
+/* Close it now, whatever has not left. Once. */
+void session_drop(struct front *self, struct session *session);
+
+/* ---- session.c: its calls ---- */
 
 /* The next command's answer; NULL: no memory. It is answered in its turn. */
 struct call *call_begin(struct front *self, struct session *session);
@@ -286,27 +334,13 @@ struct call *call_now(struct front *self, struct session *session, struct resp_w
 /* The connection has gone; what is under way has nobody to be told. */
 void calls_orphan(struct session *session);
 
-/* ---- session.c ---- */
-
-/* It may go on, or has something to send; done at the end of the turn. */
-void session_stir(struct front *self, struct session *session);
-/* Nothing more is taken; closed once all is answered. */
-void session_close(struct front *self, struct session *session);
-
-/* Nothing more is sent, either. */
-void session_cut(struct front *self, struct session *session);
-
-/* Close it with this error, and let go of what it holds at once: what came and was not taken, and
- * if it does not read its answers, or was told before, these too. */
-void session_give_up(struct front *self, struct session *session, const char *text);
-
-/* It has given the password, or is to give it again. */
-void session_welcome(struct front *self, struct session *session);
-void session_estrange(struct front *self, struct session *session);
+/* ---- connection.c ---- */
 
 /* Take requests and send answers of all that were stirred. */
 void sessions_run(struct front *self);
 void sessions_tick(struct front *self);
+
+/* The connection has gone. */
 void session_forget(struct front *self, struct session *session);
 
 /* ---- memory.c ---- */
@@ -338,41 +372,13 @@ void gathers_init(struct front *self);
 void gathers_send(struct front *self);
 void gathers_fini(struct front *self);
 
-/* To the end of a list, out of the one that it is in. */
-void gather_move(struct gather_list *list, struct gather *gather);
-void gather_destroy(struct front *self, struct gather *gather);
-
-/* It shares no request with others. */
-static inline bool gather_is_alone(const struct gather_kind *kind)
-{
-    return kind->make == MAKE_ASKED || kind->operation == OPERATION_FEED;
-}
-
 /* Of all of them together. */
 size_t gather_key_bytes(const struct span *keys, uint32_t count);
 
-static inline bool gather_is_add(const struct gather *gather)
-{
-    return gather->kind.operation == OPERATION_ADD;
-}
-
-/* ---- gather_answer.c ---- */
-
-/* Nothing is known of any key: the error is the whole answer of every command. */
-void gather_fail(struct front *self, struct gather *gather, enum status status,
-                 const char *message);
+/* Answers of the router. */
 void gather_on_reply(struct front *self, const struct frame *frame);
 void gather_on_error(struct front *self, const struct frame *frame);
 void gathers_tick(struct front *self);
-
-/* ---- feed.c ---- */
-
-/* Items of a list were fed, `count` of them acknowledged; the command's answer is in call->reply.
- * It leaves once the coordinator knows. */
-void feed_tell(struct front *self, const struct gather *gather, struct call *call, uint32_t count);
-
-/* The connection has gone, or goes on. */
-void feed_forget(struct session *session);
 
 /* ---- question.c ---- */
 
@@ -391,10 +397,16 @@ bool questions_on_frame(struct front *self, const struct frame *frame);
 void questions_tick(struct front *self);
 void questions_fini(struct front *self);
 
-/* ---- command_load.c ---- */
+/* ---- command_server.c ---- */
+
+/* What the front counts, as INFO tells it. */
+struct counter_table front_counters(void);
+
+/* ---- command_dump.c ---- */
 
 /* An answer of the router to the fingerprints of a chunk; false: to none of them. */
 bool loads_on_reply(struct front *self, const struct frame *frame);
 void loads_tick(struct front *self);
 void loads_fini(struct front *self);
+
 #endif

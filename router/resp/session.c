@@ -1,30 +1,14 @@
-/* A connection: bytes become requests, requests commands, answers bytes. */
+/* A connection as it stands: whether it goes on, and its commands' answers, which leave in the
+ * order of commands: what is ready earlier waits here. */
 #include "base/heap.h"
-#include "router/resp/command.h"
+#include "router/resp/private.h"
 
+#include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
-enum {
-    KEPT_BYTES = 2 << 10, /* of a buffer that is empty */
-    KEPT_ARGUMENTS = 16,
-    SWEEP_US = 1000000,
-};
+enum { REPLY_BYTES = 64 << 20 };
 
-static const struct resp_limits strangers_limits = {
-    .max_arguments = FRONT_STRANGER_ARGUMENTS,
-    .max_bulk = FRONT_STRANGER_BULK,
-    .max_request = FRONT_STRANGER_REQUEST,
-    .max_line = FRONT_STRANGER_BULK,
-    .stranger = true,
-};
-
-static const struct resp_limits limits = {
-    .max_arguments = FRONT_MAX_ARGUMENTS,
-    .max_bulk = FRONT_MAX_BULK,
-    .max_request = FRONT_MAX_REQUEST,
-    .max_line = FRONT_MAX_LINE,
-};
+/* ---- whether it goes on ---- */
 
 void session_stir(struct front *self, struct session *session)
 {
@@ -32,6 +16,18 @@ void session_stir(struct front *self, struct session *session)
         session->due = true;
         TAILQ_INSERT_TAIL(&self->due, session, due_entry);
     }
+}
+
+void session_close(struct front *self, struct session *session)
+{
+    session->closing = true;
+    session_stir(self, session);
+}
+
+void session_cut(struct front *self, struct session *session)
+{
+    session->cut = true;
+    session_close(self, session);
 }
 
 void session_welcome(struct front *self, struct session *session)
@@ -47,227 +43,172 @@ void session_estrange(struct front *self, struct session *session)
     session->stranger = self->config.guarded;
 }
 
-struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer)
-{
-    struct session *session = self->draining ? NULL : heap_zalloc(1, sizeof *session);
-
-    if (session == NULL) {
-        return NULL;
-    }
-    session->stream = stream;
-    session->id = ++self->next_id;
-    self->now_us = now_us;
-    session->opened_us = session->active_us = now_us;
-    session->waited = true;
-    session_estrange(self, session);
-    (void)snprintf(session->peer, sizeof session->peer, "%s", peer);
-    buffer_init(&session->input, 2 * (size_t)FRONT_MAX_REQUEST + FRONT_QUEUED_BYTES);
-    buffer_init(&session->out, FRONT_OUT_BYTES);
-    buffer_init(&session->queued, FRONT_QUEUED_BYTES);
-    resp_request_init(&session->request);
-    TAILQ_INSERT_TAIL(&self->sessions, session, entry);
-    self->nsessions++;
-    self->counters[FRONT_resp_connections] = self->nsessions;
-    front_count(self, FRONT_resp_connections_total);
-    return session;
-}
-
 /* The rest of a request is awaited, or nothing that was begun is. */
-static void await_rest(struct front *self, struct session *session, bool awaited)
+void session_await(struct front *self, struct session *session, bool awaited)
 {
     self->nbegun += awaited;
     self->nbegun -= session->begun_us != 0;
     session->begun_us = !awaited ? 0 : session->begun_us != 0 ? session->begun_us : self->now_us;
 }
 
-void session_forget(struct front *self, struct session *session)
+/* ---- answers in their turn ---- */
+
+struct call *call_begin(struct front *self, struct session *session)
 {
-    await_rest(self, session, false);
-    memory_forget(self, session);
-    calls_orphan(session);
-    feed_forget(session);
-    session_welcome(self, session); /* It is nobody by now. */
-    if (session->due) {
-        TAILQ_REMOVE(&self->due, session, due_entry);
+    struct call *call = heap_zalloc(1, sizeof *call);
+
+    if (call == NULL) {
+        session_close(self, session);
+        return NULL;
     }
-    TAILQ_REMOVE(&self->sessions, session, entry);
-    self->nsessions--;
-    self->nclosed -= session->closed;
-    self->counters[FRONT_resp_connections] = self->nsessions;
-    buffer_fini(&session->input);
-    buffer_fini(&session->out);
-    buffer_fini(&session->queued);
-    resp_request_fini(&session->request);
-    heap_free(session);
+    call->session = session;
+    buffer_init(&call->reply, REPLY_BYTES);
+    if (session->last != NULL) {
+        session->last->next = call;
+    } else {
+        session->first = call;
+    }
+    session->last = call;
+    session->ncalls++;
+    return call;
 }
 
-void front_closed(struct front *self, struct session *session)
+void call_expect(struct call *call, size_t size)
 {
-    session_forget(self, session);
+    size_t owed = size < REPLY_BYTES ? size : REPLY_BYTES;
+
+    if (call->session != NULL) {
+        call->session->owed += owed - call->owed;
+    }
+    call->owed = (uint32_t)owed;
 }
 
-void session_close(struct front *self, struct session *session)
+/* The first one writes where the connection's answers are, the others into their own. */
+struct resp_writer call_writer(struct call *call)
 {
-    session->closing = true;
-    session_stir(self, session);
+    struct session *session = call->session;
+    bool first = session != NULL && session->first == call;
+
+    return (struct resp_writer){
+        .out = first ? &session->out : &call->reply,
+        .resp3 = session != NULL && session->resp3,
+    };
 }
 
-void session_cut(struct front *self, struct session *session)
+static void destroy(struct call *call)
 {
-    session->cut = true;
-    session_close(self, session);
+    buffer_fini(&call->reply);
+    heap_free(call->text);
+    heap_free(call);
 }
 
-void front_drained(struct front *self, uint64_t now_us, struct session *session)
+/* The first one has been answered: what was ready before its turn goes out. */
+static void leave(struct front *self, struct session *session)
 {
-    self->now_us = now_us;
-    session_stir(self, session);
+    struct call *first = session->first;
+
+    if (first->reply.size > 0 &&
+        buffer_append(&session->out, buffer_span(&first->reply)) != STATUS_OK) {
+        session_cut(self, session);
+    }
+    assert(session->ncalls > 0 && session->owed >= first->owed);
+    session->first = first->next;
+    session->last = session->first != NULL ? session->last : NULL;
+    session->ncalls--;
+    session->owed -= first->owed;
+    destroy(first);
 }
 
-void front_bytes(struct front *self, uint64_t now_us, struct session *session, struct span bytes)
+void call_end(struct front *self, struct call *call, const struct resp_writer *writer)
 {
-    self->now_us = now_us;
-    session->active_us = now_us;
-    if (session->closing || self->draining) {
+    struct session *session = call->session;
+
+    assert(!call->done);
+    call->done = true;
+    call_expect(call, call->reply.size);
+    if (session == NULL) {
+        destroy(call);
         return;
     }
-    if (buffer_append(&session->input, bytes) != STATUS_OK) {
-        session_close(self, session);
+    if (writer->failed) {
+        session_cut(self, session);
+    }
+    while (session->first != NULL && session->first->done) {
+        leave(self, session);
     }
     session_stir(self, session);
-    memory_weigh(self, session);
-    memory_enforce(self);
 }
 
-/* ---- taking requests ---- */
-
-/* In its turn, behind all answers; then the end. */
-static void say_last(struct front *self, struct session *session, const char *text)
+struct call *call_now(struct front *self, struct session *session, struct resp_writer *writer)
 {
-    struct resp_writer writer;
-    struct call *call = call_now(self, session, &writer);
+    struct call *call = call_begin(self, session);
 
     if (call != NULL) {
-        resp_error(&writer, text);
-        call_end(self, call, &writer);
+        *writer = call_writer(call);
     }
-    session_close(self, session);
+    return call;
 }
 
-static void say_broken(struct front *self, struct session *session)
+void call_fail(struct front *self, struct call *call, const char *text)
 {
-    char text[RESP_ERROR_BYTES + 8];
+    struct resp_writer writer = call_writer(call);
 
-    front_count(self, FRONT_resp_broken_total);
-    log_limited(&self->broken_limit, self->now_us, LOG_WARN,
-                "closes the connection of RESP client %s: %s", session->peer,
-                session->request.error);
-    (void)snprintf(text, sizeof text, "ERR %s", session->request.error);
-    say_last(self, session, text);
+    front_count(self, FRONT_resp_errors_total);
+    resp_error(&writer, text);
+    call_end(self, call, &writer);
 }
 
-/* What was taken goes, and large room that is empty; what is kept moves to the front once it is the
- * smaller part, so that no byte moves often. */
-static void compact(struct session *session)
+void call_fail_status(struct front *self, struct call *call, enum status status,
+                      const char *message)
 {
-    size_t left = session->input.size - session->taken;
+    char text[FRONT_MESSAGE_BYTES];
 
-    if (left == 0) {
-        session->input.size = session->taken = 0;
-        if (session->input.capacity > KEPT_BYTES) {
-            buffer_fini(&session->input);
+    (void)snprintf(text, sizeof text, "%s%s %s", status == STATUS_INVALID ? "ERR " : "",
+                   status_code(status), message);
+    call_fail(self, call, text);
+}
+
+void calls_orphan(struct session *session)
+{
+    struct call *call = session->first;
+
+    while (call != NULL) {
+        struct call *next = call->next;
+
+        call->session = NULL;
+        call->next = NULL;
+        if (call->done) {
+            destroy(call);
         }
-        if (session->request.capacity > KEPT_ARGUMENTS || session->request.words.size > 0) {
-            resp_request_fini(&session->request);
-            resp_request_init(&session->request);
-        }
-    } else if (session->taken >= left) {
-        memmove(session->input.data, session->input.data + session->taken, left);
-        session->input.size = left;
-        session->taken = 0;
+        call = next;
     }
+    session->first = session->last = NULL;
+    session->ncalls = 0;
+    session->owed = 0;
 }
 
-/* Answers that wait to be read, and those that earlier commands will have. */
-static bool has_room(const struct front *self, const struct session *session)
+/* ---- letting go ---- */
+
+/* What was queued, and that it was. */
+void session_forget_queue(struct session *session)
 {
-    size_t unsent = self->streams.unsent(self->streams.context, session->stream);
-
-    size_t most = session->stranger ? FRONT_STRANGER_UNREAD : self->config.max_unread / 2;
-
-    return unsent + session->out.size + session->owed <= most;
+    session->multi = false;
+    session->multi_broken = false;
+    session->nqueued = 0;
+    buffer_fini(&session->queued); /* It may be large. */
 }
 
-static bool may_take(const struct session *session)
+/* A FEED waits for it no more. */
+void session_forget_look(struct session *session)
 {
-    return !session->closing && !session->stalled && session->ncalls < FRONT_MAX_CALLS &&
-           session->taken < session->input.size;
-}
+    struct feed_look *look = session->look;
 
-/* False: no further one can be taken now. */
-static bool take(struct front *self, struct session *session)
-{
-    struct span input = span_of(session->input.data + session->taken,
-                                session->input.size - session->taken);
-
-    switch (resp_request_read(&session->request, session->stranger ? &strangers_limits : &limits,
-                              input)) {
-    case RESP_MORE:
-        return false;
-    case RESP_BROKEN:
-        say_broken(self, session);
-        return false;
-    case RESP_NOMEM:
-        session_close(self, session);
-        return false;
-    case RESP_REQUEST:
-        await_rest(self, session, false);
-        break;
+    session->look = NULL;
+    if (look != NULL && look->done) {
+        heap_free(look);
+    } else if (look != NULL) {
+        look->session = NULL;
     }
-    if (session->request.count > 0) {
-        session->taken += session->request.size;
-        if (command_take(self, session, session->request.arguments, session->request.count) ==
-            TAKEN_WAIT) {
-            session->taken -= session->request.size; /* It is read again then. */
-            session->stalled = true;
-            return false;
-        }
-    } else {
-        session->taken += session->request.size;
-    }
-    return true;
-}
-
-/* ---- sending answers ---- */
-
-static void send(struct front *self, struct session *session)
-{
-    if (session->out.size == 0 || session->closed || session->cut) {
-        return;
-    }
-    self->streams.send(self->streams.context, session->stream, buffer_span(&session->out));
-    if (session->out.capacity > KEPT_BYTES) {
-        buffer_fini(&session->out);
-    }
-    buffer_clear(&session->out);
-}
-
-/* Nothing is read from who does not read, or has much to be answered. */
-static void pause_or_go_on(struct front *self, struct session *session)
-{
-    bool pause = session->closing || self->draining || session->stalled ||
-                 session->ncalls >= FRONT_MAX_CALLS || !has_room(self, session);
-
-    if (pause != session->paused) {
-        session->paused = pause;
-        self->streams.read(self->streams.context, session->stream, !pause);
-    }
-}
-
-static void drop(struct front *self, struct session *session)
-{
-    session->dropped = true;
-    self->streams.drop(self->streams.context, session->stream);
 }
 
 static void forget_input(struct session *session)
@@ -276,8 +217,15 @@ static void forget_input(struct session *session)
     session->taken = 0;
     resp_request_fini(&session->request);
     resp_request_init(&session->request);
-    transaction_forget(session);
-    feed_forget(session);
+    session_forget_queue(session);
+    session_forget_look(session);
+}
+
+void session_drop(struct front *self, struct session *session)
+{
+    assert(!session->dropped);
+    session->dropped = true;
+    self->streams.drop(self->streams.context, session->stream);
 }
 
 /* Nothing that waits for it is of any use to it. */
@@ -291,8 +239,21 @@ static void drop_now(struct front *self, struct session *session)
         self->nclosed++;
     }
     if (!session->dropped) {
-        drop(self, session);
+        session_drop(self, session);
     }
+}
+
+/* In its turn, behind all answers; then the end. */
+void session_say_last(struct front *self, struct session *session, const char *text)
+{
+    struct resp_writer writer;
+    struct call *call = call_now(self, session, &writer);
+
+    if (call != NULL) {
+        resp_error(&writer, text);
+        call_end(self, call, &writer);
+    }
+    session_close(self, session);
 }
 
 void session_give_up(struct front *self, struct session *session, const char *text)
@@ -300,123 +261,11 @@ void session_give_up(struct front *self, struct session *session, const char *te
     bool reads = self->streams.unsent(self->streams.context, session->stream) == 0;
 
     forget_input(session);
-    await_rest(self, session, false);
+    session_await(self, session, false);
     if (session->closing || session->given_up || !reads) {
         drop_now(self, session);
     } else {
         session->given_up = true;
-        say_last(self, session, text);
-    }
-}
-
-static void close_if_ready(struct front *self, struct session *session)
-{
-    if (session->closed || !session->closing || (session->first != NULL && !session->cut)) {
-        return;
-    }
-    session->closed = true;
-    session->closed_us = self->now_us;
-    self->nclosed++;
-    if (session->cut) {
-        drop(self, session);
-    } else {
-        self->streams.close(self->streams.context, session->stream);
-    }
-}
-
-/* Of what was read there is nothing left that could be taken, now or later. */
-static bool is_exhausted(const struct session *session, bool full)
-{
-    return !full && !session->stalled && session->ncalls < FRONT_MAX_CALLS;
-}
-
-static void run(struct front *self, struct session *session)
-{
-    bool full = false;
-
-    session->stalled = false;
-    while (may_take(session) && !full) {
-        full = !has_room(self, session);
-        if (!full && !take(self, session)) {
-            break;
-        }
-    }
-    session->closing = session->closing || (self->draining && is_exhausted(session, full));
-    compact(session);
-    send(self, session);
-    if (!session->closed &&
-        self->streams.unsent(self->streams.context, session->stream) > self->config.max_unread) {
-        front_count(self, FRONT_resp_unread_total);
-        session_cut(self, session);
-    }
-    if (full && has_room(self, session)) {
-        session_stir(self, session); /* All has left at once. */
-    }
-    pause_or_go_on(self, session);
-    close_if_ready(self, session);
-    await_rest(self, session,
-               session->input.size > 0 && !session->paused && is_exhausted(session, full));
-    memory_weigh(self, session);
-}
-
-void sessions_run(struct front *self)
-{
-    struct session *session;
-
-    while ((session = TAILQ_FIRST(&self->due)) != NULL) {
-        TAILQ_REMOVE(&self->due, session, due_entry);
-        session->due = false;
-        run(self, session);
-        memory_enforce(self);
-    }
-}
-
-static bool is_idle(const struct front *self, const struct session *session)
-{
-    return self->config.idle_us > 0 && session->first == NULL && session->look == NULL &&
-           !session->closing && self->now_us - session->active_us >= self->config.idle_us;
-}
-
-static bool is_overdue(const struct front *self, const struct session *session)
-{
-    return session->stranger && !session->closing &&
-           self->now_us - session->stranger_since_us >= self->config.auth_us;
-}
-
-static bool is_unfinished(const struct front *self, const struct session *session)
-{
-    return self->config.request_us > 0 && session->begun_us != 0 &&
-           self->now_us - session->begun_us >= self->config.request_us;
-}
-
-/* Who does not read its last answers is not waited for any longer than for an answer. */
-void sessions_tick(struct front *self)
-{
-    struct session *session;
-
-    if (self->now_us < self->next_sweep_us ||
-        (self->config.idle_us == 0 && self->nclosed == 0 && self->nstrangers == 0 &&
-         self->nbegun == 0 && !memory_is_loose(self))) {
-        return;
-    }
-    self->next_sweep_us = self->now_us + SWEEP_US;
-    memory_settle(self);
-    TAILQ_FOREACH(session, &self->sessions, entry)
-    {
-        if (is_overdue(self, session)) {
-            front_count(self, FRONT_resp_strangers_total);
-            session_close(self, session);
-        } else if (is_unfinished(self, session)) {
-            front_count(self, FRONT_resp_unfinished_total);
-            session_give_up(self, session,
-                            "ERR the request was not complete within resp_request_timeout; "
-                            "connection closed");
-        } else if (is_idle(self, session)) {
-            front_count(self, FRONT_resp_idle_total);
-            session_close(self, session);
-        } else if (session->closed && !session->dropped &&
-                   self->now_us - session->closed_us >= self->config.timeout_us) {
-            drop(self, session);
-        }
+        session_say_last(self, session, text);
     }
 }

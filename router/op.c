@@ -1,4 +1,4 @@
-/* An operation's memory, and its keys sorted into parts.
+/* The place of an operation, its memory, and its keys sorted into parts.
  *
  * One block holds everything that lives as long as the operation, so that a request costs one
  * allocation, or none: small blocks stay with their place for the next operation.
@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "router/private.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -13,6 +14,58 @@ enum {
     KEPT_PLACES = 4096, /* ... with one of the first places, which are used most */
     ALIGNMENT = 8,
 };
+
+/* ---- places ---- */
+
+struct op *op_take(struct router *self)
+{
+    uint32_t place;
+
+    if (self->nfree > 0) {
+        place = self->free_ops[--self->nfree];
+    } else if (self->nops < ROUTER_MAX_OPS) {
+        place = self->nops++;
+    } else {
+        return NULL;
+    }
+    self->nused++;
+    assert(!self->ops[place].used && self->nused + self->nfree == self->nops);
+    self->ops[place] = (struct op){.used = true, .memory = self->ops[place].memory};
+    return &self->ops[place];
+}
+
+struct op_memory op_memory_keep(struct op_memory memory, uint32_t place)
+{
+    if (memory.bytes <= KEPT_BYTES && place < KEPT_PLACES) {
+        return memory;
+    }
+    heap_free(memory.block);
+    return (struct op_memory){0};
+}
+
+void op_end(struct router *self, struct op *op)
+{
+    uint32_t place = (uint32_t)(op - self->ops);
+
+    assert(op->used && self->nused > 0 && self->inflight_bytes >= op->bytes);
+    self->inflight_bytes -= op->bytes;
+    self->counters[ROUTER_inflight_bytes] = self->inflight_bytes;
+    *op = (struct op){.memory = op_memory_keep(op->memory, place)};
+    self->free_ops[self->nfree++] = place;
+    self->nused--;
+    assert(self->nused + self->nfree == self->nops);
+}
+
+void ops_fini(struct router *self)
+{
+    for (uint32_t i = 0; i < self->nops; i++) {
+        heap_free(self->ops[i].memory.block);
+    }
+    heap_free(self->ops);
+    heap_free(self->free_ops);
+}
+
+/* ---- memory ---- */
 
 /* Where each array begins in the block; the fingerprints are first. */
 struct layout {
@@ -89,14 +142,7 @@ enum status op_reserve(struct op *op, struct document_entry *entry)
     return STATUS_OK;
 }
 
-struct op_memory op_memory_keep(struct op_memory memory, uint32_t place)
-{
-    if (memory.bytes <= KEPT_BYTES && place < KEPT_PLACES) {
-        return memory;
-    }
-    heap_free(memory.block);
-    return (struct op_memory){0};
-}
+/* ---- parts ---- */
 
 /* Count keys by slot group, in op->counts. */
 static void count_groups(struct op *op, const struct epoch_content *content)
@@ -172,6 +218,16 @@ static void share_partners(struct op *op, uint32_t replicas)
     }
 }
 
+static uint64_t keys_in_parts(const struct op *op)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < op->nparts; i++) {
+        count += op->parts[i].count;
+    }
+    return count;
+}
+
 void op_split(struct op *op, const struct epoch_content *content)
 {
     if (content->ngroups > 1) {
@@ -179,9 +235,10 @@ void op_split(struct op *op, const struct epoch_content *content)
         make_parts(op, content);
         sort_by_group(op, content);
     } else {
-        op->nparts = 1;
+        op->nparts = 1; /* Of an empty batch, too. */
         op->parts[0] = (struct part){.count = op->count, .fingerprints = op->fingerprints};
     }
+    assert(keys_in_parts(op) == op->count);
     share_planes(op, content->rule.replicas);
     if (op->partners != NULL) {
         share_partners(op, content->rule.replicas);

@@ -1,0 +1,325 @@
+/* What connections do: bytes become requests, requests commands, answers bytes. */
+#include "base/heap.h"
+#include "router/resp/command.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    KEPT_BYTES = 2 << 10, /* of a buffer that is empty */
+    KEPT_ARGUMENTS = 16,
+    SWEEP_US = 1000000,
+};
+
+static const struct resp_limits strangers_limits = {
+    .max_arguments = FRONT_STRANGER_ARGUMENTS,
+    .max_bulk = FRONT_STRANGER_BULK,
+    .max_request = FRONT_STRANGER_REQUEST,
+    .max_line = FRONT_STRANGER_BULK,
+    .stranger = true,
+};
+
+static const struct resp_limits limits = {
+    .max_arguments = FRONT_MAX_ARGUMENTS,
+    .max_bulk = FRONT_MAX_BULK,
+    .max_request = FRONT_MAX_REQUEST,
+    .max_line = FRONT_MAX_LINE,
+};
+
+struct session *front_opened(struct front *self, uint64_t now_us, void *stream, const char *peer)
+{
+    struct session *session = self->draining ? NULL : heap_zalloc(1, sizeof *session);
+
+    if (session == NULL) {
+        return NULL;
+    }
+    session->stream = stream;
+    session->id = ++self->next_id;
+    self->now_us = now_us;
+    session->opened_us = session->active_us = now_us;
+    session->waited = true;
+    session_estrange(self, session);
+    (void)snprintf(session->peer, sizeof session->peer, "%s", peer);
+    buffer_init(&session->input, 2 * (size_t)FRONT_MAX_REQUEST + FRONT_QUEUED_BYTES);
+    buffer_init(&session->out, FRONT_OUT_BYTES);
+    buffer_init(&session->queued, FRONT_QUEUED_BYTES);
+    resp_request_init(&session->request);
+    TAILQ_INSERT_TAIL(&self->sessions, session, entry);
+    self->nsessions++;
+    self->counters[FRONT_resp_connections] = self->nsessions;
+    front_count(self, FRONT_resp_connections_total);
+    return session;
+}
+
+void session_forget(struct front *self, struct session *session)
+{
+    session_await(self, session, false);
+    memory_forget(self, session);
+    calls_orphan(session);
+    session_forget_look(session);
+    session_welcome(self, session); /* It is nobody by now. */
+    if (session->due) {
+        TAILQ_REMOVE(&self->due, session, due_entry);
+    }
+    assert(self->nsessions > 0 && session->first == NULL && session->look == NULL);
+    TAILQ_REMOVE(&self->sessions, session, entry);
+    self->nsessions--;
+    self->nclosed -= session->closed;
+    self->counters[FRONT_resp_connections] = self->nsessions;
+    buffer_fini(&session->input);
+    buffer_fini(&session->out);
+    buffer_fini(&session->queued);
+    resp_request_fini(&session->request);
+    heap_free(session);
+}
+
+void front_closed(struct front *self, struct session *session)
+{
+    session_forget(self, session);
+}
+
+void front_drained(struct front *self, uint64_t now_us, struct session *session)
+{
+    self->now_us = now_us;
+    session_stir(self, session);
+}
+
+void front_bytes(struct front *self, uint64_t now_us, struct session *session, struct span bytes)
+{
+    self->now_us = now_us;
+    session->active_us = now_us;
+    if (session->closing || self->draining) {
+        return;
+    }
+    if (buffer_append(&session->input, bytes) != STATUS_OK) {
+        session_close(self, session);
+    }
+    session_stir(self, session);
+    memory_weigh(self, session);
+    memory_enforce(self);
+}
+
+/* ---- taking requests ---- */
+
+static void say_broken(struct front *self, struct session *session)
+{
+    char text[RESP_ERROR_BYTES + 8];
+
+    front_count(self, FRONT_resp_broken_total);
+    log_limited(&self->broken_limit, self->now_us, LOG_WARN,
+                "closes the connection of RESP client %s: %s", session->peer,
+                session->request.error);
+    (void)snprintf(text, sizeof text, "ERR %s", session->request.error);
+    session_say_last(self, session, text);
+}
+
+/* What was taken goes, and large room that is empty; what is kept moves to the front once it is the
+ * smaller part, so that no byte moves often. */
+static void compact(struct session *session)
+{
+    size_t left = session->input.size - session->taken;
+
+    if (left == 0) {
+        session->input.size = session->taken = 0;
+        if (session->input.capacity > KEPT_BYTES) {
+            buffer_fini(&session->input);
+        }
+        if (session->request.capacity > KEPT_ARGUMENTS || session->request.words.size > 0) {
+            resp_request_fini(&session->request);
+            resp_request_init(&session->request);
+        }
+    } else if (session->taken >= left) {
+        memmove(session->input.data, session->input.data + session->taken, left);
+        session->input.size = left;
+        session->taken = 0;
+    }
+}
+
+/* Answers that wait to be read, and those that earlier commands will have. */
+static bool has_room(const struct front *self, const struct session *session)
+{
+    size_t unsent = self->streams.unsent(self->streams.context, session->stream);
+
+    size_t most = session->stranger ? FRONT_STRANGER_UNREAD : self->config.max_unread / 2;
+
+    return unsent + session->out.size + session->owed <= most;
+}
+
+static bool may_take(const struct session *session)
+{
+    return !session->closing && !session->stalled && session->ncalls < FRONT_MAX_CALLS &&
+           session->taken < session->input.size;
+}
+
+/* False: no further one can be taken now. */
+static bool take(struct front *self, struct session *session)
+{
+    struct span input = span_of(session->input.data + session->taken,
+                                session->input.size - session->taken);
+
+    switch (resp_request_read(&session->request, session->stranger ? &strangers_limits : &limits,
+                              input)) {
+    case RESP_MORE:
+        return false;
+    case RESP_BROKEN:
+        say_broken(self, session);
+        return false;
+    case RESP_NOMEM:
+        session_close(self, session);
+        return false;
+    case RESP_REQUEST:
+        session_await(self, session, false);
+        break;
+    }
+    if (session->request.count > 0) {
+        session->taken += session->request.size;
+        if (command_take(self, session, session->request.arguments, session->request.count) ==
+            TAKEN_WAIT) {
+            session->taken -= session->request.size; /* It is read again then. */
+            session->stalled = true;
+            return false;
+        }
+    } else {
+        session->taken += session->request.size;
+    }
+    return true;
+}
+
+/* ---- sending answers ---- */
+
+static void send(struct front *self, struct session *session)
+{
+    if (session->out.size == 0 || session->closed || session->cut) {
+        return;
+    }
+    self->streams.send(self->streams.context, session->stream, buffer_span(&session->out));
+    if (session->out.capacity > KEPT_BYTES) {
+        buffer_fini(&session->out);
+    }
+    buffer_clear(&session->out);
+}
+
+/* Nothing is read from who does not read, or has much to be answered. */
+static void pause_or_go_on(struct front *self, struct session *session)
+{
+    bool pause = session->closing || self->draining || session->stalled ||
+                 session->ncalls >= FRONT_MAX_CALLS || !has_room(self, session);
+
+    if (pause != session->paused) {
+        session->paused = pause;
+        self->streams.read(self->streams.context, session->stream, !pause);
+    }
+}
+
+static void close_if_ready(struct front *self, struct session *session)
+{
+    if (session->closed || !session->closing || (session->first != NULL && !session->cut)) {
+        return;
+    }
+    session->closed = true;
+    session->closed_us = self->now_us;
+    self->nclosed++;
+    if (session->cut) {
+        session_drop(self, session);
+    } else {
+        self->streams.close(self->streams.context, session->stream);
+    }
+}
+
+/* Of what was read there is nothing left that could be taken, now or later. */
+static bool is_exhausted(const struct session *session, bool full)
+{
+    return !full && !session->stalled && session->ncalls < FRONT_MAX_CALLS;
+}
+
+static void run(struct front *self, struct session *session)
+{
+    bool full = false;
+
+    session->stalled = false;
+    while (may_take(session) && !full) {
+        full = !has_room(self, session);
+        if (!full && !take(self, session)) {
+            break;
+        }
+    }
+    session->closing = session->closing || (self->draining && is_exhausted(session, full));
+    compact(session);
+    send(self, session);
+    if (!session->closed &&
+        self->streams.unsent(self->streams.context, session->stream) > self->config.max_unread) {
+        front_count(self, FRONT_resp_unread_total);
+        session_cut(self, session);
+    }
+    if (full && has_room(self, session)) {
+        session_stir(self, session); /* All has left at once. */
+    }
+    pause_or_go_on(self, session);
+    close_if_ready(self, session);
+    session_await(self, session,
+                  session->input.size > 0 && !session->paused && is_exhausted(session, full));
+    memory_weigh(self, session);
+}
+
+void sessions_run(struct front *self)
+{
+    struct session *session;
+
+    while ((session = TAILQ_FIRST(&self->due)) != NULL) {
+        TAILQ_REMOVE(&self->due, session, due_entry);
+        session->due = false;
+        run(self, session);
+        memory_enforce(self);
+    }
+}
+
+static bool is_idle(const struct front *self, const struct session *session)
+{
+    return self->config.idle_us > 0 && session->first == NULL && session->look == NULL &&
+           !session->closing && self->now_us - session->active_us >= self->config.idle_us;
+}
+
+static bool is_overdue(const struct front *self, const struct session *session)
+{
+    return session->stranger && !session->closing &&
+           self->now_us - session->stranger_since_us >= self->config.auth_us;
+}
+
+static bool is_unfinished(const struct front *self, const struct session *session)
+{
+    return self->config.request_us > 0 && session->begun_us != 0 &&
+           self->now_us - session->begun_us >= self->config.request_us;
+}
+
+/* Who does not read its last answers is not waited for any longer than for an answer. */
+void sessions_tick(struct front *self)
+{
+    struct session *session;
+
+    if (self->now_us < self->next_sweep_us ||
+        (self->config.idle_us == 0 && self->nclosed == 0 && self->nstrangers == 0 &&
+         self->nbegun == 0 && !memory_is_loose(self))) {
+        return;
+    }
+    self->next_sweep_us = self->now_us + SWEEP_US;
+    memory_settle(self);
+    TAILQ_FOREACH(session, &self->sessions, entry)
+    {
+        if (is_overdue(self, session)) {
+            front_count(self, FRONT_resp_strangers_total);
+            session_close(self, session);
+        } else if (is_unfinished(self, session)) {
+            front_count(self, FRONT_resp_unfinished_total);
+            session_give_up(self, session,
+                            "ERR the request was not complete within resp_request_timeout; "
+                            "connection closed");
+        } else if (is_idle(self, session)) {
+            front_count(self, FRONT_resp_idle_total);
+            session_close(self, session);
+        } else if (session->closed && !session->dropped &&
+                   self->now_us - session->closed_us >= self->config.timeout_us) {
+            session_drop(self, session);
+        }
+    }
+}
