@@ -10,17 +10,15 @@
 enum { ARENA_BYTES = 1 << 20 };
 
 static binding_table_fn *const tables[] = {
-    binding_documents,       binding_sync_request,
-    binding_sync_reply,      binding_hint,
-    binding_fence_reply,     binding_fence_request,
-    binding_admin_request,   binding_admin_reply,
-    binding_info_request,    binding_info_reply,
-    binding_boot_request,    binding_boot_reply,
-    binding_stats_reply,     binding_error_reply,
+    binding_client_reply,    binding_node_reply,    binding_documents,
+    binding_sync_request,    binding_sync_reply,    binding_hint,
+    binding_fence_reply,     binding_fence_request, binding_admin_request,
+    binding_admin_reply,     binding_info_request,  binding_info_reply,
+    binding_boot_request,    binding_boot_reply,    binding_stats_reply,
+    binding_error_reply,
 
-    binding_filter_document, binding_epoch_content,
-    binding_node_list,       binding_dropped_record,
-    binding_cluster_id,      binding_cluster_features,
+    binding_filter_document, binding_epoch_content, binding_node_list,
+    binding_dropped_record,  binding_cluster_id,    binding_cluster_features,
 };
 
 /* ---- what the schema says ---- */
