@@ -32,19 +32,16 @@ binding_table_fn binding_admin_request;
 binding_table_fn binding_admin_reply;
 binding_table_fn binding_info_request;
 binding_table_fn binding_info_reply;
+binding_table_fn binding_stats_request;
 binding_table_fn binding_stats_reply;
+binding_table_fn binding_pull_request;
+binding_table_fn binding_pull_reply;
 binding_table_fn binding_error_reply;
 
 codec_put_fn codec_put_client_request;
 codec_put_fn codec_put_node_request;
-codec_put_fn codec_put_stats_request;
-codec_put_fn codec_put_pull_request;
-codec_put_fn codec_put_pull_reply;
 
 codec_get_fn codec_get_node_request;
-codec_get_fn codec_get_stats_request;
-codec_get_fn codec_get_pull_request;
-codec_get_fn codec_get_pull_reply;
 
 codec_read_fn codec_read_client_request;
 

@@ -78,13 +78,4 @@ binding_table_fn binding_replica_report;
 /* Has a look found anything, or a change seen it? */
 bool codec_seen_said(const struct admin_seen *seen);
 
-MUST_USE enum status codec_put_intervals(struct codec_scratch *scratch,
-                                         const struct pull_interval *intervals, size_t count,
-                                         Orbloom__V1__PullInterval ***out);
-
-/* Numbers that run over the end of their range belong to no router: STATUS_MALFORMED. */
-MUST_USE enum status codec_get_intervals(struct codec_arena *arena,
-                                         Orbloom__V1__PullInterval *const *wire, size_t count,
-                                         const struct pull_interval **out);
-
 #endif
