@@ -39,6 +39,7 @@
 #include "proto/arena.h"
 #include "proto/codec_scratch.h"
 
+#include <limits.h>
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,20 +49,28 @@ enum binding_kind {
     BINDING_UINT32,
     BINDING_UINT64, /* varint or fixed, as the schema has it */
     BINDING_BOOL,
+    BINDING_COUNT,    /* how many the planes have; at most ... */
     BINDING_DOUBLE,   /* finite */
     BINDING_FRACTION, /* 0 to 1 */
+    BINDING_UNJUDGED, /* a double, also one that is no number: the table's check judges it */
     BINDING_STATUS,   /* one that is not known reads as status_from_wire() says */
     BINDING_ENUM,
     BINDING_TEXT,
     BINDING_MESSAGE,   /* a text that is cleaned and cut rather than refused */
+    BINDING_CHARS,     /* a text in an array within ours; one that does not fit is malformed */
     BINDING_SPAN,      /* bytes of any size */
     BINDING_DOCUMENT,  /* bytes of at most DOCUMENT_MAX_BYTES; over: STATUS_TOO_LARGE */
     BINDING_BYTES,     /* an array of bytes; with another size it reads as zeros */
+    BINDING_PLANE,     /* of so many bits as a row before has counted */
     BINDING_CLUSTER,   /* which cluster; none: left out. Another size, too, reads as none */
     BINDING_DOCUMENTS, /* a list of documents */
+    BINDING_NUMBERS,   /* a list of numbers, borrowed */
+    BINDING_ROOM,      /* ... in an array within ours */
     BINDING_LIST,      /* of structs, in an array of its own */
     BINDING_ARRAY,     /* ... in an array within ours */
+    BINDING_OWNED,     /* ... in heap memory, which is the struct's also where decoding fails */
     BINDING_PART,      /* a struct within ours, which is a message of its own on the wire */
+    BINDING_NEEDS,     /* features that a reader must know; others: STATUS_VERSION */
     BINDING_BY_HAND,
 };
 
@@ -74,6 +83,9 @@ typedef bool binding_has_fn(const void *ours);
 /* STATUS_OK, or what is wrong with all of it. */
 typedef enum status binding_check_fn(const void *ours);
 
+/* What must a reader of it know? */
+typedef uint64_t binding_needs_fn(const void *ours);
+
 typedef enum status binding_put_fn(struct codec_scratch *scratch, const void *ours, void *wire);
 typedef enum status binding_get_fn(struct codec_arena *arena, const void *wire, void *ours);
 
@@ -82,17 +94,19 @@ struct binding {
     size_t ours; /* offsets, and how much is there */
     size_t wire;
     size_t bytes;
-    size_t our_count; /* lists, arrays: offsets */
+    size_t our_count; /* lists, arrays, planes: offsets */
+    size_t count_bytes;
     size_t wire_count;
     int first; /* enums */
     int last;
     size_t most;       /* lists, arrays: items */
-    enum status fault; /* ... the answer to more of them */
+    enum status fault; /* ... the answer to more of them; STATUS_TOO_LARGE also when encoding */
     binding_table_fn *table;
-    binding_has_fn *sends;
+    binding_has_fn *sends; /* parts, BYTES; NULL: always */
     binding_has_fn *reads; /* NULL: whenever it is there */
     bool needed;           /* a part that is to be read and is not there is malformed */
-    binding_put_fn *put;   /* by hand; NULL: another row's does it */
+    binding_needs_fn *needs;
+    binding_put_fn *put; /* by hand; NULL: another row's does it */
     binding_get_fn *get;
 };
 
@@ -135,9 +149,11 @@ MUST_USE enum status binding_get(const struct binding_table *table, struct codec
 #define BINDING_OF_BOOL     bool, protobuf_c_boolean
 #define BINDING_OF_DOUBLE   double, double
 #define BINDING_OF_FRACTION double, double
+#define BINDING_OF_UNJUDGED double, double
 #define BINDING_OF_STATUS   enum status, Orbloom__V1__Status
 #define BINDING_OF_TEXT     const char *, ProtobufCBinaryData
 #define BINDING_OF_MESSAGE  const char *, ProtobufCBinaryData
+#define BINDING_OF_CHARS    char *, ProtobufCBinaryData
 #define BINDING_OF_SPAN     struct span, ProtobufCBinaryData
 #define BINDING_OF_DOCUMENT struct span, ProtobufCBinaryData
 #define BINDING_OF_BYTES    uint8_t *, ProtobufCBinaryData
@@ -161,34 +177,88 @@ MUST_USE enum status binding_get(const struct binding_table *table, struct codec
         BINDING_AT(message, field, field), .first = (int)(from), .last = (int)(to)     \
     }
 
-/* Of `item`s, another message's struct. */
-#define LIST(message, field, count, item, max, over)                                       \
+/* Of any value: the table's check judges it. */
+#define ENUM_UNJUDGED(message, field) ENUM(message, field, INT_MIN, INT_MAX)
+
+/* Sent if is_said() is true. */
+#define BYTES_IF(message, field, is_said)                                              \
+    {                                                                                  \
+        .kind = BINDING_BYTES + BINDING_FITS(message, field, field, BINDING_OF_BYTES), \
+        BINDING_AT(message, field, field), .sends = (is_said)                          \
+    }
+
+/* ---- rows of many ---- */
+
+/* How many there are; 0, or it does not compile. */
+#define BINDING_COUNT_FIT(message, count) \
+    _Generic(((struct message *)0)->count, size_t : 0, uint32_t : 0)
+#define BINDING_OUR_COUNT(message, count)         \
+    .our_count = offsetof(struct message, count), \
+    .count_bytes = sizeof(((struct message *)0)->count)
+#define BINDING_COUNTS(message, count, field) \
+    BINDING_OUR_COUNT(message, count), .wire_count = offsetof(WIRE_##message, n_##field)
+
+/* Over it: STATUS_TOO_LARGE, to both sides. */
+#define COUNT(message, field, max)                                                          \
+    {                                                                                       \
+        .kind = BINDING_COUNT + BINDING_COUNT_FIT(message, field) +                         \
+                BINDING_IS(uint32_t, WIRE_##message, field),                                \
+        BINDING_AT(message, field, field), BINDING_OUR_COUNT(message, field), .most = (max) \
+    }
+#define PLANE(message, field, count)                                                       \
     {                                                                                      \
-        .kind = BINDING_LIST +                                                             \
-                BINDING_FIT(message, field, const struct item *, field, WIRE_##item **) +  \
-                BINDING_FIT(message, count, size_t, n_##field, size_t),                    \
-        BINDING_AT(message, field, field), .our_count = offsetof(struct message, count),   \
-        .wire_count = offsetof(WIRE_##message, n_##field), .most = (max), .fault = (over), \
-        .table = binding_##item                                                            \
+        .kind = BINDING_PLANE + BINDING_COUNT_FIT(message, count) +                        \
+                BINDING_FIT(message, field, const uint64_t *, field, ProtobufCBinaryData), \
+        BINDING_AT(message, field, field), BINDING_OUR_COUNT(message, count)               \
     }
-#define ARRAY(message, field, count, item, over)                                             \
-    {                                                                                        \
-        .kind = BINDING_ARRAY +                                                              \
-                BINDING_FIT(message, field, struct item *, field, WIRE_##item **) +          \
-                BINDING_FIT(message, count, uint32_t, n_##field, size_t),                    \
-        BINDING_AT(message, field, field), .our_count = offsetof(struct message, count),     \
-        .wire_count = offsetof(WIRE_##message, n_##field),                                   \
-        .most = sizeof(((struct message *)0)->field) / sizeof(struct item), .fault = (over), \
-        .table = binding_##item                                                              \
-    }
-#define DOCUMENTS(message, field, count)                                                         \
+
+/* `type`: uint32_t or uint64_t. */
+#define NUMBERS(message, field, count, type, max, over)                                          \
     {                                                                                            \
-        .kind = BINDING_DOCUMENTS +                                                              \
-                BINDING_FIT(message, field, const struct span *, field, ProtobufCBinaryData *) + \
-                BINDING_FIT(message, count, size_t, n_##field, size_t),                          \
-        BINDING_AT(message, field, field), .our_count = offsetof(struct message, count),         \
-        .wire_count = offsetof(WIRE_##message, n_##field)                                        \
+        .kind = BINDING_NUMBERS + BINDING_COUNT_FIT(message, count) +                            \
+                BINDING_FIT(message, field, const type *, field, type *),                        \
+        BINDING_AT(message, field, field), BINDING_COUNTS(message, count, field), .most = (max), \
+        .fault = (over)                                                                          \
     }
+#define ROOM(message, field, count, type, over)                                      \
+    {                                                                                \
+        .kind = BINDING_ROOM + BINDING_COUNT_FIT(message, count) +                   \
+                BINDING_FIT(message, field, type *, field, type *),                  \
+        BINDING_AT(message, field, field), BINDING_COUNTS(message, count, field),    \
+        .most = sizeof(((struct message *)0)->field) / sizeof(type), .fault = (over) \
+    }
+
+#define BINDING_ITEMS(which, message, our_type, field, count, item)           \
+    .kind = which + BINDING_COUNT_FIT(message, count) +                       \
+            BINDING_FIT(message, field, our_type, field, WIRE_##item **),     \
+    BINDING_AT(message, field, field), BINDING_COUNTS(message, count, field), \
+    .table = binding_##item
+
+/* Of `item`s, another message's struct. */
+#define LIST(message, field, count, item, max, over)                                   \
+    {                                                                                  \
+        BINDING_ITEMS(BINDING_LIST, message, const struct item *, field, count, item), \
+            .most = (max), .fault = (over)                                             \
+    }
+#define ARRAY(message, field, count, item, over)                                                \
+    {                                                                                           \
+        BINDING_ITEMS(BINDING_ARRAY, message, struct item *, field, count, item),               \
+            .most = sizeof(((struct message *)0)->field) / sizeof(struct item), .fault = (over) \
+    }
+#define OWNED(message, field, count, item, max, over)                                             \
+    {                                                                                             \
+        BINDING_ITEMS(BINDING_OWNED, message, struct item *, field, count, item), .most = (max),  \
+                                                                                  .fault = (over) \
+    }
+#define DOCUMENTS(message, field, count)                                                        \
+    {                                                                                           \
+        .kind = BINDING_DOCUMENTS + BINDING_COUNT_FIT(message, count) +                         \
+                BINDING_FIT(message, field, const struct span *, field, ProtobufCBinaryData *), \
+        BINDING_AT(message, field, field), BINDING_COUNTS(message, count, field),               \
+        .most = CODEC_MAX_DOCUMENTS, .fault = STATUS_TOO_LARGE                                  \
+    }
+
+/* ---- rows of parts, and others ---- */
 
 #define BINDING_PART_OF(message, field, item)                                              \
     .kind = BINDING_PART + BINDING_FIT(message, field, struct item, field, WIRE_##item *), \
@@ -203,6 +273,13 @@ MUST_USE enum status binding_get(const struct binding_table *table, struct codec
 #define OPTIONAL(message, field, item, is_said, may)                              \
     {                                                                             \
         BINDING_PART_OF(message, field, item), .sends = (is_said), .reads = (may) \
+    }
+
+/* First, for what is not understood is not judged either. */
+#define NEEDS(message, needs_fn)                                             \
+    {                                                                        \
+        .kind = BINDING_NEEDS + BINDING_IS(uint64_t, WIRE_##message, needs), \
+        .wire = offsetof(WIRE_##message, needs), .needs = (needs_fn)         \
     }
 
 /* NULL: another row does it; both: of a field that goes along with the one of another row. */

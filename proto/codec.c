@@ -23,14 +23,6 @@ struct envelope {
     bool stranger; /* it holds fields that this version does not know */
 };
 
-#define BODY(upper, lower, stem)                            \
-    [FRAME_##upper] = {ORBLOOM__V1__FRAME__BODY_##upper,    \
-                       &orbloom__v1__##lower##__descriptor, \
-                       codec_put_##stem,                    \
-                       codec_get_##stem,                    \
-                       NULL,                                \
-                       NULL,                                \
-                       0}
 #define BOUND(upper, lower, member)                                       \
     [FRAME_##upper] = {.number = ORBLOOM__V1__FRAME__BODY_##upper,        \
                        .descriptor = &orbloom__v1__##lower##__descriptor, \
@@ -48,9 +40,12 @@ static const struct {
     [FRAME_CLIENT_REQUEST] = {.number = ORBLOOM__V1__FRAME__BODY_CLIENT_REQUEST,
                               .put = codec_put_client_request,
                               .read = codec_read_client_request},
-    BODY(CLIENT_REPLY, client_reply, client_reply),
-    BODY(NODE_REQUEST, node_request, node_request),
-    BODY(NODE_REPLY, node_reply, node_reply),
+    BOUND(CLIENT_REPLY, client_reply, client_reply),
+    [FRAME_NODE_REQUEST] = {.number = ORBLOOM__V1__FRAME__BODY_NODE_REQUEST,
+                            .descriptor = &orbloom__v1__node_request__descriptor,
+                            .put = codec_put_node_request,
+                            .get = codec_get_node_request},
+    BOUND(NODE_REPLY, node_reply, node_reply),
     BOUND(DOCUMENTS, documents, documents),
     BOUND(SYNC_REQUEST, sync_request, sync_request),
     BOUND(SYNC_REPLY, sync_reply, sync_reply),
@@ -63,13 +58,15 @@ static const struct {
     BOUND(ADMIN_REPLY, admin_reply, admin_reply),
     BOUND(INFO_REQUEST, info_request, info_request),
     BOUND(INFO_REPLY, info_reply, info_reply),
-    BODY(STATS_REQUEST, stats_request, stats_request),
+    [FRAME_STATS_REQUEST] = {.number = ORBLOOM__V1__FRAME__BODY_STATS_REQUEST,
+                             .descriptor = &orbloom__v1__stats_request__descriptor,
+                             .table = binding_stats_request,
+                             .offset = offsetof(struct frame, body)},
     BOUND(STATS_REPLY, stats_reply, stats_reply),
-    BODY(PULL_REQUEST, pull_request, pull_request),
-    BODY(PULL_REPLY, pull_reply, pull_reply),
+    BOUND(PULL_REQUEST, pull_request, pull_request),
+    BOUND(PULL_REPLY, pull_reply, pull_reply),
     BOUND(ERROR, error_reply, error),
 };
-#undef BODY
 #undef BOUND
 
 enum { NBODIES = sizeof bodies / sizeof bodies[0], PEEK_FIELDS = 8 };

@@ -18,6 +18,8 @@ typedef enum status codec_get_fn(const ProtobufCMessage *message, struct codec_a
 typedef enum status codec_read_fn(struct span body, struct codec_arena *arena, struct frame *frame);
 
 /* Kinds that a table says all of. */
+binding_table_fn binding_client_reply;
+binding_table_fn binding_node_reply;
 binding_table_fn binding_documents;
 binding_table_fn binding_sync_request;
 binding_table_fn binding_sync_reply;
@@ -30,23 +32,16 @@ binding_table_fn binding_admin_request;
 binding_table_fn binding_admin_reply;
 binding_table_fn binding_info_request;
 binding_table_fn binding_info_reply;
+binding_table_fn binding_stats_request;
 binding_table_fn binding_stats_reply;
+binding_table_fn binding_pull_request;
+binding_table_fn binding_pull_reply;
 binding_table_fn binding_error_reply;
 
 codec_put_fn codec_put_client_request;
-codec_put_fn codec_put_client_reply;
 codec_put_fn codec_put_node_request;
-codec_put_fn codec_put_node_reply;
-codec_put_fn codec_put_stats_request;
-codec_put_fn codec_put_pull_request;
-codec_put_fn codec_put_pull_reply;
 
-codec_get_fn codec_get_client_reply;
 codec_get_fn codec_get_node_request;
-codec_get_fn codec_get_node_reply;
-codec_get_fn codec_get_stats_request;
-codec_get_fn codec_get_pull_request;
-codec_get_fn codec_get_pull_reply;
 
 codec_read_fn codec_read_client_request;
 

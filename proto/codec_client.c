@@ -30,59 +30,19 @@ enum status codec_put_client_request(const struct frame *frame, struct codec_scr
     return codec_put_text(request->filter, &wire->filter);
 }
 
-enum status codec_put_client_reply(const struct frame *frame, struct codec_scratch *scratch,
-                                   ProtobufCMessage **out)
-{
-    const struct client_reply *reply = &frame->body.client_reply;
-    Orbloom__V1__ClientReply *wire = codec_scratch_take(scratch, 1, sizeof *wire);
-
-    if (wire == NULL) {
-        return STATUS_NOMEM;
-    }
-    if (reply->count > CODEC_MAX_KEYS) {
-        return STATUS_TOO_LARGE;
-    }
-    *wire = (Orbloom__V1__ClientReply)ORBLOOM__V1__CLIENT_REPLY__INIT;
-    wire->session_high = reply->op.session[0];
-    wire->session_low = reply->op.session[1];
-    wire->sequence = reply->op.sequence;
-    wire->attempt = reply->attempt;
-    wire->status = (Orbloom__V1__Status)reply->status;
-    wire->filter_id = reply->filter_id;
-    wire->epoch = reply->epoch;
-    wire->count = (uint32_t)reply->count;
-    wire->present = codec_put_plane(reply->present, reply->count);
-    wire->absent = codec_put_plane(reply->absent, reply->count);
-    wire->copies = reply->copies;
-    *out = &wire->base;
-    return codec_put_message(scratch, reply->message, &wire->message);
-}
-
-enum status codec_get_client_reply(const ProtobufCMessage *message, struct codec_arena *arena,
-                                   struct frame *frame)
-{
-    const Orbloom__V1__ClientReply *wire = (const Orbloom__V1__ClientReply *)message;
-    struct client_reply *reply = &frame->body.client_reply;
-    enum status status;
-
-    if (wire->count > CODEC_MAX_KEYS) {
-        return STATUS_TOO_LARGE;
-    }
-    *reply = (struct client_reply){
-        .op = {.session = {wire->session_high, wire->session_low}, .sequence = wire->sequence},
-        .attempt = wire->attempt,
-        .status = status_from_wire((unsigned)wire->status),
-        .filter_id = wire->filter_id,
-        .epoch = wire->epoch,
-        .count = wire->count,
-        .copies = wire->copies,
-    };
-    status = codec_get_text(arena, wire->message, &reply->message);
-    if (status == STATUS_OK) {
-        status = codec_get_plane(arena, wire->present, reply->count, &reply->present);
-    }
-    if (status == STATUS_OK) {
-        status = codec_get_plane(arena, wire->absent, reply->count, &reply->absent);
-    }
-    return status;
-}
+#define WIRE_client_reply Orbloom__V1__ClientReply
+static const struct binding client_reply_rows[] = {
+    COUNT(client_reply, count, CODEC_MAX_KEYS),
+    ROW_AS(client_reply, op.session[0], session_high, UINT64),
+    ROW_AS(client_reply, op.session[1], session_low, UINT64),
+    ROW_AS(client_reply, op.sequence, sequence, UINT64),
+    ROW(client_reply, attempt, UINT32),
+    ROW(client_reply, status, STATUS),
+    ROW(client_reply, filter_id, UINT64),
+    ROW(client_reply, epoch, UINT64),
+    ROW(client_reply, copies, UINT32),
+    ROW(client_reply, message, MESSAGE),
+    PLANE(client_reply, present, count),
+    PLANE(client_reply, absent, count),
+};
+BINDING_TABLE(client_reply, client_reply, NULL);

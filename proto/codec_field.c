@@ -67,6 +67,18 @@ enum status codec_get_text(struct codec_arena *arena, ProtobufCBinaryData data, 
     return STATUS_OK;
 }
 
+enum status codec_get_chars(ProtobufCBinaryData data, char *out, size_t size)
+{
+    if (data.len >= size || !codec_text_valid(span_of(data.data, data.len))) {
+        return STATUS_MALFORMED;
+    }
+    if (data.len > 0) {
+        memcpy(out, data.data, data.len);
+    }
+    out[data.len] = '\0';
+    return STATUS_OK;
+}
+
 ProtobufCBinaryData codec_put_plane(const uint64_t *words, size_t count)
 {
     size_t nwords = codec_plane_words(count);

@@ -46,6 +46,10 @@ MUST_USE enum status codec_put_message(struct codec_scratch *scratch, const char
 MUST_USE enum status codec_get_text(struct codec_arena *arena, ProtobufCBinaryData data,
                                     const char **out);
 
+/* Copy a text into an array of `size` bytes; STATUS_MALFORMED when it holds a control byte or
+ * does not fit with its NUL. */
+MUST_USE enum status codec_get_chars(ProtobufCBinaryData data, char *out, size_t size);
+
 /* NULL and all-zero planes are left out. */
 ProtobufCBinaryData codec_put_plane(const uint64_t *words, size_t count);
 
@@ -73,23 +77,5 @@ binding_table_fn binding_replica_report;
 
 /* Has a look found anything, or a change seen it? */
 bool codec_seen_said(const struct admin_seen *seen);
-
-/* The steps of making a filter of a dump: proto/codec_load.c. */
-
-MUST_USE enum status codec_put_intervals(struct codec_scratch *scratch,
-                                         const struct pull_interval *intervals, size_t count,
-                                         Orbloom__V1__PullInterval ***out);
-
-/* Numbers that run over the end of their range belong to no router: STATUS_MALFORMED. */
-MUST_USE enum status codec_get_intervals(struct codec_arena *arena,
-                                         Orbloom__V1__PullInterval *const *wire, size_t count,
-                                         const struct pull_interval **out);
-
-/* Losses that were accepted, in the content of an epoch. */
-MUST_USE enum status codec_put_losses(const struct epoch_content *content,
-                                      struct codec_scratch *scratch,
-                                      Orbloom__V1__EpochContent *wire);
-MUST_USE enum status codec_get_losses(const Orbloom__V1__EpochContent *wire,
-                                      struct epoch_content *content);
 
 #endif

@@ -35,27 +35,15 @@ static const struct binding info_reply_rows[] = {
 };
 BINDING_TABLE(info_reply, info_reply, NULL);
 
-enum status codec_put_stats_request(const struct frame *frame, struct codec_scratch *scratch,
-                                    ProtobufCMessage **out)
+/* Nothing is to be said. */
+const struct binding_table *binding_stats_request(void)
 {
-    Orbloom__V1__StatsRequest *wire = codec_scratch_take(scratch, 1, sizeof *wire);
+    static const struct binding_table table = {
+        .descriptor = &orbloom__v1__stats_request__descriptor,
+        .wire_bytes = sizeof(Orbloom__V1__StatsRequest),
+    };
 
-    (void)frame;
-    if (wire == NULL) {
-        return STATUS_NOMEM;
-    }
-    *wire = (Orbloom__V1__StatsRequest)ORBLOOM__V1__STATS_REQUEST__INIT;
-    *out = &wire->base;
-    return STATUS_OK;
-}
-
-enum status codec_get_stats_request(const ProtobufCMessage *message, struct codec_arena *arena,
-                                    struct frame *frame)
-{
-    (void)message;
-    (void)arena;
-    (void)frame;
-    return STATUS_OK;
+    return &table;
 }
 
 #define WIRE_stat_value Orbloom__V1__StatValue

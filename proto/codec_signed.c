@@ -3,7 +3,6 @@
 #include "proto/codec_signed.h"
 
 #include "base/heap.h"
-#include "proto/codec_text.h"
 #include "proto/codec_wire.h"
 #include "proto/orbloom.pb-c.h"
 
@@ -62,22 +61,16 @@ static enum status signed_read(struct span bytes, struct signed_document *self)
     return status == STATUS_OK && self->kind == 0 ? STATUS_MALFORMED : status;
 }
 
-static enum seal_domain domain_of(enum document_kind kind)
-{
-    switch (kind) {
-    case DOCUMENT_FILTER:
-        return SEAL_FILTER_DOCUMENT;
-    case DOCUMENT_NODE_LIST:
-        return SEAL_NODE_LIST;
-    case DOCUMENT_DROPPED:
-        return SEAL_DROPPED;
-    case DOCUMENT_CLUSTER:
-        return SEAL_CLUSTER;
-    case DOCUMENT_FEATURES:
-        return SEAL_FEATURES;
-    }
-    return SEAL_FILTER_DOCUMENT;
-}
+static const struct {
+    enum seal_domain domain;
+    binding_table_fn *table; /* of the content */
+} kinds[] = {
+    [DOCUMENT_FILTER] = {SEAL_FILTER_DOCUMENT, binding_filter_document},
+    [DOCUMENT_NODE_LIST] = {SEAL_NODE_LIST, binding_node_list},
+    [DOCUMENT_DROPPED] = {SEAL_DROPPED, binding_dropped_record},
+    [DOCUMENT_CLUSTER] = {SEAL_CLUSTER, binding_cluster_id},
+    [DOCUMENT_FEATURES] = {SEAL_FEATURES, binding_cluster_features},
+};
 
 enum status codec_document_kind(struct span bytes, enum document_kind *kind)
 {
@@ -104,22 +97,33 @@ static enum status verify(struct span bytes, enum document_kind kind, const stru
         return STATUS_MALFORMED;
     }
     *content = document.content;
-    return seal_mac_verify(key, domain_of(kind), document.content, document.mac);
+    return seal_mac_verify(key, kinds[kind].domain, document.content, document.mac);
+}
+
+static enum status decode(struct span content, struct codec_arena *arena,
+                          const struct binding_table *table, void *out)
+{
+    ProtobufCMessage *message = NULL;
+    enum status status = arena_unpack(arena, table->descriptor, content.data, content.size,
+                                      &message);
+
+    return status == STATUS_OK ? binding_get(table, arena, message, out) : status;
 }
 
 enum status codec_signed_open(struct span bytes, enum document_kind kind,
-                              const struct cluster_key *key, codec_signed_decode_fn decode,
-                              void *out)
+                              const struct cluster_key *key, void *out)
 {
+    const struct binding_table *table = kinds[kind].table();
     struct codec_arena *arena = NULL;
     struct span content;
     enum status status = verify(bytes, kind, key, &content);
 
+    memset(out, 0, table->our_bytes);
     if (status == STATUS_OK) {
         status = codec_arena_create(SIGNED_ARENA_BYTES, &arena);
     }
     if (status == STATUS_OK) {
-        status = decode(arena, content, out);
+        status = decode(content, arena, table, out);
     }
     codec_arena_destroy(&arena);
     return status;
@@ -134,7 +138,7 @@ static enum status append(struct span content, enum document_kind kind,
     enum status status;
     size_t size;
 
-    seal_mac(key, domain_of(kind), content, mac);
+    seal_mac(key, kinds[kind].domain, content, mac);
     wire.kind = (Orbloom__V1__DocumentKind)kind;
     wire.content = (ProtobufCBinaryData){.len = content.size, .data = (uint8_t *)content.data};
     wire.mac = (ProtobufCBinaryData){.len = sizeof mac, .data = mac};
@@ -165,14 +169,18 @@ enum status codec_signed_append(const ProtobufCMessage *content, enum document_k
     return status;
 }
 
-enum status codec_signed_text(ProtobufCBinaryData data, char *out, size_t size)
+enum status codec_signed_put(const void *document, enum document_kind kind,
+                             const struct cluster_key *key, struct buffer *out)
 {
-    if (data.len >= size || !codec_text_valid(span_of(data.data, data.len))) {
-        return STATUS_MALFORMED;
+    ProtobufCMessage *message = NULL;
+    struct codec_scratch scratch;
+    enum status status;
+
+    codec_scratch_init(&scratch);
+    status = binding_put_new(kinds[kind].table(), &scratch, document, &message);
+    if (status == STATUS_OK) {
+        status = codec_signed_append(message, kind, key, out);
     }
-    if (data.len > 0) {
-        memcpy(out, data.data, data.len);
-    }
-    out[data.len] = '\0';
-    return STATUS_OK;
+    codec_scratch_fini(&scratch);
+    return status;
 }

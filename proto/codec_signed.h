@@ -6,26 +6,22 @@
 #ifndef ORBLOOM_PROTO_CODEC_SIGNED_H
 #define ORBLOOM_PROTO_CODEC_SIGNED_H
 
-#include "proto/arena.h"
+#include "proto/binding.h"
 #include "proto/codec.h"
 #include "proto/signed_document.h"
 
-/* Builds a document from its content; what is built until a failure stays in `out`. */
-typedef enum status (*codec_signed_decode_fn)(struct codec_arena *arena, struct span content,
-                                              void *out);
-
-/* Decodes a document of this kind, once its MAC is found right. */
+/* Decodes a document of this kind into its struct, once its MAC is found right. What is built until
+ * a failure stays in `out`. */
 MUST_USE enum status codec_signed_open(struct span bytes, enum document_kind kind,
-                                       const struct cluster_key *key, codec_signed_decode_fn decode,
-                                       void *out);
+                                       const struct cluster_key *key, void *out);
+
+/* Encodes the struct of that kind, signs it, appends the document to `out`. */
+MUST_USE enum status codec_signed_put(const void *document, enum document_kind kind,
+                                      const struct cluster_key *key, struct buffer *out);
 
 /* Pack `content`, sign it, append the document to `out`. */
 MUST_USE enum status codec_signed_append(const ProtobufCMessage *content, enum document_kind kind,
                                          const struct cluster_key *key, struct buffer *out);
-
-/* Copy a text into an array of `size` bytes; STATUS_MALFORMED when it holds a control byte or
- * does not fit with its NUL. */
-MUST_USE enum status codec_signed_text(ProtobufCBinaryData data, char *out, size_t size);
 
 /* Encode document->content into epoch_bytes and epoch_hash. */
 MUST_USE enum status codec_epoch_encode(struct filter_document *document);
@@ -34,5 +30,13 @@ MUST_USE enum status codec_epoch_encode(struct filter_document *document);
  * document. */
 MUST_USE enum status codec_epoch_decode(struct codec_arena *arena,
                                         struct filter_document *document);
+
+/* What is in documents. */
+binding_table_fn binding_filter_document;
+binding_table_fn binding_epoch_content;
+binding_table_fn binding_node_list;
+binding_table_fn binding_dropped_record;
+binding_table_fn binding_cluster_id;
+binding_table_fn binding_cluster_features;
 
 #endif

@@ -30,34 +30,6 @@ static enum status put_chain(struct codec_scratch *scratch, const void *ours, vo
     return STATUS_OK;
 }
 
-static enum status put_turns(struct codec_scratch *scratch, const void *ours, void *wire)
-{
-    const struct filter_summary *summary = ours;
-    Orbloom__V1__FilterSummary *message = wire;
-
-    (void)scratch;
-    message->n_turns = summary->nturns;
-    message->turns = (uint32_t *)summary->turns;
-    return STATUS_OK;
-}
-
-static enum status get_turns(struct codec_arena *arena, const void *wire, void *ours)
-{
-    const Orbloom__V1__FilterSummary *message = wire;
-    struct filter_summary *summary = ours;
-    uint32_t *turns = arena_take(arena, message->n_turns, sizeof *turns);
-
-    if (turns == NULL || message->n_turns > DOCUMENT_MAX_TURNS) {
-        return STATUS_TOO_LARGE;
-    }
-    for (size_t i = 0; i < message->n_turns; i++) {
-        turns[i] = message->turns[i];
-    }
-    summary->turns = turns;
-    summary->nturns = message->n_turns;
-    return STATUS_OK;
-}
-
 /* A message of its own while a rebuild is open. */
 static enum status put_rebuild(struct codec_scratch *scratch, const void *ours, void *wire)
 {
@@ -171,7 +143,7 @@ static const struct binding filter_summary_rows[] = {
     ROW(filter_summary, lacking_remedy, MESSAGE),
     ROW(filter_summary, window_awaited, MESSAGE),
     ROW(filter_summary, expiry_awaited, MESSAGE),
-    BY_HAND(filter_summary, turns, put_turns, get_turns),
+    NUMBERS(filter_summary, turns, nturns, uint32_t, DOCUMENT_MAX_TURNS, STATUS_TOO_LARGE),
     ARRAY(filter_summary, generations, ngenerations, generation_summary, STATUS_TOO_LARGE),
     BY_HAND(filter_summary, nchain, put_chain, get_chain),
     ROW(filter_summary, growth_awaited, MESSAGE),

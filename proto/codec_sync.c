@@ -48,29 +48,10 @@ static enum status get_cluster(struct codec_arena *arena, const void *wire, void
                                                                             : STATUS_MALFORMED;
 }
 
-/* Routers have none. */
-static enum status put_mac(struct codec_scratch *scratch, const void *ours, void *wire)
+/* Routers have no MAC. */
+static bool is_node(const void *ours)
 {
-    const struct sync_request *request = ours;
-
-    (void)scratch;
-    if (request->role == SYNC_NODE) {
-        ((Orbloom__V1__SyncRequest *)wire)->mac = codec_put_span(
-            span_of(request->mac, sizeof request->mac));
-    }
-    return STATUS_OK;
-}
-
-static enum status get_mac(struct codec_arena *arena, const void *wire, void *ours)
-{
-    const Orbloom__V1__SyncRequest *message = wire;
-    struct sync_request *request = ours;
-
-    (void)arena;
-    if (message->mac.len == sizeof request->mac) {
-        memcpy(request->mac, message->mac.data, sizeof request->mac);
-    }
-    return STATUS_OK;
+    return ((const struct sync_request *)ours)->role == SYNC_NODE;
 }
 
 /* Is it a page at all? */
@@ -140,7 +121,7 @@ static const struct binding sync_request_rows[] = {
     ROW(sync_request, features, UINT64),
     ROW(sync_request, cluster, CLUSTER),
     BY_HAND(sync_request, cluster, NULL, get_cluster),
-    BY_HAND(sync_request, mac, put_mac, get_mac),
+    BYTES_IF(sync_request, mac, is_node),
     ROW(sync_request, name, TEXT),
     ROW(sync_request, endpoint, TEXT),
     ROW(sync_request, host, TEXT),
@@ -175,38 +156,6 @@ static enum status check_secret(const void *ours)
 
 static BINDING_TABLE(sealed_secret, sealed_secret, check_secret);
 
-static enum status put_wanted(struct codec_scratch *scratch, const void *ours, void *wire)
-{
-    const struct sync_reply *reply = ours;
-    Orbloom__V1__SyncReply *message = wire;
-
-    (void)scratch;
-    message->n_wanted = reply->nwanted;
-    message->wanted = (uint64_t *)reply->wanted;
-    return STATUS_OK;
-}
-
-static enum status get_wanted(struct codec_arena *arena, const void *wire, void *ours)
-{
-    const Orbloom__V1__SyncReply *message = wire;
-    struct sync_reply *reply = ours;
-    uint64_t *wanted;
-
-    if (message->n_wanted > CODEC_MAX_WANTED) {
-        return STATUS_MALFORMED;
-    }
-    wanted = arena_take(arena, message->n_wanted, sizeof *wanted);
-    if (wanted == NULL) {
-        return STATUS_TOO_LARGE;
-    }
-    for (size_t i = 0; i < message->n_wanted; i++) {
-        wanted[i] = message->wanted[i];
-    }
-    reply->wanted = wanted;
-    reply->nwanted = message->n_wanted;
-    return STATUS_OK;
-}
-
 #define WIRE_sync_reply Orbloom__V1__SyncReply
 static const struct binding sync_reply_rows[] = {
     ROW(sync_reply, status, STATUS),
@@ -219,7 +168,7 @@ static const struct binding sync_reply_rows[] = {
     ROW(sync_reply, held_lacks, BOOL),
     ROW(sync_reply, held_after, UINT64),
     ROW(sync_reply, cluster, SPAN),
-    BY_HAND(sync_reply, wanted, put_wanted, get_wanted),
+    NUMBERS(sync_reply, wanted, nwanted, uint64_t, CODEC_MAX_WANTED, STATUS_MALFORMED),
     ROW(sync_reply, message, MESSAGE),
     DOCUMENTS(sync_reply, documents, ndocuments),
     LIST(sync_reply, secrets, nsecrets, sealed_secret, UNBOUNDED, STATUS_OK),

@@ -1,6 +1,7 @@
 /* Do the tables of proto/ say all of what orbloom.proto says of their messages, and no more than
  * that? And what does the engine do at the edges of what rows allow? */
 #include "proto/codec_body.h"
+#include "proto/codec_signed.h"
 
 #include <criterion/criterion.h>
 #include <limits.h>
@@ -9,10 +10,15 @@
 enum { ARENA_BYTES = 1 << 20 };
 
 static binding_table_fn *const tables[] = {
-    binding_documents,    binding_sync_request,  binding_sync_reply,    binding_hint,
-    binding_fence_reply,  binding_fence_request, binding_admin_request, binding_admin_reply,
-    binding_info_request, binding_info_reply,    binding_boot_request,  binding_boot_reply,
-    binding_stats_reply,  binding_error_reply,
+    binding_client_reply,    binding_node_reply,    binding_documents,
+    binding_sync_request,    binding_sync_reply,    binding_hint,
+    binding_fence_reply,     binding_fence_request, binding_admin_request,
+    binding_admin_reply,     binding_info_request,  binding_info_reply,
+    binding_boot_request,    binding_boot_reply,    binding_stats_reply,
+    binding_error_reply,
+
+    binding_filter_document, binding_epoch_content, binding_node_list,
+    binding_dropped_record,  binding_cluster_id,    binding_cluster_features,
 };
 
 /* ---- what the schema says ---- */
@@ -21,7 +27,13 @@ static bool is_bytes(const struct binding *row)
 {
     return row->kind == BINDING_TEXT || row->kind == BINDING_MESSAGE || row->kind == BINDING_SPAN ||
            row->kind == BINDING_DOCUMENT || row->kind == BINDING_BYTES ||
-           row->kind == BINDING_CLUSTER;
+           row->kind == BINDING_CLUSTER || row->kind == BINDING_CHARS || row->kind == BINDING_PLANE;
+}
+
+static bool is_number(const ProtobufCFieldDescriptor *field)
+{
+    return field->type == PROTOBUF_C_TYPE_UINT32 || field->type == PROTOBUF_C_TYPE_UINT64 ||
+           field->type == PROTOBUF_C_TYPE_FIXED64;
 }
 
 static bool fits_list(const struct binding *row, const ProtobufCFieldDescriptor *field)
@@ -32,7 +44,11 @@ static bool fits_list(const struct binding *row, const ProtobufCFieldDescriptor 
     if (row->kind == BINDING_DOCUMENTS) {
         return field->type == PROTOBUF_C_TYPE_BYTES;
     }
-    return (row->kind == BINDING_LIST || row->kind == BINDING_ARRAY) &&
+    if (row->kind == BINDING_NUMBERS || row->kind == BINDING_ROOM) {
+        return is_number(field);
+    }
+    return (row->kind == BINDING_LIST || row->kind == BINDING_ARRAY ||
+            row->kind == BINDING_OWNED) &&
            field->type == PROTOBUF_C_TYPE_MESSAGE && row->table()->descriptor == field->descriptor;
 }
 
@@ -46,12 +62,13 @@ static bool fits(const struct binding *row, const ProtobufCFieldDescriptor *fiel
     }
     switch (field->type) {
     case PROTOBUF_C_TYPE_UINT32:
-        return row->kind == BINDING_UINT32;
+        return row->kind == BINDING_UINT32 || row->kind == BINDING_COUNT;
     case PROTOBUF_C_TYPE_UINT64:
     case PROTOBUF_C_TYPE_FIXED64:
-        return row->kind == BINDING_UINT64;
+        return row->kind == BINDING_UINT64 || row->kind == BINDING_NEEDS;
     case PROTOBUF_C_TYPE_DOUBLE:
-        return row->kind == BINDING_DOUBLE || row->kind == BINDING_FRACTION;
+        return row->kind == BINDING_DOUBLE || row->kind == BINDING_FRACTION ||
+               row->kind == BINDING_UNJUDGED;
     case PROTOBUF_C_TYPE_BOOL:
         return row->kind == BINDING_BOOL;
     case PROTOBUF_C_TYPE_ENUM:
