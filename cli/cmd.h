@@ -14,7 +14,7 @@
 enum { CMD_OK = 0, CMD_PARTIAL = 1, CMD_USAGE = 2 };
 
 struct command {
-    const struct flag_table *flags;
+    const struct option_table *flags;
     int (*run)(int argc, char **argv); /* without the command's own name */
     bool hidden;                       /* not for people */
 };

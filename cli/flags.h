@@ -1,99 +1,50 @@
-/* flags.h - the words after a command's name: flags from its one table, then plain words.
+/* flags.h - the flags that commands share: whom to ask, and how long to wait.
  *
- * A flag is --name VALUE or --name=VALUE; flags and words may be mixed, and after "--" all is
- * words. The same table prints `orbloom help COMMAND`.
+ * A command's settings begin with a struct flags_common, its table ends with FLAGS_COMMON.
  *
- * Errors:  STATUS_USAGE (unknown, missing, repeated word) or STATUS_INVALID (a value), after
- *          printing "orbloom: CODE: cause; remedy" on stderr.
  * Owner:   texts point into argv.
  * Threads: none.
  */
 #ifndef ORBLOOM_CLI_FLAGS_H
 #define ORBLOOM_CLI_FLAGS_H
 
-#include "base/status.h"
+#include "client/endpoint_list.h"
+#include "runtime/options.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-enum flag_kind {
-    FLAG_SWITCH,    /* bool */
-    FLAG_TEXT,      /* const char * */
-    FLAG_ENDPOINTS, /* const char *: tcp://HOST:PORT, separated by commas */
-    FLAG_CHOICE,    /* const char *: one of `range`, separated by " | " */
-    FLAG_COUNT,     /* uint64_t, "10M" */
-    FLAG_BYTES,     /* uint64_t, "8GiB" */
-    FLAG_DURATION,  /* uint64_t microseconds, "5s" */
-    FLAG_RATE,      /* double, "1%" */
-    FLAG_COUNTS,    /* struct flag_counts, "100k,10M" */
-    FLAG_RATES,     /* struct flag_rates, "1%,0.1%" */
-};
-
-enum { FLAG_LIST_MAX = 64 };
-
-/* Separated by commas; at least one when the flag was given. */
-struct flag_counts {
-    uint64_t items[FLAG_LIST_MAX];
-    size_t count;
-};
-
-struct flag_rates {
-    double items[FLAG_LIST_MAX];
-    size_t count;
-};
-
-struct flag {
-    const char *name; /* without the dashes */
-    char letter;      /* of a short form, such as -0; 0: none */
-    enum flag_kind kind;
-    bool required;
-    const char *unless; /* a flag that excludes this one and lifts `required`; NULL: none */
-    size_t offset;      /* of the field in the command's settings */
-    uint64_t min;       /* numbers */
-    uint64_t max;
-    const char *sample; /* how help calls the value: "KEYS" */
-    const char *range;  /* as people read it: "1 to 7" */
-    const char *value;  /* default as people type it; NULL: none (zero) */
-    const char *help;
-};
-
-/* Flags that commands share. */
 struct flags_common {
     const char *routers;
     const char *coordinators;
     uint64_t timeout_us;
 };
 
-struct flag_table {
-    const char *command;
-    const char *words;   /* "NAME [FILE...]" */
-    const char *summary; /* one line */
-    const char *notes;   /* paragraphs for help: exit codes, examples; NULL: none */
-    const struct flag *flags;
-    size_t count;
-    bool common; /* the settings begin with a struct flags_common */
-    size_t min_words;
-    size_t max_words; /* SIZE_MAX: any number */
-};
+/* tcp://HOST:PORT, at most as many as a channel may have, separated by commas. */
+bool flags_endpoints_valid(const char *text);
 
-/* The plain words; argv is reordered so that they are adjacent. */
-struct words {
-    char **items;
-    size_t count;
-};
+#define FLAG_ENDPOINTS(flag, member, text)                                             \
+    {                                                                                  \
+        .name = (flag), .kind = OPTION_TEXT,                                           \
+        .offset = offsetof(struct flags_common, member), .accepts = flags_endpoints_valid, \
+        .sample = "ENDPOINTS", .range = "tcp://HOST:PORT, several by commas",          \
+        .help = (text),                                                                \
+    }
 
-/* `argv` without the command's name. Defaults are set first. */
-MUST_USE enum status flags_parse(const struct flag_table *table, int argc, char **argv,
-                                 void *settings, struct words *words);
+/* A time to wait, at `at` in the settings. */
+#define FLAG_TIMEOUT(at)                                                                       \
+    {                                                                                          \
+        .name = "timeout", .kind = OPTION_DURATION, .offset = (at), .min = 1000,               \
+        .max = UINT64_C(3600000000), .sample = "TIME", .range = "1ms to 1h", .value = "5s",    \
+        .help = "no answer after this is an error",                                            \
+    }
 
-void flags_help(const struct flag_table *table, FILE *out);
+#define FLAGS_COMMON                                                                             \
+    FLAG_ENDPOINTS("router", routers,                                                            \
+                   "routers to ask; else $ORBLOOM_ROUTER, else " ENDPOINT_DEFAULT_ROUTER),       \
+        FLAG_ENDPOINTS("coordinator", coordinators,                                              \
+                       "coordinators to ask; else $ORBLOOM_COORDINATOR, else "                   \
+                       ENDPOINT_DEFAULT_COORDINATOR),                                            \
+        FLAG_TIMEOUT(offsetof(struct flags_common, timeout_us))
 
-/* The candidate nearest to `word` that may have been meant; NULL: none is near. */
-const char *flags_nearest(const char *word, const char *best, const char *candidate);
-
-/* How many letters must change to make one of the other. */
-size_t flags_distance(const char *a, const char *b);
+/* The rates that a filter may have: SIZING_RATE_MIN to SIZING_RATE_MAX. */
+#define FLAG_RATE_BOUNDS .min = 1, .max = OPTION_RATE_ONE / 2, .range = "1e-9 to 50%"
 
 #endif

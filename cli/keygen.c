@@ -12,7 +12,8 @@
 
 enum { KEY_BYTES = 32, KEY_TEXT_BYTES = 2 * KEY_BYTES + 1 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "keygen",
     .words = "FILE",
     .summary = "Make a cluster key: a secret that every process of a cluster must hold.",
@@ -51,10 +52,10 @@ enum status keygen_write(const char *path)
 
 static int run(int argc, char **argv)
 {
-    struct words words;
+    struct option_words words;
     char nothing;
 
-    if (flags_parse(&table, argc, argv, &nothing, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &nothing, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     if (keygen_write(words.items[0]) != STATUS_OK) {

@@ -48,15 +48,16 @@ static const struct command *find(const char *name)
 
 static int refuse_unknown(const char *name)
 {
+    size_t limit = options_typing_limit(name);
     const char *nearest = NULL;
 
     for (size_t i = 0; i < NCOMMANDS; i++) {
         if (!commands[i]()->hidden) {
-            nearest = flags_nearest(name, nearest, commands[i]()->flags->command);
+            nearest = options_nearest(name, limit, nearest, commands[i]()->flags->command);
         }
     }
     for (size_t i = 0; i < NBUILT_IN; i++) {
-        nearest = flags_nearest(name, nearest, built_in[i].name);
+        nearest = options_nearest(name, limit, nearest, built_in[i].name);
     }
     if (nearest != NULL) {
         return cmd_fail(STATUS_USAGE, "unknown command \"%.60s\"; did you mean \"%s\"?", name,
@@ -125,7 +126,7 @@ static int run_help(int argc, char **argv)
     if (command == NULL) {
         return refuse_unknown(argv[0]);
     }
-    flags_help(command->flags, stdout);
+    options_help_command(command->flags, stdout);
     return cmd_close_output(CMD_OK);
 }
 
@@ -161,7 +162,7 @@ int main(int argc, char **argv)
         return refuse_unknown(argv[1]);
     }
     if (!command->hidden && asks_for_help(argc - 2, argv + 2)) {
-        flags_help(command->flags, stdout);
+        options_help_command(command->flags, stdout);
         return cmd_close_output(CMD_OK);
     }
     return command->run(argc - 2, argv + 2);

@@ -21,7 +21,7 @@
     }
 
 static const struct option options[] = {
-    DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), 1, "coordinator-1",
+    DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), true, "coordinator-1",
                        "how this coordinator is called in logs and status"),
     DAEMON_OPTION_LISTEN("tcp://127.0.0.1:7400",
                          "where this coordinator serves nodes, routers and operators"),
@@ -30,7 +30,7 @@ static const struct option options[] = {
         .kind = OPTION_TEXT,
         .offset = FIELD(store),
         .size = BYTES(store),
-        .min = 1,
+        .required = true,
         .unit = "path",
         .range = "a file in an existing folder; or give etcd_endpoints",
         .help = "the SQLite file with all documents and hash secrets, to be backed up",
@@ -53,7 +53,7 @@ static const struct option options[] = {
         .kind = OPTION_TEXT,
         .offset = FIELD(etcd.prefix),
         .size = BYTES(etcd.prefix),
-        .min = 1,
+        .required = true,
         .unit = "",
         .range = "a text that ends in /",
         .value = "/orbloom/",

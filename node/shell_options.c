@@ -17,7 +17,7 @@
 enum { RETAIN_DELAYS = 10 /* gossip delays: a node that follows is never so far behind */ };
 
 static const struct option options[] = {
-    DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), 1, NULL,
+    DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), true, NULL,
                        "this node's identity, unique in the cluster and kept for good"),
     DAEMON_OPTION_LISTEN("tcp://127.0.0.1:7410", "where this node serves routers and coordinators"),
     {
@@ -30,9 +30,9 @@ static const struct option options[] = {
         .help = "where others reach this node, if that is not where it listens",
     },
     DAEMON_OPTION_NAME(
-        "host", FIELD(config.host), BYTES(config.host), 0, NULL,
+        "host", FIELD(config.host), BYTES(config.host), false, NULL,
         "the machine, by default its host name, as replicas of a shard avoid sharing one"),
-    DAEMON_OPTION_NAME("zone", FIELD(config.zone), BYTES(config.zone), 1, "default",
+    DAEMON_OPTION_NAME("zone", FIELD(config.zone), BYTES(config.zone), true, "default",
                        "the datacentre that this node is in"),
     DAEMON_OPTION_COORDINATORS(FIELD(config.coordinators), BYTES(config.coordinators[0]),
                                FIELD(config.ncoordinators),

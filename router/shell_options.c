@@ -11,7 +11,7 @@
 #define LEAST_RATE  1e-6
 
 static const struct option options[] = {
-    DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), 1, "router-1",
+    DAEMON_OPTION_NAME("name", FIELD(config.name), BYTES(config.name), true, "router-1",
                        "how this router is called in logs and status"),
     DAEMON_OPTION_LISTEN("tcp://127.0.0.1:7401", "where this router serves clients"),
     DAEMON_OPTION_COORDINATORS(FIELD(config.coordinators), BYTES(config.coordinators[0]),

@@ -4,10 +4,10 @@
 
 #define FIELD(name) offsetof(struct bench_settings, name)
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "op",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(operation),
         .sample = "OP",
         .range = "check | add | mix | fill",
@@ -16,7 +16,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "keys",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(keys),
         .min = 1,
         .max = UINT64_C(100000000000),
@@ -27,7 +27,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "for",
-        .kind = FLAG_DURATION,
+        .kind = OPTION_DURATION,
         .offset = FIELD(for_us),
         .min = 1000,
         .max = UINT64_C(86400000000),
@@ -37,7 +37,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "pace",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(pace),
         .min = 1,
         .max = UINT64_C(1000000000),
@@ -47,7 +47,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "batch",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(batch),
         .min = 1,
         .max = LOAD_MAX_BATCH,
@@ -58,7 +58,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "in-flight",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(in_flight),
         .min = 1,
         .max = LOAD_MAX_IN_FLIGHT,
@@ -69,7 +69,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "size",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(size),
         .min = 1,
         .max = UINT64_C(100000000000),
@@ -79,20 +79,20 @@ static const struct flag flags[] = {
     },
     {
         .name = "filter",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = FIELD(filter),
         .sample = "NAME",
         .help = "use this filter (keys are added to it); else one of its own, dropped after",
     },
     {
         .name = "filled",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(filled),
         .help = "--filter holds its --size keys already, of --op fill",
     },
     {
         .name = "fresh",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(fresh),
         .min = 1,
         .max = UINT64_C(1000000000000),
@@ -102,16 +102,16 @@ static const struct flag flags[] = {
     },
     {
         .name = "fpr",
-        .kind = FLAG_RATE,
+        .kind = OPTION_RATE,
         .offset = FIELD(rate),
         .sample = "RATE",
-        .range = "1e-9 to 50%",
+        FLAG_RATE_BOUNDS,
         .value = "1%",
         .help = "of the filter that it makes",
     },
     {
         .name = "hash",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(hash),
         .sample = "HASH",
         .range = "siphash | xxh3",
@@ -120,7 +120,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "target",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(target),
         .sample = "TARGET",
         .range = "orbloom | redis",
@@ -129,7 +129,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "redis",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = FIELD(redis),
         .sample = "ENDPOINT",
         .range = "HOST:PORT or unix:PATH",
@@ -137,7 +137,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "method",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(method),
         .sample = "METHOD",
         .range = "set | bits | bloom | bloom-one",
@@ -145,26 +145,28 @@ static const struct flag flags[] = {
     },
     {
         .name = "dir",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = FIELD(dir),
         .sample = "DIR",
         .help = "a playground's: also show the CPU time of its processes; else $ORBLOOM_DIR",
     },
     {
         .name = "no-header",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(no_header),
         .help = "print the row alone",
     },
     {
         .name = "json",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(json),
         .help = "print one object in one line instead",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "bench",
     .words = "",
     .summary = "Measure a cluster: keys a second, latency, CPU time; and judge every answer.",
@@ -179,12 +181,11 @@ static const struct flag_table table = {
         "Example: orbloom bench --op check --batch 64 --keys 1M\n"
         "         orbloom bench --target redis --redis 127.0.0.1:6379 --batch 64 --keys 1M\n\n"
         "Exit: 0, 1 a key was lost or not answered, 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
 };
 
-const struct flag_table *bench_flags(void)
+const struct option_table *bench_flags(void)
 {
     return &table;
 }

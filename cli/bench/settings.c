@@ -90,10 +90,10 @@ static void set_size(struct bench_settings *self)
 
 int bench_settings_parse(struct bench_settings *self, int argc, char **argv)
 {
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(bench_flags(), argc, argv, self, &words) != STATUS_OK ||
+    if (options_parse_command(bench_flags(), argc, argv, self, &words) != STATUS_OK ||
         (self->filter != NULL && !cmd_check_filter_name(self->filter))) {
         return CMD_USAGE;
     }

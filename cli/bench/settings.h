@@ -38,7 +38,7 @@ struct bench_settings {
     struct redis_place place;
 };
 
-const struct flag_table *bench_flags(void);
+const struct option_table *bench_flags(void);
 
 /* Parse, check what must fit together, and set what was left out; CMD_OK or CMD_USAGE after
  * printing why. */

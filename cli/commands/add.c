@@ -3,9 +3,11 @@
 #include "cli/cmd.h"
 #include "cli/stream.h"
 
-static const struct flag flags[] = {STREAM_FLAGS};
+static const struct option options[] = {STREAM_FLAGS, FLAGS_COMMON,
+};
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "add",
     .words = "NAME [FILE...]",
     .summary = "Add keys, one a line, to a filter. Silent; a summary goes to stderr.",
@@ -15,9 +17,8 @@ static const struct flag_table table = {
         "A key that was not acknowledged is told the same way; adding it again is safe.\n\n"
         "Example: orbloom add seen urls.txt\n\n"
         "Exit: 0 all acknowledged, 1 not all, 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 1,
     .max_words = SIZE_MAX,
 };
@@ -50,10 +51,10 @@ static int run(int argc, char **argv)
     struct stream_settings settings = {0};
     struct stream stream = {.settings = &settings, .operation = ORBLOOM_ADD, .line = ignore_line};
     struct stream_totals totals;
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }

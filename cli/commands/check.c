@@ -14,10 +14,10 @@ struct check_settings {
     const char *replicas;
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "only",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = offsetof(struct check_settings, only),
         .sample = "ANSWER",
         .range = "absent | present | unknown | maybe",
@@ -25,16 +25,18 @@ static const struct flag flags[] = {
     },
     {
         .name = "replicas",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = offsetof(struct check_settings, replicas),
         .sample = "SETS",
         .range = "all | slots such as 0,1 | several sets: 0,1/1,2",
         .help = "ask these replica slots only; of several sets, each of them",
     },
     STREAM_FLAGS,
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "check",
     .words = "NAME [FILE...]",
     .summary = "Check keys, one a line: prints present, absent, unknown or maybe for each.",
@@ -52,9 +54,8 @@ static const struct flag_table table = {
              "  orbloom check seen --replicas all < acknowledged.txt\n\n"
              "Exit: 0 all answered, 1 not all (unknown), 2 wrong usage; with --replicas all or\n"
              "several sets: 0 every answer was present.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 1,
     .max_words = SIZE_MAX,
 };
@@ -111,10 +112,10 @@ static int run(int argc, char **argv)
         .settings = &settings.stream, .operation = ORBLOOM_CHECK, .context = &settings};
     struct check_sets sets = {0};
     struct stream_totals totals;
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }

@@ -28,10 +28,10 @@ struct create_settings {
 
 #define FIELD(name) offsetof(struct create_settings, name)
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "capacity",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .required = true,
         .offset = FIELD(capacity),
         .min = 1,
@@ -42,16 +42,16 @@ static const struct flag flags[] = {
     },
     {
         .name = "fpr",
-        .kind = FLAG_RATE,
+        .kind = OPTION_RATE,
         .required = true,
         .offset = FIELD(rate),
         .sample = "RATE",
-        .range = "1e-9 to 50%",
+        FLAG_RATE_BOUNDS,
         .help = "false positives at capacity, at most",
     },
     {
         .name = "replicas",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(replicas),
         .min = 1,
         .max = QUORUM_MAX_REPLICAS,
@@ -62,7 +62,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "write-quorum",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(write_quorum),
         .min = 1,
         .max = QUORUM_MAX_REPLICAS,
@@ -72,7 +72,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "read-quorum",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(read_quorum),
         .min = 1,
         .max = QUORUM_MAX_REPLICAS,
@@ -82,7 +82,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "max-capacity",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(max_capacity),
         .min = 1,
         .max = SIZING_CAPACITY_GROWTH * SIZING_CAPACITY_MAX,
@@ -92,7 +92,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "when-unavailable",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(when_unavailable),
         .sample = "POLICY",
         .range = "error | maybe",
@@ -101,7 +101,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "when-full",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(when_full),
         .sample = "POLICY",
         .range = "refuse | expand",
@@ -110,7 +110,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "durability",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(durability),
         .sample = "KIND",
         .range = "sync | os | memory",
@@ -119,7 +119,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "keylog",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(keylog),
         .sample = "on|off",
         .range = "on | off",
@@ -128,7 +128,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "window",
-        .kind = FLAG_DURATION,
+        .kind = OPTION_DURATION,
         .offset = FIELD(window_us),
         .min = WINDOW_SLICE_MIN_US,
         .max = WINDOW_MAX_US,
@@ -138,7 +138,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "slices",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(nslices),
         .min = 1,
         .max = DOCUMENT_MAX_SLICES,
@@ -148,16 +148,18 @@ static const struct flag flags[] = {
     },
     {
         .name = "hash",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(hash),
         .sample = "HASH",
         .range = "siphash | xxh3",
         .value = "siphash",
         .help = "siphash withstands chosen keys; xxh3 is faster, for trusted keys only",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "create",
     .words = "NAME --capacity KEYS --fpr RATE",
     .summary = "Create a filter. Fine when it exists with the same parameters.",
@@ -191,9 +193,8 @@ static const struct flag_table table = {
         "  orbloom create guard --capacity 1M --fpr 0.1% --when-unavailable maybe\n"
         "  orbloom create week --capacity 70M --fpr 1% --window 7d --slices 7\n\n"
         "Exit: 0 it exists now, 1 it could not be created, 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 1,
     .max_words = 1,
 };
@@ -321,10 +322,10 @@ static int run(int argc, char **argv)
     struct create_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct create_parameters *create = &frame.body.admin_request.create;
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }

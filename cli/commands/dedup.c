@@ -3,9 +3,11 @@
 #include "cli/cmd.h"
 #include "cli/stream.h"
 
-static const struct flag flags[] = {STREAM_FLAGS};
+static const struct option options[] = {STREAM_FLAGS, FLAGS_COMMON,
+};
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "dedup",
     .words = "NAME [FILE...]",
     .summary = "Add keys, one a line, and print those seen for the first time.",
@@ -19,9 +21,8 @@ static const struct flag_table table = {
         "at the same moment at most one is surely new, in a race both may be printed.\n\n"
         "Example: tail -f access.log | orbloom dedup seen\n\n"
         "Exit: 0 all acknowledged, 1 not all, 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 1,
     .max_words = SIZE_MAX,
 };
@@ -61,10 +62,10 @@ static int run(int argc, char **argv)
                             .line = print_first_seen,
                             .context = &settings};
     struct stream_totals totals;
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }

@@ -9,18 +9,20 @@ struct drop_settings {
     const char *confirmed_off;
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "confirmed-off",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = offsetof(struct drop_settings, confirmed_off),
         .range = CMD_LIVES_RANGE,
         .help = "vouch that no process of these nodes runs any more, but for the one that "
                 "`status` shows as alive, if any: what they would confirm is not waited for",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "drop",
     .words = "NAME",
     .summary = "Drop a filter with all its keys, for good.",
@@ -30,9 +32,8 @@ static const struct flag_table table = {
              "somewhere: name them with --confirmed-off. It counts for the incarnations that\n"
              "`status` shows now, and for those before.\n\n"
              "Exit: 0 dropped, 1 not (or not surely: ask again), 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 1,
     .max_words = 1,
 };
@@ -50,10 +51,10 @@ static int run(int argc, char **argv)
     struct drop_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }

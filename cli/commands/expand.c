@@ -15,10 +15,10 @@ struct expand_settings {
 
 #define FIELD(name) offsetof(struct expand_settings, name)
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "capacity",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(capacity),
         .min = 1,
         .max = SIZING_CAPACITY_MAX,
@@ -28,28 +28,30 @@ static const struct flag flags[] = {
     },
     {
         .name = "fpr",
-        .kind = FLAG_RATE,
+        .kind = OPTION_RATE,
         .offset = FIELD(rate),
         .sample = "RATE",
-        .range = "1e-9 to 50%",
+        FLAG_RATE_BOUNDS,
         .help = "false positives at that capacity, at most; else as it is",
     },
     {
         .name = "abort",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(abort),
         .help = "take back what is under way; the filter does not grow by itself then, until asked "
                 "to expand",
     },
     {
         .name = "detach",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(detach),
         .help = "return as soon as it has begun",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "expand",
     .words = "NAME [--capacity KEYS] [--fpr RATE]",
     .summary = "Give a filter another capacity or rate while it serves, and show how far it is.",
@@ -70,9 +72,8 @@ static const struct flag_table table = {
         "  orbloom expand seen --abort\n\n"
         "Exit: 0 it is there, or with --detach has begun; 1 refused, or left before the end;\n"
         "2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 1,
     .max_words = 1,
 };
@@ -128,10 +129,10 @@ static int run(int argc, char **argv)
     struct expand_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct answered answered = {0};
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0]) || check_words(&settings) != CMD_OK) {
         return CMD_USAGE;
     }

@@ -11,7 +11,10 @@ struct expire_settings {
     struct flags_common common;
 };
 
-static const struct flag_table table = {
+static const struct option options[] = {FLAGS_COMMON};
+
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "expire",
     .words = "NAME TIME|never",
     .summary = "Drop a filter by itself after some time, or no longer.",
@@ -23,7 +26,8 @@ static const struct flag_table table = {
              "then on it is as if it was dropped (orbloom drop). `orbloom info` and `status` show "
              "it.\n\n"
              "Exit: 0 written, 1 not (or not surely: ask again), 2 wrong usage.",
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 2,
     .max_words = 2,
 };
@@ -85,9 +89,9 @@ static int run(int argc, char **argv)
     struct expire_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
-    struct words words;
+    struct option_words words;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0]) || !read_time(words.items[1], &request->expire)) {
         return CMD_USAGE;
     }

@@ -19,24 +19,25 @@ struct info_settings {
     bool json;
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "json",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct info_settings, json),
         .help = "print an object (with NAME) or an array of objects instead",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "info",
     .words = "[NAME]",
     .summary = "Describe one filter (asks a router), or list all (asks a coordinator).",
     .notes = "Keys are estimated from the bits that are set; duplicates count once.\n\n"
              "Exit: 0 answered, 1 not, 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .max_words = 1,
 };
 
@@ -121,9 +122,9 @@ static int run(int argc, char **argv)
 {
     struct info_settings settings = {0};
     struct frame frame = {.kind = FRAME_INFO_REQUEST};
-    struct words words;
+    struct option_words words;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     if (words.count == 0) {

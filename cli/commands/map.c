@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "confirmed-off",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = offsetof(struct map_settings, confirmed_off),
         .sample = "NODES",
         .range = "names, separated by commas",
@@ -17,13 +17,15 @@ static const struct flag flags[] = {
     },
     {
         .name = "yes",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct map_settings, yes),
         .help = "restore: accept the losses that were named without this",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "map",
     .words = "backup|restore FILE",
     .summary = "Back up the coordinators' store, or restore a lost or older one.",
@@ -38,9 +40,8 @@ static const struct flag_table table = {
         "  orbloom map backup /backup/orbloom.map\n"
         "  orbloom map restore /backup/orbloom.map --confirmed-off node-3\n\n"
         "Exit: 0 done, 1 not, 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 2,
     .max_words = 2,
 };
@@ -48,9 +49,9 @@ static const struct flag_table table = {
 static int run(int argc, char **argv)
 {
     struct map_settings settings = {0};
-    struct words words;
+    struct option_words words;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     if (strcmp(words.items[0], "backup") == 0) {

@@ -12,10 +12,10 @@ struct node_settings {
     bool undo;
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "confirmed-off",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct node_settings, confirmed_off),
         .help = "drain, replace: vouch that the node's process, of the incarnation that `status` "
                 "shows (or NODE@INCARNATION), is gone for good, so that nothing is waited for that "
@@ -23,13 +23,15 @@ static const struct flag flags[] = {
     },
     {
         .name = "undo",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct node_settings, undo),
         .help = "drain: no more; moves that have begun are seen through",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "node",
     .words = "drain NODE | replace OLD NEW | remove NODE",
     .summary = "Move replicas off a node, give a dead node's place to another, take one off the "
@@ -42,9 +44,8 @@ static const struct flag_table table = {
         "The command returns once the wish is written; `orbloom status` shows how far it is, and\n"
         "what it waits for. No coordinator has to stay alive for it.\n\n"
         "Exit: 0 written, 1 refused, or not surely written (ask again), 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 2,
     .max_words = 3,
 };
@@ -65,7 +66,7 @@ static int show(void *context, const struct frame *frame)
     return CMD_OK;
 }
 
-static int check(const struct node_settings *settings, const struct words *words,
+static int check(const struct node_settings *settings, const struct option_words *words,
                  struct admin_request *request)
 {
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
@@ -109,10 +110,10 @@ static int run(int argc, char **argv)
     struct node_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     code = check(&settings, &words, request);

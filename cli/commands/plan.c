@@ -8,9 +8,13 @@
 #include "cli/show/plan_table.h"
 #include "map/quorum.h"
 
+enum { LIST_MAX = 64 };
+
 struct plan_settings {
-    struct flag_counts capacities;
-    struct flag_rates rates;
+    uint64_t capacities[LIST_MAX];
+    double rates[LIST_MAX];
+    uint32_t ncapacities;
+    uint32_t nrates;
     uint64_t max_capacity;
     uint64_t replicas;
     uint64_t nodes;
@@ -20,13 +24,15 @@ struct plan_settings {
 
 #define FIELD(name) offsetof(struct plan_settings, name)
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "capacity",
-        .kind = FLAG_COUNTS,
+        .kind = OPTION_COUNTS,
         .required = true,
-        .unless = "table",
+        .excludes = "table",
         .offset = FIELD(capacities),
+        .count_offset = FIELD(ncapacities),
+        .max_count = LIST_MAX,
         .min = 1,
         .max = SIZING_CAPACITY_MAX,
         .sample = "KEYS[,KEYS...]",
@@ -35,18 +41,20 @@ static const struct flag flags[] = {
     },
     {
         .name = "fpr",
-        .kind = FLAG_RATES,
+        .kind = OPTION_RATES,
         .required = true,
-        .unless = "table",
+        .excludes = "table",
         .offset = FIELD(rates),
+        .count_offset = FIELD(nrates),
+        .max_count = LIST_MAX,
         .sample = "RATE[,RATE...]",
-        .range = "1e-9 to 50%",
+        FLAG_RATE_BOUNDS,
         .help = "false positives at capacity, at most",
     },
     {
         .name = "replicas",
-        .kind = FLAG_COUNT,
-        .unless = "table",
+        .kind = OPTION_COUNT,
+        .excludes = "table",
         .offset = FIELD(replicas),
         .min = 1,
         .max = QUORUM_MAX_REPLICAS,
@@ -57,8 +65,8 @@ static const struct flag flags[] = {
     },
     {
         .name = "nodes",
-        .kind = FLAG_COUNT,
-        .unless = "table",
+        .kind = OPTION_COUNT,
+        .excludes = "table",
         .offset = FIELD(nodes),
         .min = 1,
         .max = 1024,
@@ -68,8 +76,8 @@ static const struct flag flags[] = {
     },
     {
         .name = "max-capacity",
-        .kind = FLAG_COUNT,
-        .unless = "table",
+        .kind = OPTION_COUNT,
+        .excludes = "table",
         .offset = FIELD(max_capacity),
         .min = 1,
         .max = SIZING_CAPACITY_GROWTH * SIZING_CAPACITY_MAX,
@@ -79,19 +87,20 @@ static const struct flag flags[] = {
     },
     {
         .name = "table",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(table),
         .help = "the textbook's rates instead, for 2 to 32 bits a key and 1 to 8 hashes",
     },
     {
         .name = "json",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(json),
         .help = "print an object instead, of a list or table an array",
     },
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "plan",
     .words = "--capacity KEYS --fpr RATE | --table",
     .summary =
@@ -103,8 +112,8 @@ static const struct flag_table table = {
              "  orbloom plan --capacity 100k,1M,5M,100M --fpr 1%,0.1%\n"
              "  orbloom plan --table\n\n"
              "Exit: 0, or 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
+    .options = options,
+    .count = sizeof options / sizeof options[0],
 };
 
 /* What is left out, and what the plans would contradict. */
@@ -119,8 +128,8 @@ static int settle(struct plan_settings *settings)
         return cmd_fail(STATUS_INVALID, "%u replicas need as many nodes; give --nodes %u or more",
                         (unsigned)settings->replicas, (unsigned)settings->replicas);
     }
-    for (size_t i = 0; settings->max_capacity != 0 && i < settings->capacities.count; i++) {
-        uint64_t capacity = settings->capacities.items[i];
+    for (size_t i = 0; settings->max_capacity != 0 && i < settings->ncapacities; i++) {
+        uint64_t capacity = settings->capacities[i];
 
         if (settings->max_capacity < capacity) {
             return cmd_fail(STATUS_INVALID,
@@ -137,11 +146,11 @@ static enum status compute(const struct plan_settings *settings, struct plan_ans
 {
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; status == STATUS_OK && i < settings->capacities.count; i++) {
-        for (size_t j = 0; status == STATUS_OK && j < settings->rates.count; j++) {
+    for (size_t i = 0; status == STATUS_OK && i < settings->ncapacities; i++) {
+        for (size_t j = 0; status == STATUS_OK && j < settings->nrates; j++) {
             struct plan_question question = {
-                .filter = {.capacity = settings->capacities.items[i],
-                           .rate = settings->rates.items[j],
+                .filter = {.capacity = settings->capacities[i],
+                           .rate = settings->rates[j],
                            .max_capacity = settings->max_capacity},
                 .replicas = settings->replicas,
                 .nodes = settings->nodes,
@@ -169,7 +178,7 @@ static void show(const struct plan_settings *settings, const struct plan_answer 
 
 static int run_plans(const struct plan_settings *settings)
 {
-    size_t count = settings->capacities.count * settings->rates.count;
+    size_t count = settings->ncapacities * settings->nrates;
     struct plan_answer *answers = heap_zalloc(count, sizeof *answers);
     enum status status = answers != NULL ? compute(settings, answers) : STATUS_NOMEM;
 
@@ -194,10 +203,10 @@ static int run_table(bool as_json)
 static int run(int argc, char **argv)
 {
     struct plan_settings settings = {0};
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     if (settings.table) {

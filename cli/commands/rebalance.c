@@ -11,23 +11,25 @@ struct rebalance_settings {
     bool stop;
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "dry-run",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct rebalance_settings, dry_run),
         .help = "only tell what would move, and how many bytes that is",
     },
     {
         .name = "stop",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct rebalance_settings, stop),
-        .unless = "dry-run",
+        .excludes = "dry-run",
         .help = "no more; moves that have begun are seen through",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "rebalance",
     .words = "",
     .summary = "Move replicas from nodes that are fuller to nodes that are less full.",
@@ -35,9 +37,8 @@ static const struct flag_table table = {
         "Returns once the wish is written; `orbloom status` shows what is under way. It ends by\n"
         "itself when no move gains anything.\n\n"
         "Exit: 0 written, 1 refused, or not surely written (ask again), 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
 };
 
 /* A part a line. */
@@ -60,9 +61,9 @@ static int run(int argc, char **argv)
 {
     struct rebalance_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
-    struct words words;
+    struct option_words words;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     frame.body.admin_request = (struct admin_request){

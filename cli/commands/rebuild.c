@@ -12,17 +12,19 @@ struct rebuild_settings {
     bool yes;                      /* commit */
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     STREAM_FLAGS,
     {
         .name = "yes",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct rebuild_settings, yes),
         .help = "commit: even if no list has been fed, so that all older keys are forgotten",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "rebuild",
     .words = "NAME begin|feed|commit|abort [FILE...]",
     .summary = "Replace a filter's keys by a list of yours while it serves: the way to forget.",
@@ -46,9 +48,8 @@ static const struct flag_table table = {
         "  orbloom rebuild seen feed keep.txt\n"
         "  orbloom rebuild seen commit\n\n"
         "Exit: 0 done, of a list all; 1 refused, or not all, or not surely; 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 2,
     .max_words = SIZE_MAX,
 };
@@ -83,7 +84,7 @@ static void summarize(const struct stream_totals *totals, const char *filter)
 /* Into the rebuild that is open now; what is late for it does not get into another one. The
  * coordinator is told at the end that there was a list. */
 static int feed(struct rebuild_ask *ask, const struct rebuild_settings *settings,
-                const struct words *words)
+                const struct option_words *words)
 {
     struct stream stream = {
         .settings = &settings->stream,
@@ -136,7 +137,7 @@ static enum rebuild_step find_verb(const char *word)
     return 0;
 }
 
-static int check(const struct rebuild_settings *settings, const struct words *words,
+static int check(const struct rebuild_settings *settings, const struct option_words *words,
                  enum rebuild_step step)
 {
     if (step == 0) {
@@ -156,11 +157,11 @@ static int run(int argc, char **argv)
 {
     struct rebuild_settings settings = {0};
     struct rebuild_ask ask = {0};
-    struct words words;
+    struct option_words words;
     enum rebuild_step step;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0])) {
         return CMD_USAGE;
     }

@@ -11,24 +11,26 @@ struct rename_settings {
     const char *confirmed_off;
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "replace",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct rename_settings, replace),
         .help = "drop the filter that has the new name, in the same step",
     },
     {
         .name = "confirmed-off",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = offsetof(struct rename_settings, confirmed_off),
         .range = CMD_LIVES_RANGE,
         .help = "vouch that no process of these nodes runs any more, but for the one that "
                 "`status` shows as alive, if any: what they would confirm is not waited for",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "rename",
     .words = "OLD NEW",
     .summary = "Give a filter another name, while it serves.",
@@ -37,9 +39,8 @@ static const struct flag_table table = {
              "add or check can reach either filter by its former name any more. Adds to NEW that\n"
              "are under way meanwhile may go to the filter that is dropped.\n\n"
              "Exit: 0 renamed, 1 not (or not surely: ask again), 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 2,
     .max_words = 2,
 };
@@ -59,10 +60,10 @@ static int run(int argc, char **argv)
     struct rename_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
-    struct words words;
+    struct option_words words;
     int code;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK ||
         !cmd_check_filter_name(words.items[0]) || !cmd_check_filter_name(words.items[1])) {
         return CMD_USAGE;
     }

@@ -14,10 +14,10 @@ struct shard_settings {
     bool yes;
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "confirmed-off",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = offsetof(struct shard_settings, confirmed_off),
         .range = CMD_LIVES_RANGE,
         .help = "vouch that these silent nodes are gone for good, with what they held, and that "
@@ -25,13 +25,15 @@ static const struct flag flags[] = {
     },
     {
         .name = "yes",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct shard_settings, yes),
         .help = "do it; without it what would be lost is told, and nothing is done",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "shard",
     .words = "accept-loss FILTER SHARD|all",
     .summary = "Let shards serve again whose replicas are gone for good; keys may be lost.",
@@ -43,9 +45,8 @@ static const struct flag_table table = {
         "left. It is for all shards on the same nodes as SHARD (counted from 0), or for all\n"
         "where it is needed. `info` and `status` show for ever after that it was done.\n\n"
         "Exit: 0 accepted, 1 not, 2 wrong usage, or refused: not needed, or without --yes.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 3,
     .max_words = 3,
 };
@@ -76,7 +77,7 @@ static bool take_shard(const char *word, struct loss_parameters *loss)
            (word[0] >= '0' && word[0] <= '9' && *end == '\0' && number < DOCUMENT_MAX_SHARDS);
 }
 
-static int ask(struct shard_settings *settings, const struct words *words)
+static int ask(struct shard_settings *settings, const struct option_words *words)
 {
     static struct life_names lives;
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
@@ -110,9 +111,9 @@ static int ask(struct shard_settings *settings, const struct words *words)
 static int run(int argc, char **argv)
 {
     struct shard_settings settings = {0};
-    struct words words;
+    struct option_words words;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     return ask(&settings, &words);

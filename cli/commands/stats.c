@@ -13,34 +13,25 @@ struct stats_settings {
 
 #define FIELD(name) offsetof(struct stats_settings, name)
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "json",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(json),
         .help = "print an array of objects instead",
     },
-    {
-        .name = "timeout",
-        .kind = FLAG_DURATION,
-        .offset = FIELD(timeout_us),
-        .min = 1000,
-        .max = UINT64_C(3600000000),
-        .sample = "TIME",
-        .range = "1ms to 1h",
-        .value = "5s",
-        .help = "no answer after this is an error",
-    },
+    FLAG_TIMEOUT(FIELD(timeout_us)),
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "stats",
     .words = "ENDPOINT...",
     .summary = "Show the counters of routers, nodes or coordinators.",
     .notes = "Example: orbloom stats tcp://127.0.0.1:7401\n\n"
              "Exit: 0 all answered, 1 not all, 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 1,
     .max_words = SIZE_MAX,
 };
@@ -85,10 +76,10 @@ static int run(int argc, char **argv)
     struct stats_settings settings = {0};
     struct frame frame = {.kind = FRAME_STATS_REQUEST};
     struct json json;
-    struct words words;
+    struct option_words words;
     int code = CMD_OK;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     for (size_t i = 0; i < words.count; i++) {

@@ -19,23 +19,25 @@ struct status_settings {
     bool all;
 };
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "all",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct status_settings, all),
         .help = "show every filter and each of its replicas, however many there are",
     },
     {
         .name = "json",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = offsetof(struct status_settings, json),
         .help = "print one object with \"attention\", \"nodes\", \"filters\", \"replicas\", "
                 "\"changes\" and \"lacking\" instead",
     },
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "status",
     .words = "",
     .summary = "Show the nodes and filters of the cluster, as a coordinator sees them.",
@@ -47,9 +49,8 @@ static const struct flag_table table = {
         "Of more than 10 filters sums are shown, and in full up to 10 that need attention, the\n"
         "worst first; the others with --all. JSON always has all of them.\n\n"
         "Exit: 0 answered, 1 not, 2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
 };
 
 static void show_details(const struct admin_reply *reply)
@@ -131,9 +132,9 @@ static int run(int argc, char **argv)
 {
     struct status_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
-    struct words words;
+    struct option_words words;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     frame.body.admin_request = (struct admin_request){.action = ADMIN_STATUS, .name = ""};

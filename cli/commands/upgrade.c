@@ -10,7 +10,10 @@ struct upgrade_settings {
     struct flags_common common;
 };
 
-static const struct flag_table table = {
+static const struct option options[] = {FLAGS_COMMON};
+
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "upgrade",
     .words = "status|finalize",
     .summary = "Show which features all processes know; use those of a newer version.",
@@ -25,7 +28,8 @@ static const struct flag_table table = {
         "  orbloom upgrade status\n"
         "  orbloom upgrade finalize\n\n"
         "Exit: 0 done, 1 not, 2 wrong usage.",
-    .common = true,
+    .options = options,
+    .count = sizeof options / sizeof options[0],
     .min_words = 1,
     .max_words = 1,
 };
@@ -92,9 +96,9 @@ static int run(int argc, char **argv)
     struct upgrade_settings settings = {0};
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
-    struct words words;
+    struct option_words words;
 
-    if (flags_parse(&table, argc, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, argc, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     request->name = "";

@@ -13,7 +13,8 @@
 /* `orbloom playground-child PARENT PROGRAM CONF`: becomes a daemon that dies with the
  * playground. uv_spawn() can't ask the kernel for that; what is asked here survives exec. */
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "playground-child",
     .words = "PARENT PROGRAM CONF",
     .summary = "Used by playground to start a daemon.",
@@ -25,11 +26,11 @@ static int run(int argc, char **argv)
 {
     char config[] = "--config";
     char path[PLAYGROUND_PATH_BYTES];
-    struct words words;
+    struct option_words words;
     char nothing;
     size_t used;
 
-    if (flags_parse(&table, argc, argv, &nothing, &words) != STATUS_OK ||
+    if (options_parse_command(&table, argc, argv, &nothing, &words) != STATUS_OK ||
         playground_bin_folder(path) != STATUS_OK) {
         return CMD_USAGE;
     }

@@ -17,10 +17,10 @@ struct playground_settings {
 
 #define FIELD(name) offsetof(struct playground_settings, name)
 
-static const struct flag flags[] = {
+static const struct option options[] = {
     {
         .name = "dir",
-        .kind = FLAG_TEXT,
+        .kind = OPTION_TEXT,
         .offset = FIELD(dir),
         .sample = "DIR",
         .help = "keep all there: started on it again the cluster goes on; else a temporary folder, "
@@ -28,7 +28,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "nodes",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(nodes),
         .min = 1,
         .max = PLAYGROUND_MAX_NODES,
@@ -39,7 +39,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "routers",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(routers),
         .min = 1,
         .max = PLAYGROUND_MAX_ROUTERS,
@@ -50,7 +50,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "hosts",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(hosts),
         .min = 1,
         .max = PLAYGROUND_MAX_NODES,
@@ -60,7 +60,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "base-port",
-        .kind = FLAG_COUNT,
+        .kind = OPTION_COUNT,
         .offset = FIELD(base_port),
         .max = 65535 - PLAYGROUND_NODE_PORT - PLAYGROUND_MAX_NODES,
         .sample = "PORT",
@@ -70,7 +70,7 @@ static const struct flag flags[] = {
     },
     {
         .name = "memory",
-        .kind = FLAG_BYTES,
+        .kind = OPTION_BYTES,
         .offset = FIELD(memory_bytes),
         .min = UINT64_C(1) << 20,
         .max = UINT64_C(1) << 44,
@@ -81,13 +81,13 @@ static const struct flag flags[] = {
     },
     {
         .name = "in-memory",
-        .kind = FLAG_SWITCH,
+        .kind = OPTION_SWITCH,
         .offset = FIELD(in_memory),
         .help = "nodes write nothing to disk; what they hold ends with them",
     },
     {
         .name = "log-level",
-        .kind = FLAG_CHOICE,
+        .kind = OPTION_CHOICE,
         .offset = FIELD(log_level),
         .sample = "LEVEL",
         .range = "error | warn | info | debug",
@@ -96,7 +96,8 @@ static const struct flag flags[] = {
     },
 };
 
-static const struct flag_table table = {
+static const struct option_table table = {
+    .program = "orbloom",
     .command = "playground",
     .words = "[--run COMMAND...]",
     .summary = "Start a whole cluster on this machine and run it until Ctrl-C.",
@@ -113,8 +114,8 @@ static const struct flag_table table = {
         "  orbloom playground --base-port 0 --run sh -c 'orbloom status'\n\n"
         "Exit: 0 stopped as asked (with --run: the command's exit status), 1 it did not start,\n"
         "2 wrong usage.",
-    .flags = flags,
-    .count = sizeof flags / sizeof flags[0],
+    .options = options,
+    .count = sizeof options / sizeof options[0],
 };
 
 /* Cut the command off: behind --run, or --, or both. Returns how many words are left. */
@@ -137,10 +138,10 @@ static int run(int argc, char **argv)
 {
     struct playground_settings settings = {0};
     char **command = NULL;
-    struct words words;
+    struct option_words words;
     int count = split_command(argc, argv, &command);
 
-    if (flags_parse(&table, count, argv, &settings, &words) != STATUS_OK) {
+    if (options_parse_command(&table, count, argv, &settings, &words) != STATUS_OK) {
         return CMD_USAGE;
     }
     if (command != NULL && command[0] == NULL) {

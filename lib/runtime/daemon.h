@@ -66,19 +66,20 @@ struct daemon {
 int daemon_main(const struct daemon *self, int argc, char **argv);
 
 /* Rows that every daemon's option table has. */
-#define DAEMON_OPTION_LISTEN(default_endpoint, text)                                              \
-    {                                                                                             \
-        .name = "listen", .kind = OPTION_ENDPOINT,                                                \
-        .offset = offsetof(struct daemon_settings, listen), .size = DAEMON_ENDPOINT_BYTES,        \
-        .min = 1, .unit = "endpoint", .range = "tcp://HOST:PORT, * for all hosts or a free port", \
-        .value = (default_endpoint), .help = (text),                                              \
+#define DAEMON_OPTION_LISTEN(default_endpoint, text)                                             \
+    {                                                                                            \
+        .name = "listen", .kind = OPTION_ENDPOINT,                                               \
+        .offset = offsetof(struct daemon_settings, listen), .size = DAEMON_ENDPOINT_BYTES,       \
+        .required = true, .unit = "endpoint",                                                    \
+        .range = "tcp://HOST:PORT, * for all hosts or a free port", .value = (default_endpoint), \
+        .help = (text),                                                                          \
     }
 
 #define DAEMON_OPTION_CLUSTER_KEY_FILE                                                           \
     {                                                                                            \
         .name = "cluster_key_file", .kind = OPTION_TEXT,                                         \
         .offset = offsetof(struct daemon_settings, cluster_key_file), .size = DAEMON_PATH_BYTES, \
-        .min = 1, .unit = "path", .range = "a file of mode 600",                                 \
+        .required = true, .unit = "path", .range = "a file of mode 600",                         \
         .help = "the cluster's shared secret, made by: orbloom keygen FILE",                     \
     }
 
@@ -90,20 +91,21 @@ int daemon_main(const struct daemon *self, int argc, char **argv);
         .help = "how much is written to stderr", .live = true,                             \
     }
 
-/* "name", "host", "zone": a text that others see. `least` 1: it must be given. */
-#define DAEMON_OPTION_NAME(option, at, bytes, least, default_text, text)                        \
-    {                                                                                           \
-        .name = (option), .kind = OPTION_NAME, .offset = (at), .size = (bytes), .min = (least), \
-        .unit = "", .range = "1 to 128 of A-Z a-z 0-9 . _ : -", .value = (default_text),        \
-        .help = (text),                                                                         \
+/* "name", "host", "zone": a text that others see. `must`: it may not be empty. */
+#define DAEMON_OPTION_NAME(option, at, bytes, must, default_text, text)             \
+    {                                                                               \
+        .name = (option), .kind = OPTION_NAME, .offset = (at), .size = (bytes),     \
+        .required = (must), .unit = "", .range = "1 to 128 of A-Z a-z 0-9 . _ : -", \
+        .value = (default_text), .help = (text),                                    \
     }
 
 /* Endpoints at `at`, of `bytes` each, their uint32_t count at `count_at`. */
-#define DAEMON_OPTION_COORDINATORS(at, bytes, count_at, text)                                  \
-    {                                                                                          \
-        .name = "coordinators", .kind = OPTION_LIST, .offset = (at), .size = (bytes),          \
-        .count_offset = (count_at), .max_count = LINK_RING_MAX, .min = 1, .unit = "endpoints", \
-        .range = "1 to 8 of tcp://HOST:PORT", .value = "tcp://127.0.0.1:7400", .help = (text), \
+#define DAEMON_OPTION_COORDINATORS(at, bytes, count_at, text)                         \
+    {                                                                                 \
+        .name = "coordinators", .kind = OPTION_LIST, .offset = (at), .size = (bytes), \
+        .count_offset = (count_at), .max_count = LINK_RING_MAX, .required = true,     \
+        .unit = "endpoints", .range = "1 to 8 of tcp://HOST:PORT",                    \
+        .value = "tcp://127.0.0.1:7400", .help = (text),                              \
     }
 
 /* A duration in the settings, between two bounds in microseconds. */

@@ -1,37 +1,13 @@
-/* The command line's part: it is read twice, first for the file's name, then over what the file
- * said. */
+/* What daemons and commands have in common: rows by name, the one that was meant, defaults, and
+ * rules between options, looked at once all are set, as files and flags may come in any order. */
 #include "runtime/options.h"
 
 #include "runtime/options_internal.h"
-#include "runtime/version.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <string.h>
 
-enum { FLAG_NAME_BYTES = 64 };
-
-struct parsing {
-    const struct option_table *table;
-    void *settings;
-    struct option_result *result;
-    struct option_origins origins;
-    char **args;
-    int count;
-    int next;
-};
-
-enum status options_refuse(const struct option_table *table, const char *format, ...)
-{
-    va_list args;
-
-    (void)fprintf(stderr, "%s: ", table->program);
-    va_start(args, format);
-    (void)vfprintf(stderr, format, args);
-    va_end(args);
-    (void)fputc('\n', stderr);
-    return STATUS_USAGE;
-}
+enum { NEAREST_MAX_BYTES = 64, TYPING_MOST = 3, NEEDED_NAME_BYTES = 64 };
 
 const struct option *option_find(const struct option_table *table, const char *name)
 {
@@ -43,180 +19,170 @@ const struct option *option_find(const struct option_table *table, const char *n
     return NULL;
 }
 
-static enum status serve_help(const struct option_table *table)
+static size_t least(size_t a, size_t b, size_t c)
 {
-    options_help(table, stdout);
-    return STATUS_OK;
+    size_t ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
 }
 
-static enum status serve_version(const struct option_table *table)
+/* How many letters must be put in, taken out or changed (Levenshtein), row by row. */
+static size_t distance(const char *a, const char *b)
 {
-    (void)printf("%s %s\n", table->program, ORBLOOM_VERSION);
-    return STATUS_OK;
-}
+    size_t row[NEAREST_MAX_BYTES + 1];
+    size_t length = strlen(b);
 
-static enum status serve_print(const struct option_table *table)
-{
-    options_print(table, stdout);
-    return STATUS_OK;
-}
+    assert(strlen(a) <= NEAREST_MAX_BYTES && length <= NEAREST_MAX_BYTES);
+    for (size_t j = 0; j <= length; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t diagonal = row[0];
 
-static const struct {
-    const char *flag;
-    enum status (*serve)(const struct option_table *table);
-} requests[] = {
-    {"--help", serve_help},
-    {"-h", serve_help},
-    {"--version", serve_version},
-    {"--print-options", serve_print},
-};
+        row[0] = i;
+        for (size_t j = 1; j <= length; j++) {
+            size_t above = row[j];
 
-/* Wherever they stand, and whatever else is wrong. */
-static bool serve_request(const struct option_table *table, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        for (size_t r = 0; r < sizeof requests / sizeof requests[0]; r++) {
-            if (strcmp(argv[i], requests[r].flag) == 0) {
-                (void)requests[r].serve(table);
-                return true;
-            }
+            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
         }
     }
-    return false;
+    return row[length];
 }
 
-/* "--memory-limit=8GiB" -> "memory_limit". False: not a flag, or longer than any option's. */
-static bool flag_name(const char *flag, char name[FLAG_NAME_BYTES])
+const char *options_nearest(const char *word, size_t limit, const char *best, const char *candidate)
 {
-    size_t size = strcspn(flag, "=");
+    size_t far;
 
-    if (strncmp(flag, "--", 2) != 0 || size <= 2 || size - 2 >= FLAG_NAME_BYTES) {
-        return false;
+    if (strlen(word) > NEAREST_MAX_BYTES) { /* No name is so long: none was meant. */
+        return best;
     }
-    for (size_t i = 2; i < size; i++) {
-        name[i - 2] = flag[i] == '-' ? '_' : flag[i];
-    }
-    name[size - 2] = '\0';
-    return true;
+    far = distance(word, candidate);
+    return far > limit || (best != NULL && distance(word, best) <= far) ? best : candidate;
 }
 
-/* After '=', or the next word; NULL when neither is there. */
-static const char *flag_value(struct parsing *self, const char *flag)
+size_t options_typing_limit(const char *word)
 {
-    const char *equals = strchr(flag, '=');
+    size_t half = strlen(word) / 2;
 
-    if (equals != NULL) {
-        return equals + 1;
-    }
-    return self->next < self->count ? self->args[self->next++] : NULL;
+    return half < TYPING_MOST ? half : TYPING_MOST;
 }
 
-static enum status refuse_flag(const struct parsing *self, const char *flag, const char *name)
+const char *option_suggest(const struct option_table *table, const char *name, size_t limit)
 {
-    const char *near = option_suggest(self->table, name);
+    const char *best = NULL;
 
-    if (near != NULL) {
-        return options_refuse(self->table, "unknown option '%s'; did you mean '--%s'?", flag, near);
+    for (size_t i = 0; i < table->count; i++) {
+        best = options_nearest(name, limit, best, table->options[i].name);
     }
-    return options_refuse(self->table, "unknown option '%s'; --help lists those that there are",
-                          flag);
+    return best;
 }
 
-static enum status parse_option(struct parsing *self, const char *flag, const char *name,
-                                bool config_only)
+void options_set_defaults(const struct option_table *table, void *settings)
 {
-    const struct option *option = option_find(self->table, name);
-    bool is_config = strcmp(name, "config") == 0;
-    char reason[OPTION_REASON_BYTES];
-    const char *value;
-
-    if (option == NULL && !is_config) {
-        return refuse_flag(self, flag, name);
-    }
-    value = flag_value(self, flag);
-    if (value == NULL) {
-        return options_refuse(self->table, "%s has no value; give %s=VALUE", flag, flag);
-    }
-    if (is_config) {
-        self->result->config = value;
-    } else if (!config_only && option_set(option, value, self->settings, reason) != STATUS_OK) {
-        return options_refuse(self->table, "--%s: %s", option->name, reason);
-    } else if (!config_only) {
-        self->origins.flags[option - self->table->options] = true;
-    }
-    return STATUS_OK;
-}
-
-static enum status parse_flag(struct parsing *self, bool config_only)
-{
-    const char *flag = self->args[self->next++];
-    char name[FLAG_NAME_BYTES];
-
-    if (strcmp(flag, "--check-config") == 0) {
-        self->result->check_config = true;
-        return STATUS_OK;
-    }
-    if (!flag_name(flag, name)) {
-        return options_refuse(self->table,
-                              "'%s' is not an option; --help lists those that there are", flag);
-    }
-    return parse_option(self, flag, name, config_only);
-}
-
-/* Twice: first only to find the file, then, over what the file said, the options. */
-static enum status parse_flags(struct parsing *self, bool config_only)
-{
-    enum status status = STATUS_OK;
-
-    self->next = 1;
-    while (status == STATUS_OK && self->next < self->count) {
-        status = parse_flag(self, config_only);
-    }
-    return status;
-}
-
-static void set_defaults(const struct option_table *table, void *settings)
-{
-    char reason[OPTION_REASON_BYTES];
+    struct option_wrong wrong;
     enum status status;
 
+    assert(table->count <= OPTION_MAX);
     for (size_t i = 0; i < table->count; i++) {
         const struct option *option = &table->options[i];
 
         if (option->value != NULL) {
-            status = option_set(option, option->value, settings, reason);
+            status = option_set(option, option->value, settings, &wrong);
             assert(status == STATUS_OK); /* A default outside its own range is our mistake. */
             (void)status;
         }
     }
 }
 
-enum status options_load(const struct option_table *table, int argc, char **argv, void *settings,
-                         struct option_result *result)
+const char *option_args_value(struct option_args *self, const char *flag)
 {
-    struct parsing self = {
-        .table = table, .settings = settings, .result = result, .args = argv, .count = argc};
-    enum status status;
+    const char *equals = strchr(flag, '=');
 
-    assert(table->count <= OPTION_MAX);
-    *result = (struct option_result){.done = serve_request(table, argc, argv)};
-    if (result->done) {
-        return STATUS_OK;
+    if (equals != NULL) {
+        return equals + 1;
     }
-    set_defaults(table, settings);
-    status = parse_flags(&self, true);
-    if (status == STATUS_OK && result->config != NULL) {
-        self.origins.path = result->config;
-        status = options_read_file(table, result->config, settings, &self.origins);
+    return self->next < self->count ? self->words[self->next++] : NULL;
+}
+
+/* ---- rules ---- */
+
+static bool is_given(const struct option_table *table, const struct option_origins *origins,
+                     const struct option *option)
+{
+    size_t at = (size_t)(option - table->options);
+
+    return origins->lines[at] > 0 || origins->flags[at];
+}
+
+static const struct option *named(const struct option_table *table, const char *name)
+{
+    const struct option *option = option_find(table, name);
+
+    assert(option != NULL); /* A table that names what it has not is our mistake. */
+    return option;
+}
+
+/* The first that the option needs and that was not given; NULL: they all were. */
+static const struct option *lacking(const struct option_table *table,
+                                    const struct option_origins *origins,
+                                    const struct option *option)
+{
+    const char *needs = option->needs;
+    char name[NEEDED_NAME_BYTES];
+
+    while (needs != NULL && *needs != '\0') {
+        size_t size = strcspn(needs, " ");
+
+        assert(size < sizeof name);
+        memcpy(name, needs, size);
+        name[size] = '\0';
+        if (!is_given(table, origins, named(table, name))) {
+            return named(table, name);
+        }
+        needs += size + (needs[size] == ' ');
     }
-    if (status == STATUS_OK && result->check_config && result->config == NULL) {
-        status = options_refuse(table, "--check-config needs a file; give --config FILE as well");
+    return NULL;
+}
+
+/* The one that it excludes, if that was given. */
+static const struct option *rival_of(const struct option_table *table,
+                                     const struct option_origins *origins,
+                                     const struct option *option)
+{
+    const struct option *rival = option->excludes != NULL ? named(table, option->excludes) : NULL;
+
+    return rival != NULL && is_given(table, origins, rival) ? rival : NULL;
+}
+
+static enum status check_rules(const struct option_table *table, const struct option_voice *voice,
+                               const void *settings, const struct option_origins *origins,
+                               const struct option *option)
+{
+    const struct option *lacks = lacking(table, origins, option);
+    const struct option *rival = rival_of(table, origins, option);
+    bool given = is_given(table, origins, option);
+
+    if (given && lacks != NULL) {
+        return voice->lacks(table, origins, option, lacks);
     }
-    if (status == STATUS_OK) {
-        status = parse_flags(&self, false);
+    if (given && rival != NULL) {
+        return voice->pair(table, origins, option, rival);
     }
-    if (status == STATUS_OK) {
-        status = options_check_rules(table, settings, &self.origins);
+    if (option->required && rival == NULL &&
+        (option_empty(option, settings) || (!given && option->value == NULL))) {
+        return voice->missing(table, origins, option);
+    }
+    return STATUS_OK;
+}
+
+enum status options_check_rules(const struct option_table *table, const struct option_voice *voice,
+                                const void *settings, const struct option_origins *origins)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < table->count; i++) {
+        status = check_rules(table, voice, settings, origins, &table->options[i]);
     }
     return status;
 }

@@ -45,44 +45,29 @@ static const char *wrong_type(const config_setting_t *setting)
     }
 }
 
-static const char *text_example(const struct option *option)
-{
-    switch (option->kind) {
-    case OPTION_BYTES:
-        return "8GiB";
-    case OPTION_DURATION:
-        return "20ms";
-    case OPTION_COUNT:
-        return "10M";
-    case OPTION_FACTOR:
-        return "1.5";
-    case OPTION_LIST:
-    case OPTION_ENDPOINT:
-        return "tcp://127.0.0.1:7400";
-    case OPTION_URLS:
-        return "http://127.0.0.1:2379";
-    case OPTION_TEXT:
-    case OPTION_NAME:
-    case OPTION_CHOICE:
-        break;
-    }
-    return option->value != NULL ? option->value : "a-text";
-}
-
 static enum status refuse_type(const struct reading *self, const struct option *option,
                                const config_setting_t *setting)
 {
     char reason[OPTION_REASON_BYTES];
 
     (void)snprintf(reason, sizeof reason, "%s is %s; it must be a text such as \"%s\"",
-                   option->name, wrong_type(setting), text_example(option));
+                   option->name, wrong_type(setting), option_example(option));
+    return refuse_at(self, line_of(setting), reason);
+}
+
+static enum status refuse_value(const struct reading *self, const struct option *option,
+                                const config_setting_t *setting, const struct option_wrong *wrong)
+{
+    char reason[OPTION_REASON_BYTES];
+
+    option_reason(option, wrong, reason);
     return refuse_at(self, line_of(setting), reason);
 }
 
 static enum status read_list(const struct reading *self, const struct option *option,
                              const config_setting_t *setting)
 {
-    char reason[OPTION_REASON_BYTES];
+    struct option_wrong wrong;
 
     option_list_clear(option, self->settings);
     for (int i = 0; i < config_setting_length(setting); i++) {
@@ -92,8 +77,8 @@ static enum status read_list(const struct reading *self, const struct option *op
             return refuse_type(self, option, element);
         }
         if (option_list_append(option, config_setting_get_string(element), self->settings,
-                               reason) != STATUS_OK) {
-            return refuse_at(self, line_of(setting), reason);
+                               &wrong) != STATUS_OK) {
+            return refuse_value(self, option, setting, &wrong);
         }
     }
     return STATUS_OK;
@@ -102,7 +87,7 @@ static enum status read_list(const struct reading *self, const struct option *op
 static enum status refuse_unknown(const struct reading *self, const config_setting_t *setting)
 {
     const char *name = config_setting_name(setting);
-    const char *near = option_suggest(self->table, name);
+    const char *near = option_suggest(self->table, name, OPTION_SUGGEST_LIMIT);
     char reason[OPTION_REASON_BYTES];
 
     if (near != NULL) {
@@ -119,7 +104,7 @@ static enum status read_setting(const struct reading *self, const config_setting
 {
     const struct option *option = option_find(self->table, config_setting_name(setting));
     int type = config_setting_type(setting);
-    char reason[OPTION_REASON_BYTES];
+    struct option_wrong wrong;
 
     if (option == NULL) {
         return refuse_unknown(self, setting);
@@ -132,9 +117,9 @@ static enum status read_setting(const struct reading *self, const config_setting
     if (wrong_type(setting) != NULL) {
         return refuse_type(self, option, setting);
     }
-    if (option_set(option, config_setting_get_string(setting), self->settings, reason) !=
+    if (option_set(option, config_setting_get_string(setting), self->settings, &wrong) !=
         STATUS_OK) {
-        return refuse_at(self, line_of(setting), reason);
+        return refuse_value(self, option, setting, &wrong);
     }
     return STATUS_OK;
 }

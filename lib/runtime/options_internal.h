@@ -1,14 +1,17 @@
 /* options_internal.h - what the files of the option reader share; no one else includes it.
  *
- * Whoever refuses a value writes only the reason; where it was found (FILE:LINE, --flag)
- * is put before it by the caller.
+ * A daemon and a command refuse in words of their own, so what reads a value only tells what is
+ * wrong with it (struct option_wrong), and rules are told by the table's voice.
  */
 #ifndef ORBLOOM_RUNTIME_OPTIONS_INTERNAL_H
 #define ORBLOOM_RUNTIME_OPTIONS_INTERNAL_H
 
 #include "runtime/options.h"
 
-enum { OPTION_REASON_BYTES = 512, OPTION_MAX = 64 };
+enum { OPTION_REASON_BYTES = 512, OPTION_MAX = 64, OPTION_SHOWN_BYTES = 201 };
+
+/* How many letters away a daemon's option may be from what was written. */
+enum { OPTION_SUGGEST_LIMIT = 2 };
 
 /* Where each option of a table was given: its line in the file, or a flag. */
 struct option_origins {
@@ -17,40 +20,88 @@ struct option_origins {
     bool flags[OPTION_MAX];
 };
 
-/* Parse `text` into the option's field; untouched on STATUS_USAGE. Lists are split at commas. */
+enum option_fault {
+    OPTION_CONTROL,   /* it holds a control character */
+    OPTION_LONG,      /* longer than `limit` bytes */
+    OPTION_MANY,      /* more than max_count elements */
+    OPTION_MALFORMED, /* not of the option's kind */
+    OPTION_OUTSIDE,   /* out of range */
+};
+
+struct option_wrong {
+    enum option_fault fault;
+    char text[OPTION_SHOWN_BYTES]; /* the value or, of a list, the element; long ones are cut */
+    size_t limit;
+    uint32_t item; /* which element of a list, from 0 */
+    bool alone;    /* it is the whole value */
+};
+
+/* Parse `text` into the option's field. STATUS_INVALID: `wrong` is filled in; a field that is not
+ * a list or borrowed is untouched. Lists are split at commas. */
 MUST_USE enum status option_set(const struct option *option, const char *text, void *settings,
-                                char reason[OPTION_REASON_BYTES]);
+                                struct option_wrong *wrong);
 
 /* Lists only: forget all elements; append one. */
 void option_list_clear(const struct option *option, void *settings);
 MUST_USE enum status option_list_append(const struct option *option, const char *text,
-                                        void *settings, char reason[OPTION_REASON_BYTES]);
+                                        void *settings, struct option_wrong *wrong);
 
-/* A mandatory option has no value yet. */
-bool option_missing(const struct option *option, const void *settings);
+/* A text or list that has no value; numbers always have one. */
+bool option_empty(const struct option *option, const void *settings);
 
-/* tcp://HOST:PORT; a link needs a real host and port, a server may have "*" for both. */
-bool option_endpoint_valid(const char *text, bool link);
+/* Is it a list, of whatever? A text, alone or in a list? */
+bool option_is_list(const struct option *option);
+bool option_is_text(const struct option *option);
 
 /* By name; NULL when there is none. */
 const struct option *option_find(const struct option_table *table, const char *name);
 
-/* The name that `name` may have meant, or NULL. */
-const char *option_suggest(const struct option_table *table, const char *name);
+/* The name that `name` may have meant, at most `limit` letters away, or NULL. */
+const char *option_suggest(const struct option_table *table, const char *name, size_t limit);
 
-/* Is it a list, of whatever? */
-bool option_is_list(const struct option *option);
+/* All that have a default get it. */
+void options_set_defaults(const struct option_table *table, void *settings);
 
-/* Read the file at `path` into `settings`. Prints what is wrong. */
-MUST_USE enum status options_read_file(const struct option_table *table, const char *path,
-                                       void *settings, struct option_origins *origins);
+/* A command line that is read from left to right. */
+struct option_args {
+    char **words;
+    int count;
+    int next;
+};
 
-/* Does all that must be given, and only what goes together? Prints what is wrong. */
-MUST_USE enum status options_check_rules(const struct option_table *table, const void *settings,
+/* The value of the flag that was read last: after '=', or the next word; NULL when neither is
+ * there. */
+const char *option_args_value(struct option_args *self, const char *flag);
+
+/* How a program words what breaks a rule; each prints and returns STATUS_USAGE. `origins` tells
+ * where what is wrong was given. */
+struct option_voice {
+    enum status (*lacks)(const struct option_table *table, const struct option_origins *origins,
+                         const struct option *option, const struct option *needed);
+    enum status (*pair)(const struct option_table *table, const struct option_origins *origins,
+                        const struct option *option, const struct option *rival);
+    enum status (*missing)(const struct option_table *table, const struct option_origins *origins,
+                           const struct option *option);
+};
+
+/* Does all that must be given, and only what goes together? */
+MUST_USE enum status options_check_rules(const struct option_table *table,
+                                         const struct option_voice *voice, const void *settings,
                                          const struct option_origins *origins);
+
+/* Why a daemon refuses the value; where it was found is put before it by the caller. */
+void option_reason(const struct option *option, const struct option_wrong *wrong,
+                   char reason[OPTION_REASON_BYTES]);
+
+/* A value of its kind, as a file has it without the quotes. */
+const char *option_example(const struct option *option);
 
 /* "orbloom-node: " and the message on stderr. Always STATUS_USAGE. */
 enum status options_refuse(const struct option_table *table, const char *format, ...)
     PRINTF_LIKE(2, 3);
+
+/* Read the file at `path` into `settings`. Prints what is wrong. */
+MUST_USE enum status options_read_file(const struct option_table *table, const char *path,
+                                       void *settings, struct option_origins *origins);
 
 #endif

@@ -1,20 +1,19 @@
-/* From text to a field of the settings, type by type; and comparing, copying and clearing such
- * fields for a reload. */
+/* From text to a field of the settings, kind by kind; and comparing and copying such fields for a
+ * reload. */
 #include "base/number.h"
 #include "base/span.h"
 #include "runtime/options_internal.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT_MAX = 65535, OPTION_LINE_BYTES = 4096 };
+enum { PORT_MAX = 65535, OPTION_LINE_BYTES = 4096, NUMBER_MAX_CHARACTERS = 127 };
 
 #define NAME_CHARACTERS     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 #define NAME_MAX_CHARACTERS 128
-
-#define REFUSE(reason, ...) ((void)snprintf(reason, OPTION_REASON_BYTES, __VA_ARGS__), STATUS_USAGE)
 
 static void *field(const struct option *option, void *settings)
 {
@@ -53,7 +52,8 @@ static bool host_valid(const char *host, size_t size, bool link)
     return size > 0;
 }
 
-bool option_endpoint_valid(const char *text, bool link)
+/* tcp://HOST:PORT; a link needs a real host and port, a server may have "*" for both. */
+static bool endpoint_valid(const char *text, bool link)
 {
     static const char scheme[] = "tcp://";
     const char *host = text + sizeof scheme - 1;
@@ -77,7 +77,7 @@ bool options_endpoint_is_any_host(const char *endpoint)
 
 bool options_endpoint_is_wildcard(const char *endpoint)
 {
-    return options_endpoint_is_any_host(endpoint) || !option_endpoint_valid(endpoint, true);
+    return options_endpoint_is_any_host(endpoint) || !endpoint_valid(endpoint, true);
 }
 
 static bool url_valid(const char *text)
@@ -101,11 +101,14 @@ static bool choice_valid(const char *range, const char *text)
     static const char separator[] = " | ";
     size_t size = strlen(text);
 
-    for (const char *at = range; at != NULL; at = strstr(at, separator)) {
-        at += at == range ? 0 : sizeof separator - 1;
-        if (strncmp(at, text, size) == 0 && (at[size] == '\0' || at[size] == ' ')) {
-            return size > 0;
+    for (const char *at = range; size > 0 && at != NULL;) {
+        const char *end = strstr(at, separator);
+
+        if (size == (end != NULL ? (size_t)(end - at) : strlen(at)) &&
+            memcmp(at, text, size) == 0) {
+            return true;
         }
+        at = end != NULL ? end + sizeof separator - 1 : NULL;
     }
     return false;
 }
@@ -120,80 +123,93 @@ static bool printable(const char *text)
     return true;
 }
 
-static enum status check_text(const struct option *option, const char *text, char *reason)
+/* Always STATUS_INVALID. */
+static enum status refuse(struct option_wrong *wrong, enum option_fault fault, const char *text)
 {
-    bool link = option->kind == OPTION_LIST;
+    wrong->fault = fault;
+    (void)snprintf(wrong->text, sizeof wrong->text, "%.*s", (int)sizeof wrong->text - 1, text);
+    return STATUS_INVALID;
+}
 
-    if (!printable(text)) {
-        return REFUSE(reason, "%s holds a control character", option->name);
-    }
+static enum status refuse_long(struct option_wrong *wrong, size_t limit, const char *text)
+{
+    wrong->limit = limit;
+    return refuse(wrong, OPTION_LONG, text);
+}
+
+/* ---- texts ---- */
+
+static bool name_valid(const char *text)
+{
+    return text[0] != '\0' && strlen(text) <= NAME_MAX_CHARACTERS &&
+           strspn(text, NAME_CHARACTERS) == strlen(text);
+}
+
+static bool text_valid(const struct option *option, const char *text)
+{
     switch (option->kind) {
     case OPTION_NAME:
-        if (text[0] == '\0' || strlen(text) > NAME_MAX_CHARACTERS ||
-            strspn(text, NAME_CHARACTERS) != strlen(text)) {
-            return REFUSE(reason,
-                          "'%.200s' is not a name; %s must be 1 to %d letters, digits, "
-                          "'.', '_', ':' or '-'",
-                          text, option->name, NAME_MAX_CHARACTERS);
-        }
-        return STATUS_OK;
+        return name_valid(text);
     case OPTION_ENDPOINT:
+        return endpoint_valid(text, false);
     case OPTION_LIST:
-        if (!option_endpoint_valid(text, link)) {
-            return REFUSE(reason, "'%.200s' is not an endpoint; %s must be %s", text, option->name,
-                          link ? "tcp://HOST:PORT, with a real host and port" : "tcp://HOST:PORT");
-        }
-        return STATUS_OK;
+        return endpoint_valid(text, true);
     case OPTION_URLS:
-        if (!url_valid(text)) {
-            return REFUSE(reason,
-                          "'%.200s' is not an endpoint; %s must be http://HOST:PORT or "
-                          "https://HOST:PORT",
-                          text, option->name);
-        }
-        return STATUS_OK;
+        return url_valid(text);
     case OPTION_CHOICE:
-        if (!choice_valid(option->range, text)) {
-            return REFUSE(reason, "'%.200s' is none of the choices; %s must be one of: %s", text,
-                          option->name, option->range);
-        }
-        return STATUS_OK;
+        return choice_valid(option->range, text);
     case OPTION_TEXT:
+        return true;
+    case OPTION_SWITCH:
     case OPTION_COUNT:
     case OPTION_BYTES:
     case OPTION_DURATION:
     case OPTION_FACTOR:
-        return STATUS_OK;
+    case OPTION_RATE:
+    case OPTION_COUNTS:
+    case OPTION_RATES:
+        break;
     }
-    return STATUS_INTERNAL;
+    return false;
 }
 
-static enum status set_text(const struct option *option, const char *text, char *out, char *reason)
+static enum status copy_text(const struct option *option, const char *text, char *out,
+                             struct option_wrong *wrong)
 {
-    enum status status = STATUS_OK;
-
     if (strlen(text) >= option->size) {
-        return REFUSE(reason, "%s is longer than %zu bytes", option->name, option->size - 1);
+        return refuse_long(wrong, option->size - 1, text);
     }
-    status = check_text(option, text, reason);
-    if (status == STATUS_OK) {
-        memcpy(out, text, strlen(text) + 1);
+    if (!printable(text)) {
+        return refuse(wrong, OPTION_CONTROL, text);
     }
-    return status;
+    if (!text_valid(option, text)) {
+        return refuse(wrong, OPTION_MALFORMED, text);
+    }
+    memcpy(out, text, strlen(text) + 1);
+    return STATUS_OK;
 }
 
-static enum status parse_number(const struct option *option, const char *text, uint64_t *number)
+/* A word of the command line may hold any byte, as a key or a file's name does. */
+static enum status borrow_text(const struct option *option, const char *text, const char **out,
+                               struct option_wrong *wrong)
 {
-    if (option->kind == OPTION_DURATION) {
-        return number_parse_duration(text, number);
+    bool accepted = option->accepts == NULL || option->accepts(text);
+
+    *out = text;
+    if (text[0] == '\0' || !accepted || !text_valid(option, text)) {
+        return refuse(wrong, OPTION_MALFORMED, text);
     }
-    return number_parse_count(text, number);
+    return STATUS_OK;
 }
 
-static const char *example(enum option_kind kind)
+static enum status set_text(const struct option *option, const char *text, void *place,
+                            struct option_wrong *wrong)
 {
-    return kind == OPTION_DURATION ? "20ms" : kind == OPTION_BYTES ? "8GiB" : "10M";
+    return option->size > 0 ? copy_text(option, text, place, wrong)
+                            : borrow_text(option, text, place, wrong);
 }
+
+/* ---- numbers ---- */
 
 static bool automatic(const struct option *option, const char *text)
 {
@@ -204,43 +220,97 @@ static bool automatic(const struct option *option, const char *text)
 }
 
 static enum status set_number(const struct option *option, const char *text, uint64_t *out,
-                              char *reason)
+                              struct option_wrong *wrong)
 {
+    bool is_duration = option->kind == OPTION_DURATION;
     uint64_t number = 0;
 
     if (automatic(option, text)) {
         *out = 0;
         return STATUS_OK;
     }
-    if (parse_number(option, text, &number) != STATUS_OK) {
-        return REFUSE(reason, "'%.200s' is not a %s; write %s such as \"%s\"", text,
-                      option->kind == OPTION_DURATION ? "duration" : "number", option->name,
-                      example(option->kind));
+    if ((is_duration ? number_parse_duration(text, &number) : number_parse_count(text, &number)) !=
+        STATUS_OK) {
+        return refuse(wrong, OPTION_MALFORMED, text);
     }
     if (number < option->min || number > option->max) {
-        return REFUSE(reason, "'%.200s' is out of range; %s must be %s", text, option->name,
-                      option->range);
+        return refuse(wrong, OPTION_OUTSIDE, text);
     }
     *out = number;
     return STATUS_OK;
 }
 
-static enum status set_factor(const struct option *option, const char *text, double *out,
-                              char *reason)
+static enum status set_fraction(const struct option *option, const char *text, double *out,
+                                struct option_wrong *wrong)
 {
-    double factor;
+    bool is_factor = option->kind == OPTION_FACTOR;
+    double one = is_factor ? OPTION_FACTOR_ONE : OPTION_RATE_ONE;
+    double number;
 
-    if (number_parse_rate(text, &factor) != STATUS_OK || strchr(text, '%') != NULL) {
-        return REFUSE(reason, "'%.200s' is not a factor; write %s such as \"1.5\"", text,
-                      option->name);
+    if (number_parse_rate(text, &number) != STATUS_OK || (is_factor && strchr(text, '%') != NULL)) {
+        return refuse(wrong, OPTION_MALFORMED, text);
     }
-    if (factor * OPTION_FACTOR_ONE < (double)option->min ||
-        factor * OPTION_FACTOR_ONE > (double)option->max) {
-        return REFUSE(reason, "'%.200s' is out of range; %s must be %s", text, option->name,
-                      option->range);
+    /* Divided, a bound is the very number that its text is read as. */
+    if (number < (double)option->min / one || number > (double)option->max / one) {
+        return refuse(wrong, OPTION_OUTSIDE, text);
     }
-    *out = factor;
+    *out = number;
     return STATUS_OK;
+}
+
+/* ---- lists ---- */
+
+/* Bytes of an element, or of the field that is no list. */
+static size_t element_size(const struct option *option)
+{
+    switch (option->kind) {
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+    case OPTION_DURATION:
+    case OPTION_COUNTS:
+        return sizeof(uint64_t);
+    case OPTION_FACTOR:
+    case OPTION_RATE:
+    case OPTION_RATES:
+        return sizeof(double);
+    case OPTION_SWITCH:
+        return sizeof(bool);
+    case OPTION_TEXT:
+    case OPTION_NAME:
+    case OPTION_ENDPOINT:
+    case OPTION_LIST:
+    case OPTION_URLS:
+    case OPTION_CHOICE:
+        break;
+    }
+    return option->size > 0 ? option->size : sizeof(const char *);
+}
+
+/* An element, or the field of what is no list. */
+static enum status set_element(const struct option *option, const char *text, void *place,
+                               struct option_wrong *wrong)
+{
+    switch (option->kind) {
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+    case OPTION_DURATION:
+    case OPTION_COUNTS:
+        return set_number(option, text, place, wrong);
+    case OPTION_FACTOR:
+    case OPTION_RATE:
+    case OPTION_RATES:
+        return set_fraction(option, text, place, wrong);
+    case OPTION_TEXT:
+    case OPTION_NAME:
+    case OPTION_ENDPOINT:
+    case OPTION_LIST:
+    case OPTION_URLS:
+    case OPTION_CHOICE:
+        return set_text(option, text, place, wrong);
+    case OPTION_SWITCH:
+        break;
+    }
+    return STATUS_INTERNAL;
 }
 
 void option_list_clear(const struct option *option, void *settings)
@@ -249,93 +319,105 @@ void option_list_clear(const struct option *option, void *settings)
 }
 
 enum status option_list_append(const struct option *option, const char *text, void *settings,
-                               char reason[OPTION_REASON_BYTES])
+                               struct option_wrong *wrong)
 {
     uint32_t *count = list_count(option, settings);
-    char *place = (char *)field(option, settings) + *count * option->size;
+    char *place = (char *)field(option, settings) + *count * element_size(option);
     enum status status;
 
+    assert(option_is_list(option) && *count <= option->max_count);
     if (*count == option->max_count) {
-        return REFUSE(reason, "%s has more than %u elements", option->name, option->max_count);
+        return refuse(wrong, OPTION_MANY, text);
     }
-    status = set_text(option, text, place, reason);
+    status = set_element(option, text, place, wrong);
     if (status == STATUS_OK) {
         (*count)++;
     }
     return status;
 }
 
-static enum status set_list(const struct option *option, const char *text, void *settings,
-                            char *reason)
+/* Bytes that a whole list of texts, or one number of a list, may have. */
+static size_t line_limit(const struct option *option)
 {
-    char line[OPTION_LINE_BYTES];
-    char *rest = line;
+    return option_is_text(option) ? OPTION_LINE_BYTES - 1 : NUMBER_MAX_CHARACTERS;
+}
+
+/* Appends the item at the start of `text`, which is `size` bytes long. */
+static enum status append_item(const struct option *option, const char *text, size_t size,
+                               void *settings, struct option_wrong *wrong)
+{
+    char item[OPTION_LINE_BYTES];
+
+    (void)snprintf(item, sizeof item, "%.*s", (int)size, text);
+    if (size > line_limit(option)) {
+        return refuse(wrong, OPTION_MALFORMED, item);
+    }
+    return option_list_append(option, item, settings, wrong);
+}
+
+static enum status set_list(const struct option *option, const char *text, void *settings,
+                            struct option_wrong *wrong)
+{
     enum status status = STATUS_OK;
 
-    if (strlen(text) >= sizeof line) {
-        return REFUSE(reason, "%s is longer than %zu bytes", option->name, sizeof line - 1);
+    if (option_is_text(option) && strlen(text) > line_limit(option)) {
+        return refuse_long(wrong, line_limit(option), text);
     }
-    memcpy(line, text, strlen(text) + 1);
+    wrong->alone = strchr(text, ',') == NULL;
     option_list_clear(option, settings);
-    while (status == STATUS_OK && rest != NULL) {
-        status = option_list_append(option, strsep(&rest, ","), settings, reason);
+    for (const char *at = text; status == STATUS_OK && at != NULL;) {
+        size_t size = strcspn(at, ",");
+
+        wrong->item = *list_count(option, settings);
+        status = append_item(option, at, size, settings, wrong);
+        at = at[size] == ',' ? at + size + 1 : NULL;
     }
     return status;
 }
 
 enum status option_set(const struct option *option, const char *text, void *settings,
-                       char reason[OPTION_REASON_BYTES])
+                       struct option_wrong *wrong)
 {
-    switch (option->kind) {
-    case OPTION_LIST:
-    case OPTION_URLS:
-        return set_list(option, text, settings, reason);
-    case OPTION_COUNT:
-    case OPTION_BYTES:
-    case OPTION_DURATION:
-        return set_number(option, text, field(option, settings), reason);
-    case OPTION_FACTOR:
-        return set_factor(option, text, field(option, settings), reason);
-    case OPTION_TEXT:
-    case OPTION_NAME:
-    case OPTION_ENDPOINT:
-    case OPTION_CHOICE:
-        return set_text(option, text, field(option, settings), reason);
-    }
-    return STATUS_INTERNAL;
+    wrong->item = 0;
+    wrong->alone = true;
+    return option_is_list(option) ? set_list(option, text, settings, wrong)
+                                  : set_element(option, text, field(option, settings), wrong);
 }
 
 bool option_is_list(const struct option *option)
 {
-    return option->kind == OPTION_LIST || option->kind == OPTION_URLS;
+    return option->kind == OPTION_LIST || option->kind == OPTION_URLS ||
+           option->kind == OPTION_COUNTS || option->kind == OPTION_RATES;
 }
 
-static bool is_number(enum option_kind kind)
-{
-    return kind == OPTION_COUNT || kind == OPTION_BYTES || kind == OPTION_DURATION ||
-           kind == OPTION_FACTOR;
-}
-
-/* Bytes of its field. */
-static size_t field_size(const struct option *option)
+bool option_is_text(const struct option *option)
 {
     switch (option->kind) {
-    case OPTION_LIST:
-    case OPTION_URLS:
-        return option->size * option->max_count;
-    case OPTION_COUNT:
-    case OPTION_BYTES:
-    case OPTION_DURATION:
-        return sizeof(uint64_t);
-    case OPTION_FACTOR:
-        return sizeof(double);
     case OPTION_TEXT:
     case OPTION_NAME:
     case OPTION_ENDPOINT:
+    case OPTION_LIST:
+    case OPTION_URLS:
     case OPTION_CHOICE:
+        return true;
+    case OPTION_SWITCH:
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+    case OPTION_DURATION:
+    case OPTION_FACTOR:
+    case OPTION_RATE:
+    case OPTION_COUNTS:
+    case OPTION_RATES:
         break;
     }
-    return option->size;
+    return false;
+}
+
+/* ---- two settings ---- */
+
+static size_t field_size(const struct option *option)
+{
+    return element_size(option) * (option_is_list(option) ? option->max_count : 1);
 }
 
 static bool texts_differ(const struct option *option, const char *a, const char *b, uint32_t count)
@@ -354,14 +436,18 @@ bool options_differ(const struct option *option, const void *a, const void *b)
     const char *second = (const char *)b + option->offset;
     uint32_t counts[2] = {1, 1};
 
-    if (is_number(option->kind)) {
-        return memcmp(first, second, field_size(option)) != 0;
-    }
     if (option_is_list(option)) {
         memcpy(&counts[0], (const char *)a + option->count_offset, sizeof counts[0]);
         memcpy(&counts[1], (const char *)b + option->count_offset, sizeof counts[1]);
     }
-    return counts[0] != counts[1] || texts_differ(option, first, second, counts[0]);
+    if (counts[0] != counts[1]) {
+        return true;
+    }
+    if (option_is_text(
+            option)) { /* Behind a text's end its field may hold what was there before. */
+        return texts_differ(option, first, second, counts[0]);
+    }
+    return memcmp(first, second, counts[0] * element_size(option)) != 0;
 }
 
 void options_copy(const struct option *option, const void *from, void *to)
@@ -373,16 +459,16 @@ void options_copy(const struct option *option, const void *from, void *to)
     }
 }
 
-bool option_missing(const struct option *option, const void *settings)
+bool option_empty(const struct option *option, const void *settings)
 {
-    const char *text = (const char *)settings + option->offset;
+    const char *place = (const char *)settings + option->offset;
 
-    if (is_number(option->kind) || option->min == 0) {
-        return false;
-    }
     if (option_is_list(option)) {
         return *(const uint32_t *)(const void *)((const char *)settings + option->count_offset) ==
                0;
     }
-    return text[0] == '\0';
+    if (!option_is_text(option)) {
+        return false;
+    }
+    return option->size > 0 ? place[0] == '\0' : *(const char *const *)(const void *)place == NULL;
 }

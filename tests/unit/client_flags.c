@@ -5,68 +5,80 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LIST_MAX = 64 };
+
 struct settings {
     struct flags_common common;
     bool loud;
     const char *color;
     uint64_t keys;
     double rate;
-    struct flag_counts sizes;
-    struct flag_rates rates;
+    uint64_t sizes[LIST_MAX];
+    uint32_t nsizes;
+    double rates[LIST_MAX];
+    uint32_t nrates;
     bool nothing;
+    const char *user;
 };
 
 #define FIELD(name) offsetof(struct settings, name)
 
-static const struct flag flags[] = {
-    {.name = "loud", .letter = 'l', .kind = FLAG_SWITCH, .offset = FIELD(loud), .help = "louder"},
+static const struct option options[] = {
+    {.name = "loud", .letter = 'l', .kind = OPTION_SWITCH, .offset = FIELD(loud), .help = "louder"},
     {.name = "color",
-     .kind = FLAG_CHOICE,
+     .kind = OPTION_CHOICE,
      .offset = FIELD(color),
      .sample = "COLOR",
      .range = "red | green",
      .value = "red",
      .help = "of the shed"},
     {.name = "keys",
-     .kind = FLAG_COUNT,
+     .kind = OPTION_COUNT,
      .required = true,
-     .unless = "nothing",
+     .excludes = "nothing",
      .offset = FIELD(keys),
      .min = 1,
      .max = 1000000,
      .sample = "KEYS",
      .range = "1 to 1M",
      .help = "how many"},
-    {.name = "fpr", .kind = FLAG_RATE, .offset = FIELD(rate), .range = "1e-9 to 50%", .help = "r"},
+    {.name = "fpr", .kind = OPTION_RATE, .offset = FIELD(rate), FLAG_RATE_BOUNDS, .help = "r"},
     {.name = "sizes",
-     .kind = FLAG_COUNTS,
-     .unless = "nothing",
+     .kind = OPTION_COUNTS,
+     .excludes = "nothing",
      .offset = FIELD(sizes),
+     .count_offset = FIELD(nsizes),
+     .max_count = LIST_MAX,
      .min = 1,
      .max = 1000,
      .sample = "N[,N...]",
      .range = "1 to 1k",
      .help = "several"},
     {.name = "rates",
-     .kind = FLAG_RATES,
+     .kind = OPTION_RATES,
      .offset = FIELD(rates),
+     .count_offset = FIELD(nrates),
+     .max_count = LIST_MAX,
      .sample = "RATE[,RATE...]",
-     .range = "1e-9 to 50%",
+     FLAG_RATE_BOUNDS,
      .help = "several"},
-    {.name = "nothing", .kind = FLAG_SWITCH, .offset = FIELD(nothing), .help = "no keys"},
+    {.name = "nothing", .kind = OPTION_SWITCH, .offset = FIELD(nothing), .help = "no keys"},
+    {.name = "user", .kind = OPTION_TEXT, .needs = "loud", .offset = FIELD(user), .help = "who"},
+    FLAGS_COMMON,
 };
 
-static const struct flag_table table = {.command = "try",
-                                        .words = "NAME [FILE...]",
-                                        .summary = "Try flags.",
-                                        .flags = flags,
-                                        .count = sizeof flags / sizeof flags[0],
-                                        .common = true,
-                                        .min_words = 1,
-                                        .max_words = 3};
+static const struct option_table table = {.program = "orbloom",
+                                          .command = "try",
+                                          .words = "NAME [FILE...]",
+                                          .summary = "Try flags.",
+                                          .options = options,
+                                          .count = sizeof options / sizeof options[0],
+
+                                          .min_words = 1,
+                                          .max_words = 3};
 
 /* The words of `line`, split at blanks. */
-static enum status parse(const char *line, struct settings *settings, struct words *words)
+static enum status parse(const char *line, struct settings *settings, struct option_words *words)
 {
     static char text[512];
     static char *argv[32];
@@ -77,13 +89,13 @@ static enum status parse(const char *line, struct settings *settings, struct wor
         argv[argc++] = word;
     }
     *settings = (struct settings){0};
-    return flags_parse(&table, argc, argv, settings, words);
+    return options_parse_command(&table, argc, argv, settings, words);
 }
 
 Test(flags, values_land_in_the_settings)
 {
     struct settings settings;
-    struct words words;
+    struct option_words words;
 
     cr_assert_eq(parse("name --keys 10k -l file --fpr=1% --router tcp://a:1,tcp://b:2 - ",
                        &settings, &words),
@@ -103,29 +115,29 @@ Test(flags, values_land_in_the_settings)
 Test(flags, lists_keep_order_and_duplicates_and_the_last_one_counts)
 {
     struct settings settings;
-    struct words words;
+    struct option_words words;
 
     cr_assert_eq(
         parse("n --keys 1 --sizes 1,2,3 --sizes 1k,5,5 --rates 1%,0.001", &settings, &words),
         STATUS_OK);
-    cr_assert_eq(settings.sizes.count, 3);
-    cr_assert_eq(settings.sizes.items[0], 1000);
-    cr_assert_eq(settings.sizes.items[1], 5);
-    cr_assert_eq(settings.sizes.items[2], 5);
-    cr_assert_eq(settings.rates.count, 2);
-    cr_assert_float_eq(settings.rates.items[0], 0.01, 1e-12);
-    cr_assert_float_eq(settings.rates.items[1], 0.001, 1e-12);
+    cr_assert_eq(settings.nsizes, 3);
+    cr_assert_eq(settings.sizes[0], 1000);
+    cr_assert_eq(settings.sizes[1], 5);
+    cr_assert_eq(settings.sizes[2], 5);
+    cr_assert_eq(settings.nrates, 2);
+    cr_assert_float_eq(settings.rates[0], 0.01, 1e-12);
+    cr_assert_float_eq(settings.rates[1], 0.001, 1e-12);
     cr_assert_eq(parse("n --keys 1 --sizes 7", &settings, &words), STATUS_OK);
-    cr_assert_eq(settings.sizes.count, 1);
-    cr_assert_eq(settings.sizes.items[0], 7);
-    cr_assert_eq(settings.rates.count, 0);
+    cr_assert_eq(settings.nsizes, 1);
+    cr_assert_eq(settings.sizes[0], 7);
+    cr_assert_eq(settings.nrates, 0);
 }
 
 /* "--sizes 9,9,...,9" */
 static enum status parse_nines(size_t count, struct settings *settings)
 {
     char line[512] = "n --keys 1 --sizes 9";
-    struct words words;
+    struct option_words words;
 
     for (size_t i = 1; i < count; i++) {
         (void)strcat(line, ",9");
@@ -137,16 +149,16 @@ Test(flags, lists_are_bounded)
 {
     struct settings settings;
 
-    cr_assert_eq(parse_nines(FLAG_LIST_MAX, &settings), STATUS_OK);
-    cr_assert_eq(settings.sizes.count, FLAG_LIST_MAX);
-    cr_assert_eq(settings.sizes.items[FLAG_LIST_MAX - 1], 9);
-    cr_assert_eq(parse_nines(FLAG_LIST_MAX + 1, &settings), STATUS_INVALID);
+    cr_assert_eq(parse_nines(LIST_MAX, &settings), STATUS_OK);
+    cr_assert_eq(settings.nsizes, LIST_MAX);
+    cr_assert_eq(settings.sizes[LIST_MAX - 1], 9);
+    cr_assert_eq(parse_nines(LIST_MAX + 1, &settings), STATUS_INVALID);
 }
 
 Test(flags, one_flag_may_lift_what_another_requires)
 {
     struct settings settings;
-    struct words words;
+    struct option_words words;
 
     cr_assert_eq(parse("n --nothing", &settings, &words), STATUS_OK);
     cr_assert(settings.nothing);
@@ -155,7 +167,7 @@ Test(flags, one_flag_may_lift_what_another_requires)
 Test(flags, after_two_dashes_all_is_words)
 {
     struct settings settings;
-    struct words words;
+    struct option_words words;
 
     cr_assert_eq(parse("--keys 1 -- --loud -l", &settings, &words), STATUS_OK);
     cr_assert_not(settings.loud);
@@ -201,6 +213,8 @@ static const struct {
     {"n --keys 1 --nothing", STATUS_USAGE,
      "--nothing and --keys do not go together; leave one out"},
     {"n --nothing --sizes 1,2", STATUS_USAGE, "--nothing and --sizes do not go together"},
+    {"n --keys 1 --user me", STATUS_USAGE, "--user needs --loud; give both or neither"},
+    {"n --keys 1 --user= --loud", STATUS_INVALID, "--user cannot be \"\"; give a text"},
     {"n --keys 1 --router localhost", STATUS_INVALID, "tcp://HOST:PORT"},
 };
 
@@ -210,7 +224,7 @@ Test(flags, what_is_wrong_is_refused_in_one_line)
 
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         struct settings settings;
-        struct words words;
+        struct option_words words;
         char text[512] = "";
         FILE *caught = tmpfile();
 
@@ -236,7 +250,7 @@ Test(flags, help_names_every_flag_with_range_and_default)
     FILE *out = fmemopen(text, sizeof text, "w");
 
     cr_assert_neq(out, NULL);
-    flags_help(&table, out);
+    options_help_command(&table, out);
     (void)fclose(out);
     cr_assert(strstr(text, "orbloom try NAME [FILE...] [FLAGS]") != NULL);
     cr_assert(strstr(text, "-l, --loud") != NULL);
@@ -247,11 +261,20 @@ Test(flags, help_names_every_flag_with_range_and_default)
 
 Test(flags, the_nearest_word_is_near)
 {
-    cr_assert_eq(flags_distance("", ""), 0);
-    cr_assert_eq(flags_distance("add", ""), 3);
-    cr_assert_eq(flags_distance("check", "chekc"), 2);
-    cr_assert_eq(flags_distance("kitten", "sitting"), 3);
-    cr_assert_str_eq(flags_nearest("chek", NULL, "check"), "check");
-    cr_assert_eq(flags_nearest("x", NULL, "check"), NULL);
-    cr_assert_str_eq(flags_nearest("dedub", "drop", "dedup"), "dedup");
+    cr_assert_str_eq(options_nearest("", 0, NULL, ""), "");
+    cr_assert_eq(options_nearest("add", 2, NULL, ""), NULL);
+    cr_assert_str_eq(options_nearest("add", 3, NULL, ""), "");
+    cr_assert_eq(options_nearest("check", 1, NULL, "chekc"), NULL);
+    cr_assert_str_eq(options_nearest("check", 2, NULL, "chekc"), "chekc");
+    cr_assert_eq(options_nearest("kitten", 2, NULL, "sitting"), NULL);
+    cr_assert_str_eq(options_nearest("kitten", 3, NULL, "sitting"), "sitting");
+    cr_assert_str_eq(options_nearest("dedub", 2, "drop", "dedup"), "dedup");
+    cr_assert_str_eq(options_nearest("aa", 2, "ab", "ac"), "ab");
+}
+
+Test(flags, short_words_are_matched_strictly)
+{
+    cr_assert_eq(options_typing_limit("x"), 0);
+    cr_assert_eq(options_typing_limit("chek"), 2);
+    cr_assert_eq(options_typing_limit("a-long-word"), 3);
 }
