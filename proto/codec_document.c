@@ -32,23 +32,22 @@ static const struct binding slot_rows[] = {
 };
 static BINDING_TABLE(slot, slot, NULL);
 
-static enum status put_group(struct codec_scratch *scratch, const struct slot_group *group,
-                             uint32_t nslots, Orbloom__V1__SlotGroup *wire)
+/* All slots in one piece: there may be thousands of groups. */
+static enum status put_slots(struct codec_scratch *scratch, const struct epoch_content *content,
+                             Orbloom__V1__Slot ***out)
 {
-    Orbloom__V1__Slot *slots = codec_scratch_take(scratch, nslots, sizeof *slots);
-    Orbloom__V1__Slot **list = codec_scratch_take(scratch, nslots, sizeof *list);
-    enum status status = STATUS_OK;
+    size_t nslots = content->rule.replicas;
+    size_t count = content->ngroups * nslots;
+    Orbloom__V1__Slot *slots = codec_scratch_take(scratch, count, sizeof *slots);
+    Orbloom__V1__Slot **list = codec_scratch_take(scratch, count, sizeof *list);
+    enum status status = slots != NULL && list != NULL ? STATUS_OK : STATUS_NOMEM;
 
-    if (slots == NULL || list == NULL) {
-        return STATUS_NOMEM;
-    }
-    *wire = (Orbloom__V1__SlotGroup)ORBLOOM__V1__SLOT_GROUP__INIT;
-    wire->n_slots = nslots;
-    wire->slots = list;
-    for (uint32_t i = 0; i < nslots && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         list[i] = &slots[i];
-        status = binding_put(binding_slot(), scratch, &group->slots[i], list[i]);
+        status = binding_put(binding_slot(), scratch,
+                             &content->groups[i / nslots].slots[i % nslots], list[i]);
     }
+    *out = list;
     return status;
 }
 
@@ -57,7 +56,8 @@ static enum status put_groups(struct codec_scratch *scratch, const void *ours, v
     const struct epoch_content *content = ours;
     Orbloom__V1__EpochContent *wire = message;
     Orbloom__V1__SlotGroup *groups = codec_scratch_take(scratch, content->ngroups, sizeof *groups);
-    enum status status = STATUS_OK;
+    Orbloom__V1__Slot **slots;
+    enum status status = put_slots(scratch, content, &slots);
 
     wire->n_groups = content->ngroups;
     wire->groups = codec_scratch_take(scratch, content->ngroups, sizeof *wire->groups);
@@ -65,8 +65,10 @@ static enum status put_groups(struct codec_scratch *scratch, const void *ours, v
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < content->ngroups && status == STATUS_OK; i++) {
+        groups[i] = (Orbloom__V1__SlotGroup)ORBLOOM__V1__SLOT_GROUP__INIT;
+        groups[i].n_slots = content->rule.replicas;
+        groups[i].slots = slots + (size_t)i * content->rule.replicas;
         wire->groups[i] = &groups[i];
-        status = put_group(scratch, &content->groups[i], content->rule.replicas, &groups[i]);
     }
     return status;
 }
