@@ -46,8 +46,8 @@
 #include <stdint.h>
 
 enum binding_kind {
-    BINDING_UINT32,
     BINDING_UINT64, /* varint or fixed, as the schema has it */
+    BINDING_UINT32,
     BINDING_BOOL,
     BINDING_COUNT,    /* how many the planes have; at most ... */
     BINDING_DOUBLE,   /* finite */
@@ -91,12 +91,12 @@ typedef enum status binding_get_fn(struct codec_arena *arena, const void *wire, 
 
 struct binding {
     enum binding_kind kind;
-    size_t ours; /* offsets, and how much is there */
-    size_t wire;
-    size_t bytes;
-    size_t our_count; /* lists, arrays, planes: offsets */
-    size_t count_bytes;
-    size_t wire_count;
+    uint32_t ours; /* offsets, and how much is there */
+    uint32_t wire;
+    uint32_t bytes;
+    uint32_t our_count; /* lists, arrays, planes: offsets */
+    uint32_t count_bytes;
+    uint32_t wire_count;
     int first; /* enums */
     int last;
     size_t most;       /* lists, arrays: items */

@@ -19,37 +19,47 @@ const char *codec_document_remedy(enum status status)
                : "";
 }
 
-/* ---- slots: as many a group as there are replicas ---- */
+/* ---- slots: as many a group as there are replicas, by hand, for there may be thousands ---- */
 
-#define WIRE_slot Orbloom__V1__Slot
-static const struct binding slot_rows[] = {
-    ROW_AS(slot, current.node, node, UINT32),
-    ROW_AS(slot, current.incarnation, incarnation, UINT64),
-    ROW_AS(slot, incoming.node, incoming_node, UINT32),
-    ROW_AS(slot, incoming.incarnation, incoming_incarnation, UINT64),
-    ROW(slot, reads_incoming, BOOL),
-    ROW(slot, read_since, UINT64),
-};
-static BINDING_TABLE(slot, slot, NULL);
-
-static enum status put_group(struct codec_scratch *scratch, const struct slot_group *group,
-                             uint32_t nslots, Orbloom__V1__SlotGroup *wire)
+static void put_slot(const struct slot *slot, Orbloom__V1__Slot *wire)
 {
-    Orbloom__V1__Slot *slots = codec_scratch_take(scratch, nslots, sizeof *slots);
-    Orbloom__V1__Slot **list = codec_scratch_take(scratch, nslots, sizeof *list);
-    enum status status = STATUS_OK;
+    *wire = (Orbloom__V1__Slot)ORBLOOM__V1__SLOT__INIT;
+    wire->node = slot->current.node;
+    wire->incarnation = slot->current.incarnation;
+    wire->incoming_node = slot->incoming.node;
+    wire->incoming_incarnation = slot->incoming.incarnation;
+    wire->reads_incoming = slot->reads_incoming;
+    wire->read_since = slot->read_since;
+}
+
+static struct slot get_slot(const Orbloom__V1__Slot *wire)
+{
+    return (struct slot){
+        .current = {wire->node, wire->incarnation},
+        .incoming = {wire->incoming_node, wire->incoming_incarnation},
+        .reads_incoming = wire->reads_incoming,
+        .read_since = wire->read_since,
+    };
+}
+
+/* All slots in one piece: there may be thousands of groups. */
+static enum status put_slots(struct codec_scratch *scratch, const struct epoch_content *content,
+                             Orbloom__V1__Slot ***out)
+{
+    size_t nslots = content->rule.replicas;
+    size_t count = content->ngroups * nslots;
+    Orbloom__V1__Slot *slots = codec_scratch_take(scratch, count, sizeof *slots);
+    Orbloom__V1__Slot **list = codec_scratch_take(scratch, count, sizeof *list);
 
     if (slots == NULL || list == NULL) {
         return STATUS_NOMEM;
     }
-    *wire = (Orbloom__V1__SlotGroup)ORBLOOM__V1__SLOT_GROUP__INIT;
-    wire->n_slots = nslots;
-    wire->slots = list;
-    for (uint32_t i = 0; i < nslots && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
+        put_slot(&content->groups[i / nslots].slots[i % nslots], &slots[i]);
         list[i] = &slots[i];
-        status = binding_put(binding_slot(), scratch, &group->slots[i], list[i]);
     }
-    return status;
+    *out = list;
+    return STATUS_OK;
 }
 
 static enum status put_groups(struct codec_scratch *scratch, const void *ours, void *message)
@@ -57,7 +67,8 @@ static enum status put_groups(struct codec_scratch *scratch, const void *ours, v
     const struct epoch_content *content = ours;
     Orbloom__V1__EpochContent *wire = message;
     Orbloom__V1__SlotGroup *groups = codec_scratch_take(scratch, content->ngroups, sizeof *groups);
-    enum status status = STATUS_OK;
+    Orbloom__V1__Slot **slots;
+    enum status status = put_slots(scratch, content, &slots);
 
     wire->n_groups = content->ngroups;
     wire->groups = codec_scratch_take(scratch, content->ngroups, sizeof *wire->groups);
@@ -65,25 +76,25 @@ static enum status put_groups(struct codec_scratch *scratch, const void *ours, v
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < content->ngroups && status == STATUS_OK; i++) {
+        groups[i] = (Orbloom__V1__SlotGroup)ORBLOOM__V1__SLOT_GROUP__INIT;
+        groups[i].n_slots = content->rule.replicas;
+        groups[i].slots = slots + (size_t)i * content->rule.replicas;
         wire->groups[i] = &groups[i];
-        status = put_group(scratch, &content->groups[i], content->rule.replicas, &groups[i]);
     }
     return status;
 }
 
-static enum status get_group(struct codec_arena *arena, const Orbloom__V1__SlotGroup *wire,
-                             uint32_t nslots, struct slot_group *group)
+static enum status get_group(const Orbloom__V1__SlotGroup *wire, uint32_t nslots,
+                             struct slot_group *group)
 {
-    enum status status = STATUS_OK;
-
     if (wire->n_slots != nslots) {
         return STATUS_MALFORMED;
     }
     *group = (struct slot_group){0};
-    for (uint32_t i = 0; i < nslots && status == STATUS_OK; i++) {
-        status = binding_get(binding_slot(), arena, wire->slots[i], &group->slots[i]);
+    for (uint32_t i = 0; i < nslots; i++) {
+        group->slots[i] = get_slot(wire->slots[i]);
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status get_groups(struct codec_arena *arena, const void *message, void *ours)
@@ -92,6 +103,7 @@ static enum status get_groups(struct codec_arena *arena, const void *message, vo
     struct epoch_content *content = ours;
     enum status status = STATUS_OK;
 
+    (void)arena;
     if (wire->n_groups == 0 || wire->n_groups > DOCUMENT_MAX_SHARDS ||
         wire->replicas > QUORUM_MAX_REPLICAS) {
         return STATUS_MALFORMED;
@@ -102,7 +114,7 @@ static enum status get_groups(struct codec_arena *arena, const void *message, vo
     }
     content->ngroups = (uint32_t)wire->n_groups;
     for (size_t i = 0; i < wire->n_groups && status == STATUS_OK; i++) {
-        status = get_group(arena, wire->groups[i], wire->replicas, &content->groups[i]);
+        status = get_group(wire->groups[i], wire->replicas, &content->groups[i]);
     }
     return status;
 }

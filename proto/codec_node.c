@@ -1,5 +1,5 @@
-/* The router's conversation with a node. Requests, which are most of what nodes read, are copied by
- * hand. */
+/* The router's conversation with a node. Segments, of which each message has up to thousands, are
+ * copied by hand: rows cost a fifth more. */
 #include "proto/codec_body.h"
 
 #include <assert.h>
@@ -122,74 +122,109 @@ enum status codec_get_node_request(const ProtobufCMessage *message, struct codec
 
 /* ---- the reply ---- */
 
-/* Keys have votes where the segment was served, only. */
-static enum status put_votes(struct codec_scratch *scratch, const void *ours, void *wire)
+static void put_segment_reply(const struct segment_reply *reply, Orbloom__V1__SegmentReply *wire)
 {
-    const struct segment_reply *reply = ours;
-
-    (void)scratch;
-    (void)wire;
     assert(reply->status == STATUS_OK || reply->count == 0);
-    return STATUS_OK;
+    *wire = (Orbloom__V1__SegmentReply)ORBLOOM__V1__SEGMENT_REPLY__INIT;
+    wire->tag = reply->tag;
+    wire->status = (Orbloom__V1__Status)reply->status;
+    wire->epoch = reply->epoch;
+    wire->epoch_hash = reply->epoch_hash;
+    wire->state = (Orbloom__V1__ReplicaState)reply->state;
+    wire->seen_before = reply->repeated;
+    wire->at_capacity = reply->at_capacity;
+    wire->makes_room = reply->makes_room;
+    wire->count = reply->count;
+    wire->present = codec_put_plane(reply->present, reply->count);
+    wire->absent = codec_put_plane(reply->absent, reply->count);
 }
 
-static enum status get_votes(struct codec_arena *arena, const void *wire, void *ours)
+static enum status put_segment_replies(struct codec_scratch *scratch, const void *ours, void *wire)
 {
-    const struct segment_reply *reply = ours;
-
-    (void)arena;
-    (void)wire;
-    return reply->status == STATUS_OK || reply->count == 0 ? STATUS_OK : STATUS_MALFORMED;
-}
-
-#define WIRE_segment_reply Orbloom__V1__SegmentReply
-static const struct binding segment_reply_rows[] = {
-    ROW(segment_reply, tag, UINT64),
-    ROW(segment_reply, status, STATUS),
-    ROW(segment_reply, epoch, UINT64),
-    ROW(segment_reply, epoch_hash, UINT64),
-    ROW_AS(segment_reply, repeated, seen_before, BOOL),
-    ROW(segment_reply, at_capacity, BOOL),
-    ROW(segment_reply, makes_room, BOOL),
-    COUNT(segment_reply, count, CODEC_MAX_KEYS),
-    ENUM(segment_reply, state, REPLICA_NONE, REPLICA_FULL),
-    BY_HAND(segment_reply, count, put_votes, get_votes),
-    PLANE(segment_reply, present, count),
-    PLANE(segment_reply, absent, count),
-};
-static BINDING_TABLE(segment_reply, segment_reply, NULL);
-
-/* Of all segments together. */
-static enum status judge_keys(const struct node_reply *reply)
-{
+    const struct node_reply *reply = ours;
+    Orbloom__V1__NodeReply *message = wire;
+    size_t n = reply->nsegments;
+    Orbloom__V1__SegmentReply *items = codec_scratch_take(scratch, n, sizeof *items);
+    Orbloom__V1__SegmentReply **list = codec_scratch_take(scratch, n, sizeof *list);
     uint64_t sum = 0;
+    size_t i;
 
-    for (size_t i = 0; i < reply->nsegments; i++) {
+    if (items == NULL || list == NULL) {
+        return STATUS_NOMEM;
+    }
+    if (n > CODEC_MAX_SEGMENTS) {
+        return STATUS_TOO_LARGE;
+    }
+    for (i = 0; i < n; i++) {
+        put_segment_reply(&reply->segments[i], &items[i]);
+        list[i] = &items[i];
         sum += reply->segments[i].count;
     }
+    message->segments = list;
+    message->n_segments = n;
     return sum <= CODEC_MAX_KEYS ? STATUS_OK : STATUS_TOO_LARGE;
 }
 
-static enum status put_keys(struct codec_scratch *scratch, const void *ours, void *wire)
+static enum status get_segment_reply(const Orbloom__V1__SegmentReply *wire,
+                                     struct codec_arena *arena, struct segment_reply *reply)
 {
-    (void)scratch;
-    (void)wire;
-    return judge_keys(ours);
+    enum status status;
+
+    *reply = (struct segment_reply){
+        .tag = wire->tag,
+        .status = status_from_wire((unsigned)wire->status),
+        .epoch = wire->epoch,
+        .epoch_hash = wire->epoch_hash,
+        .state = (enum replica_state)wire->state,
+        .repeated = wire->seen_before,
+        .at_capacity = wire->at_capacity,
+        .makes_room = wire->makes_room,
+        .count = wire->count,
+    };
+    if (reply->count > CODEC_MAX_KEYS) {
+        return STATUS_TOO_LARGE;
+    }
+    if ((unsigned)wire->state > REPLICA_FULL || (reply->status != STATUS_OK && reply->count > 0)) {
+        return STATUS_MALFORMED;
+    }
+    status = codec_get_plane(arena, wire->present, reply->count, &reply->present);
+    return status != STATUS_OK ? status
+                               : codec_get_plane(arena, wire->absent, reply->count, &reply->absent);
 }
 
-static enum status get_keys(struct codec_arena *arena, const void *wire, void *ours)
+static enum status get_segment_replies(struct codec_arena *arena, const void *message, void *ours)
 {
-    (void)arena;
-    (void)wire;
-    return judge_keys(ours);
+    const Orbloom__V1__NodeReply *wire = message;
+    struct node_reply *reply = ours;
+    struct segment_reply *replies;
+    enum status status;
+    uint64_t sum = 0;
+    size_t i;
+
+    if (wire->n_segments > CODEC_MAX_SEGMENTS) {
+        return STATUS_TOO_LARGE;
+    }
+    replies = arena_take(arena, wire->n_segments, sizeof *replies);
+    if (replies == NULL) {
+        return STATUS_TOO_LARGE;
+    }
+    for (i = 0; i < wire->n_segments; i++) {
+        status = get_segment_reply(wire->segments[i], arena, &replies[i]);
+        if (status != STATUS_OK) {
+            return status;
+        }
+        sum += replies[i].count;
+    }
+    reply->segments = replies;
+    reply->nsegments = wire->n_segments;
+    return sum <= CODEC_MAX_KEYS ? STATUS_OK : STATUS_TOO_LARGE;
 }
 
 #define WIRE_node_reply Orbloom__V1__NodeReply
 static const struct binding node_reply_rows[] = {
     ROW(node_reply, node_id, UINT32),
     ROW(node_reply, incarnation, UINT64),
-    LIST(node_reply, segments, nsegments, segment_reply, CODEC_MAX_SEGMENTS, STATUS_TOO_LARGE),
-    BY_HAND(node_reply, segments, put_keys, get_keys),
+    BY_HAND(node_reply, segments, put_segment_replies, get_segment_replies),
     DOCUMENTS(node_reply, documents, ndocuments),
 };
 BINDING_TABLE(node_reply, node_reply, NULL);
