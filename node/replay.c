@@ -157,7 +157,7 @@ static void fill_waiting(struct node *self, const struct record_batch *batch)
         }
     }
     if (waited) {
-        node_note_batch(self, entry, batch);
+        node_note_batch(self->exchange, entry, batch);
     }
 }
 
@@ -201,7 +201,7 @@ void node_replay_begin_rest(struct node *self)
     uint64_t from = UINT64_MAX;
 
     each_waiting(self, find_lowest, &from);
-    if (self->replay.active || self->recovering || self->failed || from == UINT64_MAX) {
+    if (self->replay.active || self->life.recovering || self->life.failed || from == UINT64_MAX) {
         return;
     }
     self->replay = (struct node_replay){
@@ -278,7 +278,8 @@ static void begin_array(struct node *self)
 
 bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set)
 {
-    if (self->replay.active || self->recovering || self->failed || !replica_set_built(set)) {
+    if (self->replay.active || self->life.recovering || self->life.failed ||
+        !replica_set_built(set)) {
         return false;
     }
     self->replay = (struct node_replay){

@@ -73,7 +73,7 @@ static void fill_batch(struct node *self, struct document_entry *entry, struct r
     }
     /* Of a group that was left no bits are kept, so nothing of it is had: see replicas.md. */
     if (keys != NULL && set->groups[batch->group].hosted) {
-        node_note_batch(self, entry, batch);
+        node_note_batch(self->exchange, entry, batch);
     }
 }
 

@@ -25,24 +25,24 @@ static void host_what_waits(struct node *self)
 /* Names what a question claims: an answer to another claim is not for us. */
 static uint64_t claim_number(const struct node *self)
 {
-    return self->incarnation + self->claims;
+    return self->life.incarnation + self->claims;
 }
 
 /* Only a boot that the store has never confirmed may say that none came before: one that is
  * confirmed and replaced while it was silent would take its place back else. */
 static uint64_t boot_before(const struct node *self)
 {
-    if (self->identity.confirmed) {
-        return self->identity.boot;
+    if (self->life.identity.confirmed) {
+        return self->life.identity.boot;
     }
-    return self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0;
+    return self->life.identity.nbefore > 0 ? self->life.identity.before[self->boot_try] : 0;
 }
 
 /* Until it is confirmed: where the boot ended that it claims to continue. Starts that nobody heard
  * of have made the log longer since, which would hide that it was put back. */
 static uint64_t log_position(const struct node *self)
 {
-    const struct record_identity *identity = &self->identity;
+    const struct record_identity *identity = &self->life.identity;
 
     if (self->storage == NULL) {
         return 0;
@@ -77,8 +77,8 @@ static void fill_request(struct node *self, bool whole, struct replica_report *r
         .endpoint = self->config.endpoint,
         .host = self->config.host,
         .zone = self->config.zone,
-        .incarnation = self->incarnation,
-        .boot = self->identity.boot,
+        .incarnation = self->life.incarnation,
+        .boot = self->life.identity.boot,
         .boot_before = boot_before(self),
         .replaces = self->replaces,
         .number = ++self->reports_made,
@@ -111,7 +111,7 @@ void node_sync(struct node *self, uint64_t now_us)
     bool whole = node_report_whole(self, now_us);
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
-    if (self->storage != NULL && storage_synced(self->storage) < self->identity_end) {
+    if (self->storage != NULL && storage_synced(self->storage) < self->life.identity_end) {
         put_off(self, now_us + IDENTITY_POLL_US); /* First the boot is in the log, then in the
                                                      store. */
         heap_free(reports);
@@ -127,7 +127,7 @@ void node_sync(struct node *self, uint64_t now_us)
         host_what_waits(self);
         node_growth_stir(self);
     }
-    node_exchange_look_round(self, now_us); /* Whatever has changed. */
+    node_exchange_look_round(self->exchange, now_us); /* Whatever has changed. */
     if (reports == NULL) {
         put_off(self, self->next_sync_us); /* The next interval tries again. */
         return;
@@ -157,9 +157,9 @@ void node_sync(struct node *self, uint64_t now_us)
 
 static void note_refetched(struct node *self, bool refetched)
 {
-    if (refetched && !self->refetched) {
-        self->refetched = true;
-        node_exchange_stir(self);
+    if (refetched && !self->life.refetched) {
+        self->life.refetched = true;
+        node_exchange_stir(self->exchange);
     }
 }
 
@@ -168,19 +168,19 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
 {
     bool knew;
 
-    if (self->nameless && !self->failed) {
+    if (self->nameless && !self->life.failed) {
         node_take_cluster(self, now_us, reply);
         return;
     }
-    if (self->recovering || self->failed || correlation != claim_number(self)) {
+    if (self->life.recovering || self->life.failed || correlation != claim_number(self)) {
         return; /* To a question of a former incarnation, or about another boot. */
     }
     node_report_answered(self, now_us);
     if (!node_same_cluster(self, now_us, reply)) {
         return;
     }
-    self->store_heard = self->store_heard || reply->status == STATUS_OK ||
-                        reply->status == STATUS_STALE;
+    self->life.store_heard = self->life.store_heard || reply->status == STATUS_OK ||
+                             reply->status == STATUS_STALE;
     node_note_wanted(self, now_us, reply);
     if (reply->status == STATUS_STALE) {
         node_on_boot_refused(self, now_us, reply);
@@ -192,7 +192,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
                     reply->message);
         return;
     }
-    knew = self->confirmed;
+    knew = self->life.confirmed;
     if (reply->node_id != 0) {
         node_confirm(self, reply->node_id);
     }
@@ -206,7 +206,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     if (!knew) {
         host_what_waits(self); /* Later rounds do: what could not be hosted may be then. */
     }
-    note_refetched(self, self->confirmed && !reply->more);
+    note_refetched(self, self->life.confirmed && !reply->more);
     if (reply->more) {
         self->next_sync_us = now_us;
     }

@@ -172,7 +172,7 @@ static void see(const struct node *self, const struct document_entry *entry,
         return;
     }
     sight->from = replica_set_base(set)->generation.id;
-    sight->has_turn = document_has_turn(document, self->id);
+    sight->has_turn = document_has_turn(document, self->life.id);
     sight->pressing = any_pressing(set, document);
     sight->refused = set->growth_refused == document->revision;
     sight->in_span = node_growth_set(self, entry) == set;
@@ -265,7 +265,7 @@ static void finish(struct node *self, struct document_entry *entry, struct repli
 
     growth_layers_finish(set);
     node_growth_account(self, set, before);
-    self->changed = true;
+    self->life.changed = true;
     log_line(LOG_INFO, "filter %s%s: generation %u serves all that is here",
              entry->document.content.name, node_growth_slice(set, slice),
              replica_set_base(set)->generation.id);
@@ -290,7 +290,7 @@ static void go_back(struct node *self, struct document_entry *entry, struct repl
         growth_layers_drop(set);
     }
     node_growth_account(self, set, before);
-    self->changed = true;
+    self->life.changed = true;
 }
 
 /* Nearly always. */
@@ -408,7 +408,7 @@ bool node_grow(struct node *self, uint64_t now_us)
     struct document_entry *entry;
     bool more = false;
 
-    if (!growth->due || self->recovering || self->failed) {
+    if (!growth->due || self->life.recovering || self->life.failed) {
         return false;
     }
     for (size_t i = 0; i < self->documents.count; i++) {

@@ -351,7 +351,8 @@ static bool serve(struct node *self, const struct document_entry *entry)
         return true;
     }
     /* Coordinators wait for groups. */
-    self->changed = growth_layers_serve(set, &entry->document, growth->at) || self->changed;
+    self->life.changed = growth_layers_serve(set, &entry->document, growth->at) ||
+                         self->life.changed;
     node_growth_account(self, set, before);
     node_count(self, NODE_growth_shards_total);
     return true;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-uint64_t node_log_durable(const struct node *self, const struct filter_document *document)
+uint64_t node_log_durable(const struct exchange *self, const struct filter_document *document)
 {
     return document->durability == DURABILITY_OS ? storage_written(self->storage)
                                                  : storage_synced(self->storage);
@@ -41,18 +41,19 @@ static struct token_bucket *bucket_of(struct exchange *exchange, uint64_t now_us
 
 /* ---- answers ---- */
 
-static void fill_reply(const struct node *self, const struct pull_request *request,
+static void fill_reply(const struct exchange *self, const struct pull_request *request,
                        const struct document_entry *entry, struct pull_reply *reply)
 {
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
 
     reply->kind = request->kind;
     reply->scope = request->scope;
-    reply->source = (struct member){.node = self->id, .incarnation = self->incarnation};
+    reply->source = (struct member){.node = self->node.life->id,
+                                    .incarnation = self->node.life->incarnation};
     if (MUTANT(SYNC_COUNTS_JOINING)) {
         reply->source = request->source;
     }
-    reply->boot = self->identity.boot;
+    reply->boot = self->node.life->identity.boot;
     reply->from = request->from;
     if (entry != NULL) {
         reply->scope.epoch = entry->document.epoch;
@@ -70,23 +71,24 @@ static void fill_reply(const struct node *self, const struct pull_request *reque
     }
 }
 
-static void refuse(struct node *self, const struct peer *to, uint64_t correlation,
+static void refuse(struct exchange *self, const struct peer *to, uint64_t correlation,
                    const struct pull_request *request, enum status status)
 {
-    const struct document_entry *entry = document_cache_find(&self->documents,
+    const struct document_entry *entry = document_cache_find(self->node.documents,
                                                              request->scope.filter_id);
     struct frame frame = {.correlation = correlation, .kind = FRAME_PULL_REPLY};
     struct pull_reply *reply = &frame.body.pull_reply;
 
-    node_count(self, NODE_pulls_refused_total);
+    exchange_count(self, NODE_pulls_refused_total);
     fill_reply(self, request, entry, reply);
     reply->status = status;
-    if (document_cache_is_dropped(&self->documents, request->scope.filter_id)) {
-        reply->document = span_of(self->documents.dropped_bytes, self->documents.dropped_size);
+    if (document_cache_is_dropped(self->node.documents, request->scope.filter_id)) {
+        reply->document = span_of(self->node.documents->dropped_bytes,
+                                  self->node.documents->dropped_size);
     } else if (entry != NULL && (status == STATUS_STALE || status == STATUS_DROPPED)) {
         reply->document = span_of(entry->signed_bytes, entry->signed_size);
     }
-    node_reply_frame(self, to, &frame);
+    self->node.reply_frame(self->node.self, to, &frame);
 }
 
 /* Bytes of the frame: what is counted, and paid for. */
@@ -101,7 +103,7 @@ static uint64_t weight(const struct pull_reply *reply)
 static void send_page(struct serve_page *page, uint64_t now_us, const struct document_entry *entry,
                       struct pull_interval *intervals)
 {
-    struct node *self = page->node;
+    struct exchange *self = page->exchange;
     const struct hosted_filter *hosted = entry->attachment;
     struct frame frame = {.correlation = page->correlation, .kind = FRAME_PULL_REPLY};
     struct pull_reply *reply = &frame.body.pull_reply;
@@ -132,16 +134,16 @@ static void send_page(struct serve_page *page, uint64_t now_us, const struct doc
         reply->ncounts = page->ncounts;
     }
     bytes = weight(reply);
-    self->counters[NODE_gossip_bytes_served_total] += bytes;
-    token_bucket_take(bucket_of(self->exchange, now_us, &page->to), now_us, bytes,
-                      self->config.gossip_rate);
+    self->node.counters[NODE_gossip_bytes_served_total] += bytes;
+    token_bucket_take(bucket_of(self, now_us, &page->to), now_us, bytes, self->config.gossip_rate);
     /* Not before the fence that it tells of is durable. */
-    node_reply_when(self, &page->to, &frame, (struct log_need){.synced = hosted->fence_end});
+    self->node.reply_when(self->node.self, &page->to, &frame,
+                          (struct log_need){.synced = hosted->fence_end});
 }
 
 void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status)
 {
-    struct node *self = page->node;
+    struct exchange *self = page->exchange;
     const struct document_entry *entry = NULL;
     struct pull_interval *intervals = NULL;
 
@@ -173,11 +175,11 @@ static struct serve_page *free_page(struct exchange *exchange)
     return NULL;
 }
 
-static enum status open_page(struct node *self, uint64_t now_us, const struct peer *from,
+static enum status open_page(struct exchange *self, uint64_t now_us, const struct peer *from,
                              const struct frame *frame)
 {
     const struct pull_request *request = &frame->body.pull_request;
-    struct serve_page *page = free_page(self->exchange);
+    struct serve_page *page = free_page(self);
     struct pull_interval *wanted = NULL;
     uint64_t *prefixes = NULL;
 
@@ -200,9 +202,9 @@ static enum status open_page(struct node *self, uint64_t now_us, const struct pe
         memcpy(prefixes, request->prefixes, request->nprefixes * sizeof *prefixes);
     }
     *page = (struct serve_page){
-        .node = self,
+        .exchange = self,
         .used = true,
-        .start_us = token_bucket_ready_us(bucket_of(self->exchange, now_us, from), now_us),
+        .start_us = token_bucket_ready_us(bucket_of(self, now_us, from), now_us),
         .to = *from,
         .correlation = frame->correlation,
         .request = *request,
@@ -211,23 +213,23 @@ static enum status open_page(struct node *self, uint64_t now_us, const struct pe
     };
     page->request.wanted = wanted;
     page->request.prefixes = prefixes;
-    self->counters[NODE_pulls_delayed_total] += page->start_us > now_us;
+    self->node.counters[NODE_pulls_delayed_total] += page->start_us > now_us;
     return STATUS_OK;
 }
 
-void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,
+void node_on_pull_request(struct exchange *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame)
 {
     const struct pull_request *request = &frame->body.pull_request;
     const struct document_entry *entry;
     enum status status;
 
-    node_count(self, NODE_pulls_total);
-    if (request->kind == PULL_FILTERS && self->exchange != NULL) {
+    exchange_count(self, NODE_pulls_total);
+    if (request->kind == PULL_FILTERS && self->storage != NULL) {
         node_serve_filters(self, now_us, from, frame);
         return;
     }
-    status = self->exchange == NULL ? STATUS_NOT_READY : node_serve_judge(self, request, &entry);
+    status = self->storage == NULL ? STATUS_NOT_READY : node_serve_judge(self, request, &entry);
     if (status == STATUS_OK) {
         status = open_page(self, now_us, from, frame);
     }
@@ -238,11 +240,11 @@ void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer 
     node_serve_pump(self, now_us);
 }
 
-void node_serve_pump(struct node *self, uint64_t now_us)
+void node_serve_pump(struct exchange *self, uint64_t now_us)
 {
     node_serve_cut_pump(self, now_us);
     for (unsigned i = 0; i < SERVE_PAGES; i++) {
-        struct serve_page *page = &self->exchange->pages[i];
+        struct serve_page *page = &self->pages[i];
         enum status status;
 
         if (page->used && !page->reading && page->start_us <= now_us) {
@@ -255,12 +257,12 @@ void node_serve_pump(struct node *self, uint64_t now_us)
     }
 }
 
-uint64_t node_serve_next_us(const struct node *self)
+uint64_t node_serve_next_us(const struct exchange *self)
 {
     uint64_t next_us = node_serve_cut_next_us(self);
 
     for (unsigned i = 0; i < SERVE_PAGES; i++) {
-        const struct serve_page *page = &self->exchange->pages[i];
+        const struct serve_page *page = &self->pages[i];
 
         if (page->used && !page->reading && page->start_us < next_us) {
             next_us = page->start_us;

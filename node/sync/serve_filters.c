@@ -28,10 +28,11 @@ static size_t sort(uint64_t *ids, size_t count)
 
 /* As headers are told: what is older than the delay. Of durability os that is more than no power
  * loss takes back; so `durable` says how far others may go. */
-static enum status tell(struct node *self, uint64_t now_us, uint64_t *ids, struct pull_reply *reply)
+static enum status tell(struct exchange *self, uint64_t now_us, uint64_t *ids,
+                        struct pull_reply *reply)
 {
     uint64_t written = storage_written(self->storage);
-    uint64_t settled = log_age_settled(&self->exchange->age, now_us, self->config.gossip_delay_us);
+    uint64_t settled = log_age_settled(&self->age, now_us, self->config.gossip_delay_us);
     uint64_t limit = settled < written ? settled : written;
 
     if (reply->from > written) {
@@ -51,13 +52,14 @@ static enum status tell(struct node *self, uint64_t now_us, uint64_t *ids, struc
     return STATUS_OK;
 }
 
-static bool is_meant(const struct node *self, const struct pull_request *request)
+static bool is_meant(const struct exchange *self, const struct pull_request *request)
 {
-    return request->source.node == self->id && request->source.incarnation == self->incarnation &&
-           self->confirmed && !self->failed && !self->recovering;
+    return request->source.node == self->node.life->id &&
+           request->source.incarnation == self->node.life->incarnation &&
+           self->node.life->confirmed && !self->node.life->failed && !self->node.life->recovering;
 }
 
-void node_serve_filters(struct node *self, uint64_t now_us, const struct peer *from,
+void node_serve_filters(struct exchange *self, uint64_t now_us, const struct peer *from,
                         const struct frame *frame)
 {
     const struct pull_request *request = &frame->body.pull_request;
@@ -68,8 +70,8 @@ void node_serve_filters(struct node *self, uint64_t now_us, const struct peer *f
     *reply = (struct pull_reply){
         .status = STATUS_NOT_READY,
         .kind = PULL_FILTERS,
-        .source = {.node = self->id, .incarnation = self->incarnation},
-        .boot = self->identity.boot,
+        .source = {.node = self->node.life->id, .incarnation = self->node.life->incarnation},
+        .boot = self->node.life->identity.boot,
         .from = request->from,
     };
     if (is_meant(self, request)) {
@@ -78,10 +80,10 @@ void node_serve_filters(struct node *self, uint64_t now_us, const struct peer *f
         reply->status = ids != NULL ? tell(self, now_us, ids, reply) : STATUS_OVERLOADED;
     }
     if (reply->status == STATUS_OK) {
-        self->counters[NODE_gossip_bytes_served_total] += 128 + reply->count * sizeof *ids;
+        self->node.counters[NODE_gossip_bytes_served_total] += 128 + reply->count * sizeof *ids;
     } else {
-        node_count(self, NODE_pulls_refused_total);
+        exchange_count(self, NODE_pulls_refused_total);
     }
-    node_reply_frame(self, from, &answer);
+    self->node.reply_frame(self->node.self, from, &answer);
     heap_free(ids);
 }

@@ -4,10 +4,10 @@
 #include "node/pull/pull_lines.h"
 #include "node/sync/exchange.h"
 
-static bool is_meant(const struct node *self, const struct member *source)
+static bool is_meant(const struct exchange *self, const struct member *source)
 {
-    return source->node == self->id &&
-           (source->incarnation == 0 || source->incarnation == self->incarnation ||
+    return source->node == self->node.life->id &&
+           (source->incarnation == 0 || source->incarnation == self->node.life->incarnation ||
             MUTANT(SYNC_COUNTS_JOINING));
 }
 
@@ -25,17 +25,18 @@ static bool counts(const struct hosted_filter *hosted, const struct pull_request
            (!request->sync && replica_set_holds(set, request->scope.group));
 }
 
-enum status node_serve_judge(const struct node *self, const struct pull_request *request,
+enum status node_serve_judge(const struct exchange *self, const struct pull_request *request,
                              const struct document_entry **out)
 {
     const struct pull_scope *scope = &request->scope;
-    const struct document_entry *entry = document_cache_find(&self->documents, scope->filter_id);
+    const struct document_entry *entry = document_cache_find(self->node.documents,
+                                                             scope->filter_id);
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     enum status status;
 
     *out = entry;
     if (!MUTANT(ERASE_NO_TOMBSTONE) &&
-        document_cache_is_dropped(&self->documents, scope->filter_id)) {
+        document_cache_is_dropped(self->node.documents, scope->filter_id)) {
         return STATUS_DROPPED;
     }
     if (entry == NULL) {
@@ -44,7 +45,8 @@ enum status node_serve_judge(const struct node *self, const struct pull_request 
     if (entry->conflict) {
         return STATUS_NOT_READY;
     }
-    if (hosted == NULL || hosted->unlogged || !self->confirmed || self->failed) {
+    if (hosted == NULL || hosted->unlogged || !self->node.life->confirmed ||
+        self->node.life->failed) {
         return STATUS_NOT_READY;
     }
     status = fence_judge(&hosted->fence, &entry->document, scope->epoch, scope->epoch_hash);
