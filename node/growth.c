@@ -1,5 +1,5 @@
 /* Which set does what next. */
-#include "node/array/growth.h"
+#include "node/growth.h"
 
 #include "base/heap.h"
 #include "base/number.h"
