@@ -10,16 +10,16 @@
  *   pull_progress.c  cursors, and how complete a joining group is
  *   repair_plan.c comparing replicas: which one is next, and when again
  *   repair.c      ... the way through a comparison
+ *   repair_take.c ... its answers: digests compared, what lacks taken over
+ *   cut_pace.c    ... how fast replicas are read for that
  *   meet.c        asking others what they remember of this node
  *   remember.c    answering that
  *   watch.c       one question a node for all filters that have nothing to ask
  *   settle.c      catching up before it counts, after an end that was not in order
- *   repair_take.c its answers: digests compared, what lacks taken over
  *   serve.c       answering: reading storage at a bounded rate
- *   serve_judge.c ... which requests
+ *   serve_answer.c  ... which requests, how fast, and what is said
  *   lines.c       pages of arrays, of filters without key log: both sides
  *   page_digests.c  ... and their digests: which pages differ
- *   serve_filters.c  which filters have anything new
  *   serve_page.c  making one answer out of what storage reads
  *   batch_form.c  batches of the log, as they are told and heard
  *   serve_cut.c   what a peer compares with: digests and ranges of a cut
@@ -241,11 +241,12 @@ static inline void exchange_count(struct exchange *self, enum node_counter count
     self->node.counters[counter]++;
 }
 
-/* Up to where the log is durable in the sense of this filter's durability (sync or os). */
-uint64_t node_log_durable(const struct exchange *self, const struct filter_document *document);
-
 /* pull_plan.c: bring what is pulled for a filter in line with its document. */
 void node_pull_follow(struct exchange *self, struct document_entry *entry);
+
+/* What a question was about; NULL: it is not wanted any more. */
+struct pull_item *node_pull_item(struct exchange *self, const struct peer_topic *topic,
+                                 struct document_entry **out);
 
 /* repair_plan.c: nodes that did not answer may be tried again: bits of queues. */
 uint64_t node_silences_over(struct exchange *self, uint64_t now_us);
@@ -271,10 +272,6 @@ void node_watch_on_reply(struct exchange *self, uint64_t now_us, const struct pe
                          const struct pull_reply *reply);
 void node_watch_on_silence(struct exchange *self, uint64_t now_us, const struct peer_topic *topic);
 void node_watch_on_error(struct exchange *self, uint64_t now_us, const struct peer_topic *topic);
-
-/* serve_filters.c: answer such a question. */
-void node_serve_filters(struct exchange *self, uint64_t now_us, const struct peer *from,
-                        const struct frame *frame);
 
 /* absorb.c: has the batch a number? */
 bool node_batch_named(const struct record_batch *batch);
@@ -304,10 +301,6 @@ MUST_USE enum status node_pull_absorb(struct exchange *self, uint64_t now_us,
                                       struct document_entry *entry, const struct pull_scope *scope,
                                       const uint64_t *fingerprints, size_t count, size_t *done);
 
-/* What a question was about; NULL: it is not wanted any more. */
-struct pull_item *node_pull_item(struct exchange *self, const struct peer_topic *topic,
-                                 struct document_entry **out);
-
 /* repair_plan.c: is an item's comparison due, and the next one? Later: exchange->due_us. */
 void node_repair_look(struct exchange *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item);
@@ -319,17 +312,11 @@ void node_repair_end(struct exchange *self); /* of the one under way, for good o
 /* repair.c: the next one begins, and what is due of the one under way is done. */
 void node_repair_pump(struct exchange *self, uint64_t now_us);
 
-/* How long reading all of a set may take, the source having about as much as is here. */
-uint64_t node_repair_patience_us(const struct exchange *self);
 void node_repair_on_reply(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                           const struct pull_reply *reply);
 void node_repair_on_silence(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                             enum status status);
 uint64_t node_repair_next_us(const struct exchange *self);
-
-/* Read on, not faster than is meant for the background; else at *resume_us. */
-void node_cut_pace(struct exchange *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
-                   uint64_t *resume_us);
 
 /* repair_take.c: keep the answer; compare it once the own side is there. */
 MUST_USE enum status node_repair_keep(struct node_repair *repair, const struct pull_reply *reply);
@@ -337,9 +324,12 @@ MUST_USE enum status node_repair_compare(struct exchange *self, uint64_t now_us,
                                          struct document_entry *entry);
 void node_repair_forget(struct node_repair *repair);
 
-/* repair.c: the machine has moved on. */
-MUST_USE enum status node_repair_advance(struct exchange *self, uint64_t now_us,
-                                         struct document_entry *entry);
+/* cut_pace.c: read on, not faster than is meant for the background; else at *resume_us. */
+void node_cut_pace(struct exchange *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
+                   uint64_t *resume_us);
+
+/* How long reading all of a set may take, the source having about as much as is here. */
+uint64_t node_repair_patience_us(const struct exchange *self);
 
 /* serve_cut.c */
 MUST_USE enum status node_serve_cut_begin(struct serve_page *page, uint64_t now_us,
@@ -370,9 +360,26 @@ void node_remember(struct exchange *self, const struct pull_reply *reply);
 void node_serve_pump(struct exchange *self, uint64_t now_us);
 uint64_t node_serve_next_us(const struct exchange *self);
 void node_serve_fini(struct exchange *exchange);
+
+/* serve_answer.c */
 bool node_serve_same_peer(const struct peer *a, const struct peer *b);
 
-/* serve_judge.c: may this request be answered from what is held, now? */
+/* The peer's own bucket, or that of the one heard of longest ago. */
+struct token_bucket *node_serve_bucket(struct exchange *exchange, uint64_t now_us,
+                                       const struct peer *peer);
+
+/* Not answered, and why. */
+void node_serve_refuse(struct exchange *self, const struct peer *to, uint64_t correlation,
+                       const struct pull_request *request, enum status status);
+
+/* OK: what the page holds is sent; else it is refused. The page is free then. */
+void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
+void node_serve_release(struct serve_page *page);
+
+/* Up to where the log is durable in the sense of this filter's durability (sync or os). */
+uint64_t node_log_durable(const struct exchange *self, const struct filter_document *document);
+
+/* May this request be answered from what is held, now? */
 MUST_USE enum status node_serve_judge(const struct exchange *self,
                                       const struct pull_request *request,
                                       const struct document_entry **out);
@@ -409,8 +416,5 @@ MUST_USE bool node_batch_tell(struct serve_page *page, const struct record_batch
 /* As node_absorb() takes it: the scope first of its targets. */
 struct record_batch node_batch_heard(const struct pull_scope *scope, const struct pull_batch *told,
                                      const uint64_t *fingerprints);
-
-void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
-void node_serve_release(struct serve_page *page);
 
 #endif

@@ -13,27 +13,6 @@ enum {
     STRIDE_MOST_BYTES = 16 << 20,
 };
 
-/* ---- who is meant ---- */
-
-struct pull_item *node_pull_item(struct exchange *self, const struct peer_topic *topic,
-                                 struct document_entry **out)
-{
-    struct document_entry *entry = document_cache_find(self->node.documents, topic->filter_id);
-    const struct hosted_filter *hosted;
-
-    if (entry == NULL) {
-        return NULL;
-    }
-    node_pull_follow(self, entry);
-    hosted = entry->attachment;
-    if (hosted == NULL || hosted->pulls == NULL || hosted->pulls->serial != topic->serial ||
-        topic->item >= hosted->pulls->count) {
-        return NULL; /* An answer to what is not wanted any more. */
-    }
-    *out = entry;
-    return &hosted->pulls->items[topic->item];
-}
-
 static void fail(struct exchange *self, uint64_t now_us, struct pull_item *item, enum status status)
 {
     uint32_t copies = item->pull.copies;

@@ -4,24 +4,7 @@
 
 enum { ANSWER_BYTES = (1 << 20) + (1 << 16) };
 
-/* Of files, in the background: about half of what a core merges. */
-#define READ_RATE    (UINT64_C(200) << 20)
-#define READ_SLOW_BY 16 /* ... and so much slower on a machine that has other work */
-
 /* ---- the own side ---- */
-
-void node_cut_pace(struct exchange *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
-                   uint64_t *resume_us)
-{
-    struct token_bucket *bucket = &self->reading;
-
-    token_bucket_take(bucket, now_us, bytes, READ_RATE);
-    *resume_us = token_bucket_ready_us(bucket, now_us);
-    if (*resume_us <= now_us) {
-        *resume_us = ACTOR_NEVER;
-        storage_cut_step(cut);
-    }
-}
 
 static void stepped(void *context, uint64_t now_us, enum status status, bool finished,
                     uint64_t bytes)
@@ -65,15 +48,6 @@ static enum status open_cut(struct exchange *self, const struct document_entry *
 }
 
 /* ---- asking ---- */
-
-/* The first answer comes once the source has read all that it has; about as much as is here. */
-uint64_t node_repair_patience_us(const struct exchange *self)
-{
-    const struct storage_usage usage = storage_usage(self->storage);
-    uint64_t bytes = usage.run_keys * sizeof(uint64_t) + usage.unmerged_bytes;
-
-    return PEERS_DEADLINE_US + READ_SLOW_BY * (bytes >> 10) * 1000000 / (READ_RATE >> 10);
-}
 
 static void ask(struct exchange *self, uint64_t now_us)
 {
@@ -162,8 +136,7 @@ static enum status prepare(struct exchange *self, const struct document_entry *e
     return STATUS_OK;
 }
 
-enum status node_repair_advance(struct exchange *self, uint64_t now_us,
-                                struct document_entry *entry)
+static enum status advance(struct exchange *self, uint64_t now_us, struct document_entry *entry)
 {
     struct node_repair *repair = &self->repair;
 
@@ -240,6 +213,7 @@ static void go_on(struct exchange *self, uint64_t now_us, struct document_entry 
             self->node.counters[NODE_repair_shards_total] += repair->machine.shards.count;
         }
         status = node_repair_compare(self, now_us, entry);
+        status = status == STATUS_OK ? advance(self, now_us, entry) : status;
     }
     if (MUTANT(REPAIR_CURSOR_FIRST) && status == STATUS_OK && repair->machine.cut != 0 &&
         item->pull.phase == PULL_PHASE_REPAIR) {

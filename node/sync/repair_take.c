@@ -126,5 +126,5 @@ enum status node_repair_compare(struct exchange *self, uint64_t now_us,
     case REPAIR_DONE:
         break;
     }
-    return status == STATUS_OK ? node_repair_advance(self, now_us, entry) : status;
+    return status;
 }

@@ -10,30 +10,6 @@ enum {
     HEADER_KEYS = 1 << 18,
 };
 
-void node_serve_release(struct serve_page *page)
-{
-    heap_free(page->wanted);
-    heap_free(page->fingerprints);
-    heap_free(page->batches);
-    heap_free(page->targets);
-    page->targets = NULL;
-    heap_free(page->page_ids);
-    heap_free(page->pages);
-    page->page_ids = NULL;
-    page->pages = NULL;
-    page->wanted = NULL;
-    page->fingerprints = NULL;
-    page->batches = NULL;
-    heap_free(page->prefixes);
-    heap_free(page->digests);
-    heap_free(page->counts);
-    page->prefixes = NULL;
-    page->digests = NULL;
-    page->counts = NULL;
-    page->used = false;
-    page->reading = false;
-}
-
 static const struct document_entry *entry_of(const struct serve_page *page)
 {
     return document_cache_find(page->exchange->node.documents, page->request.scope.filter_id);
