@@ -255,21 +255,8 @@ bool node_image(void *context, const struct storage_set *set, struct storage_ima
 void node_image_groups(void *context, const struct storage_set *set, struct snapshot_group *out);
 struct snapshot_geometry node_image_geometry(const struct geometry *geometry);
 
-/* replay_image.c: of a filter without key log: its snapshot, what the log has. False: it is
- * another geometry's, and nothing was done. */
-MUST_USE bool node_replay_pages(struct replica_set *set, const struct filter_document *document,
-                                const struct storage_load *load);
-void node_replay_records(struct node *self, struct document_entry *entry, struct replica_set *set,
-                         const struct storage_read *read);
-
 /* The log has been written a little further. */
 void node_replay_moved(struct node *self);
-
-/* tells.c: fill in which documents are held, and those that are wanted. False: out of memory;
- * else node_told() frees it. */
-MUST_USE bool node_tell(struct node *self, bool whole, struct sync_request *request);
-void node_told(struct sync_request *request);
-void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply);
 
 /* node_reports.c */
 

@@ -168,15 +168,6 @@ static void run(struct job *job)
 
 /* ---- back with the actor ---- */
 
-bool storage_begun_only(const struct storage_recovery *self)
-{
-    const struct log_survey *survey = &self->survey;
-
-    return survey->count > 0 && self->has_identity &&
-           survey->extents[survey->count - 1].first == survey->extents[survey->count - 1].end &&
-           survey->incarnation != self->last.incarnation;
-}
-
 static enum amnesia judge(const struct storage_recovery *self)
 {
     if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->nlost_snapshots > 0 ||
