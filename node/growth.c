@@ -6,6 +6,7 @@
 #include "node/array/growth_layers.h"
 #include "node/private.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -27,6 +28,7 @@ void node_growth_go(struct node *self, enum growth_event event)
     struct node_growth *growth = &self->growth;
     enum growth_phase before = growth->phase;
 
+    assert(event != GROWTH_ON_BEGUN || before == GROWTH_REST); /* One span at a time. */
     growth->phase = growth_next(before, event);
     if (growth->phase != before) {
         log_line(LOG_DEBUG, "filter %016" PRIx64 ", shards %u to %u: %s", growth->filter_id,
@@ -48,6 +50,7 @@ uint64_t node_growth_next_us(const struct node *self)
 
 void node_growth_account(struct node *self, const struct replica_set *set, uint64_t before)
 {
+    assert(before <= self->memory_used_bytes); /* All sets of the node are in it. */
     self->memory_used_bytes += set->bytes - before;
     self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
 }

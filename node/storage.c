@@ -5,6 +5,7 @@
 #include "node/pull/live_sets.h"
 #include "proto/intake.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -141,6 +142,7 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
 {
     struct node *self = context;
 
+    assert(self->life.recovering && !self->life.confirmed); /* Nobody was answered yet. */
     if (status != STATUS_OK) {
         node_fail(self, "the log can't be read back", status);
         return;

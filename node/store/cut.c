@@ -3,6 +3,7 @@
 #include "base/mutant.h"
 #include "node/store/cut_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- on the lane: the log ---- */
@@ -513,6 +514,7 @@ static void done_step(struct job *job, uint64_t now_us)
 {
     struct storage_cut *self = (struct storage_cut *)job;
 
+    assert(self->busy);
     self->busy = false;
     if (self->nbad > 0) {
         storage_damage_take(self->storage, now_us, self->bad, self->nbad);
@@ -536,6 +538,7 @@ void storage_cut_step(struct storage_cut *self)
 {
     const struct effects *effects = self->storage->config.effects;
 
+    assert(!self->busy && !self->closed && self->work != CUT_NOTHING);
     self->busy = true;
     effects->submit(effects->context, JOB_BACKGROUND, &self->job);
 }

@@ -120,7 +120,7 @@ enum status storage_begin(struct storage *self, const struct record_identity *id
     };
     enum status status;
 
-    assert(self->writer == NULL);
+    assert(self->writer == NULL && self->recovery == NULL);
     self->identity = *identity;
     storage_recent_init(&self->recent, self->begin_first);
     status = log_writer_create(&config, &self->writer);

@@ -1,6 +1,7 @@
 /* Which replica is compared next, and when again. */
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum {
@@ -130,6 +131,7 @@ void node_repair_end(struct exchange *self)
 {
     struct node_repair *repair = &self->repair;
 
+    assert(repair->active);
     storage_cut_close(&repair->cut);
     if (repair->appended > self->repaired_end) {
         self->repaired_end = repair->appended;

@@ -5,6 +5,7 @@
 #include "node/pull/pull_lines.h"
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint64_t node_log_durable(const struct exchange *self, const struct filter_document *document)
@@ -232,6 +233,7 @@ void node_serve_send(struct serve_page *page, uint64_t now_us, enum status statu
     const struct document_entry *entry = NULL;
     struct pull_interval *intervals = NULL;
 
+    assert(page->used);
     if (status == STATUS_OK) {
         status = node_serve_judge(self, &page->request, &entry); /* It may have changed. */
     }

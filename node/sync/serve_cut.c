@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void release(struct serve_cut *cut)
@@ -97,6 +98,7 @@ static void answer(struct serve_cut *cut, uint64_t now_us, enum status status)
 {
     struct serve_page *page = cut->page;
 
+    assert(cut->used && page != NULL && page->reading); /* Steps are for a question only. */
     cut->page = NULL;
     cut->kept_until_us = now_us + SERVE_CUT_US + node_repair_patience_us(cut->exchange);
     if (status == STATUS_OK) {
