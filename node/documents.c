@@ -30,7 +30,7 @@ void node_take_document(struct node *self, uint64_t now_us, struct span bytes)
     struct intake intake;
     enum status status;
 
-    if (self->recovering || self->failed) {
+    if (self->life.recovering || self->life.failed) {
         return; /* It can't be logged now, and comes again. */
     }
     status = intake_take(&self->documents, &self->config.key, bytes, &intake);
@@ -83,7 +83,7 @@ static void tell_losses(struct node *self, struct hosted_filter *hosted,
             continue;
         }
         hosted->loss_epoch = epoch > hosted->loss_epoch ? epoch : hosted->loss_epoch;
-        if (!self->recovering) {
+        if (!self->life.recovering) {
             node_count(self, NODE_losses_accepted_total);
             log_line(LOG_WARN,
                      "filter %s, slot group %" PRIu32 ": an operator has given up replicas that "
@@ -109,7 +109,7 @@ void node_apply(struct node *self, struct document_entry *entry)
         }
         entry->attachment = hosted;
         hosted->unlogged = self->storage != NULL;
-        node_doubt_hosted(self, hosted);
+        node_doubt_hosted(self->exchange, hosted);
     }
     fenced = hosted->fence.epoch;
     fence_raise(&hosted->fence, document);
@@ -124,11 +124,11 @@ void node_apply(struct node *self, struct document_entry *entry)
     }
     if (document->content.state != FILTER_ACTIVE) {
         node_sets_release(self, hosted);
-    } else if (self->id != 0) {
+    } else if (self->life.id != 0) {
         node_sets_follow(self, hosted, document, suits(hosted, document, self->storage != NULL));
         tell_losses(self, hosted, document);
     }
-    node_exchange_look(self, document->id);
+    node_exchange_look(self->exchange, document->id);
     node_growth_stir(self);
 }
 
@@ -177,7 +177,7 @@ static bool build(struct node *self, struct document_entry *entry, uint64_t slic
     if (!more && !loads) {
         hosted->unbuilt = false;
         node_report_news(self, entry->document.id); /* Its replicas are ready. */
-        node_exchange_look(self, entry->document.id);
+        node_exchange_look(self->exchange, entry->document.id);
     }
     return more;
 }

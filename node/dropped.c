@@ -2,7 +2,6 @@
  * fences, here as in the store. */
 #include "base/heap.h"
 #include "node/private.h"
-#include "node/sync/exchange.h"
 
 void node_hosted_destroy(struct hosted_filter *hosted)
 {
@@ -40,7 +39,8 @@ void node_take_dropped(struct node *self)
 
         if (entry->gone && entry->attachment != NULL) {
             node_sets_release(self, entry->attachment);
-            node_exchange_look(self, entry->document.id); /* Nothing of it is pulled any more. */
+            node_exchange_look(self->exchange,
+                               entry->document.id); /* Nothing of it is pulled any more. */
         }
     }
     self->sync_unchosen = true;
@@ -52,7 +52,7 @@ static bool is_in_use(const struct node *self, uint64_t filter_id)
 {
     return (self->replay.active && self->replay.filter_id == filter_id) ||
            (self->growth.phase != GROWTH_REST && self->growth.filter_id == filter_id) ||
-           node_serves(self, filter_id);
+           node_serves(self->exchange, filter_id);
 }
 
 static bool let_go(void *context, struct document_entry *entry)

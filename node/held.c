@@ -34,7 +34,7 @@ static void forget_first(struct node *self)
 
 void node_release_held(struct node *self)
 {
-    while (self->held != NULL && !self->failed && reached(self, self->held)) {
+    while (self->held != NULL && !self->life.failed && reached(self, self->held)) {
         send(self, self->held);
         forget_first(self);
     }
@@ -44,6 +44,16 @@ void node_drop_held(struct node *self)
 {
     while (self->held != NULL) {
         forget_first(self);
+    }
+}
+
+void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame)
+{
+    struct span bytes;
+
+    if (codec_encode_out(frame, &self->effects, &self->out, &bytes) != STATUS_OK ||
+        self->effects.reply(self->effects.context, to, bytes) != STATUS_OK) {
+        node_count(self, NODE_replies_dropped_total);
     }
 }
 

@@ -3,6 +3,17 @@
 #include "node/private.h"
 #include "node/pull/live_sets.h"
 
+void node_fail(struct node *self, const char *what, enum status status)
+{
+    if (!self->life.failed) {
+        self->life.failed = true;
+        log_line(LOG_ERROR,
+                 "%s: %s; nothing can be acknowledged any more, so this process ends. Everything "
+                 "acknowledged is on the other replicas or in the log's durable part",
+                 what, status_meaning(status));
+    }
+}
+
 /* Only acknowledgements that nobody waits to be synced: then kill -9 is survived by the kernel's
  * memory, and power loss is noticed by the identity's word, which is in the log first. */
 void node_choose_sync(struct node *self)
@@ -10,7 +21,7 @@ void node_choose_sync(struct node *self)
     bool sync = false;
     bool unsynced = false;
 
-    if (!self->sync_unchosen || self->recovering || self->failed) {
+    if (!self->sync_unchosen || self->life.recovering || self->life.failed) {
         return;
     }
     for (size_t i = 0; i < self->documents.count; i++) {
@@ -20,15 +31,15 @@ void node_choose_sync(struct node *self)
         sync = sync || (active && document->durability == DURABILITY_SYNC);
         unsynced = unsynced || (active && document->durability == DURABILITY_OS);
     }
-    if (unsynced && !self->identity.unsynced) {
-        struct record_identity identity = self->identity;
+    if (unsynced && !self->life.identity.unsynced) {
+        struct record_identity identity = self->life.identity;
 
         identity.unsynced = true;
         if (storage_identify(self->storage, &identity) != STATUS_OK) {
             return; /* The next turn tries again; until then all is synced. */
         }
-        self->identity = identity;
-        self->identity_end = storage_end(self->storage);
+        self->life.identity = identity;
+        self->life.identity_end = storage_end(self->storage);
     }
     storage_set_sync(self->storage, sync || !unsynced);
     self->sync_unchosen = false;
@@ -109,7 +120,7 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
         return STATUS_OK;
     }
     name_targets(&entry->document, segment, &batch);
-    if (MUTANT(KNOWN_NOT_LOGGED) && self->exchange != NULL && node_has_batch(self, entry, &batch)) {
+    if (MUTANT(KNOWN_NOT_LOGGED) && node_has_batch(self->exchange, entry, &batch)) {
         need->synced = storage_end(self->storage);
         return STATUS_OK;
     }
@@ -117,7 +128,7 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
     if (status == STATUS_OK) {
         need->written = end;
         need->synced = entry->document.durability == DURABILITY_SYNC ? end : need->synced;
-        node_note_batch(self, entry, &batch);
+        node_note_batch(self->exchange, entry, &batch);
     }
     return status;
 }

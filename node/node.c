@@ -9,15 +9,40 @@
 
 enum { BUILD_SLICE_BYTES = 4 << 20, NODE_ARENA_BYTES = 64 << 20 };
 
-static const struct counter_def counter_defs[] = {
-#define X(name, unit, help) {#name, unit, help},
-    NODE_COUNTERS(X)
-#undef X
-};
-
-struct counter_table node_counters(void)
+/* What other nodes have and lack is the exchange's; all else it has done here. */
+static enum status open_exchange(struct node *self)
 {
-    return (struct counter_table){.defs = counter_defs, .count = NODE_NCOUNTERS};
+    const struct node_config *config = &self->config;
+    const struct exchange_config limits = {
+        .key = config->key,
+        .gossip_delay_us = config->gossip_delay_us,
+        .gossip_rate = config->gossip_rate,
+        .retry_memory_us = config->retry_memory_us,
+        .catch_up_wait_us = config->catch_up_wait_us,
+        .scrub_interval_us = config->scrub_interval_us,
+        .last_correlation = config->disk != NULL ? self->effects.random(self->effects.context) >> 1
+                                                 : 0,
+    };
+    const struct exchange_node node = {
+        .effects = &self->effects,
+        .documents = &self->documents,
+        .life = &self->life,
+        .steps = &self->steps,
+        .out = &self->out,
+        .counters = self->counters,
+        .bad_frame_limit = &self->bad_frame_limit,
+        .bad_document_limit = &self->bad_document_limit,
+        .self = self,
+        .take_document = node_take_document,
+        .reply_frame = node_reply_frame,
+        .reply_when = node_reply_when,
+        .report_news = node_report_news,
+        .arrived = node_arrived,
+        .begin_incarnation = node_begin_incarnation,
+        .confirm_by_peers = node_confirm_by_peers,
+    };
+
+    return node_exchange_create(&limits, &node, &self->exchange);
 }
 
 enum status node_create(const struct node_config *config, const struct effects *effects,
@@ -54,18 +79,20 @@ enum status node_create(const struct node_config *config, const struct effects *
         goto fail;
     }
     self->held_tail = &self->held;
+    status = open_exchange(self);
+    if (status != STATUS_OK) {
+        goto fail;
+    }
     if (config->disk != NULL) {
-        status = node_exchange_create(self);
-        if (status == STATUS_OK) {
-            status = node_storage_create(self);
-        }
+        status = node_storage_create(self);
         if (status != STATUS_OK) {
             goto fail;
         }
+        node_exchange_begin(self->exchange, self->storage);
     } else {
         /* Never 0, which means "any" where members are compared. */
-        self->incarnation = effects->random(effects->context) | 1;
-        self->counters[NODE_incarnation] = self->incarnation;
+        self->life.incarnation = effects->random(effects->context) | 1;
+        self->counters[NODE_incarnation] = self->life.incarnation;
     }
     *out = self;
     return STATUS_OK;
@@ -84,7 +111,7 @@ void node_destroy(struct node **node)
         return;
     }
     storage_destroy(&self->storage);
-    node_exchange_destroy(self);
+    node_exchange_destroy(&self->exchange);
     node_drop_held(self);
     node_growth_fini(self);
     for (size_t i = 0; i < self->documents.count; i++) {
@@ -102,19 +129,19 @@ void node_destroy(struct node **node)
 
 bool node_registered(const struct node *node)
 {
-    return node->confirmed;
+    return node->life.confirmed;
 }
 
 bool node_failed(const struct node *node)
 {
-    return node->failed;
+    return node->life.failed;
 }
 
 enum status node_finish(struct node *node)
 {
     enum status status;
 
-    if (node->storage == NULL || node->recovering) {
+    if (node->storage == NULL || node->life.recovering) {
         return STATUS_OK;
     }
     status = storage_finish(node->storage);
@@ -122,16 +149,6 @@ enum status node_finish(struct node *node)
         node_release_held(node);
     }
     return status;
-}
-
-void node_reply_frame(struct node *self, const struct peer *to, const struct frame *frame)
-{
-    struct span bytes;
-
-    if (codec_encode_out(frame, &self->effects, &self->out, &bytes) != STATUS_OK ||
-        self->effects.reply(self->effects.context, to, bytes) != STATUS_OK) {
-        node_count(self, NODE_replies_dropped_total);
-    }
 }
 
 static void refuse_frame(struct node *self, uint64_t now_us, const struct peer *from,
@@ -170,9 +187,9 @@ static void on_request(void *context, uint64_t now_us, const struct peer *from, 
     } else if (frame.kind == FRAME_STATS_REQUEST) {
         node_on_stats_request(self, from, &frame);
     } else if (frame.kind == FRAME_BOOT_REQUEST) {
-        node_on_boot_request(self, now_us, from, &frame);
+        node_on_boot_request(self->exchange, now_us, from, &frame);
     } else if (frame.kind == FRAME_PULL_REQUEST) {
-        node_on_pull_request(self, now_us, from, &frame);
+        node_on_pull_request(self->exchange, now_us, from, &frame);
     } else {
         refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
     }
@@ -187,7 +204,8 @@ static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
     }
-    if (node_exchange_on_answer(self, now_us, link, &frame, bytes.size) || status != STATUS_OK) {
+    if (node_exchange_on_answer(self->exchange, now_us, link, &frame, bytes.size) ||
+        status != STATUS_OK) {
         return;
     }
     if (frame.kind == FRAME_SYNC_REPLY) {
@@ -207,13 +225,13 @@ static void turn(void *context, uint64_t now_us)
     struct node *self = context;
 
     if (self->storage != NULL) {
-        node_exchange_turn(self, now_us);
+        node_exchange_turn(self->exchange, now_us);
         node_choose_sync(self);
         storage_turn(self->storage);
         node_release_held(self);
     }
-    if (self->changed) {
-        self->changed = false;
+    if (self->life.changed) {
+        self->life.changed = false;
         node_report_soon(self, now_us, self->coordinators.count);
     }
     node_report_turn(self, now_us);
@@ -224,13 +242,13 @@ static uint64_t next_us(void *context)
     const struct node *self = context;
 
     uint64_t next = self->next_sync_us;
-    uint64_t exchange_us = node_exchange_next_us(self);
+    uint64_t exchange_us = node_exchange_next_us(self->exchange);
     uint64_t growth_us = node_growth_next_us(self);
 
-    if (self->nameless && !self->failed) {
+    if (self->nameless && !self->life.failed) {
         return self->next_sync_us;
     }
-    if (self->recovering || self->failed) {
+    if (self->life.recovering || self->life.failed) {
         return ACTOR_NEVER;
     }
     next = exchange_us < next ? exchange_us : next;
@@ -241,12 +259,12 @@ static void on_time(void *context, uint64_t now_us)
 {
     struct node *self = context;
 
-    if (now_us >= self->next_sync_us && self->nameless && !self->failed) {
+    if (now_us >= self->next_sync_us && self->nameless && !self->life.failed) {
         node_ask_cluster(self, now_us);
-    } else if (now_us >= self->next_sync_us && !self->recovering && !self->failed) {
+    } else if (now_us >= self->next_sync_us && !self->life.recovering && !self->life.failed) {
         node_sync(self, now_us);
     }
-    node_exchange_turn(self, now_us);
+    node_exchange_turn(self->exchange, now_us);
 }
 
 static bool work(void *context, uint64_t now_us)

@@ -23,12 +23,12 @@
 
 #include "base/actor.h"
 #include "base/cluster_id.h"
-#include "base/counter.h"
 #include "base/disk.h"
 #include "base/link_ring.h"
 #include "map/document.h"
 #include "map/seal.h"
-#include "node/steps.h"
+#include "node/base/counters.h"
+#include "node/base/steps.h"
 
 struct node_config {
     char name[DOCUMENT_NAME_BYTES];
@@ -76,7 +76,5 @@ MUST_USE enum status node_finish(struct node *node);
 
 /* Some coordinator has given this node its id. */
 bool node_registered(const struct node *node);
-
-struct counter_table node_counters(void);
 
 #endif

@@ -5,106 +5,18 @@
 #include "base/link_ring.h"
 #include "base/log.h"
 #include "map/document_cache.h"
-#include "node/array/growth.h"
 #include "node/array/hosted.h"
 #include "node/array/replica.h"
+#include "node/base/counters.h"
+#include "node/base/life.h"
+#include "node/growth.h"
 #include "node/node.h"
 #include "node/recent_adds.h"
 #include "node/repeats.h"
 #include "node/store/storage.h"
+#include "node/sync/sync.h"
 
 enum { NODE_CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
-
-/* name, unit, help */
-#define NODE_COUNTERS(X)                                                                      \
-    X(requests_total, "frames", "requests received from routers")                             \
-    X(segments_total, "segments", "parts of requests executed or refused")                    \
-    X(keys_checked_total, "keys", "keys looked up")                                           \
-    X(keys_added_total, "keys", "keys written, new or not")                                   \
-    X(stale_total, "segments", "refused: epoch behind the fence")                             \
-    X(need_doc_total, "segments", "refused: epoch ahead of the document held")                \
-    X(not_ready_total, "segments", "refused: replica building, joining or not hosted")        \
-    X(conflict_total, "segments", "refused: another content under the same epoch")            \
-    X(dropped_total, "segments", "refused: the filter has been dropped")                      \
-    X(full_total, "segments",                                                                 \
-      "adds with new keys that were not accepted, the filter being at its capacity")          \
-    X(remembered_total, "segments", "adds that came again and voted as the first time")       \
-    X(repeated_total, "segments",                                                             \
-      "adds that had, or may have, come before, without sure memory of their first vote")     \
-    X(documents_taken_total, "documents", "newer documents taken over")                       \
-    X(documents_refused_total, "documents", "documents with a wrong MAC, form or content")    \
-    X(losses_accepted_total, "groups",                                                        \
-      "hosted here in which an operator gave up replicas that are gone")                      \
-    X(fences_total, "requests", "fences confirmed to coordinators")                           \
-    X(malformed_total, "frames",                                                              \
-      "frames that could not be decoded or do not belong here, connections that break ZMTP")  \
-    X(version_total, "frames", "frames of a protocol version that is not served")             \
-    X(replies_dropped_total, "frames", "answers that could not be sent")                      \
-    X(recent_adds_bytes, "bytes", "memory of the votes of recent adds (a gauge)")             \
-    X(incarnation, "", "this life of the node's data (a gauge)")                              \
-    X(memory_used_bytes, "bytes", "arrays allocated (a gauge)")                               \
-    X(held_total, "frames", "answers that waited for the log")                                \
-    X(no_space_total, "segments", "adds refused: no room in the log")                         \
-    X(replayed_keys_total, "keys", "fingerprints read back from the log into arrays")         \
-    X(growth_keys_total, "keys",                                                              \
-      "read back into the arrays of a wanted generation, or looked up there to verify it")    \
-    X(growth_shards_total, "shards", "served from the arrays of a wanted generation since")   \
-    X(growth_verify_failures_total, "shards",                                                 \
-      "whose new arrays lacked a key, or could not be right, and were built again")           \
-    X(growth_restarts_total, "passes",                                                        \
-      "through the log for new arrays that began again, as what they read was gone")          \
-    X(amnesia_total, "events", "new incarnations because data was found missing")             \
-    X(log_end, "bytes", "appended to the log so far (a gauge)")                               \
-    X(log_synced, "bytes", "of it on disk, surviving power loss (a gauge)")                   \
-    X(log_bytes, "bytes", "files of the log (a gauge)")                                       \
-    X(log_bare_total, "files",                                                                \
-      "segments without adds that were dropped, a later checkpoint repeating them")           \
-    X(run_bytes, "bytes", "files of sorted runs (a gauge)")                                   \
-    X(run_keys, "keys", "fingerprints in sorted runs (a gauge)")                              \
-    X(runs, "files", "sorted runs (a gauge)")                                                 \
-    X(snapshot_bytes, "bytes", "files of snapshots of arrays (a gauge)")                      \
-    X(snapshots_total, "files", "snapshots of arrays written")                                \
-    X(unmerged_bytes, "bytes", "of the log, in no sorted run yet (a gauge)")                  \
-    X(replicas_full, "groups", "slot groups here that count for quorums (a gauge)")           \
-    X(pulls_total, "requests", "asked by other nodes for what they lack")                     \
-    X(pulls_refused_total, "requests",                                                        \
-      "refused to other nodes: another epoch, lineage, incarnation or state, or too many")    \
-    X(pulls_delayed_total, "requests", "of other nodes that waited for gossip_rate")          \
-    X(pull_failures_total, "questions", "to other nodes without an answer of use")            \
-    X(pull_mismatches_total, "answers",                                                       \
-      "of other nodes that are about something else than was asked: nothing was merged")      \
-    X(gossip_bytes_in_total, "bytes", "answers of other nodes")                               \
-    X(gossip_bytes_out_total, "bytes", "questions to other nodes")                            \
-    X(gossip_bytes_served_total, "bytes", "answers to other nodes")                           \
-    X(gossip_keys_missed_total, "keys", "fetched in batches that routers had not brought")    \
-    X(gossip_keys_copied_total, "keys", "taken over in copies of FULL replicas")              \
-    X(gossip_copies_total, "copies",                                                          \
-      "begun of a whole replica, its node's log not being kept far enough back")              \
-    X(pages_copied_total, "pages",                                                            \
-      "of arrays, 4 KiB each, taken over from other nodes (filters without key log)")         \
-    X(confirmed_by_peers_total, "starts",                                                     \
-      "that all nodes that share shards confirmed, as no coordinator answered")               \
-    X(catch_ups_short_total, "filters",                                                       \
-      "that counted again after a kill although other nodes did not answer in time")          \
-    X(sync_keys_total, "keys", "taken over to complete replicas that join")                   \
-    X(report_pages_total, "requests", "to coordinators, each with a part of the slot groups") \
-    X(repairs_total, "repairs", "comparisons with other nodes' replicas begun")               \
-    X(repairs_ended_total, "repairs", "of them that came to their end")                       \
-    X(repair_failures_total, "repairs",                                                       \
-      "of them that ended early, and are tried again: no answer of use, or no room")          \
-    X(repair_shards_total, "shards", "whose digests were compared")                           \
-    X(repair_ranges_total, "ranges", "that differed, compared key by key")                    \
-    X(repair_keys_total, "keys", "taken over in repairs")                                     \
-    X(repair_round_trips_total, "questions", "of repairs, with an answer of use")             \
-    X(repair_bytes_total, "bytes", "questions and answers of repairs, part of gossip_bytes")  \
-    X(repair_cuts_total, "cuts", "of replicas here, for other nodes to compare with")
-
-enum node_counter {
-#define X(name, unit, help) NODE_##name,
-    NODE_COUNTERS(X)
-#undef X
-        NODE_NCOUNTERS
-};
 
 /* An answer that waits for the log. */
 struct held_reply {
@@ -114,12 +26,6 @@ struct held_reply {
     uint64_t synced;
     size_t size;
     uint8_t bytes[];
-};
-
-/* How far the log must be for an answer to go out. */
-struct log_need {
-    uint64_t written;
-    uint64_t synced;
 };
 
 /* Filling arrays from the log, a stretch after the other: those of one filter from its runs, then
@@ -175,9 +81,7 @@ struct reporting {
 struct node {
     struct node_config config;
     struct effects effects;
-    uint64_t incarnation;
-    uint32_t id; /* 0: not registered yet */
-
+    struct node_life life;
     struct steps steps;
     struct document_cache documents;
     uint64_t memory_used_bytes;
@@ -195,7 +99,6 @@ struct node {
     uint64_t dropped_end;  /* where the record of dropped filters ends in the log ... */
     bool dropped_unlogged; /* ... if it is there */
     uint64_t next_sync_us;
-    bool changed;         /* something that coordinators should hear of at once */
     uint32_t reports_due; /* how many of them have not */
     struct reporting reporting;
     uint64_t reports_made;
@@ -212,32 +115,23 @@ struct node {
     struct cluster_id cluster; /* that what is held belongs to; none: not known yet */
     uint64_t cluster_hash;     /* of the signed bytes that named it last */
     struct storage *storage;   /* NULL: memory only */
-    struct record_identity identity;
-    uint64_t identity_end; /* where its record ends in the log */
-    bool recovering;       /* the log is being read back, or waits for the cluster's id */
-    bool nameless;         /* ... which a coordinator is asked for */
-    bool sync_unchosen;    /* documents have changed: must the log be synced? */
-    bool torn;             /* the process before did not end in order, or the folder was put back */
-    bool refetched;        /* all documents of the store have come since the start */
-    bool store_heard;      /* a coordinator has answered since the start */
-    bool confirmed;        /* the store names this boot, or will: what is held is all there is */
-    uint32_t boot_try;     /* which of the boots before the store is thought to name */
+    bool nameless;             /* ... which a coordinator is asked for */
+    bool sync_unchosen;        /* documents have changed: must the log be synced? */
+    uint32_t boot_try;         /* which of the boots before the store is thought to name */
     struct boot_life replaces; /* an incarnation that begins: whose place the store told it has */
     uint64_t claims;           /* how often what is claimed of this incarnation has changed */
-    bool failed;
     struct held_reply *held;
     struct held_reply **held_tail;
     size_t held_bytes;
     uint64_t full_told_us; /* when coordinators were told of a filter without room */
     struct node_replay replay;
     struct node_growth growth;
-    struct exchange *exchange; /* with other nodes; NULL: memory only */
+    struct exchange *exchange; /* with other nodes */
 
     struct log_limit bad_frame_limit;
     struct log_limit coordinator_limit; /* of what it refuses */
     struct log_limit bad_document_limit;
     struct log_limit no_space_limit;
-    struct log_limit pull_limit;
     struct log_limit growth_limit;
     uint64_t counters[NODE_NCOUNTERS];
 };
@@ -291,7 +185,10 @@ bool node_build(struct node *self, uint64_t slice_bytes);
 void node_on_node_request(struct node *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 
-/* retries.c: by what an add is known again. */
+/* retries.c: the batch came in another way than in its router's message, which may follow. */
+void node_arrived(struct node *self, const struct record_batch *batch);
+
+/* By what an add is known again. */
 struct recent_add node_recent_add(const struct segment *segment, const uint64_t *fingerprints);
 
 /* Of an add that was just executed, replace the planes by those of its first
@@ -358,102 +255,8 @@ bool node_image(void *context, const struct storage_set *set, struct storage_ima
 void node_image_groups(void *context, const struct storage_set *set, struct snapshot_group *out);
 struct snapshot_geometry node_image_geometry(const struct geometry *geometry);
 
-/* replay_image.c: of a filter without key log: its snapshot, what the log has. False: it is
- * another geometry's, and nothing was done. */
-MUST_USE bool node_replay_pages(struct replica_set *set, const struct filter_document *document,
-                                const struct storage_load *load);
-void node_replay_records(struct node *self, struct document_entry *entry, struct replica_set *set,
-                         const struct storage_read *read);
-
 /* The log has been written a little further. */
 void node_replay_moved(struct node *self);
-
-/* exchange/exchange.c: with other nodes. Needs a storage. */
-MUST_USE enum status node_exchange_create(struct node *self);
-void node_exchange_destroy(struct node *self);
-void node_exchange_turn(struct node *self, uint64_t now_us);
-uint64_t node_exchange_next_us(const struct node *self);
-
-/* Something that decides what is asked has changed: a document, readiness. */
-void node_exchange_stir(struct node *self);
-
-/* Something of one filter may be due now. */
-void node_exchange_look(struct node *self, uint64_t filter_id);
-
-/* Again and again: look at all, the more seldom the more there are. */
-void node_exchange_look_round(struct node *self, uint64_t now_us);
-
-/* The log has become durable a little further. */
-void node_exchange_moved(struct node *self);
-
-/* False: the link does not lead to a node. */
-bool node_exchange_on_answer(struct node *self, uint64_t now_us, uint32_t link,
-                             const struct frame *frame, size_t size);
-
-/* exchange/absorb.c: a batch that routers brought is in the log, all of it. */
-void node_note_batch(struct node *self, const struct document_entry *entry,
-                     const struct record_batch *batch);
-bool node_has_batch(struct node *self, const struct document_entry *entry,
-                    const struct record_batch *batch);
-
-/* Some may not be there any more. */
-void node_forget_batches(struct node *self);
-
-/* Has it a number? */
-bool node_batch_named(const struct record_batch *batch);
-
-/* ... by which all of it is known everywhere? What is partial has one too, and only that: neither
- * is it known by it, nor does who has it have what the number names. */
-bool node_batch_whole(const struct record_batch *batch);
-
-/* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
- * is durable up to storage_end(). The first target decides; the others stay in `batch` where they
- * can be taken now, and are not there by the batch's number. STATUS_NOT_READY, STATUS_INVALID
- * (fingerprints of another slot group), STATUS_FULL (past the capacity of a replica that counts),
- * STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
-MUST_USE enum status node_absorb(struct node *self, struct document_entry *entry,
-                                 struct record_batch *batch);
-
-/* node_retries.c: the batch came in another way than in its router's message, which may follow. */
-void node_arrived(struct node *self, const struct record_batch *batch);
-
-/* exchange/pull*.c: cursors in the log, found and repeated. */
-void node_pull_found(struct node *self, struct span record);
-
-/* An incarnation begins: how far the former one had come, and what it had, says nothing. */
-void node_pull_forget(struct node *self);
-MUST_USE enum status node_pull_checkpoint(struct node *self);
-void node_pull_drop(struct hosted_filter *hosted);
-
-/* May a key be here that an add still under way has brought? */
-bool node_pull_doubts(const struct node *self, uint64_t now_us);
-
-/* exchange/settle.c: a node whose log may have lost its end catches up with the others before it
- * counts. Filters that are found at the start, or come before the store has told all, are in doubt.
- */
-void node_doubt(struct node *self);
-void node_doubt_none(struct node *self);
-void node_doubt_hosted(const struct node *self, struct hosted_filter *hosted);
-void node_set_doubted(struct hosted_filter *hosted, bool doubted);
-
-/* Has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
-uint64_t node_settle(struct node *self, uint64_t now_us, struct document_entry *entry);
-
-/* exchange/remember.c: another node starts, and asks what is remembered of it. */
-void node_on_boot_request(struct node *self, uint64_t now_us, const struct peer *from,
-                          const struct frame *frame);
-void node_remember_found(struct node *self, struct span record);
-MUST_USE enum status node_remember_checkpoint(struct node *self);
-
-/* exchange/serve.c */
-void node_on_pull_request(struct node *self, uint64_t now_us, const struct peer *from,
-                          const struct frame *frame);
-
-/* tells.c: fill in which documents are held, and those that are wanted. False: out of memory;
- * else node_told() frees it. */
-MUST_USE bool node_tell(struct node *self, bool whole, struct sync_request *request);
-void node_told(struct sync_request *request);
-void node_note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply);
 
 /* node_reports.c */
 

@@ -57,9 +57,9 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
     *reply = (struct fence_reply){
         .status = STATUS_NEED_DOC,
         .filter_id = request->filter_id,
-        .node_id = self->id,
-        .incarnation = self->incarnation,
-        .boot = self->identity.boot,
+        .node_id = self->life.id,
+        .incarnation = self->life.incarnation,
+        .boot = self->life.identity.boot,
     };
     if (entry != NULL && entry->attachment != NULL && !entry->conflict) {
         struct hosted_filter *hosted = entry->attachment;
@@ -69,7 +69,8 @@ void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer
         /* A fence past the epoch asked for is as good; a bare number never raises one. */
         if (hosted->fence.epoch > request->epoch ||
             (hosted->fence.epoch == request->epoch && reply->epoch_hash == request->epoch_hash)) {
-            reply->status = hosted->unlogged || !self->confirmed ? STATUS_NOT_READY : STATUS_OK;
+            reply->status = hosted->unlogged || !self->life.confirmed ? STATUS_NOT_READY
+                                                                      : STATUS_OK;
             reply->position = hosted->fence_end;
             need.synced = hosted->fence_end;
             self->counters[NODE_fences_total] += reply->status == STATUS_OK;
@@ -102,8 +103,8 @@ void node_on_info_request(struct node *self, const struct peer *from, const stru
 
                 hosted_report(hosted, &entry->document, group, INFO_SAMPLE_LINES / set->ngroups,
                               report);
-                report->node_id = self->id;
-                report->incarnation = self->incarnation;
+                report->node_id = self->life.id;
+                report->incarnation = self->life.incarnation;
                 report->fence = hosted->fence.epoch;
                 report->disk_bytes = node_disk_bytes(self, entry, group);
             }
@@ -124,7 +125,7 @@ static uint64_t count_full(const struct node *self)
 {
     uint64_t full = 0;
 
-    for (size_t i = 0; self->confirmed && i < self->documents.count; i++) {
+    for (size_t i = 0; self->life.confirmed && i < self->documents.count; i++) {
         const struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
         const struct replica_set *set = hosted != NULL ? hosted->set : NULL;
 

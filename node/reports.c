@@ -30,8 +30,8 @@ static struct replica_report report_of(const struct node *self, const struct doc
 {
     const struct hosted_filter *hosted = entry->attachment;
     struct replica_report report = {
-        .node_id = self->id,
-        .incarnation = self->incarnation,
+        .node_id = self->life.id,
+        .incarnation = self->life.incarnation,
         .fence = hosted->fence.epoch,
     };
 
@@ -118,7 +118,7 @@ void node_report_turn(struct node *self, uint64_t now_us)
 {
     const struct node_news *news = &self->reporting.news;
 
-    if ((news->last != 0 || news->hinted) && node_news_may_go(self) && self->confirmed &&
+    if ((news->last != 0 || news->hinted) && node_news_may_go(self) && self->life.confirmed &&
         now_us >= news->not_before_us && now_us < self->next_sync_us) {
         self->next_sync_us = now_us;
     }
@@ -168,7 +168,7 @@ static bool is_quiet(const struct node *self, uint64_t now_us)
     const struct report_mark mark = mark_of(self);
 
     return now_us < reporting->round_us && memcmp(&mark, &reporting->mark, sizeof mark) == 0 &&
-           reporting->from.filter_id == 0 && self->refetched && !self->building &&
+           reporting->from.filter_id == 0 && self->life.refetched && !self->building &&
            !self->growth.due && node_news_may_go(self);
 }
 
@@ -178,7 +178,7 @@ bool node_report_whole(const struct node *self, uint64_t now_us)
     const struct reporting *reporting = &self->reporting;
     bool goes_on = reporting->from.filter_id != 0 && reporting->answers == 0;
 
-    return !self->confirmed || reporting->sends > 0 || goes_on || self->reports_due > 0 ||
+    return !self->life.confirmed || reporting->sends > 0 || goes_on || self->reports_due > 0 ||
            (now_us >= reporting->whole_us && !is_quiet(self, now_us));
 }
 

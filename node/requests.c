@@ -69,7 +69,7 @@ static enum status judge(const struct node *self, const struct document_entry *e
     if (entry->conflict) {
         return STATUS_CONFLICT;
     }
-    if (hosted == NULL || hosted->unlogged || !self->confirmed || self->failed) {
+    if (hosted == NULL || hosted->unlogged || !self->life.confirmed || self->life.failed) {
         return STATUS_NOT_READY;
     }
     status = fence_judge(&hosted->fence, &entry->document, segment->epoch, segment->epoch_hash);
@@ -287,8 +287,8 @@ static void send_replies(struct node *self, const struct peer *from, uint64_t co
     struct frame reply = {.correlation = correlation, .kind = FRAME_NODE_REPLY};
 
     reply.body.node_reply = (struct node_reply){
-        .node_id = self->id,
-        .incarnation = self->incarnation,
+        .node_id = self->life.id,
+        .incarnation = self->life.incarnation,
         .segments = replies,
         .nsegments = count,
         .documents = answer->documents,

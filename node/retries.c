@@ -80,7 +80,7 @@ bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *
     const struct recent_add add = node_recent_add(segment, fingerprints);
     bool arrived = arrived_before(self, segment);
     bool told = segment->attempt > 0 && !MUTANT(FORGOTTEN_IS_FIRST);
-    bool unsure = arrived || told || node_pull_doubts(self, now_us);
+    bool unsure = arrived || told || node_pull_doubts(self->exchange, now_us);
     const struct recent_vote fresh = {.present = present,
                                       .absent = absent,
                                       .batch = {segment->batch.boot, segment->batch.number},

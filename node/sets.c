@@ -70,7 +70,7 @@ static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
 {
     struct replica_set *set = NULL;
 
-    *status = replica_set_create(document, live->generation, self->id, self->incarnation,
+    *status = replica_set_create(document, live->generation, self->life.id, self->life.incarnation,
                                  node_growth_room(self), &set);
     if (*status != STATUS_OK || set == NULL) {
         return NULL;
@@ -94,7 +94,7 @@ static enum status gain_groups(struct node *self, struct hosted_filter *hosted,
     uint64_t lacks = 0;
 
     for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
-        lacks += replica_set_lacks_bytes(set, document, self->id);
+        lacks += replica_set_lacks_bytes(set, document, self->life.id);
     }
     hosted->lacks_groups = lacks > node_growth_room(self);
     if (lacks == 0 || hosted->lacks_groups) {
@@ -104,7 +104,7 @@ static enum status gain_groups(struct node *self, struct hosted_filter *hosted,
          set = set->next) {
         uint64_t held = set->bytes;
 
-        status = replica_set_gain(set, document, self->id, is_empty(self, document, set));
+        status = replica_set_gain(set, document, self->life.id, is_empty(self, document, set));
         self->memory_used_bytes += set->bytes - held;
         set->hosting = hosted->hosting = ++self->hostings; /* What was begun of it is void. */
     }
@@ -125,7 +125,7 @@ static void follow_groups(struct node *self, struct hosted_filter *hosted,
     for (struct replica_set *set = hosted->set; set != NULL && goes_on; set = set->next) {
         uint64_t held = set->bytes;
 
-        goes_on = replica_set_follow(set, document, self->id, self->incarnation);
+        goes_on = replica_set_follow(set, document, self->life.id, self->life.incarnation);
         self->memory_used_bytes -= held - set->bytes;
         if (set->bytes != held) {
             left = true;
@@ -133,7 +133,7 @@ static void follow_groups(struct node *self, struct hosted_filter *hosted,
         }
     }
     if (left && self->storage != NULL && document->keylog == KEYLOG_OFF) {
-        node_forget_batches(self); /* Their bits may go from the next snapshot on. */
+        node_forget_batches(self->exchange); /* Their bits may go from the next snapshot on. */
     }
     if (!goes_on) {
         node_sets_release(self, hosted);

@@ -5,6 +5,7 @@
 #include "node/pull/live_sets.h"
 #include "proto/intake.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -76,9 +77,9 @@ static enum status on_found(void *context, enum record_type type, struct span re
         return found_fence(self, record);
     }
     if (type == RECORD_CURSOR) {
-        node_pull_found(self, record);
+        node_pull_found(self->exchange, record);
     } else if (type == RECORD_PEER) {
-        node_remember_found(self, record);
+        node_remember_found(self->exchange, record);
     }
     return STATUS_OK;
 }
@@ -125,15 +126,15 @@ static void follow_boots(const struct record_identity *last, uint64_t end,
  * again before the store had heard of it is given up for another; it has acknowledged nothing. */
 static void begin_incarnation(struct node *self)
 {
-    self->identity.incarnation = draw(self);
-    self->identity.nbefore = 0;
-    node_pull_forget(self);
+    self->life.identity.incarnation = draw(self);
+    self->life.identity.nbefore = 0;
+    node_pull_forget(self->exchange);
 }
 
 static void show_incarnation(struct node *self)
 {
-    self->incarnation = self->identity.incarnation;
-    self->counters[NODE_incarnation] = self->incarnation;
+    self->life.incarnation = self->life.identity.incarnation;
+    self->counters[NODE_incarnation] = self->life.incarnation;
 }
 
 static void on_recovered(void *context, uint64_t now_us, enum status status, enum amnesia amnesia,
@@ -141,11 +142,12 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
 {
     struct node *self = context;
 
+    assert(self->life.recovering && !self->life.confirmed); /* Nobody was answered yet. */
     if (status != STATUS_OK) {
         node_fail(self, "the log can't be read back", status);
         return;
     }
-    self->identity = (struct record_identity){
+    self->life.identity = (struct record_identity){
         .incarnation = last->incarnation,
         .boot = draw(self),
         .kernel_boot = self->config.kernel_boot,
@@ -155,29 +157,29 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
         amnesia = AMNESIA_NONE;
     }
     if (amnesia == AMNESIA_NONE) {
-        follow_boots(last, storage_found_end(self->storage), &self->identity);
+        follow_boots(last, storage_found_end(self->storage), &self->life.identity);
         log_line(LOG_INFO, "goes on as incarnation %016" PRIx64, last->incarnation);
     } else {
         begin_incarnation(self);
         self->counters[NODE_amnesia_total] += amnesia != AMNESIA_EMPTY;
         log_line(amnesia == AMNESIA_EMPTY ? LOG_INFO : LOG_WARN,
-                 "begins incarnation %016" PRIx64 ": %s", self->identity.incarnation,
+                 "begins incarnation %016" PRIx64 ": %s", self->life.identity.incarnation,
                  amnesia_meaning(amnesia));
     }
-    self->id = self->identity.node;
+    self->life.id = self->life.identity.node;
     self->cluster = *storage_cluster(self->storage);
     show_incarnation(self);
-    status = storage_begin(self->storage, &self->identity);
+    status = storage_begin(self->storage, &self->life.identity);
     if (status != STATUS_OK) {
         node_fail(self, "the log can't be begun", status);
         return;
     }
     place_fences(self);
     if (amnesia == AMNESIA_NONE) {
-        node_doubt(self);
+        node_doubt(self->exchange);
     }
-    self->identity_end = storage_end(self->storage);
-    self->recovering = false;
+    self->life.identity_end = storage_end(self->storage);
+    self->life.recovering = false;
     self->sync_unchosen = true;
     self->next_sync_us = now_us;
     node_apply_all(self);
@@ -185,26 +187,26 @@ static void on_recovered(void *context, uint64_t now_us, enum status status, enu
 
 void node_begin_incarnation(struct node *self, uint64_t now_us, enum amnesia amnesia)
 {
-    if (self->storage == NULL || self->recovering || self->failed) {
+    if (self->storage == NULL || self->life.recovering || self->life.failed) {
         return;
     }
     begin_incarnation(self);
-    self->identity.boot = draw(self);
-    self->identity.confirmed = false;
-    self->confirmed = false;
+    self->life.identity.boot = draw(self);
+    self->life.identity.confirmed = false;
+    self->life.confirmed = false;
     self->boot_try = 0;
     self->replaces = (struct boot_life){0};
     self->claims = 0;
-    node_doubt_none(self);
+    node_doubt_none(self->exchange);
     node_count(self, NODE_amnesia_total);
     show_incarnation(self);
-    log_line(LOG_WARN, "begins incarnation %016" PRIx64 ": %s", self->incarnation,
+    log_line(LOG_WARN, "begins incarnation %016" PRIx64 ": %s", self->life.incarnation,
              amnesia_meaning(amnesia));
-    if (storage_identify(self->storage, &self->identity) != STATUS_OK) {
+    if (storage_identify(self->storage, &self->life.identity) != STATUS_OK) {
         node_fail(self, "a new incarnation can't be logged", STATUS_IO);
         return;
     }
-    self->identity_end = storage_end(self->storage);
+    self->life.identity_end = storage_end(self->storage);
     self->reporting = (struct reporting){0}; /* What the former one told is void. */
     self->next_sync_us = now_us;
     node_apply_all(self);
@@ -220,12 +222,12 @@ static void claim_again(struct node *self, uint64_t now_us)
  * incarnation is there already: then a copy of this folder went on. */
 static bool learns_what_it_replaces(struct node *self, const struct boot_life *present)
 {
-    bool begins = !self->confirmed && self->identity.nbefore == 0;
+    bool begins = !self->life.confirmed && self->life.identity.nbefore == 0;
     bool known = self->replaces.incarnation == present->incarnation &&
                  self->replaces.boot == present->boot;
 
     if (!begins || known || present->incarnation == 0 ||
-        present->incarnation == self->incarnation) {
+        present->incarnation == self->life.incarnation) {
         return false;
     }
     self->replaces = *present;
@@ -236,13 +238,13 @@ void node_on_boot_refused(struct node *self, uint64_t now_us, const struct sync_
 {
     if (learns_what_it_replaces(self, &reply->present)) {
         claim_again(self, now_us);
-    } else if (self->confirmed &&
-               (self->identity.confirmed || self->boot_try + 1 >= self->identity.nbefore)) {
+    } else if (self->life.confirmed && (self->life.identity.confirmed ||
+                                        self->boot_try + 1 >= self->life.identity.nbefore)) {
         /* Somebody else goes on with a copy of this node's data. Two of one identity must not
          * answer; that one has the store's word. */
         log_line(LOG_ERROR, "%s", reply->message);
         node_fail(self, "another process goes on with this node's data", STATUS_CONFLICT);
-    } else if (self->boot_try + 1 < self->identity.nbefore) {
+    } else if (self->boot_try + 1 < self->life.identity.nbefore) {
         self->boot_try++;
         claim_again(self, now_us);
     } else {
@@ -254,19 +256,20 @@ void node_on_boot_refused(struct node *self, uint64_t now_us, const struct sync_
 
 void node_confirm(struct node *self, uint32_t id)
 {
-    bool known = self->confirmed && self->id == id &&
-                 (self->storage == NULL || self->identity.confirmed);
+    bool known = self->life.confirmed && self->life.id == id &&
+                 (self->storage == NULL || self->life.identity.confirmed);
 
-    self->confirmed = true;
-    self->id = id;
+    self->life.confirmed = true;
+    self->life.id = id;
     if (known) {
         return;
     }
-    log_line(LOG_INFO, "registered as node %u, incarnation %016" PRIx64, id, self->incarnation);
+    log_line(LOG_INFO, "registered as node %u, incarnation %016" PRIx64, id,
+             self->life.incarnation);
     if (self->storage != NULL) {
-        self->identity.node = id;
-        self->identity.confirmed = true;
-        if (storage_identify(self->storage, &self->identity) != STATUS_OK) {
+        self->life.identity.node = id;
+        self->life.identity.confirmed = true;
+        if (storage_identify(self->storage, &self->life.identity) != STATUS_OK) {
             node_fail(self, "the node's id can't be logged", STATUS_IO);
         }
     }
@@ -275,25 +278,14 @@ void node_confirm(struct node *self, uint32_t id)
 /* The store hears of it later: it names one of the boots before this one. */
 void node_confirm_by_peers(struct node *self, uint32_t count)
 {
-    self->confirmed = true;
+    self->life.confirmed = true;
     node_count(self, NODE_confirmed_by_peers_total);
     log_line(LOG_WARN,
              "no coordinator answers; %u other nodes, all that share shards with this one, have "
              "confirmed that incarnation %016" PRIx64 " goes on here",
-             count, self->incarnation);
+             count, self->life.incarnation);
     node_apply_all(self);
-    node_exchange_stir(self);
-}
-
-void node_fail(struct node *self, const char *what, enum status status)
-{
-    if (!self->failed) {
-        self->failed = true;
-        log_line(LOG_ERROR,
-                 "%s: %s; nothing can be acknowledged any more, so this process ends. Everything "
-                 "acknowledged is on the other replicas or in the log's durable part",
-                 what, status_meaning(status));
-    }
+    node_exchange_stir(self->exchange);
 }
 
 /* ---- what it asks ---- */
@@ -330,9 +322,9 @@ static enum status checkpoint(void *context)
         }
     }
     if (status == STATUS_OK) {
-        status = node_remember_checkpoint(self);
+        status = node_remember_checkpoint(self->exchange);
     }
-    return status == STATUS_OK ? node_pull_checkpoint(self) : status;
+    return status == STATUS_OK ? node_pull_checkpoint(self->exchange) : status;
 }
 
 /* What is unknown is kept: its document may come. A lineage or slice is needed until a document
@@ -363,7 +355,7 @@ static void on_moved(void *context, uint64_t now_us)
     (void)now_us;
     node_release_held(self);
     node_replay_moved(self);
-    node_exchange_moved(self);
+    node_exchange_moved(self->exchange);
 }
 
 /* Batches that were in what is lost must be fetched again. Its bits are in the arrays as far as it
@@ -376,7 +368,7 @@ static void on_damaged(void *context, uint64_t now_us, const struct storage_set 
     struct node *self = context;
     const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
 
-    node_forget_batches(self);
+    node_forget_batches(self->exchange);
     if (!MUTANT(SNAPSHOT_KEEPS_BITS) && entry != NULL && entry->attachment != NULL) {
         node_sets_release(self, entry->attachment);
     }
@@ -413,6 +405,6 @@ enum status node_storage_create(struct node *self)
         .failed = on_failed,
     };
 
-    self->recovering = true;
+    self->life.recovering = true;
     return storage_create(&config, &self->storage);
 }

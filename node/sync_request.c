@@ -5,6 +5,158 @@
 #include "node/private.h"
 #include "proto/registration.h"
 
+/* ---- which documents are held, and wanted ---- */
+
+enum { TELL_GOAL_BYTES = 1 << 20 /* of documents in one request; the rest is wanted again */ };
+
+static void add_fences(const struct node *self, struct held_document *held, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct document_entry *entry = document_cache_find(&self->documents,
+                                                                 held[i].filter_id);
+        const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
+
+        held[i].fence = hosted != NULL ? hosted->fence.epoch : 0;
+        /* What a power loss may take is not held yet. */
+        if (held[i].filter_id == DROPPED_RECORD_ID && !node_dropped_durable(self)) {
+            held[i].revision = held[i].hash = 0;
+        }
+    }
+}
+
+static struct span document_bytes(const struct node *self, uint64_t id)
+{
+    const struct document_entry *entry = document_cache_find(&self->documents, id);
+
+    if (id == 0) {
+        return span_of(self->documents.nodes_bytes, self->documents.nodes_size);
+    }
+    if (id == DROPPED_RECORD_ID) {
+        return span_of(self->documents.dropped_bytes, self->documents.dropped_size);
+    }
+    return entry != NULL ? span_of(entry->signed_bytes, entry->signed_size) : span_of("", 0);
+}
+
+static size_t pick_wanted(struct node *self, struct span *documents)
+{
+    size_t count = 0;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < self->nwanted && bytes < TELL_GOAL_BYTES; i++) {
+        struct span one = document_bytes(self, self->wanted[i]);
+
+        if (one.size > 0) {
+            documents[count++] = one;
+            bytes += one.size;
+        }
+    }
+    if (self->wanted_sends > 0 && --self->wanted_sends == 0) {
+        self->nwanted = 0;
+    }
+    return count;
+}
+
+/* All coordinators are told a page before the next one comes. */
+static void turn_page(struct node *self, uint64_t to)
+{
+    self->held_sends -= self->held_sends > 0;
+    if (self->held_sends == 0) {
+        self->held_after = to;
+        self->held_sends = self->coordinators.count;
+    }
+}
+
+static bool is_beyond(const struct held_document *held, uint64_t last)
+{
+    return held->filter_id != DROPPED_RECORD_ID && held->filter_id > last;
+}
+
+/* A coordinator that has just started has heard of no page, or of some. */
+static void note_lack(struct node *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    if (!reply->held_lacks || self->held_sends != self->coordinators.count) {
+        return; /* The one that is being told to all comes first. */
+    }
+    self->held_after = reply->held_after;
+    self->reports_due = self->coordinators.count;
+    self->next_sync_us = now_us;
+}
+
+/* The last filter that the page tells of, if only of some of its groups. */
+static uint64_t last_of(const struct report_page *page)
+{
+    if (report_page_ends(page)) {
+        return UINT64_MAX;
+    }
+    return page->to.group > 0 ? page->to.filter_id : page->to.filter_id - 1;
+}
+
+/* What is held of the filters that the page of reports is about. */
+static void tell_news(const struct node *self, struct sync_request *request,
+                      struct held_document *held)
+{
+    const struct report_page *page = &request->page;
+    uint64_t last = last_of(page);
+
+    request->held_after = page->from.filter_id - 1;
+    request->nheld = store_age_list(&self->documents, request->held_after, held, CODEC_MAX_HELD,
+                                    &request->held_to);
+    while (last != UINT64_MAX && request->nheld > 0 && is_beyond(&held[request->nheld - 1], last)) {
+        request->nheld--;
+        request->held_to = last;
+    }
+}
+
+/* False: out of memory; else tell_end() frees it. */
+static bool tell(struct node *self, bool whole, struct sync_request *request)
+{
+    struct held_document *held = heap_alloc(CODEC_MAX_HELD, sizeof *held);
+    struct span *documents = heap_alloc(self->nwanted, sizeof *documents);
+
+    if (held == NULL || documents == NULL) {
+        heap_free(held);
+        heap_free(documents);
+        return false;
+    }
+    request->held = held;
+    request->held_count = store_age_count(&self->documents);
+    if (whole) {
+        request->held_after = self->held_after;
+        request->nheld = store_age_list(&self->documents, self->held_after, held, CODEC_MAX_HELD,
+                                        &request->held_to);
+        turn_page(self, request->held_to);
+    } else {
+        tell_news(self, request, held);
+    }
+    request->documents = documents;
+    add_fences(self, held, request->nheld);
+    request->ndocuments = pick_wanted(self, documents);
+    return true;
+}
+
+static void tell_end(struct sync_request *request)
+{
+    heap_free((void *)request->held);
+    heap_free((void *)request->documents);
+}
+
+static void note_wanted(struct node *self, uint64_t now_us, const struct sync_reply *reply)
+{
+    note_lack(self, now_us, reply);
+    if (reply->nwanted == 0) {
+        return; /* Another coordinator's wish stands. */
+    }
+    /* They are told in turn: who asked is reached by as many reports as there are of them. */
+    self->wanted_sends = self->coordinators.count;
+    self->nwanted = reply->nwanted;
+    for (size_t i = 0; i < reply->nwanted; i++) {
+        self->wanted[i] = reply->wanted[i];
+    }
+    self->next_sync_us = now_us;
+}
+
+/* ---- requests and answers ---- */
+
 enum { IDENTITY_POLL_US = 1000 };
 
 static void host_what_waits(struct node *self)
@@ -25,24 +177,24 @@ static void host_what_waits(struct node *self)
 /* Names what a question claims: an answer to another claim is not for us. */
 static uint64_t claim_number(const struct node *self)
 {
-    return self->incarnation + self->claims;
+    return self->life.incarnation + self->claims;
 }
 
 /* Only a boot that the store has never confirmed may say that none came before: one that is
  * confirmed and replaced while it was silent would take its place back else. */
 static uint64_t boot_before(const struct node *self)
 {
-    if (self->identity.confirmed) {
-        return self->identity.boot;
+    if (self->life.identity.confirmed) {
+        return self->life.identity.boot;
     }
-    return self->identity.nbefore > 0 ? self->identity.before[self->boot_try] : 0;
+    return self->life.identity.nbefore > 0 ? self->life.identity.before[self->boot_try] : 0;
 }
 
 /* Until it is confirmed: where the boot ended that it claims to continue. Starts that nobody heard
  * of have made the log longer since, which would hide that it was put back. */
 static uint64_t log_position(const struct node *self)
 {
-    const struct record_identity *identity = &self->identity;
+    const struct record_identity *identity = &self->life.identity;
 
     if (self->storage == NULL) {
         return 0;
@@ -77,8 +229,8 @@ static void fill_request(struct node *self, bool whole, struct replica_report *r
         .endpoint = self->config.endpoint,
         .host = self->config.host,
         .zone = self->config.zone,
-        .incarnation = self->incarnation,
-        .boot = self->identity.boot,
+        .incarnation = self->life.incarnation,
+        .boot = self->life.identity.boot,
         .boot_before = boot_before(self),
         .replaces = self->replaces,
         .number = ++self->reports_made,
@@ -111,7 +263,7 @@ void node_sync(struct node *self, uint64_t now_us)
     bool whole = node_report_whole(self, now_us);
 
     self->next_sync_us = now_us + self->config.sync_interval_us;
-    if (self->storage != NULL && storage_synced(self->storage) < self->identity_end) {
+    if (self->storage != NULL && storage_synced(self->storage) < self->life.identity_end) {
         put_off(self, now_us + IDENTITY_POLL_US); /* First the boot is in the log, then in the
                                                      store. */
         heap_free(reports);
@@ -127,13 +279,13 @@ void node_sync(struct node *self, uint64_t now_us)
         host_what_waits(self);
         node_growth_stir(self);
     }
-    node_exchange_look_round(self, now_us); /* Whatever has changed. */
+    node_exchange_look_round(self->exchange, now_us); /* Whatever has changed. */
     if (reports == NULL) {
         put_off(self, self->next_sync_us); /* The next interval tries again. */
         return;
     }
     fill_request(self, whole, reports, &frame.body.sync_request);
-    if (!node_tell(self, whole, &frame.body.sync_request)) {
+    if (!tell(self, whole, &frame.body.sync_request)) {
         put_off(self, self->next_sync_us);
         heap_free(reports);
         return;
@@ -151,15 +303,15 @@ void node_sync(struct node *self, uint64_t now_us)
         node_news_sent(self, now_us, &frame.body.sync_request.page);
         self->next_sync_us = self->reporting.news.sends > 0 ? now_us : self->reporting.whole_us;
     }
-    node_told(&frame.body.sync_request);
+    tell_end(&frame.body.sync_request);
     heap_free(reports);
 }
 
 static void note_refetched(struct node *self, bool refetched)
 {
-    if (refetched && !self->refetched) {
-        self->refetched = true;
-        node_exchange_stir(self);
+    if (refetched && !self->life.refetched) {
+        self->life.refetched = true;
+        node_exchange_stir(self->exchange);
     }
 }
 
@@ -168,20 +320,20 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
 {
     bool knew;
 
-    if (self->nameless && !self->failed) {
+    if (self->nameless && !self->life.failed) {
         node_take_cluster(self, now_us, reply);
         return;
     }
-    if (self->recovering || self->failed || correlation != claim_number(self)) {
+    if (self->life.recovering || self->life.failed || correlation != claim_number(self)) {
         return; /* To a question of a former incarnation, or about another boot. */
     }
     node_report_answered(self, now_us);
     if (!node_same_cluster(self, now_us, reply)) {
         return;
     }
-    self->store_heard = self->store_heard || reply->status == STATUS_OK ||
-                        reply->status == STATUS_STALE;
-    node_note_wanted(self, now_us, reply);
+    self->life.store_heard = self->life.store_heard || reply->status == STATUS_OK ||
+                             reply->status == STATUS_STALE;
+    note_wanted(self, now_us, reply);
     if (reply->status == STATUS_STALE) {
         node_on_boot_refused(self, now_us, reply);
         return;
@@ -192,7 +344,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
                     reply->message);
         return;
     }
-    knew = self->confirmed;
+    knew = self->life.confirmed;
     if (reply->node_id != 0) {
         node_confirm(self, reply->node_id);
     }
@@ -206,7 +358,7 @@ void node_on_sync_reply(struct node *self, uint64_t now_us, uint64_t correlation
     if (!knew) {
         host_what_waits(self); /* Later rounds do: what could not be hosted may be then. */
     }
-    note_refetched(self, self->confirmed && !reply->more);
+    note_refetched(self, self->life.confirmed && !reply->more);
     if (reply->more) {
         self->next_sync_us = now_us;
     }

@@ -4,6 +4,7 @@
 #   base <- filter <- map <- proto      base <- runtime      base <- log      base <- resp
 #   node, router, coordinator and client may use all of these, and never each other
 #   cli uses client; tests may use anything; bench may use the libraries, proto, client and cli
+#   of the node: base <- store <- array <- sync      base <- pull <- array      all of them <- node itself
 #
 # A daemon's and the client's cores (all but main.c, shell_* and coordinator/store/{sqlite,etcd}) do not
 # use runtime. Some system headers belong to one place; the table is below.
@@ -40,6 +41,12 @@ function allow(layer, others, i, n, names) {
         allowed[layer, names[i]] = 1
     }
 }
+function room(name, others, i, n, names) {
+    n = split(others, names, " ")
+    for (i = 1; i <= n; i++) {
+        open_to[name, names[i]] = 1
+    }
+}
 BEGIN {
     allow("base", "base")
     allow("filter", "base filter")
@@ -55,6 +62,13 @@ BEGIN {
     allow("client", libraries " client")
     allow("cli", libraries " client cli")
     allow("bench", libraries " client cli bench")
+
+    # The rooms of the node, none of which knows of the house around it.
+    room("base", "base")
+    room("store", "base store")
+    room("pull", "base pull")
+    room("array", "base store pull array")
+    room("sync", "base store pull array sync")
 
     # A system header and the files that may include it, as patterns of paths.
     owner["zmq"] = "^lib/runtime/"
@@ -88,6 +102,19 @@ function library_of(header) {
     sub(/\.h$/, "", header)
     sub(/^zmq_.*/, "zmq", header)
     return header
+}
+
+# "node/sync/serve.c" is of the room sync, "node/node.c" of none.
+function room_of(path, parts) {
+    return path ~ /^node\// && split(path, parts, "/") > 2 ? parts[2] : ""
+}
+
+function check_rooms(header, from, to) {
+    from = room_of(file)
+    to = room_of(header)
+    if (from != "" && header ~ /^node\// && !((from, to) in open_to)) {
+        complain("node/" from " must not include \"" header "\"")
+    }
 }
 
 function is_core(path) {
@@ -138,6 +165,7 @@ function check_own(header, target) {
         return
     }
     sub(/^lib\//, "", header)
+    check_rooms(header)
     target = header ~ /\// ? layer_of(header) : layer
     if (header == "orbloom.h") {
         target = "client"

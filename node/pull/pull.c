@@ -5,6 +5,8 @@
 #include "node/pull/pull_lines.h"
 #include "node/pull/pull_private.h"
 
+#include <assert.h>
+
 enum {
     RETRY_US = 100000,
     RETRY_DOUBLINGS = 6, /* 6.4 s at most */
@@ -28,6 +30,7 @@ static void copy_from_start(struct pull *self)
 
 void pull_follow_from(struct pull *self, uint64_t cursor)
 {
+    assert(self->purpose == PULL_DELTA); /* Who joins has nothing to follow until it is done. */
     self->phase = PULL_PHASE_FOLLOW;
     self->met = self->met || self->page_met;
     self->page_met = false;
@@ -273,6 +276,9 @@ void pull_cursor_recorded(struct pull *self)
     if (MUTANT(CURSOR_BEFORE_DATA)) {
         self->cursor = self->purpose == PULL_SYNC ? self->through : self->page_next;
     }
+    /* A group that joins is complete with its cursor, and not before all was copied. */
+    assert(self->purpose != PULL_SYNC || self->phase == PULL_PHASE_SETTLE ||
+           MUTANT(CURSOR_BEFORE_DATA));
     self->cursor_written = self->cursor;
     self->met = false;
     if (self->purpose == PULL_SYNC) {

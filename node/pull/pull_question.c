@@ -3,6 +3,8 @@
 #include "node/pull/pull_lines.h"
 #include "node/pull/pull_private.h"
 
+#include <assert.h>
+
 bool pull_of_lines(const struct pull *self)
 {
     return self->scope.generation != 0;
@@ -77,6 +79,7 @@ void pull_question(const struct pull *self, struct pull_request *out)
 
 void pull_asked(struct pull *self)
 {
+    assert(!self->asked); /* One question at a time, or answers would be mistaken. */
     self->asked = true;
 }
 

@@ -72,11 +72,4 @@ struct storage_cut {
     uint64_t chunk[CUT_CHUNK_KEYS];
 };
 
-/* cut_tail.c: a part of the log, on the lane; `tailed` after the last one. */
-MUST_USE enum status cut_tail_read(struct storage_cut *self);
-
-/* cut_walk.c: a part of the work, on the lane. */
-void cut_walk(struct storage_cut *self);
-void cut_walk_end(struct storage_cut *self);
-
 #endif

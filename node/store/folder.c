@@ -181,6 +181,15 @@ static bool lacks_beginning(const struct storage_recovery *self, const struct lo
     return from > self->merged || from > storage_arrays_from(&self->arrays);
 }
 
+bool storage_begun_only(const struct storage_recovery *self)
+{
+    const struct log_survey *survey = &self->survey;
+
+    return survey->count > 0 && self->has_identity &&
+           survey->extents[survey->count - 1].first == survey->extents[survey->count - 1].end &&
+           survey->incarnation != self->last.incarnation;
+}
+
 bool storage_folder_lost(const struct storage_recovery *self)
 {
     const struct log_survey *survey = &self->survey;

@@ -1,39 +1,15 @@
-/* The node's log as it is written: who writes, and with what each segment begins. */
+/* Who writes the node's log, and with what each segment of it begins. */
 #include "base/heap.h"
 #include "node/store/private.h"
 
 #include <assert.h>
 
-static enum status append_flagged(struct storage *self, enum record_type type, uint16_t flags,
-                                  bool urgent, size_t body_size, uint8_t **body, uint64_t *end)
-{
-    enum status status = STATUS_NOT_READY;
-
-    if (self->failed) {
-        return STATUS_IO;
-    }
-    if (self->writer == NULL) {
-        return STATUS_NOT_READY;
-    }
-    *body = log_writer_append(self->writer, type, flags, body_size, urgent, end, &status);
-    if (self->failed) { /* By a checkpoint that came first. */
-        return STATUS_IO;
-    }
-    return *body != NULL ? STATUS_OK : status;
-}
-
-enum status storage_append(struct storage *self, enum record_type type, bool urgent,
-                           size_t body_size, uint8_t **body, uint64_t *end)
-{
-    return append_flagged(self, type, 0, urgent, body_size, body, end);
-}
-
 static enum status append_identity(struct storage *self, uint16_t flags)
 {
     uint8_t *body;
     uint64_t end;
-    enum status status = append_flagged(self, RECORD_IDENTITY, flags, true, RECORD_IDENTITY_BYTES,
-                                        &body, &end);
+    enum status status = storage_append_flagged(self, RECORD_IDENTITY, flags, true,
+                                                RECORD_IDENTITY_BYTES, &body, &end);
 
     if (status == STATUS_OK) {
         record_identity_put(body - RECORD_HEADER_BYTES, &self->identity);
@@ -144,7 +120,7 @@ enum status storage_begin(struct storage *self, const struct record_identity *id
     };
     enum status status;
 
-    assert(self->writer == NULL);
+    assert(self->writer == NULL && self->recovery == NULL);
     self->identity = *identity;
     storage_recent_init(&self->recent, self->begin_first);
     status = log_writer_create(&config, &self->writer);

@@ -111,7 +111,10 @@ struct storage {
     bool lacks_room; /* for the last merge tried */
 };
 
-/* Room for the body of a record; log.c. */
+/* Room for the body of a record; append.c. */
+MUST_USE enum status storage_append_flagged(struct storage *self, enum record_type type,
+                                            uint16_t flags, bool urgent, size_t body_size,
+                                            uint8_t **body, uint64_t *end);
 MUST_USE enum status storage_append(struct storage *self, enum record_type type, bool urgent,
                                     size_t body_size, uint8_t **body, uint64_t *end);
 

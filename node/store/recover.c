@@ -4,6 +4,7 @@
 #include "log/cluster_file.h"
 #include "node/store/recovery.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -168,15 +169,6 @@ static void run(struct job *job)
 
 /* ---- back with the actor ---- */
 
-bool storage_begun_only(const struct storage_recovery *self)
-{
-    const struct log_survey *survey = &self->survey;
-
-    return survey->count > 0 && self->has_identity &&
-           survey->extents[survey->count - 1].first == survey->extents[survey->count - 1].end &&
-           survey->incarnation != self->last.incarnation;
-}
-
 static enum amnesia judge(const struct storage_recovery *self)
 {
     if (self->survey.state == LOG_CORRUPT || self->nlost > 0 || self->nlost_snapshots > 0 ||
@@ -257,6 +249,8 @@ static void take_over(struct storage *storage, struct storage_recovery *self)
     storage->merged = storage->merged < storage->begin_first ? storage->merged
                                                              : storage->begin_first;
     take_over_arrays(storage, self);
+    /* What no run has is behind what all have, and the log goes on behind both. */
+    assert(storage->merged <= storage->begin_first);
     storage->evidence = self->evidence;
     storage->nevidence = self->nevidence;
     self->evidence = NULL;
@@ -363,6 +357,7 @@ enum status storage_recover(struct storage *self)
 {
     struct storage_recovery *recovery = heap_zalloc(1, sizeof *recovery);
 
+    assert(self->recovery == NULL && self->writer == NULL); /* Nothing is written before. */
     if (recovery == NULL) {
         return STATUS_NOMEM;
     }

@@ -11,6 +11,7 @@
 #include "base/mutant.h"
 #include "node/store/private.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -115,6 +116,7 @@ static void copy_slice(struct storage_snapshot *self, const struct storage_image
     uint64_t left = snapshot_npages(&self->shape) - self->next;
     uint32_t most = self->storage->config.steps->most[STEP_SNAPSHOT_PAGES];
 
+    assert(!self->last && !self->written);
     self->npages = left < most ? (size_t)left : most;
     for (size_t i = 0; i < self->npages; i++, self->next++) {
         const uint8_t *shard = image->shards[self->shards[self->next / pages_a_shard]];
@@ -182,6 +184,7 @@ static bool publish(struct storage *storage, uint64_t now_us)
     if (!self->finished || storage_synced(storage) < self->id.end) {
         return false;
     }
+    assert(self->written && self->writer == NULL); /* The lane is done with it. */
     /* Dropped; or a slot group came back meanwhile, and its bits are where this one would cut them
      * off: what was read back is not logged again. The next start removes the file. */
     if (storage_arrays_find(&storage->arrays, &self->set) == NULL || !look(self, &image)) {
@@ -267,6 +270,7 @@ static void begin(struct storage *storage, uint64_t now_us, const struct storage
 {
     struct storage_snapshot *self = heap_zalloc(1, sizeof *self);
 
+    assert(storage->snapshot == NULL); /* One at a time: its file takes as much as it cuts off. */
     storage->snapshot = self;
     if (self == NULL || !fill_shape(self, image)) {
         give_up(storage, now_us, STATUS_NOMEM);

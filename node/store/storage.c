@@ -82,33 +82,6 @@ void storage_destroy(struct storage **storage)
     heap_free(self);
 }
 
-void storage_fail(struct storage *self, enum status status, const char *what)
-{
-    self->failed = true;
-    self->config.failed(self->config.context, status, what);
-}
-
-void storage_turn(struct storage *self)
-{
-    if (self->writer != NULL && !self->failed) {
-        log_writer_turn(self->writer);
-    }
-}
-
-void storage_want_sync(struct storage *self)
-{
-    if (self->writer != NULL) {
-        log_writer_want_sync(self->writer);
-    }
-}
-
-void storage_set_sync(struct storage *self, bool sync)
-{
-    if (self->writer != NULL) {
-        log_writer_set_sync(self->writer, sync);
-    }
-}
-
 bool storage_found_clean(const struct storage *self)
 {
     return self->found_clean;
@@ -117,21 +90,6 @@ bool storage_found_clean(const struct storage *self)
 uint64_t storage_found_end(const struct storage *self)
 {
     return self->begin_first;
-}
-
-uint64_t storage_end(const struct storage *self)
-{
-    return self->writer != NULL ? log_writer_end(self->writer) : self->begin_first;
-}
-
-uint64_t storage_written(const struct storage *self)
-{
-    return self->writer != NULL ? log_writer_written(self->writer) : self->begin_first;
-}
-
-uint64_t storage_synced(const struct storage *self)
-{
-    return self->writer != NULL ? log_writer_synced(self->writer) : self->begin_first;
 }
 
 void storage_work(struct storage *self, uint64_t now_us)

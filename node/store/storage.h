@@ -24,7 +24,7 @@
 #include "base/cluster_id.h"
 #include "base/disk.h"
 #include "log/snapshot.h"
-#include "node/steps.h"
+#include "node/base/steps.h"
 
 #include <stdbool.h>
 

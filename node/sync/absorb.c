@@ -29,36 +29,33 @@ static struct batch_series_key series_of(const struct document_entry *entry,
     };
 }
 
-void node_note_batch(struct node *self, const struct document_entry *entry,
+void node_note_batch(struct exchange *self, const struct document_entry *entry,
                      const struct record_batch *batch)
 {
-    if (self->exchange == NULL || !node_batch_whole(batch)) {
+    if (self->storage == NULL || !node_batch_whole(batch)) {
         return;
     }
     for (uint32_t i = 0; i < batch->ntargets; i++) {
         const struct batch_series_key key = series_of(entry, batch, i);
 
-        batch_set_add(self->exchange->have, &key, batch->batch_number);
+        batch_set_add(self->have, &key, batch->batch_number);
     }
 }
 
-void node_forget_batches(struct node *self)
+void node_forget_batches(struct exchange *self)
 {
-    if (self->exchange != NULL) {
-        batch_set_clear(self->exchange->have);
-    }
+    batch_set_clear(self->have);
 }
 
-static bool has(struct node *self, const struct document_entry *entry,
+static bool has(struct exchange *self, const struct document_entry *entry,
                 const struct record_batch *batch, uint32_t target)
 {
     const struct batch_series_key key = series_of(entry, batch, target);
 
-    return node_batch_whole(batch) &&
-           batch_set_has(self->exchange->have, &key, batch->batch_number);
+    return node_batch_whole(batch) && batch_set_has(self->have, &key, batch->batch_number);
 }
 
-bool node_has_batch(struct node *self, const struct document_entry *entry,
+bool node_has_batch(struct exchange *self, const struct document_entry *entry,
                     const struct record_batch *batch)
 {
     return has(self, entry, batch, 0);
@@ -85,7 +82,7 @@ static enum status judge(const struct document_entry *entry, const struct replic
 
 /* Besides the first one, that was asked for. Each is asked for by its own name, too, so that one
  * which can't be taken now is not lost. */
-static void choose_targets(struct node *self, const struct document_entry *entry,
+static void choose_targets(struct exchange *self, const struct document_entry *entry,
                            struct record_batch *batch)
 {
     uint32_t kept = 1;
@@ -116,7 +113,8 @@ static void fill_targets(const struct document_entry *entry, const struct record
 }
 
 /* Each set by its name: what was forgotten is not here, and does not come back. */
-enum status node_absorb(struct node *self, struct document_entry *entry, struct record_batch *batch)
+enum status node_absorb(struct exchange *self, struct document_entry *entry,
+                        struct record_batch *batch)
 {
     struct replica_set *set;
     enum status status;
@@ -126,7 +124,7 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
         batch->targets[0].lineage = live_sets_at(&entry->document, 0).lineage;
     }
     set = hosted_find(entry->attachment, batch->targets[0].lineage, batch->targets[0].slice);
-    status = self->failed ? STATUS_NOT_READY : judge(entry, set, batch);
+    status = self->node.life->failed ? STATUS_NOT_READY : judge(entry, set, batch);
     assert(batch->ntargets > 0);
     if (status != STATUS_OK) {
         return status;
@@ -143,7 +141,7 @@ enum status node_absorb(struct node *self, struct document_entry *entry, struct 
     }
     fill_targets(entry, batch);
     if (node_batch_named(batch)) {
-        node_arrived(self, batch);
+        self->node.arrived(self->node.self, batch);
         node_note_batch(self, entry, batch);
     }
     return STATUS_OK;

@@ -1,25 +1,25 @@
 /* exchange.h - what a node takes over from other nodes, and what it gives them; shared by
  * node/sync only.
  *
- *   exchange.c    when
+ *   exchange.c    when, and who is looked at now
+ *   stir.c        something may be due now
  *   pull_plan.c   whom to ask for what, by each filter's document
  *   looks.c       when each filter is looked at
- *   pull_turn.c   who is looked at now
  *   pull.c        asking, judging answers
  *   pull_take.c   taking over what was answered
  *   pull_progress.c  cursors, and how complete a joining group is
  *   repair_plan.c comparing replicas: which one is next, and when again
  *   repair.c      ... the way through a comparison
+ *   repair_take.c ... its answers: digests compared, what lacks taken over
+ *   cut_pace.c    ... how fast replicas are read for that
  *   meet.c        asking others what they remember of this node
  *   remember.c    answering that
  *   watch.c       one question a node for all filters that have nothing to ask
  *   settle.c      catching up before it counts, after an end that was not in order
- *   repair_take.c its answers: digests compared, what lacks taken over
  *   serve.c       answering: reading storage at a bounded rate
- *   serve_judge.c ... which requests
+ *   serve_answer.c  ... which requests, how fast, and what is said
  *   lines.c       pages of arrays, of filters without key log: both sides
  *   page_digests.c  ... and their digests: which pages differ
- *   serve_filters.c  which filters have anything new
  *   serve_page.c  making one answer out of what storage reads
  *   batch_form.c  batches of the log, as they are told and heard
  *   serve_cut.c   what a peer compares with: digests and ranges of a cut
@@ -31,7 +31,6 @@
 
 #include "base/token_bucket.h"
 #include "map/boot_memory.h"
-#include "node/private.h"
 #include "node/pull/log_age.h"
 #include "node/pull/pull.h"
 #include "node/pull/pull_plan.h"
@@ -40,6 +39,7 @@
 #include "node/sync/cursors.h"
 #include "node/sync/looks.h"
 #include "node/sync/peers.h"
+#include "node/sync/sync.h"
 
 enum {
     SERVE_PAGES = 8,
@@ -93,7 +93,7 @@ struct filter_pulls {
 /* One answer that is being made. */
 struct serve_page {
     struct storage_read read; /* first: done() finds the page by it */
-    struct node *node;
+    struct exchange *exchange;
     bool used;
     bool reading;
     uint64_t start_us; /* not before: the peer's rate */
@@ -130,7 +130,7 @@ struct serve_page {
 
 /* What a peer compares with: fixed by its first question, kept for a while. */
 struct serve_cut {
-    struct node *node;
+    struct exchange *exchange;
     bool used;
     struct peer peer;
     uint64_t name;
@@ -194,6 +194,11 @@ struct meeting {
 };
 
 struct exchange {
+    struct exchange_config config;
+    struct exchange_node node;
+    struct storage *storage; /* NULL: the node keeps no log, so there is nothing to exchange */
+    struct log_limit pull_limit;
+
     struct node_peers peers;
     struct boot_memory memory; /* of the others */
     uint64_t memory_end;       /* what was confirmed is in the log up to here */
@@ -231,123 +236,152 @@ struct exchange {
     size_t answer_bytes;         /* of the answer that is being looked at */
 };
 
-/* Up to where the log is durable in the sense of this filter's durability (sync or os). */
-uint64_t node_log_durable(const struct node *self, const struct filter_document *document);
+static inline void exchange_count(struct exchange *self, enum node_counter counter)
+{
+    self->node.counters[counter]++;
+}
 
 /* pull_plan.c: bring what is pulled for a filter in line with its document. */
-void node_pull_follow(struct node *self, struct document_entry *entry);
+void node_pull_follow(struct exchange *self, struct document_entry *entry);
 
-/* pull_turn.c */
-void node_pull_pump(struct node *self, uint64_t now_us);
+/* What a question was about; NULL: it is not wanted any more. */
+struct pull_item *node_pull_item(struct exchange *self, const struct peer_topic *topic,
+                                 struct document_entry **out);
 
 /* repair_plan.c: nodes that did not answer may be tried again: bits of queues. */
-uint64_t node_silences_over(struct node *self, uint64_t now_us);
+uint64_t node_silences_over(struct exchange *self, uint64_t now_us);
 
 /* pull.c: ask for what is due of one filter; exchange->due_us and ->waits: when again. And: give up
  * questions whose time is over. */
-void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry);
-void node_pull_expire(struct node *self, uint64_t now_us);
-void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
+void node_pull_look(struct exchange *self, uint64_t now_us, struct document_entry *entry);
+void node_pull_expire(struct exchange *self, uint64_t now_us);
+void node_pull_on_reply(struct exchange *self, uint64_t now_us, uint32_t link, uint64_t correlation,
                         const struct pull_reply *reply);
-void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation);
+void node_pull_on_error(struct exchange *self, uint64_t now_us, uint32_t link,
+                        uint64_t correlation);
 
 /* watch.c: does the item sleep? It is then where the watch is; and: let it sleep, if it may. */
-bool node_watch_sleeps(const struct node *self, uint64_t now_us,
+bool node_watch_sleeps(const struct exchange *self, uint64_t now_us,
                        const struct filter_document *document, struct pull_item *item);
-bool node_watch_sleep(const struct node *self, uint64_t now_us, struct pull_item *item);
+bool node_watch_sleep(const struct exchange *self, uint64_t now_us, struct pull_item *item);
 
 /* A source has told one filter that its log has no more from `next` on. */
-void node_watch_begin(struct node *self, uint64_t now_us, const struct pull_reply *reply);
-uint64_t node_watch_pump(struct node *self, uint64_t now_us); /* when to go on */
-void node_watch_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+void node_watch_begin(struct exchange *self, uint64_t now_us, const struct pull_reply *reply);
+uint64_t node_watch_pump(struct exchange *self, uint64_t now_us); /* when to go on */
+void node_watch_on_reply(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                          const struct pull_reply *reply);
-void node_watch_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic);
-void node_watch_on_error(struct node *self, uint64_t now_us, const struct peer_topic *topic);
+void node_watch_on_silence(struct exchange *self, uint64_t now_us, const struct peer_topic *topic);
+void node_watch_on_error(struct exchange *self, uint64_t now_us, const struct peer_topic *topic);
 
-/* serve_filters.c: answer such a question. */
-void node_serve_filters(struct node *self, uint64_t now_us, const struct peer *from,
-                        const struct frame *frame);
+/* absorb.c: has the batch a number? */
+bool node_batch_named(const struct record_batch *batch);
+
+/* ... by which all of it is known everywhere? What is partial has one too, and only that: neither
+ * is it known by it, nor does who has it have what the number names. */
+bool node_batch_whole(const struct record_batch *batch);
+
+/* Log a batch that comes from another node, flagged repaired, and set its bits; safe once the log
+ * is durable up to storage_end(). The first target decides; the others stay in `batch` where they
+ * can be taken now, and are not there by the batch's number. STATUS_NOT_READY, STATUS_INVALID
+ * (fingerprints of another slot group), STATUS_FULL (past the capacity of a replica that counts),
+ * STATUS_NO_SPACE, STATUS_OVERLOADED, STATUS_NOMEM: nothing was done. */
+MUST_USE enum status node_absorb(struct exchange *self, struct document_entry *entry,
+                                 struct record_batch *batch);
+
+/* settle.c: has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
+uint64_t node_settle(struct exchange *self, uint64_t now_us, struct document_entry *entry);
 
 /* pull_take.c: of a judged answer; OK: its pull has moved on. */
-MUST_USE enum status node_pull_take(struct node *self, uint64_t now_us,
+MUST_USE enum status node_pull_take(struct exchange *self, uint64_t now_us,
                                     struct document_entry *entry, struct pull *pull,
                                     const struct pull_reply *reply);
 
 /* Log fingerprints without numbers and set their bits; *done of them, whatever is returned. */
-MUST_USE enum status node_pull_absorb(struct node *self, uint64_t now_us,
+MUST_USE enum status node_pull_absorb(struct exchange *self, uint64_t now_us,
                                       struct document_entry *entry, const struct pull_scope *scope,
                                       const uint64_t *fingerprints, size_t count, size_t *done);
 
-/* What a question was about; NULL: it is not wanted any more. */
-struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
-                                 struct document_entry **out);
-
 /* repair_plan.c: is an item's comparison due, and the next one? Later: exchange->due_us. */
-void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
+void node_repair_look(struct exchange *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item);
-void node_repair_fail(struct node *self, uint64_t now_us, enum status status);
-void node_repair_succeed(struct node *self, uint64_t now_us, const struct document_entry *entry,
+void node_repair_fail(struct exchange *self, uint64_t now_us, enum status status);
+void node_repair_succeed(struct exchange *self, uint64_t now_us, const struct document_entry *entry,
                          struct pull_item *item);
-void node_repair_end(struct node *self); /* of the one under way, for good or ill */
+void node_repair_end(struct exchange *self); /* of the one under way, for good or ill */
 
 /* repair.c: the next one begins, and what is due of the one under way is done. */
-void node_repair_pump(struct node *self, uint64_t now_us);
+void node_repair_pump(struct exchange *self, uint64_t now_us);
 
-/* How long reading all of a set may take, the source having about as much as is here. */
-uint64_t node_repair_patience_us(const struct node *self);
-void node_repair_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+void node_repair_on_reply(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                           const struct pull_reply *reply);
-void node_repair_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+void node_repair_on_silence(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                             enum status status);
-uint64_t node_repair_next_us(const struct node *self);
-
-/* Read on, not faster than is meant for the background; else at *resume_us. */
-void node_cut_pace(struct node *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
-                   uint64_t *resume_us);
+uint64_t node_repair_next_us(const struct exchange *self);
 
 /* repair_take.c: keep the answer; compare it once the own side is there. */
 MUST_USE enum status node_repair_keep(struct node_repair *repair, const struct pull_reply *reply);
-MUST_USE enum status node_repair_compare(struct node *self, uint64_t now_us,
+MUST_USE enum status node_repair_compare(struct exchange *self, uint64_t now_us,
                                          struct document_entry *entry);
 void node_repair_forget(struct node_repair *repair);
 
-/* repair.c: the machine has moved on. */
-MUST_USE enum status node_repair_advance(struct node *self, uint64_t now_us,
-                                         struct document_entry *entry);
+/* cut_pace.c: read on, not faster than is meant for the background; else at *resume_us. */
+void node_cut_pace(struct exchange *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
+                   uint64_t *resume_us);
+
+/* How long reading all of a set may take, the source having about as much as is here. */
+uint64_t node_repair_patience_us(const struct exchange *self);
 
 /* serve_cut.c */
 MUST_USE enum status node_serve_cut_begin(struct serve_page *page, uint64_t now_us,
                                           const struct filter_document *document);
-void node_serve_cut_pump(struct node *self, uint64_t now_us);
-uint64_t node_serve_cut_next_us(const struct node *self);
+void node_serve_cut_pump(struct exchange *self, uint64_t now_us);
+uint64_t node_serve_cut_next_us(const struct exchange *self);
 void node_serve_cut_fini(struct exchange *exchange);
 
 /* pull_progress.c: record a cursor that is due; it stays due when the log takes none now. */
-void node_pull_record(struct node *self, struct pull *pull);
+void node_pull_record(struct exchange *self, struct pull *pull);
 
 /* Of the group whose items begin there: what the replica's report tells. Returns how many items
  * the group has. */
-uint32_t node_pull_judge_group(struct node *self, struct hosted_filter *hosted, uint32_t at);
+uint32_t node_pull_judge_group(struct exchange *self, struct hosted_filter *hosted, uint32_t at);
 
 /* meet.c: asks about this start; when to go on. */
-uint64_t node_meet_pump(struct node *self, uint64_t now_us);
-void node_meet_on_reply(struct node *self, uint32_t link, uint64_t now_us, uint64_t correlation,
+uint64_t node_meet_pump(struct exchange *self, uint64_t now_us);
+void node_meet_on_reply(struct exchange *self, uint32_t link, uint64_t now_us, uint64_t correlation,
                         const struct boot_reply *reply);
 
 /* Have all that are to be asked answered? */
-bool node_met(const struct node *self);
+bool node_met(const struct exchange *self);
 
 /* remember.c: a pull's answer tells how far its source's log is. */
-void node_remember(struct node *self, const struct pull_reply *reply);
+void node_remember(struct exchange *self, const struct pull_reply *reply);
 
 /* serve.c */
-void node_serve_pump(struct node *self, uint64_t now_us);
-uint64_t node_serve_next_us(const struct node *self);
+void node_serve_pump(struct exchange *self, uint64_t now_us);
+uint64_t node_serve_next_us(const struct exchange *self);
 void node_serve_fini(struct exchange *exchange);
+
+/* serve_answer.c */
 bool node_serve_same_peer(const struct peer *a, const struct peer *b);
 
-/* serve_judge.c: may this request be answered from what is held, now? */
-MUST_USE enum status node_serve_judge(const struct node *self, const struct pull_request *request,
+/* The peer's own bucket, or that of the one heard of longest ago. */
+struct token_bucket *node_serve_bucket(struct exchange *exchange, uint64_t now_us,
+                                       const struct peer *peer);
+
+/* Not answered, and why. */
+void node_serve_refuse(struct exchange *self, const struct peer *to, uint64_t correlation,
+                       const struct pull_request *request, enum status status);
+
+/* OK: what the page holds is sent; else it is refused. The page is free then. */
+void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
+void node_serve_release(struct serve_page *page);
+
+/* Up to where the log is durable in the sense of this filter's durability (sync or os). */
+uint64_t node_log_durable(const struct exchange *self, const struct filter_document *document);
+
+/* May this request be answered from what is held, now? */
+MUST_USE enum status node_serve_judge(const struct exchange *self,
+                                      const struct pull_request *request,
                                       const struct document_entry **out);
 
 /* serve_page.c: STATUS_OK: done() comes. */
@@ -360,17 +394,17 @@ MUST_USE enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
 MUST_USE enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us);
 
 /* Compare on, if that is under way; exchange->due_us: when again. */
-void node_compare_pump(struct node *self, uint64_t now_us, const struct document_entry *entry,
+void node_compare_pump(struct exchange *self, uint64_t now_us, const struct document_entry *entry,
                        struct pull_item *item);
 
 /* Of a judged answer of digests. */
-MUST_USE enum status node_pull_take_digests(struct node *self, uint64_t now_us,
+MUST_USE enum status node_pull_take_digests(struct exchange *self, uint64_t now_us,
                                             const struct document_entry *entry, struct pull *pull,
                                             const struct pull_reply *reply);
 
 /* Into the log, then into the array, as much as the log takes now; what is left is cut off the
  * answer, and asked for again. STATUS_SHAPE: pages of another group; nothing was merged. */
-MUST_USE enum status node_pull_take_lines(struct node *self, uint64_t now_us,
+MUST_USE enum status node_pull_take_lines(struct exchange *self, uint64_t now_us,
                                           struct document_entry *entry, struct pull_reply *reply);
 
 /* A batch of the log as headers name it; and as it is told whole, which is false where the answer
@@ -382,11 +416,5 @@ MUST_USE bool node_batch_tell(struct serve_page *page, const struct record_batch
 /* As node_absorb() takes it: the scope first of its targets. */
 struct record_batch node_batch_heard(const struct pull_scope *scope, const struct pull_batch *told,
                                      const uint64_t *fingerprints);
-
-void node_serve_send(struct serve_page *page, uint64_t now_us, enum status status);
-void node_serve_release(struct serve_page *page);
-
-/* Is an answer about the filter under way? */
-bool node_serves(const struct node *self, uint64_t filter_id);
 
 #endif

@@ -64,7 +64,7 @@ static void gather(struct serve_page *page, const struct document_entry *entry)
     const struct filter_document *document = &entry->document;
     const struct pull_scope *scope = &page->request.scope;
     const struct replica_set *set = set_of(entry, scope);
-    struct steps *steps = &page->node->steps;
+    struct steps *steps = page->exchange->node.steps;
     uint64_t pages = pull_pages_a_shard(document, scope->slice);
     uint64_t all = pull_pages(document, scope->slice);
     uint64_t at = next_page(document, scope, page->next);
@@ -91,7 +91,7 @@ static enum status gather_wanted(struct serve_page *page, const struct document_
     const struct replica_set *set = set_of(entry, scope);
     uint64_t pages = pull_pages_a_shard(document, scope->slice);
     uint64_t all = pull_pages(document, scope->slice);
-    uint32_t most = page->node->steps.most[STEP_LINES_PAGES];
+    uint32_t most = page->exchange->node.steps->most[STEP_LINES_PAGES];
     size_t i = 0;
 
     for (; i < page->request.nprefixes && page->npages < most; i++) {
@@ -106,7 +106,7 @@ static enum status gather_wanted(struct serve_page *page, const struct document_
     }
     page->end = i == page->request.nprefixes;
     if (!page->end) {
-        steps_again(&page->node->steps, STEP_LINES_PAGES);
+        steps_again(page->exchange->node.steps, STEP_LINES_PAGES);
     }
     return STATUS_OK;
 }
@@ -131,14 +131,14 @@ enum status node_serve_lines(struct serve_page *page, uint64_t now_us,
     } else if (gather_wanted(page, entry) != STATUS_OK) {
         return STATUS_INVALID;
     }
-    page->merged = storage_end(page->node->storage);
+    page->merged = storage_end(page->exchange->storage);
     node_serve_send(page, now_us, STATUS_OK);
     return STATUS_OK;
 }
 
 /* ---- taking over ---- */
 
-static enum status take_page(struct node *self, struct document_entry *entry,
+static enum status take_page(struct exchange *self, struct document_entry *entry,
                              const struct pull_scope *scope, uint64_t id, const uint8_t *bytes)
 {
     struct replica_set *set = set_of(entry, scope);
@@ -167,19 +167,19 @@ static enum status take_page(struct node *self, struct document_entry *entry,
     status = storage_put_lines(self->storage, &lines, &end);
     if (status == STATUS_OK) {
         replica_set_merge_page(set, &entry->document, lines.shard, lines.page, bytes);
-        node_count(self, NODE_pages_copied_total);
+        exchange_count(self, NODE_pages_copied_total);
     }
     return status;
 }
 
-enum status node_pull_take_lines(struct node *self, uint64_t now_us, struct document_entry *entry,
-                                 struct pull_reply *reply)
+enum status node_pull_take_lines(struct exchange *self, uint64_t now_us,
+                                 struct document_entry *entry, struct pull_reply *reply)
 {
     const struct replica_set *set = set_of(entry, &reply->scope);
     enum status status = STATUS_OK;
     size_t done = 0;
 
-    if (set == NULL || self->failed || !replica_set_ready(set) ||
+    if (set == NULL || self->node.life->failed || !replica_set_ready(set) ||
         !replica_set_hosts(set, reply->scope.group)) {
         return STATUS_NOT_READY; /* A replay under way would not see it. */
     }
@@ -189,7 +189,7 @@ enum status node_pull_take_lines(struct node *self, uint64_t now_us, struct docu
         return STATUS_SHAPE;
     }
     /* A router's message that is still on its way would find these bits set. */
-    self->exchange->doubt_until_us = now_us + self->config.retry_memory_us;
+    self->doubt_until_us = now_us + self->config.retry_memory_us;
     while (done < reply->npages && status == STATUS_OK) {
         status = take_page(self, entry, &reply->scope, reply->page_ids[done],
                            reply->pages + done * PULL_PAGE_BYTES);

@@ -36,20 +36,21 @@ static bool enroll(struct exchange *exchange, uint32_t node)
     return true;
 }
 
-static bool enroll_group(struct node *self, const struct filter_document *document, uint32_t group)
+static bool enroll_group(struct exchange *self, const struct filter_document *document,
+                         uint32_t group)
 {
     const struct slot *slots = document->content.groups[group].slots;
     bool all = true;
 
-    if (document_slot_of(document, group, self->id, 0) < 0) {
+    if (document_slot_of(document, group, self->node.life->id, 0) < 0) {
         return true;
     }
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         const uint32_t nodes[] = {slots[i].current.node, slots[i].incoming.node};
 
         for (unsigned k = 0; k < 2; k++) {
-            if (nodes[k] != 0 && nodes[k] != self->id) {
-                all = enroll(self->exchange, nodes[k]) && all;
+            if (nodes[k] != 0 && nodes[k] != self->node.life->id) {
+                all = enroll(self, nodes[k]) && all;
             }
         }
     }
@@ -57,12 +58,12 @@ static bool enroll_group(struct node *self, const struct filter_document *docume
 }
 
 /* All that the documents held name; false: no memory for them. */
-static bool enroll_all(struct node *self)
+static bool enroll_all(struct exchange *self)
 {
     bool all = true;
 
-    for (size_t i = 0; i < self->documents.count; i++) {
-        const struct filter_document *document = &self->documents.by_id[i]->document;
+    for (size_t i = 0; i < self->node.documents->count; i++) {
+        const struct filter_document *document = &self->node.documents->by_id[i]->document;
         uint32_t ngroups = document->content.state == FILTER_ACTIVE ? document->content.ngroups : 0;
 
         for (uint32_t group = 0; group < ngroups; group++) {
@@ -75,20 +76,20 @@ static bool enroll_all(struct node *self)
 /* ---- asking ---- */
 
 /* An incarnation that begins has nothing to be remembered of. */
-static bool has_past(const struct node *self)
+static bool has_past(const struct exchange *self)
 {
-    return self->identity.nbefore > 0 && self->id != 0;
+    return self->node.life->identity.nbefore > 0 && self->node.life->id != 0;
 }
 
-static bool wants_confirmation(const struct node *self, uint64_t now_us)
+static bool wants_confirmation(const struct exchange *self, uint64_t now_us)
 {
-    return !self->confirmed && !self->store_heard &&
-           now_us - self->exchange->started_us >= STORE_PATIENCE_US;
+    return !self->node.life->confirmed && !self->node.life->store_heard &&
+           now_us - self->started_us >= STORE_PATIENCE_US;
 }
 
-static void ask(struct node *self, uint64_t now_us, struct meeting *meeting, bool confirm)
+static void ask(struct exchange *self, uint64_t now_us, struct meeting *meeting, bool confirm)
 {
-    const struct record_identity *identity = &self->identity;
+    const struct record_identity *identity = &self->node.life->identity;
     struct frame frame = {.kind = FRAME_BOOT_REQUEST};
     struct boot_request *request = &frame.body.boot_request;
     uint32_t doublings = meeting->asked < ASK_DOUBLINGS ? meeting->asked : ASK_DOUBLINGS;
@@ -98,7 +99,7 @@ static void ask(struct node *self, uint64_t now_us, struct meeting *meeting, boo
     size_t sent = 0;
 
     request->question = (struct boot_question){
-        .node = self->id,
+        .node = self->node.life->id,
         .incarnation = identity->incarnation,
         .boot = identity->boot,
         .nbefore = identity->nbefore < BOOT_MAX_BEFORE ? identity->nbefore : BOOT_MAX_BEFORE,
@@ -110,12 +111,12 @@ static void ask(struct node *self, uint64_t now_us, struct meeting *meeting, boo
     memcpy(request->question.ends, identity->ends,
            request->question.nbefore * sizeof identity->ends[0]);
     request->confirm = confirm;
-    request->nodes = span_of(self->documents.nodes_bytes, self->documents.nodes_size);
+    request->nodes = span_of(self->node.documents->nodes_bytes, self->node.documents->nodes_size);
     boot_request_sign(&self->config.key, request);
-    status = node_peers_ask(&self->exchange->peers, &self->effects, now_us, &self->documents.nodes,
+    status = node_peers_ask(&self->peers, self->node.effects, now_us, &self->node.documents->nodes,
                             meeting->node, PEERS_MEETING, ANSWER_BYTES, pause_us, &topic, &frame,
-                            &self->out, &sent);
-    self->counters[NODE_gossip_bytes_out_total] += sent;
+                            self->node.out, &sent);
+    self->node.counters[NODE_gossip_bytes_out_total] += sent;
     meeting->asked += status == STATUS_OK;
     meeting->next_us = now_us + pause_us;
 }
@@ -131,24 +132,23 @@ static uint32_t count_confirmed(const struct exchange *exchange)
 }
 
 /* Alone nobody can vouch for itself. */
-static void try_confirm(struct node *self)
+static void try_confirm(struct exchange *self)
 {
-    const struct exchange *exchange = self->exchange;
-    uint32_t count = count_confirmed(exchange);
+    uint32_t count = count_confirmed(self);
 
-    if (!self->confirmed && !self->store_heard && count > 0 && count == exchange->nmeetings) {
-        node_confirm_by_peers(self, count);
+    if (!self->node.life->confirmed && !self->node.life->store_heard && count > 0 &&
+        count == self->nmeetings) {
+        self->node.confirm_by_peers(self->node.self, count);
     }
 }
 
-static uint64_t ask_all(struct node *self, uint64_t now_us)
+static uint64_t ask_all(struct exchange *self, uint64_t now_us)
 {
-    struct exchange *exchange = self->exchange;
     bool confirm = wants_confirmation(self, now_us);
     uint64_t next_us = ACTOR_NEVER;
 
-    for (uint32_t i = 0; i < exchange->nmeetings; i++) {
-        struct meeting *meeting = &exchange->meetings[i];
+    for (uint32_t i = 0; i < self->nmeetings; i++) {
+        struct meeting *meeting = &self->meetings[i];
         bool done = confirm ? meeting->confirmed : meeting->fits;
 
         if (!done && now_us >= meeting->next_us) {
@@ -161,25 +161,24 @@ static uint64_t ask_all(struct node *self, uint64_t now_us)
     return next_us;
 }
 
-uint64_t node_meet_pump(struct node *self, uint64_t now_us)
+uint64_t node_meet_pump(struct exchange *self, uint64_t now_us)
 {
-    struct exchange *exchange = self->exchange;
-    bool settled = self->refetched && self->identity.confirmed;
+    bool settled = self->node.life->refetched && self->node.life->identity.confirmed;
     uint64_t next_us;
     bool all;
 
     if (!has_past(self)) {
         return ACTOR_NEVER;
     }
-    if (storage_synced(self->storage) < self->identity_end) {
-        exchange->awaits_log = true; /* First the boot is in the log. */
+    if (storage_synced(self->storage) < self->node.life->identity_end) {
+        self->awaits_log = true; /* First the boot is in the log. */
         return ACTOR_NEVER;
     }
-    if (exchange->started_us == 0) {
-        exchange->started_us = now_us;
+    if (self->started_us == 0) {
+        self->started_us = now_us;
     }
-    if (now_us < exchange->meet_us) {
-        return exchange->meet_us;
+    if (now_us < self->meet_us) {
+        return self->meet_us;
     }
     all = enroll_all(self);
     next_us = ask_all(self, now_us);
@@ -189,17 +188,16 @@ uint64_t node_meet_pump(struct node *self, uint64_t now_us)
     if (!settled && next_us > now_us + LOOK_US) {
         next_us = now_us + LOOK_US;
     }
-    exchange->meet_us = next_us;
+    self->meet_us = next_us;
     return next_us;
 }
 
-bool node_met(const struct node *self)
+bool node_met(const struct exchange *self)
 {
-    const struct exchange *exchange = self->exchange;
-    bool all = !has_past(self) || exchange->started_us != 0;
+    bool all = !has_past(self) || self->started_us != 0;
 
-    for (uint32_t i = 0; i < exchange->nmeetings && has_past(self); i++) {
-        all = all && exchange->meetings[i].answered;
+    for (uint32_t i = 0; i < self->nmeetings && has_past(self); i++) {
+        all = all && self->meetings[i].answered;
     }
     return all;
 }
@@ -216,14 +214,14 @@ static struct meeting *find(struct exchange *exchange, uint32_t node)
     return NULL;
 }
 
-static bool is_ours(const struct node *self, const struct boot_reply *reply, uint32_t node)
+static bool is_ours(const struct exchange *self, const struct boot_reply *reply, uint32_t node)
 {
-    return reply->node == node && reply->incarnation == self->identity.incarnation &&
-           reply->boot == self->identity.boot &&
+    return reply->node == node && reply->incarnation == self->node.life->identity.incarnation &&
+           reply->boot == self->node.life->identity.boot &&
            boot_reply_verify(&self->config.key, reply) == STATUS_OK;
 }
 
-static void give_up(struct node *self, uint64_t now_us, const struct boot_reply *reply)
+static void give_up(struct exchange *self, uint64_t now_us, const struct boot_reply *reply)
 {
     if (reply->position > 0) {
         log_line(LOG_WARN,
@@ -234,27 +232,26 @@ static void give_up(struct node *self, uint64_t now_us, const struct boot_reply 
         log_line(LOG_WARN, "node %u has confirmed another boot that continues the one found here",
                  reply->node);
     }
-    self->exchange->nmeetings = 0;
-    node_begin_incarnation(self, now_us, AMNESIA_BOOT);
+    self->nmeetings = 0;
+    self->node.begin_incarnation(self->node.self, now_us, AMNESIA_BOOT);
 }
 
-void node_meet_on_reply(struct node *self, uint32_t link, uint64_t now_us, uint64_t correlation,
+void node_meet_on_reply(struct exchange *self, uint32_t link, uint64_t now_us, uint64_t correlation,
                         const struct boot_reply *reply)
 {
-    struct exchange *exchange = self->exchange;
     struct meeting *meeting;
     struct peer_topic topic;
 
-    if (!node_peers_answered(&exchange->peers, link, correlation, &topic) || !has_past(self)) {
+    if (!node_peers_answered(&self->peers, link, correlation, &topic) || !has_past(self)) {
         return;
     }
-    meeting = find(exchange, topic.item);
+    meeting = find(self, topic.item);
     if (meeting == NULL || !is_ours(self, reply, topic.item)) {
-        node_count(self, NODE_pull_mismatches_total);
+        exchange_count(self, NODE_pull_mismatches_total);
         return;
     }
     node_exchange_stir(self); /* Any may have waited for that. */
-    exchange->meet_us = 0;
+    self->meet_us = 0;
     if (reply->status == STATUS_STALE) {
         give_up(self, now_us, reply);
         return;

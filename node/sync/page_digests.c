@@ -60,8 +60,8 @@ static void next_shard(struct page_walk *walk)
 static void tell_shards(struct serve_page *page, uint64_t now_us,
                         const struct document_entry *entry, uint32_t nshards)
 {
-    struct exchange *exchange = page->node->exchange;
-    unsigned left = page->node->steps.most[STEP_HASH_PAGES];
+    struct exchange *exchange = page->exchange;
+    unsigned left = page->exchange->node.steps->most[STEP_HASH_PAGES];
 
     if (may_step(exchange, now_us)) {
         while (page->ndigests < nshards && walk(&page->walk, entry, &page->request.scope, &left)) {
@@ -70,7 +70,7 @@ static void tell_shards(struct serve_page *page, uint64_t now_us,
         }
     }
     if (page->ndigests < nshards) {
-        steps_again(&page->node->steps, STEP_HASH_PAGES);
+        steps_again(page->exchange->node.steps, STEP_HASH_PAGES);
         page->reading = false;
         page->start_us = exchange->hash_us;
         return;
@@ -87,7 +87,7 @@ static enum status tell_pages(struct serve_page *page, uint64_t now_us,
     uint64_t pages = pull_pages_a_shard(document, scope->slice);
     uint64_t from = page->request.from;
     uint64_t to = page->request.to;
-    uint32_t most = page->node->steps.most[STEP_DIGEST_PAGES];
+    uint32_t most = page->exchange->node.steps->most[STEP_DIGEST_PAGES];
 
     if (from > to || to >= pull_pages(document, scope->slice) || from / pages != to / pages ||
         document->content.group_of_shard[from / pages] != scope->group) {
@@ -98,7 +98,7 @@ static enum status tell_pages(struct serve_page *page, uint64_t now_us,
     }
     page->end = page->next > to;
     if (!page->end) {
-        steps_again(&page->node->steps, STEP_DIGEST_PAGES);
+        steps_again(page->exchange->node.steps, STEP_DIGEST_PAGES);
     }
     node_serve_send(page, now_us, STATUS_OK);
     return STATUS_OK;
@@ -108,7 +108,8 @@ enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us)
 {
     const struct pull_request *request = &page->request;
     const struct document_entry *entry;
-    enum status status = node_serve_judge(page->node, request, &entry); /* Also between steps. */
+    enum status status = node_serve_judge(page->exchange, request,
+                                          &entry); /* Also between steps. */
     bool shards = request->to == UINT64_MAX;
     uint32_t nshards;
 
@@ -124,7 +125,7 @@ enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us)
     }
     if (page->digests == NULL) {
         page->digests = heap_alloc(shards ? nshards : PULL_MAX_PAGE_DIGESTS, sizeof *page->digests);
-        page->merged = storage_end(page->node->storage);
+        page->merged = storage_end(page->exchange->storage);
         page->next = request->from;
     }
     if (page->digests == NULL) {
@@ -139,20 +140,19 @@ enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us)
 
 /* ---- comparing ---- */
 
-void node_compare_pump(struct node *self, uint64_t now_us, const struct document_entry *entry,
+void node_compare_pump(struct exchange *self, uint64_t now_us, const struct document_entry *entry,
                        struct pull_item *item)
 {
     const struct pull_scope *scope = &item->pull.scope;
     const struct replica_set *set = set_of(entry, scope);
-    struct exchange *exchange = self->exchange;
-    unsigned left = self->steps.most[STEP_HASH_PAGES];
+    unsigned left = self->node.steps->most[STEP_HASH_PAGES];
 
     if (item->pull.phase != PULL_PHASE_COMPARE) {
         item->walk = (struct page_walk){0};
         return;
     }
     if (set != NULL && replica_set_ready(set) && replica_set_hosts(set, scope->group) &&
-        may_step(exchange, now_us)) {
+        may_step(self, now_us)) {
         while (item->pull.phase == PULL_PHASE_COMPARE && walk(&item->walk, entry, scope, &left)) {
             pull_shard_compared(&item->pull, now_us,
                                 item->walk.shard *
@@ -162,15 +162,15 @@ void node_compare_pump(struct node *self, uint64_t now_us, const struct document
         }
     }
     if (item->pull.phase == PULL_PHASE_COMPARE) {
-        uint64_t next_us = exchange->hash_us > now_us ? exchange->hash_us : now_us + STEP_PAUSE_US;
+        uint64_t next_us = self->hash_us > now_us ? self->hash_us : now_us + STEP_PAUSE_US;
 
-        exchange->due_us = next_us < exchange->due_us ? next_us : exchange->due_us;
+        self->due_us = next_us < self->due_us ? next_us : self->due_us;
     } else if (item->pull.phase != PULL_PHASE_PAGES) {
         node_exchange_look(self, scope->filter_id); /* Nothing differs: it may follow. */
     }
 }
 
-enum status node_pull_take_digests(struct node *self, uint64_t now_us,
+enum status node_pull_take_digests(struct exchange *self, uint64_t now_us,
                                    const struct document_entry *entry, struct pull *pull,
                                    const struct pull_reply *reply)
 {
@@ -178,7 +178,7 @@ enum status node_pull_take_digests(struct node *self, uint64_t now_us,
     uint64_t pages = pull_pages_a_shard(&entry->document, pull->scope.slice);
     uint64_t own[PULL_MAX_PAGE_DIGESTS];
 
-    if (set == NULL || self->failed || !replica_set_ready(set) ||
+    if (set == NULL || self->node.life->failed || !replica_set_ready(set) ||
         !replica_set_hosts(set, pull->scope.group)) {
         return STATUS_NOT_READY;
     }

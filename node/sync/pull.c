@@ -13,38 +13,17 @@ enum {
     STRIDE_MOST_BYTES = 16 << 20,
 };
 
-/* ---- who is meant ---- */
-
-struct pull_item *node_pull_item(struct node *self, const struct peer_topic *topic,
-                                 struct document_entry **out)
-{
-    struct document_entry *entry = document_cache_find(&self->documents, topic->filter_id);
-    const struct hosted_filter *hosted;
-
-    if (entry == NULL) {
-        return NULL;
-    }
-    node_pull_follow(self, entry);
-    hosted = entry->attachment;
-    if (hosted == NULL || hosted->pulls == NULL || hosted->pulls->serial != topic->serial ||
-        topic->item >= hosted->pulls->count) {
-        return NULL; /* An answer to what is not wanted any more. */
-    }
-    *out = entry;
-    return &hosted->pulls->items[topic->item];
-}
-
-static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enum status status)
+static void fail(struct exchange *self, uint64_t now_us, struct pull_item *item, enum status status)
 {
     uint32_t copies = item->pull.copies;
 
-    node_count(self, NODE_pull_failures_total);
+    exchange_count(self, NODE_pull_failures_total);
     log_limited(&self->pull_limit, now_us, LOG_DEBUG,
                 "node %u, filter %016" PRIx64 ", group %u: no answer of use: %s",
                 item->pull.source.node, item->pull.scope.filter_id, item->pull.scope.group,
                 status_code(status));
     pull_failed(&item->pull, now_us, status);
-    self->counters[NODE_gossip_copies_total] += item->pull.copies - copies;
+    self->node.counters[NODE_gossip_copies_total] += item->pull.copies - copies;
     if (item->pull.phase == PULL_PHASE_REPAIR) {
         item->repair_us = now_us;
         node_exchange_look(self, item->pull.scope.filter_id);
@@ -53,57 +32,55 @@ static void fail(struct node *self, uint64_t now_us, struct pull_item *item, enu
 
 /* A question has ended: there may be the next one for its filter, or for another one that waits
  * for the same node. `heard`: who is not silent may be compared with. */
-static void note_end(struct node *self, const struct peer_topic *topic, bool heard)
+static void note_end(struct exchange *self, const struct peer_topic *topic, bool heard)
 {
-    struct exchange *exchange = self->exchange;
-
-    exchange->stirred = true;
-    exchange->freed |= LOOK_BIT(LOOK_WAITS_ROOM);
+    self->stirred = true;
+    self->freed |= LOOK_BIT(LOOK_WAITS_ROOM);
     if (topic->call < PULL_NPURPOSES) {
-        exchange->freed |= LOOK_BIT(looks_peer(topic->node, (enum pull_purpose)topic->call));
+        self->freed |= LOOK_BIT(looks_peer(topic->node, (enum pull_purpose)topic->call));
     }
     if (heard) {
-        exchange->freed |= LOOK_BIT(looks_peer(topic->node, PULL_REPAIR));
+        self->freed |= LOOK_BIT(looks_peer(topic->node, PULL_REPAIR));
     }
-    looks_now(&exchange->looks, topic->filter_id);
+    looks_now(&self->looks, topic->filter_id);
 }
 
 /* ---- answers ---- */
 
 /* The source is behind: give it what it lacks. */
-static void hand_on(struct node *self, uint32_t link, const struct document_entry *entry)
+static void hand_on(struct exchange *self, uint32_t link, const struct document_entry *entry)
 {
     const struct span document = span_of(entry->signed_bytes, entry->signed_size);
     const struct frame frame = {.kind = FRAME_DOCUMENTS,
                                 .body.documents = {.items = &document, .count = 1}};
     struct span bytes;
 
-    if (codec_encode_out(&frame, &self->effects, &self->out, &bytes) == STATUS_OK &&
-        self->effects.send(self->effects.context, link, bytes) == STATUS_OK) {
-        self->counters[NODE_gossip_bytes_out_total] += bytes.size;
+    if (codec_encode_out(&frame, self->node.effects, self->node.out, &bytes) == STATUS_OK &&
+        self->node.effects->send(self->node.effects->context, link, bytes) == STATUS_OK) {
+        self->node.counters[NODE_gossip_bytes_out_total] += bytes.size;
     }
 }
 
 /* One of both is behind with the document. */
-static void even_out(struct node *self, uint64_t now_us, uint32_t link,
+static void even_out(struct exchange *self, uint64_t now_us, uint32_t link,
                      const struct document_entry *entry, const struct pull_reply *reply)
 {
     if (reply->status == STATUS_NEED_DOC) {
         hand_on(self, link, entry);
     } else if (reply->document.size > 0) {
-        node_take_document(self, now_us, reply->document);
+        self->node.take_document(self->node.self, now_us, reply->document);
     }
 }
 
-static void say_shorter(struct node *self, uint64_t now_us, const struct pull_reply *reply)
+static void say_shorter(struct exchange *self, uint64_t now_us, const struct pull_reply *reply)
 {
-    log_limited(&self->bad_frame_limit, now_us, LOG_ERROR,
+    log_limited(self->node.bad_frame_limit, now_us, LOG_ERROR,
                 "node %u says that its log ends below what this node has taken over from there: it "
                 "has lost acknowledged data; restart it as a new incarnation",
                 reply->source.node);
 }
 
-void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation,
+void node_pull_on_reply(struct exchange *self, uint64_t now_us, uint32_t link, uint64_t correlation,
                         const struct pull_reply *reply)
 {
     struct document_entry *entry = NULL;
@@ -113,7 +90,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     bool catching_up;
     bool follows;
 
-    if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
+    if (!node_peers_answered(&self->peers, link, correlation, &topic)) {
         return;
     }
     note_end(self, &topic, true);
@@ -137,7 +114,7 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     follows = item->pull.phase == PULL_PHASE_FOLLOW;
     status = pull_judge(&item->pull, reply);
     if (status != STATUS_OK && reply->status == STATUS_OK) {
-        node_count(self, NODE_pull_mismatches_total);
+        exchange_count(self, NODE_pull_mismatches_total);
     }
     if (status == STATUS_OK) {
         node_remember(self, reply); /* Before a cursor says the same without its boot. */
@@ -161,13 +138,13 @@ void node_pull_on_reply(struct node *self, uint64_t now_us, uint32_t link, uint6
     }
 }
 
-void node_pull_on_error(struct node *self, uint64_t now_us, uint32_t link, uint64_t correlation)
+void node_pull_on_error(struct exchange *self, uint64_t now_us, uint32_t link, uint64_t correlation)
 {
     struct document_entry *entry = NULL;
     struct peer_topic topic;
     struct pull_item *item;
 
-    if (!node_peers_answered(&self->exchange->peers, link, correlation, &topic)) {
+    if (!node_peers_answered(&self->peers, link, correlation, &topic)) {
         return;
     }
     note_end(self, &topic, true);
@@ -248,10 +225,9 @@ static void wait_for(struct exchange *exchange, const struct pull *pull)
                                      : looks_peer(pull->source.node, pull->purpose));
 }
 
-static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
+static void ask(struct exchange *self, uint64_t now_us, const struct filter_pulls *pulls,
                 struct pull_item *item)
 {
-    struct exchange *exchange = self->exchange;
     struct pull *pull = &item->pull;
     struct frame frame = {.kind = FRAME_PULL_REQUEST};
     const struct peer_topic topic = {.filter_id = pull->scope.filter_id,
@@ -261,21 +237,21 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
     uint64_t bytes;
     size_t sent = 0;
 
-    pull_trim(pull, exchange->have);
+    pull_trim(pull, self->have);
     pull_question(pull, &frame.body.pull_request);
     bytes = frame.body.pull_request.kind == PULL_HEADERS ? HEADERS_BYTES : ANSWER_BYTES;
-    if (!node_peers_idle(&exchange->peers, pull->source.node, pull->purpose, bytes)) {
-        wait_for(exchange, pull);
+    if (!node_peers_idle(&self->peers, pull->source.node, pull->purpose, bytes)) {
+        wait_for(self, pull);
         return;
     }
-    status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
+    status = node_peers_ask(&self->peers, self->node.effects, now_us, &self->node.documents->nodes,
                             pull->source.node, pull->purpose, bytes, patience_us(pull), &topic,
-                            &frame, &self->out, &sent);
+                            &frame, self->node.out, &sent);
     if (status == STATUS_OK) {
-        exchange->asked |= LOOK_BIT(looks_peer(pull->source.node, pull->purpose)) |
-                           LOOK_BIT(LOOK_WAITS_ROOM);
+        self->asked |= LOOK_BIT(looks_peer(pull->source.node, pull->purpose)) |
+                       LOOK_BIT(LOOK_WAITS_ROOM);
         pull_asked(pull);
-        self->counters[NODE_gossip_bytes_out_total] += sent;
+        self->node.counters[NODE_gossip_bytes_out_total] += sent;
     } else {
         fail(self, now_us, item, status);
     }
@@ -283,14 +259,14 @@ static void ask(struct node *self, uint64_t now_us, const struct filter_pulls *p
 
 /* Cursors move the log that others follow. Were all of them written for less than what they take
  * together, the next ones would be due by these alone, for ever. Less than what a source keeps. */
-static uint64_t more_stride(const struct node *self)
+static uint64_t more_stride(const struct exchange *self)
 {
-    uint64_t bytes = self->documents.count * STRIDE_EACH_BYTES;
+    uint64_t bytes = self->node.documents->count * STRIDE_EACH_BYTES;
 
     return bytes < STRIDE_MOST_BYTES ? bytes : STRIDE_MOST_BYTES;
 }
 
-static void pump_item(struct node *self, uint64_t now_us, const struct document_entry *entry,
+static void pump_item(struct exchange *self, uint64_t now_us, const struct document_entry *entry,
                       struct filter_pulls *pulls, uint32_t index)
 {
     struct pull_item *item = &pulls->items[index];
@@ -301,7 +277,7 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
     if (pull_cursor_due(&item->pull, node_log_durable(self, &entry->document))) {
         node_pull_record(self, &item->pull);
     } else if (pull_cursor_due(&item->pull, UINT64_MAX)) {
-        self->exchange->waits |= LOOK_BIT(LOOK_WAITS_LOG);
+        self->waits |= LOOK_BIT(LOOK_WAITS_LOG);
     }
     node_repair_look(self, now_us, pulls, entry, item);
     node_compare_pump(self, now_us, entry, item);
@@ -312,12 +288,12 @@ static void pump_item(struct node *self, uint64_t now_us, const struct document_
         ask(self, now_us, pulls, item);
     }
     due_us = pull_due_us(&item->pull);
-    if (due_us > now_us && due_us < self->exchange->due_us) {
-        self->exchange->due_us = due_us;
+    if (due_us > now_us && due_us < self->due_us) {
+        self->due_us = due_us;
     }
 }
 
-void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *entry)
+void node_pull_look(struct exchange *self, uint64_t now_us, struct document_entry *entry)
 {
     struct hosted_filter *hosted;
     struct filter_pulls *pulls;
@@ -327,22 +303,21 @@ void node_pull_look(struct node *self, uint64_t now_us, struct document_entry *e
     hosted = entry->attachment;
     pulls = hosted != NULL ? hosted->pulls : NULL;
     for (uint32_t i = 0; pulls != NULL && i < pulls->count; i++) {
-        pump_item(self, now_us, entry, pulls, (self->exchange->turn + i) % pulls->count);
+        pump_item(self, now_us, entry, pulls, (self->turn + i) % pulls->count);
     }
     for (uint32_t i = 0; pulls != NULL && i < pulls->count;) {
         i += node_pull_judge_group(self, hosted, i);
     }
     due_us = node_settle(self, now_us, entry);
-    self->exchange->due_us = due_us < self->exchange->due_us ? due_us : self->exchange->due_us;
+    self->due_us = due_us < self->due_us ? due_us : self->due_us;
 }
 
-void node_pull_expire(struct node *self, uint64_t now_us)
+void node_pull_expire(struct exchange *self, uint64_t now_us)
 {
-    struct exchange *exchange = self->exchange;
     struct document_entry *entry = NULL;
     struct peer_topic topic;
 
-    while (node_peers_expired(&exchange->peers, now_us, &topic)) {
+    while (node_peers_expired(&self->peers, now_us, &topic)) {
         struct pull_item *item = node_pull_item(self, &topic, &entry);
 
         note_end(self, &topic, false);

@@ -7,7 +7,7 @@
 
 enum { MAX_ITEMS = 65536 };
 
-static uint64_t interval_us(const struct node *self)
+static uint64_t interval_us(const struct exchange *self)
 {
     return self->config.gossip_delay_us;
 }
@@ -29,7 +29,7 @@ static struct pull_scope scope_of(const struct filter_document *document, uint32
     return scope;
 }
 
-static void add_item(struct node *self, const struct filter_document *document, bool doubted,
+static void add_item(struct exchange *self, const struct filter_document *document, bool doubted,
                      const struct pull_plan *plan, uint32_t group, uint32_t at, uint32_t rank,
                      struct filter_pulls *pulls)
 {
@@ -37,9 +37,8 @@ static void add_item(struct node *self, const struct filter_document *document, 
     const struct pull_scope scope = scope_of(document, group, at);
     const struct member *source = &plan->sources[rank];
     bool joins = plan->role == PULL_ROLE_JOINS;
-    const struct record_cursor *cursor =
-        joins ? node_cursors_sync(&self->exchange->cursors, &scope, source)
-              : node_cursors_delta(&self->exchange->cursors, &scope, source);
+    const struct record_cursor *cursor = joins ? node_cursors_sync(&self->cursors, &scope, source)
+                                               : node_cursors_delta(&self->cursors, &scope, source);
 
     *item = (struct pull_item){.rank = rank, .needed = plan->needed};
     pull_init(&item->pull, joins ? PULL_SYNC : PULL_DELTA, &scope, source,
@@ -48,16 +47,17 @@ static void add_item(struct node *self, const struct filter_document *document, 
     item->pull.pages_a_shard = pull_pages_a_shard(document, scope.slice);
     item->pull.nshards = pull_group_shards(document, group);
     /* What joins has lost writes of this epoch, which a SYNC leaves to routers. */
-    if (doubted || (joins && self->torn)) {
+    if (doubted || (joins && self->node.life->torn)) {
         pull_catch_up(&item->pull);
     }
 }
 
 /* The sets of one source follow each other: a source is complete when all of them are. */
-static void add_group(struct node *self, const struct filter_document *document, bool doubted,
+static void add_group(struct exchange *self, const struct filter_document *document, bool doubted,
                       uint32_t group, struct filter_pulls *pulls)
 {
-    const struct member me = {.node = self->id, .incarnation = self->incarnation};
+    const struct member me = {.node = self->node.life->id,
+                              .incarnation = self->node.life->incarnation};
     uint32_t nsets = live_sets_count(document);
     struct pull_plan plan;
 
@@ -72,7 +72,7 @@ static void add_group(struct node *self, const struct filter_document *document,
     }
 }
 
-static struct filter_pulls *make(struct node *self, const struct filter_document *document,
+static struct filter_pulls *make(struct exchange *self, const struct filter_document *document,
                                  struct hosted_filter *hosted)
 {
     size_t most = (size_t)document->content.ngroups * QUORUM_MAX_REPLICAS *
@@ -83,9 +83,9 @@ static struct filter_pulls *make(struct node *self, const struct filter_document
     if (pulls == NULL) {
         return NULL;
     }
-    pulls->serial = ++self->exchange->serial;
+    pulls->serial = ++self->serial;
     pulls->epoch = document->epoch;
-    pulls->incarnation = self->incarnation;
+    pulls->incarnation = self->node.life->incarnation;
     pulls->hosting = hosted->hosting;
     pulls->joined = hosted->joined;
     for (uint32_t group = 0; group < document->content.ngroups; group++) {
@@ -119,27 +119,28 @@ static bool names_source(const void *context, const struct record_cursor *cursor
            live_sets_have(document, cursor->lineage, cursor->slice);
 }
 
-static bool is_current(const struct node *self, const struct filter_document *document,
+static bool is_current(const struct exchange *self, const struct filter_document *document,
                        const struct hosted_filter *hosted)
 {
     const struct filter_pulls *pulls = hosted->pulls;
 
     return pulls != NULL && pulls->epoch == document->epoch && pulls->hosting == hosted->hosting &&
-           pulls->incarnation == self->incarnation;
+           pulls->incarnation == self->node.life->incarnation;
 }
 
 /* By the operator's word nobody has anything that it would have to take over. */
-static bool needs_nothing(const struct node *self, const struct filter_document *document,
+static bool needs_nothing(const struct exchange *self, const struct filter_document *document,
                           uint32_t group)
 {
-    const struct member me = {.node = self->id, .incarnation = self->incarnation};
+    const struct member me = {.node = self->node.life->id,
+                              .incarnation = self->node.life->incarnation};
     struct pull_plan plan;
 
     pull_plan_make(document, group, &me, &plan);
     return plan.role == PULL_ROLE_JOINS && plan.needed == 0;
 }
 
-static void begin_anew(struct node *self, const struct filter_document *document,
+static void begin_anew(struct exchange *self, const struct filter_document *document,
                        struct hosted_filter *hosted)
 {
     for (uint32_t i = 0; i < hosted->set->ngroups; i++) {
@@ -147,11 +148,11 @@ static void begin_anew(struct node *self, const struct filter_document *document
 
         hosted->set->groups[i].complete = complete ? document->epoch : 0;
         hosted->set->groups[i].copied = complete ? 1 : 0;
-        self->changed = self->changed || complete;
+        self->node.life->changed = self->node.life->changed || complete;
     }
 }
 
-void node_pull_follow(struct node *self, struct document_entry *entry)
+void node_pull_follow(struct exchange *self, struct document_entry *entry)
 {
     const struct filter_document *document = &entry->document;
     struct hosted_filter *hosted = entry->attachment;
@@ -160,14 +161,33 @@ void node_pull_follow(struct node *self, struct document_entry *entry)
     if (hosted == NULL) {
         return;
     }
-    serves = hosted_ready(hosted) && !hosted->unlogged && !entry->conflict && self->confirmed &&
-             document->content.state == FILTER_ACTIVE;
+    serves = hosted_ready(hosted) && !hosted->unlogged && !entry->conflict &&
+             self->node.life->confirmed && document->content.state == FILTER_ACTIVE;
     if (!serves) {
         node_pull_drop(hosted);
     } else if (!is_current(self, document, hosted)) {
         node_pull_drop(hosted);
-        node_cursors_prune(&self->exchange->cursors, document->id, names_source, document);
+        node_cursors_prune(&self->cursors, document->id, names_source, document);
         hosted->pulls = make(self, document, hosted);
         begin_anew(self, document, hosted);
     }
+}
+
+struct pull_item *node_pull_item(struct exchange *self, const struct peer_topic *topic,
+                                 struct document_entry **out)
+{
+    struct document_entry *entry = document_cache_find(self->node.documents, topic->filter_id);
+    const struct hosted_filter *hosted;
+
+    if (entry == NULL) {
+        return NULL;
+    }
+    node_pull_follow(self, entry);
+    hosted = entry->attachment;
+    if (hosted == NULL || hosted->pulls == NULL || hosted->pulls->serial != topic->serial ||
+        topic->item >= hosted->pulls->count) {
+        return NULL; /* An answer to what is not wanted any more. */
+    }
+    *out = entry;
+    return &hosted->pulls->items[topic->item];
 }

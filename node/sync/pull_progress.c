@@ -2,7 +2,7 @@
 #include "base/mutant.h"
 #include "node/sync/exchange.h"
 
-void node_pull_record(struct node *self, struct pull *pull)
+void node_pull_record(struct exchange *self, struct pull *pull)
 {
     struct record_cursor cursor = {
         .filter_id = pull->scope.filter_id,
@@ -23,19 +23,19 @@ void node_pull_record(struct node *self, struct pull *pull)
         return; /* Tried again with the next page or answer. */
     }
     pull_cursor_recorded(pull);
-    if (node_cursors_put(&self->exchange->cursors, &cursor) != STATUS_OK) {
+    if (node_cursors_put(&self->cursors, &cursor) != STATUS_OK) {
         log_line(LOG_WARN,
                  "out of memory for a cursor: a restart takes over more than it needs to");
     }
 }
 
-enum status node_pull_checkpoint(struct node *self)
+enum status node_pull_checkpoint(const struct exchange *self)
 {
     enum status status = STATUS_OK;
     uint64_t end;
 
-    for (size_t i = 0; self->exchange != NULL && i < self->exchange->cursors.count; i++) {
-        status = storage_put_cursor(self->storage, &self->exchange->cursors.items[i].cursor, &end);
+    for (size_t i = 0; i < self->cursors.count; i++) {
+        status = storage_put_cursor(self->storage, &self->cursors.items[i].cursor, &end);
         if (status != STATUS_OK) {
             return status;
         }
@@ -43,19 +43,19 @@ enum status node_pull_checkpoint(struct node *self)
     return status;
 }
 
-void node_pull_found(struct node *self, struct span record)
+void node_pull_found(struct exchange *self, struct span record)
 {
     struct record_cursor cursor;
 
     if (record_cursor_get(record, &cursor) != STATUS_OK ||
-        node_cursors_put(&self->exchange->cursors, &cursor) != STATUS_OK) {
+        node_cursors_put(&self->cursors, &cursor) != STATUS_OK) {
         log_line(LOG_WARN, "a cursor can't be kept: this start takes over more than it needs to");
     }
 }
 
-void node_pull_forget(struct node *self)
+void node_pull_forget(struct exchange *self)
 {
-    node_cursors_fini(&self->exchange->cursors);
+    node_cursors_fini(&self->cursors);
     node_forget_batches(self);
 }
 
@@ -98,7 +98,7 @@ static double best_of(double progress[QUORUM_MAX_REPLICAS], uint32_t needed)
     return sum / needed;
 }
 
-uint32_t node_pull_judge_group(struct node *self, struct hosted_filter *hosted, uint32_t at)
+uint32_t node_pull_judge_group(struct exchange *self, struct hosted_filter *hosted, uint32_t at)
 {
     const struct pull_item *items = &hosted->pulls->items[at];
     struct replica_group *group = &hosted->set->groups[items[0].pull.scope.group];
@@ -111,7 +111,8 @@ uint32_t node_pull_judge_group(struct node *self, struct hosted_filter *hosted, 
         for (uint32_t i = 0; i < QUORUM_MAX_REPLICAS; i++) {
             sources += complete[i];
         }
-        self->changed = self->changed || (group->complete == 0 && sources >= items[0].needed);
+        self->node.life->changed = self->node.life->changed ||
+                                   (group->complete == 0 && sources >= items[0].needed);
         group->complete = sources >= items[0].needed ? hosted->pulls->epoch : 0;
         group->copied = group->complete != 0 ? 1 : best_of(progress, items[0].needed);
     }

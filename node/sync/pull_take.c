@@ -16,7 +16,7 @@ static bool belong(const struct filter_document *document, const struct pull_rep
     return all;
 }
 
-static void count_keys(struct node *self, const struct pull *pull, uint64_t count)
+static void count_keys(struct exchange *self, const struct pull *pull, uint64_t count)
 {
     bool missed = pull->phase == PULL_PHASE_FETCH ||
                   (pull->catching_up && pull->phase == PULL_PHASE_LOG);
@@ -24,22 +24,22 @@ static void count_keys(struct node *self, const struct pull *pull, uint64_t coun
                                 : missed                   ? NODE_gossip_keys_missed_total
                                                            : NODE_gossip_keys_copied_total;
 
-    self->counters[counter] += count;
+    self->node.counters[counter] += count;
 }
 
 /* Keys without the number of their batch may be those of an add that is still on its way here, and
  * whose "present" would be its own doing. */
-static void doubt(struct node *self, uint64_t now_us)
+static void doubt(struct exchange *self, uint64_t now_us)
 {
-    self->exchange->doubt_until_us = now_us + self->config.retry_memory_us;
+    self->doubt_until_us = now_us + self->config.retry_memory_us;
 }
 
-bool node_pull_doubts(const struct node *self, uint64_t now_us)
+bool node_pull_doubts(const struct exchange *self, uint64_t now_us)
 {
-    return self->exchange != NULL && now_us < self->exchange->doubt_until_us;
+    return now_us < self->doubt_until_us;
 }
 
-static enum status absorb(struct node *self, uint64_t now_us, struct document_entry *entry,
+static enum status absorb(struct exchange *self, uint64_t now_us, struct document_entry *entry,
                           const struct pull *pull, struct record_batch *batch)
 {
     enum status status;
@@ -57,11 +57,11 @@ static enum status absorb(struct node *self, uint64_t now_us, struct document_en
     return status;
 }
 
-enum status node_pull_absorb(struct node *self, uint64_t now_us, struct document_entry *entry,
+enum status node_pull_absorb(struct exchange *self, uint64_t now_us, struct document_entry *entry,
                              const struct pull_scope *scope, const uint64_t *fingerprints,
                              size_t count, size_t *done)
 {
-    const uint32_t most = self->steps.most[STEP_RECORD_KEYS];
+    const uint32_t most = self->node.steps->most[STEP_RECORD_KEYS];
     enum status status = STATUS_OK;
 
     *done = 0;
@@ -80,7 +80,7 @@ enum status node_pull_absorb(struct node *self, uint64_t now_us, struct document
         status = node_absorb(self, entry, &batch);
         *done += status == STATUS_OK ? batch.count : 0;
         if (left > most) {
-            steps_again(&self->steps, STEP_RECORD_KEYS);
+            steps_again(self->node.steps, STEP_RECORD_KEYS);
         }
     }
     if (*done > 0) {
@@ -90,7 +90,7 @@ enum status node_pull_absorb(struct node *self, uint64_t now_us, struct document
 }
 
 /* Take as much as the log accepts now; what is left is cut off the answer, and asked for again. */
-static enum status absorb_runs(struct node *self, uint64_t now_us, struct document_entry *entry,
+static enum status absorb_runs(struct exchange *self, uint64_t now_us, struct document_entry *entry,
                                const struct pull *pull, struct pull_reply *reply)
 {
     size_t done;
@@ -105,8 +105,9 @@ static enum status absorb_runs(struct node *self, uint64_t now_us, struct docume
     return done > 0 ? STATUS_OK : status;
 }
 
-static enum status absorb_batches(struct node *self, uint64_t now_us, struct document_entry *entry,
-                                  const struct pull *pull, struct pull_reply *reply)
+static enum status absorb_batches(struct exchange *self, uint64_t now_us,
+                                  struct document_entry *entry, const struct pull *pull,
+                                  struct pull_reply *reply)
 {
     const uint64_t *fingerprints = reply->fingerprints;
 
@@ -127,7 +128,7 @@ static enum status absorb_batches(struct node *self, uint64_t now_us, struct doc
     return STATUS_OK;
 }
 
-static enum status take_lines(struct node *self, uint64_t now_us, struct document_entry *entry,
+static enum status take_lines(struct exchange *self, uint64_t now_us, struct document_entry *entry,
                               struct pull *pull, struct pull_reply *reply)
 {
     uint64_t next = reply->next;
@@ -139,19 +140,19 @@ static enum status take_lines(struct node *self, uint64_t now_us, struct documen
             pull_pause(pull, now_us);
         }
     } else {
-        self->counters[NODE_pull_mismatches_total] += status == STATUS_SHAPE;
+        self->node.counters[NODE_pull_mismatches_total] += status == STATUS_SHAPE;
     }
     return status;
 }
 
-enum status node_pull_take(struct node *self, uint64_t now_us, struct document_entry *entry,
+enum status node_pull_take(struct exchange *self, uint64_t now_us, struct document_entry *entry,
                            struct pull *pull, const struct pull_reply *reply)
 {
     struct pull_reply taken = *reply;
     enum status status;
 
     if (reply->kind == PULL_HEADERS) {
-        return pull_take_headers(pull, now_us, reply, self->exchange->have);
+        return pull_take_headers(pull, now_us, reply, self->have);
     }
     if (reply->kind == PULL_DIGESTS) {
         return node_pull_take_digests(self, now_us, entry, pull, reply);
@@ -160,7 +161,7 @@ enum status node_pull_take(struct node *self, uint64_t now_us, struct document_e
         return take_lines(self, now_us, entry, pull, &taken);
     }
     if (!belong(&entry->document, reply)) {
-        node_count(self, NODE_pull_mismatches_total);
+        exchange_count(self, NODE_pull_mismatches_total);
         return STATUS_SHAPE;
     }
     status = reply->kind == PULL_RUNS ? absorb_runs(self, now_us, entry, pull, &taken)

@@ -4,12 +4,11 @@
 
 #include <inttypes.h>
 
-void node_remember(struct node *self, const struct pull_reply *reply)
+void node_remember(struct exchange *self, const struct pull_reply *reply)
 {
-    struct exchange *exchange = self->exchange;
-    uint64_t floor = node_cursors_highest(&exchange->cursors, &reply->source);
+    uint64_t floor = node_cursors_highest(&self->cursors, &reply->source);
 
-    if (boot_memory_note(&exchange->memory, &reply->source, reply->boot, reply->durable, floor) !=
+    if (boot_memory_note(&self->memory, &reply->source, reply->boot, reply->durable, floor) !=
         STATUS_OK) {
         log_line(LOG_WARN, "out of memory: this node does not remember how far node %u was",
                  reply->source.node);
@@ -24,9 +23,9 @@ static struct record_peer record_of(const struct boot_entry *entry)
                                 .node = entry->node};
 }
 
-enum status node_remember_checkpoint(struct node *self)
+enum status node_remember_checkpoint(const struct exchange *self)
 {
-    const struct boot_memory *memory = &self->exchange->memory;
+    const struct boot_memory *memory = &self->memory;
     enum status status = STATUS_OK;
     uint64_t end;
 
@@ -40,7 +39,7 @@ enum status node_remember_checkpoint(struct node *self)
     return status;
 }
 
-void node_remember_found(struct node *self, struct span record)
+void node_remember_found(struct exchange *self, struct span record)
 {
     struct record_peer peer;
 
@@ -50,7 +49,7 @@ void node_remember_found(struct node *self, struct span record)
                                          .boot = peer.boot,
                                          .base = peer.base};
 
-        if (boot_memory_keep(&self->exchange->memory, &entry) != STATUS_OK) {
+        if (boot_memory_keep(&self->memory, &entry) != STATUS_OK) {
             log_line(LOG_WARN, "out of memory: what was confirmed to node %u is forgotten",
                      peer.node);
         }
@@ -60,19 +59,18 @@ void node_remember_found(struct node *self, struct span record)
 /* ---- answering ---- */
 
 /* Of two that ask for the same place only one gets it: the first is in the log by then. */
-static bool confirm(struct node *self, const struct node_record *record,
+static bool confirm(struct exchange *self, const struct node_record *record,
                     const struct boot_question *question)
 {
-    struct exchange *exchange = self->exchange;
     struct boot_entry entry;
     struct record_peer peer;
 
-    if (!boot_memory_confirms(&exchange->memory, record, question, &entry)) {
+    if (!boot_memory_confirms(&self->memory, record, question, &entry)) {
         return true;
     }
     peer = record_of(&entry);
-    if (storage_put_peer(self->storage, &peer, &exchange->memory_end) != STATUS_OK ||
-        boot_memory_keep(&exchange->memory, &entry) != STATUS_OK) {
+    if (storage_put_peer(self->storage, &peer, &self->memory_end) != STATUS_OK ||
+        boot_memory_keep(&self->memory, &entry) != STATUS_OK) {
         return false;
     }
     log_line(LOG_INFO, "node %u: boot %016" PRIx64 " confirmed, as it reaches no coordinator",
@@ -80,14 +78,15 @@ static bool confirm(struct node *self, const struct node_record *record,
     return true;
 }
 
-static void judge(struct node *self, const struct boot_request *request, struct boot_reply *reply)
+static void judge(struct exchange *self, const struct boot_request *request,
+                  struct boot_reply *reply)
 {
     const struct boot_question *question = &request->question;
-    const struct node_record *record = node_list_find(&self->documents.nodes, question->node);
+    const struct node_record *record = node_list_find(&self->node.documents->nodes, question->node);
     const struct member who = {.node = question->node, .incarnation = question->incarnation};
-    uint64_t floor = node_cursors_highest(&self->exchange->cursors, &who);
+    uint64_t floor = node_cursors_highest(&self->cursors, &who);
 
-    switch (boot_memory_judge(&self->exchange->memory, record, question, floor, &reply->position)) {
+    switch (boot_memory_judge(&self->memory, record, question, floor, &reply->position)) {
     case BOOT_SUPERSEDED:
         reply->status = STATUS_STALE;
         return;
@@ -100,7 +99,7 @@ static void judge(struct node *self, const struct boot_request *request, struct 
     }
 }
 
-void node_on_boot_request(struct node *self, uint64_t now_us, const struct peer *from,
+void node_on_boot_request(struct exchange *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame)
 {
     const struct boot_request *request = &frame->body.boot_request;
@@ -109,28 +108,29 @@ void node_on_boot_request(struct node *self, uint64_t now_us, const struct peer 
     struct log_need need = {0};
 
     if (boot_request_verify(&self->config.key, request) != STATUS_OK) {
-        node_count(self, NODE_malformed_total);
-        log_limited(&self->bad_frame_limit, now_us, LOG_WARN,
+        exchange_count(self, NODE_malformed_total);
+        log_limited(self->node.bad_frame_limit, now_us, LOG_WARN,
                     "somebody without this cluster's key asks what is known of node %u",
                     request->question.node);
         return;
     }
-    if (self->exchange == NULL || self->recovering || self->failed || self->id == 0) {
+    if (self->storage == NULL || self->node.life->recovering || self->node.life->failed ||
+        self->node.life->id == 0) {
         return; /* It asks again. */
     }
     if (request->nodes.size > 0) {
-        node_take_document(self, now_us, request->nodes);
+        self->node.take_document(self->node.self, now_us, request->nodes);
     }
     *reply = (struct boot_reply){
         .status = STATUS_NOT_READY,
-        .node = self->id,
+        .node = self->node.life->id,
         .incarnation = request->question.incarnation,
         .boot = request->question.boot,
     };
     judge(self, request, reply);
     if (reply->confirmed) {
-        need.synced = self->exchange->memory_end;
+        need.synced = self->memory_end;
     }
     boot_reply_sign(&self->config.key, reply);
-    node_reply_when(self, from, &answer, need);
+    self->node.reply_when(self->node.self, from, &answer, need);
 }

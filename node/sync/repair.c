@@ -4,30 +4,13 @@
 
 enum { ANSWER_BYTES = (1 << 20) + (1 << 16) };
 
-/* Of files, in the background: about half of what a core merges. */
-#define READ_RATE    (UINT64_C(200) << 20)
-#define READ_SLOW_BY 16 /* ... and so much slower on a machine that has other work */
-
 /* ---- the own side ---- */
-
-void node_cut_pace(struct node *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
-                   uint64_t *resume_us)
-{
-    struct token_bucket *bucket = &self->exchange->reading;
-
-    token_bucket_take(bucket, now_us, bytes, READ_RATE);
-    *resume_us = token_bucket_ready_us(bucket, now_us);
-    if (*resume_us <= now_us) {
-        *resume_us = ACTOR_NEVER;
-        storage_cut_step(cut);
-    }
-}
 
 static void stepped(void *context, uint64_t now_us, enum status status, bool finished,
                     uint64_t bytes)
 {
-    struct node *self = context;
-    struct node_repair *repair = &self->exchange->repair;
+    struct exchange *self = context;
+    struct node_repair *repair = &self->repair;
 
     if (status == STATUS_OK && !finished) {
         node_cut_pace(self, now_us, repair->cut, bytes, &repair->read_us);
@@ -46,9 +29,9 @@ static void read_on(struct node_repair *repair)
     storage_cut_step(repair->cut);
 }
 
-static enum status open_cut(struct node *self, const struct document_entry *entry)
+static enum status open_cut(struct exchange *self, const struct document_entry *entry)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     const struct pull_scope *scope = &repair->machine.scope;
     const struct storage_cut_config config = {
         .set = {.filter_id = scope->filter_id, .slice = scope->slice, .lineage = scope->lineage},
@@ -66,55 +49,45 @@ static enum status open_cut(struct node *self, const struct document_entry *entr
 
 /* ---- asking ---- */
 
-/* The first answer comes once the source has read all that it has; about as much as is here. */
-uint64_t node_repair_patience_us(const struct node *self)
+static void ask(struct exchange *self, uint64_t now_us)
 {
-    const struct storage_usage usage = storage_usage(self->storage);
-    uint64_t bytes = usage.run_keys * sizeof(uint64_t) + usage.unmerged_bytes;
-
-    return PEERS_DEADLINE_US + READ_SLOW_BY * (bytes >> 10) * 1000000 / (READ_RATE >> 10);
-}
-
-static void ask(struct node *self, uint64_t now_us)
-{
-    struct exchange *exchange = self->exchange;
-    struct node_repair *repair = &exchange->repair;
+    struct node_repair *repair = &self->repair;
     uint32_t source = repair->machine.source.node;
     struct frame frame = {.kind = FRAME_PULL_REQUEST};
     enum status status;
     size_t sent = 0;
 
-    if (!node_peers_idle(&exchange->peers, source, PULL_REPAIR, ANSWER_BYTES)) {
+    if (!node_peers_idle(&self->peers, source, PULL_REPAIR, ANSWER_BYTES)) {
         repair->resume_us = now_us + REPAIR_RETRY_US;
         return;
     }
     repair_question(&repair->machine, &frame.body.pull_request);
-    status = node_peers_ask(&exchange->peers, &self->effects, now_us, &self->documents.nodes,
+    status = node_peers_ask(&self->peers, self->node.effects, now_us, &self->node.documents->nodes,
                             source, PULL_REPAIR, ANSWER_BYTES, node_repair_patience_us(self),
-                            &repair->topic, &frame, &self->out, &sent);
+                            &repair->topic, &frame, self->node.out, &sent);
     if (status != STATUS_OK) {
         node_repair_fail(self, now_us, status);
         return;
     }
     repair->asked = true;
-    exchange->due_us = 0; /* Its deadline counts. */
-    self->counters[NODE_gossip_bytes_out_total] += sent;
-    self->counters[NODE_repair_bytes_total] += sent;
+    self->due_us = 0; /* Its deadline counts. */
+    self->node.counters[NODE_gossip_bytes_out_total] += sent;
+    self->node.counters[NODE_repair_bytes_total] += sent;
 }
 
-static enum status begin(struct node *self, uint64_t now_us, const struct document_entry *entry,
+static enum status begin(struct exchange *self, uint64_t now_us, const struct document_entry *entry,
                          const struct pull_item *item)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     enum status status;
 
     *repair = (struct node_repair){
         .active = true,
-        .topic = self->exchange->next_repair.topic,
+        .topic = self->next_repair.topic,
         .resume_us = ACTOR_NEVER,
         .read_us = ACTOR_NEVER,
     };
-    node_count(self, NODE_repairs_total);
+    exchange_count(self, NODE_repairs_total);
     status = repair_init(&repair->machine, &item->pull.scope, &item->pull.source,
                          entry->document.content.shard_bits,
                          entry->document.content.group_of_shard);
@@ -132,9 +105,9 @@ static enum status begin(struct node *self, uint64_t now_us, const struct docume
 }
 
 /* What is to be compared next, from the own side. */
-static enum status prepare(struct node *self, const struct document_entry *entry)
+static enum status prepare(struct exchange *self, const struct document_entry *entry)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     struct pull_request question;
     bool there = true;
 
@@ -163,11 +136,11 @@ static enum status prepare(struct node *self, const struct document_entry *entry
     return STATUS_OK;
 }
 
-enum status node_repair_advance(struct node *self, uint64_t now_us, struct document_entry *entry)
+static enum status advance(struct exchange *self, uint64_t now_us, struct document_entry *entry)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
 
-    node_count(self, NODE_repair_round_trips_total);
+    exchange_count(self, NODE_repair_round_trips_total);
     node_repair_forget(repair);
     repair->asked = repair->own = false;
     if (repair->machine.phase == REPAIR_DONE) {
@@ -186,29 +159,29 @@ static bool is_about(const struct node_repair *repair, const struct peer_topic *
            repair->topic.item == topic->item;
 }
 
-void node_repair_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+void node_repair_on_silence(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                             enum status status)
 {
-    if (is_about(&self->exchange->repair, topic)) {
-        node_count(self, NODE_pull_failures_total);
+    if (is_about(&self->repair, topic)) {
+        exchange_count(self, NODE_pull_failures_total);
         node_repair_fail(self, now_us, status);
     }
 }
 
-void node_repair_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+void node_repair_on_reply(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                           const struct pull_reply *reply)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     struct pull_request question;
     enum status status;
 
-    self->counters[NODE_repair_bytes_total] += self->exchange->answer_bytes;
+    self->node.counters[NODE_repair_bytes_total] += self->answer_bytes;
     if (!is_about(repair, topic)) {
         return;
     }
     status = repair_judge(&repair->machine, reply);
     if (status != STATUS_OK && reply->status == STATUS_OK) {
-        node_count(self, NODE_pull_mismatches_total);
+        exchange_count(self, NODE_pull_mismatches_total);
     }
     if (status == STATUS_OK) {
         status = node_repair_keep(repair, reply);
@@ -222,24 +195,25 @@ void node_repair_on_reply(struct node *self, uint64_t now_us, const struct peer_
         }
     }
     if (status != STATUS_OK) {
-        node_count(self, NODE_pull_failures_total);
+        exchange_count(self, NODE_pull_failures_total);
         node_repair_fail(self, now_us, status);
         return;
     }
     repair->resume_us = repair->resume_us == ACTOR_NEVER ? now_us : repair->resume_us;
 }
 
-static void go_on(struct node *self, uint64_t now_us, struct document_entry *entry,
+static void go_on(struct exchange *self, uint64_t now_us, struct document_entry *entry,
                   struct pull_item *item)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     enum status status = STATUS_OK;
 
     if (repair->own && repair->answered) {
         if (repair->machine.phase == REPAIR_ROOTS) {
-            self->counters[NODE_repair_shards_total] += repair->machine.shards.count;
+            self->node.counters[NODE_repair_shards_total] += repair->machine.shards.count;
         }
         status = node_repair_compare(self, now_us, entry);
+        status = status == STATUS_OK ? advance(self, now_us, entry) : status;
     }
     if (MUTANT(REPAIR_CURSOR_FIRST) && status == STATUS_OK && repair->machine.cut != 0 &&
         item->pull.phase == PULL_PHASE_REPAIR) {
@@ -256,9 +230,9 @@ static void go_on(struct node *self, uint64_t now_us, struct document_entry *ent
     }
 }
 
-static void begin_next(struct node *self, uint64_t now_us)
+static void begin_next(struct exchange *self, uint64_t now_us)
 {
-    struct repair_turn *next = &self->exchange->next_repair;
+    struct repair_turn *next = &self->next_repair;
     struct document_entry *entry = NULL;
     struct pull_item *item = next->any ? node_pull_item(self, &next->topic, &entry) : NULL;
 
@@ -274,9 +248,9 @@ static void begin_next(struct node *self, uint64_t now_us)
     next->any = false;
 }
 
-void node_repair_pump(struct node *self, uint64_t now_us)
+void node_repair_pump(struct exchange *self, uint64_t now_us)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     struct document_entry *entry = NULL;
     struct pull_item *item;
 
@@ -301,9 +275,9 @@ void node_repair_pump(struct node *self, uint64_t now_us)
     }
 }
 
-uint64_t node_repair_next_us(const struct node *self)
+uint64_t node_repair_next_us(const struct exchange *self)
 {
-    const struct node_repair *repair = &self->exchange->repair;
+    const struct node_repair *repair = &self->repair;
 
     return repair->resume_us < repair->read_us ? repair->resume_us : repair->read_us;
 }

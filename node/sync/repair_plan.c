@@ -1,6 +1,7 @@
 /* Which replica is compared next, and when again. */
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum {
@@ -16,13 +17,13 @@ static bool is_urgent(const struct pull_item *item)
     return item->pull.phase == PULL_PHASE_REPAIR;
 }
 
-static uint64_t within(struct node *self, uint64_t us)
+static uint64_t within(struct exchange *self, uint64_t us)
 {
-    return us > 0 ? self->effects.random(self->effects.context) % us : 0;
+    return us > 0 ? self->node.effects->random(self->node.effects->context) % us : 0;
 }
 
 /* So that nodes that started together do not all read together. */
-static void schedule(struct node *self, uint64_t now_us, struct pull_item *item, bool soon)
+static void schedule(struct exchange *self, uint64_t now_us, struct pull_item *item, bool soon)
 {
     uint64_t interval_us = self->config.scrub_interval_us;
 
@@ -60,58 +61,57 @@ static void wait_for_turn(struct exchange *exchange, const struct pull_item *ite
     exchange->waits |= LOOK_BIT(is_urgent(item) ? LOOK_WAITS_URGENT : LOOK_WAITS_REPAIR);
 }
 
-void node_repair_look(struct node *self, uint64_t now_us, const struct filter_pulls *pulls,
+void node_repair_look(struct exchange *self, uint64_t now_us, const struct filter_pulls *pulls,
                       const struct document_entry *entry, struct pull_item *item)
 {
-    struct exchange *exchange = self->exchange;
     struct repair_turn turn = {.any = true, .urgent = is_urgent(item)};
     uint64_t silent_us;
 
     if (item->repair_us == 0) {
         schedule(self, now_us, item, pulls->joined);
     }
-    if (exchange->repair.active) {
-        wait_for_turn(exchange, item);
+    if (self->repair.active) {
+        wait_for_turn(self, item);
         return;
     }
     if (item->pull.asked || !may_compare(item, entry)) {
         return; /* Its answer stirs; so does the document by which it may. */
     }
-    if (storage_written(self->storage) < exchange->repaired_end) {
-        exchange->waits |= LOOK_BIT(LOOK_WAITS_LOG); /* What was just taken over would be found
+    if (storage_written(self->storage) < self->repaired_end) {
+        self->waits |= LOOK_BIT(LOOK_WAITS_LOG); /* What was just taken over would be found
                                                         lacking again. */
         return;
     }
     if (item->repair_us > now_us) {
-        exchange->due_us = item->repair_us < exchange->due_us ? item->repair_us : exchange->due_us;
+        self->due_us = item->repair_us < self->due_us ? item->repair_us : self->due_us;
         return;
     }
     if (item->pull.scope.generation != 0) {
         /* Without key log: pages of arrays, by their digests. */
         schedule(self, now_us, item, false);
         pull_compare(&item->pull, now_us);
-        node_count(self, NODE_repairs_total);
+        exchange_count(self, NODE_repairs_total);
         return;
     }
-    if (node_peers_silent(&exchange->peers, item->pull.source.node, &silent_us)) {
+    if (node_peers_silent(&self->peers, item->pull.source.node, &silent_us)) {
         /* One after the other would take the time of those that could be compared. */
-        exchange->waits |= LOOK_BIT(looks_peer(item->pull.source.node, PULL_REPAIR));
+        self->waits |= LOOK_BIT(looks_peer(item->pull.source.node, PULL_REPAIR));
         return;
     }
-    wait_for_turn(exchange, item); /* Unless it is this one's. */
+    wait_for_turn(self, item); /* Unless it is this one's. */
     turn.due_us = item->repair_us;
     turn.topic = (struct peer_topic){.filter_id = item->pull.scope.filter_id,
                                      .serial = pulls->serial,
                                      .item = (uint32_t)(item - pulls->items),
                                      .repair = true};
-    if (comes_first(&turn, &exchange->next_repair)) {
-        exchange->next_repair = turn;
+    if (comes_first(&turn, &self->next_repair)) {
+        self->next_repair = turn;
     }
 }
 
-uint64_t node_silences_over(struct node *self, uint64_t now_us)
+uint64_t node_silences_over(struct exchange *self, uint64_t now_us)
 {
-    struct node_peers *peers = &self->exchange->peers;
+    struct node_peers *peers = &self->peers;
     uint64_t freed = 0;
 
     for (uint32_t i = 0; i < peers->count; i++) {
@@ -127,20 +127,21 @@ uint64_t node_silences_over(struct node *self, uint64_t now_us)
 
 /* ---- the end ---- */
 
-void node_repair_end(struct node *self)
+void node_repair_end(struct exchange *self)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
 
+    assert(repair->active);
     storage_cut_close(&repair->cut);
-    if (repair->appended > self->exchange->repaired_end) {
-        self->exchange->repaired_end = repair->appended;
+    if (repair->appended > self->repaired_end) {
+        self->repaired_end = repair->appended;
     }
-    self->counters[NODE_repair_ranges_total] += repair->machine.ranges;
+    self->node.counters[NODE_repair_ranges_total] += repair->machine.ranges;
     repair_fini(&repair->machine);
     node_repair_forget(repair);
     node_exchange_look(self, repair->topic.filter_id);
     *repair = (struct node_repair){.resume_us = ACTOR_NEVER, .read_us = ACTOR_NEVER};
-    self->exchange->freed |= LOOK_BIT(LOOK_WAITS_REPAIR) | LOOK_BIT(LOOK_WAITS_URGENT);
+    self->freed |= LOOK_BIT(LOOK_WAITS_REPAIR) | LOOK_BIT(LOOK_WAITS_URGENT);
 }
 
 /* That won't be better the next time. */
@@ -151,7 +152,7 @@ static bool is_refusal(enum status status)
 }
 
 /* Each try reads all of both replicas: so they come no closer to each other than that takes. */
-static uint64_t retry_us(const struct node *self, uint32_t doublings, enum status status)
+static uint64_t retry_us(const struct exchange *self, uint32_t doublings, enum status status)
 {
     uint64_t interval_us = self->config.scrub_interval_us;
 
@@ -162,7 +163,8 @@ static uint64_t retry_us(const struct node *self, uint32_t doublings, enum statu
            (node_repair_patience_us(self) - PEERS_DEADLINE_US) / 4;
 }
 
-static void put_off(struct node *self, uint64_t now_us, struct pull_item *item, enum status status)
+static void put_off(struct exchange *self, uint64_t now_us, struct pull_item *item,
+                    enum status status)
 {
     uint32_t doublings = item->repair_failures < RETRY_DOUBLINGS ? item->repair_failures
                                                                  : RETRY_DOUBLINGS;
@@ -180,19 +182,19 @@ static void put_off(struct node *self, uint64_t now_us, struct pull_item *item, 
     item->repair_refusals = 0;
     if (is_urgent(item)) {
         pull_copy(&item->pull, now_us);
-        node_count(self, NODE_gossip_copies_total);
+        exchange_count(self, NODE_gossip_copies_total);
     } else {
         schedule(self, now_us, item, false);
     }
 }
 
-void node_repair_fail(struct node *self, uint64_t now_us, enum status status)
+void node_repair_fail(struct exchange *self, uint64_t now_us, enum status status)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     struct document_entry *entry = NULL;
     struct pull_item *item = node_pull_item(self, &repair->topic, &entry);
 
-    node_count(self, NODE_repair_failures_total);
+    exchange_count(self, NODE_repair_failures_total);
     if (item != NULL) {
         put_off(self, now_us, item, status);
     }
@@ -210,12 +212,12 @@ static void note_compared(struct hosted_filter *hosted)
     hosted->joined = hosted->joined && !all;
 }
 
-void node_repair_succeed(struct node *self, uint64_t now_us, const struct document_entry *entry,
+void node_repair_succeed(struct exchange *self, uint64_t now_us, const struct document_entry *entry,
                          struct pull_item *item)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
 
-    node_count(self, NODE_repairs_ended_total);
+    exchange_count(self, NODE_repairs_ended_total);
     if (repair->keys > 0) {
         log_line(LOG_INFO,
                  "filter %016" PRIx64 ", group %u: %" PRIu64

@@ -85,9 +85,9 @@ static enum status compare_parts(struct node_repair *repair)
     return status;
 }
 
-static enum status absorb(struct node *self, uint64_t now_us, struct document_entry *entry)
+static enum status absorb(struct exchange *self, uint64_t now_us, struct document_entry *entry)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     size_t count;
     const uint64_t *lacking = storage_cut_keys(repair->cut, &count);
     size_t done;
@@ -97,7 +97,7 @@ static enum status absorb(struct node *self, uint64_t now_us, struct document_en
 
     repair->absorbed += done;
     repair->keys += done;
-    self->counters[NODE_repair_keys_total] += done;
+    self->node.counters[NODE_repair_keys_total] += done;
     if (done > 0) {
         repair->appended = storage_end(self->storage);
     }
@@ -107,9 +107,10 @@ static enum status absorb(struct node *self, uint64_t now_us, struct document_en
     return status;
 }
 
-enum status node_repair_compare(struct node *self, uint64_t now_us, struct document_entry *entry)
+enum status node_repair_compare(struct exchange *self, uint64_t now_us,
+                                struct document_entry *entry)
 {
-    struct node_repair *repair = &self->exchange->repair;
+    struct node_repair *repair = &self->repair;
     enum status status = STATUS_INTERNAL;
 
     switch (repair->machine.phase) {
@@ -125,5 +126,5 @@ enum status node_repair_compare(struct node *self, uint64_t now_us, struct docum
     case REPAIR_DONE:
         break;
     }
-    return status == STATUS_OK ? node_repair_advance(self, now_us, entry) : status;
+    return status;
 }

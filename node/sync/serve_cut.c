@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "node/sync/exchange.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void release(struct serve_cut *cut)
@@ -97,8 +98,9 @@ static void answer(struct serve_cut *cut, uint64_t now_us, enum status status)
 {
     struct serve_page *page = cut->page;
 
+    assert(cut->used && page != NULL && page->reading); /* Steps are for a question only. */
     cut->page = NULL;
-    cut->kept_until_us = now_us + SERVE_CUT_US + node_repair_patience_us(cut->node);
+    cut->kept_until_us = now_us + SERVE_CUT_US + node_repair_patience_us(cut->exchange);
     if (status == STATUS_OK) {
         status = fill(cut, page);
     }
@@ -115,7 +117,7 @@ static void stepped(void *context, uint64_t now_us, enum status status, bool fin
     struct serve_cut *cut = context;
 
     if (status == STATUS_OK && !finished) {
-        node_cut_pace(cut->node, now_us, cut->cut, bytes, &cut->resume_us);
+        node_cut_pace(cut->exchange, now_us, cut->cut, bytes, &cut->resume_us);
         return;
     }
     cut->surveyed = cut->surveyed || status == STATUS_OK;
@@ -180,8 +182,8 @@ static struct serve_cut *place_in_turn(struct exchange *exchange, uint64_t now_u
 static enum status open_cut(struct serve_page *page, uint64_t now_us,
                             const struct filter_document *document, struct serve_cut **out)
 {
-    struct node *self = page->node;
-    struct serve_cut *cut = place_in_turn(self->exchange, now_us, &page->to);
+    struct exchange *self = page->exchange;
+    struct serve_cut *cut = place_in_turn(self, now_us, &page->to);
     struct storage_cut_config config = {
         .set = {.filter_id = page->request.scope.filter_id,
                 .slice = page->request.scope.slice,
@@ -200,9 +202,9 @@ static enum status open_cut(struct serve_page *page, uint64_t now_us,
     }
     release(cut);
     *cut = (struct serve_cut){
-        .node = self,
+        .exchange = self,
         .peer = page->to,
-        .name = self->effects.random(self->effects.context) | 1,
+        .name = self->node.effects->random(self->node.effects->context) | 1,
         .scope = page->request.scope,
         .end = config.end,
         .resume_us = ACTOR_NEVER,
@@ -210,7 +212,7 @@ static enum status open_cut(struct serve_page *page, uint64_t now_us,
     };
     status = storage_cut_open(self->storage, &config, &cut->cut);
     cut->used = status == STATUS_OK;
-    node_count(self, NODE_repair_cuts_total);
+    exchange_count(self, NODE_repair_cuts_total);
     *out = cut;
     return status;
 }
@@ -218,7 +220,7 @@ static enum status open_cut(struct serve_page *page, uint64_t now_us,
 static enum status find_cut(struct serve_page *page, struct serve_cut **out)
 {
     for (unsigned i = 0; i < SERVE_CUTS; i++) {
-        struct serve_cut *cut = &page->node->exchange->cuts[i];
+        struct serve_cut *cut = &page->exchange->cuts[i];
 
         if (cut->used && cut->name == page->request.cut &&
             node_serve_same_peer(&cut->peer, &page->to) &&
@@ -292,10 +294,10 @@ enum status node_serve_cut_begin(struct serve_page *page, uint64_t now_us,
 
 /* ---- time ---- */
 
-void node_serve_cut_pump(struct node *self, uint64_t now_us)
+void node_serve_cut_pump(struct exchange *self, uint64_t now_us)
 {
     for (unsigned i = 0; i < SERVE_CUTS; i++) {
-        struct serve_cut *cut = &self->exchange->cuts[i];
+        struct serve_cut *cut = &self->cuts[i];
 
         if (!cut->used) {
             continue;
@@ -309,12 +311,12 @@ void node_serve_cut_pump(struct node *self, uint64_t now_us)
     }
 }
 
-uint64_t node_serve_cut_next_us(const struct node *self)
+uint64_t node_serve_cut_next_us(const struct exchange *self)
 {
     uint64_t next_us = ACTOR_NEVER;
 
     for (unsigned i = 0; i < SERVE_CUTS; i++) {
-        const struct serve_cut *cut = &self->exchange->cuts[i];
+        const struct serve_cut *cut = &self->cuts[i];
         uint64_t due_us = cut->page == NULL ? cut->kept_until_us : cut->resume_us;
 
         next_us = cut->used && due_us < next_us ? due_us : next_us;

@@ -10,33 +10,9 @@ enum {
     HEADER_KEYS = 1 << 18,
 };
 
-void node_serve_release(struct serve_page *page)
-{
-    heap_free(page->wanted);
-    heap_free(page->fingerprints);
-    heap_free(page->batches);
-    heap_free(page->targets);
-    page->targets = NULL;
-    heap_free(page->page_ids);
-    heap_free(page->pages);
-    page->page_ids = NULL;
-    page->pages = NULL;
-    page->wanted = NULL;
-    page->fingerprints = NULL;
-    page->batches = NULL;
-    heap_free(page->prefixes);
-    heap_free(page->digests);
-    heap_free(page->counts);
-    page->prefixes = NULL;
-    page->digests = NULL;
-    page->counts = NULL;
-    page->used = false;
-    page->reading = false;
-}
-
 static const struct document_entry *entry_of(const struct serve_page *page)
 {
-    return document_cache_find(&page->node->documents, page->request.scope.filter_id);
+    return document_cache_find(page->exchange->node.documents, page->request.scope.filter_id);
 }
 
 static const struct filter_document *document_of(const struct serve_page *page)
@@ -48,7 +24,7 @@ static const struct filter_document *document_of(const struct serve_page *page)
 
 static size_t most_keys(const struct serve_page *page)
 {
-    return page->node->steps.most[STEP_ANSWER_KEYS];
+    return page->exchange->node.steps->most[STEP_ANSWER_KEYS];
 }
 
 /* What storage wants room for, unless an answer is to be smaller. */
@@ -206,7 +182,7 @@ static void took_log(struct serve_page *page)
 static bool recall(struct serve_page *page)
 {
     bool recalled = page->request.kind == PULL_HEADERS &&
-                    storage_recall(page->node->storage, &page->read);
+                    storage_recall(page->exchange->storage, &page->read);
 
     if (recalled) {
         page->rounds++;
@@ -227,10 +203,10 @@ static void go_on(struct serve_page *page, uint64_t now_us)
     } while (status == STATUS_OK && more && recall(page));
     if (status == STATUS_OK && more) {
         page->rounds++;
-        status = storage_read(page->node->storage, &page->read);
+        status = storage_read(page->exchange->storage, &page->read);
     }
     if (status == STATUS_OK && !more && !page->end) {
-        steps_again(&page->node->steps, STEP_ANSWER_KEYS);
+        steps_again(page->exchange->node.steps, STEP_ANSWER_KEYS);
     }
     if (status != STATUS_OK || !more) {
         node_serve_send(page, now_us, status == STATUS_STALE ? STATUS_NOT_FOUND : status);
@@ -246,7 +222,7 @@ static void done(struct storage_read *read, uint64_t now_us, enum status status)
         return;
     }
     if (status != STATUS_OK) {
-        log_limited(&page->node->bad_document_limit, now_us, LOG_ERROR,
+        log_limited(page->exchange->node.bad_document_limit, now_us, LOG_ERROR,
                     "cannot read back what another node asks for: %s", status_meaning(status));
         node_serve_send(page, now_us, STATUS_NOT_READY);
         return;
@@ -264,13 +240,12 @@ static void done(struct storage_read *read, uint64_t now_us, enum status status)
 static enum status bound(struct serve_page *page, uint64_t now_us,
                          const struct filter_document *document)
 {
-    struct node *self = page->node;
+    struct exchange *self = page->exchange;
     uint64_t durable = node_log_durable(self, document);
 
     page->limit = durable;
     if (page->request.kind == PULL_HEADERS) {
-        uint64_t settled = log_age_settled(&self->exchange->age, now_us,
-                                           self->config.gossip_delay_us);
+        uint64_t settled = log_age_settled(&self->age, now_us, self->config.gossip_delay_us);
 
         page->limit = settled < durable ? settled : durable;
         if (page->limit < page->request.from && page->request.from <= durable) {
@@ -328,10 +303,10 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     return status;
 }
 
-bool node_serves(const struct node *self, uint64_t filter_id)
+bool node_serves(const struct exchange *self, uint64_t filter_id)
 {
-    for (size_t i = 0; self->exchange != NULL && i < SERVE_PAGES; i++) {
-        const struct serve_page *page = &self->exchange->pages[i];
+    for (size_t i = 0; i < SERVE_PAGES; i++) {
+        const struct serve_page *page = &self->pages[i];
 
         if (page->used && page->request.scope.filter_id == filter_id) {
             return true;

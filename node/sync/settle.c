@@ -23,14 +23,15 @@ void node_set_doubted(struct hosted_filter *hosted, bool doubted)
     }
 }
 
-void node_doubt(struct node *self)
+void node_doubt(struct exchange *self)
 {
     if (MUTANT(COUNT_AT_ONCE)) {
         return;
     }
-    self->torn = self->config.catch_up_wait_us > 0 && !storage_found_clean(self->storage);
-    for (size_t i = 0; i < self->documents.count && self->torn; i++) {
-        struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
+    self->node.life->torn = self->config.catch_up_wait_us > 0 &&
+                            !storage_found_clean(self->storage);
+    for (size_t i = 0; i < self->node.documents->count && self->node.life->torn; i++) {
+        struct hosted_filter *hosted = self->node.documents->by_id[i]->attachment;
 
         if (hosted != NULL) {
             node_set_doubted(hosted, true);
@@ -39,11 +40,11 @@ void node_doubt(struct node *self)
 }
 
 /* Another incarnation has nothing to be asked for. */
-void node_doubt_none(struct node *self)
+void node_doubt_none(struct exchange *self)
 {
-    self->torn = false;
-    for (size_t i = 0; i < self->documents.count; i++) {
-        struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
+    self->node.life->torn = false;
+    for (size_t i = 0; i < self->node.documents->count; i++) {
+        struct hosted_filter *hosted = self->node.documents->by_id[i]->attachment;
 
         if (hosted != NULL) {
             node_set_doubted(hosted, false);
@@ -52,9 +53,9 @@ void node_doubt_none(struct node *self)
 }
 
 /* A filter that the log does not know may have been there; one that is made later was not. */
-void node_doubt_hosted(const struct node *self, struct hosted_filter *hosted)
+void node_doubt_hosted(const struct exchange *self, struct hosted_filter *hosted)
 {
-    node_set_doubted(hosted, self->torn && !self->refetched);
+    node_set_doubted(hosted, self->node.life->torn && !self->node.life->refetched);
 }
 
 /* How many sources have not been caught up with; those of groups that join do not count. */
@@ -73,29 +74,30 @@ static uint32_t lacking(const struct filter_pulls *pulls, uint32_t *example)
     return count;
 }
 
-static void settle(struct node *self, struct document_entry *entry)
+static void settle(struct exchange *self, struct document_entry *entry)
 {
     node_set_doubted(entry->attachment, false);
-    node_report_news(self, entry->document.id); /* Coordinators should hear that it counts. */
+    self->node.report_news(self->node.self,
+                           entry->document.id); /* Coordinators should hear that it counts. */
 }
 
-static void give_up(struct node *self, struct document_entry *entry, uint32_t example)
+static void give_up(struct exchange *self, struct document_entry *entry, uint32_t example)
 {
     log_line(LOG_WARN,
              "filter %s: node %u has not answered for %" PRIu64
              " ms; this replica counts again without having asked it what its own log may lack",
              entry->document.content.name, example, self->config.catch_up_wait_us / 1000);
-    node_count(self, NODE_catch_ups_short_total);
+    exchange_count(self, NODE_catch_ups_short_total);
     settle(self, entry);
 }
 
 /* All documents, and what others remember. Without a coordinator the others' documents must do. */
-static bool knows_all(const struct node *self)
+static bool knows_all(const struct exchange *self)
 {
-    return (self->refetched || !self->identity.confirmed) && node_met(self);
+    return (self->node.life->refetched || !self->node.life->identity.confirmed) && node_met(self);
 }
 
-uint64_t node_settle(struct node *self, uint64_t now_us, struct document_entry *entry)
+uint64_t node_settle(struct exchange *self, uint64_t now_us, struct document_entry *entry)
 {
     struct hosted_filter *hosted = entry->attachment;
     const struct filter_pulls *pulls = hosted != NULL ? hosted->pulls : NULL;

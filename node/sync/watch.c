@@ -15,9 +15,9 @@ enum {
     RETRY_DOUBLINGS = 3,
 };
 
-static struct node_peer *peer_of(const struct node *self, uint32_t node)
+static struct node_peer *peer_of(const struct exchange *self, uint32_t node)
 {
-    return node_peers_find(&self->exchange->peers, node);
+    return node_peers_find(&self->peers, node);
 }
 
 /* Below it all that is not here is told by name. */
@@ -30,7 +30,7 @@ static uint64_t position_for(const struct peer_watch *watch, const struct filter
 
 /* ---- who sleeps ---- */
 
-bool node_watch_sleeps(const struct node *self, uint64_t now_us,
+bool node_watch_sleeps(const struct exchange *self, uint64_t now_us,
                        const struct filter_document *document, struct pull_item *item)
 {
     struct node_peer *peer = item->watch != 0 ? peer_of(self, item->pull.source.node) : NULL;
@@ -47,7 +47,7 @@ bool node_watch_sleeps(const struct node *self, uint64_t now_us,
     return true;
 }
 
-bool node_watch_sleep(const struct node *self, uint64_t now_us, struct pull_item *item)
+bool node_watch_sleep(const struct exchange *self, uint64_t now_us, struct pull_item *item)
 {
     struct node_peer *peer = peer_of(self, item->pull.source.node);
 
@@ -62,7 +62,7 @@ bool node_watch_sleep(const struct node *self, uint64_t now_us, struct pull_item
     return true;
 }
 
-void node_watch_begin(struct node *self, uint64_t now_us, const struct pull_reply *reply)
+void node_watch_begin(struct exchange *self, uint64_t now_us, const struct pull_reply *reply)
 {
     struct node_peer *peer = peer_of(self, reply->source.node);
 
@@ -72,7 +72,7 @@ void node_watch_begin(struct node *self, uint64_t now_us, const struct pull_repl
     }
     peer->watch = (struct peer_watch){
         .failures = peer->watch.failures,
-        .serial = ++self->exchange->serial,
+        .serial = ++self->serial,
         .incarnation = reply->source.incarnation,
         .position = reply->next,
         .durable = reply->next,
@@ -83,21 +83,21 @@ void node_watch_begin(struct node *self, uint64_t now_us, const struct pull_repl
 
 /* ---- asking ---- */
 
-static void put_off(struct node *self, uint64_t now_us, struct peer_watch *watch)
+static void put_off(struct exchange *self, uint64_t now_us, struct peer_watch *watch)
 {
     watch->due_us = now_us + (self->config.gossip_delay_us << watch->failures);
     watch->failures += watch->failures < RETRY_DOUBLINGS;
 }
 
 /* All wake at their next look, which is now. The next watch does not begin at once. */
-static void end(struct node *self, uint64_t now_us, struct node_peer *peer)
+static void end(struct exchange *self, uint64_t now_us, struct node_peer *peer)
 {
     put_off(self, now_us, &peer->watch);
     peer->watch.serial = 0;
     node_exchange_stir(self);
 }
 
-static void ask(struct node *self, uint64_t now_us, struct node_peer *peer)
+static void ask(struct exchange *self, uint64_t now_us, struct node_peer *peer)
 {
     struct peer_watch *watch = &peer->watch;
     struct frame frame = {.kind = FRAME_PULL_REQUEST};
@@ -110,10 +110,10 @@ static void ask(struct node *self, uint64_t now_us, struct node_peer *peer)
         .source = {.node = peer->node, .incarnation = watch->incarnation},
         .from = watch->position,
     };
-    status = node_peers_ask(&self->exchange->peers, &self->effects, now_us, &self->documents.nodes,
+    status = node_peers_ask(&self->peers, self->node.effects, now_us, &self->node.documents->nodes,
                             peer->node, PEERS_WATCH, ANSWER_BYTES, PEERS_DEADLINE_US, &topic,
-                            &frame, &self->out, &sent);
-    self->counters[NODE_gossip_bytes_out_total] += sent;
+                            &frame, self->node.out, &sent);
+    self->node.counters[NODE_gossip_bytes_out_total] += sent;
     if (status == STATUS_OK) {
         watch->due_us = ACTOR_NEVER; /* Its answer, or its deadline, says when. */
     } else {
@@ -121,9 +121,9 @@ static void ask(struct node *self, uint64_t now_us, struct node_peer *peer)
     }
 }
 
-uint64_t node_watch_pump(struct node *self, uint64_t now_us)
+uint64_t node_watch_pump(struct exchange *self, uint64_t now_us)
 {
-    struct node_peers *peers = &self->exchange->peers;
+    struct node_peers *peers = &self->peers;
     uint64_t next_us = ACTOR_NEVER;
 
     for (uint32_t i = 0; i < peers->count; i++) {
@@ -146,7 +146,7 @@ uint64_t node_watch_pump(struct node *self, uint64_t now_us)
 
 /* ---- answers ---- */
 
-static struct node_peer *asked(const struct node *self, const struct peer_topic *topic)
+static struct node_peer *asked(const struct exchange *self, const struct peer_topic *topic)
 {
     struct node_peer *peer = peer_of(self, topic->node);
 
@@ -154,17 +154,17 @@ static struct node_peer *asked(const struct node *self, const struct peer_topic 
                                                                                           : NULL;
 }
 
-void node_watch_on_silence(struct node *self, uint64_t now_us, const struct peer_topic *topic)
+void node_watch_on_silence(struct exchange *self, uint64_t now_us, const struct peer_topic *topic)
 {
     struct node_peer *peer = asked(self, topic);
 
     if (peer != NULL) {
-        node_count(self, NODE_pull_failures_total);
+        exchange_count(self, NODE_pull_failures_total);
         put_off(self, now_us, &peer->watch);
     }
 }
 
-void node_watch_on_error(struct node *self, uint64_t now_us, const struct peer_topic *topic)
+void node_watch_on_error(struct exchange *self, uint64_t now_us, const struct peer_topic *topic)
 {
     struct node_peer *peer = asked(self, topic);
 
@@ -173,9 +173,9 @@ void node_watch_on_error(struct node *self, uint64_t now_us, const struct peer_t
     }
 }
 
-static void wake(struct node *self, uint64_t now_us, const struct node_peer *peer, uint64_t id)
+static void wake(struct exchange *self, uint64_t now_us, const struct node_peer *peer, uint64_t id)
 {
-    struct document_entry *entry = document_cache_find(&self->documents, id);
+    struct document_entry *entry = document_cache_find(self->node.documents, id);
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     struct filter_pulls *pulls = hosted != NULL ? hosted->pulls : NULL;
     bool any = false;
@@ -220,7 +220,7 @@ static enum status judge(const struct peer_watch *watch, const struct node_peer 
                : STATUS_MALFORMED;
 }
 
-void node_watch_on_reply(struct node *self, uint64_t now_us, const struct peer_topic *topic,
+void node_watch_on_reply(struct exchange *self, uint64_t now_us, const struct peer_topic *topic,
                          const struct pull_reply *reply)
 {
     struct node_peer *peer = asked(self, topic);
@@ -239,7 +239,7 @@ void node_watch_on_reply(struct node *self, uint64_t now_us, const struct peer_t
         return;
     }
     if (judge(watch, peer, reply) != STATUS_OK) {
-        node_count(self, NODE_pull_mismatches_total);
+        exchange_count(self, NODE_pull_mismatches_total);
         end(self, now_us, peer);
         return;
     }

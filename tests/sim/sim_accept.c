@@ -233,7 +233,8 @@ static void on_returned(struct sim *sim, void *data, uint64_t number)
 {
     struct sim_process *process = data;
     const struct node_record *record = process->alive && process->confirmed
-                                           ? node_list_find(&sim->view.nodes, process->node->id)
+                                           ? node_list_find(&sim->view.nodes,
+                                                            process->node->life.id)
                                            : NULL;
 
     (void)number;

@@ -9,7 +9,7 @@
 #ifndef ORBLOOM_TESTS_SIM_COVERAGE_H
 #define ORBLOOM_TESTS_SIM_COVERAGE_H
 
-#include "node/steps.h"
+#include "node/base/steps.h"
 #include "tests/sim/sim_process.h"
 #include "tests/sim/sim_remade.h"
 

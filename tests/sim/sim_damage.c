@@ -134,13 +134,12 @@ static bool is_remembered(const struct sim *sim, const struct sim_process *node)
 {
     const struct sim_disk_copy *copy = &node->disk->copy;
     bool remembered = copy->taken && copy->generation == node->generation && node->alive &&
-                      node->node->confirmed;
+                      node->node->life.confirmed;
 
     for (uint32_t i = 0; remembered && i < sim->settings.ncoordinators; i++) {
         const struct sim_process *process = sim_process_of(sim, SIM_COORDINATOR, i);
-        const struct heard *heard = process->alive
-                                        ? coordinator_heard(process->coordinator, node->node->id)
-                                        : NULL;
+        const struct heard *heard =
+            process->alive ? coordinator_heard(process->coordinator, node->node->life.id) : NULL;
 
         remembered = heard != NULL && heard->incarnation == node->incarnation &&
                      heard->position > copy->log_end;
@@ -269,7 +268,7 @@ void sim_damage_stall(struct sim *sim, struct sim_process *node, uint64_t durati
 /* UINT64_MAX: nothing can be said. */
 static uint64_t log_end(const struct sim_process *node)
 {
-    bool known = node->alive && !node->node->recovering;
+    bool known = node->alive && !node->node->life.recovering;
 
     return known ? storage_end(node->node->storage) : UINT64_MAX;
 }

@@ -13,7 +13,7 @@ static const struct replica_set *set_of(const struct sim_process *process,
     const struct document_entry *entry;
     const struct replica_set *set;
 
-    if (!process->alive || process->node->recovering) {
+    if (!process->alive || process->node->life.recovering) {
         return NULL;
     }
     entry = document_cache_find(&process->node->documents, document->id);

@@ -66,7 +66,7 @@ static const struct hosted_filter *serving(const struct sim_process *process,
 {
     const struct hosted_filter *hosted;
 
-    if (!sim_view_answers(process) || process->node->incarnation != member->incarnation) {
+    if (!sim_view_answers(process) || process->node->life.incarnation != member->incarnation) {
         return NULL;
     }
     hosted = hosted_of(process->node, filter_id);

@@ -172,7 +172,8 @@ void sim_lineages_note(struct sim_process *process)
     const struct sim *sim = process->sim;
     bool wanted = may_lag(sim);
 
-    for (uint32_t name = 0; wanted && !process->node->recovering && name < SIM_MAX_NAMES; name++) {
+    for (uint32_t name = 0; wanted && !process->node->life.recovering && name < SIM_MAX_NAMES;
+         name++) {
         const struct document_entry *entry = document_cache_find_name(&process->node->documents,
                                                                       sim_name(name));
 

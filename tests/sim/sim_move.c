@@ -37,7 +37,8 @@ static bool can_join(const struct node *node, uint64_t filter_id)
 {
     const struct hosted_filter *hosted = hosted_of(node, filter_id);
 
-    return node->id != 0 && (hosted == NULL || hosted->set == NULL || holds_full(node, filter_id));
+    return node->life.id != 0 &&
+           (hosted == NULL || hosted->set == NULL || holds_full(node, filter_id));
 }
 
 /* The FULL replicas that run. */
@@ -61,7 +62,7 @@ static void find_target(const struct sim *sim, struct move *move)
 
         if (process->kind == SIM_NODE && sim_process_runs(process) &&
             can_join(process->node, move->document.id) &&
-            document_slot_of(&move->document, 0, process->node->id, 0) < 0) {
+            document_slot_of(&move->document, 0, process->node->life.id, 0) < 0) {
             move->target = process->node;
         }
     }
@@ -121,7 +122,7 @@ static void apply(struct sim *sim, struct move *move)
     sim->scenario.moves++;
     sim_trace_line(&sim->trace, sim->now_us,
                    "slot %u of filter %" PRIu64 " moves to node %u, epoch %" PRIu64, move->slot,
-                   move->document.id, move->target->id, move->document.epoch);
+                   move->document.id, move->target->life.id, move->document.epoch);
     sim_view_follow(sim);
 }
 
@@ -133,7 +134,7 @@ static void leave_out(struct sim *sim, struct move *move, uint32_t node)
         return;
     }
     for (uint32_t i = 0; i < move->nsources; i++) {
-        if (move->sources[i]->id == node) {
+        if (move->sources[i]->life.id == node) {
             move->sources[i] = move->sources[--move->nsources];
         }
     }
@@ -153,8 +154,8 @@ static bool prepare(struct sim *sim, struct move *move)
     move->slot = (uint32_t)sim_random_below(&sim->random, rule->replicas);
     slot = &move->document.content.groups[0].slots[move->slot];
     leave_out(sim, move, slot->current.node);
-    slot->current = (struct member){.node = move->target->id,
-                                    .incarnation = move->target->incarnation};
+    slot->current = (struct member){.node = move->target->life.id,
+                                    .incarnation = move->target->life.incarnation};
     slot->read_since = move->document.epoch + 1;
     document_epoch_advance(&move->document);
     return codec_filter_document_sign(&move->document, &sim->key, &move->bytes) == STATUS_OK;

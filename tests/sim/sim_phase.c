@@ -15,8 +15,8 @@ static uint32_t phases_of_disk(const struct node *node, const struct sim_disk *d
     bool rolls = disk->rolling != 0 || *disk->clock_us < disk->rolls_until_us;
     bool merges = disk->merging > 0 || *disk->clock_us < disk->merges_until_us;
 
-    return (node->recovering ? bit(SIM_PHASE_RECOVERY) : 0) |
-           (!node->recovering && !node->confirmed ? bit(SIM_PHASE_BOOT) : 0) |
+    return (node->life.recovering ? bit(SIM_PHASE_RECOVERY) : 0) |
+           (!node->life.recovering && !node->life.confirmed ? bit(SIM_PHASE_BOOT) : 0) |
            (rolls ? bit(SIM_PHASE_ROLL) : 0) | (merges ? bit(SIM_PHASE_MERGE) : 0);
 }
 
@@ -56,11 +56,12 @@ static uint32_t look_at_replicas(struct sim_process *process)
  * nobody has heard of may be forgotten. */
 static void follow_incarnation(struct sim_process *process)
 {
-    uint64_t incarnation = process->node->incarnation;
+    uint64_t incarnation = process->node->life.incarnation;
     struct sim *sim = process->sim;
 
     if (incarnation == 0 || incarnation == process->incarnation) {
-        process->confirmed = process->confirmed || (incarnation != 0 && process->node->confirmed);
+        process->confirmed = process->confirmed ||
+                             (incarnation != 0 && process->node->life.confirmed);
         return;
     }
     sim_trace_line(&sim->trace, sim->now_us, "%s is incarnation %04x", process->name,
@@ -70,7 +71,7 @@ static void follow_incarnation(struct sim_process *process)
                  (unsigned)(process->incarnation & 0xffff));
     }
     process->incarnation = incarnation;
-    process->confirmed = process->node->confirmed;
+    process->confirmed = process->node->life.confirmed;
     sim->losses.rewound = process == sim->losses.rewound ? NULL : sim->losses.rewound;
     if (process->disk == NULL) {
         return;

@@ -193,7 +193,7 @@ static void on_look(struct sim *sim, void *data, uint64_t number)
     }
     sim_view_follow(sim);
     look(sim);
-    if (is_registered(sim, self->next) && self->old->alive && !self->old->node->confirmed) {
+    if (is_registered(sim, self->next) && self->old->alive && !self->old->node->life.confirmed) {
         retire(sim, self->old); /* It was started again, and would come back as somebody new. */
     }
     if (sim->now_us >= self->until_us) {

@@ -138,13 +138,14 @@ bool sim_view_is_full(const struct sim *sim, const struct member *member)
 {
     const struct sim_process *process = sim_view_member(sim, member);
 
-    return process != NULL && process->alive && process->node->incarnation == member->incarnation;
+    return process != NULL && process->alive &&
+           process->node->life.incarnation == member->incarnation;
 }
 
 bool sim_view_answers(const struct sim_process *node)
 {
-    return node->alive &&
-           (node->node->storage == NULL || (node->node->confirmed && !node->node->recovering));
+    return node->alive && (node->node->storage == NULL ||
+                           (node->node->life.confirmed && !node->node->life.recovering));
 }
 
 /* It ran as that member at `since_us` or later. */
@@ -229,10 +230,10 @@ bool sim_view_log_has(const struct sim_process *node, const struct filter_docume
 static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_BYTES])
 {
     const struct node *node = process->node;
-    const char *what = !process->alive                             ? "is dead"
-                       : node->recovering                          ? "reads its log"
-                       : node->storage != NULL && !node->confirmed ? "is not confirmed"
-                                                                   : NULL;
+    const char *what = !process->alive                                  ? "is dead"
+                       : node->life.recovering                          ? "reads its log"
+                       : node->storage != NULL && !node->life.confirmed ? "is not confirmed"
+                                                                        : NULL;
 
     for (size_t i = 0; what == NULL && i < node->documents.count; i++) {
         const struct hosted_filter *hosted = node->documents.by_id[i]->attachment;

@@ -419,7 +419,7 @@ void circle_document(struct circle *self, uint64_t id, const struct quorum_rule 
         for (uint32_t slot = 0; slot < rule->replicas; slot++) {
             struct member *member = &out->content.groups[group].slots[slot].current;
 
-            member->incarnation = circle_node(self, member->node)->incarnation;
+            member->incarnation = circle_node(self, member->node)->life.incarnation;
         }
     }
 }

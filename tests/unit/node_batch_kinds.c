@@ -73,7 +73,7 @@ static void add_relayed(void)
     for (struct replica_set *set = hosted->set; set != NULL; set = set->next) {
         hosted_fill(set, &document, keys[RELAYED], BATCH);
     }
-    node_note_batch(node, entry, &batch);
+    node_note_batch(node->exchange, entry, &batch);
 }
 
 /* The records of that number at node `id`; the first of them. */

@@ -110,7 +110,7 @@ Test(node_cut, what_it_reads_is_kept_until_it_is_closed)
     add(0, BEFORE);
     runs = storage_usage(stage.node->storage).nruns;
     cr_assert_gt(runs, 1);
-    incarnation = stage.node->incarnation;
+    incarnation = stage.node->life.incarnation;
     open_cut();
     add(BEFORE, BEFORE + AFTER);
     cr_assert_geq(node_stage_files(&stage, "run-"), storage_usage(stage.node->storage).nruns + runs,
@@ -121,7 +121,7 @@ Test(node_cut, what_it_reads_is_kept_until_it_is_closed)
     node_stage_settle_long(&stage);
     cr_assert_eq(node_stage_files(&stage, "run-"), storage_usage(stage.node->storage).nruns);
     cr_assert_lt(node_stage_files(&stage, "log-"), segments);
-    cr_assert_eq(stage.node->incarnation, incarnation, "nothing was taken for damage");
+    cr_assert_eq(stage.node->life.incarnation, incarnation, "nothing was taken for damage");
     close_stage();
 }
 

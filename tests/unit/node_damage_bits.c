@@ -133,7 +133,7 @@ static void restart(void)
 static void take_back(void)
 {
     const struct member now = {.node = DAMAGED,
-                               .incarnation = circle_node(circle, DAMAGED)->incarnation};
+                               .incarnation = circle_node(circle, DAMAGED)->life.incarnation};
 
     for (uint32_t group = 0; group < document.content.ngroups; group++) {
         document.content.groups[group].slots[DAMAGED - 1].incoming = now;

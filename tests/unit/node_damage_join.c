@@ -77,7 +77,7 @@ static const struct replica_group *group_of(uint32_t id)
 static void take_back(void)
 {
     document.content.groups[0].slots[0].incoming = (struct member){
-        .node = 1, .incarnation = circle_node(circle, 1)->incarnation};
+        .node = 1, .incarnation = circle_node(circle, 1)->life.incarnation};
     document_epoch_advance(&document);
     circle->nodes[0].cut = false;
     circle_hand(circle, &document, 0);

@@ -56,7 +56,7 @@ static struct slot *slot_of(uint32_t id)
 static void pair_with(uint32_t id)
 {
     slot_of(id)->incoming = (struct member){
-        .node = JOINER, .incarnation = circle_node(circle, JOINER)->incarnation};
+        .node = JOINER, .incarnation = circle_node(circle, JOINER)->life.incarnation};
     document_epoch_advance(&document);
 }
 
@@ -203,7 +203,7 @@ Test(node_join, what_came_under_the_same_numbers_is_taken_over_all_the_same)
         cr_assert_eq(circle_add(circle, 3, &document, i + 1, keys[MANY - 1 - i], BATCH), STATUS_OK);
     }
     slot_of(3)->incoming = (struct member){.node = 3,
-                                           .incarnation = circle_node(circle, 3)->incarnation};
+                                           .incarnation = circle_node(circle, 3)->life.incarnation};
     document_epoch_advance(&document);
     circle_hand(circle, &document, 0);
     circle_run(circle, 5 * SECOND);

@@ -59,7 +59,7 @@ static struct slot *slot_of(uint32_t group, uint32_t node)
 static void hand_over(uint32_t group, uint32_t from, uint32_t to)
 {
     slot_of(group, from)->current = (struct member){
-        .node = to, .incarnation = circle_node(circle, to)->incarnation};
+        .node = to, .incarnation = circle_node(circle, to)->life.incarnation};
     document_epoch_advance(&document);
 }
 

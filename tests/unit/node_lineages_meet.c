@@ -136,7 +136,7 @@ static struct frame question(uint32_t lineage)
                                          .epoch_hash = document.epoch_hash,
                                          .lineage = lineage};
     request->source = (struct member){.node = 1,
-                                      .incarnation = circle_node(circle, 1)->incarnation};
+                                      .incarnation = circle_node(circle, 1)->life.incarnation};
     request->max_bytes = 1 << 20;
     return frame;
 }
@@ -182,11 +182,11 @@ Test(node_lineages_meet, a_late_delta_of_the_old_lineage_is_refused)
                                   .fingerprints = keys[BEFORE]};
     entry = document_cache_find(&circle_node(circle, 1)->documents, 5);
     end = storage_end(circle_node(circle, 1)->storage);
-    cr_assert_neq(node_absorb(circle_node(circle, 1), entry, &batch), STATUS_OK);
+    cr_assert_neq(node_absorb(circle_node(circle, 1)->exchange, entry, &batch), STATUS_OK);
     cr_assert_eq(storage_end(circle_node(circle, 1)->storage), end);
     expect(1, false, false, true);
     batch.targets[0].lineage = 2;
-    cr_assert_eq(node_absorb(circle_node(circle, 1), entry, &batch), STATUS_OK);
+    cr_assert_eq(node_absorb(circle_node(circle, 1)->exchange, entry, &batch), STATUS_OK);
     expect(1, true, false, true);
     close_circle();
 }
@@ -222,7 +222,7 @@ Test(node_lineages_meet, who_joins_is_complete_with_all_lineages)
     circle->spy = lose_new_lineage;
     slot = &document.content.groups[0].slots[2];
     slot->incoming = (struct member){.node = JOINER,
-                                     .incarnation = circle_node(circle, JOINER)->incarnation};
+                                     .incarnation = circle_node(circle, JOINER)->life.incarnation};
     hand(0);
     circle_run(circle, 20 * SECOND);
     cr_assert_not(is_complete());

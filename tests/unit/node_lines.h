@@ -83,7 +83,7 @@ static inline struct slot *slot_of(uint32_t id)
 static inline void pair_with(uint32_t id)
 {
     slot_of(id)->incoming = (struct member){
-        .node = JOINER, .incarnation = circle_node(circle, JOINER)->incarnation};
+        .node = JOINER, .incarnation = circle_node(circle, JOINER)->life.incarnation};
     document_epoch_advance(&document);
     circle_hand(circle, &document, 0);
 }

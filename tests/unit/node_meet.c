@@ -22,7 +22,7 @@ static void setup(void)
     circle_fingerprints(&document, 0, 1, BATCH, keys);
     circle_hand(circle, &document, 0);
     circle_run(circle, 5 * SECOND);
-    incarnation = circle_node(circle, 1)->incarnation;
+    incarnation = circle_node(circle, 1)->life.incarnation;
 }
 
 static void teardown(void)
@@ -59,7 +59,7 @@ static void put_back(struct memory_disk *copy)
 
 static bool same_life(void)
 {
-    return circle_node(circle, 1)->incarnation == incarnation;
+    return circle_node(circle, 1)->life.incarnation == incarnation;
 }
 
 Test(node_meet, a_start_that_lacks_nothing_goes_on)
@@ -88,7 +88,7 @@ Test(node_meet, who_is_remembered_to_have_had_more_is_another_incarnation)
     put_back(copy);
     circle_run(circle, SECOND);
     cr_assert_not(same_life());
-    cr_assert(circle_node(circle, 1)->confirmed);
+    cr_assert(circle_node(circle, 1)->life.confirmed);
 }
 
 /* ... and though it has been started again since: its cursors tell. */
@@ -130,9 +130,9 @@ Test(node_meet, without_coordinators_all_others_confirm_a_start)
     circle->silent = true;
     restart(1);
     circle_run(circle, SECOND);
-    cr_assert_not(circle_node(circle, 1)->confirmed, "a coordinator may answer yet");
+    cr_assert_not(circle_node(circle, 1)->life.confirmed, "a coordinator may answer yet");
     circle_run(circle, 3 * SECOND);
-    cr_assert(circle_node(circle, 1)->confirmed);
+    cr_assert(circle_node(circle, 1)->life.confirmed);
     cr_assert(same_life());
     cr_assert_eq(circle_count(circle, 1, &document, keys, BATCH), BATCH);
 }
@@ -143,10 +143,10 @@ Test(node_meet, one_that_is_silent_confirms_nothing)
     circle->nodes[2].cut = true;
     restart(1);
     circle_run(circle, 30 * SECOND);
-    cr_assert_not(circle_node(circle, 1)->confirmed);
+    cr_assert_not(circle_node(circle, 1)->life.confirmed);
     circle->nodes[2].cut = false;
     circle_run(circle, 30 * SECOND);
-    cr_assert(circle_node(circle, 1)->confirmed);
+    cr_assert(circle_node(circle, 1)->life.confirmed);
 }
 
 Test(node_meet, all_at_once_confirm_each_other)
@@ -169,14 +169,14 @@ Test(node_meet, the_store_is_told_later)
     for (int i = 0; i < 3; i++) {
         restart(1);
         circle_run(circle, 10 * SECOND);
-        cr_assert(circle_node(circle, 1)->confirmed);
+        cr_assert(circle_node(circle, 1)->life.confirmed);
     }
     circle->silent = false;
     circle_run(circle, 10 * SECOND);
     cr_assert(same_life());
     cr_assert_not(node_failed(circle_node(circle, 1)));
-    cr_assert(circle_node(circle, 1)->identity.confirmed);
-    cr_assert_eq(circle->records[0].boot, circle_node(circle, 1)->identity.boot);
+    cr_assert(circle_node(circle, 1)->life.identity.confirmed);
+    cr_assert_eq(circle->records[0].boot, circle_node(circle, 1)->life.identity.boot);
     restart(1);
     circle_run(circle, 5 * SECOND);
     cr_assert(same_life());
@@ -191,7 +191,7 @@ Test(node_meet, a_second_copy_is_not_confirmed)
     circle->silent = true;
     restart(1);
     circle_run(circle, 10 * SECOND);
-    cr_assert(circle_node(circle, 1)->confirmed);
+    cr_assert(circle_node(circle, 1)->life.confirmed);
     circle_stop(circle, 1);
     restart(2);
     restart(3);
@@ -199,7 +199,7 @@ Test(node_meet, a_second_copy_is_not_confirmed)
     put_back(copy);
     circle_run(circle, 30 * SECOND);
     cr_assert_not(same_life());
-    cr_assert_not(circle_node(circle, 1)->confirmed, "a new life takes a coordinator");
+    cr_assert_not(circle_node(circle, 1)->life.confirmed, "a new life takes a coordinator");
 }
 
 static bool no_peer_record(struct circle *self, struct circle_frame *frame, struct frame *decoded)
@@ -217,11 +217,11 @@ Test(node_meet, a_yes_that_is_not_heard_is_kept_all_the_same)
     circle->spy = no_peer_record;
     restart(1);
     circle_run(circle, 10 * SECOND);
-    cr_assert_not(circle_node(circle, 1)->confirmed);
+    cr_assert_not(circle_node(circle, 1)->life.confirmed);
     circle->spy = NULL;
     put_back(copy);
     circle_run(circle, 30 * SECOND);
-    cr_assert_not(circle_node(circle, 1)->confirmed);
+    cr_assert_not(circle_node(circle, 1)->life.confirmed);
 }
 
 static bool frozen_reply;
@@ -243,10 +243,10 @@ Test(node_meet, a_yes_is_durable_first)
     restart(1);
     circle_run(circle, 20 * SECOND);
     cr_assert_not(frozen_reply);
-    cr_assert_not(circle_node(circle, 1)->confirmed);
+    cr_assert_not(circle_node(circle, 1)->life.confirmed);
     circle->nodes[1].frozen = false;
     circle_run(circle, 20 * SECOND);
-    cr_assert(circle_node(circle, 1)->confirmed);
+    cr_assert(circle_node(circle, 1)->life.confirmed);
 }
 
 static bool bend(struct circle *self, struct circle_frame *frame, struct frame *decoded)
@@ -264,6 +264,6 @@ Test(node_meet, forged_answers_are_ignored)
     circle->spy = bend;
     restart(1);
     circle_run(circle, 20 * SECOND);
-    cr_assert_not(circle_node(circle, 1)->confirmed);
+    cr_assert_not(circle_node(circle, 1)->life.confirmed);
     cr_assert_gt(circle_counter(circle, 1, NODE_pull_mismatches_total), 0);
 }

@@ -68,7 +68,7 @@ static void add_part(uint32_t i, uint32_t id)
 
     cr_assert_eq(storage_add(node->storage, &batch, &end), STATUS_OK);
     hosted_fill(hosted->set, &document, keys[i], PART);
-    node_note_batch(node, entry_of(id), &batch);
+    node_note_batch(node->exchange, entry_of(id), &batch);
 }
 
 static size_t logged(uint32_t id, uint32_t i)
@@ -112,9 +112,9 @@ Test(node_partial, what_is_taken_in_part_keeps_its_number_and_says_so)
     cr_assert_not(record.repaired || record.fed || record.relayed);
     cr_assert(node_batch_named(&record));
     cr_assert_not(node_batch_whole(&record));
-    cr_assert_not(node_has_batch(circle_node(circle, 1), entry_of(1), &record));
+    cr_assert_not(node_has_batch(circle_node(circle, 1)->exchange, entry_of(1), &record));
     record.partial = false;
-    cr_assert_not(node_has_batch(circle_node(circle, 1), entry_of(1), &record),
+    cr_assert_not(node_has_batch(circle_node(circle, 1)->exchange, entry_of(1), &record),
                   "it believes that it has all of it");
     close_circle();
 }

@@ -62,8 +62,9 @@ static void absorb(uint32_t id, uint64_t seed, uint32_t count, uint64_t *out)
     };
 
     circle_fingerprints(&document, 0, seed, count, out);
-    cr_assert_eq(node_absorb(node, document_cache_find(&node->documents, document.id), &batch),
-                 STATUS_OK);
+    cr_assert_eq(
+        node_absorb(node->exchange, document_cache_find(&node->documents, document.id), &batch),
+        STATUS_OK);
     circle_run(circle, 1000);
 }
 
@@ -285,7 +286,7 @@ static struct frame question(enum pull_kind kind, uint64_t cut, uint32_t bits,
                           .epoch = document.epoch,
                           .epoch_hash = document.epoch_hash,
                           .lineage = 1},
-                .source = {.node = 1, .incarnation = circle_node(circle, 1)->incarnation},
+                .source = {.node = 1, .incarnation = circle_node(circle, 1)->life.incarnation},
                 .max_bytes = 1 << 20,
                 .cut = cut,
                 .prefix_bits = bits,

@@ -331,7 +331,7 @@ Test(node_reports, a_round_that_would_say_the_same_waits)
 
     begin_told();
     link = stage.node->coordinators.links[0];
-    cr_assert(stage.node->refetched);
+    cr_assert(stage.node->life.refetched);
     stage.node->reporting.round_us = stage.now_us + 100 * SECOND_US;
     pass(SECOND_US);
     expect_news(10 * FILTERS + 1, 0, 0);

@@ -50,7 +50,7 @@ static struct frame question(enum pull_kind kind)
                           .epoch = document.epoch,
                           .epoch_hash = document.epoch_hash,
                           .lineage = 1},
-                .source = {.node = 1, .incarnation = circle_node(circle, 1)->incarnation},
+                .source = {.node = 1, .incarnation = circle_node(circle, 1)->life.incarnation},
                 .to = kind == PULL_RUNS ? UINT64_MAX : 0,
                 .max_bytes = 1 << 20,
             },
@@ -77,8 +77,8 @@ Test(node_serve, an_answer_says_who_and_what)
     cr_assert_eq(reply->kind, PULL_HEADERS);
     cr_assert_eq(reply->scope.filter_id, 5);
     cr_assert_eq(reply->source.node, 1);
-    cr_assert_eq(reply->source.incarnation, circle_node(circle, 1)->incarnation);
-    cr_assert_eq(reply->boot, circle_node(circle, 1)->identity.boot);
+    cr_assert_eq(reply->source.incarnation, circle_node(circle, 1)->life.incarnation);
+    cr_assert_eq(reply->boot, circle_node(circle, 1)->life.identity.boot);
     cr_assert_eq(reply->state, REPLICA_FULL);
     cr_assert_eq(reply->fence_epoch, document.epoch);
     cr_assert_gt(reply->fence_position, 0);
@@ -285,7 +285,7 @@ Test(node_serve, the_rate_is_bounded_for_each_peer)
     uint64_t start_us;
 
     open_circle(3, NBATCHES);
-    circle_node(circle, 1)->config.gossip_rate = 4 << 20;
+    circle_node(circle, 1)->exchange->config.gossip_rate = 4 << 20;
     frame = question(PULL_LOG);
     start_us = circle->now_us;
     for (int i = 0; i < 5; i++) { /* 800 KB each */

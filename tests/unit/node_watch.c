@@ -153,13 +153,13 @@ Test(node_watch, answers_are_told_in_parts)
         .fingerprints = ids,
         .count = 1,
     };
-    node_watch_on_reply(circle_node(circle, 1), circle->now_us, &topic, &reply);
+    node_watch_on_reply(circle_node(circle, 1)->exchange, circle->now_us, &topic, &reply);
     cr_assert_eq(watch->position, position + 10);
     cr_assert_leq(watch->due_us, circle->now_us, "there is more to ask");
     cr_assert_eq(item->watch, 0, "it is awake");
     cr_assert_leq(item->pull.from, position, "and asks from where nothing was told yet");
     reply.from = position; /* Of a question before. */
-    node_watch_on_reply(circle_node(circle, 1), circle->now_us, &topic, &reply);
+    node_watch_on_reply(circle_node(circle, 1)->exchange, circle->now_us, &topic, &reply);
     cr_assert_eq(watch->serial, 0, "an answer to something else ends it");
     close_circle();
 }
@@ -190,22 +190,22 @@ Test(node_watch, a_source_says_what_it_knows)
     add(3, 2, N1, keys);
     add(2, 1, N1, keys);
     reply = &circle->answer.body.pull_reply;
-    cr_assert_eq(asked(1, node->incarnation, end), STATUS_OK);
+    cr_assert_eq(asked(1, node->life.incarnation, end), STATUS_OK);
     cr_assert(reply->count == 0 && reply->next == end, "routers may bring it to all yet");
     circle_run(circle, 3 * SECOND);
-    cr_assert_eq(asked(1, node->incarnation, end), STATUS_OK);
+    cr_assert_eq(asked(1, node->life.incarnation, end), STATUS_OK);
     cr_assert_eq(reply->count, 2);
     cr_assert_eq(reply->fingerprints[0], FIRST + 2);
     cr_assert_eq(reply->fingerprints[1], FIRST + 3);
     cr_assert(reply->end && reply->next > end);
-    cr_assert_eq(asked(1, node->incarnation + 1, end), STATUS_NOT_READY, "another life");
-    cr_assert_eq(asked(2, node->incarnation, end), STATUS_NOT_READY, "another node");
-    cr_assert_eq(asked(1, node->incarnation, UINT64_MAX), STATUS_CONFLICT, "beyond its end");
+    cr_assert_eq(asked(1, node->life.incarnation + 1, end), STATUS_NOT_READY, "another life");
+    cr_assert_eq(asked(2, node->life.incarnation, end), STATUS_NOT_READY, "another node");
+    cr_assert_eq(asked(1, node->life.incarnation, UINT64_MAX), STATUS_CONFLICT, "beyond its end");
     circle_stop(circle, 1);
     circle_start(circle, 1);
     circle_run(circle, 5 * SECOND);
     node = circle_node(circle, 1);
-    cr_assert_eq(asked(1, node->incarnation, end), STATUS_NOT_FOUND, "from before its start");
+    cr_assert_eq(asked(1, node->life.incarnation, end), STATUS_NOT_FOUND, "from before its start");
     close_circle();
 }
 

@@ -8,8 +8,8 @@
  * Errors:  none.
  * Threads: `most` does not change; steps_again() is the actor's.
  */
-#ifndef ORBLOOM_NODE_STEPS_H
-#define ORBLOOM_NODE_STEPS_H
+#ifndef ORBLOOM_NODE_BASE_STEPS_H
+#define ORBLOOM_NODE_BASE_STEPS_H
 
 #include "map/pull_message.h"
 

@@ -1,6 +1,6 @@
 /* The table of bounds; tests set smaller ones, so that what takes several steps does so with
  * little data. */
-#include "node/steps.h"
+#include "node/base/steps.h"
 
 static const struct {
     const char *name;

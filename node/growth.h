@@ -1,12 +1,12 @@
 /* growth.h - private to node/: a node's part of an expansion, from its own log while it serves.
  *
- *   growth.c        which set does what next (growth_plan.h decides)
+ *   growth.c        which set does what next (array/growth_plan.h decides)
  *   growth_span.c   a span of shards: stands, is filled, checked, weighed, serves
  *   growth_read.c   what the span is filled and checked with
  *
  * Pages of new arrays come from a thread of their own (JOB_MEMORY), as the first touch of one may
  * take milliseconds. One span at a time a node, in slices of less than a millisecond between
- * requests, at most growth_rate keys a second, less what requests take (growth_throttle.h).
+ * requests, at most growth_rate keys a second, less what requests take (array/growth_throttle.h).
  *
  * Why no key is lost: from `cut` on, a position of the log, every add of the span's shards goes to
  * both arrays; what the log has below `cut` is read back, which waits until it is written, so that
@@ -15,8 +15,8 @@
  *
  * Threads: the actor's.
  */
-#ifndef ORBLOOM_NODE_ARRAY_GROWTH_H
-#define ORBLOOM_NODE_ARRAY_GROWTH_H
+#ifndef ORBLOOM_NODE_GROWTH_H
+#define ORBLOOM_NODE_GROWTH_H
 
 #include "map/document_cache.h"
 #include "node/array/growth_plan.h"

@@ -1,11 +1,12 @@
 /* Which set does what next. */
-#include "node/array/growth.h"
+#include "node/growth.h"
 
 #include "base/heap.h"
 #include "base/number.h"
 #include "node/array/growth_layers.h"
 #include "node/private.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -27,6 +28,7 @@ void node_growth_go(struct node *self, enum growth_event event)
     struct node_growth *growth = &self->growth;
     enum growth_phase before = growth->phase;
 
+    assert(event != GROWTH_ON_BEGUN || before == GROWTH_REST); /* One span at a time. */
     growth->phase = growth_next(before, event);
     if (growth->phase != before) {
         log_line(LOG_DEBUG, "filter %016" PRIx64 ", shards %u to %u: %s", growth->filter_id,
@@ -48,6 +50,7 @@ uint64_t node_growth_next_us(const struct node *self)
 
 void node_growth_account(struct node *self, const struct replica_set *set, uint64_t before)
 {
+    assert(before <= self->memory_used_bytes); /* All sets of the node are in it. */
     self->memory_used_bytes += set->bytes - before;
     self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
 }
@@ -172,7 +175,7 @@ static void see(const struct node *self, const struct document_entry *entry,
         return;
     }
     sight->from = replica_set_base(set)->generation.id;
-    sight->has_turn = document_has_turn(document, self->id);
+    sight->has_turn = document_has_turn(document, self->life.id);
     sight->pressing = any_pressing(set, document);
     sight->refused = set->growth_refused == document->revision;
     sight->in_span = node_growth_set(self, entry) == set;
@@ -265,7 +268,7 @@ static void finish(struct node *self, struct document_entry *entry, struct repli
 
     growth_layers_finish(set);
     node_growth_account(self, set, before);
-    self->changed = true;
+    self->life.changed = true;
     log_line(LOG_INFO, "filter %s%s: generation %u serves all that is here",
              entry->document.content.name, node_growth_slice(set, slice),
              replica_set_base(set)->generation.id);
@@ -290,7 +293,7 @@ static void go_back(struct node *self, struct document_entry *entry, struct repl
         growth_layers_drop(set);
     }
     node_growth_account(self, set, before);
-    self->changed = true;
+    self->life.changed = true;
 }
 
 /* Nearly always. */
@@ -408,7 +411,7 @@ bool node_grow(struct node *self, uint64_t now_us)
     struct document_entry *entry;
     bool more = false;
 
-    if (!growth->due || self->recovering || self->failed) {
+    if (!growth->due || self->life.recovering || self->life.failed) {
         return false;
     }
     for (size_t i = 0; i < self->documents.count; i++) {

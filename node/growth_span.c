@@ -4,6 +4,8 @@
 #include "node/array/growth_layers.h"
 #include "node/private.h"
 
+#include <assert.h>
+
 enum {
     SPANS = 32,            /* of a large set, about */
     TOUCH_BYTES = 1 << 20, /* 256 pages, half a millisecond */
@@ -69,6 +71,7 @@ void node_span_begin(struct node *self, struct document_entry *entry, const stru
     growth->filter_id = entry->document.id;
     growth->hosting = set->hosting;
     growth->first = next_left(set, 0, set->nshards);
+    assert(growth->first < set->nshards); /* Else the set would be done. */
     growth->end = span_end(self, set, growth->first);
     growth->wrongs = 0;
     node_growth_go(self, GROWTH_ON_BEGUN);
@@ -351,7 +354,8 @@ static bool serve(struct node *self, const struct document_entry *entry)
         return true;
     }
     /* Coordinators wait for groups. */
-    self->changed = growth_layers_serve(set, &entry->document, growth->at) || self->changed;
+    self->life.changed = growth_layers_serve(set, &entry->document, growth->at) ||
+                         self->life.changed;
     node_growth_account(self, set, before);
     node_count(self, NODE_growth_shards_total);
     return true;
