@@ -137,6 +137,22 @@ Test(coordinator_age, a_coordinator_waits_until_all_nodes_were_heard)
     close_stage();
 }
 
+/* The operator who waits for what it has stopped is not left waiting. */
+Test(coordinator_age, a_command_that_was_begun_before_ends_with_a_deadline)
+{
+    open_stage();
+    cr_assert_eq(coordinator_stage_make_filter(&stage), FILTER);
+    coordinator_stage_command(
+        &stage, 9,
+        &(struct admin_request){.action = ADMIN_DROP, .name = "urls", .timeout_ms = 1000});
+    cr_assert_eq(stage.ntold, 0, "the drop is under way");
+    cr_assert_eq(hold(2, (struct held_document){.filter_id = 0, .revision = 99}).status,
+                 STATUS_UNAVAILABLE);
+    coordinator_stage_pass(&stage, 2000000);
+    cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_DEADLINE);
+    close_stage();
+}
+
 /* As etcd can be, by another hand. What the coordinator has read is not to go on with. */
 Test(coordinator_age, a_store_that_was_emptied_under_it_takes_no_restore)
 {

@@ -229,6 +229,24 @@ Test(binding, a_list_that_the_arena_has_no_room_for_is_too_large)
     codec_arena_destroy(&arena);
 }
 
+/* A MAC of another size can't be right, and must not be a part of one that is. */
+Test(binding, bytes_of_another_size_read_as_zeros)
+{
+    const uint8_t zeros[SEAL_MAC_BYTES] = {0};
+    uint8_t mac[SEAL_MAC_BYTES + 1];
+    Orbloom__V1__BootReply wire = ORBLOOM__V1__BOOT_REPLY__INIT;
+    struct boot_reply reply;
+
+    memset(mac, 0xab, sizeof mac);
+    wire.mac.data = mac;
+    for (size_t size = SEAL_MAC_BYTES - 1; size <= SEAL_MAC_BYTES + 1; size++) {
+        wire.mac.len = size;
+        cr_assert_eq(binding_get(binding_boot_reply(), NULL, &wire, &reply), STATUS_OK);
+        cr_assert_eq(memcmp(reply.mac, size == SEAL_MAC_BYTES ? mac : zeros, sizeof zeros), 0,
+                     "%zu", size);
+    }
+}
+
 Test(binding, what_was_in_the_struct_before_is_gone)
 {
     const Orbloom__V1__ReplicaReport wire = ORBLOOM__V1__REPLICA_REPORT__INIT;

@@ -164,6 +164,8 @@ Test(codec, what_is_over_a_limit_is_not_sent)
 {
     static uint8_t blob[CODEC_MAX_FRAME_BYTES];
     static uint32_t lengths[128];
+    static const uint32_t turns[DOCUMENT_MAX_TURNS + 1] = {1};
+    struct filter_summary summary;
     struct span documents[9];
     struct frame frame;
 
@@ -191,6 +193,19 @@ Test(codec, what_is_over_a_limit_is_not_sent)
     documents[0].size = DOCUMENT_MAX_BYTES + 1;
     frame.body.documents.count = 1;
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_TOO_LARGE);
+    sample_frame(FRAME_FENCE_REQUEST, SAMPLE_FULL, &frame);
+    frame.body.fence_request.document = span_of(blob, DOCUMENT_MAX_BYTES + 1);
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_TOO_LARGE);
+    sample_frame(FRAME_ADMIN_REPLY, SAMPLE_FULL, &frame);
+    summary = frame.body.admin_reply.filters[0];
+    summary.turns = turns;
+    summary.nturns = DOCUMENT_MAX_TURNS + 1;
+    frame.body.admin_reply.filters = &summary;
+    frame.body.admin_reply.nfilters = 1;
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_TOO_LARGE);
+    summary.nturns--;
+    cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
+    buffer_clear(&bytes);
 
     sample_frame(FRAME_CLIENT_REQUEST, SAMPLE_FULL, &frame);
     for (size_t i = 0; i < 128; i++) {

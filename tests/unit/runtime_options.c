@@ -613,7 +613,10 @@ Test(runtime_options, a_change_of_each_kind_is_seen_and_copied)
     cr_assert(options_differ(option_named("peers"), &before, &after));
     cr_assert(options_differ(option_named("keys"), &before, &after));
     cr_assert(options_differ(option_named("factor"), &before, &after));
+    after = before;
     after.npeers = 1;
+    cr_assert(options_differ(option_named("peers"), &before, &after), "one fewer");
+    after = (struct settings){.name = "b", .npeers = 1, .peers = {"x"}, .keys = 2, .factor = 1.5};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         options_copy(&options[i], &after, &before);
         cr_assert_not(options_differ(&options[i], &after, &before), "%s", options[i].name);
