@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* Numbers of fields in SignedDocument. It is walked, not unpacked: the MAC covers the content
- * as received, and nothing is decoded before it is found right. */
+/* Numbers of fields in SignedDocument. */
 enum { FIELD_KIND = 1, FIELD_CONTENT = 2, FIELD_MAC = 3 };
 
 /* Many times the largest valid document; never touched unless needed. */

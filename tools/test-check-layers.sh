@@ -86,7 +86,7 @@ accepts
 refuses lib/base/x.c '"filter/lines.h"'
 refuses lib/base/x.c '<time.h>'
 refuses lib/filter/x.h '"map/quorum.h"'
-refuses lib/filter/x.c '"../cluster/quorum.h"'
+refuses lib/filter/x.c '"../map/quorum.h"'
 refuses lib/map/x.c '"proto/codec.h"'
 refuses lib/map/x.c '"runtime/hub.h"'
 refuses lib/map/x.c '<sys/time.h>'

@@ -5,7 +5,6 @@
 #ifndef ORBLOOM_COORDINATOR_NODES_USAGE_H
 #define ORBLOOM_COORDINATOR_NODES_USAGE_H
 
-#include "coordinator/nodes/usage.h"
 #include "coordinator/private.h"
 
 /* heap_free() it; NULL: out of memory. */

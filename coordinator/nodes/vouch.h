@@ -3,8 +3,8 @@
  *
  * A word is kept with the evidence about the filter's epoch, in memory: a coordinator that is
  * started anew, or another one, is to be told again. */
-#ifndef ORBLOOM_COORDINATOR_VOUCH_H
-#define ORBLOOM_COORDINATOR_VOUCH_H
+#ifndef ORBLOOM_COORDINATOR_NODES_VOUCH_H
+#define ORBLOOM_COORDINATOR_NODES_VOUCH_H
 
 #include "coordinator/private.h"
 

@@ -1,4 +1,4 @@
-/* pull_private.h - the steps that lib/cluster/pull*.c share. */
+/* pull_private.h - the steps that node/pull/pull*.c share. */
 #ifndef ORBLOOM_NODE_PULL_PULL_PRIVATE_H
 #define ORBLOOM_NODE_PULL_PULL_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* pull_repair_private.h - the steps that lib/cluster/pull_repair*.c share. */
+/* pull_repair_private.h - the steps that node/pull/pull_repair*.c share. */
 #ifndef ORBLOOM_NODE_PULL_PULL_REPAIR_PRIVATE_H
 #define ORBLOOM_NODE_PULL_PULL_REPAIR_PRIVATE_H
 

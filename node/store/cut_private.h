@@ -1,4 +1,4 @@
-/* cut_private.h - the parts of a cut; shared by node/storage_cut*.c only. */
+/* cut_private.h - the parts of a cut; shared by node/store/cut*.c only. */
 #ifndef ORBLOOM_NODE_STORE_CUT_PRIVATE_H
 #define ORBLOOM_NODE_STORE_CUT_PRIVATE_H
 

@@ -1,6 +1,6 @@
 /* storage.h - what a node keeps on disk: one log, sorted runs, and what they say when read back.
  *
- * The facade over lib/storage for the node's core, which never blocks: everything that touches
+ * The facade over lib/log for the node's core, which never blocks: everything that touches
  * the disk is a job (base/job.h), and its end comes as a callback on the actor's thread.
  *
  *   storage_create -> [nameless -> storage_name()] -> recovering: reads the log, tells `recovered`

@@ -1,6 +1,6 @@
 /* A log keeps what was acknowledged through many lives of its process, whatever the disk does
  * within its contract; and what a flipped bit takes is noticed. The writer and the survey of
- * lib/storage, on a simulated disk with jobs in virtual time. */
+ * lib/log, on a simulated disk with jobs in virtual time. */
 #include "base/heap.h"
 #include "log/log_reader.h"
 #include "log/log_writer.h"

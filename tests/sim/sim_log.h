@@ -1,6 +1,6 @@
 /* sim_log.h - what a node's disk holds of a filter, read without the node: segments and runs.
  *
- * A reader of its own, apart from that of lib/storage but for the form of a record. A file is read
+ * A reader of its own, apart from that of lib/log but for the form of a record. A file is read
  * once; what is appended to it is read when it is asked for, and a file that was changed otherwise
  * is read again.
  *

@@ -1,4 +1,4 @@
-/* proto_document_samples.h - documents for the tests of proto/ and lib/cluster/document. */
+/* proto_document_samples.h - documents for the tests of proto/ and lib/map/document. */
 #ifndef ORBLOOM_TESTS_UNIT_PROTO_DOCUMENT_SAMPLES_H
 #define ORBLOOM_TESTS_UNIT_PROTO_DOCUMENT_SAMPLES_H
 
