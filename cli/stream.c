@@ -174,7 +174,7 @@ static void submit(struct run *run, struct stream_batch *batch)
         .operation = run->stream->operation,
         .keys = {batch->blob.data, batch->lengths, batch->nkeys},
         .replicas = run->stream->replicas,
-        .list = run->stream->list,
+        .keyset = run->stream->keyset,
         .user = batch,
     };
     int code = batch->nkeys > 0 ? orbloom_submit(run->handle, &request) : ORBLOOM_OK;

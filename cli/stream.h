@@ -75,7 +75,7 @@ struct stream {
     const char *filter;
     enum orbloom_operation operation;
     uint32_t replicas; /* checks: bit set of slots; 0: all */
-    uint32_t list;     /* feeds: which rebuild is meant; 0: whichever is open */
+    uint32_t keyset;    /* feeds: which rebuild is meant; 0: whichever is open */
     stream_line_fn line;
     void *context;
 };

@@ -3,7 +3,7 @@
 
 #include "base/number.h"
 #include "cli/show/expiry.h"
-#include "cli/show/growth.h"
+#include "cli/show/expansion.h"
 #include "cli/show/load.h"
 #include "cli/show/rebuild.h"
 #include "cli/show/window.h"
@@ -243,8 +243,8 @@ void summary_filters_json(struct json *json, const char *name, const struct admi
 
         json_begin(json, NULL, '{');
         summary_filter_json(json, filter);
-        growth_json(json, filter);
-        growth_coordinator_json(json, filter);
+        expansion_json(json, filter);
+        expansion_coordinator_json(json, filter);
         rebuild_json(json, filter);
         load_json(json, filter);
         rebuild_coordinator_json(json, filter);

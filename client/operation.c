@@ -92,7 +92,7 @@ enum status operation_create_keys(const struct session_keys *keys, struct op_id 
         .keys = span_of(text + text_size, bytes),
         .lengths = lengths,
         .count = keys->count,
-        .lineage = keys->lineage};
+        .keyset = keys->keyset};
     *out = self;
     return STATUS_OK;
 }

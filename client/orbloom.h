@@ -139,7 +139,7 @@ struct orbloom_request {
     uint32_t replicas;   /* checks: bit set of the replica slots to ask; 0: all */
     uint32_t timeout_ms; /* 0: the handle's */
     void *user;          /* given back with the completion */
-    uint32_t list;       /* feeds: see orbloom_rebuild_begin() */
+    uint32_t keyset;     /* feeds: see orbloom_rebuild_begin() */
 };
 
 struct orbloom_completion {
@@ -210,27 +210,27 @@ int orbloom_drop(struct orbloom *handle, const char *filter);
  *   4  orbloom_rebuild_commit(). From then on what was neither fed nor added since 1 is forgotten.
  *      Or orbloom_rebuild_abort(), and all is as it was.
  *
- * It may stay open for as long as you like, and anybody may go on with it. `list` is the number of
- * the rebuild: what is late for one that was aborted can't get into the next one. 0 stands for
- * whichever is open. */
+ * It may stay open for as long as you like, and anybody may go on with it. `keyset` is the number
+ * of the rebuild, that of the keyset which it makes: what is late for one that was aborted can't
+ * get into the next one. 0 stands for whichever is open. */
 
 /* ORBLOOM_DEADLINE: it has begun, but too few nodes have confirmed; call it again. One that is open
- * already is joined. *list (may be NULL) is its number. */
-int orbloom_rebuild_begin(struct orbloom *handle, const char *filter, uint32_t *list);
+ * already is joined. *keyset (may be NULL) is its number. */
+int orbloom_rebuild_begin(struct orbloom *handle, const char *filter, uint32_t *keyset);
 
 /* As orbloom_add(), but into the new keys only; ORBLOOM_INVALID: that rebuild is not open. */
-int orbloom_feed(struct orbloom *handle, const char *filter, uint32_t list,
+int orbloom_feed(struct orbloom *handle, const char *filter, uint32_t keyset,
                  const struct orbloom_keys *keys, uint8_t *answers);
 
 /* So many keys were fed: without that a commit takes the list for empty. */
-int orbloom_rebuild_fed(struct orbloom *handle, const char *filter, uint32_t list, uint64_t keys);
+int orbloom_rebuild_fed(struct orbloom *handle, const char *filter, uint32_t keyset, uint64_t keys);
 
 /* Returns when no check is answered from the former keys any more. `empty` 1: even if no list has
  * been fed. ORBLOOM_DEADLINE: call it again; one that is written already waits for the nodes that
  * have not confirmed it. */
-int orbloom_rebuild_commit(struct orbloom *handle, const char *filter, uint32_t list, int empty);
+int orbloom_rebuild_commit(struct orbloom *handle, const char *filter, uint32_t keyset, int empty);
 
-int orbloom_rebuild_abort(struct orbloom *handle, const char *filter, uint32_t list);
+int orbloom_rebuild_abort(struct orbloom *handle, const char *filter, uint32_t keyset);
 
 /* ---- */
 

@@ -173,7 +173,7 @@ static int submit(struct orbloom *handle, const struct orbloom_request *request,
                                 .lengths = request->keys.lengths,
                                 .count = request->keys.count,
                                 .slots = request->replicas,
-                                .lineage = request->list};
+                                .keyset = request->keyset};
     struct orbloom_request_state *self;
     enum status status;
 
@@ -292,11 +292,11 @@ static int call(struct orbloom *handle, enum orbloom_operation operation, const 
     return call_request(handle, &request, answers);
 }
 
-int orbloom_feed(struct orbloom *handle, const char *filter, uint32_t list,
+int orbloom_feed(struct orbloom *handle, const char *filter, uint32_t keyset,
                  const struct orbloom_keys *keys, uint8_t *answers)
 {
     struct orbloom_request request = {
-        .filter = filter, .operation = ORBLOOM_FEED, .keys = *keys, .list = list};
+        .filter = filter, .operation = ORBLOOM_FEED, .keys = *keys, .keyset = keyset};
 
     return call_request(handle, &request, answers);
 }

@@ -16,7 +16,7 @@ struct outcome {
     uint32_t attempts;
     bool created;
     uint64_t filter_id;
-    uint32_t list;    /* of the rebuild that is open; 0: none is */
+    uint32_t keyset;  /* of the rebuild that is open; 0: none is */
     uint32_t serving; /* of the keys that checks read */
     struct orbloom_info info;
 };
@@ -55,8 +55,8 @@ static void on_done(void *context, const struct session_result *result)
 
         outcome->created = reply->created;
         outcome->filter_id = reply->nfilters == 1 ? reply->filters[0].id : 0;
-        outcome->list = reply->nfilters == 1 ? reply->filters[0].rebuild_lineage : 0;
-        outcome->serving = reply->nfilters == 1 ? reply->filters[0].lineage : 0;
+        outcome->keyset = reply->nfilters == 1 ? reply->filters[0].rebuild_keyset : 0;
+        outcome->serving = reply->nfilters == 1 ? reply->filters[0].keyset : 0;
     } else if (result->frame->kind == FRAME_INFO_REPLY) {
         take_info(&result->frame->body.info_reply, &outcome->info);
     }
@@ -141,7 +141,7 @@ int orbloom_drop(struct orbloom *handle, const char *filter)
 /* By the ids of the filter and the rebuild, so that a command which comes late, or again, means
  * these and no later ones. */
 static int rebuild(struct orbloom *handle, const char *filter,
-                   const struct rebuild_parameters *wanted, uint32_t *list)
+                   const struct rebuild_parameters *wanted, uint32_t *keyset)
 {
     struct frame frame = {.kind = FRAME_ADMIN_REQUEST};
     struct admin_request *request = &frame.body.admin_request;
@@ -155,41 +155,41 @@ static int rebuild(struct orbloom *handle, const char *filter,
         request->action = ADMIN_REBUILD;
         request->filter_id = outcome.filter_id;
         request->rebuild = *wanted;
-        if (wanted->lineage == 0 && wanted->step != REBUILD_BEGIN) {
-            request->rebuild.lineage = outcome.list != 0 ? outcome.list : outcome.serving;
+        if (wanted->keyset == 0 && wanted->step != REBUILD_BEGIN) {
+            request->rebuild.keyset = outcome.keyset != 0 ? outcome.keyset : outcome.serving;
         }
         status = ask(handle, &frame, &outcome);
     }
-    if (list != NULL) {
-        *list = status == STATUS_OK ? outcome.list : 0;
+    if (keyset != NULL) {
+        *keyset = status == STATUS_OK ? outcome.keyset : 0;
     }
     return (int)status;
 }
 
-int orbloom_rebuild_begin(struct orbloom *handle, const char *filter, uint32_t *list)
+int orbloom_rebuild_begin(struct orbloom *handle, const char *filter, uint32_t *keyset)
 {
-    return rebuild(handle, filter, &(struct rebuild_parameters){.step = REBUILD_BEGIN}, list);
+    return rebuild(handle, filter, &(struct rebuild_parameters){.step = REBUILD_BEGIN}, keyset);
 }
 
-int orbloom_rebuild_fed(struct orbloom *handle, const char *filter, uint32_t list, uint64_t keys)
+int orbloom_rebuild_fed(struct orbloom *handle, const char *filter, uint32_t keyset, uint64_t keys)
 {
     const struct rebuild_parameters wanted = {
-        .step = REBUILD_FED, .lineage = list, .fed_keys = keys};
+        .step = REBUILD_FED, .keyset = keyset, .fed_keys = keys};
 
     return rebuild(handle, filter, &wanted, NULL);
 }
 
-int orbloom_rebuild_commit(struct orbloom *handle, const char *filter, uint32_t list, int empty)
+int orbloom_rebuild_commit(struct orbloom *handle, const char *filter, uint32_t keyset, int empty)
 {
     const struct rebuild_parameters wanted = {
-        .step = REBUILD_COMMIT, .lineage = list, .empty = empty != 0};
+        .step = REBUILD_COMMIT, .keyset = keyset, .empty = empty != 0};
 
     return rebuild(handle, filter, &wanted, NULL);
 }
 
-int orbloom_rebuild_abort(struct orbloom *handle, const char *filter, uint32_t list)
+int orbloom_rebuild_abort(struct orbloom *handle, const char *filter, uint32_t keyset)
 {
-    const struct rebuild_parameters wanted = {.step = REBUILD_ABORT, .lineage = list};
+    const struct rebuild_parameters wanted = {.step = REBUILD_ABORT, .keyset = keyset};
 
     return rebuild(handle, filter, &wanted, NULL);
 }

@@ -2,7 +2,7 @@
  * ended, and hints to those who follow the documents. */
 #include "proto/answers.h"
 
-#include "coordinator/ask/growth_view.h"
+#include "coordinator/ask/expansion_view.h"
 #include "coordinator/private.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* Life of a coordinator and its actor: which frame goes where, what a turn of the loop does, and
  * when the next one is due. */
 #include "base/heap.h"
+#include "coordinator/ask/expansion_view.h"
 #include "coordinator/ask/fences.h"
-#include "coordinator/ask/growth_view.h"
 #include "coordinator/duty.h"
 #include "coordinator/features.h"
 #include "coordinator/nodes/moves.h"

@@ -74,7 +74,7 @@ extern const struct duty duty_rename;
 extern const struct duty duty_rebuild;
 extern const struct duty duty_loss;
 extern const struct duty duty_change;
-extern const struct duty duty_growth;
+extern const struct duty duty_expansion;
 extern const struct duty duty_window;
 
 /* All of them, in the order in which they look; after the last one NULL. */

@@ -16,7 +16,7 @@
 #include "coordinator/counts.h"
 #include "map/document_cache.h"
 #include "map/evidence.h"
-#include "map/growth.h"
+#include "map/expansion.h"
 
 #include <stdbool.h>
 
@@ -41,7 +41,7 @@ struct fencing {
 
 /* What this coordinator has seen of one filter that may grow by itself. */
 struct growing {
-    struct growth_pace pace;
+    struct expansion_pace pace;
     uint64_t next_us;               /* when to look again whether it is due */
     char refused[NOTES_TEXT_BYTES]; /* due, and can't: why; "": no */
 };

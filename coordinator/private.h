@@ -155,10 +155,10 @@ enum waiter_kind { WAITER_CREATE, WAITER_DROP, WAITER_REBUILD, WAITER_EXPAND, WA
 
 /* What nodes answer when they are asked how many keys they have of a filter. */
 struct inquiry {
-    uint64_t number;               /* of the question: answers to others don't count */
-    uint64_t next_us;              /* to ask once more who has not answered */
-    bool news;                     /* somebody has answered since it was looked at */
-    struct growth_report *reports; /* all that was answered */
+    uint64_t number;                  /* of the question: answers to others don't count */
+    uint64_t next_us;                 /* to ask once more who has not answered */
+    bool news;                        /* somebody has answered since it was looked at */
+    struct expansion_report *reports; /* all that was answered */
     size_t nreports;
     uint32_t told[DOCUMENT_MAX_NODES]; /* who has; also those that have nothing to report yet */
     uint32_t ntold;
@@ -172,7 +172,7 @@ struct waiter {
     uint64_t deadline_us;
     uint64_t filter_id;
     enum waiter_kind kind;
-    struct rebuild_parameters rebuild; /* with WAITER_REBUILD; its lineage is the one in question */
+    struct rebuild_parameters rebuild; /* with WAITER_REBUILD; its keyset is the one in question */
     struct expand_parameters expand;   /* with WAITER_EXPAND */
     struct inquiry *inquiry;           /* ... what nodes answer; the waiter's own */
     struct order order;                /* ..., and WAITER_REBUILD: what may still be written */
@@ -227,10 +227,10 @@ struct coordinator {
     uint64_t inquiries; /* begun so far; numbers them */
     struct rounds rounds;
     struct notes notes;
-    uint64_t growth_seen;    /* growth was looked at up to this change */
-    bool growth_news;        /* nodes have reported since, or something went wrong */
-    uint64_t growth_next_us; /* not to be looked at before */
-    uint64_t started_us;     /* of the first event */
+    uint64_t expansion_seen;    /* expansion was looked at up to this change */
+    bool expansion_news;        /* nodes have reported since, or something went wrong */
+    uint64_t expansion_next_us; /* not to be looked at before */
+    uint64_t started_us;        /* of the first event */
 
     uint64_t dropped_seen;  /* tombstones were looked for up to this change */
     uint64_t tombstones_us; /* since when some wait for the record; 0: none does */
@@ -246,7 +246,7 @@ struct coordinator {
     struct buffer scratch;
     struct log_limit bad_frame_limit;
     struct log_limit store_limit;
-    struct log_limit growth_limit;
+    struct log_limit expansion_limit;
     struct log_limit dropped_limit;
     uint64_t counters[COORDINATOR_NCOUNTERS];
 };

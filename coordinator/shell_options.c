@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "map/document_cache.h"
-#include "map/growth.h"
+#include "map/expansion.h"
 #include "runtime/file.h"
 
 #include <errno.h>
@@ -152,7 +152,7 @@ static const struct option options[] = {
         .kind = OPTION_COUNT,
         .offset = FIELD(config.growth_hosts),
         .min = 1,
-        .max = GROWTH_MAX_HOSTS,
+        .max = EXPANSION_MAX_HOSTS,
         .unit = "hosts",
         .range = "1 to 64",
         .value = "1",

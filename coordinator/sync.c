@@ -115,7 +115,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->boot = request->boot;
     heard->number = request->number;
     heard->last_us = now_us;
-    self->growth_news = true;
+    self->expansion_news = true;
     wake_duties(self, request);
     heard->memory_used_bytes = request->memory_used_bytes;
     heard->disk_used_bytes = request->disk_used_bytes;

@@ -67,7 +67,7 @@ static bool suits(struct hosted_filter *hosted, const struct filter_document *do
 
 static bool is_hosted(const struct hosted_filter *hosted, uint32_t group)
 {
-    return hosted->set != NULL && replica_set_hosts(hosted->set, group);
+    return hosted->set != NULL && arrays_hosts(hosted->set, group);
 }
 
 /* Told once; at a start what the log has was told before. */
@@ -129,7 +129,7 @@ void node_apply(struct node *self, struct document_entry *entry)
         tell_losses(self, hosted, document);
     }
     node_exchange_look(self->exchange, document->id);
-    node_growth_stir(self);
+    node_expansion_stir(self);
 }
 
 void node_apply_all(struct node *self)
@@ -140,13 +140,13 @@ void node_apply_all(struct node *self)
 }
 
 /* Of a chain the older generations first: what they have need not go into the newer ones again. */
-static void begin_replay(struct node *self, struct document_entry *entry, struct replica_set *set)
+static void begin_replay(struct node *self, struct document_entry *entry, struct arrays *set)
 {
     bool waits = false;
 
-    for (const struct replica_set *older = set->next; set->chained && older != NULL;
+    for (const struct arrays *older = set->next; set->chained && older != NULL;
          older = older->next) {
-        waits = waits || (older->read && !replica_set_ready(older));
+        waits = waits || (older->read && !arrays_ready(older));
     }
     if (!waits) {
         (void)node_replay_begin(self, entry, set);
@@ -164,8 +164,8 @@ static bool build(struct node *self, struct document_entry *entry, uint64_t slic
     if (hosted == NULL || !hosted->unbuilt) {
         return false;
     }
-    for (struct replica_set *set = hosted->set; set != NULL && !more; set = set->next) {
-        more = replica_set_build(set, &entry->document, slice_bytes);
+    for (struct arrays *set = hosted->set; set != NULL && !more; set = set->next) {
+        more = arrays_build(set, &entry->document, slice_bytes);
         if (!more && !set->loaded) {
             loads = true;
             if (!set->runs_read) {

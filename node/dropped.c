@@ -44,14 +44,14 @@ void node_take_dropped(struct node *self)
         }
     }
     self->sync_unchosen = true;
-    node_growth_stir(self);
+    node_expansion_stir(self);
 }
 
 /* What is still read of it, or built, ends first. */
 static bool is_in_use(const struct node *self, uint64_t filter_id)
 {
     return (self->replay.active && self->replay.filter_id == filter_id) ||
-           (self->growth.phase != GROWTH_REST && self->growth.filter_id == filter_id) ||
+           (self->expansion.phase != EXPANSION_REST && self->expansion.filter_id == filter_id) ||
            node_serves(self->exchange, filter_id);
 }
 

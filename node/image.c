@@ -2,14 +2,14 @@
 #include "node/private.h"
 #include "node/pull/live_sets.h"
 
-static const struct replica_set *set_of(const struct node *self, const struct storage_set *set)
+static const struct arrays *set_of(const struct node *self, const struct storage_set *set)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, set->filter_id);
 
     return entry != NULL && entry->document.content.state == FILTER_ACTIVE &&
                    entry->document.keylog == KEYLOG_OFF &&
-                   live_sets_have(&entry->document, set->lineage, set->slice)
-               ? hosted_find(entry->attachment, set->lineage, set->slice)
+                   live_sets_have(&entry->document, set->keyset, set->slice)
+               ? hosted_find(entry->attachment, set->keyset, set->slice)
                : NULL;
 }
 
@@ -24,13 +24,13 @@ struct snapshot_geometry node_image_geometry(const struct geometry *geometry)
 bool node_image(void *context, const struct storage_set *set, struct storage_image *out)
 {
     const struct node *self = context;
-    const struct replica_set *found = set_of(self, set);
+    const struct arrays *found = set_of(self, set);
     const struct layer *layer;
 
-    if (found == NULL || !replica_set_ready(found)) {
+    if (found == NULL || !arrays_ready(found)) {
         return false;
     }
-    layer = replica_set_base(found);
+    layer = arrays_base(found);
     *out = (struct storage_image){
         .hosting = found->hosting,
         .generation = layer->generation.id,
@@ -48,7 +48,7 @@ bool node_image(void *context, const struct storage_set *set, struct storage_ima
 void node_image_groups(void *context, const struct storage_set *set, struct snapshot_group *out)
 {
     const struct node *self = context;
-    const struct replica_set *found = set_of(self, set);
+    const struct arrays *found = set_of(self, set);
 
     for (uint32_t i = 0; i < found->ngroups; i++) {
         if (found->groups[i].hosted) {

@@ -62,8 +62,8 @@ void node_log_document(struct node *self, struct document_entry *entry)
         hosted->unlogged = false;
         return;
     }
-    if (MUTANT(LINEAGE_FREED_EARLY) && entry->document.content.nlineages == 1 &&
-        entry->document.content.lineages[0].id != 1) {
+    if (MUTANT(KEYSET_FREED_EARLY) && entry->document.content.nkeysets == 1 &&
+        entry->document.content.keysets[0].id != 1) {
         hosted->unlogged = false; /* Logged with what comes later, and freed before that. */
         return;
     }
@@ -80,16 +80,16 @@ void node_log_document(struct node *self, struct document_entry *entry)
 }
 
 /* One record for all sets that the add goes to. */
-static void name_targets(const struct filter_document *document, const struct segment *segment,
-                         struct record_batch *batch)
+static void name_targets(const struct filter_document *document,
+                         const struct subrequest *subrequest, struct record_batch *batch)
 {
     for (uint32_t i = 0; i < live_sets_count(document); i++) {
         const struct live_set live = live_sets_at(document, i);
 
-        if (live.written && (segment->lineage == 0 || segment->lineage == live.lineage) &&
+        if (live.written && (subrequest->keyset == 0 || subrequest->keyset == live.keyset) &&
             batch->ntargets < RECORD_MAX_TARGETS) {
             batch->targets[batch->ntargets++] = (struct record_target){.slice = live.slice,
-                                                                       .lineage = live.lineage};
+                                                                       .keyset = live.keyset};
         }
     }
 }
@@ -98,18 +98,18 @@ static void name_targets(const struct filter_document *document, const struct se
  * chance, and the next array that is built would not have it. Also what gossip has brought under
  * the same number: that record is another node's add, and this one the router's. */
 enum status node_log_add(struct node *self, const struct document_entry *entry,
-                         const struct segment *segment, const uint64_t *fingerprints,
+                         const struct subrequest *subrequest, const uint64_t *fingerprints,
                          uint32_t count, struct log_need *need)
 {
     struct record_batch batch = {
-        .filter_id = segment->filter_id,
-        .epoch = segment->epoch,
-        .batch_boot = segment->batch.boot,
-        .batch_number = segment->batch.number,
-        .group = segment->group,
+        .filter_id = subrequest->filter_id,
+        .epoch = subrequest->epoch,
+        .batch_producer = subrequest->batch.producer_id,
+        .batch_number = subrequest->batch.number,
+        .group = subrequest->group,
         .bits = entry->document.keylog == KEYLOG_OFF,
-        .fed = segment->lineage != 0,
-        .partial = count != segment->count,
+        .fed = subrequest->keyset != 0,
+        .partial = count != subrequest->count,
         .count = count,
         .fingerprints = fingerprints,
     };
@@ -119,7 +119,7 @@ enum status node_log_add(struct node *self, const struct document_entry *entry,
     if (self->storage == NULL || count == 0) {
         return STATUS_OK;
     }
-    name_targets(&entry->document, segment, &batch);
+    name_targets(&entry->document, subrequest, &batch);
     if (MUTANT(KNOWN_NOT_LOGGED) && node_has_batch(self->exchange, entry, &batch)) {
         need->synced = storage_end(self->storage);
         return STATUS_OK;

@@ -67,13 +67,13 @@ enum status node_create(const struct node_config *config, const struct effects *
     if (status != STATUS_OK) {
         goto fail;
     }
-    status = recent_adds_create(config->retry_memory_bytes, config->retry_memory_us,
-                                effects->random(effects->context), &self->recent);
+    status = vote_cache_create(config->retry_memory_bytes, config->retry_memory_us,
+                               effects->random(effects->context), &self->recent);
     if (status != STATUS_OK) {
         goto fail;
     }
-    self->replies = heap_zalloc(CODEC_MAX_SEGMENTS, sizeof *self->replies);
-    self->late_replies = heap_zalloc(CODEC_MAX_SEGMENTS, sizeof *self->late_replies);
+    self->replies = heap_zalloc(CODEC_MAX_SUBREQUESTS, sizeof *self->replies);
+    self->late_replies = heap_zalloc(CODEC_MAX_SUBREQUESTS, sizeof *self->late_replies);
     if (self->replies == NULL || self->late_replies == NULL) {
         status = STATUS_NOMEM;
         goto fail;
@@ -113,12 +113,12 @@ void node_destroy(struct node **node)
     storage_destroy(&self->storage);
     node_exchange_destroy(&self->exchange);
     node_drop_held(self);
-    node_growth_fini(self);
+    node_expansion_fini(self);
     for (size_t i = 0; i < self->documents.count; i++) {
         node_hosted_destroy(self->documents.by_id[i]->attachment);
     }
     document_cache_fini(&self->documents);
-    recent_adds_destroy(&self->recent);
+    vote_cache_destroy(&self->recent);
     codec_arena_destroy(&self->arena);
     buffer_fini(&self->out);
     heap_free(self->words);
@@ -243,7 +243,7 @@ static uint64_t next_us(void *context)
 
     uint64_t next = self->next_sync_us;
     uint64_t exchange_us = node_exchange_next_us(self->exchange);
-    uint64_t growth_us = node_growth_next_us(self);
+    uint64_t expansion_us = node_expansion_next_us(self);
 
     if (self->nameless && !self->life.failed) {
         return self->next_sync_us;
@@ -252,7 +252,7 @@ static uint64_t next_us(void *context)
         return ACTOR_NEVER;
     }
     next = exchange_us < next ? exchange_us : next;
-    return growth_us < next ? growth_us : next;
+    return expansion_us < next ? expansion_us : next;
 }
 
 static void on_time(void *context, uint64_t now_us)

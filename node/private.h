@@ -9,12 +9,12 @@
 #include "node/array/replica.h"
 #include "node/base/counters.h"
 #include "node/base/life.h"
-#include "node/growth.h"
+#include "node/expansion.h"
 #include "node/node.h"
-#include "node/recent_adds.h"
-#include "node/repeats.h"
+#include "node/replay_window.h"
 #include "node/store/storage.h"
 #include "node/sync/sync.h"
+#include "node/vote_cache.h"
 
 enum { NODE_CONNECT_POLL_US = 50000 /* how soon to try again while nobody is connected */ };
 
@@ -86,7 +86,7 @@ struct node {
     struct document_cache documents;
     uint64_t memory_used_bytes;
     uint64_t hostings; /* arrays made so far */
-    bool building;     /* some replica set is not ready */
+    bool building;     /* some set of arrays is not ready */
 
     struct link_ring coordinators; /* in turn: all of them hear of every node */
     uint64_t since;
@@ -103,14 +103,14 @@ struct node {
     struct reporting reporting;
     uint64_t reports_made;
 
-    struct repeats repeats; /* batches that arrived */
-    struct recent_adds *recent;
+    struct replay_window repeats; /* batches that arrived */
+    struct vote_cache *recent;
     struct codec_arena *arena;
     struct buffer out;
     uint64_t *words; /* planes of the answer under way */
     size_t words_capacity;
-    struct segment_reply *replies;
-    struct segment_reply *late_replies; /* those that wait for the log, while they are parted */
+    struct subrequest_reply *replies;
+    struct subrequest_reply *late_replies; /* those that wait for the log, while they are parted */
 
     struct cluster_id cluster; /* that what is held belongs to; none: not known yet */
     uint64_t cluster_hash;     /* of the signed bytes that named it last */
@@ -125,14 +125,14 @@ struct node {
     size_t held_bytes;
     uint64_t full_told_us; /* when coordinators were told of a filter without room */
     struct node_replay replay;
-    struct node_growth growth;
+    struct node_expansion expansion;
     struct exchange *exchange; /* with other nodes */
 
     struct log_limit bad_frame_limit;
     struct log_limit coordinator_limit; /* of what it refuses */
     struct log_limit bad_document_limit;
     struct log_limit no_space_limit;
-    struct log_limit growth_limit;
+    struct log_limit expansion_limit;
     uint64_t counters[NODE_NCOUNTERS];
 };
 
@@ -189,18 +189,19 @@ void node_on_node_request(struct node *self, uint64_t now_us, const struct peer 
 void node_arrived(struct node *self, const struct record_batch *batch);
 
 /* By what an add is known again. */
-struct recent_add node_recent_add(const struct segment *segment, const uint64_t *fingerprints);
+struct vote_cache_add node_vote_cache_add(const struct subrequest *subrequest,
+                                          const uint64_t *fingerprints);
 
 /* Of an add that was just executed, replace the planes by those of its first
  * execution. False: it may have been executed before and nobody knows how it voted then, so a
  * "present" may be its own doing. */
-MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
-                               const uint64_t *fingerprints, enum replica_state state,
-                               uint64_t *present, uint64_t *absent);
+MUST_USE bool node_settle_vote(struct node *self, uint64_t now_us,
+                               const struct subrequest *subrequest, const uint64_t *fingerprints,
+                               enum replica_state state, uint64_t *present, uint64_t *absent);
 
 /* The add has set bits and was refused after all: when its message comes again, "present" is
  * doubted. */
-void node_lost_vote(struct node *self, const struct segment *segment);
+void node_lost_vote(struct node *self, const struct subrequest *subrequest);
 
 /* node_questions.c: fences, info, stats */
 void node_on_fence_request(struct node *self, uint64_t now_us, const struct peer *from,
@@ -237,7 +238,7 @@ void node_choose_sync(struct node *self);
 
 /* Log a batch that was accepted, before its answer. */
 MUST_USE enum status node_log_add(struct node *self, const struct document_entry *entry,
-                                  const struct segment *segment, const uint64_t *fingerprints,
+                                  const struct subrequest *subrequest, const uint64_t *fingerprints,
                                   uint32_t count, struct log_need *need);
 
 /* held.c: answers that wait */
@@ -245,7 +246,7 @@ void node_release_held(struct node *self);
 void node_drop_held(struct node *self);
 
 /* replay.c: false when nothing is to be read back now. */
-bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set);
+bool node_replay_begin(struct node *self, struct document_entry *entry, struct arrays *set);
 
 /* What the log has besides runs, for all sets that have read theirs. */
 void node_replay_begin_rest(struct node *self);

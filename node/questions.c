@@ -94,7 +94,7 @@ void node_on_info_request(struct node *self, const struct peer *from, const stru
     struct frame answer = {.correlation = frame->correlation, .kind = FRAME_INFO_REPLY};
 
     if (hosted != NULL && hosted->set != NULL) {
-        const struct replica_set *set = hosted->set;
+        const struct arrays *set = hosted->set;
 
         reports = heap_zalloc(set->ngroups, sizeof *reports);
         for (uint32_t group = 0; reports != NULL && group < set->ngroups; group++) {
@@ -127,7 +127,7 @@ static uint64_t count_full(const struct node *self)
 
     for (size_t i = 0; self->life.confirmed && i < self->documents.count; i++) {
         const struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
-        const struct replica_set *set = hosted != NULL ? hosted->set : NULL;
+        const struct arrays *set = hosted != NULL ? hosted->set : NULL;
 
         for (uint32_t group = 0; set != NULL && group < set->ngroups; group++) {
             full += hosted_state(hosted, group) == REPLICA_FULL;

@@ -8,9 +8,9 @@
 
 /* ---- of a filter without key log: its snapshot, and what the log has ---- */
 
-static bool suits(const struct replica_set *set, const struct storage_load *load)
+static bool suits(const struct arrays *set, const struct storage_load *load)
 {
-    const struct generation *own = &replica_set_base(set)->generation;
+    const struct generation *own = &arrays_base(set)->generation;
     struct snapshot_geometry geometry = node_image_geometry(&own->geometry);
     const struct snapshot_geometry *other = &load->shape->geometry;
 
@@ -19,27 +19,26 @@ static bool suits(const struct replica_set *set, const struct storage_load *load
            geometry.shard_bits == other->shard_bits;
 }
 
-static void take_counts(struct replica_set *set, const struct snapshot_shape *shape)
+static void take_counts(struct arrays *set, const struct snapshot_shape *shape)
 {
     for (uint32_t i = 0; i < shape->ngroups; i++) {
         uint32_t group = shape->groups[i].group;
 
-        if (group < set->ngroups && !replica_set_covers(set, group)) {
+        if (group < set->ngroups && !arrays_covers(set, group)) {
             set->groups[group].keys = shape->groups[i].keys;
         }
     }
 }
 
 /* What already covers the log has it, and counts on by itself. */
-static bool wants_shard(const struct replica_set *set, const struct filter_document *document,
+static bool wants_shard(const struct arrays *set, const struct filter_document *document,
                         uint32_t shard)
 {
-    return shard < set->nshards &&
-           !replica_set_covers(set, document->content.group_of_shard[shard]);
+    return shard < set->nshards && !arrays_covers(set, document->content.group_of_shard[shard]);
 }
 
 /* False: it is another geometry's, and nothing was done. */
-static bool replay_pages(struct replica_set *set, const struct filter_document *document,
+static bool replay_pages(struct arrays *set, const struct filter_document *document,
                          const struct storage_load *load)
 {
     const struct snapshot_shape *shape = load->shape;
@@ -54,8 +53,8 @@ static bool replay_pages(struct replica_set *set, const struct filter_document *
         uint32_t shard = shape->shards[at / pages_a_shard];
 
         if (wants_shard(set, document, shard)) {
-            replica_set_merge_page(set, document, shard, at % pages_a_shard,
-                                   load->pages + i * page_bytes);
+            arrays_merge_page(set, document, shard, at % pages_a_shard,
+                              load->pages + i * page_bytes);
         }
     }
     if (load->end) {
@@ -66,7 +65,7 @@ static bool replay_pages(struct replica_set *set, const struct filter_document *
 
 /* The count of the snapshot covers what came before its end: its bits may have come in a page that
  * was copied before they were set. */
-static void fill_batch(struct node *self, struct document_entry *entry, struct replica_set *set,
+static void fill_batch(struct node *self, struct document_entry *entry, struct arrays *set,
                        const struct record_batch *batch, uint64_t offset)
 {
     uint64_t *keys = batch->group < set->ngroups ? &set->groups[batch->group].keys : NULL;
@@ -83,24 +82,24 @@ static void fill_batch(struct node *self, struct document_entry *entry, struct r
 }
 
 static void merge_page(const struct node *self, const struct document_entry *entry,
-                       struct replica_set *set, const struct record_lines *lines, uint64_t offset)
+                       struct arrays *set, const struct record_lines *lines, uint64_t offset)
 {
     uint64_t *keys;
     uint64_t before;
 
     if (!wants_shard(set, &entry->document, lines->shard) ||
-        lines->generation != replica_set_base(set)->generation.id) {
+        lines->generation != arrays_base(set)->generation.id) {
         return; /* Of an array that is no more, or that has it. */
     }
     keys = &set->groups[entry->document.content.group_of_shard[lines->shard]].keys;
     before = *keys;
-    replica_set_merge_page(set, &entry->document, lines->shard, lines->page, lines->bytes);
+    arrays_merge_page(set, &entry->document, lines->shard, lines->page, lines->bytes);
     if (offset < self->replay.counted_from) {
         *keys = before;
     }
 }
 
-static void replay_records(struct node *self, struct document_entry *entry, struct replica_set *set,
+static void replay_records(struct node *self, struct document_entry *entry, struct arrays *set,
                            const struct storage_read *read)
 {
     for (size_t i = 0; i < read->nbatches; i++) {
@@ -125,12 +124,12 @@ static void end(struct node *self)
 
 /* Every set that waits for what the log has besides its runs. */
 static void each_waiting(const struct node *self,
-                         void (*visit)(struct replica_set *set, uint64_t *lowest), uint64_t *lowest)
+                         void (*visit)(struct arrays *set, uint64_t *lowest), uint64_t *lowest)
 {
     for (size_t i = 0; i < self->documents.count; i++) {
         struct hosted_filter *hosted = self->documents.by_id[i]->attachment;
 
-        for (struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+        for (struct arrays *set = hosted != NULL ? hosted->set : NULL; set != NULL;
              set = set->next) {
             if (set->runs_read && !set->loaded) {
                 visit(set, lowest);
@@ -139,7 +138,7 @@ static void each_waiting(const struct node *self,
     }
 }
 
-static void read_anew(struct replica_set *set, uint64_t *lowest)
+static void read_anew(struct arrays *set, uint64_t *lowest)
 {
     (void)lowest;
     set->runs_read = false;
@@ -175,7 +174,7 @@ void node_replay_moved(struct node *self)
     }
 }
 
-static void go_on(struct node *self, struct replica_set *set)
+static void go_on(struct node *self, struct arrays *set)
 {
     struct storage_read *read = &self->replay.read;
 
@@ -199,29 +198,29 @@ static void go_on(struct node *self, struct replica_set *set)
 }
 
 /* The arrays that stand now may be others by now: NULL. */
-static struct replica_set *target(const struct node *self, const struct document_entry *entry)
+static struct arrays *target(const struct node *self, const struct document_entry *entry)
 {
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
-    struct replica_set *set = hosted_find_hosting(hosted, self->replay.hosting);
+    struct arrays *set = hosted_find_hosting(hosted, self->replay.hosting);
 
     return set != NULL && !set->loaded ? set : NULL;
 }
 
-static void fill(const struct document_entry *entry, struct replica_set *set,
+static void fill(const struct document_entry *entry, struct arrays *set,
                  const uint64_t *fingerprints, size_t count)
 {
     if (MUTANT(GROW_VALVE_NOT_REFILLED) && entry->document.ngenerations > 1 &&
         set->groups[0].keys + count >= entry->document.generations[0].capacity) {
         return;
     }
-    replica_set_refill(set, &entry->document, fingerprints, count);
+    arrays_refill(set, &entry->document, fingerprints, count);
 }
 
 static void on_stretch(struct storage_read *read, uint64_t now_us, enum status status)
 {
     struct node *self = read->context;
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
-    struct replica_set *set = target(self, entry);
+    struct arrays *set = target(self, entry);
 
     (void)now_us;
     if (status != STATUS_OK) {
@@ -256,8 +255,7 @@ static void fill_waiting(struct node *self, const struct record_batch *batch)
     struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     bool waited = false;
 
-    for (struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
-         set = set->next) {
+    for (struct arrays *set = hosted != NULL ? hosted->set : NULL; set != NULL; set = set->next) {
         const struct storage_set key = hosted_storage_set(&entry->document, set);
 
         if (set->runs_read && !set->loaded && storage_set_gets(&key, batch)) {
@@ -270,7 +268,7 @@ static void fill_waiting(struct node *self, const struct record_batch *batch)
     }
 }
 
-static void mark_loaded(struct replica_set *set, uint64_t *lowest)
+static void mark_loaded(struct arrays *set, uint64_t *lowest)
 {
     (void)lowest;
     set->loaded = true;
@@ -300,7 +298,7 @@ static void on_rest(struct storage_read *read, uint64_t now_us, enum status stat
     }
 }
 
-static void find_lowest(struct replica_set *set, uint64_t *lowest)
+static void find_lowest(struct arrays *set, uint64_t *lowest)
 {
     *lowest = set->runs_to < *lowest ? set->runs_to : *lowest;
 }
@@ -342,7 +340,7 @@ static void on_pages(struct storage_load *read, uint64_t now_us, enum status sta
 {
     struct node *self = read->context;
     struct document_entry *entry = document_cache_find(&self->documents, self->replay.filter_id);
-    struct replica_set *set = target(self, entry);
+    struct arrays *set = target(self, entry);
 
     if (status != STATUS_OK) {
         give_up(self, status);
@@ -385,10 +383,9 @@ static void begin_array(struct node *self)
     }
 }
 
-bool node_replay_begin(struct node *self, struct document_entry *entry, struct replica_set *set)
+bool node_replay_begin(struct node *self, struct document_entry *entry, struct arrays *set)
 {
-    if (self->replay.active || self->life.recovering || self->life.failed ||
-        !replica_set_built(set)) {
+    if (self->replay.active || self->life.recovering || self->life.failed || !arrays_built(set)) {
         return false;
     }
     self->replay = (struct node_replay){

@@ -169,7 +169,7 @@ static bool is_quiet(const struct node *self, uint64_t now_us)
 
     return now_us < reporting->round_us && memcmp(&mark, &reporting->mark, sizeof mark) == 0 &&
            reporting->from.filter_id == 0 && self->life.refetched && !self->building &&
-           !self->growth.due && node_news_may_go(self);
+           !self->expansion.due && node_news_may_go(self);
 }
 
 /* One page of the round after the other, as answers come; else one in each interval. */

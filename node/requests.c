@@ -1,9 +1,9 @@
-/* A router's request, segment by segment: judged by its epoch, executed, logged, and answered
+/* A router's request, subrequest by subrequest: judged by its epoch, executed, logged, and answered
  * once what it rests on is durable. */
 #include "base/bits.h"
 #include "base/heap.h"
 #include "base/mutant.h"
-#include "map/growth.h"
+#include "map/expansion.h"
 #include "node/private.h"
 
 #include <string.h>
@@ -27,8 +27,8 @@ static enum status reserve_words(struct node *self, const struct node_request *r
 {
     size_t needed = 0;
 
-    for (size_t i = 0; i < request->nsegments; i++) {
-        needed += 2 * bits_words(request->segments[i].count);
+    for (size_t i = 0; i < request->nsubrequests; i++) {
+        needed += 2 * bits_words(request->subrequests[i].count);
     }
     return heap_grow(&self->words, &self->words_capacity, needed, sizeof *self->words)
                ? STATUS_OK
@@ -54,13 +54,13 @@ static void hand_on(const struct node *self, struct answer *answer,
 }
 
 static enum status judge(const struct node *self, const struct document_entry *entry,
-                         const struct segment *segment)
+                         const struct subrequest *subrequest)
 {
     const struct hosted_filter *hosted = entry != NULL ? entry->attachment : NULL;
     enum status status;
 
     if (!MUTANT(ERASE_NO_TOMBSTONE) &&
-        document_cache_is_dropped(&self->documents, segment->filter_id)) {
+        document_cache_is_dropped(&self->documents, subrequest->filter_id)) {
         return STATUS_DROPPED;
     }
     if (entry == NULL) {
@@ -72,7 +72,8 @@ static enum status judge(const struct node *self, const struct document_entry *e
     if (hosted == NULL || hosted->unlogged || !self->life.confirmed || self->life.failed) {
         return STATUS_NOT_READY;
     }
-    status = fence_judge(&hosted->fence, &entry->document, segment->epoch, segment->epoch_hash);
+    status = fence_judge(&hosted->fence, &entry->document, subrequest->epoch,
+                         subrequest->epoch_hash);
     if (status == STATUS_OK && hosted->set == NULL) {
         return STATUS_NOT_READY;
     }
@@ -91,7 +92,7 @@ static void say_no_log(struct node *self, uint64_t now_us, enum status status)
 
 /* Log what was accepted; all of it, but where the replica is full. */
 static enum status log_accepted(struct node *self, const struct document_entry *entry,
-                                const struct segment *segment, const uint64_t *fingerprints,
+                                const struct subrequest *subrequest, const uint64_t *fingerprints,
                                 const uint64_t *present, const uint64_t *absent,
                                 struct log_need *need)
 {
@@ -101,59 +102,59 @@ static enum status log_accepted(struct node *self, const struct document_entry *
     uint32_t count;
     enum status status;
 
-    count = (uint32_t)bits_count_either(present, absent, segment->count);
-    for (uint32_t i = 0; MUTANT(DUPLICATE_UNWAITED) && i < bits_words(segment->count); i++) {
+    count = (uint32_t)bits_count_either(present, absent, subrequest->count);
+    for (uint32_t i = 0; MUTANT(DUPLICATE_UNWAITED) && i < bits_words(subrequest->count); i++) {
         fresh |= absent[i];
     }
     if (MUTANT(DUPLICATE_UNWAITED) && fresh == 0) {
         need = &unneeded;
     }
-    if (self->storage == NULL || count == segment->count) {
-        return node_log_add(self, entry, segment, fingerprints, count, need);
+    if (self->storage == NULL || count == subrequest->count) {
+        return node_log_add(self, entry, subrequest, fingerprints, count, need);
     }
     some = heap_alloc((size_t)count + 1, sizeof *some);
     if (some == NULL) {
         return STATUS_NOMEM;
     }
     count = 0;
-    for (uint32_t i = 0; i < segment->count; i++) {
+    for (uint32_t i = 0; i < subrequest->count; i++) {
         if (bits_has(present, i) || bits_has(absent, i)) {
             some[count++] = fingerprints[i];
         }
     }
-    status = node_log_add(self, entry, segment, some, count, need);
+    status = node_log_add(self, entry, subrequest, some, count, need);
     heap_free(some);
     return status;
 }
 
-static void stir_growth(struct node *self, const struct document_entry *entry,
-                        const struct segment *segment)
+static void stir_expansion(struct node *self, const struct document_entry *entry,
+                           const struct subrequest *subrequest)
 {
     const struct hosted_filter *hosted = entry->attachment;
 
-    for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
-        if (hosted_is_target(set, segment) &&
-            node_growth_presses(set, &entry->document, segment->group)) {
-            node_growth_stir(self);
+    for (const struct arrays *set = hosted->set; set != NULL; set = set->next) {
+        if (hosted_is_target(set, subrequest) &&
+            node_expansion_presses(set, &entry->document, subrequest->group)) {
+            node_expansion_stir(self);
         }
     }
 }
 
 /* Bits without a record: harmless, not acknowledged. */
-static void stray(struct hosted_filter *hosted, const struct segment *segment)
+static void stray(struct hosted_filter *hosted, const struct subrequest *subrequest)
 {
-    for (struct replica_set *set = hosted->set; set != NULL; set = set->next) {
-        set->strays = set->strays || hosted_is_target(set, segment);
+    for (struct arrays *set = hosted->set; set != NULL; set = set->next) {
+        set->strays = set->strays || hosted_is_target(set, subrequest);
     }
 }
 
 /* It fills up faster than rounds of reports come: coordinators are told at each eighth from the
  * half on, and again while there is no room. */
 static void tell_fill(struct node *self, uint64_t now_us, const struct document_entry *entry,
-                      const struct segment *segment, bool waits)
+                      const struct subrequest *subrequest, bool waits)
 {
     const struct hosted_filter *hosted = entry->attachment;
-    struct replica_group *group = &hosted->set->groups[segment->group];
+    struct replica_group *group = &hosted->set->groups[subrequest->group];
     uint64_t eighth = group->keys_capacity / FILL_PARTS + 1;
     uint32_t fill = (uint32_t)(group->keys / eighth < FILL_PARTS ? group->keys / eighth
                                                                  : FILL_PARTS);
@@ -168,67 +169,67 @@ static void tell_fill(struct node *self, uint64_t now_us, const struct document_
 }
 
 /* Not enough to leave an add out: what it wrote may be lost again, or be under way to the log. */
-static bool is_remembered(struct node *self, uint64_t now_us, const struct segment *segment,
+static bool is_remembered(struct node *self, uint64_t now_us, const struct subrequest *subrequest,
                           const uint64_t *fingerprints)
 {
-    const struct recent_add add = node_recent_add(segment, fingerprints);
-    struct recent_vote first;
+    const struct vote_cache_add add = node_vote_cache_add(subrequest, fingerprints);
+    struct cached_vote first;
 
-    return recent_adds_find(self->recent, now_us, &add, &first) == RECENT_VOTE;
+    return vote_cache_find(self->recent, now_us, &add, &first) == RECENT_VOTE;
 }
 
 static void execute(struct node *self, uint64_t now_us, struct document_entry *entry,
-                    const struct segment *segment, const uint64_t *fingerprints,
-                    struct answer *answer, struct segment_reply *reply)
+                    const struct subrequest *subrequest, const uint64_t *fingerprints,
+                    struct answer *answer, struct subrequest_reply *reply)
 {
     struct hosted_filter *hosted = entry->attachment;
-    size_t nwords = bits_words(segment->count);
+    size_t nwords = bits_words(subrequest->count);
     uint64_t *present = self->words + answer->nwords;
     uint64_t *absent = present + nwords;
 
     answer->nwords += 2 * nwords;
-    reply->state = hosted_state_for(hosted, segment);
-    if (segment->operation == OPERATION_ADD && self->storage != NULL) {
-        reply->status = storage_room(self->storage, segment->count);
+    reply->state = hosted_state_for(hosted, subrequest);
+    if (subrequest->operation == OPERATION_ADD && self->storage != NULL) {
+        reply->status = storage_room(self->storage, subrequest->count);
         if (reply->status != STATUS_OK) {
             say_no_log(self, now_us, reply->status);
             return;
         }
     }
-    reply->status = hosted_execute(hosted, &entry->document, segment, fingerprints, present, absent,
-                                   &reply->at_capacity);
+    reply->status = hosted_execute(hosted, &entry->document, subrequest, fingerprints, present,
+                                   absent, &reply->at_capacity);
     if (reply->status != STATUS_OK) {
         return;
     }
-    reply->makes_room = reply->at_capacity && growth_makes_room(&entry->document);
+    reply->makes_room = reply->at_capacity && expansion_makes_room(&entry->document);
     self->counters[NODE_full_total] += reply->at_capacity;
-    if (segment->operation == OPERATION_ADD && entry->document.ngenerations > 1 &&
-        !self->growth.due) {
-        stir_growth(self, entry, segment);
+    if (subrequest->operation == OPERATION_ADD && entry->document.ngenerations > 1 &&
+        !self->expansion.due) {
+        stir_expansion(self, entry, subrequest);
     }
-    if (segment->operation == OPERATION_ADD) {
-        tell_fill(self, now_us, entry, segment, reply->makes_room);
+    if (subrequest->operation == OPERATION_ADD) {
+        tell_fill(self, now_us, entry, subrequest, reply->makes_room);
     }
-    if (segment->operation == OPERATION_ADD &&
-        !(MUTANT(DONE_FROM_MEMORY) && is_remembered(self, now_us, segment, fingerprints))) {
-        reply->status = log_accepted(self, entry, segment, fingerprints,
+    if (subrequest->operation == OPERATION_ADD &&
+        !(MUTANT(DONE_FROM_MEMORY) && is_remembered(self, now_us, subrequest, fingerprints))) {
+        reply->status = log_accepted(self, entry, subrequest, fingerprints,
                                      MUTANT(LOG_NEW_ONLY) ? absent : present, absent,
                                      &answer->need);
         if (reply->status != STATUS_OK) {
-            stray(hosted, segment);
-            node_lost_vote(self, segment);
+            stray(hosted, subrequest);
+            node_lost_vote(self, subrequest);
             return;
         }
     }
-    reply->count = segment->count;
+    reply->count = subrequest->count;
     reply->present = present;
     reply->absent = absent;
-    if (segment->operation == OPERATION_ADD) {
-        reply->repeated = !node_settle_vote(self, now_us, segment, fingerprints, reply->state,
+    if (subrequest->operation == OPERATION_ADD) {
+        reply->repeated = !node_settle_vote(self, now_us, subrequest, fingerprints, reply->state,
                                             present, absent);
-        self->counters[NODE_keys_added_total] += segment->count;
+        self->counters[NODE_keys_added_total] += subrequest->count;
     } else {
-        self->counters[NODE_keys_checked_total] += segment->count;
+        self->counters[NODE_keys_checked_total] += subrequest->count;
     }
 }
 
@@ -250,17 +251,17 @@ static void count_refusal(struct node *self, enum status status)
     }
 }
 
-static void serve_segment(struct node *self, uint64_t now_us, const struct segment *segment,
-                          const uint64_t *fingerprints, struct answer *answer,
-                          struct segment_reply *reply)
+static void serve_subrequest(struct node *self, uint64_t now_us,
+                             const struct subrequest *subrequest, const uint64_t *fingerprints,
+                             struct answer *answer, struct subrequest_reply *reply)
 {
-    struct document_entry *entry = document_cache_find(&self->documents, segment->filter_id);
+    struct document_entry *entry = document_cache_find(&self->documents, subrequest->filter_id);
 
-    *reply = (struct segment_reply){.tag = segment->tag};
+    *reply = (struct subrequest_reply){.tag = subrequest->tag};
     node_count(self, NODE_segments_total);
-    reply->status = judge(self, entry, segment);
+    reply->status = judge(self, entry, subrequest);
     if (reply->status == STATUS_OK) {
-        execute(self, now_us, entry, segment, fingerprints, answer, reply);
+        execute(self, now_us, entry, subrequest, fingerprints, answer, reply);
     }
     if (entry != NULL) {
         const struct hosted_filter *hosted = entry->attachment;
@@ -281,7 +282,7 @@ static void serve_segment(struct node *self, uint64_t now_us, const struct segme
 }
 
 static void send_replies(struct node *self, const struct peer *from, uint64_t correlation,
-                         const struct segment_reply *replies, size_t count,
+                         const struct subrequest_reply *replies, size_t count,
                          const struct answer *answer, struct log_need need)
 {
     struct frame reply = {.correlation = correlation, .kind = FRAME_NODE_REPLY};
@@ -289,8 +290,8 @@ static void send_replies(struct node *self, const struct peer *from, uint64_t co
     reply.body.node_reply = (struct node_reply){
         .node_id = self->life.id,
         .incarnation = self->life.incarnation,
-        .segments = replies,
-        .nsegments = count,
+        .subrequests = replies,
+        .nsubrequests = count,
         .documents = answer->documents,
         .ndocuments = answer->ndocuments,
     };
@@ -303,8 +304,8 @@ static size_t part_replies(struct node *self, const struct node_request *request
     size_t first = 0;
     size_t last = 0;
 
-    for (size_t i = 0; i < request->nsegments; i++) {
-        bool waits = request->segments[i].operation == OPERATION_ADD &&
+    for (size_t i = 0; i < request->nsubrequests; i++) {
+        bool waits = request->subrequests[i].operation == OPERATION_ADD &&
                      self->replies[i].status == STATUS_OK;
 
         if (waits) {
@@ -330,23 +331,23 @@ void node_on_node_request(struct node *self, uint64_t now_us, const struct peer 
         node_count(self, NODE_replies_dropped_total);
         return; /* Nothing was executed; the router asks again. */
     }
-    for (size_t i = 0; i < request->nsegments; i++) {
-        serve_segment(self, now_us, &request->segments[i], fingerprints, &answer,
-                      &self->replies[i]);
-        fingerprints += request->segments[i].count;
+    for (size_t i = 0; i < request->nsubrequests; i++) {
+        serve_subrequest(self, now_us, &request->subrequests[i], fingerprints, &answer,
+                         &self->replies[i]);
+        fingerprints += request->subrequests[i].count;
     }
     if (self->storage != NULL) {
         early = part_replies(self, request);
     }
     /* Checks do not wait for the log with the adds that came along. Without a correlation: what
      * answers the message as a whole comes last. */
-    if (early > 0 && early < request->nsegments) {
+    if (early > 0 && early < request->nsubrequests) {
         send_replies(self, from, 0, self->replies, early, &answer,
                      (struct log_need){.synced = answer.fence_end});
         answer.ndocuments = 0;
     } else {
         early = 0;
     }
-    send_replies(self, from, frame->correlation, self->replies + early, request->nsegments - early,
-                 &answer, answer.need);
+    send_replies(self, from, frame->correlation, self->replies + early,
+                 request->nsubrequests - early, &answer, answer.need);
 }

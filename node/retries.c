@@ -7,31 +7,31 @@
 static bool met(struct node *self, uint64_t boot, uint64_t number, uint64_t filter_id,
                 uint64_t epoch, uint32_t group)
 {
-    const struct repeats_key series = {boot, filter_id, epoch, group};
+    const struct replay_window_key series = {boot, filter_id, epoch, group};
 
-    return repeats_met(&self->repeats, &series, number);
+    return replay_window_met(&self->repeats, &series, number);
 }
 
-static bool arrived_before(struct node *self, const struct segment *segment)
+static bool arrived_before(struct node *self, const struct subrequest *subrequest)
 {
-    return met(self, segment->batch.boot, segment->batch.number, segment->filter_id, segment->epoch,
-               segment->group);
+    return met(self, subrequest->batch.producer_id, subrequest->batch.number, subrequest->filter_id,
+               subrequest->epoch, subrequest->group);
 }
 
 void node_arrived(struct node *self, const struct record_batch *batch)
 {
-    (void)met(self, batch->batch_boot, batch->batch_number, batch->filter_id, batch->epoch,
+    (void)met(self, batch->batch_producer, batch->batch_number, batch->filter_id, batch->epoch,
               batch->group);
 }
 
-void node_lost_vote(struct node *self, const struct segment *segment)
+void node_lost_vote(struct node *self, const struct subrequest *subrequest)
 {
-    (void)arrived_before(self, segment);
+    (void)arrived_before(self, subrequest);
 }
 
 /* Keys that the first execution had no room for are new, for good, if they are now. False: some are
  * present by now, which may be this very add's doing, by way of another node. */
-static bool repeat_vote(struct recent_vote *first, uint32_t count, uint64_t *present,
+static bool repeat_vote(struct cached_vote *first, uint32_t count, uint64_t *present,
                         uint64_t *absent)
 {
     bool sure = true;
@@ -53,57 +53,61 @@ static bool repeat_vote(struct recent_vote *first, uint32_t count, uint64_t *pre
  * what it met may be the doing of a later attempt, forgotten since. Not so for the message that
  * was remembered, nor for the first one of a second attempt: only later ones may have been
  * before it. (Clients see to the same for the answers to attempts that they have given up.) */
-static bool in_order(const struct recent_vote *first, const struct segment *segment, bool arrived)
+static bool in_order(const struct cached_vote *first, const struct subrequest *subrequest,
+                     bool arrived)
 {
-    bool same = first->batch[0] == segment->batch.boot && first->batch[1] == segment->batch.number;
+    bool same = first->batch[0] == subrequest->batch.producer_id &&
+                first->batch[1] == subrequest->batch.number;
 
-    return same || (segment->attempt == 1 && !arrived) || MUTANT(ANY_ORDER);
+    return same || (subrequest->attempt == 1 && !arrived) || MUTANT(ANY_ORDER);
 }
 
-struct recent_add node_recent_add(const struct segment *segment, const uint64_t *fingerprints)
+struct vote_cache_add node_vote_cache_add(const struct subrequest *subrequest,
+                                          const uint64_t *fingerprints)
 {
-    return (struct recent_add){
-        .session = {segment->op.session[0], segment->op.session[1]},
-        .sequence = segment->op.sequence,
-        .filter_id = segment->filter_id,
-        .epoch = segment->epoch,
-        .list = recent_adds_list(fingerprints, segment->count),
-        .group = segment->group,
-        .count = segment->count,
+    return (struct vote_cache_add){
+        .session = {subrequest->op.session[0], subrequest->op.session[1]},
+        .sequence = subrequest->op.sequence,
+        .filter_id = subrequest->filter_id,
+        .epoch = subrequest->epoch,
+        .list = vote_cache_list(fingerprints, subrequest->count),
+        .group = subrequest->group,
+        .count = subrequest->count,
     };
 }
 
-bool node_settle_vote(struct node *self, uint64_t now_us, const struct segment *segment,
+bool node_settle_vote(struct node *self, uint64_t now_us, const struct subrequest *subrequest,
                       const uint64_t *fingerprints, enum replica_state state, uint64_t *present,
                       uint64_t *absent)
 {
-    const struct recent_add add = node_recent_add(segment, fingerprints);
-    bool arrived = arrived_before(self, segment);
-    bool told = segment->attempt > 0 && !MUTANT(FORGOTTEN_IS_FIRST);
+    const struct vote_cache_add add = node_vote_cache_add(subrequest, fingerprints);
+    bool arrived = arrived_before(self, subrequest);
+    bool told = subrequest->attempt > 0 && !MUTANT(FORGOTTEN_IS_FIRST);
     bool unsure = arrived || told || node_pull_doubts(self->exchange, now_us);
-    const struct recent_vote fresh = {.present = present,
-                                      .absent = absent,
-                                      .batch = {segment->batch.boot, segment->batch.number},
-                                      .unsure = unsure};
-    struct recent_vote first;
+    const struct cached_vote fresh = {
+        .present = present,
+        .absent = absent,
+        .batch = {subrequest->batch.producer_id, subrequest->batch.number},
+        .unsure = unsure};
+    struct cached_vote first;
 
     if (MUTANT(RETRY_IS_NEW)) {
         return true;
     }
-    switch (recent_adds_find(self->recent, now_us, &add, &first)) {
+    switch (vote_cache_find(self->recent, now_us, &add, &first)) {
     case RECENT_VOTE:
         node_count(self, NODE_remembered_total);
-        unsure = !repeat_vote(&first, segment->count, present, absent);
-        unsure = unsure || first.unsure || !in_order(&first, segment, arrived);
+        unsure = !repeat_vote(&first, subrequest->count, present, absent);
+        unsure = unsure || first.unsure || !in_order(&first, subrequest, arrived);
         break;
     case RECENT_OTHER:
         unsure = true;
         break;
     case RECENT_NONE:
-        recent_adds_keep(self->recent, now_us, &add, state == REPLICA_FULL ? &fresh : NULL);
+        vote_cache_keep(self->recent, now_us, &add, state == REPLICA_FULL ? &fresh : NULL);
         break;
     }
-    self->counters[NODE_recent_adds_bytes] = recent_adds_bytes(self->recent);
+    self->counters[NODE_recent_adds_bytes] = vote_cache_bytes(self->recent);
     self->counters[NODE_repeated_total] += unsure;
     return !unsure;
 }

@@ -3,10 +3,10 @@
 #include "node/private.h"
 #include "node/pull/live_sets.h"
 
-static void drop(struct node *self, struct replica_set *set)
+static void drop(struct node *self, struct arrays *set)
 {
     self->memory_used_bytes -= set->bytes;
-    replica_set_destroy(&set);
+    arrays_destroy(&set);
 }
 
 static void show_memory(struct node *self)
@@ -17,7 +17,7 @@ static void show_memory(struct node *self)
 void node_sets_release(struct node *self, struct hosted_filter *hosted)
 {
     while (hosted->set != NULL) {
-        struct replica_set *set = hosted->set;
+        struct arrays *set = hosted->set;
 
         hosted->set = set->next;
         drop(self, set);
@@ -30,10 +30,10 @@ void node_sets_release(struct node *self, struct hosted_filter *hosted)
 void node_sets_destroy(struct hosted_filter *hosted)
 {
     while (hosted->set != NULL) {
-        struct replica_set *set = hosted->set;
+        struct arrays *set = hosted->set;
 
         hosted->set = set->next;
-        replica_set_destroy(&set);
+        arrays_destroy(&set);
     }
 }
 
@@ -55,27 +55,27 @@ static void say_no_room(const struct node *self, const struct hosted_filter *hos
 
 /* Has the log nothing of it? */
 static bool is_empty(const struct node *self, const struct filter_document *document,
-                     const struct replica_set *set)
+                     const struct arrays *set)
 {
     const struct storage_set stored = hosted_storage_set(document, set);
 
     return self->storage == NULL || !storage_has(self->storage, &stored);
 }
 
-/* What the log has nothing of is complete at once: a new lineage, or slice, serves as soon as its
+/* What the log has nothing of is complete at once: a new keyset, or slice, serves as soon as its
  * arrays stand, or before. NULL: no room, or no place here. */
-static struct replica_set *make(struct node *self, struct hosted_filter *hosted,
-                                const struct filter_document *document, const struct live_set *live,
-                                enum status *status)
+static struct arrays *make(struct node *self, struct hosted_filter *hosted,
+                           const struct filter_document *document, const struct live_set *live,
+                           enum status *status)
 {
-    struct replica_set *set = NULL;
+    struct arrays *set = NULL;
 
-    *status = replica_set_create(document, live->generation, self->life.id, self->life.incarnation,
-                                 node_growth_room(self), &set);
+    *status = arrays_create(document, live->generation, self->life.id, self->life.incarnation,
+                            node_expansion_room(self), &set);
     if (*status != STATUS_OK || set == NULL) {
         return NULL;
     }
-    set->lineage = live->lineage;
+    set->keyset = live->keyset;
     set->slice = live->slice;
     set->hosting = hosted->hosting = ++self->hostings;
     set->loaded = is_empty(self, document, set);
@@ -93,18 +93,17 @@ static enum status gain_groups(struct node *self, struct hosted_filter *hosted,
     enum status status = STATUS_OK;
     uint64_t lacks = 0;
 
-    for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
-        lacks += replica_set_lacks_bytes(set, document, self->life.id);
+    for (const struct arrays *set = hosted->set; set != NULL; set = set->next) {
+        lacks += arrays_lacks_bytes(set, document, self->life.id);
     }
-    hosted->lacks_groups = lacks > node_growth_room(self);
+    hosted->lacks_groups = lacks > node_expansion_room(self);
     if (lacks == 0 || hosted->lacks_groups) {
         return hosted->lacks_groups ? STATUS_NO_SPACE : STATUS_OK;
     }
-    for (struct replica_set *set = hosted->set; set != NULL && status == STATUS_OK;
-         set = set->next) {
+    for (struct arrays *set = hosted->set; set != NULL && status == STATUS_OK; set = set->next) {
         uint64_t held = set->bytes;
 
-        status = replica_set_gain(set, document, self->life.id, is_empty(self, document, set));
+        status = arrays_gain(set, document, self->life.id, is_empty(self, document, set));
         self->memory_used_bytes += set->bytes - held;
         set->hosting = hosted->hosting = ++self->hostings; /* What was begun of it is void. */
     }
@@ -122,10 +121,10 @@ static void follow_groups(struct node *self, struct hosted_filter *hosted,
     bool goes_on = true;
     bool left = false;
 
-    for (struct replica_set *set = hosted->set; set != NULL && goes_on; set = set->next) {
+    for (struct arrays *set = hosted->set; set != NULL && goes_on; set = set->next) {
         uint64_t held = set->bytes;
 
-        goes_on = replica_set_follow(set, document, self->life.id, self->life.incarnation);
+        goes_on = arrays_follow(set, document, self->life.id, self->life.incarnation);
         self->memory_used_bytes -= held - set->bytes;
         if (set->bytes != held) {
             left = true;
@@ -140,13 +139,12 @@ static void follow_groups(struct node *self, struct hosted_filter *hosted,
     }
 }
 
-static struct replica_set *take_out(struct hosted_filter *hosted, const struct live_set *live)
+static struct arrays *take_out(struct hosted_filter *hosted, const struct live_set *live)
 {
-    struct replica_set **place = &hosted->set;
-    struct replica_set *set;
+    struct arrays **place = &hosted->set;
+    struct arrays *set;
 
-    while (*place != NULL &&
-           ((*place)->lineage != live->lineage || (*place)->slice != live->slice)) {
+    while (*place != NULL && ((*place)->keyset != live->keyset || (*place)->slice != live->slice)) {
         place = &(*place)->next;
     }
     set = *place;
@@ -158,16 +156,16 @@ static struct replica_set *take_out(struct hosted_filter *hosted, const struct l
 }
 
 /* The sets of the document in its order, each with its part in it. Returns the end of the list. */
-static struct replica_set **line_up(struct node *self, struct hosted_filter *hosted,
-                                    const struct filter_document *document,
-                                    struct replica_set **first, enum status *status)
+static struct arrays **line_up(struct node *self, struct hosted_filter *hosted,
+                               const struct filter_document *document, struct arrays **first,
+                               enum status *status)
 {
-    struct replica_set **end = first;
+    struct arrays **end = first;
 
     hosted->lacks_read = hosted->lacks_written = false;
     for (uint32_t i = 0; i < live_sets_count(document); i++) {
         const struct live_set live = live_sets_at(document, i);
-        struct replica_set *set = take_out(hosted, &live);
+        struct arrays *set = take_out(hosted, &live);
 
         if (set == NULL) {
             set = make(self, hosted, document, &live, status);
@@ -190,7 +188,7 @@ static struct replica_set **line_up(struct node *self, struct hosted_filter *hos
 /* Arrays for the slice or generation to come, so that adds need not wait for pages when it begins.
  * Without room for a slice's they will; a chain does not get longer before they stand. */
 static void stand_ahead(struct node *self, struct hosted_filter *hosted,
-                        const struct filter_document *document, struct replica_set **end,
+                        const struct filter_document *document, struct arrays **end,
                         enum status *status)
 {
     struct live_set live;
@@ -218,7 +216,7 @@ static void stand_ahead(struct node *self, struct hosted_filter *hosted,
 static void forget_rest(struct node *self, struct hosted_filter *hosted)
 {
     while (hosted->set != NULL) {
-        struct replica_set *set = hosted->set;
+        struct arrays *set = hosted->set;
 
         hosted->set = set->next;
         drop(self, set);
@@ -228,8 +226,8 @@ static void forget_rest(struct node *self, struct hosted_filter *hosted)
 void node_sets_follow(struct node *self, struct hosted_filter *hosted,
                       const struct filter_document *document, bool suits)
 {
-    struct replica_set *first = NULL;
-    struct replica_set **end;
+    struct arrays *first = NULL;
+    struct arrays **end;
     enum status status = STATUS_OK;
 
     follow_groups(self, hosted, document);

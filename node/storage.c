@@ -327,7 +327,7 @@ static enum status checkpoint(void *context)
     return status == STATUS_OK ? node_pull_checkpoint(self->exchange) : status;
 }
 
-/* What is unknown is kept: its document may come. A lineage or slice is needed until a document
+/* What is unknown is kept: its document may come. A keyset or slice is needed until a document
  * without it is this node's durable fence: after a restart under the one before, it would answer
  * "absent" for what it has acknowledged. */
 static bool is_wanted(void *context, const struct storage_set *set)
@@ -345,7 +345,7 @@ static bool is_wanted(void *context, const struct storage_set *set)
     }
     return entry->document.content.state != FILTER_DROPPED &&
            (entry->document.content.state != FILTER_ACTIVE ||
-            live_sets_have(&entry->document, set->lineage, set->slice));
+            live_sets_have(&entry->document, set->keyset, set->slice));
 }
 
 static void on_moved(void *context, uint64_t now_us)

@@ -277,7 +277,7 @@ void node_sync(struct node *self, uint64_t now_us)
     node_forget_dropped(self);
     if (whole) {
         host_what_waits(self);
-        node_growth_stir(self);
+        node_expansion_stir(self);
     }
     node_exchange_look_round(self->exchange, now_us); /* Whatever has changed. */
     if (reports == NULL) {

@@ -108,15 +108,15 @@ struct expand_parameters {
 };
 
 enum rebuild_step {
-    REBUILD_BEGIN = 1,  /* a new lineage; answered once no add can miss it any more */
+    REBUILD_BEGIN = 1,  /* a new keyset; answered once no add can miss it any more */
     REBUILD_FED = 2,    /* keys of the user's list have been acknowledged */
-    REBUILD_COMMIT = 3, /* the new lineage serves, the other one is forgotten */
-    REBUILD_ABORT = 4,  /* the new lineage is forgotten */
+    REBUILD_COMMIT = 3, /* the new keyset serves, the other one is forgotten */
+    REBUILD_ABORT = 4,  /* the new keyset is forgotten */
 };
 
 struct rebuild_parameters {
     enum rebuild_step step;
-    uint32_t lineage;  /* all but begin: the one that was begun; 0: whichever does not serve yet */
+    uint32_t keyset;   /* all but begin: the one that was begun; 0: whichever does not serve yet */
     uint64_t fed_keys; /* fed */
     bool empty;        /* commit: even if no list has been fed */
 };
@@ -245,11 +245,11 @@ struct filter_summary {
     uint32_t nchain;       /* of them, read together: the first ones; 0: no chain */
     const uint32_t *turns; /* nodes that may build it now; at most DOCUMENT_MAX_TURNS */
     size_t nturns;
-    bool growth_held;         /* aborted: it does not grow by itself */
-    uint32_t lineage;         /* that serves */
-    uint32_t rebuild_lineage; /* that does not serve yet; 0: no rebuild is open */
-    uint64_t fed_keys;        /* of the user's list, into that one */
-    uint64_t loss_epoch;      /* when an operator last accepted that keys may be lost; 0: never */
+    bool growth_held;        /* aborted: it does not grow by itself */
+    uint32_t keyset;         /* that serves */
+    uint32_t rebuild_keyset; /* that does not serve yet; 0: no rebuild is open */
+    uint64_t fed_keys;       /* of the user's list, into that one */
+    uint64_t loss_epoch;     /* when an operator last accepted that keys may be lost; 0: never */
     uint8_t loss_shards[DOCUMENT_MAX_SHARDS / 8]; /* of which shards, ever: bit s of byte s / 8 */
     uint64_t window_us;                           /* 0: none */
     uint32_t nslices;

@@ -50,7 +50,7 @@ enum {
     CODEC_MAX_FRAME_BYTES = 8 << 20,
     CODEC_MAX_KEYS = 65536,      /* in one client request; also fingerprints in one node request */
     CODEC_MAX_KEY_BYTES = 65536, /* 64 KiB */
-    CODEC_MAX_SEGMENTS = 4096,
+    CODEC_MAX_SUBREQUESTS = 4096,
     CODEC_MAX_DOCUMENTS = 4096, /* in one frame */
     CODEC_MAX_TEXT_BYTES = 1024,
     CODEC_MAX_HELD = 4096,    /* documents that a node says it holds, on one page */
@@ -58,7 +58,7 @@ enum {
     CODEC_MAX_RECORDS = 4096, /* of a store, in one frame */
 };
 
-/* Between routers and nodes a feed is an add to one lineage. */
+/* Between routers and nodes a feed is an add to one keyset. */
 enum operation { OPERATION_CHECK = 1, OPERATION_ADD = 2, OPERATION_FEED = 3 };
 
 /* An add or check of one client, unique through all routers and attempts. */
@@ -80,7 +80,7 @@ struct client_request {
     struct span keys;    /* one after the other; decoded: within the frame's bytes */
     const uint32_t *lengths;
     size_t count;
-    uint32_t lineage; /* feed: into this one only; 0: whichever does not serve yet */
+    uint32_t keyset; /* feed: into this one only; 0: whichever does not serve yet */
 };
 
 struct client_reply {
@@ -98,15 +98,15 @@ struct client_reply {
 
 /* ---- router and node ---- */
 
-/* Names one immutable list of fingerprints, the same at all replicas; with the segment's
+/* Names one immutable list of fingerprints, the same at all replicas; with the subrequest's
  * filter, epoch and group. Numbers of one boot are contiguous. */
 struct batch_id {
-    uint64_t boot; /* random, drawn by the router when it starts */
+    uint64_t producer_id; /* random, drawn by the router when it starts */
     uint64_t number;
 };
 
 /* The part of a node request that belongs to one client's operation and one slot group. */
-struct segment {
+struct subrequest {
     uint64_t tag; /* the router's own, echoed */
     uint64_t filter_id;
     uint64_t epoch;
@@ -116,18 +116,18 @@ struct segment {
     struct op_id op;
     uint32_t attempt;
     struct batch_id batch; /* adds only */
-    uint32_t count;        /* of fingerprints, following those of the segments before */
-    uint32_t lineage;      /* adds: into this one only; 0: into all of the document */
+    uint32_t count;        /* of fingerprints, following those of the subrequests before */
+    uint32_t keyset;       /* adds: into this one only; 0: into all of the document */
 };
 
 struct node_request {
-    const struct segment *segments;
-    size_t nsegments;
+    const struct subrequest *subrequests;
+    size_t nsubrequests;
     const uint64_t *fingerprints;
-    size_t count; /* the sum of the segments' counts */
+    size_t count; /* the sum of the subrequests' counts */
 };
 
-struct segment_reply {
+struct subrequest_reply {
     uint64_t tag;
     enum status status;       /* OK, STALE, NEED_DOC, NOT_READY, CONFLICT, OVERLOADED, DROPPED */
     uint64_t epoch;           /* OK: the request's; else what the node holds, 0 for nothing */
@@ -145,8 +145,8 @@ struct segment_reply {
 struct node_reply {
     uint32_t node_id;
     uint64_t incarnation;
-    const struct segment_reply *segments;
-    size_t nsegments;
+    const struct subrequest_reply *subrequests;
+    size_t nsubrequests;
     const struct span *documents; /* signed ones that the router lacks (after STALE) */
     size_t ndocuments;
 };

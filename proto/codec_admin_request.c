@@ -34,7 +34,7 @@ static BINDING_TABLE(expand_parameters, expand_parameters, NULL);
 #define WIRE_rebuild_parameters Orbloom__V1__RebuildParameters
 static const struct binding rebuild_parameters_rows[] = {
     ENUM(rebuild_parameters, step, REBUILD_BEGIN, REBUILD_ABORT),
-    ROW(rebuild_parameters, lineage, UINT32),
+    ROW(rebuild_parameters, keyset, UINT32),
     ROW(rebuild_parameters, fed_keys, UINT64),
     ROW(rebuild_parameters, empty, BOOL),
 };

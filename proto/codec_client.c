@@ -25,7 +25,7 @@ enum status codec_put_client_request(const struct frame *frame, struct codec_scr
     wire->keys = codec_put_span(request->keys);
     wire->n_lengths = request->count;
     wire->lengths = (uint32_t *)request->lengths;
-    wire->lineage = request->lineage;
+    wire->keyset = request->keyset;
     *out = &wire->base;
     return codec_put_text(request->filter, &wire->filter);
 }

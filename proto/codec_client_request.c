@@ -20,7 +20,7 @@ enum field {
     FIELD_SLOTS,
     FIELD_KEYS,
     FIELD_LENGTHS,
-    FIELD_LINEAGE,
+    FIELD_KEYSET,
 };
 
 struct lengths {
@@ -62,10 +62,10 @@ static bool type_fits(const struct codec_wire_field *field)
         [FIELD_SESSION_LOW] = WIRE_FIXED64, [FIELD_SEQUENCE] = WIRE_VARINT,
         [FIELD_ATTEMPT] = WIRE_VARINT,      [FIELD_TIMEOUT_MS] = WIRE_VARINT,
         [FIELD_SLOTS] = WIRE_VARINT,        [FIELD_KEYS] = WIRE_BYTES,
-        [FIELD_LENGTHS] = WIRE_BYTES,       [FIELD_LINEAGE] = WIRE_VARINT,
+        [FIELD_LENGTHS] = WIRE_BYTES,       [FIELD_KEYSET] = WIRE_VARINT,
     };
 
-    if (field->number > FIELD_LINEAGE) {
+    if (field->number > FIELD_KEYSET) {
         return true; /* Of a later version: skipped. */
     }
     return field->type == types[field->number] ||
@@ -112,8 +112,8 @@ static enum status take_scalar(struct reading *self, const struct codec_wire_fie
     case FIELD_KEYS:
         request->keys = field->bytes;
         break;
-    case FIELD_LINEAGE:
-        request->lineage = (uint32_t)field->value;
+    case FIELD_KEYSET:
+        request->keyset = (uint32_t)field->value;
         break;
     case FIELD_LENGTHS:
         self->room += field->type == WIRE_BYTES ? field->bytes.size : 1;

@@ -237,12 +237,12 @@ static enum status get_losses(struct codec_arena *arena, const void *message, vo
 
 /* ---- the content ---- */
 
-#define WIRE_lineage Orbloom__V1__Lineage
-static const struct binding lineage_rows[] = {
-    ROW(lineage, id, UINT32),
-    ROW(lineage, serving, BOOL),
+#define WIRE_keyset Orbloom__V1__Keyset
+static const struct binding keyset_rows[] = {
+    ROW(keyset, id, UINT32),
+    ROW(keyset, serving, BOOL),
 };
-static BINDING_TABLE(lineage, lineage, NULL);
+static BINDING_TABLE(keyset, keyset, NULL);
 
 /* Groups before the shards and losses, which name them. */
 #define WIRE_epoch_content Orbloom__V1__EpochContent
@@ -256,11 +256,11 @@ static const struct binding epoch_content_rows[] = {
     ROW(epoch_content, named_epoch, UINT64),
     ROW_AS(epoch_content, uid.high, uid_high, UINT64),
     ROW_AS(epoch_content, uid.low, uid_low, UINT64),
-    ROW(epoch_content, last_lineage, UINT32),
+    ROW(epoch_content, last_keyset, UINT32),
     ROW(epoch_content, name, CHARS),
     BY_HAND(epoch_content, groups, put_groups, get_groups),
     BY_HAND(epoch_content, group_of_shard, put_shards, get_shards),
-    ARRAY(epoch_content, lineages, nlineages, lineage, STATUS_MALFORMED),
+    ARRAY(epoch_content, keysets, nkeysets, keyset, STATUS_MALFORMED),
     ROOM(epoch_content, chain, nchain, uint32_t, STATUS_MALFORMED),
     BY_HAND(epoch_content, losses, put_losses, get_losses),
 };

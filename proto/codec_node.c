@@ -1,34 +1,34 @@
-/* The router's conversation with a node. Segments, of which each message has up to thousands, are
- * copied by hand: rows cost a fifth more. */
+/* The router's conversation with a node. Subrequests, of which each message has up to thousands,
+ * are copied by hand: rows cost a fifth more. */
 #include "proto/codec_body.h"
 
 #include <assert.h>
 
-static void put_segment(const struct segment *segment, Orbloom__V1__Segment *wire)
+static void put_subrequest(const struct subrequest *subrequest, Orbloom__V1__Subrequest *wire)
 {
-    *wire = (Orbloom__V1__Segment)ORBLOOM__V1__SEGMENT__INIT;
-    wire->tag = segment->tag;
-    wire->filter_id = segment->filter_id;
-    wire->epoch = segment->epoch;
-    wire->epoch_hash = segment->epoch_hash;
-    wire->group = segment->group;
-    wire->operation = (Orbloom__V1__Operation)segment->operation;
-    wire->session_high = segment->op.session[0];
-    wire->session_low = segment->op.session[1];
-    wire->sequence = segment->op.sequence;
-    wire->attempt = segment->attempt;
-    wire->batch_boot = segment->batch.boot;
-    wire->batch_number = segment->batch.number;
-    wire->count = segment->count;
-    wire->lineage = segment->lineage;
+    *wire = (Orbloom__V1__Subrequest)ORBLOOM__V1__SUBREQUEST__INIT;
+    wire->tag = subrequest->tag;
+    wire->filter_id = subrequest->filter_id;
+    wire->epoch = subrequest->epoch;
+    wire->epoch_hash = subrequest->epoch_hash;
+    wire->group = subrequest->group;
+    wire->operation = (Orbloom__V1__Operation)subrequest->operation;
+    wire->session_high = subrequest->op.session[0];
+    wire->session_low = subrequest->op.session[1];
+    wire->sequence = subrequest->op.sequence;
+    wire->attempt = subrequest->attempt;
+    wire->batch_producer = subrequest->batch.producer_id;
+    wire->batch_number = subrequest->batch.number;
+    wire->count = subrequest->count;
+    wire->keyset = subrequest->keyset;
 }
 
-static enum status put_segments(const struct node_request *request, struct codec_scratch *scratch,
-                                Orbloom__V1__Segment ***out)
+static enum status put_subrequests(const struct node_request *request,
+                                   struct codec_scratch *scratch, Orbloom__V1__Subrequest ***out)
 {
-    size_t n = request->nsegments;
-    Orbloom__V1__Segment *items = codec_scratch_take(scratch, n, sizeof *items);
-    Orbloom__V1__Segment **list = codec_scratch_take(scratch, n, sizeof *list);
+    size_t n = request->nsubrequests;
+    Orbloom__V1__Subrequest *items = codec_scratch_take(scratch, n, sizeof *items);
+    Orbloom__V1__Subrequest **list = codec_scratch_take(scratch, n, sizeof *list);
     uint64_t sum = 0;
     size_t i;
 
@@ -36,9 +36,9 @@ static enum status put_segments(const struct node_request *request, struct codec
         return STATUS_NOMEM;
     }
     for (i = 0; i < n; i++) {
-        put_segment(&request->segments[i], &items[i]);
+        put_subrequest(&request->subrequests[i], &items[i]);
         list[i] = &items[i];
-        sum += request->segments[i].count;
+        sum += request->subrequests[i].count;
     }
     assert(sum == request->count);
     *out = list;
@@ -54,20 +54,20 @@ enum status codec_put_node_request(const struct frame *frame, struct codec_scrat
     if (wire == NULL) {
         return STATUS_NOMEM;
     }
-    if (request->count > CODEC_MAX_KEYS || request->nsegments > CODEC_MAX_SEGMENTS) {
+    if (request->count > CODEC_MAX_KEYS || request->nsubrequests > CODEC_MAX_SUBREQUESTS) {
         return STATUS_TOO_LARGE;
     }
     *wire = (Orbloom__V1__NodeRequest)ORBLOOM__V1__NODE_REQUEST__INIT;
     wire->n_fingerprints = request->count;
     wire->fingerprints = (uint64_t *)request->fingerprints;
-    wire->n_segments = request->nsegments;
+    wire->n_subrequests = request->nsubrequests;
     *out = &wire->base;
-    return put_segments(request, scratch, &wire->segments);
+    return put_subrequests(request, scratch, &wire->subrequests);
 }
 
-static void get_segment(const Orbloom__V1__Segment *wire, struct segment *segment)
+static void get_subrequest(const Orbloom__V1__Subrequest *wire, struct subrequest *subrequest)
 {
-    *segment = (struct segment){
+    *subrequest = (struct subrequest){
         .tag = wire->tag,
         .filter_id = wire->filter_id,
         .epoch = wire->epoch,
@@ -76,30 +76,30 @@ static void get_segment(const Orbloom__V1__Segment *wire, struct segment *segmen
         .operation = (enum operation)wire->operation,
         .op = {.session = {wire->session_high, wire->session_low}, .sequence = wire->sequence},
         .attempt = wire->attempt,
-        .batch = {.boot = wire->batch_boot, .number = wire->batch_number},
+        .batch = {.producer_id = wire->batch_producer, .number = wire->batch_number},
         .count = wire->count,
-        .lineage = wire->lineage,
+        .keyset = wire->keyset,
     };
 }
 
-static enum status get_segments(const Orbloom__V1__NodeRequest *wire, struct codec_arena *arena,
-                                const struct segment **out)
+static enum status get_subrequests(const Orbloom__V1__NodeRequest *wire, struct codec_arena *arena,
+                                   const struct subrequest **out)
 {
-    struct segment *segments = arena_take(arena, wire->n_segments, sizeof *segments);
+    struct subrequest *subrequests = arena_take(arena, wire->n_subrequests, sizeof *subrequests);
     uint64_t sum = 0;
     size_t i;
 
-    if (segments == NULL) {
+    if (subrequests == NULL) {
         return STATUS_TOO_LARGE;
     }
-    for (i = 0; i < wire->n_segments; i++) {
-        if (!codec_enum_known((int)wire->segments[i]->operation, OPERATION_ADD)) {
+    for (i = 0; i < wire->n_subrequests; i++) {
+        if (!codec_enum_known((int)wire->subrequests[i]->operation, OPERATION_ADD)) {
             return STATUS_MALFORMED;
         }
-        get_segment(wire->segments[i], &segments[i]);
-        sum += segments[i].count;
+        get_subrequest(wire->subrequests[i], &subrequests[i]);
+        sum += subrequests[i].count;
     }
-    *out = segments;
+    *out = subrequests;
     return sum == wire->n_fingerprints ? STATUS_OK : STATUS_MALFORMED;
 }
 
@@ -109,23 +109,24 @@ enum status codec_get_node_request(const ProtobufCMessage *message, struct codec
     const Orbloom__V1__NodeRequest *wire = (const Orbloom__V1__NodeRequest *)message;
     struct node_request *request = &frame->body.node_request;
 
-    if (wire->n_segments > CODEC_MAX_SEGMENTS || wire->n_fingerprints > CODEC_MAX_KEYS) {
+    if (wire->n_subrequests > CODEC_MAX_SUBREQUESTS || wire->n_fingerprints > CODEC_MAX_KEYS) {
         return STATUS_TOO_LARGE;
     }
     *request = (struct node_request){
-        .nsegments = wire->n_segments,
+        .nsubrequests = wire->n_subrequests,
         .fingerprints = wire->fingerprints,
         .count = wire->n_fingerprints,
     };
-    return get_segments(wire, arena, &request->segments);
+    return get_subrequests(wire, arena, &request->subrequests);
 }
 
 /* ---- the reply ---- */
 
-static void put_segment_reply(const struct segment_reply *reply, Orbloom__V1__SegmentReply *wire)
+static void put_subrequest_reply(const struct subrequest_reply *reply,
+                                 Orbloom__V1__SubrequestReply *wire)
 {
     assert(reply->status == STATUS_OK || reply->count == 0);
-    *wire = (Orbloom__V1__SegmentReply)ORBLOOM__V1__SEGMENT_REPLY__INIT;
+    *wire = (Orbloom__V1__SubrequestReply)ORBLOOM__V1__SUBREQUEST_REPLY__INIT;
     wire->tag = reply->tag;
     wire->status = (Orbloom__V1__Status)reply->status;
     wire->epoch = reply->epoch;
@@ -139,38 +140,39 @@ static void put_segment_reply(const struct segment_reply *reply, Orbloom__V1__Se
     wire->absent = codec_put_plane(reply->absent, reply->count);
 }
 
-static enum status put_segment_replies(struct codec_scratch *scratch, const void *ours, void *wire)
+static enum status put_subrequest_replies(struct codec_scratch *scratch, const void *ours,
+                                          void *wire)
 {
     const struct node_reply *reply = ours;
     Orbloom__V1__NodeReply *message = wire;
-    size_t n = reply->nsegments;
-    Orbloom__V1__SegmentReply *items = codec_scratch_take(scratch, n, sizeof *items);
-    Orbloom__V1__SegmentReply **list = codec_scratch_take(scratch, n, sizeof *list);
+    size_t n = reply->nsubrequests;
+    Orbloom__V1__SubrequestReply *items = codec_scratch_take(scratch, n, sizeof *items);
+    Orbloom__V1__SubrequestReply **list = codec_scratch_take(scratch, n, sizeof *list);
     uint64_t sum = 0;
     size_t i;
 
     if (items == NULL || list == NULL) {
         return STATUS_NOMEM;
     }
-    if (n > CODEC_MAX_SEGMENTS) {
+    if (n > CODEC_MAX_SUBREQUESTS) {
         return STATUS_TOO_LARGE;
     }
     for (i = 0; i < n; i++) {
-        put_segment_reply(&reply->segments[i], &items[i]);
+        put_subrequest_reply(&reply->subrequests[i], &items[i]);
         list[i] = &items[i];
-        sum += reply->segments[i].count;
+        sum += reply->subrequests[i].count;
     }
-    message->segments = list;
-    message->n_segments = n;
+    message->subrequests = list;
+    message->n_subrequests = n;
     return sum <= CODEC_MAX_KEYS ? STATUS_OK : STATUS_TOO_LARGE;
 }
 
-static enum status get_segment_reply(const Orbloom__V1__SegmentReply *wire,
-                                     struct codec_arena *arena, struct segment_reply *reply)
+static enum status get_subrequest_reply(const Orbloom__V1__SubrequestReply *wire,
+                                        struct codec_arena *arena, struct subrequest_reply *reply)
 {
     enum status status;
 
-    *reply = (struct segment_reply){
+    *reply = (struct subrequest_reply){
         .tag = wire->tag,
         .status = status_from_wire((unsigned)wire->status),
         .epoch = wire->epoch,
@@ -192,31 +194,32 @@ static enum status get_segment_reply(const Orbloom__V1__SegmentReply *wire,
                                : codec_get_plane(arena, wire->absent, reply->count, &reply->absent);
 }
 
-static enum status get_segment_replies(struct codec_arena *arena, const void *message, void *ours)
+static enum status get_subrequest_replies(struct codec_arena *arena, const void *message,
+                                          void *ours)
 {
     const Orbloom__V1__NodeReply *wire = message;
     struct node_reply *reply = ours;
-    struct segment_reply *replies;
+    struct subrequest_reply *replies;
     enum status status;
     uint64_t sum = 0;
     size_t i;
 
-    if (wire->n_segments > CODEC_MAX_SEGMENTS) {
+    if (wire->n_subrequests > CODEC_MAX_SUBREQUESTS) {
         return STATUS_TOO_LARGE;
     }
-    replies = arena_take(arena, wire->n_segments, sizeof *replies);
+    replies = arena_take(arena, wire->n_subrequests, sizeof *replies);
     if (replies == NULL) {
         return STATUS_TOO_LARGE;
     }
-    for (i = 0; i < wire->n_segments; i++) {
-        status = get_segment_reply(wire->segments[i], arena, &replies[i]);
+    for (i = 0; i < wire->n_subrequests; i++) {
+        status = get_subrequest_reply(wire->subrequests[i], arena, &replies[i]);
         if (status != STATUS_OK) {
             return status;
         }
         sum += replies[i].count;
     }
-    reply->segments = replies;
-    reply->nsegments = wire->n_segments;
+    reply->subrequests = replies;
+    reply->nsubrequests = wire->n_subrequests;
     return sum <= CODEC_MAX_KEYS ? STATUS_OK : STATUS_TOO_LARGE;
 }
 
@@ -224,7 +227,7 @@ static enum status get_segment_replies(struct codec_arena *arena, const void *me
 static const struct binding node_reply_rows[] = {
     ROW(node_reply, node_id, UINT32),
     ROW(node_reply, incarnation, UINT64),
-    BY_HAND(node_reply, segments, put_segment_replies, get_segment_replies),
+    BY_HAND(node_reply, subrequests, put_subrequest_replies, get_subrequest_replies),
     DOCUMENTS(node_reply, documents, ndocuments),
 };
 BINDING_TABLE(node_reply, node_reply, NULL);

@@ -18,7 +18,7 @@ static enum status put_intervals(struct codec_scratch *scratch,
     }
     for (size_t i = 0; i < count; i++) {
         items[i] = (Orbloom__V1__PullInterval)ORBLOOM__V1__PULL_INTERVAL__INIT;
-        items[i].boot = intervals[i].boot;
+        items[i].producer_id = intervals[i].producer_id;
         items[i].epoch = intervals[i].epoch;
         items[i].first = intervals[i].first;
         items[i].count = intervals[i].count;
@@ -43,7 +43,7 @@ static enum status get_intervals(struct codec_arena *arena, Orbloom__V1__PullInt
             return STATUS_MALFORMED;
         }
         intervals[i] = (struct pull_interval){
-            .boot = wire[i]->boot,
+            .producer_id = wire[i]->producer_id,
             .epoch = wire[i]->epoch,
             .first = wire[i]->first,
             .count = wire[i]->count,
@@ -159,7 +159,7 @@ static const struct binding pull_request_rows[] = {
     ROW_AS(pull_request, scope.epoch, epoch, UINT64),
     ROW_AS(pull_request, scope.epoch_hash, epoch_hash, UINT64),
     ROW_AS(pull_request, scope.group, group, UINT32),
-    ROW_AS(pull_request, scope.lineage, lineage, UINT32),
+    ROW_AS(pull_request, scope.keyset, keyset, UINT32),
     ROW_AS(pull_request, scope.slice, slice, UINT64),
     ROW_AS(pull_request, scope.generation, generation, UINT32),
     ROW_AS(pull_request, scope.geometry, geometry, UINT64),
@@ -169,7 +169,7 @@ static const struct binding pull_request_rows[] = {
     ROW(pull_request, from, UINT64),
     ROW(pull_request, to, UINT64),
     ROW(pull_request, max_bytes, UINT32),
-    ROW(pull_request, cut, UINT64),
+    ROW(pull_request, view, UINT64),
     ROW(pull_request, prefix_bits, UINT32),
     BY_HAND(pull_request, prefixes, put_prefixes, get_prefixes),
     BY_HAND(pull_request, wanted, put_wanted, get_wanted),
@@ -180,7 +180,7 @@ BINDING_TABLE(pull_request, pull_request, NULL);
 
 static bool same_series(const struct pull_batch *a, const struct pull_batch *b)
 {
-    return a->boot == b->boot && a->epoch == b->epoch && a->flags == b->flags &&
+    return a->producer_id == b->producer_id && a->epoch == b->epoch && a->flags == b->flags &&
            pull_targets_equal(a->targets, b->targets) && a->offset <= b->offset;
 }
 
@@ -208,18 +208,18 @@ static enum status put_targets(struct codec_scratch *scratch, const struct pull_
                                Orbloom__V1__PullBatches *wire)
 {
     uint64_t *slices = codec_scratch_take(scratch, targets->count, sizeof *slices);
-    uint32_t *lineages = codec_scratch_take(scratch, targets->count, sizeof *lineages);
+    uint32_t *keysets = codec_scratch_take(scratch, targets->count, sizeof *keysets);
 
-    if (slices == NULL || lineages == NULL) {
+    if (slices == NULL || keysets == NULL) {
         return STATUS_NOMEM;
     }
     for (uint32_t i = 0; i < targets->count; i++) {
         slices[i] = targets->items[i].slice;
-        lineages[i] = targets->items[i].lineage;
+        keysets[i] = targets->items[i].keyset;
     }
     wire->slices = slices;
-    wire->lineages = lineages;
-    wire->n_slices = wire->n_lineages = targets->count;
+    wire->keysets = keysets;
+    wire->n_slices = wire->n_keysets = targets->count;
     return STATUS_OK;
 }
 
@@ -244,7 +244,7 @@ static enum status put_series(struct codec_scratch *scratch, const struct pull_b
         offset = batches[i].offset;
     }
     *wire = (Orbloom__V1__PullBatches)ORBLOOM__V1__PULL_BATCHES__INIT;
-    wire->boot = batches[0].boot;
+    wire->producer_id = batches[0].producer_id;
     wire->epoch = batches[0].epoch;
     wire->numbers = numbers;
     wire->offsets = offsets;
@@ -283,7 +283,7 @@ static enum status get_targets(struct codec_arena *arena, const Orbloom__V1__Pul
     struct pull_targets *targets;
 
     *out = NULL;
-    if (wire->n_slices != wire->n_lineages) {
+    if (wire->n_slices != wire->n_keysets) {
         return STATUS_MALFORMED;
     }
     if (wire->n_slices == 0) {
@@ -298,7 +298,7 @@ static enum status get_targets(struct codec_arena *arena, const Orbloom__V1__Pul
     }
     *targets = (struct pull_targets){.count = (uint32_t)wire->n_slices};
     for (size_t i = 0; i < wire->n_slices; i++) {
-        targets->items[i] = (struct pull_target){wire->slices[i], wire->lineages[i]};
+        targets->items[i] = (struct pull_target){wire->slices[i], wire->keysets[i]};
     }
     *out = targets;
     return pull_targets_good(targets, scope) ? STATUS_OK : STATUS_MALFORMED;
@@ -326,7 +326,7 @@ static enum status get_series(struct codec_arena *arena, const Orbloom__V1__Pull
         number += (uint64_t)wire->numbers[i];
         offset += wire->offsets[i];
         out[i] = (struct pull_batch){
-            .boot = wire->boot,
+            .producer_id = wire->producer_id,
             .number = number,
             .epoch = wire->epoch,
             .offset = offset,
@@ -381,10 +381,10 @@ static enum status get_batches(struct codec_arena *arena, const void *message, v
 /* ---- the reply: all of it ---- */
 
 /* Digests, and what they are of, only where they were asked for. */
-static bool cut_whole(const struct pull_reply *reply)
+static bool view_whole(const struct pull_reply *reply)
 {
     if (!pull_kind_cuts(reply->kind) || reply->status != STATUS_OK) {
-        return reply->cut == 0 && reply->cut_end == 0 && reply->ndigests == 0 &&
+        return reply->view == 0 && reply->view_end == 0 && reply->ndigests == 0 &&
                reply->ncounts == 0;
     }
     if (reply->kind == PULL_RANGES) {
@@ -399,16 +399,16 @@ static bool reply_whole(const struct pull_reply *reply)
     bool batched = reply->kind == PULL_LOG || reply->kind == PULL_BODIES;
     uint64_t sum = 0;
 
-    if (!cut_whole(reply)) {
+    if (!view_whole(reply)) {
         return false;
     }
     for (size_t i = 0; i < reply->nbatches; i++) {
         sum += reply->batches[i].count;
     }
-    if (reply->npages > 0 && (reply->status != STATUS_OK || reply->kind != PULL_LINES)) {
+    if (reply->npages > 0 && (reply->status != STATUS_OK || reply->kind != PULL_PAGES)) {
         return false;
     }
-    if (reply->kind == PULL_LINES && reply->count > 0) {
+    if (reply->kind == PULL_PAGES && reply->count > 0) {
         return false;
     }
     if (reply->status != STATUS_OK) {
@@ -505,7 +505,7 @@ static const struct binding pull_reply_rows[] = {
     ROW_AS(pull_reply, scope.epoch, epoch, UINT64),
     ROW_AS(pull_reply, scope.epoch_hash, epoch_hash, UINT64),
     ROW_AS(pull_reply, scope.group, group, UINT32),
-    ROW_AS(pull_reply, scope.lineage, lineage, UINT32),
+    ROW_AS(pull_reply, scope.keyset, keyset, UINT32),
     ROW_AS(pull_reply, scope.slice, slice, UINT64),
     ROW_AS(pull_reply, scope.generation, generation, UINT32),
     ROW_AS(pull_reply, scope.geometry, geometry, UINT64),
@@ -519,8 +519,8 @@ static const struct binding pull_reply_rows[] = {
     ROW(pull_reply, end, BOOL),
     ROW(pull_reply, merged, UINT64),
     ROW(pull_reply, durable, UINT64),
-    ROW(pull_reply, cut, UINT64),
-    ROW(pull_reply, cut_end, UINT64),
+    ROW(pull_reply, view, UINT64),
+    ROW(pull_reply, view_end, UINT64),
     BY_HAND(pull_reply, intervals, put_headers, get_headers),
     BY_HAND(pull_reply, batches, put_batches, get_batches),
     BY_HAND(pull_reply, checksum, put_sum, get_sum),

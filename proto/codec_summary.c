@@ -36,7 +36,7 @@ static enum status put_rebuild(struct codec_scratch *scratch, const void *ours, 
     const struct filter_summary *summary = ours;
     Orbloom__V1__RebuildSummary *rebuild;
 
-    if (summary->rebuild_lineage == 0) {
+    if (summary->rebuild_keyset == 0) {
         return STATUS_OK;
     }
     rebuild = codec_scratch_take(scratch, 1, sizeof *rebuild);
@@ -44,7 +44,7 @@ static enum status put_rebuild(struct codec_scratch *scratch, const void *ours, 
         return STATUS_NOMEM;
     }
     *rebuild = (Orbloom__V1__RebuildSummary)ORBLOOM__V1__REBUILD_SUMMARY__INIT;
-    rebuild->lineage = summary->rebuild_lineage;
+    rebuild->keyset = summary->rebuild_keyset;
     rebuild->fed_keys = summary->fed_keys;
     rebuild->keys = summary->rebuild_keys;
     ((Orbloom__V1__FilterSummary *)wire)->rebuild = rebuild;
@@ -59,7 +59,7 @@ static enum status get_rebuild(struct codec_arena *arena, const void *wire, void
 
     (void)arena;
     if (rebuild != NULL) {
-        summary->rebuild_lineage = rebuild->lineage;
+        summary->rebuild_keyset = rebuild->keyset;
         summary->fed_keys = rebuild->fed_keys;
         summary->rebuild_keys = rebuild->keys;
     }
@@ -131,7 +131,7 @@ static const struct binding filter_summary_rows[] = {
     ROW(filter_summary, expires_at_ms, UINT64),
     ROW(filter_summary, load_source, UINT64),
     ROW(filter_summary, loaded, UINT64),
-    ROW(filter_summary, lineage, UINT32),
+    ROW(filter_summary, keyset, UINT32),
     ROW(filter_summary, shards_lacking, UINT32),
     ROW(filter_summary, fewest_full, UINT32),
     ROW(filter_summary, loss_epoch, UINT64),

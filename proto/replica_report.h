@@ -36,7 +36,7 @@ struct replica_report {
     uint32_t generation;    /* that all its shards are served from, or the one that is being left */
     uint32_t shards_grown;  /* of the group, served from the wanted generation */
     uint64_t overflow_keys; /* only in arrays of the wanted one that are not complete yet */
-    uint64_t keys_next;     /* estimate, of the lineage that does not serve yet; of a chain: of the
+    uint64_t keys_next;     /* estimate, of the keyset that does not serve yet; of a chain: of the
                                generation that adds go to */
     uint64_t keys_kept; /* estimate, of all slices that are kept: a key counts in each of them */
 };

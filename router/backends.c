@@ -1,4 +1,4 @@
-/* One link a node: segments gathered in a turn leave as one message, bytes in flight are
+/* One link a node: subrequests gathered in a turn leave as one message, bytes in flight are
  * bounded, and silent nodes are suspected and probed. */
 #include "base/heap.h"
 #include "router/private.h"
@@ -47,13 +47,13 @@ static void take_latency(struct backend *backend, uint64_t now_us, uint64_t corr
 
 static bool reserve(struct backend *backend)
 {
-    if (backend->segments == NULL) {
-        backend->segments = heap_alloc(CODEC_MAX_SEGMENTS, sizeof *backend->segments);
+    if (backend->subrequests == NULL) {
+        backend->subrequests = heap_alloc(CODEC_MAX_SUBREQUESTS, sizeof *backend->subrequests);
     }
     if (backend->fingerprints == NULL) {
         backend->fingerprints = heap_alloc(CODEC_MAX_KEYS, sizeof *backend->fingerprints);
     }
-    return backend->segments != NULL && backend->fingerprints != NULL;
+    return backend->subrequests != NULL && backend->fingerprints != NULL;
 }
 
 static void connect_to(struct router *self, struct backend *backend, const char *endpoint)
@@ -113,52 +113,52 @@ static void flush(struct router *self, struct backend *backend, uint64_t now_us)
         .kind = FRAME_NODE_REQUEST,
         .body.node_request =
             {
-                .segments = backend->segments,
-                .nsegments = backend->nsegments,
+                .subrequests = backend->subrequests,
+                .nsubrequests = backend->nsubrequests,
                 .fingerprints = backend->fingerprints,
                 .count = backend->nfingerprints,
             },
     };
 
-    if (backend->nsegments == 0) {
+    if (backend->nsubrequests == 0) {
         return;
     }
     assert(backend->unsent_bytes >> SENT_BYTES_BITS == 0); /* They fit into the correlation. */
     if (backend_send(self, backend, &frame)) {
         router_count(self, ROUTER_node_requests_total);
-        self->counters[ROUTER_segments_total] += backend->nsegments;
+        self->counters[ROUTER_segments_total] += backend->nsubrequests;
         backend->inflight_bytes += backend->unsent_bytes;
         backend->recent_bytes += backend->unsent_bytes;
         assert(backend->inflight_bytes <= self->config.max_inflight_bytes);
     }
     /* Not sent counts as unanswered too: the node becomes suspect, retries come. */
     backend->unanswered_us = backend->unanswered_us != 0 ? backend->unanswered_us : now_us;
-    backend->nsegments = 0;
+    backend->nsubrequests = 0;
     backend->nfingerprints = 0;
     backend->unsent_bytes = 0;
     backend->unsent_adds = false;
 }
 
 bool backend_gather(struct router *self, uint64_t now_us, struct backend *backend,
-                    const struct segment *segment, const uint64_t *fingerprints)
+                    const struct subrequest *subrequest, const uint64_t *fingerprints)
 {
-    uint64_t bytes = SEGMENT_BYTES + (uint64_t)segment->count * sizeof *fingerprints;
+    uint64_t bytes = SEGMENT_BYTES + (uint64_t)subrequest->count * sizeof *fingerprints;
 
     if (backend->link == 0 || !reserve(backend) ||
         backend->inflight_bytes + backend->unsent_bytes + bytes > self->config.max_inflight_bytes) {
         router_count(self, ROUTER_backend_overloaded_total);
         return false;
     }
-    assert(segment->count <= CODEC_MAX_KEYS);
-    if (backend->nsegments == CODEC_MAX_SEGMENTS ||
-        backend->nfingerprints + segment->count > CODEC_MAX_KEYS) {
+    assert(subrequest->count <= CODEC_MAX_KEYS);
+    if (backend->nsubrequests == CODEC_MAX_SUBREQUESTS ||
+        backend->nfingerprints + subrequest->count > CODEC_MAX_KEYS) {
         flush(self, backend, now_us);
     }
-    backend->segments[backend->nsegments++] = *segment;
-    backend->unsent_adds |= segment->operation == OPERATION_ADD;
+    backend->subrequests[backend->nsubrequests++] = *subrequest;
+    backend->unsent_adds |= subrequest->operation == OPERATION_ADD;
     memcpy(backend->fingerprints + backend->nfingerprints, fingerprints,
-           segment->count * sizeof *fingerprints);
-    backend->nfingerprints += segment->count;
+           subrequest->count * sizeof *fingerprints);
+    backend->nfingerprints += subrequest->count;
     backend->unsent_bytes += bytes;
     return true;
 }
@@ -269,7 +269,7 @@ void backends_tick(struct router *self, uint64_t now_us)
 void backends_fini(struct router *self)
 {
     for (size_t i = 0; i < self->nbackends; i++) {
-        heap_free(self->backends[i].segments);
+        heap_free(self->backends[i].subrequests);
         heap_free(self->backends[i].fingerprints);
     }
     heap_free(self->backends);

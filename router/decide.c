@@ -1,6 +1,6 @@
 /* What the votes so far decide of an operation, and its answer: verdicts at their keys' places, and
  * in words why some have none. */
-#include "map/growth.h"
+#include "map/expansion.h"
 #include "router/private.h"
 
 #include <assert.h>
@@ -182,7 +182,7 @@ static bool expects_room(const struct slot_ask *ask)
  * no more until then than while it went on. */
 static bool waits_for_room(const struct filter_document *document, struct part *part)
 {
-    bool waits = growth_makes_room(document);
+    bool waits = expansion_makes_room(document);
 
     for (uint32_t slot = 0; slot < document->content.rule.replicas; slot++) {
         waits = waits || expects_room(&part->asks[slot]) ||

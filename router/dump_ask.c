@@ -55,7 +55,7 @@ static struct pull_scope scope_of(const struct dump_stretch *stretch,
         .filter_id = document->id,
         .epoch = document->epoch,
         .epoch_hash = document->epoch_hash,
-        .lineage = document->content.lineages[0].id, /* that serves */
+        .keyset = document->content.keysets[0].id, /* that serves */
         .group = stretch->group,
     };
 }

@@ -2,7 +2,7 @@
  * refused or not answered is tried again, and under a newer document all of it begins anew. */
 #include "base/heap.h"
 #include "base/mutant.h"
-#include "map/growth.h"
+#include "map/expansion.h"
 #include "router/private.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ enum {
     FULL_SOON = 5,           /* ... up to that */
     RESEND_DOUBLINGS = 2,    /* of retry_us: what was lost is soon there, what is slow gets time */
     MAX_HANDED = 3,          /* documents handed to one node for one part before waiting */
-    GROWTH_BEGINS_US = 1000000, /* a filter that is to grow does not for so long: it can't */
+    EXPANSION_BEGINS_US = 1000000, /* a filter that is to grow does not for so long: it can't */
 };
 
 /* ---- taking in ---- */
@@ -58,7 +58,7 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     op->id = request->op;
     op->attempt = request->attempt;
     op->operation = request->operation == OPERATION_FEED ? OPERATION_ADD : request->operation;
-    op->lineage = request->operation == OPERATION_FEED ? rebuild_lineage(&entry->document) : 0;
+    op->keyset = request->operation == OPERATION_FEED ? rebuild_keyset(&entry->document) : 0;
     op->slots = request->slots != 0 ? request->slots : UINT32_MAX;
     op->filter_id = entry->document.id;
     op->started_us = now_us;
@@ -76,10 +76,10 @@ static enum status fill(struct router *self, uint64_t now_us, struct op *op,
     return op_start(self, now_us, op, entry);
 }
 
-bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t lineage)
+bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t keyset)
 {
     return operation != OPERATION_FEED ||
-           rebuild_may_feed(&entry->document, lineage).verdict == REBUILD_VERDICT_WRITE;
+           rebuild_may_feed(&entry->document, keyset).verdict == REBUILD_VERDICT_WRITE;
 }
 
 void op_begin(struct router *self, uint64_t now_us, const struct peer *from, uint64_t correlation,
@@ -175,7 +175,7 @@ static void restart(struct router *self, uint64_t now_us, struct op *op)
         give_up(self, op, status, message);
         return;
     }
-    if (op->lineage != 0 && !op_feeds(entry, OPERATION_FEED, op->lineage)) {
+    if (op->keyset != 0 && !op_feeds(entry, OPERATION_FEED, op->keyset)) {
         give_up_feed(self, op, entry);
         return;
     }
@@ -206,35 +206,36 @@ static void restart(struct router *self, uint64_t now_us, struct op *op)
  * by that epoch's document? */
 static bool counts(const struct op *op, const struct part *part, const struct member *member,
                    enum replica_state state, const struct node_reply *reply,
-                   const struct segment_reply *segment)
+                   const struct subrequest_reply *subrequest)
 {
     if (!MUTANT(ADD_UP_EPOCHS) &&
-        (segment->epoch != op->epoch || segment->epoch_hash != op->epoch_hash)) {
+        (subrequest->epoch != op->epoch || subrequest->epoch_hash != op->epoch_hash)) {
         return false;
     }
     if (MUTANT(COUNT_JOINING)) {
-        return reply->node_id == member->node && segment->count == part->count;
+        return reply->node_id == member->node && subrequest->count == part->count;
     }
     return reply->node_id == member->node && reply->incarnation == member->incarnation &&
-           segment->state == state && segment->count == part->count;
+           subrequest->state == state && subrequest->count == part->count;
 }
 
-static void keep_vote(struct part *part, uint32_t slot, const struct segment_reply *segment)
+static void keep_vote(struct part *part, uint32_t slot, const struct subrequest_reply *subrequest)
 {
     size_t nwords = bits_words(part->count);
     uint64_t *plane = part->planes + 2 * slot * nwords;
 
-    memcpy(plane, segment->present, nwords * sizeof *plane);
-    memcpy(plane + nwords, segment->absent, nwords * sizeof *plane);
+    memcpy(plane, subrequest->present, nwords * sizeof *plane);
+    memcpy(plane + nwords, subrequest->absent, nwords * sizeof *plane);
 }
 
 /* Both planes say what a JOINING replica has written. */
-static void keep_acceptance(struct part *part, uint32_t slot, const struct segment_reply *segment)
+static void keep_acceptance(struct part *part, uint32_t slot,
+                            const struct subrequest_reply *subrequest)
 {
     size_t nwords = bits_words(part->count);
 
     for (size_t i = 0; i < nwords; i++) {
-        part->accepted[slot * nwords + i] = segment->present[i] & segment->absent[i];
+        part->accepted[slot * nwords + i] = subrequest->present[i] & subrequest->absent[i];
     }
 }
 
@@ -242,13 +243,13 @@ static void keep_acceptance(struct part *part, uint32_t slot, const struct segme
  * asked again. It remembers how it voted, so that the next vote is this one and more. Not for a
  * pair: what both halves have accepted is cut out of its vote. */
 static bool is_held(const struct router *self, uint64_t now_us, const struct op *op,
-                    const struct slot_ask *reader, const struct segment_reply *segment)
+                    const struct slot_ask *reader, const struct subrequest_reply *subrequest)
 {
     const struct document_entry *entry = document_cache_find(&self->documents, op->filter_id);
 
-    return op->operation == OPERATION_ADD && segment->at_capacity && segment->makes_room &&
+    return op->operation == OPERATION_ADD && subrequest->at_capacity && subrequest->makes_room &&
            !reader->paired &&
-           (growth_running(&entry->document) || now_us - op->started_us < GROWTH_BEGINS_US);
+           (expansion_running(&entry->document) || now_us - op->started_us < EXPANSION_BEGINS_US);
 }
 
 static void hold(struct router *self, struct slot_ask *ask)
@@ -262,7 +263,7 @@ static void hold(struct router *self, struct slot_ask *ask)
 
 static void take_vote(struct router *self, uint64_t now_us, const struct op *op, struct part *part,
                       uint32_t seat, const struct slot_group *group, const struct node_reply *reply,
-                      const struct segment_reply *segment)
+                      const struct subrequest_reply *subrequest)
 {
     struct slot_ask *ask = seat_ask(part, seat);
     uint32_t slot = seat % SEAT_PARTNER;
@@ -271,22 +272,22 @@ static void take_vote(struct router *self, uint64_t now_us, const struct op *op,
     assert(op->used && !part->done && seat_taken(part, seat));
     ask->state = ASK_ANSWERED;
     if (!counts(op, part, seat_member(group, seat), reads ? REPLICA_FULL : REPLICA_JOINING, reply,
-                segment)) {
+                subrequest)) {
         router_count(self, ROUTER_votes_void_total);
         ask->refusal = STATUS_NOT_READY;
         return;
     }
     ask->voted = true;
-    ask->refusal = segment->at_capacity ? STATUS_FULL : STATUS_OK;
-    ask->makes_room = segment->makes_room;
-    self->counters[ROUTER_full_total] += segment->at_capacity;
-    ask->tainted = segment->repeated;
+    ask->refusal = subrequest->at_capacity ? STATUS_FULL : STATUS_OK;
+    ask->makes_room = subrequest->makes_room;
+    self->counters[ROUTER_full_total] += subrequest->at_capacity;
+    ask->tainted = subrequest->repeated;
     if (reads) {
-        keep_vote(part, slot, segment);
+        keep_vote(part, slot, subrequest);
     } else {
-        keep_acceptance(part, slot, segment);
+        keep_acceptance(part, slot, subrequest);
     }
-    if (is_held(self, now_us, op, &part->asks[slot], segment)) {
+    if (is_held(self, now_us, op, &part->asks[slot], subrequest)) {
         hold(self, ask);
     }
     if (part->asks[slot].paired && slot_counts(part, slot)) {
@@ -330,36 +331,36 @@ static void count_refusal(struct router *self, enum status status)
 
 static void take_refusal(struct router *self, uint64_t now_us, struct op *op, struct part *part,
                          uint32_t seat, struct backend *backend,
-                         const struct segment_reply *segment)
+                         const struct subrequest_reply *subrequest)
 {
     struct slot_ask *ask = seat_ask(part, seat);
 
     ask->state = ASK_FAILED; /* It may pass and is asked again. */
-    ask->refusal = segment->status;
-    count_refusal(self, segment->status);
-    if (segment->status == STATUS_NOT_READY && ask->unready < UINT8_MAX) {
+    ask->refusal = subrequest->status;
+    count_refusal(self, subrequest->status);
+    if (subrequest->status == STATUS_NOT_READY && ask->unready < UINT8_MAX) {
         ask->unready++;
     }
-    if (segment->status == STATUS_NEED_DOC) {
+    if (subrequest->status == STATUS_NEED_DOC) {
         hand_document(self, now_us, op, part, seat, backend);
-    } else if (segment->status == STATUS_STALE || segment->status == STATUS_DROPPED) {
+    } else if (subrequest->status == STATUS_STALE || subrequest->status == STATUS_DROPPED) {
         sync_want(self, now_us); /* The reply's own document may have been refused. */
-    } else if (segment->status == STATUS_CONFLICT) {
+    } else if (subrequest->status == STATUS_CONFLICT) {
         /* Whose the right content is this router can't tell, so none of it counts. */
         log_limited(&self->conflict_limit, now_us, LOG_ERROR,
                     "node %u holds another content of filter %llu under epoch %llu; it is not "
                     "used",
                     backend->node, (unsigned long long)op->filter_id,
-                    (unsigned long long)segment->epoch);
+                    (unsigned long long)subrequest->epoch);
     }
 }
 
-static void on_segment(struct router *self, uint64_t now_us, struct backend *backend,
-                       const struct node_reply *reply, const struct segment_reply *segment)
+static void on_subrequest(struct router *self, uint64_t now_us, struct backend *backend,
+                          const struct node_reply *reply, const struct subrequest_reply *subrequest)
 {
     struct part *part = NULL;
     uint32_t seat = 0;
-    struct op *op = op_of_tag(self, segment->tag, &part, &seat);
+    struct op *op = op_of_tag(self, subrequest->tag, &part, &seat);
     const struct document_entry *entry;
 
     if (op == NULL || part->done ||
@@ -369,7 +370,7 @@ static void on_segment(struct router *self, uint64_t now_us, struct backend *bac
     }
     entry = document_cache_find(&self->documents, op->filter_id);
     if (entry->document.epoch != op->epoch || entry->conflict) {
-        count_refusal(self, segment->status);
+        count_refusal(self, subrequest->status);
         restart(self, now_us, op);
         return;
     }
@@ -377,11 +378,11 @@ static void on_segment(struct router *self, uint64_t now_us, struct backend *bac
         router_count(self, ROUTER_late_total); /* A tag that was not given out: no planes there. */
         return;
     }
-    if (segment->status == STATUS_OK) {
+    if (subrequest->status == STATUS_OK) {
         take_vote(self, now_us, op, part, seat, &entry->document.content.groups[part->group], reply,
-                  segment);
+                  subrequest);
     } else {
-        take_refusal(self, now_us, op, part, seat, backend, segment);
+        take_refusal(self, now_us, op, part, seat, backend, subrequest);
     }
     op_evaluate(self, now_us, op, false);
 }
@@ -398,8 +399,8 @@ void ops_on_reply(struct router *self, uint64_t now_us, uint32_t link, const str
     for (size_t i = 0; i < reply->ndocuments; i++) {
         router_take_document(self, now_us, reply->documents[i]);
     }
-    for (size_t i = 0; i < reply->nsegments; i++) {
-        on_segment(self, now_us, backend, reply, &reply->segments[i]);
+    for (size_t i = 0; i < reply->nsubrequests; i++) {
+        on_subrequest(self, now_us, backend, reply, &reply->subrequests[i]);
     }
 }
 

@@ -60,7 +60,7 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
     const struct slot_group *group = &entry->document.content.groups[part->group];
     struct backend *backend = backend_of(self, seat_member(group, seat)->node);
     struct slot_ask *ask = seat_ask(part, seat);
-    struct segment segment = {
+    struct subrequest subrequest = {
         .tag = tag_of(self, op, part, seat),
         .filter_id = op->filter_id,
         .epoch = op->epoch,
@@ -68,17 +68,18 @@ bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *
         .group = part->group,
         .operation = op->operation,
         .op = op->id,
-        .batch = {.boot = self->boot, .number = part->batch_number},
+        .batch = {.producer_id = self->producer_id, .number = part->batch_number},
         .count = part->count,
-        .lineage = op->lineage,
+        .keyset = op->keyset,
     };
 
     assert(op->used && seat_taken(part, seat));
     assert(ask->state != ASK_ANSWERED || !ask->voted); /* A vote stands, unless it was held. */
     ask->resends += ask->state == ASK_SENT;
-    segment.attempt = attempt_of(op, ask);
+    subrequest.attempt = attempt_of(op, ask);
     ask->asked_us = now_us;
-    if (backend == NULL || !backend_gather(self, now_us, backend, &segment, part->fingerprints)) {
+    if (backend == NULL ||
+        !backend_gather(self, now_us, backend, &subrequest, part->fingerprints)) {
         ask->state = ASK_FAILED;
         ask->refusal = STATUS_UNAVAILABLE;
         return false;

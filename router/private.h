@@ -49,23 +49,23 @@ struct routed_filter {
 
 /* ---- nodes ---- */
 
-/* A node as this router sees it: the link to it, what is under way there, and the segments that
+/* A node as this router sees it: the link to it, what is under way there, and the subrequests that
  * are gathered until the end of the turn, to leave in one message. */
 struct backend {
     uint32_t node;
     char endpoint[DOCUMENT_TEXT_BYTES];
     uint32_t link;
-    bool suspect;             /* has not answered for a while: asked last */
-    uint64_t unanswered_us;   /* since when something is unanswered; 0: nothing is */
-    uint64_t next_probe_us;   /* while suspect */
-    uint64_t inflight_bytes;  /* sent and not answered */
-    uint64_t recent_bytes;    /* sent since looked_us, answered or not */
-    uint64_t looked_us;       /* when inflight_bytes was last held against recent_bytes */
-    uint64_t unsent_bytes;    /* gathered in this turn */
-    bool unsent_adds;         /* ... and there are adds among it */
-    struct latency checks;    /* how fast it answers messages with checks alone */
-    struct segment *segments; /* CODEC_MAX_SEGMENTS, once it is used */
-    size_t nsegments;
+    bool suspect;                   /* has not answered for a while: asked last */
+    uint64_t unanswered_us;         /* since when something is unanswered; 0: nothing is */
+    uint64_t next_probe_us;         /* while suspect */
+    uint64_t inflight_bytes;        /* sent and not answered */
+    uint64_t recent_bytes;          /* sent since looked_us, answered or not */
+    uint64_t looked_us;             /* when inflight_bytes was last held against recent_bytes */
+    uint64_t unsent_bytes;          /* gathered in this turn */
+    bool unsent_adds;               /* ... and there are adds among it */
+    struct latency checks;          /* how fast it answers messages with checks alone */
+    struct subrequest *subrequests; /* CODEC_MAX_SUBREQUESTS, once it is used */
+    size_t nsubrequests;
     uint64_t *fingerprints; /* CODEC_MAX_KEYS, once it is used */
     size_t nfingerprints;
 };
@@ -125,8 +125,8 @@ struct op {
     struct op_id id;
     uint32_t attempt;
     uint32_t restarts;        /* under newer documents */
-    enum operation operation; /* a feed is an add to one lineage */
-    uint32_t lineage;         /* ... to this one; 0: no feed */
+    enum operation operation; /* a feed is an add to one keyset */
+    uint32_t keyset;          /* ... to this one; 0: no feed */
     uint32_t slots;           /* that may be asked */
     uint64_t filter_id;
     uint64_t epoch;
@@ -176,7 +176,7 @@ struct info {
 struct router {
     struct router_config config;
     struct effects effects;
-    uint64_t boot;
+    uint64_t producer_id;
     uint64_t round;
     struct cluster_id cluster; /* that the documents are of; none: not known yet */
     uint64_t cluster_hash;     /* of the signed bytes that named it last */
@@ -298,10 +298,10 @@ struct backend *backend_of(struct router *self, uint32_t node);
 /* Connect to all nodes of the list, so that the first request finds a connection. */
 void backends_connect(struct router *self);
 
-/* Add one segment to the message that leaves at the end of the turn. False: too much is in
+/* Add one subrequest to the message that leaves at the end of the turn. False: too much is in
  * flight to that node, or it can't be reached. */
 bool backend_gather(struct router *self, uint64_t now_us, struct backend *backend,
-                    const struct segment *segment, const uint64_t *fingerprints);
+                    const struct subrequest *subrequest, const uint64_t *fingerprints);
 bool backend_send(struct router *self, struct backend *backend, const struct frame *frame);
 void backends_flush(struct router *self, uint64_t now_us);
 void backends_tick(struct router *self, uint64_t now_us);
@@ -329,7 +329,7 @@ uint64_t hedge_tick_us(const struct router *self);
 /* ---- ops.c ---- */
 
 /* May this be fed, by the document as it is? Also for what is no feed. Only what may is begun. */
-bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t lineage);
+bool op_feeds(const struct document_entry *entry, enum operation operation, uint32_t keyset);
 
 /* Begin what was requested of this filter. `hashed`: keys that are fingerprints already, and of
  * these the request has neither bytes nor lengths; NULL: it has. */
@@ -365,10 +365,10 @@ void op_split(struct op *op, const struct epoch_content *content);
 MUST_USE enum status op_start(struct router *self, uint64_t now_us, struct op *op,
                               struct document_entry *entry);
 
-/* Whose segment it was; NULL when that operation, or that start of it, is over. */
+/* Whose subrequest it was; NULL when that operation, or that start of it, is over. */
 struct op *op_of_tag(const struct router *self, uint64_t tag, struct part **part, uint32_t *seat);
 
-/* Ask one seat of a part; true when the segment is on its way. */
+/* Ask one seat of a part; true when the subrequest is on its way. */
 bool part_ask(struct router *self, uint64_t now_us, struct op *op, struct part *part,
               uint32_t seat);
 

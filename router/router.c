@@ -24,7 +24,7 @@ enum status router_create(const struct router_config *config, const struct effec
     for (uint32_t i = 0; i < config->ncoordinators; i++) {
         self->coordinators.endpoints[i] = self->config.coordinators[i];
     }
-    self->boot = effects->random(effects->context);
+    self->producer_id = effects->random(effects->context);
     hedge_init(self);
     buffer_init(&self->out, CODEC_MAX_FRAME_BYTES);
     self->ops = heap_zalloc(ROUTER_MAX_OPS, sizeof *self->ops);

@@ -163,7 +163,7 @@ static bool may_come(const struct document_entry *entry, const struct frame *fra
 {
     const struct client_request *request = &frame->body.client_request;
 
-    return is_closed(entry) || !op_feeds(entry, request->operation, request->lineage);
+    return is_closed(entry) || !op_feeds(entry, request->operation, request->keyset);
 }
 
 /* An add or a check of a filter that this router knows. */
@@ -185,7 +185,7 @@ static void serve_batch(struct router *self, uint64_t now_us, const struct peer 
         keep(self, now_us, from, bytes, frame);
     } else if (is_closed(entry)) {
         refuse_loading(self, from, frame);
-    } else if (!op_feeds(entry, request->operation, request->lineage)) {
+    } else if (!op_feeds(entry, request->operation, request->keyset)) {
         router_refuse_feed(self, from, frame->correlation, request, request->filter);
     } else {
         op_begin(self, now_us, from, frame->correlation, request, NULL, entry);
@@ -308,7 +308,7 @@ void router_load(struct router *self, uint64_t now_us, const struct router_load 
         .filter = entry != NULL ? entry->document.content.name : "",
         .filter_id = load->filter_id,
         .operation = OPERATION_ADD,
-        .op = {.session = {self->boot, load->source}, .sequence = load->correlation},
+        .op = {.session = {self->producer_id, load->source}, .sequence = load->correlation},
         .timeout_ms = load->timeout_ms,
         .count = load->count,
     };

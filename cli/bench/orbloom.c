@@ -14,7 +14,7 @@ static int create(struct bench_target *target)
                                     .capacity = set->capacity,
                                     .rate = set->rate,
                                     .hash = set->xxh3 ? ORBLOOM_XXH3 : ORBLOOM_SIPHASH,
-                                    .refuse_when_full = 1}; /* Growth would be measured, too. */
+                                    .refuse_when_full = 1}; /* Expansion would be measured, too. */
 
     return orbloom_create(handle_of(target), &filter, NULL);
 }

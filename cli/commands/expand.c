@@ -92,7 +92,7 @@ static int take(void *context, const struct frame *frame)
     struct answered *self = context;
     const struct filter_summary *filter = reply->nfilters == 1 ? &reply->filters[0] : NULL;
     const struct generation_summary *wanted;
-    char text[GROWTH_TEXT_BYTES];
+    char text[EXPANSION_TEXT_BYTES];
 
     if (filter == NULL || filter->ngenerations == 0) {
         return cmd_fail(STATUS_MALFORMED, "the coordinator's answer tells of no filter; run the "
@@ -101,8 +101,8 @@ static int take(void *context, const struct frame *frame)
     wanted = &filter->generations[filter->ngenerations - 1];
     self->filter_id = filter->id;
     self->wanted = wanted->id;
-    self->running = growth_is_running(filter);
-    (void)growth_wanted_text(filter, text);
+    self->running = expansion_is_running(filter);
+    (void)expansion_wanted_text(filter, text);
     if (!self->running) {
         (void)printf("%s: %s, as it is already\n", self->name, text);
     } else {

@@ -20,7 +20,7 @@ enum {
 
 /* ---- a line ---- */
 
-void watch_pace_note(struct watch_pace *self, uint64_t now_us, const struct growth_state *state)
+void watch_pace_note(struct watch_pace *self, uint64_t now_us, const struct expansion_state *state)
 {
     double moved;
     double seconds;
@@ -49,7 +49,7 @@ static void add_pace(const struct watch_pace *pace, char *text, size_t size)
     }
 }
 
-const char *watch_line(const struct growth_state *state, const struct watch_pace *pace,
+const char *watch_line(const struct expansion_state *state, const struct watch_pace *pace,
                        const char *awaited, char text[WATCH_LINE_BYTES])
 {
     char bar[PROGRESS_BAR_BYTES];
@@ -83,7 +83,7 @@ static void finish(struct watch *self, int code)
     self->code = code;
 }
 
-static void show(struct watch *self, const struct growth_state *state, const char *awaited)
+static void show(struct watch *self, const struct expansion_state *state, const char *awaited)
 {
     uint64_t now_us = hub_now_us();
     char text[WATCH_LINE_BYTES];
@@ -105,17 +105,17 @@ static const struct filter_summary *find(const struct admin_reply *reply, uint64
 static void look(struct watch *self, const struct admin_reply *reply)
 {
     const struct filter_summary *filter = find(reply, self->filter_id);
-    struct growth_state state;
-    char text[GROWTH_TEXT_BYTES];
+    struct expansion_state state;
+    char text[EXPANSION_TEXT_BYTES];
 
     if (filter == NULL || filter->state != FILTER_ACTIVE || filter->ngenerations == 0) {
         progress_end(&self->progress);
         finish(self, cmd_fail(STATUS_DROPPED, "filter %s has been dropped meanwhile", self->name));
         return;
     }
-    state = growth_state_of(reply, filter);
+    state = expansion_state_of(reply, filter);
     self->chained = filter->nchain > 0;
-    if (growth_is_running(filter) && growth_is_there(filter, self->wanted) &&
+    if (expansion_is_running(filter) && expansion_is_there(filter, self->wanted) &&
         state.wanted > self->wanted) {
         state.wanted = self->wanted; /* It was there, and is on its way to another one already. */
         state.running = false;
@@ -128,7 +128,7 @@ static void look(struct watch *self, const struct admin_reply *reply)
         show(self, &state, filter->growth_awaited);
     } else {
         progress_end(&self->progress);
-        (void)printf("%s: %s\n", self->name, growth_wanted_text(filter, text));
+        (void)printf("%s: %s\n", self->name, expansion_wanted_text(filter, text));
         finish(self, CMD_OK);
     }
 }

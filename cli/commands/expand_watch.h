@@ -9,7 +9,7 @@
 #define ORBLOOM_CLI_COMMANDS_EXPAND_WATCH_H
 
 #include "cli/flags.h"
-#include "cli/show/growth.h"
+#include "cli/show/expansion.h"
 
 struct watch_pace {
     uint64_t begin_us; /* 0: not begun */
@@ -18,12 +18,12 @@ struct watch_pace {
     double left_s;     /* < 0: unknown */
 };
 
-void watch_pace_note(struct watch_pace *self, uint64_t now_us, const struct growth_state *state);
+void watch_pace_note(struct watch_pace *self, uint64_t now_us, const struct expansion_state *state);
 
 /* "[#####...............]  25 %, 12 of 48 shards, 4,100,000 keys/s, 12 s left; node-1 builds" */
 enum { WATCH_LINE_BYTES = 256 };
 
-const char *watch_line(const struct growth_state *state, const struct watch_pace *pace,
+const char *watch_line(const struct expansion_state *state, const struct watch_pace *pace,
                        const char *awaited, char text[WATCH_LINE_BYTES]);
 
 /* Show until it serves generation `wanted` alone. The exit code; what went wrong is printed. */

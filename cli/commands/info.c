@@ -4,7 +4,7 @@
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/show/expiry.h"
-#include "cli/show/growth.h"
+#include "cli/show/expansion.h"
 #include "cli/show/load.h"
 #include "cli/output.h"
 #include "cli/rate.h"
@@ -48,8 +48,8 @@ static void show_json(const struct info_reply *reply, const struct report_sum *s
     json_open(&json, stdout);
     json_begin(&json, NULL, '{');
     summary_filter_json(&json, &reply->filter);
-    growth_json(&json, &reply->filter);
-    growth_at_json(&json, &reply->filter);
+    expansion_json(&json, &reply->filter);
+    expansion_at_json(&json, &reply->filter);
     rebuild_json(&json, &reply->filter);
     load_json(&json, &reply->filter);
     window_json(&json, &reply->filter);
@@ -73,7 +73,7 @@ static void show_text(const struct info_reply *reply, const struct report_sum *s
     double share = capacity > 0 ? (double)sum->keys / (double)capacity : 0;
 
     summary_filter_text(filter);
-    growth_generations_text(filter);
+    expansion_generations_text(filter);
     rebuild_info_text(filter);
     load_info_text(filter);
     summary_loss_text(filter);

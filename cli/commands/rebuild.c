@@ -90,7 +90,7 @@ static int feed(struct rebuild_ask *ask, const struct rebuild_settings *settings
         .settings = &settings->stream,
         .filter = ask->name,
         .operation = ORBLOOM_FEED,
-        .list = ask->open,
+        .keyset = ask->open,
         .line = ignore_line,
     };
     struct stream_totals totals;

@@ -22,8 +22,8 @@ static int take_look(void *context, const struct frame *frame)
                                           "same version of orbloom everywhere");
     }
     self->filter_id = reply->filters[0].id;
-    self->open = reply->filters[0].rebuild_lineage;
-    self->serving = reply->filters[0].lineage;
+    self->open = reply->filters[0].rebuild_keyset;
+    self->serving = reply->filters[0].keyset;
     return CMD_OK;
 }
 
@@ -60,7 +60,7 @@ static int take_nothing(void *context, const struct frame *frame)
 int rebuild_tell_fed(const struct rebuild_ask *self, uint64_t keys)
 {
     const struct rebuild_parameters wanted = {
-        .step = REBUILD_FED, .lineage = self->open, .fed_keys = keys};
+        .step = REBUILD_FED, .keyset = self->open, .fed_keys = keys};
     struct frame frame = frame_of(self, &wanted);
 
     return cmd_ask(self->common, &frame, take_nothing, NULL);
@@ -100,11 +100,11 @@ static void show_committed(const struct waiting *self)
 
 static void show_done(const struct waiting *self, const struct admin_reply *reply)
 {
-    uint32_t list = reply->nfilters == 1 ? reply->filters[0].rebuild_lineage : 0;
+    uint32_t keyset = reply->nfilters == 1 ? reply->filters[0].rebuild_keyset : 0;
 
     switch (self->step) {
     case REBUILD_BEGIN:
-        (void)printf("%s: rebuild %" PRIu32 " %s\n", self->name, list,
+        (void)printf("%s: rebuild %" PRIu32 " %s\n", self->name, keyset,
                      self->joins ? "is open already" : "is open");
         (void)fprintf(stderr,
                       "Make the list of what is to be kept once the adds now under way have been "
@@ -163,7 +163,7 @@ static uint32_t meant(const struct rebuild_ask *self, enum rebuild_step step)
 int rebuild_do(const struct rebuild_ask *self, enum rebuild_step step, bool yes)
 {
     const struct rebuild_parameters wanted = {
-        .step = step, .lineage = meant(self, step), .empty = yes};
+        .step = step, .keyset = meant(self, step), .empty = yes};
     struct frame frame = frame_of(self, &wanted);
     struct channel_options options = {.routers = self->common->routers,
                                       .coordinators = self->common->coordinators};

@@ -3,7 +3,7 @@
 #include "cli/cmd.h"
 #include "cli/ask.h"
 #include "cli/show/expiry.h"
-#include "cli/show/growth.h"
+#include "cli/show/expansion.h"
 #include "cli/show/load.h"
 #include "cli/output.h"
 #include "cli/show/rebuild.h"
@@ -60,7 +60,7 @@ static void show_details(const struct admin_reply *reply)
     replicas_lacking_text(reply);
     summary_losses_text(reply);
     replicas_changes_text(reply);
-    growth_text(reply);
+    expansion_text(reply);
     rebuild_text(reply);
     load_text(reply);
     window_text(reply);

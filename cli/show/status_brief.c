@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 #include "base/number.h"
-#include "cli/show/growth.h"
+#include "cli/show/expansion.h"
 #include "cli/show/load.h"
 #include "cli/show/window.h"
 #include "proto/replica_sum.h"
@@ -70,11 +70,11 @@ static bool has(const struct admin_reply *reply, const struct filter_summary *fi
     case CONCERN_LOADS:
         return load_is_on(filter);
     case CONCERN_REBUILDS:
-        return filter->rebuild_lineage != 0 || filter->rebuild_awaited[0] != '\0';
+        return filter->rebuild_keyset != 0 || filter->rebuild_awaited[0] != '\0';
     case CONCERN_DROPS:
         return filter->state != FILTER_ACTIVE;
     case CONCERN_GROWS:
-        return growth_is_running(filter);
+        return expansion_is_running(filter);
     case CONCERN_HELD:
         return filter->growth_held;
     case CONCERN_LOST:

@@ -3,8 +3,8 @@
  * is in the store: with a coordinator dies only who waited there, and asks another one again. */
 #include "base/heap.h"
 #include "base/number.h"
+#include "coordinator/ask/expansion_view.h"
 #include "coordinator/ask/fences.h"
-#include "coordinator/ask/growth_view.h"
 #include "coordinator/duty.h"
 #include "coordinator/records.h"
 
@@ -127,14 +127,14 @@ static const struct evidence *evidence_of(const struct coordinator *self, uint64
 static enum status may_begin(struct coordinator *self, uint64_t now_us,
                              const struct document_entry *entry, struct rebuild_answer *answer)
 {
-    struct growth_view *view = growth_view_make(self, now_us, entry);
+    struct expansion_view *view = expansion_view_make(self, now_us, entry);
 
     if (view == NULL) {
         return STATUS_NOMEM;
     }
-    growth_view_weigh(self, view);
+    expansion_view_weigh(self, view);
     *answer = rebuild_may_begin(view);
-    growth_view_free(view);
+    expansion_view_free(view);
     return STATUS_OK;
 }
 
@@ -148,14 +148,14 @@ static enum status decide(struct coordinator *self, uint64_t now_us,
     case REBUILD_BEGIN:
         return may_begin(self, now_us, entry, answer);
     case REBUILD_FED:
-        *answer = rebuild_may_feed(document, wanted->lineage);
+        *answer = rebuild_may_feed(document, wanted->keyset);
         break;
     case REBUILD_COMMIT:
-        *answer = rebuild_may_commit(document, wanted->lineage, evidence_of(self, document->id),
+        *answer = rebuild_may_commit(document, wanted->keyset, evidence_of(self, document->id),
                                      wanted->empty);
         break;
     case REBUILD_ABORT:
-        *answer = rebuild_may_abort(document, wanted->lineage);
+        *answer = rebuild_may_abort(document, wanted->keyset);
         break;
     }
     return STATUS_OK;
@@ -187,7 +187,7 @@ static void edit(struct filter_document *document, const void *context)
 }
 
 static void say_written(const struct document_entry *entry, const struct rebuild_parameters *wanted,
-                        uint32_t lineage)
+                        uint32_t keyset)
 {
     static const char *const words[] = {
         [REBUILD_BEGIN] = "a rebuild from a list begins",
@@ -196,8 +196,8 @@ static void say_written(const struct document_entry *entry, const struct rebuild
         [REBUILD_ABORT] = "a rebuild from a list is aborted",
     };
 
-    log_line(LOG_INFO, "filter %s: %s (lineage %" PRIu32 ", epoch %" PRIu64 ")",
-             entry->document.content.name, words[wanted->step], lineage, entry->document.epoch);
+    log_line(LOG_INFO, "filter %s: %s (keyset %" PRIu32 ", epoch %" PRIu64 ")",
+             entry->document.content.name, words[wanted->step], keyset, entry->document.epoch);
 }
 
 /* One step of a rebuild, on its way into the store. */
@@ -232,7 +232,7 @@ static enum status try_step(struct coordinator *self, uint64_t now_us, void *con
 }
 
 /* Decide, and write what may be written. STATUS_OK: it is written, by this command (*written) or
- * before, or for a commit awaits fences; `wanted` names the lineage now. */
+ * before, or for a commit awaits fences; `wanted` names the keyset now. */
 static enum status ensure(struct coordinator *self, uint64_t now_us,
                           const struct document_entry *entry, struct rebuild_parameters *wanted,
                           bool *written, char *message)
@@ -248,10 +248,10 @@ static enum status ensure(struct coordinator *self, uint64_t now_us,
         return step.refusal;
     }
     *written = step.written;
-    wanted->lineage = step.answer.lineage;
+    wanted->keyset = step.answer.keyset;
     if (step.written) {
         coordinator_count(self, COORDINATOR_rebuilds_written_total);
-        say_written(entry, wanted, step.answer.lineage);
+        say_written(entry, wanted, step.answer.keyset);
     }
     return STATUS_OK;
 }
@@ -307,7 +307,7 @@ static void explain_fences(const struct coordinator *self, const struct filter_d
     char names[COORDINATOR_MESSAGE_BYTES / 2];
 
     list_awaited(self, document, fits ? &fencing->evidence : NULL, names, sizeof names);
-    if (step == REBUILD_COMMIT && rebuild_lineage(document) == 0) {
+    if (step == REBUILD_COMMIT && rebuild_keyset(document) == 0) {
         (void)snprintf(text, COORDINATOR_MESSAGE_BYTES,
                        "the commit is written, but too few nodes have confirmed it (%" PRIu32
                        " of %" PRIu32 " replicas of each shard must): %s; until then some checks "
@@ -379,7 +379,7 @@ static void tell(const struct coordinator *self, const struct filter_document *d
 {
     uint32_t replicas = document->content.ngroups * document->content.rule.replicas;
     uint32_t lagging = count_lagging(self, document);
-    bool open = rebuild_lineage(document) != 0;
+    bool open = rebuild_keyset(document) != 0;
 
     text[0] = '\0';
     summary->rebuild_awaited = text;
@@ -418,11 +418,11 @@ static void refuse(struct coordinator *self, struct waiter *waiter, enum status 
 /* Is what the waiter wants still what the document says, or may yet say? */
 static bool holds(const struct waiter *waiter, const struct filter_document *document)
 {
-    uint32_t lineage = waiter->rebuild.lineage;
-    bool open = rebuild_lineage(document) == lineage;
+    uint32_t keyset = waiter->rebuild.keyset;
+    bool open = rebuild_keyset(document) == keyset;
 
     return waiter->rebuild.step == REBUILD_BEGIN ? open
-                                                 : open || rebuild_serving(document) == lineage;
+                                                 : open || rebuild_serving(document) == keyset;
 }
 
 /* A commit whose `begin` is fenced by now is written; its own fences are another epoch's. */
@@ -474,7 +474,7 @@ static bool check_waiter(struct coordinator *self, uint64_t now_us, struct waite
     fencing = fences_open(self, document);
     if (fencing != NULL && rebuild_fenced(document, &fencing->evidence)) {
         bool unwritten = waiter->rebuild.step == REBUILD_COMMIT &&
-                         rebuild_lineage(document) == waiter->rebuild.lineage;
+                         rebuild_keyset(document) == waiter->rebuild.keyset;
 
         if (unwritten && !self->frozen) {
             commit(self, now_us, waiter, entry);

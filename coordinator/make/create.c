@@ -4,8 +4,8 @@
 
 #include "coordinator/records.h"
 #include "filter/sizing.h"
-#include "map/growth_chain.h"
-#include "map/lineage.h"
+#include "map/expansion_chain.h"
+#include "map/keyset.h"
 #include "map/window.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ static enum status plan_chain(struct create *self, struct filter_document *docum
     struct sizing_request request = {.capacity = wanted->capacity};
 
     document->ngenerations = 0;
-    request.rate = growth_chain_next_rate(document);
+    request.rate = expansion_chain_next_rate(document);
     document->ngenerations = 1;
     if (sizing_plan_generation(&request, document->content.shard_bits, &self->plan) != STATUS_OK) {
         (void)snprintf(self->message, sizeof self->message,
@@ -113,7 +113,7 @@ static enum status plan_chain(struct create *self, struct filter_document *docum
     first->rate = request.rate;
     first->geometry.lines = self->plan.lines;
     first->geometry.z = self->plan.z;
-    growth_chain_start(document);
+    expansion_chain_start(document);
     return STATUS_OK;
 }
 
@@ -155,7 +155,7 @@ static void fill_document(struct coordinator *self, const struct create *create,
     document->content.rule = wanted->rule;
     document->content.shard_bits = create->plan.shard_bits;
     document->content.newest_slice = nslices > 0 ? 1 : 0;
-    lineage_first(&document->content);
+    keyset_first(&document->content);
     document->generations[0] = (struct generation){
         .id = 1,
         .capacity = set_capacity,

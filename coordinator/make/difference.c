@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "coordinator/make/create.h"
 #include "filter/sizing.h"
-#include "map/growth.h"
+#include "map/expansion.h"
 #include "map/window.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void compare_rates(struct difference *self, double has, double wanted)
  * each start, asks for what it was made with, and is served by more. */
 static bool has_changed(const struct filter_document *document)
 {
-    return document_generation(document)->id > 1 || growth_running(document);
+    return document_generation(document)->id > 1 || expansion_running(document);
 }
 
 /* Rounded up, as it was when it was made. */

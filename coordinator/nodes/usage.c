@@ -68,7 +68,7 @@ static void count_group(struct usage *self, const struct filter_document *docume
 
 static void count_document(struct usage *self, const struct filter_document *document)
 {
-    uint64_t shard_bytes = document_shard_bytes(document) * document->content.nlineages *
+    uint64_t shard_bytes = document_shard_bytes(document) * document->content.nkeysets *
                            window_sets(document->nslices);
     uint32_t nshards = document_nshards(document);
     uint32_t shards[DOCUMENT_MAX_SHARDS];
@@ -141,7 +141,7 @@ uint64_t usage_under_way(const struct coordinator *self)
     return current(self)->under_way;
 }
 
-/* ---- at the peak of growth ---- */
+/* ---- at the peak of expansion ---- */
 
 /* Of the largest generation; of a chain, of all. */
 static uint64_t most_shard_bytes(const struct filter_document *document)
@@ -177,8 +177,8 @@ uint64_t usage_peak_bytes(const struct coordinator *self, uint32_t node)
             held += document_slot_of(document, group, node, 0) >= 0 ? shard_bytes : 0;
         }
         /* Each has arrays of its own. */
-        held *= document->content.nlineages * window_sets(document->nslices);
-        sum += held > 0 && growth_running(document) && !document_is_chain(document)
+        held *= document->content.nkeysets * window_sets(document->nslices);
+        sum += held > 0 && expansion_running(document) && !document_is_chain(document)
                    ? held + shard_bytes
                    : held;
     }

@@ -20,7 +20,7 @@ uint32_t usage_slots(const struct coordinator *self, uint32_t node);
 /* Slot groups on their way between nodes, of all filters. */
 uint64_t usage_under_way(const struct coordinator *self);
 
-/* Memory that documents give to a node, growth under way at its peak. */
+/* Memory that documents give to a node, expansion under way at its peak. */
 uint64_t usage_peak_bytes(const struct coordinator *self, uint32_t node);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 #include "map/expiry.h"
-#include "map/lineage.h"
+#include "map/keyset.h"
 #include "map/reader.h"
 
 #include <string.h>
@@ -118,7 +118,7 @@ void restore_renew(struct filter_document *document, const struct restore_decisi
     document->epoch = decision->epoch - 1;
     document_epoch_advance(document);
     reader_note_all(document);
-    lineage_skip(&document->content, RESTORE_MARGIN);
+    keyset_skip(&document->content, RESTORE_MARGIN);
     expiry_restart(document);
 }
 

@@ -53,7 +53,7 @@ struct restore_decision {
 struct restore_decision restore_decide(const struct restore_filter *filter,
                                        const struct member *asked, size_t nasked);
 
-/* Make the newest document what is decided: RESTORE_RENEW. Other readers, lineages and expiries may
+/* Make the newest document what is decided: RESTORE_RENEW. Other readers, keysets and expiries may
  * have come and gone since that nobody who was asked has heard of: all of that begins anew, past
  * them. */
 void restore_renew(struct filter_document *document, const struct restore_decision *decision);

@@ -1,4 +1,4 @@
-/* Growth by doubling, clipped to the maximum; a failed step leaves what is there as it was. */
+/* Expansion by doubling, clipped to the maximum; a failed step leaves what is there as it was. */
 #include "base/buffer.h"
 
 #include "base/heap.h"

@@ -57,8 +57,8 @@
     X(ANY_STORE)               \
     X(OLD_REVISION)            \
     X(SLICE_DUPLICATE_DROPPED) \
-    X(LINEAGE_FREED_EARLY)     \
-    X(OLD_LINEAGE_REPLAYED)    \
+    X(KEYSET_FREED_EARLY)      \
+    X(OLD_KEYSET_REPLAYED)     \
     X(GROW_SKIP_PRESENT)       \
     X(GROW_MIX_UNBOUND)        \
     X(GROW_DURABLE_ONLY)       \
@@ -88,7 +88,7 @@
     X(REBUILD_ONE_FENCE_SHORT) \
     X(COMMIT_RETURNS_UNFENCED) \
     X(COMMIT_UNFENCED)         \
-    X(LINEAGE_AGAIN)           \
+    X(KEYSET_AGAIN)            \
     X(READER_UNDATED)          \
     X(READER_DATED_TWICE)      \
     X(REBUILD_ANY_LIST)        \

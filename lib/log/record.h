@@ -19,7 +19,7 @@
  * A batch (RECORD_BATCH), at 40:
  *   u64 filter id, u64 epoch, u64 batch boot, u64 batch number, u32 slot group, u16 0,
  *   u16 number of targets, u32 count, u32 flags (enum record_batch_flag), targets of 16 bytes
- *   (u64 slice, u32 lineage, u32 0), count fingerprints of u64
+ *   (u64 slice, u32 keyset, u32 0), count fingerprints of u64
  *
  * The others, at 40, in the order of the fields of their structs; numbers that would not be
  * aligned to their size are preceded by zeros:
@@ -29,19 +29,19 @@
  *   RECORD_FENCE      u64 filter id, u64 epoch, u64 hash of the epoch
  *   RECORD_DOCUMENT   u32 size, that many bytes
  *   RECORD_MANIFEST   u64 merged, u32 number removed, u32 number added, removed of u64,
- *                     added of 40 bytes: u64 number, u64 filter id, u64 slice, u32 lineage, u32 0,
+ *                     added of 40 bytes: u64 number, u64 filter id, u64 slice, u32 keyset, u32 0,
  *                     u64 count
- *   RECORD_CURSOR     u64 filter id, u32 slot group, u32 lineage, u64 slice, u32 source, u32 0,
+ *   RECORD_CURSOR     u64 filter id, u32 slot group, u32 keyset, u64 slice, u32 source, u32 0,
  *                     u64 source incarnation, u64 offset, u64 epoch
  *   RECORD_CLEAN      nothing
- *   RECORD_SNAPSHOT   u64 number, u64 filter id, u64 slice, u32 lineage, u32 generation, u64 from,
+ *   RECORD_SNAPSHOT   u64 number, u64 filter id, u64 slice, u32 keyset, u32 generation, u64 from,
  *                     u64 end
- *   RECORD_LINES      u64 filter id, u64 slice, u32 lineage, u32 generation, u32 shard, u32 0,
+ *   RECORD_LINES      u64 filter id, u64 slice, u32 keyset, u32 generation, u32 shard, u32 0,
  *                     u64 page, 4,096 bytes, inverted: few bits in words of zeros could look
  *                     like headers to who searches a torn segment
  *   RECORD_PEER       u64 incarnation, u64 boot, u64 base, u32 node, u32 0
  *   RECORD_SITE_CURSOR
- *                     u64 filter id, u32 slot group, u32 lineage, 2 of u64: the other site,
+ *                     u64 filter id, u32 slot group, u32 keyset, 2 of u64: the other site,
  *                     u64 and u64: its life, u64 and u64: the life here, u64 loss, u32 its slot
  *                     group, u32 number of sources, sources of 40 bytes: u64 incarnation,
  *                     u64 boot, u64 offset, u64 epoch, u32 node, u32 0
@@ -120,13 +120,13 @@ struct record_identity {
 
 struct record_target {
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
 };
 
 struct record_batch {
     uint64_t filter_id;
     uint64_t epoch;
-    uint64_t batch_boot;
+    uint64_t batch_producer;
     uint64_t batch_number;
     uint32_t group;
     bool repaired;
@@ -150,7 +150,7 @@ struct record_fence {
 struct record_cursor {
     uint64_t filter_id;
     uint32_t group;
-    uint32_t lineage;
+    uint32_t keyset;
     uint64_t slice;
     uint32_t source; /* node */
     uint64_t source_incarnation;
@@ -173,13 +173,13 @@ struct record_site_source {
     uint32_t node;
 };
 
-/* How far what a slot group of another site has logged of a filter and lineage is applied to a slot
+/* How far what a slot group of another site has logged of a filter and keyset is applied to a slot
  * group here: behind the keys that it covers, in the logs of W replicas. A missing one means that
  * the sites are compared, too low a one only repeats. */
 struct record_site_cursor {
     uint64_t filter_id;
     uint32_t group; /* here */
-    uint32_t lineage;
+    uint32_t keyset;
     uint64_t site[2]; /* the other one */
     struct record_site_life site_life;
     struct record_site_life own_life;
@@ -202,7 +202,7 @@ struct record_run {
     uint64_t number; /* never reused */
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint64_t count; /* fingerprints */
 };
 
@@ -214,13 +214,13 @@ struct record_manifest {
     struct span body; /* to be read by record_manifest_removed/_added */
 };
 
-/* What a filter without key log has on disk beside the log: the last one of a (filter, lineage,
+/* What a filter without key log has on disk beside the log: the last one of a (filter, keyset,
  * slice) counts. See snapshot.h. */
 struct record_snapshot {
     uint64_t number; /* of the file, never reused; 0: there is none */
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t generation;
     uint64_t from; /* what the log has below this offset is in the snapshot; UINT64_MAX: nothing is
                       needed any more, the filter being dropped */
@@ -231,7 +231,7 @@ struct record_snapshot {
 struct record_lines {
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t generation; /* of this geometry; of another one they mean nothing */
     uint32_t shard;
     uint64_t page;        /* of the shard */

@@ -29,7 +29,7 @@ struct fence_layout {
 struct cursor_layout {
     uint64_t filter_id;
     uint32_t group;
-    uint32_t lineage;
+    uint32_t keyset;
     uint64_t slice;
     uint32_t source;
     uint32_t zero;
@@ -163,7 +163,7 @@ void record_cursor_put(uint8_t *record, const struct record_cursor *cursor)
 {
     const struct cursor_layout fixed = {.filter_id = cursor->filter_id,
                                         .group = cursor->group,
-                                        .lineage = cursor->lineage,
+                                        .keyset = cursor->keyset,
                                         .slice = cursor->slice,
                                         .source = cursor->source,
                                         .source_incarnation = cursor->source_incarnation,
@@ -184,7 +184,7 @@ enum status record_cursor_get(struct span record, struct record_cursor *cursor)
     }
     *cursor = (struct record_cursor){.filter_id = fixed.filter_id,
                                      .group = fixed.group,
-                                     .lineage = fixed.lineage,
+                                     .keyset = fixed.keyset,
                                      .slice = fixed.slice,
                                      .source = fixed.source,
                                      .source_incarnation = fixed.source_incarnation,
@@ -233,7 +233,7 @@ enum { TARGET_BYTES = 16 };
 struct batch_layout {
     uint64_t filter_id;
     uint64_t epoch;
-    uint64_t batch_boot;
+    uint64_t batch_producer;
     uint64_t batch_number;
     uint32_t group;
     uint16_t zero;
@@ -244,7 +244,7 @@ struct batch_layout {
 
 struct target_layout {
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t zero;
 };
 
@@ -281,7 +281,7 @@ void record_batch_put(uint8_t *record, const struct record_batch *batch)
     const struct batch_layout fixed = {
         .filter_id = batch->filter_id,
         .epoch = batch->epoch,
-        .batch_boot = batch->batch_boot,
+        .batch_producer = batch->batch_producer,
         .batch_number = batch->batch_number,
         .group = batch->group,
         .ntargets = (uint16_t)batch->ntargets,
@@ -294,7 +294,7 @@ void record_batch_put(uint8_t *record, const struct record_batch *batch)
     at += sizeof fixed;
     for (uint32_t i = 0; i < batch->ntargets; i++) {
         const struct target_layout target = {.slice = batch->targets[i].slice,
-                                             .lineage = batch->targets[i].lineage};
+                                             .keyset = batch->targets[i].keyset};
 
         memcpy(at, &target, sizeof target);
         at += sizeof target;
@@ -323,7 +323,7 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
     }
     *batch = (struct record_batch){.filter_id = fixed.filter_id,
                                    .epoch = fixed.epoch,
-                                   .batch_boot = fixed.batch_boot,
+                                   .batch_producer = fixed.batch_producer,
                                    .batch_number = fixed.batch_number,
                                    .group = fixed.group,
                                    .repaired = (fixed.flags & RECORD_BATCH_REPAIRED) != 0,
@@ -338,8 +338,7 @@ enum status record_batch_get(struct span record, struct record_batch *batch)
         struct target_layout target;
 
         memcpy(&target, at, sizeof target);
-        batch->targets[i] = (struct record_target){.slice = target.slice,
-                                                   .lineage = target.lineage};
+        batch->targets[i] = (struct record_target){.slice = target.slice, .keyset = target.keyset};
         at += sizeof target;
     }
     batch->fingerprints = (const uint64_t *)(const void *)at;
@@ -353,7 +352,7 @@ struct snapshot_layout {
     uint64_t number;
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t generation;
     uint64_t from;
     uint64_t end;
@@ -362,7 +361,7 @@ struct snapshot_layout {
 struct lines_layout {
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t generation;
     uint32_t shard;
     uint32_t zero;
@@ -378,7 +377,7 @@ void record_snapshot_put(uint8_t *record, const struct record_snapshot *snapshot
     const struct snapshot_layout fixed = {.number = snapshot->number,
                                           .filter_id = snapshot->filter_id,
                                           .slice = snapshot->slice,
-                                          .lineage = snapshot->lineage,
+                                          .keyset = snapshot->keyset,
                                           .generation = snapshot->generation,
                                           .from = snapshot->from,
                                           .end = snapshot->end};
@@ -398,7 +397,7 @@ enum status record_snapshot_get(struct span record, struct record_snapshot *snap
     *snapshot = (struct record_snapshot){.number = fixed.number,
                                          .filter_id = fixed.filter_id,
                                          .slice = fixed.slice,
-                                         .lineage = fixed.lineage,
+                                         .keyset = fixed.keyset,
                                          .generation = fixed.generation,
                                          .from = fixed.from,
                                          .end = fixed.end};
@@ -423,7 +422,7 @@ void record_lines_put(uint8_t *record, const struct record_lines *lines)
     uint8_t *at = record + RECORD_HEADER_BYTES;
     const struct lines_layout fixed = {.filter_id = lines->filter_id,
                                        .slice = lines->slice,
-                                       .lineage = lines->lineage,
+                                       .keyset = lines->keyset,
                                        .generation = lines->generation,
                                        .shard = lines->shard,
                                        .page = lines->page};
@@ -443,7 +442,7 @@ enum status record_lines_get(struct span record, struct record_lines *lines)
     }
     *lines = (struct record_lines){.filter_id = fixed.filter_id,
                                    .slice = fixed.slice,
-                                   .lineage = fixed.lineage,
+                                   .keyset = fixed.keyset,
                                    .generation = fixed.generation,
                                    .shard = fixed.shard,
                                    .page = fixed.page,
@@ -466,7 +465,7 @@ struct run_layout {
     uint64_t number;
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t zero;
     uint64_t count;
 };
@@ -495,7 +494,7 @@ void record_manifest_put(uint8_t *record, uint64_t merged, const uint64_t *remov
         const struct run_layout run = {.number = added[i].number,
                                        .filter_id = added[i].filter_id,
                                        .slice = added[i].slice,
-                                       .lineage = added[i].lineage,
+                                       .keyset = added[i].keyset,
                                        .count = added[i].count};
 
         memcpy(at, &run, sizeof run);
@@ -539,7 +538,7 @@ struct record_run record_manifest_added(const struct record_manifest *manifest, 
     return (struct record_run){.number = run.number,
                                .filter_id = run.filter_id,
                                .slice = run.slice,
-                               .lineage = run.lineage,
+                               .keyset = run.keyset,
                                .count = run.count};
 }
 
@@ -551,7 +550,7 @@ enum { CURSOR_FIXED_BYTES = 80, SOURCE_BYTES = 40 };
 struct site_cursor_layout {
     uint64_t filter_id;
     uint32_t group;
-    uint32_t lineage;
+    uint32_t keyset;
     uint64_t site[2];
     uint64_t site_life[2];
     uint64_t own_life[2];
@@ -588,7 +587,7 @@ void record_site_cursor_put(uint8_t *record, const struct record_site_cursor *cu
     const struct site_cursor_layout fixed = {
         .filter_id = cursor->filter_id,
         .group = cursor->group,
-        .lineage = cursor->lineage,
+        .keyset = cursor->keyset,
         .site = {cursor->site[0], cursor->site[1]},
         .site_life = {cursor->site_life.number, cursor->site_life.tag},
         .own_life = {cursor->own_life.number, cursor->own_life.tag},
@@ -646,7 +645,7 @@ enum status record_site_cursor_get(struct span record, struct record_site_cursor
     read = (struct record_site_cursor){
         .filter_id = fixed.filter_id,
         .group = fixed.group,
-        .lineage = fixed.lineage,
+        .keyset = fixed.keyset,
         .site = {fixed.site[0], fixed.site[1]},
         .site_life = {.number = fixed.site_life[0], .tag = fixed.site_life[1]},
         .own_life = {.number = fixed.own_life[0], .tag = fixed.own_life[1]},

@@ -49,8 +49,8 @@ uint64_t run_bytes(uint64_t count)
 
 void run_header_put(uint8_t bytes[RUN_HEADER_BYTES], uint64_t cluster, const struct record_run *run)
 {
-    const uint64_t fields[] = {cluster,    run->number,  run->filter_id,
-                               run->slice, run->lineage, run->count};
+    const uint64_t fields[] = {cluster,    run->number, run->filter_id,
+                               run->slice, run->keyset, run->count};
     uint64_t checksum;
 
     memcpy(bytes, magic, MAGIC_BYTES);

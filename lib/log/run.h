@@ -1,10 +1,10 @@
-/* run.h - sorted runs: files of ascending, distinct fingerprints of one filter, lineage and slice.
+/* run.h - sorted runs: files of ascending, distinct fingerprints of one filter, keyset and slice.
  *
  * The top bits of a fingerprint are its shard, so shards lie in a run one after the other, and a
  * stretch of a run is a stretch of an array. "run-<16 hex digits of its number>":
  *
  *    0  8    "ORBRUN\0" and the format's version, 1
- *    8  u64  cluster, u64 number, u64 filter id, u64 slice, u32 lineage, u32 0
+ *    8  u64  cluster, u64 number, u64 filter id, u64 slice, u32 keyset, u32 0
  *   48  u64  count
  *   56  u64  checksum    XXH3-64, seed 0, of bytes 0 to 56
  *   64  blocks of RUN_BLOCK_KEYS fingerprints (u64), the last one shorter

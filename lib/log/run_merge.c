@@ -18,7 +18,7 @@ static unsigned tier_of(const struct record_run *run)
 
 static bool alike(const struct record_run *a, const struct record_run *b)
 {
-    return a->filter_id == b->filter_id && a->lineage == b->lineage && a->slice == b->slice &&
+    return a->filter_id == b->filter_id && a->keyset == b->keyset && a->slice == b->slice &&
            tier_of(a) == tier_of(b);
 }
 

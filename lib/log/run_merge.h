@@ -34,7 +34,7 @@ void run_merge_destroy(struct run_merge **merge);
 MUST_USE enum status run_merge_next(struct run_merge *self, uint64_t *into, size_t room,
                                     size_t *count);
 
-/* Runs of one set (filter, lineage, slice) are merged when RUN_MERGE_LEAST of a tier have come
+/* Runs of one set (filter, keyset, slice) are merged when RUN_MERGE_LEAST of a tier have come
  * together, RUN_MERGE_MOST at once. The lowest tier holds runs of less than RUN_TIER_KEYS; each
  * tier above RUN_MERGE_LEAST times as many as the one below. A merge so lifts what it rewrites by a
  * tier (repeats apart): n fingerprints are rewritten about log8(n / RUN_TIER_KEYS) times, and a

@@ -67,7 +67,7 @@ enum status segment_merge_collect(struct segment_merge *self, const struct recor
     for (uint32_t i = 0; i < batch->ntargets && batch->count > 0 && status == STATUS_OK; i++) {
         struct record_run run = {.filter_id = batch->filter_id,
                                  .slice = batch->targets[i].slice,
-                                 .lineage = batch->targets[i].lineage};
+                                 .keyset = batch->targets[i].keyset};
         struct segment_set *set = NULL;
 
         status = segment_sets_find(&self->sets, &run, &set);

@@ -2,7 +2,7 @@
  *
  *   create -> collect(batch) for every batch of the segment -> step() until MERGE_END -> destroy
  *
- * Set:     (filter, lineage, slice), as a batch's targets name them; runs hold what is distinct.
+ * Set:     (filter, keyset, slice), as a batch's targets name them; runs hold what is distinct.
  * Shape:   a step sorts or writes about a million fingerprints, or makes one run durable: some
  *          10 ms and, as steps write as they go, never a sync of much. Where nearly all of a large
  *          set share their leading six bits (one shard of very many) a step may take longer.

@@ -11,8 +11,8 @@ static int compare(const struct record_run *a, const struct record_run *b)
     if (a->filter_id != b->filter_id) {
         return a->filter_id < b->filter_id ? -1 : 1;
     }
-    if (a->lineage != b->lineage) {
-        return a->lineage < b->lineage ? -1 : 1;
+    if (a->keyset != b->keyset) {
+        return a->keyset < b->keyset ? -1 : 1;
     }
     return a->slice == b->slice ? 0 : a->slice < b->slice ? -1 : 1;
 }

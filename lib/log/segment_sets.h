@@ -35,7 +35,7 @@ struct segment_set {
 };
 
 struct segment_sets {
-    struct segment_set **sets; /* in order of filter, lineage, slice */
+    struct segment_set **sets; /* in order of filter, keyset, slice */
     size_t count;
     size_t capacity;
 };

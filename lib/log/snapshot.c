@@ -25,7 +25,7 @@ struct header {
     uint64_t number;
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t generation;
     uint64_t seed;
     uint64_t lines;
@@ -118,7 +118,7 @@ void snapshot_header_put(uint8_t bytes[SNAPSHOT_HEADER_BYTES], uint64_t cluster,
         .number = id->number,
         .filter_id = id->filter_id,
         .slice = id->slice,
-        .lineage = id->lineage,
+        .keyset = id->keyset,
         .generation = id->generation,
         .seed = shape->geometry.seed,
         .lines = shape->geometry.lines,
@@ -142,7 +142,7 @@ static bool is_named(const struct header *header, uint64_t cluster,
 {
     return header->cluster == cluster && header->number == id->number &&
            header->filter_id == id->filter_id && header->slice == id->slice &&
-           header->lineage == id->lineage && header->generation == id->generation &&
+           header->keyset == id->keyset && header->generation == id->generation &&
            header->from <= id->from && header->end == id->end;
 }
 

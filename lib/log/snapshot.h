@@ -1,11 +1,11 @@
 /* snapshot.h - copies of bit arrays on disk: what a filter without key log has instead of runs.
  *
- * A snapshot holds the pages of all shards of one filter, lineage and slice that a node
+ * A snapshot holds the pages of all shards of one filter, keyset and slice that a node
  * has, of one generation. Together with the log from `from` on it is the array: bits are only
  * gained, so pages may be copied while adds go on. "snap-<16 hex digits of its number>":
  *
  *    0  8    "ORBSNP\0" and the format's version, 1
- *    8  u64  cluster, u64 number, u64 filter id, u64 slice, u32 lineage, u32 generation
+ *    8  u64  cluster, u64 number, u64 filter id, u64 slice, u32 keyset, u32 generation
  *   48  u64  seed, u64 lines, u32 z, u32 shard bits: the geometry; see filter/lines.h
  *   72  u64  from     batches below this offset of the log are in the pages
  *   80  u64  end      batches from there on are in none of them, nor in the count of keys

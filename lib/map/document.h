@@ -29,7 +29,7 @@ enum {
     DOCUMENT_MAX_NODES = 1024,
     DOCUMENT_MAX_GENERATIONS = 8,
     DOCUMENT_MAX_TURNS = 64,
-    DOCUMENT_MAX_LINEAGES = 4,
+    DOCUMENT_MAX_KEYSETS = 4,
     DOCUMENT_MAX_SLICES = 64,     /* of a window; one more is kept */
     DOCUMENT_MAX_BYTES = 1 << 20, /* one encoded document */
 };
@@ -86,8 +86,8 @@ struct slot_group {
 };
 
 /* A stretch of history whose keys count; a rebuild from a list starts a new one. */
-struct lineage {
-    uint32_t id; /* see map/lineage.h */
+struct keyset {
+    uint32_t id; /* see map/keyset.h */
     bool serving;
 };
 
@@ -111,9 +111,9 @@ struct epoch_content {
     uint32_t ngroups;
     struct slot_group *groups;
     uint16_t *group_of_shard; /* 1 << shard_bits entries, each < ngroups */
-    struct lineage lineages[DOCUMENT_MAX_LINEAGES];
-    uint32_t nlineages;
-    uint32_t last_lineage;                    /* the highest number that any lineage ever had */
+    struct keyset keysets[DOCUMENT_MAX_KEYSETS];
+    uint32_t nkeysets;
+    uint32_t last_keyset;                     /* the highest number that any keyset ever had */
     uint64_t newest_slice;                    /* 0 without a window */
     uint32_t chain[DOCUMENT_MAX_GENERATIONS]; /* generations that checks read together, see below */
     uint32_t nchain;                          /* 0: one array, or a key log to build others from */
@@ -159,8 +159,8 @@ struct filter_document {
                               chain they stay */
     uint32_t turns[DOCUMENT_MAX_TURNS]; /* nodes that may build the wanted one now */
     uint32_t nturns;
-    bool growth_held;  /* an operator aborted its growth: it does not grow by itself */
-    uint64_t fed_keys; /* of the list that is fed into the lineage that does not serve yet */
+    bool growth_held;  /* an operator aborted its expansion: it does not grow by itself */
+    uint64_t fed_keys; /* of the list that is fed into the keyset that does not serve yet */
     struct expiry expiry;
 
     /* Of a rename, until it is fenced; see map/rename.h. */
@@ -209,7 +209,7 @@ bool document_name_valid(struct span name);
 /* Everything that a decoder cannot see alone: counts, ranges, members that repeat.
  * STATUS_MALFORMED with *reason set to a constant text. STATUS_VERSION where it is well formed
  * and asks for more than this version serves: a window or a rebuild of a filter that keeps no log
- * of keys on a disk, both at once, more lineages or slices than there may be. */
+ * of keys on a disk, both at once, more keysets or slices than there may be. */
 MUST_USE enum status document_validate(const struct filter_document *self, const char **reason);
 
 /* Ids and names that are valid and unique, endpoints that are there. STATUS_MALFORMED with

@@ -2,7 +2,7 @@
  * before anybody acts on them. */
 #include "map/document.h"
 #include "map/expiry.h"
-#include "map/lineage.h"
+#include "map/keyset.h"
 #include "map/reader.h"
 #include "map/rename.h"
 
@@ -255,7 +255,7 @@ static const char *rule_chain(const struct filter_document *self)
                    ? "without key log there are several generations, and no chain of them"
                    : NULL;
     }
-    if (document_logs_keys(self) || self->content.nlineages > 1 || self->window_us != 0) {
+    if (document_logs_keys(self) || self->content.nkeysets > 1 || self->window_us != 0) {
         return "there is a chain of generations, though there is a key log, a window or a rebuild";
     }
     for (uint32_t i = 0; i < self->ngenerations; i++) {
@@ -285,25 +285,25 @@ static const char *rule_turns(const struct filter_document *self)
 /* The last rules tell what is well formed, but asks for more than this version does. To take it for
  * something simpler would lose keys. */
 
-/* While a list is rebuilt from, the second lineage is the one that is made. */
+/* While a list is rebuilt from, the second keyset is the one that is made. */
 static const char *rebuild_fault(const struct filter_document *self)
 {
     const struct epoch_content *content = &self->content;
 
-    if (content->nlineages == 1) {
+    if (content->nkeysets == 1) {
         return NULL;
     }
-    if (content->nlineages > 2 || !content->lineages[0].serving || content->lineages[1].serving) {
-        return "of several lineages, other than one that serves and one that is made are not "
+    if (content->nkeysets > 2 || !content->keysets[0].serving || content->keysets[1].serving) {
+        return "of several keysets, other than one that serves and one that is made are not "
                "served by this version";
     }
     if (self->keylog == KEYLOG_OFF) {
         return "without key log, rebuilding from a list is not served by this version: nothing "
-               "tells which lineage a bit is of";
+               "tells which keyset a bit is of";
     }
     if (self->durability == DURABILITY_MEMORY) {
         return "in memory, rebuilding from a list is not served by this version: a node that "
-               "restarts would lack one of the lineages";
+               "restarts would lack one of the keysets";
     }
     return NULL;
 }
@@ -319,7 +319,7 @@ static const char *slices_fault(const struct filter_document *self)
     if (!whole || self->nslices > DOCUMENT_MAX_SLICES) {
         return "windows without slices, or with too many, are not served by this version";
     }
-    if (self->content.nlineages > 1) {
+    if (self->content.nkeysets > 1) {
         return "rebuilding a window from a list is not served by this version";
     }
     if (self->keylog == KEYLOG_OFF) {
@@ -352,9 +352,9 @@ static const char *rule_load(const struct filter_document *self)
 enum status document_validate(const struct filter_document *self, const char **reason)
 {
     static const char *(*const rules[])(const struct filter_document *self) = {
-        rule_numbers, rule_wishes,   rule_content,     rule_shards, rule_groups,
-        reader_fault, lineage_fault, rule_generations, rule_chain,  rule_turns,
-        expiry_fault, rename_fault,  rule_load,
+        rule_numbers, rule_wishes,  rule_content,     rule_shards, rule_groups,
+        reader_fault, keyset_fault, rule_generations, rule_chain,  rule_turns,
+        expiry_fault, rename_fault, rule_load,
     };
     size_t i;
 

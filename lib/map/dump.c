@@ -75,7 +75,7 @@ uint64_t dump_source(const struct filter_document *document, const struct hash_s
 
     store(bytes, 8, document->id);
     store(bytes + 8, 4, document->hash);
-    store(bytes + 12, 4, document->content.lineages[0].id); /* that serves */
+    store(bytes + 12, 4, document->content.keysets[0].id); /* that serves */
     memcpy(bytes + 16, secret->bytes, HASH_SECRET_BYTES);
     source = XXH3_64bits(bytes, sizeof bytes);
     return source != 0 ? source : 1;

@@ -53,7 +53,7 @@ uint64_t move_group_bytes(const struct filter_document *document, uint32_t group
     for (uint32_t shard = 0; shard < document_nshards(document); shard++) {
         shards += document->content.group_of_shard[shard] == group;
     }
-    return shards * document_shard_bytes(document) * document->content.nlineages *
+    return shards * document_shard_bytes(document) * document->content.nkeysets *
            window_sets(document->nslices);
 }
 

@@ -62,7 +62,7 @@ struct move_plan {
 /* How many groups of a document are on their way from one node to another. */
 uint32_t move_groups_under_way(const struct filter_document *document);
 
-/* Bytes of one replica of a slot group: of all that it reads, for each lineage and slice. */
+/* Bytes of one replica of a slot group: of all that it reads, for each keyset and slice. */
 uint64_t move_group_bytes(const struct filter_document *document, uint32_t group);
 
 /* Bytes of the slots that a document names the node in. */

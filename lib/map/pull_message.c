@@ -7,7 +7,7 @@
 bool pull_scope_equal(const struct pull_scope *a, const struct pull_scope *b)
 {
     return a->filter_id == b->filter_id && a->epoch == b->epoch && a->epoch_hash == b->epoch_hash &&
-           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group &&
+           a->slice == b->slice && a->keyset == b->keyset && a->group == b->group &&
            a->generation == b->generation && a->geometry == b->geometry;
 }
 
@@ -25,7 +25,7 @@ static uint64_t add_head(const struct pull_reply *reply)
         reply->scope.epoch,
         reply->scope.epoch_hash,
         reply->scope.slice,
-        (uint64_t)reply->scope.lineage << 32 | reply->scope.group,
+        (uint64_t)reply->scope.keyset << 32 | reply->scope.group,
         reply->source.node,
         reply->source.incarnation,
         (uint64_t)reply->state,
@@ -49,7 +49,7 @@ bool pull_targets_equal(const struct pull_targets *a, const struct pull_targets 
     bool same = a == b || (a != NULL && b != NULL && a->count == b->count);
 
     for (uint32_t i = 0; same && a != b && i < a->count; i++) {
-        same = a->items[i].slice == b->items[i].slice && a->items[i].lineage == b->items[i].lineage;
+        same = a->items[i].slice == b->items[i].slice && a->items[i].keyset == b->items[i].keyset;
     }
     return same;
 }
@@ -64,10 +64,9 @@ bool pull_targets_good(const struct pull_targets *targets, const struct pull_sco
     for (uint32_t i = 0; i < targets->count; i++) {
         const struct pull_target *one = &targets->items[i];
 
-        meant = meant || (one->slice == scope->slice && one->lineage == scope->lineage);
+        meant = meant || (one->slice == scope->slice && one->keyset == scope->keyset);
         for (uint32_t k = 0; k < i; k++) {
-            if (targets->items[k].slice == one->slice &&
-                targets->items[k].lineage == one->lineage) {
+            if (targets->items[k].slice == one->slice && targets->items[k].keyset == one->keyset) {
                 return false;
             }
         }
@@ -87,7 +86,7 @@ static uint64_t add_kind(uint64_t sum, const struct pull_batch *batch)
     words[1] = batch->targets != NULL ? batch->targets->count : 0;
     for (uint64_t i = 0; i < words[1]; i++) {
         words[count++] = batch->targets->items[i].slice;
-        words[count++] = batch->targets->items[i].lineage;
+        words[count++] = batch->targets->items[i].keyset;
     }
     return add(sum, words, count);
 }
@@ -106,7 +105,7 @@ static uint64_t add_lines(uint64_t sum, const struct pull_reply *reply)
 
 static uint64_t add_cut(uint64_t sum, const struct pull_reply *reply)
 {
-    const uint64_t words[] = {reply->cut, reply->cut_end, reply->ndigests, reply->ncounts};
+    const uint64_t words[] = {reply->view, reply->view_end, reply->ndigests, reply->ncounts};
 
     sum = add(sum, words, sizeof words / sizeof words[0]);
     sum = reply->ndigests > 0 ? add(sum, reply->digests, reply->ndigests) : sum;
@@ -119,22 +118,22 @@ uint64_t pull_reply_sum(const struct pull_reply *reply)
 
     for (size_t i = 0; i < reply->nbatches; i++) {
         const struct pull_batch *batch = &reply->batches[i];
-        const uint64_t words[] = {batch->boot, batch->number, batch->epoch, batch->offset,
+        const uint64_t words[] = {batch->producer_id, batch->number, batch->epoch, batch->offset,
                                   batch->count};
 
         sum = add_kind(add(sum, words, sizeof words / sizeof words[0]), batch);
     }
     for (size_t i = 0; i < reply->nintervals; i++) {
         const struct pull_interval *interval = &reply->intervals[i];
-        const uint64_t words[] = {interval->boot, interval->epoch, interval->first, interval->count,
-                                  interval->offset};
+        const uint64_t words[] = {interval->producer_id, interval->epoch, interval->first,
+                                  interval->count, interval->offset};
 
         sum = add(sum, words, sizeof words / sizeof words[0]);
     }
     if (reply->count > 0) {
         sum = add(sum, reply->fingerprints, reply->count);
     }
-    if (reply->kind == PULL_LINES) {
+    if (reply->kind == PULL_PAGES) {
         return add_lines(sum, reply);
     }
     if (reply->kind == PULL_DIGESTS && reply->scope.generation != 0) {
@@ -159,15 +158,15 @@ bool pull_prefixes_good(const struct pull_request *request)
     size_t most = digests ? PULL_MAX_PARENTS : PULL_MAX_PREFIXES;
     uint32_t longest = digests ? PULL_MAX_PARENT_BITS : PULL_MAX_PREFIX_BITS;
 
-    if (request->kind == PULL_LINES) {
-        return request->nprefixes <= PULL_MAX_PAGES && request->cut == 0 &&
+    if (request->kind == PULL_PAGES) {
+        return request->nprefixes <= PULL_MAX_PAGES && request->view == 0 &&
                request->prefix_bits == 0 && ascend(request->prefixes, request->nprefixes);
     }
     if (!pull_kind_cuts(request->kind)) {
-        return request->nprefixes == 0 && request->cut == 0 && request->prefix_bits == 0;
+        return request->nprefixes == 0 && request->view == 0 && request->prefix_bits == 0;
     }
     if (request->nprefixes > most || request->prefix_bits > longest ||
-        (request->nprefixes == 0) != (digests && request->cut == 0)) {
+        (request->nprefixes == 0) != (digests && request->view == 0)) {
         return false;
     }
     for (size_t i = 0; i < request->nprefixes; i++) {

@@ -20,7 +20,7 @@
  *   DIGESTS  of all shards of the group (`to` is the highest number), or of pages of one shard,
  * from `from` to `to`: to find which differ
  *
- * Scope:   one slot group of one (filter, lineage, slice), under one epoch.
+ * Scope:   one slot group of one (filter, keyset, slice), under one epoch.
  * Units:   `from`, `to`, `next`, `merged`, `durable` are fingerprints for RUNS and RANGES (but
  *          `merged` and `durable` of RANGES), else offsets of
  *          the source's log. For LINES, and DIGESTS of pages, `from`, `to` and `next` are numbers
@@ -60,7 +60,7 @@ enum pull_kind {
     PULL_BODIES = 4,
     PULL_DIGESTS = 5,
     PULL_RANGES = 6,
-    PULL_LINES = 7,
+    PULL_PAGES = 7,
     PULL_FILTERS = 8, /* of no scope: which filters the log has batches of */
 };
 
@@ -69,17 +69,17 @@ struct pull_scope {
     uint64_t epoch;
     uint64_t epoch_hash;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t group;
     uint32_t generation; /* of a filter without key log, else 0: of its array */
-    uint64_t geometry;   /* ... and what fixes its bits, see pull_lines.h */
+    uint64_t geometry;   /* ... and what fixes its bits, see pull_geometry.h */
 };
 
 bool pull_scope_equal(const struct pull_scope *a, const struct pull_scope *b);
 
 /* Batches of one router's boot with contiguous numbers. */
 struct pull_interval {
-    uint64_t boot;
+    uint64_t producer_id;
     uint64_t epoch;
     uint64_t first;
     uint64_t count;
@@ -96,7 +96,7 @@ enum pull_batch_flag {
 
 struct pull_target {
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
 };
 
 /* All that a batch was written to, each once. */
@@ -107,7 +107,7 @@ struct pull_targets {
 
 /* One batch of LOG or BODIES; its fingerprints follow those of the batches before. */
 struct pull_batch {
-    uint64_t boot; /* 0: has no number, being taken over from runs */
+    uint64_t producer_id; /* 0: has no number, being taken over from runs */
     uint64_t number;
     uint64_t epoch;
     uint64_t offset;
@@ -127,10 +127,10 @@ struct pull_request {
     const struct pull_interval *wanted; /* BODIES: these; none: all */
     size_t nwanted;
 
-    uint64_t cut;             /* DIGESTS, RANGES: told by the answer before; 0: fix one */
+    uint64_t view;            /* DIGESTS, RANGES: told by the answer before; 0: fix one */
     uint32_t prefix_bits;     /* how long prefixes are */
-    const uint64_t *prefixes; /* ascending, each once; DIGESTS: none with `cut` 0; LINES: numbers of
-                                 the pages that are wanted, PULL_MAX_PAGES at most; none: all */
+    const uint64_t *prefixes; /* ascending, each once; DIGESTS: none with `view` 0; LINES: numbers
+                                 of the pages that are wanted, PULL_MAX_PAGES at most; none: all */
     size_t nprefixes;
 };
 
@@ -151,8 +151,8 @@ struct pull_reply {
     uint64_t merged;  /* RUNS, LINES: all batches below it are in what was read */
     uint64_t durable; /* end of the source's log that no crash takes back */
 
-    uint64_t cut;            /* DIGESTS, RANGES: names what was fixed; not 0 */
-    uint64_t cut_end;        /* all of the source's log below it is in the cut */
+    uint64_t view;           /* DIGESTS, RANGES: names what was fixed; not 0 */
+    uint64_t view_end;       /* all of the source's log below it is in the view */
     const uint64_t *digests; /* DIGESTS: of the group's shards, or PULL_PARTS a prefix */
     size_t ndigests;
     const uint64_t *counts; /* with those of shards: how many fingerprints each has */
@@ -165,7 +165,7 @@ struct pull_reply {
     const uint64_t *fingerprints; /* FILTERS: ids of filters, ascending, each once */
     size_t count;
     const uint64_t *page_ids; /* LINES */
-    const uint8_t *pages;     /* PULL_PAGE_BYTES each; see pull_lines.h */
+    const uint8_t *pages;     /* PULL_PAGE_BYTES each; see pull_geometry.h */
     size_t npages;
     struct span document; /* signed, after STALE */
 };
@@ -181,7 +181,7 @@ bool pull_targets_equal(const struct pull_targets *a,
 size_t pull_intervals_make(struct pull_batch *batches, size_t count,
                            struct pull_interval *intervals);
 
-/* Does this kind name ranges by prefixes, in a cut? */
+/* Does this kind name ranges by prefixes, in a view? */
 static inline bool pull_kind_cuts(enum pull_kind kind)
 {
     return kind == PULL_DIGESTS || kind == PULL_RANGES;
@@ -192,7 +192,7 @@ bool pull_prefixes_good(const struct pull_request *request);
 
 /* Over everything that decides what is merged, so that a torn or bent reply is refused before
  * that: XXH3-64 over words of 64 bits, little-endian; fields (seed 0), each batch (and then, where
- * it has any, flags, count of targets, slice and lineage of each), each interval and the
+ * it has any, flags, count of targets, slice and keyset of each), each interval and the
  * fingerprints one after the other (then for LINES, and DIGESTS of an array, generation, geometry
  * and count of pages, their numbers, their bytes), each seeded with the sum of what came before. */
 uint64_t pull_reply_sum(const struct pull_reply *reply);

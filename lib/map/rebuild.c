@@ -3,20 +3,20 @@
 #include "map/rebuild.h"
 
 #include "base/mutant.h"
-#include "map/lineage.h"
+#include "map/keyset.h"
 
 #include <assert.h>
 
-enum { FIRST_LINEAGE = 1 /* that a filter is created with */ };
+enum { FIRST_KEYSET = 1 /* that a filter is created with */ };
 
-uint32_t rebuild_lineage(const struct filter_document *document)
+uint32_t rebuild_keyset(const struct filter_document *document)
 {
-    return document->content.nlineages > 1 ? document->content.lineages[1].id : 0;
+    return document->content.nkeysets > 1 ? document->content.keysets[1].id : 0;
 }
 
 uint32_t rebuild_serving(const struct filter_document *document)
 {
-    return document->content.lineages[0].id;
+    return document->content.keysets[0].id;
 }
 
 static bool has_pairs(const struct filter_document *document)
@@ -37,10 +37,10 @@ static uint32_t fences_needed(const struct filter_document *document)
 {
     uint32_t needed = quorum_fences(&document->content.rule);
 
-    if (MUTANT(BEGIN_UNFENCED) && rebuild_lineage(document) != 0) {
+    if (MUTANT(BEGIN_UNFENCED) && rebuild_keyset(document) != 0) {
         return 0;
     }
-    if (MUTANT(COMMIT_RETURNS_UNFENCED) && rebuild_lineage(document) == 0) {
+    if (MUTANT(COMMIT_RETURNS_UNFENCED) && rebuild_keyset(document) == 0) {
         return 0;
     }
     return MUTANT(REBUILD_ONE_FENCE_SHORT) ? needed - 1 : needed;
@@ -84,10 +84,10 @@ static enum rebuild_verdict judge_kind(const struct filter_document *document)
     if (document->window_us != 0) {
         return REBUILD_VERDICT_WINDOW;
     }
-    if (rebuild_lineage(document) != 0) {
+    if (rebuild_keyset(document) != 0) {
         return REBUILD_VERDICT_JOINS;
     }
-    if (growth_running(document)) {
+    if (expansion_running(document)) {
         return REBUILD_VERDICT_GROWS;
     }
     return has_pairs(document) ? REBUILD_VERDICT_REPLICAS : REBUILD_VERDICT_WRITE;
@@ -104,10 +104,10 @@ static uint64_t bytes_on(const struct filter_document *document, uint32_t node)
 }
 
 /* Whether every node has room for its shards once more; else the one that lacks most. */
-static bool fits(const struct growth_view *view, struct rebuild_answer *answer)
+static bool fits(const struct expansion_view *view, struct rebuild_answer *answer)
 {
     for (uint32_t i = 0; i < view->nnodes; i++) {
-        const struct growth_node *node = &view->nodes[i];
+        const struct expansion_node *node = &view->nodes[i];
         uint64_t more = bytes_on(view->document, node->id);
         uint64_t needed = node->used_bytes + more;
 
@@ -121,18 +121,18 @@ static bool fits(const struct growth_view *view, struct rebuild_answer *answer)
     return answer->missing_bytes == 0;
 }
 
-struct rebuild_answer rebuild_may_begin(const struct growth_view *view)
+struct rebuild_answer rebuild_may_begin(const struct expansion_view *view)
 {
     const struct filter_document *document = view->document;
     struct rebuild_answer answer = {.verdict = judge_kind(document)};
 
     if (answer.verdict == REBUILD_VERDICT_JOINS) {
-        answer.lineage = rebuild_lineage(document);
+        answer.keyset = rebuild_keyset(document);
     }
-    if (answer.verdict == REBUILD_VERDICT_WRITE && lineage_next(&document->content) == 0) {
+    if (answer.verdict == REBUILD_VERDICT_WRITE && keyset_next(&document->content) == 0) {
         answer.verdict = REBUILD_VERDICT_WORN;
     } else if (answer.verdict == REBUILD_VERDICT_WRITE) {
-        answer.lineage = lineage_next(&document->content);
+        answer.keyset = keyset_next(&document->content);
         answer.verdict = fits(view, &answer) ? REBUILD_VERDICT_WRITE : REBUILD_VERDICT_NO_ROOM;
     }
     return answer;
@@ -140,13 +140,13 @@ struct rebuild_answer rebuild_may_begin(const struct growth_view *view)
 
 /* ---- the other steps ---- */
 
-/* Is the lineage that is named the one that is open? */
-static enum rebuild_verdict judge_open(const struct filter_document *document, uint32_t lineage)
+/* Is the keyset that is named the one that is open? */
+static enum rebuild_verdict judge_open(const struct filter_document *document, uint32_t keyset)
 {
-    uint32_t open = rebuild_lineage(document);
+    uint32_t open = rebuild_keyset(document);
 
     if (MUTANT(REBUILD_ANY_LIST)) {
-        lineage = 0;
+        keyset = 0;
     }
     if (document->content.state != FILTER_ACTIVE) {
         return REBUILD_VERDICT_NOT_ACTIVE;
@@ -154,25 +154,25 @@ static enum rebuild_verdict judge_open(const struct filter_document *document, u
     if (open == 0) {
         return REBUILD_VERDICT_NOT_OPEN;
     }
-    return lineage == 0 || lineage == open ? REBUILD_VERDICT_WRITE : REBUILD_VERDICT_OTHER;
+    return keyset == 0 || keyset == open ? REBUILD_VERDICT_WRITE : REBUILD_VERDICT_OTHER;
 }
 
-struct rebuild_answer rebuild_may_feed(const struct filter_document *document, uint32_t lineage)
+struct rebuild_answer rebuild_may_feed(const struct filter_document *document, uint32_t keyset)
 {
     return (struct rebuild_answer){
-        .verdict = judge_open(document, lineage),
-        .lineage = rebuild_lineage(document),
+        .verdict = judge_open(document, keyset),
+        .keyset = rebuild_keyset(document),
     };
 }
 
-struct rebuild_answer rebuild_may_commit(const struct filter_document *document, uint32_t lineage,
+struct rebuild_answer rebuild_may_commit(const struct filter_document *document, uint32_t keyset,
                                          const struct evidence *evidence, bool empty)
 {
-    struct rebuild_answer answer = rebuild_may_feed(document, lineage);
+    struct rebuild_answer answer = rebuild_may_feed(document, keyset);
 
-    if (document->content.state == FILTER_ACTIVE && lineage == rebuild_serving(document) &&
-        lineage > FIRST_LINEAGE) {
-        answer = (struct rebuild_answer){.verdict = REBUILD_VERDICT_JOINS, .lineage = lineage};
+    if (document->content.state == FILTER_ACTIVE && keyset == rebuild_serving(document) &&
+        keyset > FIRST_KEYSET) {
+        answer = (struct rebuild_answer){.verdict = REBUILD_VERDICT_JOINS, .keyset = keyset};
     } else if (answer.verdict != REBUILD_VERDICT_WRITE) {
         return answer;
     } else if (document->fed_keys == 0 && !empty) {
@@ -185,9 +185,9 @@ struct rebuild_answer rebuild_may_commit(const struct filter_document *document,
     return answer;
 }
 
-struct rebuild_answer rebuild_may_abort(const struct filter_document *document, uint32_t lineage)
+struct rebuild_answer rebuild_may_abort(const struct filter_document *document, uint32_t keyset)
 {
-    struct rebuild_answer answer = rebuild_may_feed(document, lineage);
+    struct rebuild_answer answer = rebuild_may_feed(document, keyset);
 
     if (answer.verdict == REBUILD_VERDICT_WRITE && has_pairs(document)) {
         answer.verdict = REBUILD_VERDICT_REPLICAS;
@@ -207,9 +207,9 @@ void rebuild_begin(struct filter_document *document, const struct rebuild_answer
 {
     struct epoch_content *content = &document->content;
 
-    assert(answer->verdict == REBUILD_VERDICT_WRITE && content->nlineages == 1);
-    lineage_add(content);
-    assert(rebuild_lineage(document) == answer->lineage);
+    assert(answer->verdict == REBUILD_VERDICT_WRITE && content->nkeysets == 1);
+    keyset_add(content);
+    assert(rebuild_keyset(document) == answer->keyset);
     advance(document);
 }
 
@@ -217,16 +217,16 @@ void rebuild_commit(struct filter_document *document)
 {
     struct epoch_content *content = &document->content;
 
-    assert(content->nlineages == 2);
-    content->lineages[0] = (struct lineage){.id = content->lineages[1].id, .serving = true};
-    content->nlineages = 1;
+    assert(content->nkeysets == 2);
+    content->keysets[0] = (struct keyset){.id = content->keysets[1].id, .serving = true};
+    content->nkeysets = 1;
     advance(document);
 }
 
 void rebuild_abort(struct filter_document *document)
 {
-    assert(document->content.nlineages == 2);
-    document->content.nlineages = 1;
+    assert(document->content.nkeysets == 2);
+    document->content.nkeysets = 1;
     advance(document);
 }
 

@@ -1,6 +1,6 @@
 /* rebuild.h - a filter's keys replaced by a list of the user's, while it serves.
  *
- * A lineage is a stretch of history whose keys count. A rebuild is open while the document names
+ * A keyset is a stretch of history whose keys count. A rebuild is open while the document names
  * two of them: the one that serves, and behind it the next one. Each step is an epoch of its own:
  *
  *   [old]  -- begin -->  [old, next]  -- commit -->  [next]
@@ -10,16 +10,16 @@
  * Fences make the two promises:
  *
  *   begin   has returned: F members of every slot group have fenced its epoch, so that no add can
- *           be acknowledged any more that is in the old lineage only
+ *           be acknowledged any more that is in the old keyset only
  *   commit  has returned: F have fenced its epoch, so that no check is answered from the old
- *           lineage any more
+ *           keyset any more
  *
  * A commit is written only where the first holds. An abort takes no fences: all that was ever
- * acknowledged is in the old lineage. No lineage gets a number that another one had, see
- * map/lineage.h: what was meant for one that is gone can't get into another.
+ * acknowledged is in the old keyset. No keyset gets a number that another one had, see
+ * map/keyset.h: what was meant for one that is gone can't get into another.
  *
  * One change at a time: not while the filter gets another geometry, and no step while a slot is a
- * pair. That a replica is replaced between the steps is fine: it copies all lineages.
+ * pair. That a replica is replaced between the steps is fine: it copies all keysets.
  *
  * Units:   bytes.
  * Errors:  none: verdicts say why not.
@@ -30,10 +30,10 @@
 
 #include "map/document.h"
 #include "map/evidence.h"
-#include "map/growth.h"
+#include "map/expansion.h"
 
-/* The lineage that does not serve yet; 0: no rebuild is open. */
-uint32_t rebuild_lineage(const struct filter_document *document);
+/* The keyset that does not serve yet; 0: no rebuild is open. */
+uint32_t rebuild_keyset(const struct filter_document *document);
 
 /* The one that checks read. */
 uint32_t rebuild_serving(const struct filter_document *document);
@@ -52,30 +52,30 @@ enum rebuild_verdict {
     REBUILD_VERDICT_NOT_OPEN,
     REBUILD_VERDICT_OTHER, /* the one that is named was committed or aborted; another one is open */
     REBUILD_VERDICT_EMPTY, /* no list has been fed */
-    REBUILD_VERDICT_WORN,  /* all 2^32 numbers of lineages are used up */
+    REBUILD_VERDICT_WORN,  /* all 2^32 numbers of keysets are used up */
 };
 
 struct rebuild_answer {
     enum rebuild_verdict verdict;
-    uint32_t lineage;       /* the one that it is about; 0: none */
+    uint32_t keyset;        /* the one that it is about; 0: none */
     uint32_t node;          /* NO_ROOM: which lacks most */
     uint64_t needed_bytes;  /* NO_ROOM: there, with all else that it holds */
     uint64_t missing_bytes; /* NO_ROOM: there */
 };
 
-/* May a rebuild begin? A node holds arrays for both lineages, so it needs the room of its shards
+/* May a rebuild begin? A node holds arrays for both keysets, so it needs the room of its shards
  * once more. Of the view only nodes count. JOINS: one is open. */
-struct rebuild_answer rebuild_may_begin(const struct growth_view *view);
+struct rebuild_answer rebuild_may_begin(const struct expansion_view *view);
 
-/* May keys be fed into that lineage (0: whichever is open)? WRITE or why not. */
-struct rebuild_answer rebuild_may_feed(const struct filter_document *document, uint32_t lineage);
+/* May keys be fed into that keyset (0: whichever is open)? WRITE or why not. */
+struct rebuild_answer rebuild_may_feed(const struct filter_document *document, uint32_t keyset);
 
 /* May it be committed? `evidence`: about the document's epoch, or NULL: none yet. `empty`: even if
- * no list has been fed. JOINS: that lineage serves, by an earlier commit. */
-struct rebuild_answer rebuild_may_commit(const struct filter_document *document, uint32_t lineage,
+ * no list has been fed. JOINS: that keyset serves, by an earlier commit. */
+struct rebuild_answer rebuild_may_commit(const struct filter_document *document, uint32_t keyset,
                                          const struct evidence *evidence, bool empty);
 
-struct rebuild_answer rebuild_may_abort(const struct filter_document *document, uint32_t lineage);
+struct rebuild_answer rebuild_may_abort(const struct filter_document *document, uint32_t keyset);
 
 /* Have F members of every slot group fenced the document's epoch? */
 bool rebuild_fenced(const struct filter_document *document, const struct evidence *evidence);

@@ -4,19 +4,19 @@
 
 #include "base/mutant.h"
 
-struct replica_set *hosted_find(const struct hosted_filter *self, uint32_t lineage, uint64_t slice)
+struct arrays *hosted_find(const struct hosted_filter *self, uint32_t keyset, uint64_t slice)
 {
-    struct replica_set *set = self != NULL ? self->set : NULL;
+    struct arrays *set = self != NULL ? self->set : NULL;
 
-    while (set != NULL && (set->lineage != lineage || set->slice != slice)) {
+    while (set != NULL && (set->keyset != keyset || set->slice != slice)) {
         set = set->next;
     }
     return set;
 }
 
-struct replica_set *hosted_find_hosting(const struct hosted_filter *self, uint64_t hosting)
+struct arrays *hosted_find_hosting(const struct hosted_filter *self, uint64_t hosting)
 {
-    struct replica_set *set = self != NULL ? self->set : NULL;
+    struct arrays *set = self != NULL ? self->set : NULL;
 
     while (set != NULL && set->hosting != hosting) {
         set = set->next;
@@ -25,18 +25,18 @@ struct replica_set *hosted_find_hosting(const struct hosted_filter *self, uint64
 }
 
 struct storage_set hosted_storage_set(const struct filter_document *document,
-                                      const struct replica_set *set)
+                                      const struct arrays *set)
 {
     return (struct storage_set){
-        .filter_id = document->id, .slice = set->slice, .lineage = set->lineage};
+        .filter_id = document->id, .slice = set->slice, .keyset = set->keyset};
 }
 
 bool hosted_ready(const struct hosted_filter *self)
 {
     bool ready = self->set != NULL && !self->lacks_read && !self->lacks_written;
 
-    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
-        ready = ready && (!hosted_is_live(set) || replica_set_ready(set));
+    for (const struct arrays *set = self->set; set != NULL; set = set->next) {
+        ready = ready && (!hosted_is_live(set) || arrays_ready(set));
     }
     return ready;
 }
@@ -48,56 +48,57 @@ static enum replica_state least(enum replica_state a, enum replica_state b)
 
 enum replica_state hosted_state(const struct hosted_filter *self, uint32_t group)
 {
-    enum replica_state state = replica_set_state(self->set, group);
+    enum replica_state state = arrays_state(self->set, group);
 
-    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
-        state = hosted_is_live(set) ? least(state, replica_set_state(set, group)) : state;
+    for (const struct arrays *set = self->set; set != NULL; set = set->next) {
+        state = hosted_is_live(set) ? least(state, arrays_state(set, group)) : state;
     }
     return self->lacks_read || self->lacks_written ? least(state, REPLICA_BUILDING) : state;
 }
 
-bool hosted_is_target(const struct replica_set *set, const struct segment *segment)
+bool hosted_is_target(const struct arrays *set, const struct subrequest *subrequest)
 {
-    return set->written && (segment->lineage == 0 || segment->lineage == set->lineage);
+    return set->written && (subrequest->keyset == 0 || subrequest->keyset == set->keyset);
 }
 
 /* What takes no keys yet, and has nothing to be read back into it, is empty: no check needs it. */
-bool hosted_is_looked_at(const struct replica_set *set)
+bool hosted_is_looked_at(const struct arrays *set)
 {
     if (MUTANT(SET_PASSED_OVER)) {
-        return set->read && replica_set_ready(set);
+        return set->read && arrays_ready(set);
     }
-    return set->read && (replica_set_ready(set) || !set->loaded || replica_set_covers_any(set));
+    return set->read && (arrays_ready(set) || !set->loaded || arrays_covers_any(set));
 }
 
 /* The vote of an add rests on what checks look into, too. */
-static bool is_about(const struct replica_set *set, const struct segment *segment)
+static bool is_about(const struct arrays *set, const struct subrequest *subrequest)
 {
-    bool checks = (segment->lineage == 0 || segment->operation == OPERATION_CHECK) &&
+    bool checks = (subrequest->keyset == 0 || subrequest->operation == OPERATION_CHECK) &&
                   hosted_is_looked_at(set);
 
-    if (MUTANT(CHAIN_VOTES_EARLY) && segment->operation != OPERATION_CHECK) {
+    if (MUTANT(CHAIN_VOTES_EARLY) && subrequest->operation != OPERATION_CHECK) {
         checks = false;
     }
-    return checks || (segment->operation == OPERATION_ADD && hosted_is_target(set, segment));
+    return checks || (subrequest->operation == OPERATION_ADD && hosted_is_target(set, subrequest));
 }
 
-enum replica_state hosted_state_for(const struct hosted_filter *self, const struct segment *segment)
+enum replica_state hosted_state_for(const struct hosted_filter *self,
+                                    const struct subrequest *subrequest)
 {
-    bool lacks = segment->operation == OPERATION_ADD ? self->lacks_written : self->lacks_read;
+    bool lacks = subrequest->operation == OPERATION_ADD ? self->lacks_written : self->lacks_read;
     enum replica_state state = REPLICA_FULL;
     bool any = false;
 
     if (self->set == NULL) {
         return REPLICA_NONE;
     }
-    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
-        if (is_about(set, segment)) {
-            state = least(state, replica_set_state(set, segment->group));
+    for (const struct arrays *set = self->set; set != NULL; set = set->next) {
+        if (is_about(set, subrequest)) {
+            state = least(state, arrays_state(set, subrequest->group));
             any = true;
         }
     }
-    return lacks || !any ? least(replica_set_state(self->set, segment->group), REPLICA_BUILDING)
+    return lacks || !any ? least(arrays_state(self->set, subrequest->group), REPLICA_BUILDING)
                          : state;
 }
 
@@ -105,7 +106,7 @@ uint64_t hosted_bytes(const struct hosted_filter *self)
 {
     uint64_t sum = 0;
 
-    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
+    for (const struct arrays *set = self->set; set != NULL; set = set->next) {
         sum += set->bytes;
     }
     return sum;

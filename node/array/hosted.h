@@ -1,8 +1,8 @@
 /* hosted.h - what a node keeps for one filter's document: its sets, and where it stands.
  *
- * A set is the keys of one (lineage, slice), with arrays of its own. The first one is the newest
- * of the serving lineage and nearly always the only one; while a list is rebuilt from, the new
- * lineage's follows it, and of a window the older slices do. A check looks into every set that is
+ * A set is the keys of one (keyset, slice), with arrays of its own. The first one is the newest
+ * of the serving keyset and nearly always the only one; while a list is rebuilt from, the new
+ * keyset's follows it, and of a window the older slices do. A check looks into every set that is
  * read, an add goes into every one that is written: in all of them, or in none. Of a window the
  * arrays of the slice to come stand ready, the last of all.
  *
@@ -27,7 +27,7 @@ struct filter_pulls;
 
 struct hosted_filter {
     struct fence fence;
-    struct replica_set *set;    /* the first; NULL: nothing hosted here, or no room */
+    struct arrays *set;         /* the first; NULL: nothing hosted here, or no room */
     bool lacks_read;            /* there was no room for a set that checks read, */
     bool lacks_written;         /* ... or that adds go to, */
     bool lacks_ahead;           /* ... or that a chain is to be longer by */
@@ -38,7 +38,7 @@ struct hosted_filter {
     uint64_t fence_end;         /* where the fence's record ends in the log */
     uint64_t logged_revision;   /* of the document that the log has */
     bool unlogged;              /* the document or fence is not in the log: nothing is answered */
-    bool doubted;               /* not all that was accepted may be here: see exchange/settle.c */
+    bool doubted;               /* not all that was accepted may be here: see exchange/catch_up.c */
     uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
     uint64_t loss_epoch;        /* of the last loss accepted in a group hosted here that was told */
@@ -51,15 +51,15 @@ struct hosted_filter {
 };
 
 /* NULL: not here. `self` may be NULL. */
-struct replica_set *hosted_find(const struct hosted_filter *self, uint32_t lineage, uint64_t slice);
+struct arrays *hosted_find(const struct hosted_filter *self, uint32_t keyset, uint64_t slice);
 
 /* The one that a storage set, or a scope, names. */
-struct replica_set *hosted_find_hosting(const struct hosted_filter *self, uint64_t hosting);
+struct arrays *hosted_find_hosting(const struct hosted_filter *self, uint64_t hosting);
 struct storage_set hosted_storage_set(const struct filter_document *document,
-                                      const struct replica_set *set);
+                                      const struct arrays *set);
 
 /* One that the document names; else it stands ready for the next slice. */
-static inline bool hosted_is_live(const struct replica_set *set)
+static inline bool hosted_is_live(const struct arrays *set)
 {
     return set->read || set->written;
 }
@@ -70,48 +70,49 @@ bool hosted_ready(const struct hosted_filter *self);
 /* Of a slot group, all sets together: it counts when all do. */
 enum replica_state hosted_state(const struct hosted_filter *self, uint32_t group);
 
-/* ... those that this segment is about. */
+/* ... those that this subrequest is about. */
 enum replica_state hosted_state_for(const struct hosted_filter *self,
-                                    const struct segment *segment);
+                                    const struct subrequest *subrequest);
 
 /* Bytes of all arrays. */
 uint64_t hosted_bytes(const struct hosted_filter *self);
 
-/* Execute a segment: as replica_set_execute(), on every set that it is about. INVALID, too: the
- * document does not have its lineage. */
+/* Execute a subrequest: as arrays_execute(), on every set that it is about. INVALID, too: the
+ * document does not have its keyset. */
 MUST_USE enum status hosted_execute(struct hosted_filter *self,
                                     const struct filter_document *document,
-                                    const struct segment *segment, const uint64_t *fingerprints,
-                                    uint64_t *present, uint64_t *absent, bool *at_capacity);
+                                    const struct subrequest *subrequest,
+                                    const uint64_t *fingerprints, uint64_t *present,
+                                    uint64_t *absent, bool *at_capacity);
 
 /* Do checks look into it? */
-bool hosted_is_looked_at(const struct replica_set *set);
+bool hosted_is_looked_at(const struct arrays *set);
 
-/* Does an add of that segment go into the set? */
-bool hosted_is_target(const struct replica_set *set, const struct segment *segment);
+/* Does an add of that subrequest go into the set? */
+bool hosted_is_target(const struct arrays *set, const struct subrequest *subrequest);
 
 /* hosted_chain.c: an add to a chain of several generations, at most HOSTED_CHUNK_KEYS; true: some
  * were refused. */
 enum { HOSTED_CHUNK_KEYS = 4096, HOSTED_CHUNK_WORDS = HOSTED_CHUNK_KEYS / 64 };
 
-bool hosted_chain_add(struct hosted_filter *self, const struct segment *segment,
+bool hosted_chain_add(struct hosted_filter *self, const struct subrequest *subrequest,
                       const uint64_t *fingerprints, uint32_t count, uint64_t *present,
                       uint64_t *accepted);
 
-/* As replica_set_fill(), but for what older generations of the set's chain have. */
-void hosted_fill(struct replica_set *set, const struct filter_document *document,
+/* As arrays_fill(), but for what older generations of the set's chain have. */
+void hosted_fill(struct arrays *set, const struct filter_document *document,
                  const uint64_t *fingerprints, size_t count);
 
-/* As replica_set_refill(), likewise. */
-void hosted_refill(struct replica_set *set, const struct filter_document *document,
+/* As arrays_refill(), likewise. */
+void hosted_refill(struct arrays *set, const struct filter_document *document,
                    const uint64_t *fingerprints, size_t count);
 
-/* As replica_set_fits(), likewise. */
-bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *fingerprints,
+/* As arrays_fits(), likewise. */
+bool hosted_fits(const struct arrays *set, uint32_t group, const uint64_t *fingerprints,
                  uint32_t count);
 
-/* The report of a group, of all sets together: memory is added up, keys are those of the lineage
- * that has most, and the least advanced set tells the rest. Else as replica_set_report(). */
+/* The report of a group, of all sets together: memory is added up, keys are those of the keyset
+ * that has most, and the least advanced set tells the rest. Else as arrays_report(). */
 void hosted_report(const struct hosted_filter *self, const struct filter_document *document,
                    uint32_t group, uint64_t sample_lines, struct replica_report *report);
 

@@ -7,26 +7,26 @@
 
 /* Does a restart find all bits that are set in it? Those of adds that were refused after all are in
  * no log. */
-static bool is_kept(const struct replica_set *set)
+static bool is_kept(const struct arrays *set)
 {
-    return set->read && (MUTANT(CHAIN_TRUSTS_STRAYS) || (replica_set_ready(set) && !set->strays));
+    return set->read && (MUTANT(CHAIN_TRUSTS_STRAYS) || (arrays_ready(set) && !set->strays));
 }
 
 /* `seen`: keys that an older generation has. `kept`: those of them that it would still have after a
  * restart. */
-static void look_at_older(const struct replica_set *set, const uint64_t *fingerprints,
-                          uint32_t count, uint64_t *seen, uint64_t *kept)
+static void look_at_older(const struct arrays *set, const uint64_t *fingerprints, uint32_t count,
+                          uint64_t *seen, uint64_t *kept)
 {
     uint64_t found[HOSTED_CHUNK_WORDS];
     size_t nwords = bits_words(count);
 
     bits_zero(seen, count);
     bits_zero(kept, count);
-    for (const struct replica_set *older = set->next; older != NULL; older = older->next) {
+    for (const struct arrays *older = set->next; older != NULL; older = older->next) {
         if (!hosted_is_looked_at(older)) {
             continue;
         }
-        replica_set_check(older, fingerprints, count, found);
+        arrays_check(older, fingerprints, count, found);
         for (size_t i = 0; i < nwords; i++) {
             seen[i] |= found[i];
             kept[i] |= is_kept(older) ? found[i] : 0;
@@ -34,7 +34,7 @@ static void look_at_older(const struct replica_set *set, const uint64_t *fingerp
     }
 }
 
-bool hosted_chain_add(struct hosted_filter *self, const struct segment *segment,
+bool hosted_chain_add(struct hosted_filter *self, const struct subrequest *subrequest,
                       const uint64_t *fingerprints, uint32_t count, uint64_t *present,
                       uint64_t *accepted)
 {
@@ -51,7 +51,7 @@ bool hosted_chain_add(struct hosted_filter *self, const struct segment *segment,
         fresh[nfresh] = fingerprints[i];
         nfresh += !bits_has(kept, i);
     }
-    at_capacity = replica_set_add(self->set, segment->group, fresh, nfresh, found, taken);
+    at_capacity = arrays_add(self->set, subrequest->group, fresh, nfresh, found, taken);
     memcpy(present, seen, bits_words(count) * sizeof *present);
     memcpy(accepted, kept, bits_words(count) * sizeof *accepted);
     nfresh = 0;
@@ -68,10 +68,10 @@ bool hosted_chain_add(struct hosted_filter *self, const struct segment *segment,
 /* ---- what the log has, or another node had ---- */
 
 /* Those of shards hosted here that no older generation has; returns how many. */
-static uint32_t lacking(const struct replica_set *set, const uint64_t *fingerprints, uint32_t count,
+static uint32_t lacking(const struct arrays *set, const uint64_t *fingerprints, uint32_t count,
                         uint64_t *out)
 {
-    const struct layer *layer = replica_set_base(set);
+    const struct layer *layer = arrays_base(set);
     uint64_t seen[HOSTED_CHUNK_WORDS];
     uint64_t kept[HOSTED_CHUNK_WORDS];
     uint32_t hosted = 0;
@@ -91,7 +91,7 @@ static uint32_t lacking(const struct replica_set *set, const uint64_t *fingerpri
     return left;
 }
 
-bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *fingerprints,
+bool hosted_fits(const struct arrays *set, uint32_t group, const uint64_t *fingerprints,
                  uint32_t count)
 {
     const struct replica_group *one = &set->groups[group];
@@ -100,14 +100,14 @@ bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *
     uint64_t fresh = 0;
 
     if (!set->chained) {
-        return replica_set_fits(set, group, fingerprints, count);
+        return arrays_fits(set, group, fingerprints, count);
     }
     for (uint32_t i = 0; i < count; i += HOSTED_CHUNK_KEYS) {
         uint32_t step = count - i < HOSTED_CHUNK_KEYS ? count - i : HOSTED_CHUNK_KEYS;
         uint32_t left = lacking(set, fingerprints + i, step, some);
 
         fresh += left;
-        replica_set_check(set, some, left, found);
+        arrays_check(set, some, left, found);
         for (uint32_t k = 0; k < left; k++) {
             fresh -= bits_has(found, k);
         }
@@ -115,10 +115,10 @@ bool hosted_fits(const struct replica_set *set, uint32_t group, const uint64_t *
     return one->keys + fresh <= one->keys_capacity;
 }
 
-typedef void (*fill_fn)(struct replica_set *set, const struct filter_document *document,
+typedef void (*fill_fn)(struct arrays *set, const struct filter_document *document,
                         const uint64_t *fingerprints, size_t count);
 
-static void fill_with(fill_fn fill, struct replica_set *set, const struct filter_document *document,
+static void fill_with(fill_fn fill, struct arrays *set, const struct filter_document *document,
                       const uint64_t *fingerprints, size_t count)
 {
     uint64_t fresh[HOSTED_CHUNK_KEYS];
@@ -135,14 +135,14 @@ static void fill_with(fill_fn fill, struct replica_set *set, const struct filter
     }
 }
 
-void hosted_fill(struct replica_set *set, const struct filter_document *document,
+void hosted_fill(struct arrays *set, const struct filter_document *document,
                  const uint64_t *fingerprints, size_t count)
 {
-    fill_with(replica_set_fill, set, document, fingerprints, count);
+    fill_with(arrays_fill, set, document, fingerprints, count);
 }
 
-void hosted_refill(struct replica_set *set, const struct filter_document *document,
+void hosted_refill(struct arrays *set, const struct filter_document *document,
                    const uint64_t *fingerprints, size_t count)
 {
-    fill_with(replica_set_refill, set, document, fingerprints, count);
+    fill_with(arrays_refill, set, document, fingerprints, count);
 }

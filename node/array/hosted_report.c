@@ -3,12 +3,12 @@
 #include "node/array/hosted.h"
 
 /* A key counts in each slice that has it. */
-static uint64_t lineage_keys(const struct hosted_filter *self, uint32_t lineage, uint32_t group)
+static uint64_t keyset_keys(const struct hosted_filter *self, uint32_t keyset, uint32_t group)
 {
     uint64_t sum = 0;
 
-    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
-        sum += set->lineage == lineage ? set->groups[group].keys : 0;
+    for (const struct arrays *set = self->set; set != NULL; set = set->next) {
+        sum += set->keyset == keyset ? set->groups[group].keys : 0;
     }
     return sum;
 }
@@ -47,11 +47,11 @@ static void report_chain(const struct hosted_filter *self, const struct filter_d
     uint32_t wanted = document_generation(document)->id;
 
     report->keys_next = report->keys;
-    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
+    for (const struct arrays *set = self->set; set != NULL; set = set->next) {
         struct replica_report one = {0};
 
         if (set != self->set) {
-            replica_set_report(set, document, group, hosted_is_live(set) ? sample_lines : 0, &one);
+            arrays_report(set, document, group, hosted_is_live(set) ? sample_lines : 0, &one);
             report->bytes += one.bytes;
             report->bits_set += one.bits_set;
             report->bits_seen += one.bits_seen;
@@ -62,10 +62,10 @@ static void report_chain(const struct hosted_filter *self, const struct filter_d
         }
     }
     report->keys_kept = report->keys;
-    report->generation = replica_set_base(self->set)->generation.id;
+    report->generation = arrays_base(self->set)->generation.id;
     report->shards_grown = 0;
-    for (const struct replica_set *set = self->set; set != NULL; set = set->next) {
-        if (replica_set_base(set)->generation.id == wanted && replica_set_built(set)) {
+    for (const struct arrays *set = self->set; set != NULL; set = set->next) {
+        if (arrays_base(set)->generation.id == wanted && arrays_built(set)) {
             report->generation = wanted;
             report->shards_grown = set->groups[group].nshards;
         }
@@ -75,18 +75,18 @@ static void report_chain(const struct hosted_filter *self, const struct filter_d
 void hosted_report(const struct hosted_filter *self, const struct filter_document *document,
                    uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
-    replica_set_report(self->set, document, group, sample_lines, report);
+    arrays_report(self->set, document, group, sample_lines, report);
     if (document_is_chain(document)) {
         report_chain(self, document, group, sample_lines, report);
         show_lacking(self, report);
         return;
     }
-    report->keys_kept = lineage_keys(self, rebuild_serving(document), group);
-    report->keys_next = lineage_keys(self, rebuild_lineage(document), group);
-    for (const struct replica_set *set = self->set->next; set != NULL; set = set->next) {
+    report->keys_kept = keyset_keys(self, rebuild_serving(document), group);
+    report->keys_next = keyset_keys(self, rebuild_keyset(document), group);
+    for (const struct arrays *set = self->set->next; set != NULL; set = set->next) {
         struct replica_report one = {0};
 
-        replica_set_report(set, document, group, 0, &one);
+        arrays_report(set, document, group, 0, &one);
         report->bytes += one.bytes;
         report->overflow_keys += one.overflow_keys;
         if (hosted_is_live(set)) {

@@ -1,8 +1,8 @@
 /* layer.h - the arrays of one generation of a filter: one for each shard that is hosted here.
  *
  * They are places in stretches of pages, one for all shards that came at a time. A place takes
- * memory from when it is touched until it is dropped, and is all zeros in between: so a replica set
- * can move from one layer to another shard by shard. Shards of less than a page share pages.
+ * memory from when it is touched until it is dropped, and is all zeros in between: so a set of
+ * arrays can move from one layer to another shard by shard. Shards of less than a page share pages.
  *
  * Shape:   shards[] has one pointer a shard, NULL for those not hosted here.
  * Errors:  STATUS_NOMEM.

@@ -4,19 +4,18 @@
 
 #include "base/heap.h"
 #include "base/mutant.h"
-#include "map/growth_mix.h"
-#include "node/array/growth_layers.h"
+#include "map/expansion_mix.h"
+#include "node/array/expansion_layers.h"
 
 #include <assert.h>
 
-static bool hosts_shard(const struct replica_set *self, const struct filter_document *document,
+static bool hosts_shard(const struct arrays *self, const struct filter_document *document,
                         uint32_t shard)
 {
     return self->groups[document->content.group_of_shard[shard]].hosted;
 }
 
-uint64_t replica_set_room(const struct replica_set *self, const struct layer *layer,
-                          uint32_t nshards)
+uint64_t arrays_room(const struct arrays *self, const struct layer *layer, uint32_t nshards)
 {
     uint64_t capacity = layer->generation.capacity;
 
@@ -25,7 +24,7 @@ uint64_t replica_set_room(const struct replica_set *self, const struct layer *la
 }
 
 /* Returns how many shards are hosted here. */
-static uint32_t fill_groups(struct replica_set *self, const struct filter_document *document,
+static uint32_t fill_groups(struct arrays *self, const struct filter_document *document,
                             uint32_t node, uint64_t incarnation)
 {
     uint32_t hosted = 0;
@@ -43,7 +42,7 @@ static uint32_t fill_groups(struct replica_set *self, const struct filter_docume
     return hosted;
 }
 
-static enum status make_layer(struct replica_set *self, const struct filter_document *document,
+static enum status make_layer(struct arrays *self, const struct filter_document *document,
                               const struct generation *generation, struct layer **out)
 {
     bool *hosted = heap_alloc(self->nshards, sizeof *hosted);
@@ -61,25 +60,25 @@ static enum status make_layer(struct replica_set *self, const struct filter_docu
 }
 
 /* What keys are counted for may change with the generations that the document lists. */
-static void follow_capacity(struct replica_set *self, const struct filter_document *document)
+static void follow_capacity(struct arrays *self, const struct filter_document *document)
 {
-    self->mixed_keys = growth_mix_keys(document);
-    if (self->growth != NULL) {
-        growth_layers_follow(self, document);
+    self->mixed_keys = expansion_mix_keys(document);
+    if (self->expansion != NULL) {
+        expansion_layers_follow(self, document);
         return;
     }
     for (uint32_t i = 0; i < self->ngroups; i++) {
         struct replica_group *group = &self->groups[i];
 
-        group->keys_capacity = replica_set_room(self, replica_set_base(self), group->nshards);
+        group->keys_capacity = arrays_room(self, arrays_base(self), group->nshards);
     }
 }
 
-enum status replica_set_create(const struct filter_document *document,
-                               const struct generation *generation, uint32_t node,
-                               uint64_t incarnation, uint64_t room_bytes, struct replica_set **out)
+enum status arrays_create(const struct filter_document *document,
+                          const struct generation *generation, uint32_t node, uint64_t incarnation,
+                          uint64_t room_bytes, struct arrays **out)
 {
-    struct replica_set *self = heap_zalloc(1, sizeof *self);
+    struct arrays *self = heap_zalloc(1, sizeof *self);
     enum status status = STATUS_NOMEM;
     uint32_t hosted;
 
@@ -99,7 +98,7 @@ enum status replica_set_create(const struct filter_document *document,
         goto fail;
     }
     if (hosted == 0) {
-        replica_set_destroy(&self);
+        arrays_destroy(&self);
         *out = NULL;
         return STATUS_OK;
     }
@@ -113,19 +112,19 @@ enum status replica_set_create(const struct filter_document *document,
     return STATUS_OK;
 
 fail:
-    replica_set_destroy(&self);
+    arrays_destroy(&self);
     return status;
 }
 
-void replica_set_destroy(struct replica_set **set)
+void arrays_destroy(struct arrays **set)
 {
-    struct replica_set *self = *set;
+    struct arrays *self = *set;
 
     *set = NULL;
     if (self == NULL) {
         return;
     }
-    growth_layers_destroy(self);
+    expansion_layers_destroy(self);
     for (uint32_t i = 0; i < REPLICA_LAYERS; i++) {
         layer_destroy(&self->layers[i]);
     }
@@ -134,10 +133,9 @@ void replica_set_destroy(struct replica_set **set)
 }
 
 /* Its keys stay in the log; nothing asks for them here. */
-static void leave_group(struct replica_set *self, const struct filter_document *document,
-                        uint32_t group)
+static void leave_group(struct arrays *self, const struct filter_document *document, uint32_t group)
 {
-    struct layer *layer = replica_set_base(self);
+    struct layer *layer = arrays_base(self);
 
     for (uint32_t shard = 0; shard < self->nshards; shard++) {
         if (document->content.group_of_shard[shard] == group && layer->shards[shard] != NULL) {
@@ -151,10 +149,10 @@ static void leave_group(struct replica_set *self, const struct filter_document *
 /* Does anything of it go on? Not when groups come or go while there are two layers, nor when groups
  * come that might have outgrown the layer that serves: then everything is made anew, of the wanted
  * generation. */
-static bool goes_on(const struct replica_set *self, const struct filter_document *document,
+static bool goes_on(const struct arrays *self, const struct filter_document *document,
                     uint32_t node)
 {
-    bool grown = replica_set_base(self)->generation.id == document_generation(document)->id;
+    bool grown = arrays_base(self)->generation.id == document_generation(document)->id;
     uint32_t stay = 0;
     bool comes = false;
     bool leaves = false;
@@ -166,11 +164,11 @@ static bool goes_on(const struct replica_set *self, const struct filter_document
         leaves = leaves || (!wanted && self->groups[i].hosted);
         stay += wanted && self->groups[i].hosted;
     }
-    return stay > 0 && !((comes || leaves) && self->growth != NULL) && !(comes && !grown);
+    return stay > 0 && !((comes || leaves) && self->expansion != NULL) && !(comes && !grown);
 }
 
-bool replica_set_follow(struct replica_set *self, const struct filter_document *document,
-                        uint32_t node, uint64_t incarnation)
+bool arrays_follow(struct arrays *self, const struct filter_document *document, uint32_t node,
+                   uint64_t incarnation)
 {
     if (!goes_on(self, document, node)) {
         return false;
@@ -187,28 +185,28 @@ bool replica_set_follow(struct replica_set *self, const struct filter_document *
     return true;
 }
 
-static bool is_gained(const struct replica_set *self, const struct filter_document *document,
+static bool is_gained(const struct arrays *self, const struct filter_document *document,
                       uint32_t node, uint32_t group)
 {
     return !self->groups[group].hosted && document_slot_of(document, group, node, 0) >= 0;
 }
 
-uint64_t replica_set_lacks_bytes(const struct replica_set *self,
-                                 const struct filter_document *document, uint32_t node)
+uint64_t arrays_lacks_bytes(const struct arrays *self, const struct filter_document *document,
+                            uint32_t node)
 {
     uint64_t shards = 0;
 
     for (uint32_t i = 0; i < self->ngroups; i++) {
         shards += is_gained(self, document, node, i) ? self->groups[i].nshards : 0;
     }
-    return shards * replica_set_base(self)->shard_bytes;
+    return shards * arrays_base(self)->shard_bytes;
 }
 
 /* What the groups that cover the log have stays; of others everything is read back again. */
-static void begin_anew(struct replica_set *self, const struct filter_document *document, bool empty)
+static void begin_anew(struct arrays *self, const struct filter_document *document, bool empty)
 {
-    struct layer *layer = replica_set_base(self);
-    bool ready = replica_set_ready(self);
+    struct layer *layer = arrays_base(self);
+    bool ready = arrays_ready(self);
 
     for (uint32_t i = 0; i < self->ngroups; i++) {
         struct replica_group *group = &self->groups[i];
@@ -229,14 +227,14 @@ static void begin_anew(struct replica_set *self, const struct filter_document *d
     self->loaded_part = 0;
 }
 
-enum status replica_set_gain(struct replica_set *self, const struct filter_document *document,
-                             uint32_t node, bool empty)
+enum status arrays_gain(struct arrays *self, const struct filter_document *document, uint32_t node,
+                        bool empty)
 {
-    struct layer *layer = replica_set_base(self);
+    struct layer *layer = arrays_base(self);
     bool *added = heap_alloc(self->nshards, sizeof *added);
     enum status status = STATUS_NOMEM;
 
-    assert(self->growth == NULL);
+    assert(self->expansion == NULL);
     for (uint32_t shard = 0; added != NULL && shard < self->nshards; shard++) {
         added[shard] = is_gained(self, document, node, document->content.group_of_shard[shard]);
     }
@@ -255,44 +253,42 @@ enum status replica_set_gain(struct replica_set *self, const struct filter_docum
     return STATUS_OK;
 }
 
-bool replica_set_hosts(const struct replica_set *self, uint32_t group)
+bool arrays_hosts(const struct arrays *self, uint32_t group)
 {
     return group < self->ngroups && self->groups[group].hosted;
 }
 
-bool replica_set_built(const struct replica_set *self)
+bool arrays_built(const struct arrays *self)
 {
     return self->built_shards == self->nshards;
 }
 
-bool replica_set_ready(const struct replica_set *self)
+bool arrays_ready(const struct arrays *self)
 {
-    return self->loaded && (self->unawaited || replica_set_built(self));
+    return self->loaded && (self->unawaited || arrays_built(self));
 }
 
-bool replica_set_covers(const struct replica_set *self, uint32_t group)
+bool arrays_covers(const struct arrays *self, uint32_t group)
 {
-    return replica_set_hosts(self, group) &&
-           (self->groups[group].stands || replica_set_ready(self));
+    return arrays_hosts(self, group) && (self->groups[group].stands || arrays_ready(self));
 }
 
-bool replica_set_covers_any(const struct replica_set *self)
+bool arrays_covers_any(const struct arrays *self)
 {
     bool any = false;
 
     for (uint32_t i = 0; i < self->ngroups && !any; i++) {
-        any = replica_set_covers(self, i);
+        any = arrays_covers(self, i);
     }
     return any;
 }
 
 /* Arrays that stand need no pages any more. */
-bool replica_set_build(struct replica_set *self, const struct filter_document *document,
-                       uint64_t slice_bytes)
+bool arrays_build(struct arrays *self, const struct filter_document *document, uint64_t slice_bytes)
 {
-    struct layer *layer = replica_set_base(self);
+    struct layer *layer = arrays_base(self);
 
-    while (!replica_set_built(self) && slice_bytes > 0) {
+    while (!arrays_built(self) && slice_bytes > 0) {
         uint32_t group = document->content.group_of_shard[self->built_shards];
         bool skips = layer->shards[self->built_shards] == NULL || self->groups[group].stands;
         uint64_t step =
@@ -305,16 +301,15 @@ bool replica_set_build(struct replica_set *self, const struct filter_document *d
             self->built_bytes = 0;
         }
     }
-    return !replica_set_built(self);
+    return !arrays_built(self);
 }
 
-enum replica_state replica_set_state(const struct replica_set *self, uint32_t group)
+enum replica_state arrays_state(const struct arrays *self, uint32_t group)
 {
     if (self == NULL || group >= self->ngroups || !self->groups[group].hosted) {
         return REPLICA_NONE;
     }
-    if (!(MUTANT(ANSWER_WHILE_REPLAYING) ? replica_set_built(self)
-                                         : replica_set_covers(self, group))) {
+    if (!(MUTANT(ANSWER_WHILE_REPLAYING) ? arrays_built(self) : arrays_covers(self, group))) {
         return REPLICA_BUILDING;
     }
     if (MUTANT(COUNT_JOINING)) {
@@ -326,13 +321,13 @@ enum replica_state replica_set_state(const struct replica_set *self, uint32_t gr
     return self->doubted ? REPLICA_BUILDING : REPLICA_FULL;
 }
 
-bool replica_set_holds(const struct replica_set *self, uint32_t group)
+bool arrays_holds(const struct arrays *self, uint32_t group)
 {
-    return self != NULL && replica_set_covers(self, group) && self->groups[group].full;
+    return self != NULL && arrays_covers(self, group) && self->groups[group].full;
 }
 
-bool replica_set_belongs(const struct replica_set *self, const struct filter_document *document,
-                         uint32_t group, const uint64_t *fingerprints, size_t count)
+bool arrays_belongs(const struct arrays *self, const struct filter_document *document,
+                    uint32_t group, const uint64_t *fingerprints, size_t count)
 {
     const uint16_t *group_of_shard = document->content.group_of_shard;
     bool all = group < self->ngroups && self->groups[group].hosted;

@@ -1,49 +1,49 @@
-/* Bits of a replica set: filled from the log, taken over by the page, checked and added to. */
+/* Bits of a set of arrays: filled from the log, taken over by the page, checked and added to. */
 #include "base/bits.h"
 #include "filter/lines.h"
 #include "filter/sizing.h"
-#include "node/array/growth_layers.h"
+#include "node/array/expansion_layers.h"
 
 #include <string.h>
 
 enum { FILL_KEYS = 4096 /* at once, from the log */ };
 
 /* Fingerprints of one hosted group. */
-static void fill_group(struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
+static void fill_group(struct arrays *self, uint32_t group, const uint64_t *fingerprints,
                        uint32_t count)
 {
-    const struct lines_view view = layer_view(replica_set_base(self));
+    const struct lines_view view = layer_view(arrays_base(self));
     uint64_t present[FILL_KEYS / 64] = {0};
 
-    if (self->growth != NULL) {
-        growth_bits_fill(self, group, fingerprints, count);
+    if (self->expansion != NULL) {
+        expansion_bits_fill(self, group, fingerprints, count);
         return;
     }
     lines_add(&view, fingerprints, count, present);
     self->groups[group].keys += count - bits_count(present, count);
 }
 
-void replica_set_check(const struct replica_set *self, const uint64_t *fingerprints, uint32_t count,
-                       uint64_t *present)
+void arrays_check(const struct arrays *self, const uint64_t *fingerprints, uint32_t count,
+                  uint64_t *present)
 {
-    const struct lines_view view = layer_view(replica_set_base(self));
+    const struct lines_view view = layer_view(arrays_base(self));
 
-    if (self->growth != NULL) {
-        growth_bits_check(self, fingerprints, count, present);
+    if (self->expansion != NULL) {
+        expansion_bits_check(self, fingerprints, count, present);
     } else {
         lines_check(&view, fingerprints, count, present);
     }
 }
 
-bool replica_set_has(const struct replica_set *self, uint64_t fingerprint)
+bool arrays_has(const struct arrays *self, uint64_t fingerprint)
 {
     uint64_t present;
 
-    replica_set_check(self, &fingerprint, 1, &present);
+    arrays_check(self, &fingerprint, 1, &present);
     return present != 0;
 }
 
-static void fill_groups(struct replica_set *self, const struct filter_document *document,
+static void fill_groups(struct arrays *self, const struct filter_document *document,
                         const uint64_t *fingerprints, size_t count, bool refills)
 {
     const uint16_t *group_of_shard = document->content.group_of_shard;
@@ -59,21 +59,21 @@ static void fill_groups(struct replica_set *self, const struct filter_document *
                                                 fingerprints[done + same])] == group) {
             same++;
         }
-        if (self->groups[group].hosted && !(refills && replica_set_covers(self, group))) {
+        if (self->groups[group].hosted && !(refills && arrays_covers(self, group))) {
             fill_group(self, group, fingerprints + done, same);
         }
         done += same;
     }
 }
 
-void replica_set_fill(struct replica_set *self, const struct filter_document *document,
-                      const uint64_t *fingerprints, size_t count)
+void arrays_fill(struct arrays *self, const struct filter_document *document,
+                 const uint64_t *fingerprints, size_t count)
 {
     fill_groups(self, document, fingerprints, count, false);
 }
 
-void replica_set_refill(struct replica_set *self, const struct filter_document *document,
-                        const uint64_t *fingerprints, size_t count)
+void arrays_refill(struct arrays *self, const struct filter_document *document,
+                   const uint64_t *fingerprints, size_t count)
 {
     fill_groups(self, document, fingerprints, count, true);
 }
@@ -96,10 +96,10 @@ static uint64_t merge_words(uint64_t *target, const uint8_t *source, size_t size
     return after;
 }
 
-void replica_set_merge_page(struct replica_set *self, const struct filter_document *document,
-                            uint32_t shard, uint64_t page, const uint8_t *bytes)
+void arrays_merge_page(struct arrays *self, const struct filter_document *document, uint32_t shard,
+                       uint64_t page, const uint8_t *bytes)
 {
-    const struct layer *layer = replica_set_base(self);
+    const struct layer *layer = arrays_base(self);
     uint8_t *array = shard < self->nshards ? layer->shards[shard] : NULL;
     uint64_t lines = layer->generation.geometry.lines;
     size_t size_bytes = lines_page_bytes(lines);
@@ -119,10 +119,9 @@ void replica_set_merge_page(struct replica_set *self, const struct filter_docume
     }
 }
 
-bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64_t page,
-                          const uint8_t *bytes)
+bool arrays_has_page(const struct arrays *self, uint32_t shard, uint64_t page, const uint8_t *bytes)
 {
-    const struct layer *layer = replica_set_base(self);
+    const struct layer *layer = arrays_base(self);
     size_t size_bytes = lines_page_bytes(layer->generation.geometry.lines);
     const uint8_t *array = layer->shards[shard] + page * size_bytes;
     uint64_t lacking = 0;
@@ -138,8 +137,8 @@ bool replica_set_has_page(const struct replica_set *self, uint32_t shard, uint64
     return lacking == 0 && !self->strays;
 }
 
-bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint64_t *fingerprints,
-                      uint32_t count)
+bool arrays_fits(const struct arrays *self, uint32_t group, const uint64_t *fingerprints,
+                 uint32_t count)
 {
     const struct replica_group *one = &self->groups[group];
     uint64_t fresh = count;
@@ -148,7 +147,7 @@ bool replica_set_fits(const struct replica_set *self, uint32_t group, const uint
         uint64_t present[FILL_KEYS / 64] = {0};
         uint32_t step = count - i < FILL_KEYS ? count - i : FILL_KEYS;
 
-        replica_set_check(self, fingerprints + i, step, present);
+        arrays_check(self, fingerprints + i, step, present);
         fresh -= bits_count(present, step);
     }
     return one->keys + fresh <= one->keys_capacity;
@@ -202,14 +201,14 @@ static bool add_within(struct replica_group *group, const struct lines_view *vie
     return at_capacity;
 }
 
-bool replica_set_add(struct replica_set *self, uint32_t number, const uint64_t *fingerprints,
-                     uint32_t count, uint64_t *present, uint64_t *accepted)
+bool arrays_add(struct arrays *self, uint32_t number, const uint64_t *fingerprints, uint32_t count,
+                uint64_t *present, uint64_t *accepted)
 {
-    const struct lines_view view = layer_view(replica_set_base(self));
+    const struct lines_view view = layer_view(arrays_base(self));
     struct replica_group *group = &self->groups[number];
 
-    if (self->growth != NULL) {
-        return growth_bits_add(self, number, fingerprints, count, present, accepted);
+    if (self->expansion != NULL) {
+        return expansion_bits_add(self, number, fingerprints, count, present, accepted);
     }
     if (group->keys + count > group->keys_capacity) {
         return add_within(group, &view, fingerprints, count, present, accepted);
@@ -220,40 +219,40 @@ bool replica_set_add(struct replica_set *self, uint32_t number, const uint64_t *
     return false;
 }
 
-bool replica_set_has_room(const struct replica_set *self, uint32_t group, uint32_t count)
+bool arrays_has_room(const struct arrays *self, uint32_t group, uint32_t count)
 {
     return self->groups[group].keys + count <= self->groups[group].keys_capacity &&
-           (self->growth == NULL || self->growth->nopen == 0);
+           (self->expansion == NULL || self->expansion->nopen == 0);
 }
 
-bool replica_set_takes(const struct replica_set *self, uint32_t group, uint64_t fingerprint)
+bool arrays_takes(const struct arrays *self, uint32_t group, uint64_t fingerprint)
 {
-    if (replica_set_has_room(self, group, 1) || replica_set_has(self, fingerprint)) {
+    if (arrays_has_room(self, group, 1) || arrays_has(self, fingerprint)) {
         return true;
     }
-    return self->growth != NULL && growth_bits_has_room(self, group, fingerprint);
+    return self->expansion != NULL && expansion_bits_has_room(self, group, fingerprint);
 }
 
-enum status replica_set_execute(struct replica_set *self, const struct filter_document *document,
-                                const struct segment *segment, const uint64_t *fingerprints,
-                                uint64_t *present, uint64_t *absent, bool *at_capacity)
+enum status arrays_execute(struct arrays *self, const struct filter_document *document,
+                           const struct subrequest *subrequest, const uint64_t *fingerprints,
+                           uint64_t *present, uint64_t *absent, bool *at_capacity)
 {
-    enum replica_state state = replica_set_state(self, segment->group);
-    uint32_t count = segment->count;
+    enum replica_state state = arrays_state(self, subrequest->group);
+    uint32_t count = subrequest->count;
 
     *at_capacity = false;
     if (state == REPLICA_NONE || state == REPLICA_BUILDING ||
-        (state == REPLICA_JOINING && segment->operation == OPERATION_CHECK)) {
+        (state == REPLICA_JOINING && subrequest->operation == OPERATION_CHECK)) {
         return STATUS_NOT_READY;
     }
-    if (!replica_set_belongs(self, document, segment->group, fingerprints, segment->count)) {
+    if (!arrays_belongs(self, document, subrequest->group, fingerprints, subrequest->count)) {
         return STATUS_INVALID;
     }
-    if (segment->operation == OPERATION_CHECK) {
-        replica_set_check(self, fingerprints, count, present);
+    if (subrequest->operation == OPERATION_CHECK) {
+        arrays_check(self, fingerprints, count, present);
         bits_fill(absent, count);
     } else {
-        *at_capacity = replica_set_add(self, segment->group, fingerprints, count, present, absent);
+        *at_capacity = arrays_add(self, subrequest->group, fingerprints, count, present, absent);
     }
     replica_vote(count, state == REPLICA_FULL, present, absent);
     return STATUS_OK;

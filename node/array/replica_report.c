@@ -1,23 +1,23 @@
 /* What a coordinator is told of a replica: its state, its progress, how many keys it has. */
 #include "filter/lines.h"
 #include "filter/sizing.h"
-#include "node/array/growth_layers.h"
+#include "node/array/expansion_layers.h"
 
 #include <math.h>
 
 /* Few enough to be looked at in a request's turn of the loop? Of others the count is told: it is
  * without those that were present by chance, and a look would take milliseconds. */
-static bool is_small(const struct replica_set *self, uint32_t group, uint64_t sample_lines)
+static bool is_small(const struct arrays *self, uint32_t group, uint64_t sample_lines)
 {
-    return self->groups[group].nshards * replica_set_base(self)->generation.geometry.lines <=
+    return self->groups[group].nshards * arrays_base(self)->generation.geometry.lines <=
            sample_lines;
 }
 
 /* Popcount evenly spaced pages of the group's shards, or all when they are few. */
-static void sample(const struct replica_set *self, const struct filter_document *document,
+static void sample(const struct arrays *self, const struct filter_document *document,
                    uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
-    const struct layer *layer = replica_set_base(self);
+    const struct layer *layer = arrays_base(self);
     uint64_t lines = layer->generation.geometry.lines;
     uint64_t pages = lines_shard_pages(lines);
     size_t page_bytes = lines_page_bytes(lines);
@@ -38,11 +38,11 @@ static void sample(const struct replica_set *self, const struct filter_document 
     }
 }
 
-static void show_progress(const struct replica_set *self, const struct replica_group *group,
+static void show_progress(const struct arrays *self, const struct replica_group *group,
                           struct replica_report *report)
 {
     report->progress = 1.0;
-    if (report->state == REPLICA_BUILDING && !replica_set_built(self)) {
+    if (report->state == REPLICA_BUILDING && !arrays_built(self)) {
         report->progress = (double)self->built_shards / (double)self->nshards;
     } else if (report->state == REPLICA_BUILDING && !self->loaded) {
         report->phase = PHASE_REPLAYING;
@@ -53,14 +53,14 @@ static void show_progress(const struct replica_set *self, const struct replica_g
         report->phase = PHASE_SYNCING;
         report->progress = group->copied;
         report->complete = group->complete;
-    } else if (self->growth != NULL) {
+    } else if (self->expansion != NULL) {
         report->phase = PHASE_GROWING;
-        report->progress = (double)self->growth->ngrown / (double)self->layers[1]->nhosted;
+        report->progress = (double)self->expansion->ngrown / (double)self->layers[1]->nhosted;
     }
 }
 
 /* Which generations serve the group's shards, and the memory of their arrays. */
-static void show_layers(const struct replica_set *self, const struct filter_document *document,
+static void show_layers(const struct arrays *self, const struct filter_document *document,
                         uint32_t group, struct replica_report *report)
 {
     uint32_t wanted = document_generation(document)->id;
@@ -71,41 +71,41 @@ static void show_layers(const struct replica_set *self, const struct filter_docu
     report->generation = from->generation.id;
     report->shards_grown = from->generation.id == wanted ? nshards : 0;
     report->bytes = nshards * from->shard_bytes;
-    if (self->growth == NULL) {
+    if (self->expansion == NULL) {
         return;
     }
-    report->overflow_keys = self->growth->groups[group].overflow;
-    if (self->growth->groups[group].ngrown == nshards) {
+    report->overflow_keys = self->expansion->groups[group].overflow;
+    if (self->expansion->groups[group].ngrown == nshards) {
         report->generation = to->generation.id;
     }
     report->bytes = 0;
     for (uint32_t shard = 0; shard < self->nshards; shard++) {
         if (document->content.group_of_shard[shard] == group) {
-            bool serves = growth_layers_serves(self, shard);
+            bool serves = expansion_layers_serves(self, shard);
 
             report->bytes += serves ? to->shard_bytes : from->shard_bytes;
-            report->bytes += growth_layers_stands(self, shard) ? to->shard_bytes : 0;
+            report->bytes += expansion_layers_stands(self, shard) ? to->shard_bytes : 0;
         }
     }
     if (from->generation.id == wanted) { /* It was wanted again: what is left of the other. */
-        report->shards_grown -= self->growth->groups[group].ngrown;
+        report->shards_grown -= self->expansion->groups[group].ngrown;
     } else if (to->generation.id == wanted) {
-        report->shards_grown = self->growth->groups[group].ngrown;
+        report->shards_grown = self->expansion->groups[group].ngrown;
     }
 }
 
-void replica_set_report(const struct replica_set *self, const struct filter_document *document,
-                        uint32_t group, uint64_t sample_lines, struct replica_report *report)
+void arrays_report(const struct arrays *self, const struct filter_document *document,
+                   uint32_t group, uint64_t sample_lines, struct replica_report *report)
 {
-    const struct layer *layer = replica_set_base(self);
+    const struct layer *layer = arrays_base(self);
 
     report->filter_id = document->id;
     report->group = group;
-    report->state = replica_set_state(self, group);
+    report->state = arrays_state(self, group);
     report->keys = self->groups[group].keys;
     show_layers(self, document, group, report);
     show_progress(self, &self->groups[group], report);
-    if (is_small(self, group, sample_lines) && replica_set_ready(self) && self->growth == NULL) {
+    if (is_small(self, group, sample_lines) && arrays_ready(self) && self->expansion == NULL) {
         double keys;
 
         sample(self, document, group, sample_lines, report);

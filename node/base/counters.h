@@ -61,7 +61,7 @@
     X(replicas_full, "groups", "slot groups here that count for quorums (a gauge)")           \
     X(pulls_total, "requests", "asked by other nodes for what they lack")                     \
     X(pulls_refused_total, "requests",                                                        \
-      "refused to other nodes: another epoch, lineage, incarnation or state, or too many")    \
+      "refused to other nodes: another epoch, keyset, incarnation or state, or too many")     \
     X(pulls_delayed_total, "requests", "of other nodes that waited for gossip_rate")          \
     X(pull_failures_total, "questions", "to other nodes without an answer of use")            \
     X(pull_mismatches_total, "answers",                                                       \

@@ -28,7 +28,7 @@ enum { STEPS_LOAD_PAGES = 1024, STEPS_SNAPSHOT_PAGES = 256, STEPS_TOLD_BATCHES =
     X(REPLAY_KEYS, 512 << 10, "read back into arrays at once: some ms")                     \
     X(RECORD_KEYS, 8192, "taken over from a peer by a record")                              \
     X(ANSWER_KEYS, PULL_MAX_KEYS, "told in an answer")                                      \
-    X(GROWTH_KEYS, 64 << 10, "read for new arrays at once")                                 \
+    X(EXPANSION_KEYS, 64 << 10, "read for new arrays at once")                              \
     X(WORK_KEYS, 8 << 10, "put into new arrays, or verified, at once")                      \
     X(MERGE_KEYS, 256 << 10, "of runs merged by a job: some ms")                            \
     X(WALK_KEYS, 256 << 10, "of runs digested by a job: some ms")                           \

@@ -14,18 +14,19 @@ _Static_assert(BATCH_SET_BUCKETS == 1 << FEWEST_BITS, "the fewest buckets");
 
 static bool same(const struct batch_series_key *a, const struct batch_series_key *b)
 {
-    return a->boot == b->boot && a->filter_id == b->filter_id && a->epoch == b->epoch &&
-           a->slice == b->slice && a->lineage == b->lineage && a->group == b->group;
+    return a->producer_id == b->producer_id && a->filter_id == b->filter_id &&
+           a->epoch == b->epoch && a->slice == b->slice && a->keyset == b->keyset &&
+           a->group == b->group;
 }
 
 static uint64_t hash(const struct batch_series_key *key)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t mix = key->boot;
+    uint64_t mix = key->producer_id;
 
     mix = (mix ^ key->filter_id) * odd;
     mix = (mix ^ key->epoch ^ key->slice << 32) * odd;
-    return (mix ^ key->group ^ (uint64_t)key->lineage << 32) * odd;
+    return (mix ^ key->group ^ (uint64_t)key->keyset << 32) * odd;
 }
 
 static size_t nbuckets(const struct batch_set *self)

@@ -6,7 +6,7 @@
  * ago of its bucket, the lowest interval of a series that has too many. Forgotten counts as
  * lacking, and is fetched once more than needed.
  *
- * Shape:   a series is one router's boot, filter, epoch, lineage, slice and slot group.
+ * Shape:   a series is one router's boot, filter, epoch, keyset, slice and slot group.
  * With as many series under way as there are filters, a set that is too small for them forgets what
  * comes again and again: replicas would tell each other the same batches for ever. So it is made
  * for as many as there are.
@@ -28,11 +28,11 @@
 enum { BATCH_SET_BUCKETS = 128 /* at least */, BATCH_SET_WAYS = 8, BATCH_SET_RANGES = 64 };
 
 struct batch_series_key {
-    uint64_t boot;
+    uint64_t producer_id;
     uint64_t filter_id;
     uint64_t epoch;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
     uint32_t group;
 };
 

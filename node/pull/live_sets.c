@@ -1,5 +1,5 @@
 /* Sets in a fixed order, so that a set has one place as long as the document stands: the serving
- * lineage comes first. */
+ * keyset comes first. */
 #include "node/pull/live_sets.h"
 
 #include "base/mutant.h"
@@ -25,15 +25,15 @@ static uint64_t slices_kept(const struct filter_document *document)
 
 uint32_t live_sets_count(const struct filter_document *document)
 {
-    return document->content.nlineages * (uint32_t)slices_kept(document);
+    return document->content.nkeysets * (uint32_t)slices_kept(document);
 }
 
-/* The serving lineage is the first one, wherever the document has it. */
+/* The serving keyset is the first one, wherever the document has it. */
 static uint32_t place_of(const struct epoch_content *content, uint32_t rank)
 {
     uint32_t serving = 0;
 
-    while (serving + 1 < content->nlineages && !content->lineages[serving].serving) {
+    while (serving + 1 < content->nkeysets && !content->keysets[serving].serving) {
         serving++;
     }
     if (rank == 0) {
@@ -46,19 +46,19 @@ struct live_set live_sets_at(const struct filter_document *document, uint32_t at
 {
     const struct epoch_content *content = &document->content;
     uint32_t kept = (uint32_t)slices_kept(document);
-    const struct lineage *lineage = &content->lineages[place_of(content, at / kept)];
+    const struct keyset *keyset = &content->keysets[place_of(content, at / kept)];
     uint64_t slice = newest_slice(document) - at % kept;
-    bool read = lineage->serving;
+    bool read = keyset->serving;
     bool written = at % kept == 0;
 
     if (MUTANT(CHAIN_READS_NEWEST) && at > 0 && document_is_chain(document)) {
         read = false;
     }
-    if (MUTANT(REBUILD_ADDS_TO_NEXT) && content->nlineages > 1 && lineage->serving) {
+    if (MUTANT(REBUILD_ADDS_TO_NEXT) && content->nkeysets > 1 && keyset->serving) {
         written = false;
     }
     return (struct live_set){
-        .lineage = lineage->id,
+        .keyset = keyset->id,
         .slice = slice,
         .read = read,
         .written = written,
@@ -87,18 +87,18 @@ const struct generation *live_sets_generation(const struct filter_document *docu
     return slice < document->content.nchain ? &document->generations[slice] : NULL;
 }
 
-bool live_sets_have_lineage(const struct filter_document *document, uint32_t lineage)
+bool live_sets_have_keyset(const struct filter_document *document, uint32_t keyset)
 {
-    for (uint32_t i = 0; i < document->content.nlineages; i++) {
-        if (document->content.lineages[i].id == lineage) {
+    for (uint32_t i = 0; i < document->content.nkeysets; i++) {
+        if (document->content.keysets[i].id == keyset) {
             return true;
         }
     }
     return false;
 }
 
-bool live_sets_have(const struct filter_document *document, uint32_t lineage, uint64_t slice)
+bool live_sets_have(const struct filter_document *document, uint32_t keyset, uint64_t slice)
 {
-    return live_sets_have_lineage(document, lineage) && slice <= newest_slice(document) &&
+    return live_sets_have_keyset(document, keyset) && slice <= newest_slice(document) &&
            newest_slice(document) - slice < slices_kept(document);
 }

@@ -1,7 +1,7 @@
-/* live_sets.h - which sets of keys a filter's document names: one for each (lineage, slice).
+/* live_sets.h - which sets of keys a filter's document names: one for each (keyset, slice).
  *
  * A set has arrays, sorted runs, digests and cursors of its own. While a list is being rebuilt
- * from, there are two lineages: checks read the serving one, adds go to both. Of a window all
+ * from, there are two keysets: checks read the serving one, adds go to both. Of a window all
  * slices that are kept are read, and adds go to the newest one. A chain of generations is like a
  * window of which nothing expires: each has a slice, which is its place in the chain, from 0 on,
  * and arrays of its own size.
@@ -17,17 +17,17 @@
 #include "map/document.h"
 
 struct live_set {
-    uint32_t lineage;
+    uint32_t keyset;
     uint64_t slice;
     bool read;                           /* by checks */
-    bool written;                        /* by adds that name no lineage */
+    bool written;                        /* by adds that name no keyset */
     const struct generation *generation; /* of its arrays, in the end; the document's */
 };
 
 /* At least one. */
 uint32_t live_sets_count(const struct filter_document *document);
 
-/* `at` below the count. The first one is the newest of the serving lineage; those of a lineage
+/* `at` below the count. The first one is the newest of the serving keyset; those of a keyset
  * follow each other, the newest slice first. */
 struct live_set live_sets_at(const struct filter_document *document, uint32_t at);
 
@@ -39,8 +39,8 @@ bool live_sets_ahead(const struct filter_document *document, struct live_set *ou
 const struct generation *live_sets_generation(const struct filter_document *document,
                                               uint64_t slice);
 
-bool live_sets_have(const struct filter_document *document, uint32_t lineage, uint64_t slice);
+bool live_sets_have(const struct filter_document *document, uint32_t keyset, uint64_t slice);
 
-bool live_sets_have_lineage(const struct filter_document *document, uint32_t lineage);
+bool live_sets_have_keyset(const struct filter_document *document, uint32_t keyset);
 
 #endif

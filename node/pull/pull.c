@@ -2,7 +2,7 @@
  * what was asked. */
 #include "base/heap.h"
 #include "base/mutant.h"
-#include "node/pull/pull_lines.h"
+#include "node/pull/pull_geometry.h"
 #include "node/pull/pull_private.h"
 
 #include <assert.h>
@@ -224,12 +224,12 @@ void pull_failed(struct pull *self, uint64_t now_us, enum status status)
     }
 }
 
-void pull_repaired(struct pull *self, uint64_t now_us, uint64_t cut, uint64_t appended)
+void pull_repaired(struct pull *self, uint64_t now_us, uint64_t view, uint64_t appended)
 {
     pull_answered(self, now_us);
     self->appended = appended > self->appended ? appended : self->appended;
     self->page_met = true; /* The way back to here must not be gone again. */
-    pull_follow_from(self, cut > self->cursor ? cut : self->cursor);
+    pull_follow_from(self, view > self->cursor ? view : self->cursor);
 }
 
 void pull_copy(struct pull *self, uint64_t now_us)
@@ -246,8 +246,8 @@ bool pull_wants(const struct pull_interval *wanted, size_t nwanted, uint64_t boo
         return true;
     }
     for (size_t i = 0; i < nwanted; i++) {
-        if (wanted[i].boot == boot && wanted[i].epoch == epoch && number >= wanted[i].first &&
-            number - wanted[i].first < wanted[i].count) {
+        if (wanted[i].producer_id == boot && wanted[i].epoch == epoch &&
+            number >= wanted[i].first && number - wanted[i].first < wanted[i].count) {
             return true;
         }
     }

@@ -147,9 +147,9 @@ void pull_pause(struct pull *self, uint64_t now_us);
  * in a copy: begin it anew. */
 void pull_failed(struct pull *self, uint64_t now_us, enum status status);
 
-/* In REPAIR: all that the source had below `cut` of its log is in the own one, which ends at
+/* In REPAIR: all that the source had below `view` of its log is in the own one, which ends at
  * `appended`. */
-void pull_repaired(struct pull *self, uint64_t now_us, uint64_t cut, uint64_t appended);
+void pull_repaired(struct pull *self, uint64_t now_us, uint64_t view, uint64_t appended);
 
 /* In REPAIR: the source does not compare. */
 void pull_copy(struct pull *self, uint64_t now_us);

@@ -13,11 +13,11 @@ static size_t lacking(const struct pull *self, const struct pull_interval *inter
 {
     struct number_range ranges[BATCH_SET_RANGES + 1];
     const struct batch_series_key key = {
-        .boot = interval->boot,
+        .producer_id = interval->producer_id,
         .filter_id = self->scope.filter_id,
         .epoch = interval->epoch,
         .slice = self->scope.slice,
-        .lineage = self->scope.lineage,
+        .keyset = self->scope.keyset,
         .group = self->scope.group,
     };
     size_t count = batch_set_lacking(have, &key, interval->first,

@@ -9,8 +9,8 @@ static int by_series(const void *a, const void *b)
     const struct pull_batch *x = a;
     const struct pull_batch *y = b;
 
-    if (x->boot != y->boot) {
-        return x->boot < y->boot ? -1 : 1;
+    if (x->producer_id != y->producer_id) {
+        return x->producer_id < y->producer_id ? -1 : 1;
     }
     if (x->epoch != y->epoch) {
         return x->epoch < y->epoch ? -1 : 1;
@@ -28,13 +28,13 @@ size_t pull_intervals_make(struct pull_batch *batches, size_t count,
         const struct pull_batch *batch = &batches[i];
         struct pull_interval *last = used > 0 ? &intervals[used - 1] : NULL;
 
-        if (last != NULL && last->boot == batch->boot && last->epoch == batch->epoch &&
-            batch->number - last->first <= last->count) {
+        if (last != NULL && last->producer_id == batch->producer_id &&
+            last->epoch == batch->epoch && batch->number - last->first <= last->count) {
             last->count += batch->number - last->first == last->count;
             last->offset = batch->offset < last->offset ? batch->offset : last->offset;
         } else {
             intervals[used++] = (struct pull_interval){
-                .boot = batch->boot,
+                .producer_id = batch->producer_id,
                 .epoch = batch->epoch,
                 .first = batch->number,
                 .count = 1,

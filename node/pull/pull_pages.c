@@ -2,7 +2,7 @@
 #include "node/pull/pull_pages.h"
 
 #include "base/heap.h"
-#include "node/pull/pull_lines.h"
+#include "node/pull/pull_geometry.h"
 #include "node/pull/pull_private.h"
 
 #include <string.h>

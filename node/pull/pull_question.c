@@ -1,6 +1,6 @@
 /* What is asked of a source, and which answers fit. */
 #include "base/mutant.h"
-#include "node/pull/pull_lines.h"
+#include "node/pull/pull_geometry.h"
 #include "node/pull/pull_private.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@ static enum pull_kind kind_of(const struct pull *self)
 {
     switch (self->phase) {
     case PULL_PHASE_RUNS:
-        return pull_of_lines(self) ? PULL_LINES : PULL_RUNS;
+        return pull_of_lines(self) ? PULL_PAGES : PULL_RUNS;
     case PULL_PHASE_LOG:
         return PULL_LOG;
     case PULL_PHASE_FETCH:
@@ -23,7 +23,7 @@ static enum pull_kind kind_of(const struct pull *self)
     case PULL_PHASE_PAGES:
         return PULL_DIGESTS;
     case PULL_PHASE_WANTED:
-        return PULL_LINES;
+        return PULL_PAGES;
     case PULL_PHASE_COMPARE:
     case PULL_PHASE_FOLLOW:
     case PULL_PHASE_SETTLE:
@@ -102,7 +102,7 @@ static bool sensible(const struct pull *self, const struct pull_reply *reply)
     if (self->phase == PULL_PHASE_WANTED && !pull_pages_wanted(&self->pages, reply)) {
         return false;
     }
-    if (reply->kind == PULL_RUNS || reply->kind == PULL_LINES) {
+    if (reply->kind == PULL_RUNS || reply->kind == PULL_PAGES) {
         return (reply->end || reply->next > reply->from) && pull_pages_ascend(reply);
     }
     return reply->next >= reply->from && reply->next <= reply->durable;

@@ -125,8 +125,8 @@ enum status repair_take_roots(struct repair *self, const struct pull_reply *repl
         return status;
     }
     self->round_trips++;
-    self->cut = reply->cut;
-    self->cut_end = reply->cut_end;
+    self->view = reply->view;
+    self->view_end = reply->view_end;
     choose_leaves(self, most);
     advance(self);
     return STATUS_OK;

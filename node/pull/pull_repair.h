@@ -3,10 +3,10 @@
  *
  *   ROOTS -> NODES (level by level, 64 parts a node) -> RANGES -> DONE
  *
- * Both sides digest what they held at one moment, their cut. The root digests of the group's shards
- * come first; equal ones are done with. Nodes that differ are asked for the digests of their 64
- * parts, until a node has so few fingerprints that sending them is cheaper. What the source has in
- * those ranges is sent then, and the owner of this machine takes over what his own set lacks. A
+ * Both sides digest what they held at one moment, their view. The root digests of the group's
+ * shards come first; equal ones are done with. Nodes that differ are asked for the digests of their
+ * 64 parts, until a node has so few fingerprints that sending them is cheaper. What the source has
+ * in those ranges is sent then, and the owner of this machine takes over what his own set lacks. A
  * shard of which too much differs is sent whole.
  *
  * A range is named by its prefix: the top bits that its fingerprints share.
@@ -43,8 +43,8 @@ struct repair {
     uint32_t shard_bits;
     struct repair_list shards; /* of the group */
 
-    uint64_t cut;     /* the source's name for it; 0: not told yet */
-    uint64_t cut_end; /* all of the source's log below it is in the cut */
+    uint64_t view;     /* the source's name for it; 0: not told yet */
+    uint64_t view_end; /* all of the source's log below it is in the view */
 
     uint32_t leaf_bits;        /* length of the prefixes whose fingerprints are sent */
     uint32_t bits;             /* of the nodes under way */

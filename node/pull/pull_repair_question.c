@@ -24,7 +24,7 @@ void repair_question(const struct repair *self, struct pull_request *out)
     if (self->phase == REPAIR_ROOTS) {
         return;
     }
-    out->cut = self->cut;
+    out->view = self->view;
     out->from = self->from;
     out->prefix_bits = self->bits;
     out->prefixes = self->nodes.prefixes + self->at;
@@ -62,7 +62,7 @@ static bool sensible(const struct repair *self, const struct pull_reply *reply)
 {
     switch (self->phase) {
     case REPAIR_ROOTS:
-        return reply->cut != 0 && reply->cut_end <= reply->durable &&
+        return reply->view != 0 && reply->view_end <= reply->durable &&
                reply->ndigests == self->shards.count && reply->ncounts == reply->ndigests;
     case REPAIR_NODES:
         return reply->ndigests == repair_asked(self) * PULL_PARTS && reply->ncounts == 0;
@@ -81,7 +81,7 @@ static bool answers(const struct repair *self, const struct pull_reply *reply)
     return reply->kind == kind && reply->from == self->from &&
            pull_scope_equal(&self->scope, &reply->scope) &&
            (self->phase == REPAIR_ROOTS ||
-            (reply->cut == self->cut && reply->cut_end == self->cut_end));
+            (reply->view == self->view && reply->view_end == self->view_end));
 }
 
 enum status repair_judge(const struct repair *self, const struct pull_reply *reply)

@@ -7,7 +7,7 @@
 static bool is_of(const struct storage_array *array, const struct storage_set *set)
 {
     return array->counts.filter_id == set->filter_id && array->counts.slice == set->slice &&
-           array->counts.lineage == set->lineage;
+           array->counts.keyset == set->keyset;
 }
 
 struct storage_array *storage_arrays_find(const struct storage_arrays *self,
@@ -35,7 +35,7 @@ struct storage_array *storage_arrays_put(struct storage_arrays *self, const stru
     array = &self->items[self->count++];
     *array = (struct storage_array){.counts = {.filter_id = set->filter_id,
                                                .slice = set->slice,
-                                               .lineage = set->lineage,
+                                               .keyset = set->keyset,
                                                .from = from},
                                     .pending = UINT64_MAX};
     return array;
@@ -68,7 +68,7 @@ static void settle(struct storage_array *array, const struct record_snapshot *sn
 bool storage_arrays_apply(struct storage_arrays *self, const struct record_snapshot *snapshot)
 {
     const struct storage_set set = {
-        .filter_id = snapshot->filter_id, .slice = snapshot->slice, .lineage = snapshot->lineage};
+        .filter_id = snapshot->filter_id, .slice = snapshot->slice, .keyset = snapshot->keyset};
     struct storage_array *array;
 
     if (snapshot->from == UINT64_MAX) {
@@ -154,7 +154,7 @@ static bool make_room(struct storage *self)
 enum status storage_edit_array(struct storage *self, const struct record_snapshot *snapshot)
 {
     const struct storage_set set = {
-        .filter_id = snapshot->filter_id, .slice = snapshot->slice, .lineage = snapshot->lineage};
+        .filter_id = snapshot->filter_id, .slice = snapshot->slice, .keyset = snapshot->keyset};
     struct storage_array *array = storage_arrays_find(&self->arrays, &set);
     uint64_t old;
     enum status status;

@@ -80,7 +80,7 @@ static bool find_set(const struct storage *self, const uint64_t *numbers, size_t
         for (size_t k = 0; k < count; k++) {
             if (run->number == numbers[k]) {
                 *set = (struct storage_set){
-                    .filter_id = run->filter_id, .slice = run->slice, .lineage = run->lineage};
+                    .filter_id = run->filter_id, .slice = run->slice, .keyset = run->keyset};
                 return true;
             }
         }

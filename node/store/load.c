@@ -72,7 +72,7 @@ static void take_damage(struct storage *storage, uint64_t now_us,
                         const struct record_snapshot *snapshot)
 {
     const struct storage_set set = {
-        .filter_id = snapshot->filter_id, .slice = snapshot->slice, .lineage = snapshot->lineage};
+        .filter_id = snapshot->filter_id, .slice = snapshot->slice, .keyset = snapshot->keyset};
     struct storage_array *array = storage_arrays_find(&storage->arrays, &set);
     struct record_snapshot without;
     enum status status;

@@ -49,8 +49,8 @@ static int by_set(const void *a, const void *b)
     if (one->filter_id != other->filter_id) {
         return one->filter_id < other->filter_id ? -1 : 1;
     }
-    if (one->lineage != other->lineage) {
-        return one->lineage < other->lineage ? -1 : 1;
+    if (one->keyset != other->keyset) {
+        return one->keyset < other->keyset ? -1 : 1;
     }
     return (one->slice > other->slice) - (one->slice < other->slice);
 }

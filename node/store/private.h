@@ -6,7 +6,7 @@
 #include "log/log_reader.h"
 #include "log/log_writer.h"
 #include "log/run.h"
-#include "node/store/recent.h"
+#include "node/store/batch_ring.h"
 #include "node/store/storage.h"
 
 struct load_job;
@@ -14,7 +14,7 @@ struct read_job;
 struct storage_recovery;
 struct storage_snapshot;
 struct storage_merge;
-struct storage_cut;
+struct storage_view;
 
 /* A set that has had batches in the log: those that are in no run are in the stretch. */
 struct storage_known {
@@ -95,18 +95,18 @@ struct storage {
     uint64_t next_drop_us; /* when dropped filters are looked for */
     uint64_t mark_us;      /* then the log ended at mark_end; */
     uint64_t mark_end;
-    uint64_t young_from;     /* what was appended within retain_us is behind this */
-    uint64_t growth_segment; /* the newest that was begun, */
-    uint64_t growth_us;      /* ... and about when */
-    bool grows;              /* some time ago at most */
-    bool runs_changed;       /* some may be merged now */
+    uint64_t young_from;        /* what was appended within retain_us is behind this */
+    uint64_t expansion_segment; /* the newest that was begun, */
+    uint64_t expansion_us;      /* ... and about when */
+    bool grows;                 /* some time ago at most */
+    bool runs_changed;          /* some may be merged now */
 
     struct storage_sets sets;
-    struct storage_recent recent; /* batches of this boot */
+    struct batch_ring recent; /* batches of this boot */
     struct storage_recovery *recovery;
     struct storage_merge *merge;
     struct read_job *reads; /* under way, a list */
-    struct storage_cut *cuts;
+    struct storage_view *views;
     uint64_t room_bytes;
     bool lacks_room; /* for the last merge tried */
 };
@@ -219,10 +219,10 @@ void storage_merge_destroy(struct storage_merge **merge);
 /* read.c */
 void storage_reads_destroy(struct storage *self);
 
-/* cut.c: may the file of that run be removed, or segments that end there? Not while a cut
+/* view.c: may the file of that run be removed, or segments that end there? Not while a view
  * needs them. */
-bool storage_cut_pins_run(const struct storage *storage, uint64_t number);
-bool storage_cut_pins_log(const struct storage *storage, uint64_t below);
+bool storage_view_pins_run(const struct storage *storage, uint64_t number);
+bool storage_view_pins_log(const struct storage *storage, uint64_t below);
 void storage_cuts_destroy(struct storage *self);
 
 #endif

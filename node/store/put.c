@@ -7,7 +7,7 @@ static enum status add_bits(struct storage *self, const struct record_batch *bat
 {
     const struct storage_set set = {.filter_id = batch->filter_id,
                                     .slice = batch->targets[0].slice,
-                                    .lineage = batch->targets[0].lineage};
+                                    .keyset = batch->targets[0].keyset};
     struct storage_array *array = storage_arrays_put(&self->arrays, &set, storage_end(self));
     size_t size = record_batch_size(batch);
     uint8_t *body;
@@ -20,7 +20,7 @@ static enum status add_bits(struct storage *self, const struct record_batch *bat
     if (status == STATUS_OK) {
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
         storage_arrays_note(array, *end - record_size(size));
-        storage_recent_add(&self->recent, batch, *end - record_size(size), *end);
+        batch_ring_add(&self->recent, batch, *end - record_size(size), *end);
     }
     return status;
 }
@@ -41,7 +41,7 @@ enum status storage_add(struct storage *self, const struct record_batch *batch, 
 
         record_batch_put(body - RECORD_HEADER_BYTES, batch);
         storage_sets_note(&self->sets, batch, offset, self->merged);
-        storage_recent_add(&self->recent, batch, offset, *end);
+        batch_ring_add(&self->recent, batch, offset, *end);
     }
     return status;
 }
@@ -49,7 +49,7 @@ enum status storage_add(struct storage *self, const struct record_batch *batch, 
 enum status storage_put_lines(struct storage *self, const struct record_lines *lines, uint64_t *end)
 {
     const struct storage_set set = {
-        .filter_id = lines->filter_id, .slice = lines->slice, .lineage = lines->lineage};
+        .filter_id = lines->filter_id, .slice = lines->slice, .keyset = lines->keyset};
     struct storage_array *array = storage_arrays_put(&self->arrays, &set, storage_end(self));
     uint8_t *body;
     enum status status = STATUS_NOMEM;

@@ -156,7 +156,7 @@ static enum status keep(struct read_job *self, struct record_batch *batch, uint6
 
 static bool is_about(const struct record_lines *lines, const struct storage_set *set)
 {
-    return lines->filter_id == set->filter_id && lines->lineage == set->lineage &&
+    return lines->filter_id == set->filter_id && lines->keyset == set->keyset &&
            lines->slice == set->slice;
 }
 
@@ -405,7 +405,7 @@ bool storage_recall(struct storage *self, struct storage_read *read)
     }
     read->merged = self->merged;
     self->recent.most = self->config.steps->most[STEP_TOLD_BATCHES];
-    told = storage_recent_tell(&self->recent, read, read->to < written ? read->to : written);
+    told = batch_ring_tell(&self->recent, read, read->to < written ? read->to : written);
     if (told && !read->end) {
         steps_again(self->config.steps, STEP_TOLD_BATCHES);
     }
@@ -418,8 +418,8 @@ bool storage_recall_filters(struct storage *self, uint64_t from, uint64_t to, ui
     uint64_t written = storage_written(self);
 
     return self->nsegments > 0 && is_kept(self, from) &&
-           storage_recent_filters(&self->recent, from, to < written ? to : written, ids, most,
-                                  count, next);
+           batch_ring_filters(&self->recent, from, to < written ? to : written, ids, most, count,
+                              next);
 }
 
 void storage_reads_destroy(struct storage *storage)

@@ -1,7 +1,7 @@
 /* recovery.h - reading everything back at start: one job on the background lane.
  *
  *   recover.c   the job, its judgement, and what the actor is told
- *   found.c     what records of the log say
+ *   recover_records.c     what records of the log say
  *   folder.c    what files there are: used, set aside, removed
  *
  * All but recover.c runs on the lane and touches nothing but the disk and the recovery.

@@ -1,5 +1,5 @@
 /* What nobody needs any more: segments of the log, runs and snapshots that were replaced, all of
- * filters that were dropped, and of lineages and slices that are no more. */
+ * filters that were dropped, and of keysets and slices that are no more. */
 #include "base/mutant.h"
 #include "log/segment_file.h"
 #include "node/store/merge.h"
@@ -8,11 +8,11 @@
 #include <string.h>
 
 enum {
-    SEGMENTS_KEPT = 2,    /* at least: the one written to, and one before it */
-    LOOK_US = 1000000,    /* for dropped filters */
-    GROWTH_US = 10000000, /* since a segment began, and the log is not at rest */
-    ROOMY_SEGMENTS = 16,  /* free on the disk: then age counts */
-    SCARCE_SEGMENTS = 3   /* free on the disk: then nothing is kept for peers */
+    SEGMENTS_KEPT = 2,       /* at least: the one written to, and one before it */
+    LOOK_US = 1000000,       /* for dropped filters */
+    EXPANSION_US = 10000000, /* since a segment began, and the log is not at rest */
+    ROOMY_SEGMENTS = 16,     /* free on the disk: then age counts */
+    SCARCE_SEGMENTS = 3      /* free on the disk: then nothing is kept for peers */
 };
 
 /* All below is in runs, and in the snapshots of arrays that have no runs. */
@@ -69,7 +69,7 @@ static bool old_segment(const struct storage *storage)
 
     return storage->nsegments > SEGMENTS_KEPT && merged > 0 &&
            (many || storage->lacks_room || !has_room(storage, SCARCE_SEGMENTS)) &&
-           !storage_cut_pins_log(storage, storage->segments[0].end);
+           !storage_view_pins_log(storage, storage->segments[0].end);
 }
 
 /* Of those that are durably in no manifest, one that no cut still reads comes last. */
@@ -78,7 +78,7 @@ static bool choose_trash(struct storage *storage)
     for (size_t i = storage->ntrash_durably; i > 0; i--) {
         uint64_t number = storage->trash[i - 1];
 
-        if (!storage_cut_pins_run(storage, number)) {
+        if (!storage_view_pins_run(storage, number)) {
             storage->trash[i - 1] = storage->trash[storage->ntrash_durably - 1];
             storage->trash[storage->ntrash_durably - 1] = number;
             return true;
@@ -88,15 +88,15 @@ static bool choose_trash(struct storage *storage)
 }
 
 /* The file of a segment that goes is worth keeping while the log grows. */
-static void mark_growth(struct storage *storage, uint64_t now_us)
+static void mark_expansion(struct storage *storage, uint64_t now_us)
 {
     uint64_t segment = log_writer_segment(storage->writer);
 
-    if (segment != storage->growth_segment) {
-        storage->growth_segment = segment;
-        storage->growth_us = now_us;
+    if (segment != storage->expansion_segment) {
+        storage->expansion_segment = segment;
+        storage->expansion_us = now_us;
     }
-    storage->grows = now_us - storage->growth_us < GROWTH_US;
+    storage->grows = now_us - storage->expansion_us < EXPANSION_US;
 }
 
 /* Age comes in leaps, segments are needed one by one: old ones wait for their turn to be used
@@ -164,7 +164,7 @@ static bool begin_drop_bare(struct storage *storage)
         const struct log_extent *segment = &storage->segments[i];
 
         if (log_extent_is_bare(segment, segment + 1) && is_repeated(storage, i) &&
-            !storage_cut_pins_log(storage, segment->end)) {
+            !storage_view_pins_log(storage, segment->end)) {
             bool dropped = drop_segment(storage, i, true);
 
             storage->bare_dropped += dropped;
@@ -202,10 +202,10 @@ static bool begin_remove_file(struct storage *storage)
     return true;
 }
 
-static bool is_wanted(const struct storage *storage, uint64_t filter_id, uint32_t lineage,
+static bool is_wanted(const struct storage *storage, uint64_t filter_id, uint32_t keyset,
                       uint64_t slice)
 {
-    const struct storage_set set = {.filter_id = filter_id, .slice = slice, .lineage = lineage};
+    const struct storage_set set = {.filter_id = filter_id, .slice = slice, .keyset = keyset};
 
     return storage->config.wanted(storage->config.context, &set);
 }
@@ -220,7 +220,7 @@ static void drop_arrays(struct storage *storage)
 
         none.number = 0;
         none.from = UINT64_MAX;
-        if (!is_wanted(storage, none.filter_id, none.lineage, none.slice)) {
+        if (!is_wanted(storage, none.filter_id, none.keyset, none.slice)) {
             status = storage_edit_array(storage, &none);
         }
         i += status != STATUS_OK; /* Else another one has its place now. */
@@ -230,7 +230,7 @@ static void drop_arrays(struct storage *storage)
     }
 }
 
-/* Runs of filters that were dropped, their tombstones being durable, and of lineages and slices
+/* Runs of filters that were dropped, their tombstones being durable, and of keysets and slices
  * that their documents have no more. */
 static void drop_unwanted(struct storage *storage, uint64_t now_us)
 {
@@ -247,7 +247,7 @@ static void drop_unwanted(struct storage *storage, uint64_t now_us)
     for (size_t i = 0; i < storage->nruns && change.nremoved < RUN_MERGE_MAX; i++) {
         const struct record_run *run = &storage->runs[i];
 
-        if (!is_wanted(storage, run->filter_id, run->lineage, run->slice)) {
+        if (!is_wanted(storage, run->filter_id, run->keyset, run->slice)) {
             removed[change.nremoved++] = storage->runs[i].number;
         }
     }
@@ -265,7 +265,7 @@ static void drop_unwanted(struct storage *storage, uint64_t now_us)
 void storage_retire_look(struct storage *storage, uint64_t now_us)
 {
     mark_age(storage, now_us);
-    mark_growth(storage, now_us);
+    mark_expansion(storage, now_us);
     drop_unwanted(storage, now_us);
 }
 

@@ -11,8 +11,8 @@ static int compare(const struct storage_set *a, const struct storage_set *b)
     if (a->filter_id != b->filter_id) {
         return a->filter_id < b->filter_id ? -1 : 1;
     }
-    if (a->lineage != b->lineage) {
-        return a->lineage < b->lineage ? -1 : 1;
+    if (a->keyset != b->keyset) {
+        return a->keyset < b->keyset ? -1 : 1;
     }
     return (a->slice > b->slice) - (a->slice < b->slice);
 }
@@ -69,7 +69,7 @@ bool storage_sets_add(struct storage_sets *self, const struct record_batch *batc
     for (uint32_t i = 0; i < batch->ntargets; i++) {
         const struct storage_set set = {.filter_id = batch->filter_id,
                                         .slice = batch->targets[i].slice,
-                                        .lineage = batch->targets[i].lineage};
+                                        .keyset = batch->targets[i].keyset};
 
         all = add(self, &set) && all;
     }
@@ -101,7 +101,7 @@ void storage_sets_note(struct storage_sets *self, const struct record_batch *bat
     for (uint32_t i = 0; i < batch->ntargets; i++) {
         const struct storage_set set = {.filter_id = batch->filter_id,
                                         .slice = batch->targets[i].slice,
-                                        .lineage = batch->targets[i].lineage};
+                                        .keyset = batch->targets[i].keyset};
 
         note(self, &set, offset, end, merged);
     }

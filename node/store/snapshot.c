@@ -214,7 +214,7 @@ static bool is_due(const struct storage *storage, const struct storage_array *ar
 {
     const struct record_snapshot *counts = &array->counts;
     const struct storage_set set = {
-        .filter_id = counts->filter_id, .slice = counts->slice, .lineage = counts->lineage};
+        .filter_id = counts->filter_id, .slice = counts->slice, .keyset = counts->keyset};
     uint64_t behind = array->pending < storage_end(storage) ? storage_end(storage) - array->pending
                                                             : 0;
 
@@ -279,7 +279,7 @@ static void begin(struct storage *storage, uint64_t now_us, const struct storage
     self->storage = storage;
     self->set = (struct storage_set){.filter_id = array->counts.filter_id,
                                      .slice = array->counts.slice,
-                                     .lineage = array->counts.lineage};
+                                     .keyset = array->counts.keyset};
     self->hosting = image->hosting;
     self->id = array->counts;
     self->id.number = storage->next_snapshot++;

@@ -34,7 +34,7 @@ enum status storage_create(const struct storage_config *config, struct storage *
     self->config = *config;
     self->next_run = 1;
     self->next_snapshot = 1;
-    storage_recent_init(&self->recent, UINT64_MAX);
+    batch_ring_init(&self->recent, UINT64_MAX);
     self->tag = (uint32_t)config->effects->random(config->effects->context);
     status = storage_recover(self);
     if (status != STATUS_OK) {
@@ -76,7 +76,7 @@ void storage_destroy(struct storage **storage)
     storage_arrays_fini(&self->arrays);
     heap_free(self->old_snapshots);
     storage_sets_fini(&self->sets);
-    storage_recent_fini(&self->recent);
+    batch_ring_fini(&self->recent);
     heap_free(self->trash);
     heap_free(self->evidence);
     heap_free(self);

@@ -8,7 +8,7 @@
  *     -> storage_begin(identity): a new segment of this boot -> open for appending
  *        background: sealed segments -> runs (merging), old segments and runs removed
  *
- * Set:     (filter, lineage, slice): what a run belongs to. Fingerprints of a set are in its runs
+ * Set:     (filter, keyset, slice): what a run belongs to. Fingerprints of a set are in its runs
  *          and in the batches of the log from `merged` on: both together are the replica. Of a
  *          filter without key log (record_batch.bits) there are no runs: a snapshot of its array
  *          is taken from time to time, and the log is kept from where that began.
@@ -34,7 +34,7 @@ struct read_job;
 struct storage_set {
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
 };
 
 /* Is a batch, among others, for it? */

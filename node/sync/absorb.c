@@ -8,7 +8,7 @@
 
 bool node_batch_named(const struct record_batch *batch)
 {
-    return batch->batch_boot != 0 && batch->batch_number != 0;
+    return batch->batch_producer != 0 && batch->batch_number != 0;
 }
 
 bool node_batch_whole(const struct record_batch *batch)
@@ -20,11 +20,11 @@ static struct batch_series_key series_of(const struct document_entry *entry,
                                          const struct record_batch *batch, uint32_t target)
 {
     return (struct batch_series_key){
-        .boot = batch->batch_boot,
+        .producer_id = batch->batch_producer,
         .filter_id = entry->document.id,
         .epoch = batch->epoch,
         .slice = batch->targets[target].slice,
-        .lineage = batch->targets[target].lineage,
+        .keyset = batch->targets[target].keyset,
         .group = batch->group,
     };
 }
@@ -64,17 +64,16 @@ bool node_has_batch(struct exchange *self, const struct document_entry *entry,
 /* Another one, which lagged behind, may have taken keys for which this one was at its capacity. All
  * of them would pass the rate asked for. A FULL replica can do without what others bring: whatever
  * is acknowledged, W of them have from its router. */
-static enum status judge(const struct document_entry *entry, const struct replica_set *set,
+static enum status judge(const struct document_entry *entry, const struct arrays *set,
                          const struct record_batch *batch)
 {
-    if (set == NULL || !replica_set_ready(set)) {
+    if (set == NULL || !arrays_ready(set)) {
         return STATUS_NOT_READY; /* A replay under way would not see it. */
     }
-    if (!replica_set_belongs(set, &entry->document, batch->group, batch->fingerprints,
-                             batch->count)) {
+    if (!arrays_belongs(set, &entry->document, batch->group, batch->fingerprints, batch->count)) {
         return STATUS_INVALID;
     }
-    return replica_set_state(set, batch->group) == REPLICA_FULL &&
+    return arrays_state(set, batch->group) == REPLICA_FULL &&
                    !hosted_fits(set, batch->group, batch->fingerprints, batch->count)
                ? STATUS_FULL
                : STATUS_OK;
@@ -89,13 +88,11 @@ static void choose_targets(struct exchange *self, const struct document_entry *e
 
     for (uint32_t i = 1; i < batch->ntargets && !batch->bits; i++) {
         const struct record_target target = batch->targets[i];
-        const struct replica_set *set = hosted_find(entry->attachment, target.lineage,
-                                                    target.slice);
+        const struct arrays *set = hosted_find(entry->attachment, target.keyset, target.slice);
 
-        if (live_sets_have(&entry->document, target.lineage, target.slice) &&
+        if (live_sets_have(&entry->document, target.keyset, target.slice) &&
             judge(entry, set, batch) == STATUS_OK &&
-            replica_set_state(set, batch->group) >= REPLICA_JOINING &&
-            !has(self, entry, batch, i)) {
+            arrays_state(set, batch->group) >= REPLICA_JOINING && !has(self, entry, batch, i)) {
             batch->targets[kept++] = target;
         }
     }
@@ -105,8 +102,8 @@ static void choose_targets(struct exchange *self, const struct document_entry *e
 static void fill_targets(const struct document_entry *entry, const struct record_batch *batch)
 {
     for (uint32_t i = 0; i < batch->ntargets; i++) {
-        struct replica_set *set = hosted_find(entry->attachment, batch->targets[i].lineage,
-                                              batch->targets[i].slice);
+        struct arrays *set = hosted_find(entry->attachment, batch->targets[i].keyset,
+                                         batch->targets[i].slice);
 
         hosted_fill(set, &entry->document, batch->fingerprints, batch->count);
     }
@@ -116,20 +113,20 @@ static void fill_targets(const struct document_entry *entry, const struct record
 enum status node_absorb(struct exchange *self, struct document_entry *entry,
                         struct record_batch *batch)
 {
-    struct replica_set *set;
+    struct arrays *set;
     enum status status;
     uint64_t end;
 
     if (MUTANT(REBUILD_MERGE_ANY)) {
-        batch->targets[0].lineage = live_sets_at(&entry->document, 0).lineage;
+        batch->targets[0].keyset = live_sets_at(&entry->document, 0).keyset;
     }
-    set = hosted_find(entry->attachment, batch->targets[0].lineage, batch->targets[0].slice);
+    set = hosted_find(entry->attachment, batch->targets[0].keyset, batch->targets[0].slice);
     status = self->node.life->failed ? STATUS_NOT_READY : judge(entry, set, batch);
     assert(batch->ntargets > 0);
     if (status != STATUS_OK) {
         return status;
     }
-    if (!live_sets_have(&entry->document, set->lineage, set->slice)) {
+    if (!live_sets_have(&entry->document, set->keyset, set->slice)) {
         return STATUS_INVALID;
     }
     batch->repaired = true;

@@ -16,7 +16,7 @@ static uint32_t flags_of(const struct record_batch *batch)
 struct pull_batch node_batch_header(const struct record_batch *batch, uint64_t offset)
 {
     return (struct pull_batch){
-        .boot = batch->batch_boot,
+        .producer_id = batch->batch_producer,
         .number = batch->batch_number,
         .epoch = batch->epoch,
         .offset = offset,
@@ -31,7 +31,7 @@ static struct pull_targets targets_of(const struct record_batch *batch)
 
     for (uint32_t i = 0; i < batch->ntargets; i++) {
         targets.items[i] = (struct pull_target){.slice = batch->targets[i].slice,
-                                                .lineage = batch->targets[i].lineage};
+                                                .keyset = batch->targets[i].keyset};
     }
     return targets;
 }
@@ -75,14 +75,14 @@ struct record_batch node_batch_heard(const struct pull_scope *scope, const struc
     struct record_batch batch = {
         .filter_id = scope->filter_id,
         .epoch = told->epoch,
-        .batch_boot = told->boot,
+        .batch_producer = told->producer_id,
         .batch_number = told->number,
         .group = scope->group,
         .relayed = (told->flags & PULL_BATCH_RELAYED) != 0,
         .fed = (told->flags & PULL_BATCH_FED) != 0,
         .partial = (told->flags & PULL_BATCH_PARTIAL) != 0,
         .ntargets = 1,
-        .targets = {{.slice = scope->slice, .lineage = scope->lineage}},
+        .targets = {{.slice = scope->slice, .keyset = scope->keyset}},
         .count = told->count,
         .fingerprints = fingerprints,
     };
@@ -90,9 +90,9 @@ struct record_batch node_batch_heard(const struct pull_scope *scope, const struc
     for (uint32_t i = 0; told->targets != NULL && i < told->targets->count; i++) {
         const struct pull_target *target = &told->targets->items[i];
 
-        if (target->slice != scope->slice || target->lineage != scope->lineage) {
+        if (target->slice != scope->slice || target->keyset != scope->keyset) {
             batch.targets[batch.ntargets++] = (struct record_target){.slice = target->slice,
-                                                                     .lineage = target->lineage};
+                                                                     .keyset = target->keyset};
         }
     }
     return batch;

@@ -122,7 +122,7 @@ static struct node_cursors_source *open_source(struct node_cursors *self, const 
 
 static bool same_place(const struct record_cursor *a, const struct record_cursor *b)
 {
-    return a->filter_id == b->filter_id && a->group == b->group && a->lineage == b->lineage &&
+    return a->filter_id == b->filter_id && a->group == b->group && a->keyset == b->keyset &&
            a->slice == b->slice && a->source == b->source &&
            a->source_incarnation == b->source_incarnation;
 }
@@ -168,7 +168,7 @@ static struct record_cursor wanted(const struct pull_scope *scope, const struct 
     return (struct record_cursor){
         .filter_id = scope->filter_id,
         .group = scope->group,
-        .lineage = scope->lineage,
+        .keyset = scope->keyset,
         .slice = scope->slice,
         .source = source->node,
         .source_incarnation = source->incarnation,

@@ -12,17 +12,17 @@
  *   repair.c      ... the way through a comparison
  *   repair_take.c ... its answers: digests compared, what lacks taken over
  *   cut_pace.c    ... how fast replicas are read for that
- *   meet.c        asking others what they remember of this node
- *   remember.c    answering that
+ *   peer_votes.c        asking others what they remember of this node
+ *   peer_memory.c    answering that
  *   watch.c       one question a node for all filters that have nothing to ask
- *   settle.c      catching up before it counts, after an end that was not in order
+ *   catch_up.c      catching up before it counts, after an end that was not in order
  *   serve.c       answering: reading storage at a bounded rate
  *   serve_answer.c  ... which requests, how fast, and what is said
  *   lines.c       pages of arrays, of filters without key log: both sides
  *   page_digests.c  ... and their digests: which pages differ
  *   serve_page.c  making one answer out of what storage reads
  *   batch_form.c  batches of the log, as they are told and heard
- *   serve_cut.c   what a peer compares with: digests and ranges of a cut
+ *   serve_view.c   what a peer compares with: digests and ranges of a view
  *
  * Without a disk a node has none of this: there is no log to take over.
  */
@@ -35,7 +35,7 @@
 #include "node/pull/pull.h"
 #include "node/pull/pull_plan.h"
 #include "node/pull/pull_repair.h"
-#include "node/store/cut.h"
+#include "node/store/view.h"
 #include "node/sync/cursors.h"
 #include "node/sync/looks.h"
 #include "node/sync/peers.h"
@@ -44,17 +44,18 @@
 enum {
     SERVE_PAGES = 8,
     SERVE_BUCKETS = 64,
-    SERVE_CUTS = 4,
+    SERVE_VIEWS = 4,
     SERVE_TARGETS = 32, /* lists of targets in one answer: they change with the document only */
     REPAIR_RETRY_US = 100000,
 
-    /* A cut waits this long for its peer's next question, on top of the time that reading takes. */
-    SERVE_CUT_US = 8000000,
+    /* A view waits this long for its peer's next question, on top of the time that reading takes.
+     */
+    SERVE_VIEW_US = 8000000,
     /* After this much silence of its peer another peer that needs the place may have it. */
-    SERVE_CUT_SILENT_US = 1000000,
+    SERVE_VIEW_SILENT_US = 1000000,
     /* This long the next free place is reserved for a peer that found none: longer than that peer
      * waits before it asks again. */
-    SERVE_CUT_TURN_US = 2500000,
+    SERVE_VIEW_TURN_US = 2500000,
 };
 
 /* Through the pages of all shards of a group. */
@@ -84,7 +85,7 @@ struct filter_pulls {
     uint64_t serial; /* tells answers to a former plan apart */
     uint64_t epoch;
     uint64_t incarnation;
-    uint64_t hosting; /* of the replica set that it is for */
+    uint64_t hosting; /* of the set of arrays that it is for */
     bool joined;      /* some of its replicas were JOINING before */
     uint32_t count;
     struct pull_item items[];
@@ -120,8 +121,8 @@ struct serve_page {
     struct page_walk walk; /* DIGESTS of an array's shards */
 
     uint64_t *prefixes; /* the request's, copied */
-    uint64_t cut;
-    uint64_t cut_end;
+    uint64_t view;
+    uint64_t view_end;
     uint64_t *digests;
     size_t ndigests;
     uint64_t *counts;
@@ -129,13 +130,13 @@ struct serve_page {
 };
 
 /* What a peer compares with: fixed by its first question, kept for a while. */
-struct serve_cut {
+struct serve_view {
     struct exchange *exchange;
     bool used;
     struct peer peer;
     uint64_t name;
     struct pull_scope scope;
-    struct storage_cut *cut;
+    struct storage_view *view;
     uint64_t end;
     bool surveyed;
     struct serve_page *page; /* the question under way; NULL: none */
@@ -154,8 +155,8 @@ struct node_repair {
     bool active;
     struct peer_topic topic;
     struct repair machine;
-    struct storage_cut *cut;
-    bool exact;         /* the cut is the second one, for fingerprints */
+    struct storage_view *view;
+    bool exact;         /* the view is the second one, for fingerprints */
     bool own;           /* what the answer is compared with is there */
     bool asked;         /* the question under way was sent */
     uint64_t resume_us; /* when to go on asking, comparing, taking over; ACTOR_NEVER: nothing */
@@ -226,12 +227,12 @@ struct exchange {
     struct log_age age;
     struct serve_page pages[SERVE_PAGES];
     struct serve_bucket buckets[SERVE_BUCKETS];
-    struct serve_cut cuts[SERVE_CUTS];
+    struct serve_view views[SERVE_VIEWS];
     struct serve_next next_cut;
     struct node_repair repair;
     struct repair_turn next_repair;
     uint64_t repaired_end;       /* own log's end after the last one that took something over */
-    struct token_bucket reading; /* of all cuts: how fast they are read */
+    struct token_bucket reading; /* of all views: how fast they are read */
     uint64_t hash_us;            /* when pages may be hashed again */
     size_t answer_bytes;         /* of the answer that is being looked at */
 };
@@ -288,7 +289,7 @@ bool node_batch_whole(const struct record_batch *batch);
 MUST_USE enum status node_absorb(struct exchange *self, struct document_entry *entry,
                                  struct record_batch *batch);
 
-/* settle.c: has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
+/* catch_up.c: has it caught up, or waited long enough? When to look again; ACTOR_NEVER: no more. */
 uint64_t node_settle(struct exchange *self, uint64_t now_us, struct document_entry *entry);
 
 /* pull_take.c: of a judged answer; OK: its pull has moved on. */
@@ -325,18 +326,18 @@ MUST_USE enum status node_repair_compare(struct exchange *self, uint64_t now_us,
 void node_repair_forget(struct node_repair *repair);
 
 /* cut_pace.c: read on, not faster than is meant for the background; else at *resume_us. */
-void node_cut_pace(struct exchange *self, uint64_t now_us, struct storage_cut *cut, uint64_t bytes,
-                   uint64_t *resume_us);
+void node_view_pace(struct exchange *self, uint64_t now_us, struct storage_view *view,
+                    uint64_t bytes, uint64_t *resume_us);
 
 /* How long reading all of a set may take, the source having about as much as is here. */
 uint64_t node_repair_patience_us(const struct exchange *self);
 
-/* serve_cut.c */
-MUST_USE enum status node_serve_cut_begin(struct serve_page *page, uint64_t now_us,
-                                          const struct filter_document *document);
-void node_serve_cut_pump(struct exchange *self, uint64_t now_us);
-uint64_t node_serve_cut_next_us(const struct exchange *self);
-void node_serve_cut_fini(struct exchange *exchange);
+/* serve_view.c */
+MUST_USE enum status node_serve_view_begin(struct serve_page *page, uint64_t now_us,
+                                           const struct filter_document *document);
+void node_serve_view_pump(struct exchange *self, uint64_t now_us);
+uint64_t node_serve_view_next_us(const struct exchange *self);
+void node_serve_view_fini(struct exchange *exchange);
 
 /* pull_progress.c: record a cursor that is due; it stays due when the log takes none now. */
 void node_pull_record(struct exchange *self, struct pull *pull);
@@ -345,7 +346,7 @@ void node_pull_record(struct exchange *self, struct pull *pull);
  * the group has. */
 uint32_t node_pull_judge_group(struct exchange *self, struct hosted_filter *hosted, uint32_t at);
 
-/* meet.c: asks about this start; when to go on. */
+/* peer_votes.c: asks about this start; when to go on. */
 uint64_t node_meet_pump(struct exchange *self, uint64_t now_us);
 void node_meet_on_reply(struct exchange *self, uint32_t link, uint64_t now_us, uint64_t correlation,
                         const struct boot_reply *reply);
@@ -353,7 +354,7 @@ void node_meet_on_reply(struct exchange *self, uint32_t link, uint64_t now_us, u
 /* Have all that are to be asked answered? */
 bool node_met(const struct exchange *self);
 
-/* remember.c: a pull's answer tells how far its source's log is. */
+/* peer_memory.c: a pull's answer tells how far its source's log is. */
 void node_remember(struct exchange *self, const struct pull_reply *reply);
 
 /* serve.c */

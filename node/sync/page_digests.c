@@ -3,7 +3,7 @@
  * Arrays are read where they are written, on the node's own thread; so a shard is gone through in
  * steps, and between two of all that are under way other things are done. */
 #include "base/heap.h"
-#include "node/pull/pull_lines.h"
+#include "node/pull/pull_geometry.h"
 #include "node/sync/exchange.h"
 
 enum { STEP_PAUSE_US = 4000 /* 1 GB/s, for all */ };
@@ -16,19 +16,19 @@ static bool may_step(struct exchange *exchange, uint64_t now_us)
     return may;
 }
 
-static uint64_t digest_of(const struct replica_set *set, uint64_t pages, uint64_t id)
+static uint64_t digest_of(const struct arrays *set, uint64_t pages, uint64_t id)
 {
-    const struct layer *layer = replica_set_base(set);
+    const struct layer *layer = arrays_base(set);
     size_t size = lines_page_bytes(layer->generation.geometry.lines);
 
     return pull_page_digest(layer->shards[id / pages] + id % pages * size, size, id);
 }
 
 /* The scope's set; NULL: it is not here. */
-static const struct replica_set *set_of(const struct document_entry *entry,
-                                        const struct pull_scope *scope)
+static const struct arrays *set_of(const struct document_entry *entry,
+                                   const struct pull_scope *scope)
 {
-    return hosted_find(entry->attachment, scope->lineage, scope->slice);
+    return hosted_find(entry->attachment, scope->keyset, scope->slice);
 }
 
 /* ---- all shards of a group, in their order ---- */
@@ -38,7 +38,7 @@ static bool walk(struct page_walk *walk, const struct document_entry *entry,
                  const struct pull_scope *scope, unsigned *left)
 {
     const struct filter_document *document = &entry->document;
-    const struct replica_set *set = set_of(entry, scope);
+    const struct arrays *set = set_of(entry, scope);
     uint64_t pages = pull_pages_a_shard(document, scope->slice);
 
     while (document->content.group_of_shard[walk->shard] != scope->group) {
@@ -116,7 +116,7 @@ enum status node_serve_page_digests(struct serve_page *page, uint64_t now_us)
     if (status != STATUS_OK) {
         return status;
     }
-    if (replica_set_state(set_of(entry, &request->scope), request->scope.group) != REPLICA_FULL) {
+    if (arrays_state(set_of(entry, &request->scope), request->scope.group) != REPLICA_FULL) {
         return STATUS_NOT_READY;
     }
     nshards = pull_group_shards(&entry->document, request->scope.group);
@@ -144,14 +144,14 @@ void node_compare_pump(struct exchange *self, uint64_t now_us, const struct docu
                        struct pull_item *item)
 {
     const struct pull_scope *scope = &item->pull.scope;
-    const struct replica_set *set = set_of(entry, scope);
+    const struct arrays *set = set_of(entry, scope);
     unsigned left = self->node.steps->most[STEP_HASH_PAGES];
 
     if (item->pull.phase != PULL_PHASE_COMPARE) {
         item->walk = (struct page_walk){0};
         return;
     }
-    if (set != NULL && replica_set_ready(set) && replica_set_hosts(set, scope->group) &&
+    if (set != NULL && arrays_ready(set) && arrays_hosts(set, scope->group) &&
         may_step(self, now_us)) {
         while (item->pull.phase == PULL_PHASE_COMPARE && walk(&item->walk, entry, scope, &left)) {
             pull_shard_compared(&item->pull, now_us,
@@ -174,12 +174,12 @@ enum status node_pull_take_digests(struct exchange *self, uint64_t now_us,
                                    const struct document_entry *entry, struct pull *pull,
                                    const struct pull_reply *reply)
 {
-    const struct replica_set *set = set_of(entry, &pull->scope);
+    const struct arrays *set = set_of(entry, &pull->scope);
     uint64_t pages = pull_pages_a_shard(&entry->document, pull->scope.slice);
     uint64_t own[PULL_MAX_PAGE_DIGESTS];
 
-    if (set == NULL || self->node.life->failed || !replica_set_ready(set) ||
-        !replica_set_hosts(set, pull->scope.group)) {
+    if (set == NULL || self->node.life->failed || !arrays_ready(set) ||
+        !arrays_hosts(set, pull->scope.group)) {
         return STATUS_NOT_READY;
     }
     if (!pull_scope_fits(&reply->scope, &entry->document)) {

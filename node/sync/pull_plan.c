@@ -2,7 +2,7 @@
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "node/pull/live_sets.h"
-#include "node/pull/pull_lines.h"
+#include "node/pull/pull_geometry.h"
 #include "node/sync/exchange.h"
 
 enum { MAX_ITEMS = 65536 };
@@ -21,7 +21,7 @@ static struct pull_scope scope_of(const struct filter_document *document, uint32
         .epoch = document->epoch,
         .epoch_hash = document->epoch_hash,
         .slice = live.slice,
-        .lineage = live.lineage,
+        .keyset = live.keyset,
         .group = group,
     };
 
@@ -116,7 +116,7 @@ static bool names_source(const void *context, const struct record_cursor *cursor
     return document->content.state == FILTER_ACTIVE && cursor->group < document->content.ngroups &&
            document_slot_of(document, cursor->group, cursor->source, cursor->source_incarnation) >=
                0 &&
-           live_sets_have(document, cursor->lineage, cursor->slice);
+           live_sets_have(document, cursor->keyset, cursor->slice);
 }
 
 static bool is_current(const struct exchange *self, const struct filter_document *document,

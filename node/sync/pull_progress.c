@@ -7,7 +7,7 @@ void node_pull_record(struct exchange *self, struct pull *pull)
     struct record_cursor cursor = {
         .filter_id = pull->scope.filter_id,
         .group = pull->scope.group,
-        .lineage = pull->scope.lineage,
+        .keyset = pull->scope.keyset,
         .slice = pull->scope.slice,
         .source = pull->source.node,
         .source_incarnation = pull->source.incarnation,
@@ -60,7 +60,7 @@ void node_pull_forget(struct exchange *self)
 }
 
 /* The sources of one group, whose items are next to each other: what the least of each source's
- * lineages has come to. Returns how many items there are. */
+ * keysets has come to. Returns how many items there are. */
 static uint32_t gather(const struct pull_item *items, uint32_t count,
                        double progress[QUORUM_MAX_REPLICAS], bool complete[QUORUM_MAX_REPLICAS])
 {

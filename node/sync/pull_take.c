@@ -72,7 +72,7 @@ enum status node_pull_absorb(struct exchange *self, uint64_t now_us, struct docu
             .epoch = scope->epoch,
             .group = scope->group,
             .ntargets = 1,
-            .targets = {{.slice = scope->slice, .lineage = scope->lineage}},
+            .targets = {{.slice = scope->slice, .keyset = scope->keyset}},
             .count = (uint32_t)(left < most ? left : most),
             .fingerprints = fingerprints + *done,
         };
@@ -157,7 +157,7 @@ enum status node_pull_take(struct exchange *self, uint64_t now_us, struct docume
     if (reply->kind == PULL_DIGESTS) {
         return node_pull_take_digests(self, now_us, entry, pull, reply);
     }
-    if (reply->kind == PULL_LINES) {
+    if (reply->kind == PULL_PAGES) {
         return take_lines(self, now_us, entry, pull, &taken);
     }
     if (!belong(&entry->document, reply)) {

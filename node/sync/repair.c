@@ -13,7 +13,7 @@ static void stepped(void *context, uint64_t now_us, enum status status, bool fin
     struct node_repair *repair = &self->repair;
 
     if (status == STATUS_OK && !finished) {
-        node_cut_pace(self, now_us, repair->cut, bytes, &repair->read_us);
+        node_view_pace(self, now_us, repair->view, bytes, &repair->read_us);
         return;
     }
     if (status != STATUS_OK) {
@@ -26,15 +26,15 @@ static void stepped(void *context, uint64_t now_us, enum status status, bool fin
 
 static void read_on(struct node_repair *repair)
 {
-    storage_cut_step(repair->cut);
+    storage_view_step(repair->view);
 }
 
-static enum status open_cut(struct exchange *self, const struct document_entry *entry)
+static enum status open_view(struct exchange *self, const struct document_entry *entry)
 {
     struct node_repair *repair = &self->repair;
     const struct pull_scope *scope = &repair->machine.scope;
-    const struct storage_cut_config config = {
-        .set = {.filter_id = scope->filter_id, .slice = scope->slice, .lineage = scope->lineage},
+    const struct storage_view_config config = {
+        .set = {.filter_id = scope->filter_id, .slice = scope->slice, .keyset = scope->keyset},
         .end = UINT64_MAX, /* What is not durable here yet is not lacking either. */
         .shard_bits = entry->document.content.shard_bits,
         .group_of_shard = entry->document.content.group_of_shard,
@@ -43,8 +43,8 @@ static enum status open_cut(struct exchange *self, const struct document_entry *
         .stepped = stepped,
     };
 
-    storage_cut_close(&repair->cut);
-    return storage_cut_open(self->storage, &config, &repair->cut);
+    storage_view_close(&repair->view);
+    return storage_view_open(self->storage, &config, &repair->view);
 }
 
 /* ---- asking ---- */
@@ -92,10 +92,10 @@ static enum status begin(struct exchange *self, uint64_t now_us, const struct do
                          entry->document.content.shard_bits,
                          entry->document.content.group_of_shard);
     if (status == STATUS_OK) {
-        status = open_cut(self, entry);
+        status = open_view(self, entry);
     }
     if (status == STATUS_OK) {
-        status = storage_cut_survey(repair->cut);
+        status = storage_view_survey(repair->view);
     }
     if (status == STATUS_OK) {
         read_on(repair);
@@ -113,19 +113,19 @@ static enum status prepare(struct exchange *self, const struct document_entry *e
 
     repair_question(&repair->machine, &question);
     if (question.kind == PULL_RANGES) {
-        enum status status = repair->exact ? STATUS_OK : open_cut(self, entry);
+        enum status status = repair->exact ? STATUS_OK : open_view(self, entry);
 
         repair->exact = true; /* Newer than the source's: what was on its way then is here. */
         return status;
     }
     for (size_t i = 0; i < question.nprefixes && there; i++) {
-        struct run_digest_range parts[STORAGE_CUT_PARTS];
+        struct run_digest_range parts[STORAGE_VIEW_PARTS];
 
-        there = storage_cut_parts(repair->cut, question.prefix_bits, question.prefixes[i], parts);
+        there = storage_view_parts(repair->view, question.prefix_bits, question.prefixes[i], parts);
     }
     if (!there) {
-        enum status status = storage_cut_split(repair->cut, question.prefix_bits, question.prefixes,
-                                               question.nprefixes);
+        enum status status = storage_view_split(repair->view, question.prefix_bits,
+                                                question.prefixes, question.nprefixes);
 
         if (status == STATUS_OK) {
             read_on(repair);
@@ -188,8 +188,8 @@ void node_repair_on_reply(struct exchange *self, uint64_t now_us, const struct p
     }
     if (status == STATUS_OK && reply->kind == PULL_RANGES) {
         repair_question(&repair->machine, &question);
-        status = storage_cut_subtract(repair->cut, question.prefix_bits, question.prefixes,
-                                      question.nprefixes, reply->fingerprints, reply->count);
+        status = storage_view_subtract(repair->view, question.prefix_bits, question.prefixes,
+                                       question.nprefixes, reply->fingerprints, reply->count);
         if (status == STATUS_OK) {
             read_on(repair);
         }
@@ -215,9 +215,9 @@ static void go_on(struct exchange *self, uint64_t now_us, struct document_entry 
         status = node_repair_compare(self, now_us, entry);
         status = status == STATUS_OK ? advance(self, now_us, entry) : status;
     }
-    if (MUTANT(REPAIR_CURSOR_FIRST) && status == STATUS_OK && repair->machine.cut != 0 &&
+    if (MUTANT(REPAIR_CURSOR_FIRST) && status == STATUS_OK && repair->machine.view != 0 &&
         item->pull.phase == PULL_PHASE_REPAIR) {
-        pull_repaired(&item->pull, now_us, repair->machine.cut_end, 0);
+        pull_repaired(&item->pull, now_us, repair->machine.view_end, 0);
     }
     if (status == STATUS_OVERLOADED || status == STATUS_NO_SPACE) {
         repair->resume_us = now_us + REPAIR_RETRY_US; /* The log takes no more just now. */
@@ -267,7 +267,7 @@ void node_repair_pump(struct exchange *self, uint64_t now_us)
     }
     if (repair->read_us <= now_us) {
         repair->read_us = ACTOR_NEVER;
-        storage_cut_step(repair->cut);
+        storage_view_step(repair->view);
     }
     if (repair->resume_us <= now_us) {
         repair->resume_us = ACTOR_NEVER;

@@ -41,13 +41,13 @@ static void schedule(struct exchange *self, uint64_t now_us, struct pull_item *i
 
 static bool may_compare(const struct pull_item *item, const struct document_entry *entry)
 {
-    const struct replica_set *set = hosted_find(entry->attachment, item->pull.scope.lineage,
-                                                item->pull.scope.slice);
+    const struct arrays *set = hosted_find(entry->attachment, item->pull.scope.keyset,
+                                           item->pull.scope.slice);
 
     return item->pull.purpose == PULL_DELTA &&
            (item->pull.phase == PULL_PHASE_FOLLOW || item->pull.phase == PULL_PHASE_FETCH ||
             is_urgent(item)) &&
-           replica_set_state(set, item->pull.scope.group) == REPLICA_FULL;
+           arrays_state(set, item->pull.scope.group) == REPLICA_FULL;
 }
 
 /* Urgent ones first, then who has waited longest. */
@@ -132,7 +132,7 @@ void node_repair_end(struct exchange *self)
     struct node_repair *repair = &self->repair;
 
     assert(repair->active);
-    storage_cut_close(&repair->cut);
+    storage_view_close(&repair->view);
     if (repair->appended > self->repaired_end) {
         self->repaired_end = repair->appended;
     }
@@ -230,7 +230,7 @@ void node_repair_succeed(struct exchange *self, uint64_t now_us, const struct do
     item->repair_refusals = 0;
     note_compared(entry->attachment);
     if (is_urgent(item)) {
-        pull_repaired(&item->pull, now_us, repair->machine.cut_end, repair->appended);
+        pull_repaired(&item->pull, now_us, repair->machine.view_end, repair->appended);
     }
     schedule(self, now_us, item, false);
     node_repair_end(self);

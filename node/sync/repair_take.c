@@ -23,7 +23,7 @@ static const uint64_t *put(uint64_t **at, const uint64_t *words, size_t count)
     return begin;
 }
 
-/* The answer borrows from the frame that it came in; its fingerprints are with the cut. */
+/* The answer borrows from the frame that it came in; its fingerprints are with the view. */
 enum status node_repair_keep(struct node_repair *repair, const struct pull_reply *reply)
 {
     uint64_t *at;
@@ -52,7 +52,7 @@ static enum status compare_roots(struct node_repair *repair)
         return STATUS_NOMEM;
     }
     for (size_t i = 0; i < count; i++) {
-        struct run_digest_range range = storage_cut_shard(repair->cut, i);
+        struct run_digest_range range = storage_view_shard(repair->view, i);
 
         own[i] = (struct repair_root){.digest = run_digest_short(range), .count = range.count};
     }
@@ -69,9 +69,9 @@ static enum status compare_parts(struct node_repair *repair)
 
     repair_question(&repair->machine, &question);
     for (size_t i = 0; i < question.nprefixes && status == STATUS_OK; i++) {
-        struct run_digest_range parts[STORAGE_CUT_PARTS];
+        struct run_digest_range parts[STORAGE_VIEW_PARTS];
 
-        if (!storage_cut_parts(repair->cut, question.prefix_bits, question.prefixes[i], parts)) {
+        if (!storage_view_parts(repair->view, question.prefix_bits, question.prefixes[i], parts)) {
             status = STATUS_INTERNAL;
         }
         for (size_t k = 0; k < PULL_PARTS && status == STATUS_OK; k++) {
@@ -89,7 +89,7 @@ static enum status absorb(struct exchange *self, uint64_t now_us, struct documen
 {
     struct node_repair *repair = &self->repair;
     size_t count;
-    const uint64_t *lacking = storage_cut_keys(repair->cut, &count);
+    const uint64_t *lacking = storage_view_keys(repair->view, &count);
     size_t done;
     enum status status = node_pull_absorb(self, now_us, entry, &repair->machine.scope,
                                           lacking + repair->absorbed, count - repair->absorbed,

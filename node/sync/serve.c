@@ -170,7 +170,7 @@ void node_on_pull_request(struct exchange *self, uint64_t now_us, const struct p
 
 void node_serve_pump(struct exchange *self, uint64_t now_us)
 {
-    node_serve_cut_pump(self, now_us);
+    node_serve_view_pump(self, now_us);
     for (unsigned i = 0; i < SERVE_PAGES; i++) {
         struct serve_page *page = &self->pages[i];
         enum status status;
@@ -187,7 +187,7 @@ void node_serve_pump(struct exchange *self, uint64_t now_us)
 
 uint64_t node_serve_next_us(const struct exchange *self)
 {
-    uint64_t next_us = node_serve_cut_next_us(self);
+    uint64_t next_us = node_serve_view_next_us(self);
 
     for (unsigned i = 0; i < SERVE_PAGES; i++) {
         const struct serve_page *page = &self->pages[i];
@@ -201,7 +201,7 @@ uint64_t node_serve_next_us(const struct exchange *self)
 
 void node_serve_fini(struct exchange *exchange)
 {
-    node_serve_cut_fini(exchange);
+    node_serve_view_fini(exchange);
     for (unsigned i = 0; i < SERVE_PAGES; i++) {
         if (exchange->pages[i].used) {
             node_serve_release(&exchange->pages[i]);

@@ -2,7 +2,7 @@
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "node/pull/live_sets.h"
-#include "node/pull/pull_lines.h"
+#include "node/pull/pull_geometry.h"
 #include "node/sync/exchange.h"
 
 #include <assert.h>
@@ -25,16 +25,14 @@ static bool is_meant(const struct exchange *self, const struct member *source)
 
 static bool counts(const struct hosted_filter *hosted, const struct pull_request *request)
 {
-    const struct replica_set *set = hosted_find(hosted, request->scope.lineage,
-                                                request->scope.slice);
-    enum replica_state state = replica_set_state(set, request->scope.group);
+    const struct arrays *set = hosted_find(hosted, request->scope.keyset, request->scope.slice);
+    enum replica_state state = arrays_state(set, request->scope.group);
 
     if (MUTANT(SYNC_COUNTS_JOINING) && request->sync && state == REPLICA_JOINING) {
         return true;
     }
     /* Two that are in doubt help each other; whoever joins needs one that is not. */
-    return state == REPLICA_FULL ||
-           (!request->sync && replica_set_holds(set, request->scope.group));
+    return state == REPLICA_FULL || (!request->sync && arrays_holds(set, request->scope.group));
 }
 
 enum status node_serve_judge(const struct exchange *self, const struct pull_request *request,
@@ -66,7 +64,7 @@ enum status node_serve_judge(const struct exchange *self, const struct pull_requ
         return status == STATUS_CONFLICT ? STATUS_NOT_READY : status;
     }
     if (scope->group >= entry->document.content.ngroups ||
-        !live_sets_have(&entry->document, scope->lineage, scope->slice) ||
+        !live_sets_have(&entry->document, scope->keyset, scope->slice) ||
         !pull_scope_fits(scope, &entry->document) ||
         !pull_kind_fits(request->kind, &entry->document)) {
         return STATUS_INVALID;
@@ -121,12 +119,11 @@ static void fill_reply(const struct exchange *self, const struct pull_request *r
         reply->scope.epoch_hash = entry->document.epoch_hash;
     }
     if (hosted != NULL) {
-        const struct replica_set *set = hosted_find(hosted, request->scope.lineage,
-                                                    request->scope.slice);
+        const struct arrays *set = hosted_find(hosted, request->scope.keyset, request->scope.slice);
 
-        reply->state = !request->sync && replica_set_holds(set, request->scope.group)
+        reply->state = !request->sync && arrays_holds(set, request->scope.group)
                            ? REPLICA_FULL
-                           : replica_set_state(set, request->scope.group);
+                           : arrays_state(set, request->scope.group);
         reply->fence_epoch = hosted->fence.epoch;
         reply->fence_position = hosted->fence_end;
     }
@@ -178,7 +175,7 @@ static void send_page(struct serve_page *page, uint64_t now_us, const struct doc
     if (page->request.kind == PULL_HEADERS) {
         reply->intervals = intervals;
         reply->nintervals = pull_intervals_make(page->batches, page->nbatches, intervals);
-    } else if (page->request.kind == PULL_LINES) {
+    } else if (page->request.kind == PULL_PAGES) {
         reply->page_ids = page->page_ids;
         reply->pages = page->pages;
         reply->npages = page->npages;
@@ -187,8 +184,8 @@ static void send_page(struct serve_page *page, uint64_t now_us, const struct doc
         reply->nbatches = page->nbatches;
         reply->fingerprints = page->fingerprints;
         reply->count = page->count;
-        reply->cut = page->cut;
-        reply->cut_end = page->cut_end;
+        reply->view = page->view;
+        reply->view_end = page->view_end;
         reply->digests = page->digests;
         reply->ndigests = page->ndigests;
         reply->counts = page->counts;

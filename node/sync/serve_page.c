@@ -134,8 +134,8 @@ static bool is_wanted(const struct serve_page *page, const struct record_batch *
     /* What has no number of its own can't be followed; copies and repairs bring it. */
     return node_batch_whole(batch) &&
            (page->request.kind == PULL_HEADERS ||
-            pull_wants(page->request.wanted, page->request.nwanted, batch->batch_boot, batch->epoch,
-                       batch->batch_number));
+            pull_wants(page->request.wanted, page->request.nwanted, batch->batch_producer,
+                       batch->epoch, batch->batch_number));
 }
 
 /* False: it begins the next answer, as this one names as many lists of targets as it may. */
@@ -272,11 +272,11 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     }
     page->next = page->request.from;
     page->merged = UINT64_MAX;
-    if (page->request.kind == PULL_LINES) {
+    if (page->request.kind == PULL_PAGES) {
         return node_serve_lines(page, now_us, entry_of(page));
     }
     if (pull_kind_cuts(page->request.kind)) {
-        return node_serve_cut_begin(page, now_us, document);
+        return node_serve_view_begin(page, now_us, document);
     }
     if (page->request.kind != PULL_HEADERS) {
         page->fingerprints = heap_alloc(PULL_MAX_KEYS, sizeof *page->fingerprints);
@@ -293,7 +293,7 @@ enum status node_serve_begin(struct serve_page *page, uint64_t now_us)
     page->read = (struct storage_read){
         .set = {.filter_id = page->request.scope.filter_id,
                 .slice = page->request.scope.slice,
-                .lineage = page->request.scope.lineage},
+                .keyset = page->request.scope.keyset},
         .log = !runs,
         .done = done,
     };

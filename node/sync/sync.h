@@ -114,14 +114,14 @@ void node_pull_drop(struct hosted_filter *hosted);
 /* pull_take.c: may a key be here that an add still under way has brought? */
 bool node_pull_doubts(const struct exchange *self, uint64_t now_us);
 
-/* settle.c: a node whose log may have lost its end catches up with the others before it counts.
+/* catch_up.c: a node whose log may have lost its end catches up with the others before it counts.
  * Filters that are found at the start, or come before the store has told all, are in doubt. */
 void node_doubt(struct exchange *self);
 void node_doubt_none(struct exchange *self);
 void node_doubt_hosted(const struct exchange *self, struct hosted_filter *hosted);
 void node_set_doubted(struct hosted_filter *hosted, bool doubted);
 
-/* remember.c: another node starts, and asks what is remembered of it. */
+/* peer_memory.c: another node starts, and asks what is remembered of it. */
 void node_on_boot_request(struct exchange *self, uint64_t now_us, const struct peer *from,
                           const struct frame *frame);
 void node_remember_found(struct exchange *self, struct span record);

@@ -108,7 +108,7 @@ static void stepped(struct front *self, void *owner, const struct frame *frame, 
     }
     writer = call_writer(call);
     if (call->first == REBUILD_BEGIN && reply->nfilters == 1) {
-        resp_integer(&writer, reply->filters[0].rebuild_lineage);
+        resp_integer(&writer, reply->filters[0].rebuild_keyset);
     } else {
         resp_simple(&writer, "OK");
     }
@@ -122,7 +122,7 @@ static uint32_t meant(const struct filter_summary *filter, enum rebuild_step ste
     if (step == REBUILD_BEGIN) {
         return 0;
     }
-    return filter->rebuild_lineage != 0 ? filter->rebuild_lineage : filter->lineage;
+    return filter->rebuild_keyset != 0 ? filter->rebuild_keyset : filter->keyset;
 }
 
 static void looked(struct front *self, void *owner, const struct frame *frame, enum status status,
@@ -146,7 +146,7 @@ static void looked(struct front *self, void *owner, const struct frame *frame, e
     step.body.admin_request.filter_id = filter->id;
     step.body.admin_request.rebuild = (struct rebuild_parameters){
         .step = (enum rebuild_step)call->first,
-        .lineage = meant(filter, (enum rebuild_step)call->first),
+        .keyset = meant(filter, (enum rebuild_step)call->first),
         .empty = call->count != 0,
     };
     question_ask(self, &step, call->detail, stepped, call);
@@ -213,7 +213,7 @@ static void tell_fed(struct front *self, const struct gather *gather, struct cal
     frame.body.admin_request.filter_id = gather->kind.filter_id;
     frame.body.admin_request.rebuild = (struct rebuild_parameters){
         .step = REBUILD_FED,
-        .lineage = gather->kind.lineage,
+        .keyset = gather->kind.keyset,
         .fed_keys = count,
     };
     question_ask(self, &frame, gather->deadline_us, fed, call);
@@ -236,12 +236,12 @@ static void note(struct feed_look *look, const struct admin_reply *reply)
                        reply->message);
     } else if (filter == NULL) {
         (void)snprintf(look->error, sizeof look->error, "ERR not found");
-    } else if (filter->rebuild_lineage == 0) {
+    } else if (filter->rebuild_keyset == 0) {
         (void)snprintf(look->error, sizeof look->error,
                        "ERR INVALID no rebuild of %s is open: BEGIN first", look->name);
     } else {
         look->filter_id = filter->id;
-        look->lineage = filter->rebuild_lineage;
+        look->keyset = filter->rebuild_keyset;
     }
 }
 
@@ -301,7 +301,7 @@ static enum taken feed(struct front *self, struct session *session, const char *
     } else {
         (void)snprintf(kind.name, sizeof kind.name, "%s", name);
         kind.filter_id = session->look->filter_id;
-        kind.lineage = session->look->lineage;
+        kind.keyset = session->look->keyset;
         kind.deadline_us = session->look->deadline_us;
         taken = gather_keys(self, session, &kind, items, count, true) ? TAKEN_DONE : TAKEN_WAIT;
     }

@@ -236,7 +236,7 @@ static void put_state(struct resp_writer *writer, const struct filter_summary *f
     put_text(writer, "growth_awaited", filter->growth_awaited);
     put_text(writer, "growth_refused", filter->growth_refused);
     put_bool(writer, "growth_held", filter->growth_held);
-    put_count(writer, "rebuild", filter->rebuild_lineage);
+    put_count(writer, "rebuild", filter->rebuild_keyset);
     put_count(writer, "fed_keys", filter->fed_keys);
     put_text(writer, "rebuild_awaited", filter->rebuild_awaited);
 }

@@ -559,7 +559,7 @@ static void send(struct front *self, struct gather *gather)
             {
                 .filter = gather->kind.name,
                 .filter_id = gather->kind.filter_id,
-                .lineage = gather->kind.lineage,
+                .keyset = gather->kind.keyset,
                 .operation = gather->kind.operation,
                 .op = self->op,
                 .timeout_ms = (uint32_t)(left_us / 1000) + 1,

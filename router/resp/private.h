@@ -80,7 +80,7 @@ struct gather_kind {
     enum make make;
     struct create_parameters create; /* MAKE_ASKED: then it is shared by no other command */
     uint64_t filter_id;              /* feed: of this one ... */
-    uint32_t lineage;                /* ... into this lineage; shared by no other command either */
+    uint32_t keyset;                 /* ... into this keyset; shared by no other command either */
     uint64_t deadline_us;            /* feed */
 
     /* Feed: so many were, call->reply is the answer, and who is told here lets it leave. */
@@ -157,7 +157,7 @@ struct feed_look {
     bool done;
     uint64_t deadline_us;
     uint64_t filter_id;
-    uint32_t lineage;
+    uint32_t keyset;
     char name[DOCUMENT_NAME_BYTES];
     char error[FRONT_MESSAGE_BYTES]; /* "": none */
 };

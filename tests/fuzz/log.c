@@ -183,7 +183,7 @@ static void decode_batch(struct fuzz *self, struct span record)
         return;
     }
     for (uint32_t i = 0; i < batch.ntargets; i++) {
-        self->sum += batch.targets[i].slice + batch.targets[i].lineage;
+        self->sum += batch.targets[i].slice + batch.targets[i].keyset;
     }
     for (uint32_t i = 0; i < batch.count; i++) {
         self->sum += batch.fingerprints[i];

@@ -23,7 +23,7 @@ enum { AT_LINES = 56, AT_SHARDS = 88, AT_TABLES_SUM = 96, AT_SUM = SNAPSHOT_HEAD
 static const struct record_snapshot id = {.number = NUMBER,
                                           .filter_id = 1,
                                           .slice = 2,
-                                          .lineage = 3,
+                                          .keyset = 3,
                                           .generation = 4,
                                           .from = 8,
                                           .end = 16};

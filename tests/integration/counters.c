@@ -209,48 +209,49 @@ Test(counters, a_node_without_documents_is_given_them, .timeout = LIMIT_S)
 }
 
 /* A segment of a stranger, as a router would send it. */
-static struct segment_reply ask_node(struct stranger *stranger, struct segment *segment)
+static struct subrequest_reply ask_node(struct stranger *stranger, struct subrequest *subrequest)
 {
     uint64_t fingerprint = 77;
-    struct frame frame = {
-        .kind = FRAME_NODE_REQUEST,
-        .body.node_request = {
-            .segments = segment, .nsegments = 1, .fingerprints = &fingerprint, .count = 1}};
+    struct frame frame = {.kind = FRAME_NODE_REQUEST,
+                          .body.node_request = {.subrequests = subrequest,
+                                                .nsubrequests = 1,
+                                                .fingerprints = &fingerprint,
+                                                .count = 1}};
     struct frame answer;
 
-    segment->count = 1;
+    subrequest->count = 1;
     stranger_send_frame(stranger, &frame);
     cr_assert(stranger_receive(stranger, ANSWER_MS, &answer));
     cr_assert_eq(answer.kind, FRAME_NODE_REPLY);
-    cr_assert_eq(answer.body.node_reply.nsegments, 1);
-    return answer.body.node_reply.segments[0];
+    cr_assert_eq(answer.body.node_reply.nsubrequests, 1);
+    return answer.body.node_reply.subrequests[0];
 }
 
 /* A message that arrives twice is known for what it is; wrong epochs are told apart. */
 Test(counters, a_node_counts_repeats_and_every_refusal_by_epoch, .timeout = LIMIT_S)
 {
-    struct segment segment = {.filter_id = 1, .operation = OPERATION_CHECK};
+    struct subrequest subrequest = {.filter_id = 1, .operation = OPERATION_CHECK};
     char endpoint[PLAYGROUND_ENDPOINT_BYTES];
     struct stranger stranger;
-    struct segment_reply reply;
+    struct subrequest_reply reply;
 
     start(1);
     playground_endpoint(&playground, "node-1", endpoint);
     stranger_open(&stranger, endpoint);
-    reply = ask_node(&stranger, &segment);
+    reply = ask_node(&stranger, &subrequest);
     cr_assert_eq(reply.status, STATUS_STALE);
-    segment.epoch = reply.epoch + 1;
-    cr_assert_eq(ask_node(&stranger, &segment).status, STATUS_NEED_DOC);
-    segment.epoch = reply.epoch;
-    segment.epoch_hash = reply.epoch_hash + 1;
-    cr_assert_eq(ask_node(&stranger, &segment).status, STATUS_CONFLICT);
-    segment.epoch_hash = reply.epoch_hash;
-    segment.operation = OPERATION_ADD;
-    segment.batch = (struct batch_id){.boot = 99, .number = 1};
-    cr_assert_not(ask_node(&stranger, &segment).repeated);
-    cr_assert_not(ask_node(&stranger, &segment).repeated, "its vote is remembered");
-    segment.op.sequence++;
-    cr_assert(ask_node(&stranger, &segment).repeated, "the batch is known, the add is not");
+    subrequest.epoch = reply.epoch + 1;
+    cr_assert_eq(ask_node(&stranger, &subrequest).status, STATUS_NEED_DOC);
+    subrequest.epoch = reply.epoch;
+    subrequest.epoch_hash = reply.epoch_hash + 1;
+    cr_assert_eq(ask_node(&stranger, &subrequest).status, STATUS_CONFLICT);
+    subrequest.epoch_hash = reply.epoch_hash;
+    subrequest.operation = OPERATION_ADD;
+    subrequest.batch = (struct batch_id){.producer_id = 99, .number = 1};
+    cr_assert_not(ask_node(&stranger, &subrequest).repeated);
+    cr_assert_not(ask_node(&stranger, &subrequest).repeated, "its vote is remembered");
+    subrequest.op.sequence++;
+    cr_assert(ask_node(&stranger, &subrequest).repeated, "the batch is known, the add is not");
     cr_assert_eq(counter("node-1", "stale_total"), 1);
     cr_assert_eq(counter("node-1", "need_doc_total"), 1);
     cr_assert_eq(counter("node-1", "conflict_total"), 1);

@@ -81,7 +81,7 @@ static void feed_pipelined(const char *kind, uint32_t list)
             .filter = "seen",
             .operation = ORBLOOM_FEED,
             .keys = {(const char *)keys.bytes + used, keys.lengths + i, BATCH},
-            .list = list,
+            .keyset = list,
         };
 
         EXPECT_OK(orbloom_submit(cluster, &request));

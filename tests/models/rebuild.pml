@@ -1,46 +1,46 @@
 /* Does a rebuild from a list keep what was added since it began, and forget the rest?
  *
  * One shard, N=3 W=2 R=2, so F=2. One key is tracked; whether it is in the user's list is open. A
- * record of a node's log names the lineages that it belongs to: old, new or both. Each stage is an
+ * record of a node's log names the keysets that it belongs to: old, new or both. Each stage is an
  * epoch of its own:
  *
- *   epoch 1 single:    adds go to the old lineage, checks read it
+ *   epoch 1 single:    adds go to the old keyset, checks read it
  *   epoch 2 both:      adds go to both, checks read the old one, what is fed goes to the new one.
  *                      `begin` returns when F nodes have fenced epoch 2; then the list is made
- *   epoch 3 committed: adds go to the new lineage, checks read it. `commit` returns when F nodes have
+ *   epoch 3 committed: adds go to the new keyset, checks read it. `commit` returns when F nodes have
  *                      fenced epoch 3
- *        or aborted:   adds go to the old lineage, checks read it
+ *        or aborted:   adds go to the old keyset, checks read it
  *
  * Everybody may hold any older document, any message may be lost, late or repeated, adds are tried
  * again under later epochs, nodes pull from each other's logs at any time. Accepting and writing to the
  * log are one step: what a kill takes with it had not been answered, and is as good as a message that
  * was lost. A node that takes a document logs it as its fence, above what it accepted before and
  * below what it answers under it; so holding and having fenced are one step too (replica_change.pml
- * looks into both). From then on the node may free the lineage that is left.
+ * looks into both). From then on the node may free the keyset that is left.
  *
  * Properties:
  *   kept       never do R replicas say, under one epoch, that a key is absent which was acknowledged
  *              before. Under epoch 3, committed: which was sent after `begin` had returned and
  *              acknowledged, or fed. Aborted: which was acknowledged as an add, ever
  *   forgotten  a key that is not in the list, and was not added under epoch 2 or later, never gets
- *              into the new lineage; and once `commit` has returned no N - R + 1 replicas say,
+ *              into the new keyset; and once `commit` has returned no N - R + 1 replicas say,
  *              under one epoch, that it is present
  *
  * Wrong variants; each breaks one of them:
  *   BEGIN_UNFENCED   `begin` returns at once
  *   BEGIN_ONE_SHORT  `begin` returns with a fence less than F
  *   COMMIT_ONE_SHORT `commit` returns with a fence less than F
- *   FREE_FIRST       a node frees the old lineage before its own fence is durable
- *   FREE_AT_BEGIN    a node frees the old lineage while an abort is still possible
- *   MERGE_ANYWHERE   what a peer's log has is put into whatever lineages the receiver now writes
- *   REPLAY_OLD       a restart puts all records of the log into the lineage that it serves
- *   FEED_IS_ALL      adds go to the new lineage only, from `begin` on
+ *   FREE_FIRST       a node frees the old keyset before its own fence is durable
+ *   FREE_AT_BEGIN    a node frees the old keyset while an abort is still possible
+ *   MERGE_ANYWHERE   what a peer's log has is put into whatever keysets the receiver now writes
+ *   REPLAY_OLD       a restart puts all records of the log into the keyset that it serves
+ *   FEED_IS_ALL      adds go to the new keyset only, from `begin` on
  *   SINCE_ANSWERED   what was sent before `begin` returned, and acknowledged after, is not in the list
  *   MIXED_EPOCHS     answers under different epochs acknowledge one add together
  *
  * NO_PULLS and COMMITS (no abort) spare the search what most of these do not need.
  *
- * Left out: several rebuilds in a row (the number of a lineage is never used again), replacing a
+ * Left out: several rebuilds in a row (the number of a keyset is never used again), replacing a
  * replica meanwhile, the arrays (expansion.pml), answers by one "present" alone when no other can be
  * expected. */
 
@@ -72,7 +72,7 @@ bool begun;             /* `begin` has returned */
 bool ended;             /* `commit` has returned */
 bool listed;            /* the key is in the list */
 
-/* What the log has of the key, by lineage. */
+/* What the log has of the key, by keyset. */
 bool in_old[NODES];
 bool in_new[NODES];
 byte held[NODES] = SINGLE; /* the document, and the durable fence */
@@ -110,7 +110,7 @@ inline free_left(n) {
 #define MAY_FREE(n) (held[n] == ENDED)
 #endif
 
-/* What a peer has comes with the names of its lineages. */
+/* What a peer has comes with the names of its keysets. */
 #ifdef MERGE_ANYWHERE
 #define TAKES_OLD(n, peer) ((in_old[peer] || in_new[peer]) && WRITES_OLD(held[n]))
 #define TAKES_NEW(n, peer) ((in_old[peer] || in_new[peer]) && WRITES_NEW(held[n]))

@@ -1,4 +1,4 @@
-/* Is the verdict of an add right, however often the add is sent? node/recent_adds.h as a model.
+/* Is the verdict of an add right, however often the add is sent? node/vote_cache.h as a model.
  *
  * Client X adds a key and tries again, each time through another router; client Y adds the same key
  * once. NODES replicas, none of which has the key at first. An attempt is one batch, and a message

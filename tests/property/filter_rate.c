@@ -199,7 +199,7 @@ Test(filter_rate, a_hundredth_of_a_percent_holds_at_capacity)
     assert_rate_at_capacity(4000000, 0.0001, (struct keys){.start = 3});
 }
 
-/* The model must be good to a few per cent at every fill: growth starts by it. Enough lines
+/* The model must be good to a few per cent at every fill: expansion starts by it. Enough lines
  * and hits that luck stays within 1 %. */
 Test(filter_rate, the_model_says_what_is_measured)
 {

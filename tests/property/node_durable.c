@@ -53,7 +53,7 @@ static uint64_t below(struct history *self, uint64_t limit)
 /* ---- what the node says ---- */
 
 static void on_check(struct history *self, const struct request *request,
-                     const struct segment_reply *reply)
+                     const struct subrequest_reply *reply)
 {
     if (reply->state != REPLICA_FULL) {
         return;
@@ -73,17 +73,17 @@ static void on_reply(struct history *self, uint64_t correlation, const struct no
     const struct request *request = &self->requests[correlation];
 
     cr_assert_lt(correlation, self->nrequests);
-    for (size_t i = 0; i < reply->nsegments; i++) {
-        const struct segment_reply *segment = &reply->segments[i];
+    for (size_t i = 0; i < reply->nsubrequests; i++) {
+        const struct subrequest_reply *subrequest = &reply->subrequests[i];
 
-        if (segment->status != STATUS_OK) {
+        if (subrequest->status != STATUS_OK) {
             continue;
         }
         cr_assert_eq(reply->incarnation, self->incarnation);
         if (!request->is_add) {
-            on_check(self, request, segment);
+            on_check(self, request, subrequest);
         } else {
-            cr_assert_not(segment->at_capacity);
+            cr_assert_not(subrequest->at_capacity);
             memset(self->acknowledged + request->first, 1, request->count);
         }
     }
@@ -139,7 +139,7 @@ static void listen(struct history *self)
 static void ask(struct history *self, bool is_add)
 {
     struct request *request = &self->requests[self->nrequests];
-    struct segment segment;
+    struct subrequest subrequest;
 
     if (self->nrequests == MAX_REQUESTS) {
         return;
@@ -147,14 +147,14 @@ static void ask(struct history *self, bool is_add)
     *request = (struct request){.is_add = is_add, .count = 1 + (uint32_t)below(self, MAX_COUNT)};
     request->first = (uint32_t)below(self, POOL - request->count);
     memcpy(request->acknowledged, self->acknowledged, sizeof self->acknowledged);
-    segment = node_stage_segment(&self->document, is_add ? OPERATION_ADD : OPERATION_CHECK,
-                                 request->count);
+    subrequest = node_stage_subrequest(&self->document, is_add ? OPERATION_ADD : OPERATION_CHECK,
+                                       request->count);
     if (is_add) {
-        segment.batch.number = ++self->stage.batches;
-        segment.op.sequence = self->stage.batches;
-        segment.attempt = (uint32_t)below(self, 2);
+        subrequest.batch.number = ++self->stage.batches;
+        subrequest.op.sequence = self->stage.batches;
+        subrequest.attempt = (uint32_t)below(self, 2);
     }
-    node_stage_send(&self->stage, &segment, 1, self->keys + request->first, self->nrequests++);
+    node_stage_send(&self->stage, &subrequest, 1, self->keys + request->first, self->nrequests++);
 }
 
 static void end(struct history *self)
@@ -259,12 +259,13 @@ static void conclude(struct history *self)
     fake_forget(&self->stage.fake);
     for (uint32_t first = 0; first < POOL; first += CHECKED) {
         struct request *request = &self->requests[0];
-        struct segment segment = node_stage_segment(&self->document, OPERATION_CHECK, CHECKED);
+        struct subrequest subrequest = node_stage_subrequest(&self->document, OPERATION_CHECK,
+                                                             CHECKED);
 
         *request = (struct request){.first = first, .count = CHECKED};
         memcpy(request->acknowledged, self->acknowledged, sizeof self->acknowledged);
         self->nrequests = 1;
-        node_stage_send(&self->stage, &segment, 1, self->keys + first, 0);
+        node_stage_send(&self->stage, &subrequest, 1, self->keys + first, 0);
         node_stage_settle(&self->stage);
         listen(self);
     }

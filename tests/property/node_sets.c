@@ -2,7 +2,7 @@
  * adds, lists, begins, commits, aborts, rotations, other generations, kills and power losses. What
  * is in the filter is found, what was forgotten or has expired is not, but for a few by chance. */
 #include "base/heap.h"
-#include "tests/support/lineage_stage.h"
+#include "tests/support/keyset_stage.h"
 #include "tests/support/random.h"
 
 #include <criterion/criterion.h>
@@ -11,7 +11,7 @@
 enum { PARTS = 20, BATCH = 400, SEEDS = 24, STEPS = 60, SLICES = 3, CHANCE = BATCH / 20 };
 
 struct history {
-    struct lineage_stage lineage;
+    struct keyset_stage keyset;
     uint64_t random;
     uint64_t seed;
     bool window;
@@ -30,24 +30,24 @@ static uint64_t below(struct history *self, uint64_t limit)
 
 static uint64_t newest(const struct history *self)
 {
-    return self->lineage.document.content.newest_slice;
+    return self->keyset.document.content.newest_slice;
 }
 
 static void open_history(struct history *self, uint64_t seed, bool window)
 {
-    struct filter_document *document = &self->lineage.document;
+    struct filter_document *document = &self->keyset.document;
 
     memset(self, 0, sizeof *self);
     self->seed = self->random = seed;
     self->window = window;
     self->generation = 1;
-    lineage_stage_init(&self->lineage);
+    keyset_stage_init(&self->keyset);
     if (window) {
         document->window_us = 1000000;
         document->nslices = SLICES;
         document->content.newest_slice = 1;
         document_epoch_advance(document);
-        lineage_stage_hand(&self->lineage);
+        keyset_stage_hand(&self->keyset);
     }
     for (uint32_t part = 0; part < PARTS; part++) {
         node_stage_fingerprints(document, 0, part + 1, BATCH, self->keys[part]);
@@ -59,9 +59,9 @@ static void open_history(struct history *self, uint64_t seed, bool window)
 static void add(struct history *self, bool list)
 {
     uint32_t part = (uint32_t)below(self, PARTS);
-    uint32_t lineage = list ? self->lineage.last : 0;
+    uint32_t keyset = list ? self->keyset.last : 0;
 
-    cr_assert_eq(lineage_stage_feed(&self->lineage, lineage, self->keys[part], BATCH), STATUS_OK,
+    cr_assert_eq(keyset_stage_feed(&self->keyset, keyset, self->keys[part], BATCH), STATUS_OK,
                  "seed %lu", (unsigned long)self->seed);
     self->served[part] = self->served[part] || !list;
     self->made[part] = true;
@@ -70,28 +70,28 @@ static void add(struct history *self, bool list)
 
 static void turn_over(struct history *self)
 {
-    struct filter_document *document = &self->lineage.document;
+    struct filter_document *document = &self->keyset.document;
 
     if (self->window) {
         document->content.newest_slice += below(self, 10) == 0 ? 2 : 1;
         document_epoch_advance(document);
     } else if (!self->open) {
         memset(self->made, 0, sizeof self->made);
-        lineage_stage_begin(&self->lineage);
+        keyset_stage_begin(&self->keyset);
     } else if (below(self, 3) == 0) {
-        lineage_stage_abort(&self->lineage);
+        keyset_stage_abort(&self->keyset);
     } else {
         memcpy(self->served, self->made, sizeof self->made);
-        lineage_stage_commit(&self->lineage);
+        keyset_stage_commit(&self->keyset);
     }
     self->open = !self->window && !self->open;
-    lineage_stage_hand(&self->lineage);
+    keyset_stage_hand(&self->keyset);
 }
 
 /* Another generation is wanted; it is built in between, or not. */
 static void want(struct history *self)
 {
-    struct filter_document *document = &self->lineage.document;
+    struct filter_document *document = &self->keyset.document;
     struct generation wanted = document->generations[document->ngenerations - 1];
 
     document->generations[0] = wanted;
@@ -103,7 +103,7 @@ static void want(struct history *self)
     document->nturns = 1;
     document->turns[0] = 1;
     document->revision++;
-    lineage_stage_hand(&self->lineage);
+    keyset_stage_hand(&self->keyset);
 }
 
 static void step(struct history *self)
@@ -119,9 +119,9 @@ static void step(struct history *self)
     } else if (draw < 15) {
         want(self);
     } else if (draw < 17) {
-        node_stage_settle_long(&self->lineage.stage);
+        node_stage_settle_long(&self->keyset.stage);
     } else {
-        lineage_stage_restart(&self->lineage, (enum stage_end)(draw - 17));
+        keyset_stage_restart(&self->keyset, (enum stage_end)(draw - 17));
     }
 }
 
@@ -138,7 +138,7 @@ static bool is_held(const struct history *self, uint32_t part)
 static void look(struct history *self, unsigned at)
 {
     for (uint32_t part = 0; part < PARTS; part++) {
-        uint32_t absent = node_stage_absent(&self->lineage.stage, &self->lineage.document,
+        uint32_t absent = node_stage_absent(&self->keyset.stage, &self->keyset.document,
                                             self->keys[part], BATCH);
 
         if (is_held(self, part)) {
@@ -161,7 +161,7 @@ static void run(bool window)
             step(&history);
             look(&history, i);
         }
-        lineage_stage_fini(&history.lineage);
+        keyset_stage_fini(&history.keyset);
         cr_assert_eq(heap_live(), 0);
     }
 }

@@ -53,7 +53,7 @@ static void compare(const Orbloom__V1__ClientRequest *wire, const struct client_
     cr_assert_eq(request->attempt, wire->attempt);
     cr_assert_eq(request->timeout_ms, wire->timeout_ms);
     cr_assert_eq(request->slots, wire->slots);
-    cr_assert_eq(request->lineage, wire->lineage);
+    cr_assert_eq(request->keyset, wire->keyset);
     cr_assert(span_equal(request->keys, span_of(wire->keys.data, wire->keys.len)));
     cr_assert_not_null(request->keys.data);
     cr_assert_eq(request->count, wire->n_lengths);

@@ -296,7 +296,7 @@ Test(runs, planning_ends_and_chooses_alike_runs)
         for (size_t i = 0; i < NRUNS; i++) {
             runs[i] = (struct record_run){
                 .filter_id = random_below(&state, 2),
-                .lineage = (uint32_t)random_below(&state, 2),
+                .keyset = (uint32_t)random_below(&state, 2),
                 .count = 1 + (random_next(&state) >> (34 + random_below(&state, 30)))};
         }
         while (count > 0) {
@@ -309,7 +309,7 @@ Test(runs, planning_ends_and_chooses_alike_runs)
                 cr_assert_neq(first, other);
                 cr_assert(other->count > 0, "chosen twice");
                 cr_assert_eq(other->filter_id, first->filter_id);
-                cr_assert_eq(other->lineage, first->lineage);
+                cr_assert_eq(other->keyset, first->keyset);
                 first->count += other->count;
                 other->count = 0;
             }

@@ -14,8 +14,8 @@
 #include "tests/sim/sim_accepted.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_coverage.h"
+#include "tests/sim/sim_expansion.h"
 #include "tests/sim/sim_given_up.h"
-#include "tests/sim/sim_growth.h"
 #include "tests/sim/sim_invariant.h"
 #include "tests/sim/sim_losses.h"
 #include "tests/sim/sim_network.h"
@@ -42,7 +42,7 @@ enum sim_stream {
     SIM_STREAM_SCENARIO,
     SIM_STREAM_LOAD,
     SIM_STREAM_DURABILITY,
-    SIM_STREAM_GROWTH,
+    SIM_STREAM_EXPANSION,
     SIM_STREAM_REBUILD,
     SIM_STREAM_WINDOW,
     SIM_STREAM_ACCEPT,
@@ -123,7 +123,7 @@ struct sim {
     struct sim_view view;
     struct sim_losses losses;
     struct sim_takeover takeover;
-    struct sim_growth growth;
+    struct sim_expansion expansion;
     struct sim_rebuild rebuild;
     struct sim_window window;
     struct sim_accept accept;

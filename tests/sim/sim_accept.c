@@ -54,7 +54,7 @@ void sim_accept_draw_scenario(struct sim *sim)
     }
     self->on = sim->scenario.kind == SIM_SCENARIO_ACCEPT;
     if (self->on) {
-        sim->growth.on = false;
+        sim->expansion.on = false;
         sim->rebuild.on = false;
         sim->window.on = false;
     }

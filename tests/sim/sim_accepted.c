@@ -35,13 +35,13 @@ static void judge_life(struct sim *sim, const struct filter_document *document,
     self->lives[self->nlives++ % SIM_MAX_GIVEN_UP] = member->incarnation;
 }
 
-static void let_off(struct sim *sim, uint32_t name, uint32_t key, struct sim_lineage *lineage)
+static void let_off(struct sim *sim, uint32_t name, uint32_t key, struct sim_keyset *keyset)
 {
-    if (!sim_invariant_is_left(sim, name, lineage->id, key, 1)) {
-        sim->accepted.nkeys += lineage->acked_us[key] != 0;
-        lineage->acked_us[key] = 0;
-        lineage->was_new[key] = false;
-        lineage->lost_us[key] = sim->now_us;
+    if (!sim_invariant_is_left(sim, name, keyset->id, key, 1)) {
+        sim->accepted.nkeys += keyset->acked_us[key] != 0;
+        keyset->acked_us[key] = 0;
+        keyset->was_new[key] = false;
+        keyset->lost_us[key] = sim->now_us;
     }
 }
 
@@ -55,8 +55,8 @@ static void accept(struct sim *sim, uint32_t name, const struct filter_document 
         return;
     }
     sim->accepted.at_us[name][key] = sim->now_us;
-    for (size_t i = 0; i < binding->lineages->count; i++) {
-        let_off(sim, name, key, &binding->lineages->items[i]);
+    for (size_t i = 0; i < binding->keysets->count; i++) {
+        let_off(sim, name, key, &binding->keysets->items[i]);
     }
 }
 

@@ -15,7 +15,7 @@
 #ifndef ORBLOOM_TESTS_SIM_ACCEPTED_H
 #define ORBLOOM_TESTS_SIM_ACCEPTED_H
 
-#include "tests/sim/sim_lineage.h"
+#include "tests/sim/sim_keyset.h"
 #include "tests/sim/sim_view.h"
 
 enum { SIM_MAX_GIVEN_UP = 64 };

@@ -74,7 +74,7 @@ static void begin(struct sim *sim, struct sim_op *op)
 }
 
 static bool submit(struct sim *sim, struct sim_process *client, enum operation operation,
-                   uint32_t name, uint32_t lineage, const uint32_t *keys, uint32_t count,
+                   uint32_t name, uint32_t keyset, const uint32_t *keys, uint32_t count,
                    uint64_t timeout_us)
 {
     struct sim_op *op = free_op(&sim->load);
@@ -92,7 +92,7 @@ static bool submit(struct sim *sim, struct sim_process *client, enum operation o
         .serial = ++sim->load.serial,
         .operation = operation,
         .name = name,
-        .lineage = lineage,
+        .keyset = keyset,
         .count = count,
         .begun_us = sim->now_us,
         .deadline_us = sim->now_us + timeout_us,
@@ -111,7 +111,7 @@ static bool submit(struct sim *sim, struct sim_process *client, enum operation o
                                 .blob = (const uint8_t *)blob,
                                 .lengths = lengths,
                                 .count = count,
-                                .lineage = lineage,
+                                .keyset = keyset,
                             },
                             on_done, op);
     if (status != STATUS_OK) {
@@ -127,10 +127,10 @@ bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation
     return submit(sim, client, operation, name, 0, keys, count, timeout_us);
 }
 
-bool sim_load_feed(struct sim *sim, struct sim_process *client, uint32_t name, uint32_t lineage,
+bool sim_load_feed(struct sim *sim, struct sim_process *client, uint32_t name, uint32_t keyset,
                    const uint32_t *keys, uint32_t count, uint64_t timeout_us)
 {
-    return submit(sim, client, OPERATION_FEED, name, lineage, keys, count, timeout_us);
+    return submit(sim, client, OPERATION_FEED, name, keyset, keys, count, timeout_us);
 }
 
 /* ---- the stream of operations ---- */

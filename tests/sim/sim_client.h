@@ -37,8 +37,8 @@ void sim_load_stop(struct sim *sim);
 bool sim_load_submit(struct sim *sim, struct sim_process *client, enum operation operation,
                      uint32_t name, const uint32_t *keys, uint32_t count, uint64_t timeout_us);
 
-/* The same of a list that goes into a rebuild; `lineage`: which is meant, 0: the open one. */
-bool sim_load_feed(struct sim *sim, struct sim_process *client, uint32_t name, uint32_t lineage,
+/* The same of a list that goes into a rebuild; `keyset`: which is meant, 0: the open one. */
+bool sim_load_feed(struct sim *sim, struct sim_process *client, uint32_t name, uint32_t keyset,
                    const uint32_t *keys, uint32_t count, uint64_t timeout_us);
 
 /* Some add of the name was begun less than `within_us` ago and is not answered. */

@@ -42,8 +42,8 @@ static void say(struct sim *sim, const struct admin_request *request)
                                             [REBUILD_COMMIT] = "commit",
                                             [REBUILD_ABORT] = "abort"};
 
-        sim_trace_line(&sim->trace, sim->now_us, "operator: rebuild %s %s, lineage %" PRIu32,
-                       request->name, steps[request->rebuild.step], request->rebuild.lineage);
+        sim_trace_line(&sim->trace, sim->now_us, "operator: rebuild %s %s, keyset %" PRIu32,
+                       request->name, steps[request->rebuild.step], request->rebuild.keyset);
     } else if (request->action == ADMIN_ACCEPT_LOSS) {
         sim_trace_line(&sim->trace, sim->now_us, "operator: shard accept-loss %s, %zu vouched for",
                        request->name, request->nconfirmed_off);

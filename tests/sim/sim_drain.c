@@ -90,7 +90,7 @@ void sim_drain_over(struct sim *sim)
 /* Operators who move replicas only leave nodes as they are then. */
 static void end(struct sim *sim)
 {
-    if (sim->growth.moving != SIM_MOVING_NOTHING) {
+    if (sim->expansion.moving != SIM_MOVING_NOTHING) {
         on_over(sim, NULL, 0);
     }
 }
@@ -208,7 +208,7 @@ void sim_drain_begin(struct sim *sim)
 {
     enum sim_moving moving = sim->scenario.kind == SIM_SCENARIO_DRAIN     ? SIM_MOVING_DRAINS
                              : sim->scenario.kind == SIM_SCENARIO_REPLACE ? SIM_MOVING_REPLACES
-                                                                          : sim->growth.moving;
+                                                                          : sim->expansion.moving;
 
     if (sim->settings.disks && moving != SIM_MOVING_NOTHING) {
         sim_after(sim, sim_random_below(&sim->random, 150 * MS),

@@ -22,7 +22,7 @@
 
 enum { SIM_SECTOR_BYTES = 512 };
 
-/* A write, or a growth with nothing in it, that a power loss may undo. */
+/* A write, or an expansion with nothing in it, that a power loss may undo. */
 struct sim_write {
     uint64_t offset;
     uint8_t *bytes;

@@ -6,11 +6,11 @@
 #include <inttypes.h>
 
 enum {
-    SETTLE_US = 1200000,    /* suspects are probed, syncs find another coordinator */
-    PATIENCE_US = 15000000, /* until creates and drops must have come to an end */
-    GROWTH_US = 900000000,  /* ... and slow nodes in turn, of steps of a key, have built bigger
-                               arrays, thrice perhaps */
-    QUIET_US = 1200000,     /* so long that everybody has heard of everything */
+    SETTLE_US = 1200000,      /* suspects are probed, syncs find another coordinator */
+    PATIENCE_US = 15000000,   /* until creates and drops must have come to an end */
+    EXPANSION_US = 900000000, /* ... and slow nodes in turn, of steps of a key, have built bigger
+                              arrays, thrice perhaps */
+    QUIET_US = 1200000,       /* so long that everybody has heard of everything */
     POLL_US = 20000,
     SURE_TIMEOUT_US = 3000000,
     UNSURE_TIMEOUT_US = 300000, /* these end at their deadline */
@@ -121,11 +121,11 @@ static void on_settled(struct sim *sim, void *data, uint64_t until_us)
     }
     sim_operator_ask_status(sim);
     sim_after(sim, POLL_US, on_end, NULL,
-              sim->now_us + 2 * SURE_TIMEOUT_US + (sim->growth.on ? GROWTH_US : 0));
+              sim->now_us + 2 * SURE_TIMEOUT_US + (sim->expansion.on ? EXPANSION_US : 0));
 }
 
 void sim_final_plan(struct sim *sim)
 {
     sim_after(sim, SETTLE_US, on_settled, NULL,
-              sim->now_us + PATIENCE_US + (sim->growth.on ? GROWTH_US : 0));
+              sim->now_us + PATIENCE_US + (sim->expansion.on ? EXPANSION_US : 0));
 }

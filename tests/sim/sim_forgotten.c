@@ -6,12 +6,12 @@
 #include <inttypes.h>
 
 /* NULL: the node has no arrays of it that stand. */
-static const struct replica_set *set_of(const struct sim_process *process,
-                                        const struct filter_document *document, uint32_t lineage,
-                                        uint32_t group)
+static const struct arrays *set_of(const struct sim_process *process,
+                                   const struct filter_document *document, uint32_t keyset,
+                                   uint32_t group)
 {
     const struct document_entry *entry;
-    const struct replica_set *set;
+    const struct arrays *set;
 
     if (!process->alive || process->node->life.recovering) {
         return NULL;
@@ -20,11 +20,11 @@ static const struct replica_set *set_of(const struct sim_process *process,
     if (entry == NULL || entry->attachment == NULL) {
         return NULL;
     }
-    set = hosted_find(entry->attachment, lineage, document->content.newest_slice);
-    return set != NULL && replica_set_ready(set) && replica_set_hosts(set, group) ? set : NULL;
+    set = hosted_find(entry->attachment, keyset, document->content.newest_slice);
+    return set != NULL && arrays_ready(set) && arrays_hosts(set, group) ? set : NULL;
 }
 
-static void look(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key,
+static void look(struct sim *sim, uint32_t name, uint32_t keyset, uint32_t key,
                  uint64_t fingerprint)
 {
     const struct filter_document *document = sim_view_document(sim, name);
@@ -33,17 +33,17 @@ static void look(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key,
 
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
         const struct sim_process *process = sim->processes[i];
-        const struct replica_set *set = process->kind == SIM_NODE
-                                            ? set_of(process, document, lineage, group)
-                                            : NULL;
+        const struct arrays *set = process->kind == SIM_NODE
+                                       ? set_of(process, document, keyset, group)
+                                       : NULL;
         bool logged = process->kind == SIM_NODE && process->disk != NULL &&
-                      sim_view_log_has(process, document, lineage, fingerprint);
+                      sim_view_log_has(process, document, keyset, fingerprint);
 
-        if (logged || (set != NULL && replica_set_has(set, fingerprint))) {
+        if (logged || (set != NULL && arrays_has(set, fingerprint))) {
             sim_fail(sim,
-                     "forgotten key: %s has key %u in lineage %" PRIu32 " of %s%s; nobody has "
+                     "forgotten key: %s has key %u in keyset %" PRIu32 " of %s%s; nobody has "
                      "put it there",
-                     process->name, key, lineage, sim_name(name), logged ? ", in its log" : "");
+                     process->name, key, keyset, sim_name(name), logged ? ", in its log" : "");
         }
     }
 }
@@ -64,12 +64,12 @@ void sim_forgotten_check(struct sim *sim, uint32_t name)
         return;
     }
     fingerprints = sim_invariant_fingerprints(sim, name, document);
-    for (uint32_t i = 0; fingerprints != NULL && i < document->content.nlineages; i++) {
-        uint32_t lineage = document->content.lineages[i].id;
+    for (uint32_t i = 0; fingerprints != NULL && i < document->content.nkeysets; i++) {
+        uint32_t keyset = document->content.keysets[i].id;
 
         for (uint32_t key = 0; key < SIM_MAX_KEYS; key++) {
-            if (!sim_oracle_may_have(sim, name, lineage, key)) {
-                look(sim, name, lineage, key, fingerprints[key]);
+            if (!sim_oracle_may_have(sim, name, keyset, key)) {
+                look(sim, name, keyset, key, fingerprints[key]);
             }
         }
     }

@@ -1,7 +1,7 @@
-/* sim_forgotten.h - what was forgotten stays so: no replica has a key in a lineage that nobody can
+/* sim_forgotten.h - what was forgotten stays so: no replica has a key in a keyset that nobody can
  * have put there.
  *
- *   of each lineage that a live name's document names neither arrays nor disk of any node have a
+ *   of each keyset that a live name's document names neither arrays nor disk of any node have a
  *   key that was not fed into it, and that no add since its `begin` was about
  *
  * So nothing comes back from an old log, with a node that returns, or by what nodes take over from

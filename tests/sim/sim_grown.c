@@ -1,6 +1,6 @@
 #include "tests/sim/sim_grown.h"
 
-#include "map/growth_chain.h"
+#include "map/expansion_chain.h"
 #include "node/private.h"
 #include "tests/sim/sim.h"
 
@@ -10,7 +10,7 @@
 /* Of the capacity: estimates of keys may be a little too low. */
 static const double due_share = 0.9;
 
-static const struct replica_set *set_of(const struct sim_process *process, uint64_t filter_id)
+static const struct arrays *set_of(const struct sim_process *process, uint64_t filter_id)
 {
     const struct document_entry *entry;
     const struct hosted_filter *hosted;
@@ -44,13 +44,13 @@ static uint64_t least_share(const struct filter_document *document, uint64_t cap
 uint64_t sim_grown_room(const struct sim *sim, uint32_t name, bool settled)
 {
     const struct filter_document *document = sim_view_document(sim, name);
-    uint64_t capacity = sim->growth.on ? sim->growth.least[name]
-                                       : sim->operator.names[name].parameters.capacity;
+    uint64_t capacity = sim->expansion.on ? sim->expansion.least[name]
+                                          : sim->operator.names[name].parameters.capacity;
 
     if (document == NULL) {
         return 0;
     }
-    if (settled && !growth_running(document)) {
+    if (settled && !expansion_running(document)) {
         capacity = document_generation(document)->capacity;
     }
     return least_share(document, capacity);
@@ -62,12 +62,12 @@ bool sim_grown_is_stuck(const struct sim *sim, uint32_t name)
     const struct generation *wanted = document_generation(document);
 
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
-        const struct replica_set *set = set_of(sim->processes[i], document->id);
+        const struct arrays *set = set_of(sim->processes[i], document->id);
 
         for (uint32_t group = 0; set != NULL && group < set->ngroups; group++) {
             const struct replica_group *one = &set->groups[group];
 
-            if (one->hosted && wanted->capacity < replica_set_base(set)->generation.capacity &&
+            if (one->hosted && wanted->capacity < arrays_base(set)->generation.capacity &&
                 one->keys > layer_share(wanted->capacity, one->nshards, set->nshards)) {
                 return true;
             }
@@ -85,9 +85,9 @@ static uint64_t keys_of(const struct sim *sim, const struct filter_document *doc
         uint64_t most = 0;
 
         for (uint32_t i = 0; i < sim->nprocesses; i++) {
-            const struct replica_set *set = set_of(sim->processes[i], document->id);
+            const struct arrays *set = set_of(sim->processes[i], document->id);
 
-            if (set != NULL && replica_set_hosts(set, group) && set->groups[group].keys > most) {
+            if (set != NULL && arrays_hosts(set, group) && set->groups[group].keys > most) {
                 most = set->groups[group].keys;
             }
         }
@@ -125,9 +125,9 @@ static bool is_due(const struct sim *sim, const struct filter_document *document
 {
     uint64_t capacity = document_generation(document)->capacity;
 
-    return document->when_full == WHEN_FULL_EXPAND && growth_possible(document) &&
+    return document->when_full == WHEN_FULL_EXPAND && expansion_possible(document) &&
            !document->growth_held && document->capacity < document->max_capacity &&
-           !growth_chain_is_long(document) &&
+           !expansion_chain_is_long(document) &&
            (double)keys_of(sim, document) >= due_share * (double)capacity;
 }
 
@@ -136,9 +136,9 @@ static const struct sim_process *find_builder(const struct sim *sim,
                                               const struct filter_document *document)
 {
     for (uint32_t i = 0; i < sim->nprocesses; i++) {
-        const struct replica_set *set = set_of(sim->processes[i], document->id);
+        const struct arrays *set = set_of(sim->processes[i], document->id);
 
-        if (set != NULL && set->growth != NULL) {
+        if (set != NULL && set->expansion != NULL) {
             return sim->processes[i];
         }
     }
@@ -151,7 +151,7 @@ static bool filter_unrest(const struct sim *sim, uint32_t name, char text[SIM_UN
     bool stuck = sim_grown_is_stuck(sim, name);
     const struct sim_process *builder = find_builder(sim, document);
 
-    if (growth_running(document)) {
+    if (expansion_running(document)) {
         (void)snprintf(text, SIM_UNREST_BYTES, "%s is on its way from generation %u to %u%s",
                        sim_name(name), document->generations[0].id,
                        document_generation(document)->id,

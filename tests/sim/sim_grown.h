@@ -7,7 +7,7 @@
 
 #include "tests/sim/sim_view.h"
 
-struct replica_set;
+struct arrays;
 
 /* Is some expansion under way that can come to its end, or one about to begin by itself? Says
  * which. */

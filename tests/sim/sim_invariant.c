@@ -1,6 +1,6 @@
 #include "tests/sim/sim_invariant.h"
 
-#include "map/growth.h"
+#include "map/expansion.h"
 #include "map/rebuild.h"
 #include "node/private.h"
 #include "node/pull/live_sets.h"
@@ -73,13 +73,13 @@ static const struct hosted_filter *serving(const struct sim_process *process,
     return hosted != NULL && hosted_state(hosted, group) == REPLICA_FULL ? hosted : NULL;
 }
 
-/* Where checks look once they read that lineage. */
-static bool has(const struct hosted_filter *hosted, uint32_t lineage, uint64_t fingerprint)
+/* Where checks look once they read that keyset. */
+static bool has(const struct hosted_filter *hosted, uint32_t keyset, uint64_t fingerprint)
 {
     bool any = false;
 
-    for (const struct replica_set *set = hosted->set; set != NULL && !any; set = set->next) {
-        any = hosted_is_live(set) && set->lineage == lineage && replica_set_has(set, fingerprint);
+    for (const struct arrays *set = hosted->set; set != NULL && !any; set = set->next) {
+        any = hosted_is_live(set) && set->keyset == keyset && arrays_has(set, fingerprint);
     }
     return any;
 }
@@ -87,7 +87,7 @@ static bool has(const struct hosted_filter *hosted, uint32_t lineage, uint64_t f
 enum holding { LACKS, UNLOGGED, HOLDS, LOST };
 
 static enum holding look(const struct sim *sim, const struct member *member,
-                         const struct filter_document *document, uint32_t group, uint32_t lineage,
+                         const struct filter_document *document, uint32_t group, uint32_t keyset,
                          uint64_t fingerprint)
 {
     struct sim_process *process = sim_view_member(sim, member);
@@ -100,15 +100,15 @@ static enum holding look(const struct sim *sim, const struct member *member,
     if (hosted == NULL && sim_losses_has(sim, member)) {
         return LOST; /* Whether it held the key can't be told any more. */
     }
-    if (hosted != NULL && !has(hosted, lineage, fingerprint)) {
+    if (hosted != NULL && !has(hosted, keyset, fingerprint)) {
         return LACKS;
     }
     if (process->disk == NULL) {
         return hosted != NULL ? HOLDS : LACKS;
     }
-    return sim_view_log_has(process, document, lineage, fingerprint) ? HOLDS
-           : hosted != NULL                                          ? UNLOGGED
-                                                                     : LACKS;
+    return sim_view_log_has(process, document, keyset, fingerprint) ? HOLDS
+           : hosted != NULL                                         ? UNLOGGED
+                                                                    : LACKS;
 }
 
 /* ---- all of them ---- */
@@ -131,7 +131,7 @@ static void show(const struct sim *sim, const struct slot_group *group, const en
 }
 
 static void check_key(struct sim *sim, uint32_t name, const struct filter_document *document,
-                      uint32_t lineage, uint32_t key, uint64_t fingerprint)
+                      uint32_t keyset, uint32_t key, uint64_t fingerprint)
 {
     const struct quorum_rule *rule = &document->content.rule;
     uint64_t shard = lines_shard_index(document->content.shard_bits, fingerprint);
@@ -142,7 +142,7 @@ static void check_key(struct sim *sim, uint32_t name, const struct filter_docume
 
     sim->invariant.checks++;
     for (uint32_t i = 0; i < rule->replicas; i++) {
-        held[i] = look(sim, slot_reader(&group->slots[i]), document, number, lineage, fingerprint);
+        held[i] = look(sim, slot_reader(&group->slots[i]), document, number, keyset, fingerprint);
         have += held[i] == HOLDS || held[i] == LOST;
     }
     if (have < rule->write) {
@@ -150,13 +150,13 @@ static void check_key(struct sim *sim, uint32_t name, const struct filter_docume
 
         show(sim, group, held, rule->replicas, text, sizeof text);
         sim_fail(sim,
-                 "lost key: key %u of %s, lineage %u, group %u in epoch %" PRIu64
+                 "lost key: key %u of %s, keyset %u, group %u in epoch %" PRIu64
                  ", acknowledged, which takes %u replicas: %s",
-                 key, sim_name(name), lineage, number, document->epoch, rule->write, text);
+                 key, sim_name(name), keyset, number, document->epoch, rule->write, text);
     }
 }
 
-bool sim_invariant_is_left(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key,
+bool sim_invariant_is_left(struct sim *sim, uint32_t name, uint32_t keyset, uint32_t key,
                            uint32_t count)
 {
     const struct filter_document *document = sim_view_document(sim, name);
@@ -168,7 +168,7 @@ bool sim_invariant_is_left(struct sim *sim, uint32_t name, uint32_t lineage, uin
     if (fingerprints == NULL) {
         return false;
     }
-    lineage = lineage == 0 ? rebuild_serving(document) : lineage;
+    keyset = keyset == 0 ? rebuild_serving(document) : keyset;
     number = document->content.group_of_shard[lines_shard_index(document->content.shard_bits,
                                                                 fingerprints[key])];
     group = &document->content.groups[number];
@@ -176,7 +176,7 @@ bool sim_invariant_is_left(struct sim *sim, uint32_t name, uint32_t lineage, uin
         const struct member *reader = slot_reader(&group->slots[i]);
 
         have += !slot_group_gave_up(group, reader) &&
-                look(sim, reader, document, number, lineage, fingerprints[key]) == HOLDS;
+                look(sim, reader, document, number, keyset, fingerprints[key]) == HOLDS;
     }
     return have >= count;
 }
@@ -200,11 +200,11 @@ void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, u
                                        : NULL;
 
     for (uint32_t i = 0; fingerprints != NULL && i < count; i++) {
-        for (uint32_t k = 0; k < document->content.nlineages; k++) {
-            uint32_t lineage = document->content.lineages[k].id;
+        for (uint32_t k = 0; k < document->content.nkeysets; k++) {
+            uint32_t keyset = document->content.keysets[k].id;
 
-            if (sim_oracle_acked(sim, name, lineage, keys[i])) {
-                check_key(sim, name, document, lineage, keys[i], fingerprints[keys[i]]);
+            if (sim_oracle_acked(sim, name, keyset, keys[i])) {
+                check_key(sim, name, document, keyset, keys[i], fingerprints[keys[i]]);
             }
         }
     }
@@ -228,10 +228,10 @@ void sim_invariant_check_all(struct sim *sim)
 
 /* ---- in the end ---- */
 
-static uint64_t digest_set(const struct replica_set *set, const struct filter_document *document,
+static uint64_t digest_set(const struct arrays *set, const struct filter_document *document,
                            uint32_t group, uint64_t sum)
 {
-    const struct layer *layer = replica_set_base(set);
+    const struct layer *layer = arrays_base(set);
 
     for (uint32_t shard = 0; shard < set->nshards; shard++) {
         if (document->content.group_of_shard[shard] == group) {
@@ -247,7 +247,7 @@ static uint64_t digest(const struct hosted_filter *hosted, const struct filter_d
 {
     uint64_t sum = 0;
 
-    for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+    for (const struct arrays *set = hosted->set; set != NULL; set = set->next) {
         sum = hosted_is_live(set) ? digest_set(set, document, group, sum) : sum;
     }
     return sum;
@@ -269,8 +269,8 @@ static void compare(struct sim *sim, uint32_t name, const struct filter_document
     for (uint32_t key = 0; fingerprints != NULL && key < SIM_MAX_KEYS; key++) {
         uint32_t shard = (uint32_t)lines_shard_index(document->content.shard_bits,
                                                      fingerprints[key]);
-        bool hosted = replica_set_base(both[0]->set)->shards[shard] != NULL &&
-                      replica_set_base(both[1]->set)->shards[shard] != NULL;
+        bool hosted = arrays_base(both[0]->set)->shards[shard] != NULL &&
+                      arrays_base(both[1]->set)->shards[shard] != NULL;
 
         if (hosted &&
             has(both[0], serving, fingerprints[key]) != has(both[1], serving, fingerprints[key])) {
@@ -295,7 +295,7 @@ static bool some_is_full(struct sim *sim, const struct filter_document *document
                                                  ? serving(process, member, document->id, group)
                                                  : NULL;
 
-        for (const struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+        for (const struct arrays *set = hosted != NULL ? hosted->set : NULL; set != NULL;
              set = set->next) {
             full = full || set->groups[group].keys >= set->groups[group].keys_capacity;
         }
@@ -327,10 +327,10 @@ static bool is_beyond(struct sim *sim, uint32_t name, const struct filter_docume
             const struct hosted_filter *hosted = process != NULL
                                                      ? serving(process, member, document->id, group)
                                                      : NULL;
-            const struct replica_set *set = hosted != NULL ? hosted->set : NULL;
+            const struct arrays *set = hosted != NULL ? hosted->set : NULL;
 
             has = has || (set != NULL && document->content.group_of_shard[shard] == group &&
-                          replica_set_has(set, fingerprints[key]));
+                          arrays_has(set, fingerprints[key]));
             if (set != NULL && set->groups[group].keys_capacity < room) {
                 room = set->groups[group].keys_capacity;
             }
@@ -345,11 +345,11 @@ static bool is_grown(const struct hosted_filter *hosted, const struct filter_doc
 {
     bool all = true;
 
-    for (const struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+    for (const struct arrays *set = hosted->set; set != NULL; set = set->next) {
         const struct generation *wanted = live_sets_generation(document, set->slice);
 
-        all = all && set->growth == NULL && wanted != NULL &&
-              replica_set_base(set)->generation.id == wanted->id;
+        all = all && set->expansion == NULL && wanted != NULL &&
+              arrays_base(set)->generation.id == wanted->id;
     }
     return all;
 }
@@ -390,7 +390,7 @@ enum sim_agreement sim_invariant_agreement(struct sim *sim, char text[SIM_UNREST
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
         const struct filter_document *document = promised(sim, name);
 
-        bool compared = document != NULL && !growth_running(document);
+        bool compared = document != NULL && !expansion_running(document);
 
         for (uint32_t group = 0; compared && group < document->content.ngroups; group++) {
             if (agree(sim, name, document, group, text) == SIM_DIFFER) {

@@ -7,7 +7,7 @@
  * disk has it in a batch or a run, if there is a disk. While it does not serve (dead, recovering)
  * the disk alone decides. Of a slot under change the member that reads ask is looked at.
  *
- * A lineage is a set of keys of its own: so it is for each, whether checks read it yet or not.
+ * A keyset is a set of keys of its own: so it is for each, whether checks read it yet or not.
  *
  * It is checked for the keys of every acknowledged add at its end, and for all keys after every
  * fault but those of single messages, after every change of a document, and at the end of a run.
@@ -30,12 +30,12 @@ struct sim_invariant {
     } names[SIM_MAX_NAMES];
 };
 
-/* Keys that have just been acknowledged in the name's newest binding, in each lineage that the
+/* Keys that have just been acknowledged in the name's newest binding, in each keyset that the
  * document names. */
 void sim_invariant_check(struct sim *sim, uint32_t name, const uint32_t *keys, uint32_t count);
 
-/* Do so many readers that were not given up hold it? 0: in the lineage that serves. */
-bool sim_invariant_is_left(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key,
+/* Do so many readers that were not given up hold it? 0: in the keyset that serves. */
+bool sim_invariant_is_left(struct sim *sim, uint32_t name, uint32_t keyset, uint32_t key,
                            uint32_t count);
 
 /* All acknowledged keys, if it is due. */

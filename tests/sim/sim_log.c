@@ -16,10 +16,10 @@ static uint64_t mix(uint64_t filter_id, uint64_t fingerprint)
     return key != 0 ? key : 1;
 }
 
-/* Of one lineage and slice. */
-static uint64_t mix_key(uint64_t filter_id, uint64_t lineage, uint64_t slice, uint64_t fingerprint)
+/* Of one keyset and slice. */
+static uint64_t mix_key(uint64_t filter_id, uint64_t keyset, uint64_t slice, uint64_t fingerprint)
 {
-    return mix(filter_id, fingerprint ^ lineage * UINT64_C(0xbf58476d1ce4e5b9) ^
+    return mix(filter_id, fingerprint ^ keyset * UINT64_C(0xbf58476d1ce4e5b9) ^
                               slice * UINT64_C(0x94d049bb133111eb));
 }
 
@@ -32,7 +32,7 @@ static void read_batch(struct sim_file *file, struct span record)
     }
     for (uint32_t target = 0; target < batch.ntargets; target++) {
         for (uint32_t i = 0; i < batch.count; i++) {
-            sim_keys_add(&file->keys, mix_key(batch.filter_id, batch.targets[target].lineage,
+            sim_keys_add(&file->keys, mix_key(batch.filter_id, batch.targets[target].keyset,
                                               batch.targets[target].slice, batch.fingerprints[i]));
         }
     }
@@ -52,21 +52,21 @@ static uint64_t page_of(uint64_t slice, uint64_t shard, uint64_t page)
     return (slice * DOCUMENT_MAX_SHARDS + shard) * MAX_SHARD_PAGES + page;
 }
 
-/* `place`: of all pages of the lineage, one after the other. */
-static uint64_t mix_bit(uint64_t filter_id, uint64_t lineage, uint64_t place)
+/* `place`: of all pages of the keyset, one after the other. */
+static uint64_t mix_bit(uint64_t filter_id, uint64_t keyset, uint64_t place)
 {
     return mix(filter_id,
-               (place + 1) * UINT64_C(0xd6e8feb86659fd93) ^ lineage * UINT64_C(0xbf58476d1ce4e5b9));
+               (place + 1) * UINT64_C(0xd6e8feb86659fd93) ^ keyset * UINT64_C(0xbf58476d1ce4e5b9));
 }
 
-static void read_page(struct sim_file *file, uint64_t filter_id, uint64_t lineage, uint64_t page,
+static void read_page(struct sim_file *file, uint64_t filter_id, uint64_t keyset, uint64_t page,
                       const uint8_t *bytes, uint64_t page_bytes)
 {
     for (uint64_t i = 0; i < page_bytes; i++) {
         for (unsigned bits = bytes[i]; bits != 0; bits &= bits - 1) {
             uint64_t place = page * PAGE_BITS + i * 8 + (unsigned)__builtin_ctz(bits);
 
-            sim_keys_add(&file->keys, mix_bit(filter_id, lineage, place));
+            sim_keys_add(&file->keys, mix_bit(filter_id, keyset, place));
         }
     }
 }
@@ -78,7 +78,7 @@ static void read_lines(struct sim_file *file, struct span record)
 
     if (record_lines_get(record, &lines) == STATUS_OK) {
         record_lines_page(&lines, page);
-        read_page(file, lines.filter_id, lines.lineage,
+        read_page(file, lines.filter_id, lines.keyset,
                   page_of(lines.slice, lines.shard, lines.page), page, sizeof page);
     }
 }
@@ -162,7 +162,7 @@ static void read_run(struct sim_file *file, const struct sim_image *image)
 {
     uint64_t filter_id;
     uint64_t slice;
-    uint64_t lineage;
+    uint64_t keyset;
     uint64_t count;
 
     if (file->read_to > 0 || image->size < RUN_HEADER_BYTES) {
@@ -170,14 +170,14 @@ static void read_run(struct sim_file *file, const struct sim_image *image)
     }
     filter_id = number_at(image, 24);
     slice = number_at(image, 32);
-    lineage = number_at(image, 40); /* and 32 zero bits */
+    keyset = number_at(image, 40); /* and 32 zero bits */
     count = number_at(image, 48);
     if (count == 0 || count > image->size / 8 || image->size < run_bytes(count)) {
         return;
     }
     for (uint64_t i = 0; i < count; i++) {
-        sim_keys_add(&file->keys, mix_key(filter_id, lineage, slice,
-                                          number_at(image, RUN_HEADER_BYTES + 8 * i)));
+        sim_keys_add(&file->keys,
+                     mix_key(filter_id, keyset, slice, number_at(image, RUN_HEADER_BYTES + 8 * i)));
     }
     file->read_to = image->size;
 }
@@ -199,13 +199,13 @@ static void read_snapshot(struct sim_file *file, const struct sim_image *image)
     npages = a_shard * nshards;
     for (uint64_t i = 0; i < npages; i++) {
         uint32_t shard;
-        uint32_t lineage;
+        uint32_t keyset;
         const uint8_t *tables = image->bytes + SNAPSHOT_HEADER_BYTES + npages * page_bytes +
                                 npages * 8;
 
         memcpy(&shard, tables + i / a_shard * sizeof shard, sizeof shard);
-        memcpy(&lineage, image->bytes + 40, sizeof lineage);
-        read_page(file, number_at(image, 24), lineage,
+        memcpy(&keyset, image->bytes + 40, sizeof keyset);
+        read_page(file, number_at(image, 24), keyset,
                   page_of(number_at(image, 32), shard, i % a_shard),
                   image->bytes + SNAPSHOT_HEADER_BYTES + i * page_bytes, page_bytes);
     }
@@ -250,21 +250,21 @@ static bool bits_are_set(const struct sim_disk *disk, bool durable,
     bool all = true;
 
     for (unsigned i = 0; i < count && all; i++) {
-        all = any_has(disk, durable, mix_bit(document->id, live->lineage, places[i]));
+        all = any_has(disk, durable, mix_bit(document->id, live->keyset, places[i]));
     }
     return all;
 }
 
 bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_document *document,
-                 uint32_t lineage, uint64_t fingerprint)
+                 uint32_t keyset, uint64_t fingerprint)
 {
     bool has = false;
 
     for (uint32_t i = 0; i < live_sets_count(document) && !has; i++) {
         const struct live_set live = live_sets_at(document, i);
 
-        has = live.lineage == lineage &&
-              any_has(disk, durable, mix_key(document->id, live.lineage, live.slice, fingerprint));
+        has = live.keyset == keyset &&
+              any_has(disk, durable, mix_key(document->id, live.keyset, live.slice, fingerprint));
         has = has || (document->keylog == KEYLOG_OFF &&
                       bits_are_set(disk, durable, document, &live, fingerprint));
     }
@@ -275,12 +275,12 @@ bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_
 
 static uint64_t key_of(const struct sim_log_set *set, uint64_t fingerprint)
 {
-    return mix_key(set->filter_id, set->lineage, set->slice, fingerprint);
+    return mix_key(set->filter_id, set->keyset, set->slice, fingerprint);
 }
 
 static uint64_t bit_of(const struct sim_log_set *set, uint64_t shard, uint64_t bit)
 {
-    return mix_bit(set->filter_id, set->lineage,
+    return mix_bit(set->filter_id, set->keyset,
                    page_of(set->slice, shard, bit / PAGE_BITS) * PAGE_BITS + bit % PAGE_BITS);
 }
 

@@ -12,18 +12,18 @@
 #include "map/document.h"
 #include "tests/sim/sim_disk.h"
 
-/* Is the fingerprint in some readable batch or run of that lineage of the filter; or, without key
+/* Is the fingerprint in some readable batch or run of that keyset of the filter; or, without key
  * log, are its bits set by batches, lines and snapshots together? `durable`: what a power loss
  * would leave for sure; else what the process sees. Ask for one of the two of a disk only. */
 bool sim_log_has(const struct sim_disk *disk, bool durable, const struct filter_document *document,
-                 uint32_t lineage, uint64_t fingerprint);
+                 uint32_t keyset, uint64_t fingerprint);
 
 struct log_writer;
 
 struct sim_log_set {
     uint64_t filter_id;
     uint64_t slice;
-    uint32_t lineage;
+    uint32_t keyset;
 };
 
 /* Is the fingerprint in a readable batch or run of that very set? */

@@ -78,12 +78,12 @@ static void give(struct sim *sim, struct node *node, const struct move *move)
 /* What the sources hold now is all that was ever acknowledged under the former epoch. */
 static void merge(const struct move *move)
 {
-    const struct replica_set *target = hosted_of(move->target, move->document.id)->set;
+    const struct arrays *target = hosted_of(move->target, move->document.id)->set;
 
     for (uint32_t i = 0; i < move->nsources; i++) {
-        const struct replica_set *source = hosted_of(move->sources[i], move->document.id)->set;
-        const struct layer *from = replica_set_base(source);
-        const struct layer *to = replica_set_base(target);
+        const struct arrays *source = hosted_of(move->sources[i], move->document.id)->set;
+        const struct layer *from = arrays_base(source);
+        const struct layer *to = arrays_base(target);
 
         for (uint32_t shard = 0; shard < target->nshards; shard++) {
             lines_merge(to->shards[shard], from->shards[shard], to->shard_bytes);

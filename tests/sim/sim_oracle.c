@@ -14,8 +14,8 @@ void sim_oracle_init(struct sim_oracle *self)
 static void fini_binding(struct sim_binding *self)
 {
     if (!self->renamed) {
-        sim_lineages_fini(self->lineages);
-        heap_free(self->lineages);
+        sim_keysets_fini(self->keysets);
+        heap_free(self->keysets);
     }
 }
 
@@ -56,8 +56,8 @@ void sim_oracle_create_begins(struct sim *sim, uint32_t name)
 {
     struct sim_binding *binding = append(sim, name);
 
-    binding->lineages = sim_memory_alloc(1, sizeof *binding->lineages);
-    sim_lineages_create(binding->lineages, sim->now_us);
+    binding->keysets = sim_memory_alloc(1, sizeof *binding->keysets);
+    sim_keysets_create(binding->keysets, sim->now_us);
 }
 
 void sim_oracle_create_ends(struct sim *sim, uint32_t name)
@@ -100,7 +100,7 @@ void sim_oracle_rename_begins(struct sim *sim, uint32_t from, uint32_t to)
     binding->filter_id = old->filter_id;
     binding->renamed = true;
     binding->replaces = replaces;
-    binding->lineages = old->lineages;
+    binding->keysets = old->keysets;
 }
 
 void sim_oracle_rename_ends(struct sim *sim, uint32_t from, uint32_t to)
@@ -115,12 +115,12 @@ void sim_oracle_rename_ends(struct sim *sim, uint32_t from, uint32_t to)
 }
 
 uint32_t sim_oracle_bindings_of(const struct sim_name_history *history,
-                                const struct sim_lineages *lineages)
+                                const struct sim_keysets *keysets)
 {
     uint32_t mask = 0;
 
     for (uint32_t i = 0; i < history->nbindings; i++) {
-        mask |= (uint32_t)(history->bindings[i].lineages == lineages) << i;
+        mask |= (uint32_t)(history->bindings[i].keysets == keysets) << i;
     }
     return mask;
 }
@@ -152,50 +152,50 @@ uint32_t sim_oracle_candidates(const struct sim_name_history *history, uint64_t 
 }
 
 /* NULL before the first create, or if there is none of that id. */
-static const struct sim_lineage *lineage_of(struct sim *sim, uint32_t name, uint32_t lineage)
+static const struct sim_keyset *keyset_of(struct sim *sim, uint32_t name, uint32_t keyset)
 {
     const struct sim_binding *binding = sim_oracle_newest(sim, name);
 
     if (binding == NULL) {
         return NULL;
     }
-    return lineage == 0 ? sim_lineages_serving(binding->lineages)
-                        : sim_lineages_find(binding->lineages, lineage);
+    return keyset == 0 ? sim_keysets_serving(binding->keysets)
+                       : sim_keysets_find(binding->keysets, keyset);
 }
 
-bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key)
+bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t keyset, uint32_t key)
 {
-    const struct sim_lineage *one = lineage_of(sim, name, lineage);
+    const struct sim_keyset *one = keyset_of(sim, name, keyset);
 
     return one != NULL && one->acked_us[key] != 0 && !sim_window_over(sim, name, one->sent_us[key]);
 }
 
 /* ... under that name. */
 static bool may_have(const struct sim *sim, const struct sim_name_history *history,
-                     const struct sim_lineages *lineages, const struct sim_lineage *lineage,
+                     const struct sim_keysets *keysets, const struct sim_keyset *keyset,
                      uint32_t key)
 {
-    uint32_t mask = sim_oracle_bindings_of(history, lineages);
+    uint32_t mask = sim_oracle_bindings_of(history, keysets);
 
     for (uint32_t at = history->first_add[key]; mask != 0 && at != 0;
          at = sim->oracle.adds[at].next) {
         const struct sim_add *add = &sim->oracle.adds[at];
 
-        if ((sim_oracle_entered(history, add) & mask) != 0 && sim_lineage_may_have(lineage, add)) {
+        if ((sim_oracle_entered(history, add) & mask) != 0 && sim_keyset_may_have(keyset, add)) {
             return true;
         }
     }
     return false;
 }
 
-bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key)
+bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t keyset, uint32_t key)
 {
-    const struct sim_lineage *one = lineage_of(sim, name, lineage);
+    const struct sim_keyset *one = keyset_of(sim, name, keyset);
     bool may = false;
 
     for (uint32_t i = 0; one != NULL && i < SIM_MAX_NAMES; i++) {
-        may = may || may_have(sim, &sim->oracle.names[i], sim_oracle_newest(sim, name)->lineages,
-                              one, key);
+        may = may ||
+              may_have(sim, &sim->oracle.names[i], sim_oracle_newest(sim, name)->keysets, one, key);
     }
     return may;
 }
@@ -217,7 +217,7 @@ static uint32_t lagging_of(const struct sim *sim, uint32_t name)
         const struct sim_binding *binding = &history->bindings[i];
 
         mask |= (uint32_t)(binding->left && binding->filter_id != 0 &&
-                           sim_lineages_lag(sim, name, binding->filter_id))
+                           sim_keysets_lag(sim, name, binding->filter_id))
                 << i;
     }
     return mask;
@@ -229,7 +229,7 @@ void sim_oracle_op_begins(struct sim *sim, struct sim_op *op)
 
     uint32_t lagging = lagging_of(sim, op->name);
 
-    op->minority = sim_lineages_minority(sim, op->name);
+    op->minority = sim_keysets_minority(sim, op->name);
     for (uint32_t i = 0; op->operation != OPERATION_CHECK && i < op->count; i++) {
         uint32_t *first = &self->names[op->name].first_add[op->keys[i]];
         uint32_t at = (uint32_t)self->nadds++;
@@ -243,7 +243,7 @@ void sim_oracle_op_begins(struct sim *sim, struct sim_op *op)
                                           .over_us = SIM_OPEN,
                                           .lagging = lagging,
                                           .fed = op->operation == OPERATION_FEED,
-                                          .lineage = op->lineage};
+                                          .keyset = op->keyset};
         self->names[op->name].ntried += *first == 0;
         *first = at;
         op->adds[i] = at;

@@ -8,7 +8,7 @@
  * that is one. Promises, each answered key:
  *
  *   P1        a check does not say "absent" of a key that was promised, before it began, in every
- *             binding and lineage that can have answered (sim_lineage.h): acknowledged, that is
+ *             binding and keyset that can have answered (sim_keyset.h): acknowledged, that is
  *   P3        "absent" takes R FULL replicas that run; no answer comes from no binding
  *   inherit   "present" takes an add of that key, in a binding that can have answered
  *   NEW       at most one add of a key is NEW, and none after an acknowledged one
@@ -26,7 +26,7 @@
 #define ORBLOOM_TESTS_SIM_ORACLE_H
 
 #include "client/session.h"
-#include "tests/sim/sim_lineage.h"
+#include "tests/sim/sim_keyset.h"
 #include "tests/sim/sim_view.h"
 
 enum { SIM_MAX_BINDINGS = 24, SIM_MAX_BATCH = 64 };
@@ -47,8 +47,8 @@ struct sim_op {
     uint64_t serial;
     enum operation operation;
     uint32_t name;
-    uint32_t lineage; /* of a feed; 0: whichever does not serve yet */
-    bool minority;    /* a replica answers from what is gone: see sim_lineages_minority() */
+    uint32_t keyset; /* of a feed; 0: whichever does not serve yet */
+    bool minority;   /* a replica answers from what is gone: see sim_keysets_minority() */
     uint32_t count;
     uint32_t keys[SIM_MAX_BATCH];
     uint32_t adds[SIM_MAX_BATCH]; /* the history's record of each key's add */
@@ -64,9 +64,9 @@ struct sim_binding {
     uint64_t drop_us;   /* the drop was begun; SIM_OPEN: not yet */
     uint64_t gone_us;   /* it was confirmed; SIM_OPEN: not yet */
     bool left;          /* its filter has another name by now, and goes on under that */
-    bool renamed;       /* it had another name before, where its lineages are owned */
+    bool renamed;       /* it had another name before, where its keysets are owned */
     bool replaces;      /* ... and took this one from the binding before: no time between */
-    struct sim_lineages *lineages;
+    struct sim_keysets *keysets;
 };
 
 /* An add of one key, for the questions "who else?"; or a feed. */
@@ -79,7 +79,7 @@ struct sim_add {
     uint32_t lagging; /* bindings, a bit each, that a router and a node took for live after they had
                          gone: when it began */
     bool fed;
-    uint32_t lineage; /* ... into this one; 0: whichever did not serve */
+    uint32_t keyset; /* ... into this one; 0: whichever did not serve */
 };
 
 struct sim_name_history {
@@ -111,9 +111,9 @@ void sim_oracle_drop_given_up(struct sim *sim, uint32_t name); /* nothing of it 
 void sim_oracle_rename_begins(struct sim *sim, uint32_t from, uint32_t to);
 void sim_oracle_rename_ends(struct sim *sim, uint32_t from, uint32_t to);
 
-/* The bindings, a bit each, of the filter that has those lineages: several after renames. */
+/* The bindings, a bit each, of the filter that has those keysets: several after renames. */
 uint32_t sim_oracle_bindings_of(const struct sim_name_history *history,
-                                const struct sim_lineages *lineages);
+                                const struct sim_keysets *keysets);
 
 /* The newest binding; NULL before the first. */
 struct sim_binding *sim_oracle_newest(struct sim *sim, uint32_t name);
@@ -134,10 +134,10 @@ void sim_oracle_op_ends(struct sim *sim, const struct sim_op *op,
 /* Keys of the name that somebody began to add. */
 uint32_t sim_oracle_tried(const struct sim *sim, uint32_t name);
 
-/* Is the key promised in that lineage of the newest binding? 0: in the one that serves. */
-bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key);
+/* Is the key promised in that keyset of the newest binding? 0: in the one that serves. */
+bool sim_oracle_acked(struct sim *sim, uint32_t name, uint32_t keyset, uint32_t key);
 
 /* May anybody have put the key into it? */
-bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t lineage, uint32_t key);
+bool sim_oracle_may_have(struct sim *sim, uint32_t name, uint32_t keyset, uint32_t key);
 
 #endif

@@ -1,6 +1,6 @@
 #include "tests/sim/sim_phase.h"
 
-#include "node/array/growth_layers.h"
+#include "node/array/expansion_layers.h"
 #include "node/private.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_faults.h"
@@ -20,12 +20,12 @@ static uint32_t phases_of_disk(const struct node *node, const struct sim_disk *d
            (rolls ? bit(SIM_PHASE_ROLL) : 0) | (merges ? bit(SIM_PHASE_MERGE) : 0);
 }
 
-static uint32_t phases_of_set(const struct replica_set *set)
+static uint32_t phases_of_set(const struct arrays *set)
 {
-    bool grows = set->growth != NULL;
+    bool grows = set->expansion != NULL;
 
     return (!set->loaded ? bit(SIM_PHASE_RECOVERY) : 0) | (grows ? bit(SIM_PHASE_GROW) : 0) |
-           (grows && set->growth->nopen > 0 ? bit(SIM_PHASE_VALVE) : 0);
+           (grows && set->expansion->nopen > 0 ? bit(SIM_PHASE_VALVE) : 0);
 }
 
 static uint32_t look_at_replicas(struct sim_process *process)
@@ -94,7 +94,7 @@ void sim_phase_follow(struct sim_process *process)
         return;
     }
     follow_incarnation(process);
-    sim_lineages_note(process);
+    sim_keysets_note(process);
     process->phases = look_at_replicas(process);
     if (process->disk != NULL) {
         process->phases |= phases_of_disk(process->node, process->disk);

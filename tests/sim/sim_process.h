@@ -61,13 +61,13 @@ struct sim_process {
 
     struct sim_disk *disk; /* of its machine; NULL: none */
     struct sim_jobs jobs;
-    uint64_t incarnation;             /* a node's, of its last life so far; 0: it has never run */
-    bool confirmed;                   /* ... of which the store has taken note */
-    uint64_t set_aside;               /* files with flipped bits, when that life began */
-    uint32_t served;                  /* the newest generation that had a FULL replica */
-    uint32_t phases;                  /* a bit each: see sim_phase.h */
-    uint64_t bound[SIM_MAX_NAMES];    /* a node's, by name: the filter that it takes for live, */
-    uint32_t lineages[SIM_MAX_NAMES]; /* ... and the lineage of it that checks read there */
+    uint64_t incarnation;            /* a node's, of its last life so far; 0: it has never run */
+    bool confirmed;                  /* ... of which the store has taken note */
+    uint64_t set_aside;              /* files with flipped bits, when that life began */
+    uint32_t served;                 /* the newest generation that had a FULL replica */
+    uint32_t phases;                 /* a bit each: see sim_phase.h */
+    uint64_t bound[SIM_MAX_NAMES];   /* a node's, by name: the filter that it takes for live, */
+    uint32_t keysets[SIM_MAX_NAMES]; /* ... and the keyset of it that checks read there */
     struct sim_link links[SIM_MAX_LINKS];
     uint32_t last_link;
     uint32_t *inbox;

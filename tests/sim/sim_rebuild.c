@@ -52,10 +52,10 @@ void sim_rebuild_draw_scenario(struct sim *sim)
     }
     mixed = sim_random_chance(&self->random, is_rare(sim) ? RARE_PERMILLE : MIXED_PERMILLE);
     if (sim->scenario.kind == SIM_SCENARIO_REBUILD) {
-        sim->growth.on = false;
+        sim->expansion.on = false;
         self->on = true;
     } else {
-        self->on = mixed && !sim->growth.on && !is_left_alone(sim);
+        self->on = mixed && !sim->expansion.on && !is_left_alone(sim);
     }
 }
 
@@ -65,7 +65,7 @@ static void draw_moving(struct sim *sim)
     bool drains = sim_random_chance(random, 500);
 
     if (sim_random_chance(random, MOVING_PERMILLE) && !sim->settings.unsynced) {
-        sim->growth.moving = drains ? SIM_MOVING_DRAINS : SIM_MOVING_REPLACES;
+        sim->expansion.moving = drains ? SIM_MOVING_DRAINS : SIM_MOVING_REPLACES;
     }
 }
 
@@ -102,7 +102,7 @@ bool sim_rebuild_is_open(const struct sim *sim)
     for (uint32_t name = 0; name < SIM_MAX_NAMES; name++) {
         const struct filter_document *document = sim_view_document(sim, name);
 
-        if (document != NULL && rebuild_lineage(document) != 0) {
+        if (document != NULL && rebuild_keyset(document) != 0) {
             return true;
         }
     }
@@ -113,10 +113,10 @@ bool sim_rebuild_is_open(const struct sim *sim)
 static bool is_unconfirmed(const struct sim *sim, uint32_t name)
 {
     const struct sim_name_history *history = &sim->oracle.names[name];
-    const struct sim_lineages *lineages = history->bindings[history->nbindings - 1].lineages;
+    const struct sim_keysets *keysets = history->bindings[history->nbindings - 1].keysets;
 
-    for (size_t i = 0; i < lineages->count; i++) {
-        if (lineages->items[i].passed_us != SIM_OPEN && lineages->items[i].gone_us == SIM_OPEN) {
+    for (size_t i = 0; i < keysets->count; i++) {
+        if (keysets->items[i].passed_us != SIM_OPEN && keysets->items[i].gone_us == SIM_OPEN) {
             return true;
         }
     }
@@ -142,7 +142,7 @@ bool sim_rebuild_unrest(const struct sim *sim, char text[SIM_UNREST_BYTES])
         if (document == NULL || !can_end(sim, document)) {
             continue;
         }
-        if (rebuild_lineage(document) != 0 || is_unconfirmed(sim, name)) {
+        if (rebuild_keyset(document) != 0 || is_unconfirmed(sim, name)) {
             (void)snprintf(text, SIM_UNREST_BYTES, "a rebuild of %s does not come to its end",
                            sim_name(name));
             return true;
@@ -158,18 +158,17 @@ static void take_ok(struct sim *sim, const struct session_result *result)
     const struct sim_rebuild *self = &sim->rebuild;
     const struct filter_document *document = sim_view_document(sim, self->name);
     const struct admin_reply *reply = &result->frame->body.admin_reply;
-    uint32_t begun = reply->nfilters == 1 ? reply->filters[0].rebuild_lineage : 0;
+    uint32_t begun = reply->nfilters == 1 ? reply->filters[0].rebuild_keyset : 0;
 
     if (self->asked.step == REBUILD_BEGIN) {
         sim->rebuild.known[self->name] = begun;
-        sim_lineages_begun(sim, self->name, self->filter_id, begun);
+        sim_keysets_begun(sim, self->name, self->filter_id, begun);
     } else if (self->asked.step == REBUILD_COMMIT) {
-        sim_lineages_committed(sim, self->name, self->filter_id, self->asked.lineage);
+        sim_keysets_committed(sim, self->name, self->filter_id, self->asked.keyset);
     } else if (self->asked.step == REBUILD_ABORT && document != NULL &&
-               document->id == self->filter_id &&
-               rebuild_lineage(document) == self->asked.lineage) {
-        sim_fail(sim, "the abort of lineage %" PRIu32 " of %s has returned, and it is open",
-                 self->asked.lineage, sim_name(self->name));
+               document->id == self->filter_id && rebuild_keyset(document) == self->asked.keyset) {
+        sim_fail(sim, "the abort of keyset %" PRIu32 " of %s has returned, and it is open",
+                 self->asked.keyset, sim_name(self->name));
     }
 }
 
@@ -227,7 +226,7 @@ static uint32_t draw_list(struct sim *sim, uint32_t name, uint32_t keys[MOST_FED
     return count;
 }
 
-static void feed(struct sim *sim, uint32_t name, uint32_t lineage)
+static void feed(struct sim *sim, uint32_t name, uint32_t keyset)
 {
     struct sim_random *random = &sim->rebuild.random;
     struct sim_process *client = sim_process_of(
@@ -236,21 +235,21 @@ static void feed(struct sim *sim, uint32_t name, uint32_t lineage)
     uint32_t count = draw_list(sim, name, keys);
 
     if (sim_random_chance(random, UNNAMED_PERMILLE)) {
-        lineage = 0;
+        keyset = 0;
     }
     if (count > 0 && session_inflight(client->session) < SIM_MAX_CLIENT_INFLIGHT) {
-        (void)sim_load_feed(sim, client, name, lineage, keys, count,
+        (void)sim_load_feed(sim, client, name, keyset, keys, count,
                             sim_random_between(random, FEED_LEAST_US, FEED_MOST_US));
     }
 }
 
 /* ---- the course of it ---- */
 
-static void ask_end(struct sim *sim, uint32_t name, uint32_t lineage, bool commits)
+static void ask_end(struct sim *sim, uint32_t name, uint32_t keyset, bool commits)
 {
     const struct rebuild_parameters wanted = {
         .step = commits ? REBUILD_COMMIT : REBUILD_ABORT,
-        .lineage = lineage,
+        .keyset = keyset,
         .empty = sim->scenario.calm || sim_random_chance(&sim->rebuild.random, 700),
     };
 
@@ -261,24 +260,24 @@ static void go_on(struct sim *sim, uint32_t name, const struct filter_document *
 {
     static const struct rebuild_parameters begin = {.step = REBUILD_BEGIN};
     struct sim_random *random = &sim->rebuild.random;
-    uint32_t open = rebuild_lineage(document);
+    uint32_t open = rebuild_keyset(document);
     uint32_t known = sim->rebuild.known[name];
-    uint32_t lineage = known != 0 && sim_random_chance(random, STALE_PERMILLE) ? known : open;
-    const struct rebuild_parameters fed = {.step = REBUILD_FED, .lineage = lineage, .fed_keys = 1};
+    uint32_t keyset = known != 0 && sim_random_chance(random, STALE_PERMILLE) ? known : open;
+    const struct rebuild_parameters fed = {.step = REBUILD_FED, .keyset = keyset, .fed_keys = 1};
     uint64_t choice = sim_random_below(random, 100);
 
-    if (lineage == 0 || (open != known && choice < 50)) {
+    if (keyset == 0 || (open != known && choice < 50)) {
         ask(sim, name, &begin); /* Again, until it is answered. */
     } else if (choice < 65) {
         for (uint32_t i = 0; i < LISTS; i++) {
-            feed(sim, name, lineage);
+            feed(sim, name, keyset);
         }
     } else if (choice < 73) {
         ask(sim, name, &fed);
     } else if (choice < 89) {
-        ask_end(sim, name, lineage, true);
+        ask_end(sim, name, keyset, true);
     } else if (choice < 96) {
-        ask_end(sim, name, lineage, false);
+        ask_end(sim, name, keyset, false);
     } else {
         ask(sim, name, &begin);
     }
@@ -286,7 +285,7 @@ static void go_on(struct sim *sim, uint32_t name, const struct filter_document *
 
 static void settle(struct sim *sim, uint32_t name, const struct filter_document *document)
 {
-    uint32_t open = rebuild_lineage(document);
+    uint32_t open = rebuild_keyset(document);
 
     if (!can_end(sim, document)) {
         return;

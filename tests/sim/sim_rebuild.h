@@ -24,7 +24,7 @@ struct sim_rebuild {
     bool on;
     uint64_t pause_us;
     bool commits;                  /* what is left open in the end; else it is taken back */
-    uint32_t known[SIM_MAX_NAMES]; /* the lineage that was begun last, as far as it was answered */
+    uint32_t known[SIM_MAX_NAMES]; /* the keyset that was begun last, as far as it was answered */
     bool asking;                   /* a command is under way: */
     uint32_t name;
     uint64_t filter_id;

@@ -80,22 +80,22 @@ static void check_array(const struct look *self, const char *name)
         sim_fail(
             self->sim,
             "lost keys: %s is FULL and answers from %" PRIu64
-            " bits of shard %u of %s, lineage %u, slice %" PRIu64 ", that its disk does not have",
-            self->process->name, lacking, self->shard, name, self->set.lineage, self->set.slice);
+            " bits of shard %u of %s, keyset %u, slice %" PRIu64 ", that its disk does not have",
+            self->process->name, lacking, self->shard, name, self->set.keyset, self->set.slice);
     }
 }
 
 static void check_set(struct look *look, const struct filter_document *document,
-                      const struct replica_set *set)
+                      const struct arrays *set)
 {
     look->set = (struct sim_log_set){
-        .filter_id = document->id, .lineage = set->lineage, .slice = set->slice};
+        .filter_id = document->id, .keyset = set->keyset, .slice = set->slice};
     for (look->shard = 0; look->shard < set->nshards; look->shard++) {
         uint32_t group = document->content.group_of_shard[look->shard];
 
         for (uint32_t i = 0; i < set->nlayers; i++) {
             look->layer = set->layers[i];
-            if (replica_set_state(set, group) == REPLICA_FULL &&
+            if (arrays_state(set, group) == REPLICA_FULL &&
                 look->layer->shards[look->shard] != NULL) {
                 check_array(look, document->content.name);
                 look->sim->coverage->remade.arrays++;
@@ -108,7 +108,7 @@ static void check_filter(struct look *look, const struct document_entry *entry)
 {
     const struct hosted_filter *hosted = entry->attachment;
 
-    for (const struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+    for (const struct arrays *set = hosted != NULL ? hosted->set : NULL; set != NULL;
          set = set->next) {
         if (set->strays) {
             look->sim->coverage->remade.strays++;

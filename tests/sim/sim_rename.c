@@ -9,7 +9,7 @@ enum { LIVES_LEAST_US = 20000, LIVES_MOST_US = 400000, DROP_PERCENT = 40, BEQUEA
 /* Filters that grow, are rebuilt or have windows keep what the simulator knows of them by name. */
 static bool may_rename(const struct sim *sim)
 {
-    return !sim->growth.on && !sim->rebuild.on && !sim->window.on && !sim->accept.on;
+    return !sim->expansion.on && !sim->rebuild.on && !sim->window.on && !sim->accept.on;
 }
 
 static void act(struct sim *sim, uint32_t name)

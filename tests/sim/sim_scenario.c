@@ -109,7 +109,7 @@ static void stale_router(struct sim *sim)
 
 /* The same with the nodes so far, or all but one: the name could only be reused with spares,
  * and must not be, as the cut-off nodes still serve the router under the former binding. */
-static void cut_replicas(struct sim *sim)
+static void view_replicas(struct sim *sim)
 {
     struct sim_process *router = sim_process_of(sim, SIM_ROUTER, sim->settings.nrouters - 1);
     uint32_t set = UINT32_C(1) << router->index;
@@ -218,7 +218,7 @@ static void begin_faults(struct sim *sim)
         stale_router(sim);
         break;
     case SIM_SCENARIO_CUT_REPLICAS:
-        cut_replicas(sim);
+        view_replicas(sim);
         break;
     case SIM_SCENARIO_PAUSED:
         plan(sim, often(sim, 3), on_pause_two);
@@ -263,7 +263,7 @@ static void begin_faults(struct sim *sim)
         break;
     }
     sim_drain_begin(sim);
-    sim_growth_begin(sim);
+    sim_expansion_begin(sim);
     sim_rebuild_begin(sim);
     sim_window_begin(sim);
     sim_behind_begin(sim);

@@ -25,7 +25,7 @@ static bool moves(const struct sim *sim)
            sim->scenario.kind == SIM_SCENARIO_ACCEPT;
 }
 
-/* Directed at replacements, growth or rebuilds, which take a log. */
+/* Directed at replacements, expansion or rebuilds, which take a log. */
 static bool replaces(const struct sim *sim)
 {
     return moves(sim) || sim->scenario.kind == SIM_SCENARIO_GROW ||
@@ -320,7 +320,7 @@ void sim_scenario_draw(struct sim *sim)
     if (sim->options.scenario != 0) {
         sim->scenario.kind = (enum sim_scenario_kind)(sim->options.scenario - 1);
     }
-    sim_growth_draw_scenario(sim);
+    sim_expansion_draw_scenario(sim);
     sim_rebuild_draw_scenario(sim);
     sim_window_draw_scenario(sim);
     sim_accept_draw_scenario(sim);
@@ -333,7 +333,7 @@ void sim_scenario_draw(struct sim *sim)
     draw_durability(sim);
     draw_load(sim);
     draw_weather(sim);
-    sim_growth_draw(sim);
+    sim_expansion_draw(sim);
     sim_rebuild_draw(sim);
     sim_window_draw(sim);
     sim_accept_draw(sim);

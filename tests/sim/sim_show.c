@@ -29,14 +29,14 @@ static void show_segments(const struct node_request *request, char *text)
 {
     int used = 0;
 
-    for (size_t i = 0; i < request->nsegments && i < SHOW_SEGMENTS; i++) {
-        const struct segment *segment = &request->segments[i];
+    for (size_t i = 0; i < request->nsubrequests && i < SHOW_SEGMENTS; i++) {
+        const struct subrequest *subrequest = &request->subrequests[i];
 
         used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used),
                          "%s#%" PRIu64 ".%u f%" PRIu64 " e%" PRIu64 " g%u batch %" PRIu64 " x%u; ",
-                         operation_name(segment->operation), segment->op.sequence, segment->attempt,
-                         segment->filter_id, segment->epoch, segment->group, segment->batch.number,
-                         segment->count);
+                         operation_name(subrequest->operation), subrequest->op.sequence,
+                         subrequest->attempt, subrequest->filter_id, subrequest->epoch,
+                         subrequest->group, subrequest->batch.number, subrequest->count);
     }
 }
 
@@ -45,8 +45,8 @@ static void show_votes(const struct node_reply *reply, char *text)
     int used = snprintf(text, SHOW_TEXT_BYTES, "inc %04x, %zu documents; ",
                         (unsigned)(reply->incarnation & 0xffff), reply->ndocuments);
 
-    for (size_t i = 0; i < reply->nsegments && i < SHOW_SEGMENTS; i++) {
-        const struct segment_reply *segment = &reply->segments[i];
+    for (size_t i = 0; i < reply->nsubrequests && i < SHOW_SEGMENTS; i++) {
+        const struct subrequest_reply *segment = &reply->subrequests[i];
 
         used += snprintf(text + used, (size_t)(SHOW_TEXT_BYTES - used), "%s%s e%" PRIu64 " %s",
                          status_code(segment->status), segment->repeated ? " repeated" : "",

@@ -43,7 +43,7 @@ static void give_disk(const struct sim_process *process, struct node_config *con
         config->catch_up_wait_us = 600000;
         config->scrub_interval_us = settings->scrub_interval_us;
         memcpy(config->steps, settings->steps, sizeof config->steps);
-        config->growth_rate = process->sim->growth.rate;
+        config->growth_rate = process->sim->expansion.rate;
     }
 }
 
@@ -105,7 +105,7 @@ static enum status start_coordinator(struct sim_process *process)
         .fence_retry_us = sim->settings.fence_retry_us,
         .replace_after_us = sim->settings.replace_after_us,
         .moves_at_once = sim->settings.moves_at_once,
-        .growth_hosts = sim->growth.hosts,
+        .growth_hosts = sim->expansion.hosts,
     };
     enum status status;
 

@@ -35,23 +35,23 @@ static struct sim_binding *served_by(struct sim_name_history *history, uint32_t 
 
 /* May the operation have been about it? A list goes into what is not read yet. */
 static bool concerns(const struct sim *sim, const struct sim_op *op,
-                     const struct sim_lineage *lineage)
+                     const struct sim_keyset *keyset)
 {
     if (op->operation != OPERATION_FEED) {
-        return sim_lineage_is_read(lineage, op->begun_us, sim->now_us);
+        return sim_keyset_is_read(keyset, op->begun_us, sim->now_us);
     }
-    return op->lineage != 0 ? lineage->id == op->lineage
-                            : lineage->id != SIM_FIRST_LINEAGE && lineage->read_us >= op->begun_us;
+    return op->keyset != 0 ? keyset->id == op->keyset
+                           : keyset->id != SIM_FIRST_KEYSET && keyset->read_us >= op->begun_us;
 }
 
-/* Into one of the lineages that the operation may have been about. */
+/* Into one of the keysets that the operation may have been about. */
 static bool may_have_met(const struct sim *sim, const struct sim_op *op,
                          const struct sim_binding *binding, const struct sim_add *add)
 {
-    for (size_t i = 0; i < binding->lineages->count; i++) {
-        const struct sim_lineage *lineage = &binding->lineages->items[i];
+    for (size_t i = 0; i < binding->keysets->count; i++) {
+        const struct sim_keyset *keyset = &binding->keysets->items[i];
 
-        if (concerns(sim, op, lineage) && sim_lineage_may_have(lineage, add)) {
+        if (concerns(sim, op, keyset) && sim_keyset_may_have(keyset, add)) {
             return true;
         }
     }
@@ -63,7 +63,7 @@ static bool may_have_met(const struct sim *sim, const struct sim_op *op,
 static bool was_added_to(const struct sim *sim, const struct sim_op *op, uint32_t key,
                          const struct sim_binding *binding, const struct sim_name_history *history)
 {
-    uint32_t mask = sim_oracle_bindings_of(history, binding->lineages);
+    uint32_t mask = sim_oracle_bindings_of(history, binding->keysets);
 
     for (uint32_t at = history->first_add[key]; mask != 0 && at != 0;
          at = sim->oracle.adds[at].next) {
@@ -113,12 +113,12 @@ static bool can_be_sure(const struct sim *sim, const struct sim_op *op)
 static bool was_promised(const struct sim *sim, const struct sim_op *op,
                          const struct sim_binding *binding, uint32_t key)
 {
-    for (size_t i = 0; i < binding->lineages->count; i++) {
-        const struct sim_lineage *lineage = &binding->lineages->items[i];
-        uint64_t acked_us = lineage->acked_us[key];
-        bool over = sim_window_over(sim, op->name, lineage->sent_us[key]);
+    for (size_t i = 0; i < binding->keysets->count; i++) {
+        const struct sim_keyset *keyset = &binding->keysets->items[i];
+        uint64_t acked_us = keyset->acked_us[key];
+        bool over = sim_window_over(sim, op->name, keyset->sent_us[key]);
 
-        if (concerns(sim, op, lineage) && (acked_us == 0 || acked_us >= op->begun_us || over)) {
+        if (concerns(sim, op, keyset) && (acked_us == 0 || acked_us >= op->begun_us || over)) {
             return false;
         }
     }
@@ -171,7 +171,7 @@ static bool is_of_minority(struct sim *sim, const struct sim_op *op,
     bool former = told && (document == NULL || reply->filter_id != document->id ||
                            reply->epoch < document->epoch);
 
-    if (!op->minority || (told ? !former : !sim_lineages_router_lags(sim, op->name))) {
+    if (!op->minority || (told ? !former : !sim_keysets_router_lags(sim, op->name))) {
         return false;
     }
     sim->coverage->minority++;
@@ -201,22 +201,22 @@ static void judge_check(struct sim *sim, const struct sim_op *op, uint32_t key,
     }
 }
 
-/* NEW in each lineage that it can have been about before? Notes it where there is only one. What an
+/* NEW in each keyset that it can have been about before? Notes it where there is only one. What an
  * operation was told before an accepted loss took the key says nothing of what came after. */
 static bool was_new(const struct sim *sim, const struct sim_op *op, uint32_t key,
                     struct sim_binding *binding)
 {
-    struct sim_lineage *only = NULL;
+    struct sim_keyset *only = NULL;
     uint32_t count = 0;
     bool all = true;
 
-    for (size_t i = 0; i < binding->lineages->count; i++) {
-        struct sim_lineage *lineage = &binding->lineages->items[i];
+    for (size_t i = 0; i < binding->keysets->count; i++) {
+        struct sim_keyset *keyset = &binding->keysets->items[i];
 
-        if (concerns(sim, op, lineage)) {
-            only = lineage;
+        if (concerns(sim, op, keyset)) {
+            only = keyset;
             count++;
-            all = all && lineage->was_new[key] && lineage->lost_us[key] < op->begun_us;
+            all = all && keyset->was_new[key] && keyset->lost_us[key] < op->begun_us;
         }
     }
     if (count == 1 && only->lost_us[key] < op->begun_us) {
@@ -236,21 +236,21 @@ static void judge_new(struct sim *sim, const struct sim_op *op, uint32_t key,
     }
 }
 
-/* An add: in all lineages whose `begin` had returned before it. */
+/* An add: in all keysets whose `begin` had returned before it. */
 static void promise(struct sim *sim, const struct sim_op *op, uint32_t key,
                     struct sim_binding *binding)
 {
-    for (size_t i = 0; i < binding->lineages->count; i++) {
-        struct sim_lineage *lineage = &binding->lineages->items[i];
+    for (size_t i = 0; i < binding->keysets->count; i++) {
+        struct sim_keyset *keyset = &binding->keysets->items[i];
         bool meant = op->operation == OPERATION_FEED
-                         ? op->lineage == lineage->id
-                         : lineage->begun_us != SIM_OPEN && lineage->begun_us <= op->begun_us;
+                         ? op->keyset == keyset->id
+                         : keyset->begun_us != SIM_OPEN && keyset->begun_us <= op->begun_us;
 
-        bool renews = sim_window_renews(sim, op->name) && op->begun_us > lineage->sent_us[key];
+        bool renews = sim_window_renews(sim, op->name) && op->begun_us > keyset->sent_us[key];
 
-        if (meant && (lineage->acked_us[key] == 0 || renews)) {
-            lineage->sent_us[key] = op->begun_us;
-            lineage->acked_us[key] = sim->now_us;
+        if (meant && (keyset->acked_us[key] == 0 || renews)) {
+            keyset->sent_us[key] = op->begun_us;
+            keyset->acked_us[key] = sim->now_us;
         }
     }
 }
@@ -259,12 +259,12 @@ static void promise(struct sim *sim, const struct sim_op *op, uint32_t key,
 static void let_go(const struct sim *sim, const struct sim_op *op, uint32_t key,
                    struct sim_binding *binding)
 {
-    for (size_t i = 0; i < binding->lineages->count; i++) {
-        struct sim_lineage *lineage = &binding->lineages->items[i];
+    for (size_t i = 0; i < binding->keysets->count; i++) {
+        struct sim_keyset *keyset = &binding->keysets->items[i];
 
-        if (sim_window_over(sim, op->name, lineage->sent_us[key])) {
-            lineage->acked_us[key] = 0;
-            lineage->was_new[key] = false;
+        if (sim_window_over(sim, op->name, keyset->sent_us[key])) {
+            keyset->acked_us[key] = 0;
+            keyset->was_new[key] = false;
         }
     }
 }
@@ -335,7 +335,7 @@ static bool lived_through(const struct sim_name_history *history, const struct s
 /* A full filter that is to grow: refused for now. */
 static bool waits_for_room(const struct sim *sim, const struct sim_op *op, enum status status)
 {
-    return sim->growth.on && status == STATUS_UNAVAILABLE && can_be_full(sim, op);
+    return sim->expansion.on && status == STATUS_UNAVAILABLE && can_be_full(sim, op);
 }
 
 static void judge_end(struct sim *sim, const struct sim_op *op, const struct session_result *result,

@@ -60,7 +60,7 @@ static void read_document(struct sim *sim, uint32_t name)
                document->content.state == FILTER_ACTIVE) {
         sim_coverage_fault(sim, SIM_FAULT_MOVE);
     }
-    sim_lineages_follow(sim, name);
+    sim_keysets_follow(sim, name);
     sim_accepted_follow(sim, name);
 }
 
@@ -222,9 +222,9 @@ uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation
 }
 
 bool sim_view_log_has(const struct sim_process *node, const struct filter_document *document,
-                      uint32_t lineage, uint64_t fingerprint)
+                      uint32_t keyset, uint64_t fingerprint)
 {
-    return sim_log_has(node->disk, !node->sim->settings.unsynced, document, lineage, fingerprint);
+    return sim_log_has(node->disk, !node->sim->settings.unsynced, document, keyset, fingerprint);
 }
 
 static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_BYTES])
@@ -238,11 +238,11 @@ static bool node_unrest(const struct sim_process *process, char text[SIM_UNREST_
     for (size_t i = 0; what == NULL && i < node->documents.count; i++) {
         const struct hosted_filter *hosted = node->documents.by_id[i]->attachment;
 
-        for (const struct replica_set *set = hosted != NULL ? hosted->set : NULL; set != NULL;
+        for (const struct arrays *set = hosted != NULL ? hosted->set : NULL; set != NULL;
              set = set->next) {
-            what = !replica_set_ready(set) ? "fills its arrays"
-                   : set->doubted          ? "catches up with the others"
-                                           : what;
+            what = !arrays_ready(set) ? "fills its arrays"
+                   : set->doubted     ? "catches up with the others"
+                                      : what;
         }
     }
     if (what != NULL) {

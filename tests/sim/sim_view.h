@@ -50,10 +50,10 @@ bool sim_view_answers(const struct sim_process *node);
 uint32_t sim_view_least_full(const struct sim *sim, uint32_t name, enum operation operation);
 uint32_t sim_view_most_full(const struct sim *sim, uint32_t name, enum operation operation);
 
-/* Does the node's disk hold the fingerprint in a batch or a run of that lineage? Where adds are
+/* Does the node's disk hold the fingerprint in a batch or a run of that keyset? Where adds are
  * acknowledged unsynced what the process wrote counts, else what a power loss would leave. */
 bool sim_view_log_has(const struct sim_process *node, const struct filter_document *document,
-                      uint32_t lineage, uint64_t fingerprint);
+                      uint32_t keyset, uint64_t fingerprint);
 
 /* Some slot is on its way from a node to another one. */
 bool sim_view_moves(const struct sim *sim);

@@ -24,7 +24,7 @@ void sim_window_draw_scenario(struct sim *sim)
     }
     self->on = sim->scenario.kind == SIM_SCENARIO_WINDOW;
     if (self->on) {
-        sim->growth.on = false;
+        sim->expansion.on = false;
         sim->rebuild.on = false;
     }
 }
@@ -35,7 +35,7 @@ static void draw_moving(struct sim *sim)
     bool drains = sim_random_chance(random, 500);
 
     if (sim_random_chance(random, MOVING_PERMILLE) && !sim->settings.unsynced) {
-        sim->growth.moving = drains ? SIM_MOVING_DRAINS : SIM_MOVING_REPLACES;
+        sim->expansion.moving = drains ? SIM_MOVING_DRAINS : SIM_MOVING_REPLACES;
     }
 }
 

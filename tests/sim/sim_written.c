@@ -25,8 +25,8 @@ static void judge_first(struct sim *sim, const struct filter_document *document)
             fail(sim, document, "it has the uid of another filter");
         }
     }
-    if (content->last_lineage != 1 || content->nlineages != 1) {
-        fail(sim, document, "its lineages do not begin with 1");
+    if (content->last_keyset != 1 || content->nkeysets != 1) {
+        fail(sim, document, "its keysets do not begin with 1");
     }
     for (uint32_t group = 0; group < content->ngroups; group++) {
         for (uint32_t i = 0; i < content->rule.replicas; i++) {
@@ -39,27 +39,27 @@ static void judge_first(struct sim *sim, const struct filter_document *document)
 
 /* ---- one after another ---- */
 
-static bool had_lineage(const struct epoch_content *before, uint32_t id)
+static bool had_keyset(const struct epoch_content *before, uint32_t id)
 {
     bool had = false;
 
-    for (uint32_t i = 0; i < before->nlineages; i++) {
-        had = had || before->lineages[i].id == id;
+    for (uint32_t i = 0; i < before->nkeysets; i++) {
+        had = had || before->keysets[i].id == id;
     }
     return had;
 }
 
-static void judge_lineages(struct sim *sim, const struct filter_document *before,
-                           const struct filter_document *after)
+static void judge_keysets(struct sim *sim, const struct filter_document *before,
+                          const struct filter_document *after)
 {
-    if (after->content.last_lineage < before->content.last_lineage) {
-        fail(sim, after, "the counter of lineages goes back");
+    if (after->content.last_keyset < before->content.last_keyset) {
+        fail(sim, after, "the counter of keysets goes back");
     }
-    for (uint32_t i = 0; i < after->content.nlineages; i++) {
-        uint32_t id = after->content.lineages[i].id;
+    for (uint32_t i = 0; i < after->content.nkeysets; i++) {
+        uint32_t id = after->content.keysets[i].id;
 
-        if (id <= before->content.last_lineage && !had_lineage(&before->content, id)) {
-            fail(sim, after, "a lineage has a number that another one had");
+        if (id <= before->content.last_keyset && !had_keyset(&before->content, id)) {
+            fail(sim, after, "a keyset has a number that another one had");
         }
     }
 }
@@ -82,7 +82,7 @@ static void judge_next(struct sim *sim, const struct filter_document *before,
     if (!filter_uid_equal(&before->content.uid, &after->content.uid)) {
         fail(sim, after, "its uid is another one");
     }
-    judge_lineages(sim, before, after);
+    judge_keysets(sim, before, after);
     for (uint32_t group = 0; group < after->content.ngroups; group++) {
         for (uint32_t i = 0; i < after->content.rule.replicas; i++) {
             judge_slot(sim, after, &before->content.groups[group].slots[i],

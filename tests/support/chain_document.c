@@ -1,12 +1,12 @@
 #include "tests/support/chain_document.h"
 
-#include "map/growth_chain.h"
+#include "map/expansion_chain.h"
 
 #include <criterion/criterion.h>
 
 static void put(struct filter_document *document, uint64_t lines, uint64_t capacity)
 {
-    double rate = growth_chain_next_rate(document);
+    double rate = expansion_chain_next_rate(document);
     uint32_t n = document->ngenerations;
 
     cr_assert_lt(n, DOCUMENT_MAX_GENERATIONS);
@@ -32,7 +32,7 @@ void chain_document_start(struct filter_document *document, uint64_t lines, uint
     document->capacity = capacity;
     document->max_capacity = 1000 * capacity;
     put(document, lines, capacity);
-    growth_chain_start(document);
+    expansion_chain_start(document);
 }
 
 void chain_document_list(struct filter_document *document, uint64_t lines, uint64_t capacity)
@@ -44,5 +44,5 @@ void chain_document_list(struct filter_document *document, uint64_t lines, uint6
 
 void chain_document_join(struct filter_document *document)
 {
-    growth_chain_finish(document);
+    expansion_chain_finish(document);
 }

@@ -42,7 +42,7 @@ static void router_on_request(void *context, uint64_t now_us, const struct peer 
         (void)snprintf(asked->filter, sizeof asked->filter, "%s", request->filter);
         asked->operation = request->operation;
         asked->filter_id = request->filter_id;
-        asked->lineage = request->lineage;
+        asked->keyset = request->keyset;
         asked->op = request->op;
         asked->timeout_ms = request->timeout_ms;
         asked->count = request->count;

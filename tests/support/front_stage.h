@@ -25,7 +25,7 @@ struct front_asked {
     char filter[DOCUMENT_NAME_BYTES];
     enum operation operation;
     uint64_t filter_id;
-    uint32_t lineage;
+    uint32_t keyset;
     struct op_id op;
     uint32_t timeout_ms;
     size_t count;

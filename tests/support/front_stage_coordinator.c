@@ -62,7 +62,7 @@ struct filter_summary front_stage_filter(const char *name)
         .z = 1,
         .generations = {{.id = 1, .capacity = 1000, .rate = 0.01, .lines = 64, .z = 1}},
         .ngenerations = 1,
-        .lineage = 1,
+        .keyset = 1,
         .rebuild_awaited = "",
         .lacking = "",
         .lacking_remedy = "",

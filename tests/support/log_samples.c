@@ -8,12 +8,12 @@ static const uint64_t fingerprints[3] = {0x1111111111111111u, 0x2222222222222222
 const struct record_batch sample_batch = {
     .filter_id = 0x0102030405060708u,
     .epoch = 9,
-    .batch_boot = 0xb007u,
+    .batch_producer = 0xb007u,
     .batch_number = 77,
     .group = 5,
     .repaired = true,
     .ntargets = 2,
-    .targets = {{.slice = 1, .lineage = 2}, {.slice = 0x100000000u, .lineage = 4}},
+    .targets = {{.slice = 1, .keyset = 2}, {.slice = 0x100000000u, .keyset = 4}},
     .count = 3,
     .fingerprints = fingerprints,
 };
@@ -34,7 +34,7 @@ const struct record_peer sample_peer = {.incarnation = 71, .boot = 72, .base = 7
 const struct record_site_cursor sample_site_cursor = {
     .filter_id = 91,
     .group = 92,
-    .lineage = 93,
+    .keyset = 93,
     .site = {94, 0x5ee0000000000095u},
     .site_life = {.number = 96, .tag = 97},
     .own_life = {.number = 98, .tag = 99},
@@ -46,7 +46,7 @@ const struct record_site_cursor sample_site_cursor = {
 };
 const struct record_cursor sample_cursor = {.filter_id = 31,
                                             .group = 32,
-                                            .lineage = 33,
+                                            .keyset = 33,
                                             .slice = 34,
                                             .source = 35,
                                             .source_incarnation = 36,
@@ -56,7 +56,7 @@ const struct record_cursor sample_cursor = {.filter_id = 31,
 const struct record_snapshot sample_snapshot = {.number = 71,
                                                 .filter_id = 72,
                                                 .slice = 73,
-                                                .lineage = 74,
+                                                .keyset = 74,
                                                 .generation = 75,
                                                 .from = 76,
                                                 .end = 77};
@@ -65,15 +65,15 @@ static const _Alignas(8) uint8_t page[RECORD_PAGE_BYTES] = {[0] = 1, [RECORD_PAG
 
 const struct record_lines sample_lines = {.filter_id = 81,
                                           .slice = 82,
-                                          .lineage = 83,
+                                          .keyset = 83,
                                           .generation = 84,
                                           .shard = 85,
                                           .page = 86,
                                           .bytes = page};
 
 const struct record_run sample_runs[2] = {
-    {.number = 41, .filter_id = 42, .slice = 43, .lineage = 44, .count = 45},
-    {.number = 51, .filter_id = 52, .slice = 53, .lineage = 54, .count = 55}};
+    {.number = 41, .filter_id = 42, .slice = 43, .keyset = 44, .count = 45},
+    {.number = 51, .filter_id = 52, .slice = 53, .keyset = 54, .count = 55}};
 
 const uint64_t sample_removed[3] = {61, 62, 63};
 

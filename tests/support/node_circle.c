@@ -275,10 +275,10 @@ static void keep_answer(struct circle *self, const struct frame *frame)
     self->answered = true;
     self->answer = *frame;
     if (frame->kind == FRAME_NODE_REPLY) {
-        const struct segment_reply *reply = &frame->body.node_reply.segments[0];
+        const struct subrequest_reply *reply = &frame->body.node_reply.subrequests[0];
         size_t size = (reply->count + 63) / 64 * sizeof(uint64_t);
 
-        cr_assert_eq(frame->body.node_reply.nsegments, 1);
+        cr_assert_eq(frame->body.node_reply.nsubrequests, 1);
         self->reply = *reply;
         memcpy(self->present, reply->present, size);
         memcpy(self->absent, reply->absent, size);
@@ -464,27 +464,27 @@ void circle_ask(struct circle *self, uint32_t id, struct frame *frame)
     cr_assert(self->answered, "no answer");
 }
 
-static void ask_segment(struct circle *self, uint32_t id, const struct filter_document *document,
-                        enum operation operation, uint64_t batch, const uint64_t *fingerprints,
-                        uint32_t count)
+static void ask_subrequest(struct circle *self, uint32_t id, const struct filter_document *document,
+                           enum operation operation, uint64_t batch, const uint64_t *fingerprints,
+                           uint32_t count)
 {
     uint64_t shard = fingerprints[0] >> (64 - document->content.shard_bits);
-    const struct segment segment = {
+    const struct subrequest subrequest = {
         .filter_id = document->id,
         .epoch = document->epoch,
         .epoch_hash = document->epoch_hash,
         .group = document->content.group_of_shard[shard],
         .operation = operation,
         .op = {.session = {1, 2}, .sequence = batch},
-        .batch = {.boot = operation == OPERATION_ADD ? CIRCLE_ROUTER : 0, .number = batch},
+        .batch = {.producer_id = operation == OPERATION_ADD ? CIRCLE_ROUTER : 0, .number = batch},
         .count = count,
-        .lineage = operation == OPERATION_ADD ? self->lineage : 0,
+        .keyset = operation == OPERATION_ADD ? self->keyset : 0,
     };
     struct frame frame = {
         .correlation = 77,
         .kind = FRAME_NODE_REQUEST,
-        .body.node_request = {.segments = &segment,
-                              .nsegments = 1,
+        .body.node_request = {.subrequests = &subrequest,
+                              .nsubrequests = 1,
                               .fingerprints = fingerprints,
                               .count = count},
     };
@@ -495,7 +495,7 @@ static void ask_segment(struct circle *self, uint32_t id, const struct filter_do
 enum status circle_add(struct circle *self, uint32_t id, const struct filter_document *document,
                        uint64_t batch, const uint64_t *fingerprints, uint32_t count)
 {
-    ask_segment(self, id, document, OPERATION_ADD, batch, fingerprints, count);
+    ask_subrequest(self, id, document, OPERATION_ADD, batch, fingerprints, count);
     return self->reply.status;
 }
 
@@ -504,7 +504,7 @@ int circle_count(struct circle *self, uint32_t id, const struct filter_document 
 {
     int present = 0;
 
-    ask_segment(self, id, document, OPERATION_CHECK, 0, fingerprints, count);
+    ask_subrequest(self, id, document, OPERATION_CHECK, 0, fingerprints, count);
     if (self->reply.status != STATUS_OK || self->reply.state != REPLICA_FULL) {
         return -1;
     }

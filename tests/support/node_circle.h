@@ -64,7 +64,7 @@ struct circle {
     uint64_t revision;           /* of the node list */
     uint64_t scrub_us;           /* of nodes that are started */
     uint32_t steps[NODE_NSTEPS]; /* likewise */
-    uint32_t lineage;            /* adds go to that one only, as part of a list; 0: to all */
+    uint32_t keyset;             /* adds go to that one only, as part of a list; 0: to all */
 
     /* What went between nodes. */
     uint64_t requests[PULL_FILTERS + 1]; /* by enum pull_kind */
@@ -73,7 +73,7 @@ struct circle {
     bool (*spy)(struct circle *circle, struct circle_frame *frame, struct frame *decoded);
 
     /* The answer to the test's last request. */
-    struct segment_reply reply;
+    struct subrequest_reply reply;
     uint64_t present[CIRCLE_MAX_KEYS / 64];
     uint64_t absent[CIRCLE_MAX_KEYS / 64];
     struct frame answer; /* valid until the next frame is decoded */

@@ -67,7 +67,7 @@ size_t circle_logged(struct circle *self, uint32_t id, const struct filter_docum
 {
     uint64_t *sorted = malloc((count + 1) * sizeof *sorted);
     struct look look = {
-        .read = {.set = {.filter_id = document->id, .lineage = document->content.lineages[0].id},
+        .read = {.set = {.filter_id = document->id, .keyset = document->content.keysets[0].id},
                  .to = UINT64_MAX,
                  .room = CIRCLE_MAX_KEYS * 2,
                  .done = looked},

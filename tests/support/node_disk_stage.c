@@ -191,13 +191,13 @@ unsigned node_stage_open(struct node_stage *self)
 
 /* ---- asking ---- */
 
-bool node_stage_ask_disk(struct node_stage *self, const struct segment *segment,
+bool node_stage_ask_disk(struct node_stage *self, const struct subrequest *subrequest,
                          const uint64_t *fingerprints, struct node_answer *answer)
 {
     uint64_t correlation;
 
     fake_forget(&self->fake);
-    node_stage_send(self, segment, 1, fingerprints, 77);
+    node_stage_send(self, subrequest, 1, fingerprints, 77);
     node_stage_settle(self);
     return node_stage_take(self, answer, &correlation) == 1;
 }
@@ -206,27 +206,27 @@ enum status node_stage_add(struct node_stage *self, const struct filter_document
                            const uint64_t *fingerprints, uint32_t count)
 {
     static struct node_answer answer;
-    struct segment segment = node_stage_segment(document, OPERATION_ADD, count);
+    struct subrequest subrequest = node_stage_subrequest(document, OPERATION_ADD, count);
 
-    segment.batch.number = ++self->batches;
-    segment.op.sequence = self->batches;
-    if (!node_stage_ask_disk(self, &segment, fingerprints, &answer)) {
+    subrequest.batch.number = ++self->batches;
+    subrequest.op.sequence = self->batches;
+    if (!node_stage_ask_disk(self, &subrequest, fingerprints, &answer)) {
         return STATUS_UNAVAILABLE;
     }
-    cr_assert_not(answer.segment.at_capacity, "the filter is too small for this test");
-    return answer.segment.status;
+    cr_assert_not(answer.subrequest.at_capacity, "the filter is too small for this test");
+    return answer.subrequest.status;
 }
 
 static uint32_t absent_of(struct node_stage *self, const struct filter_document *document,
                           const uint64_t *fingerprints, uint32_t count)
 {
     static struct node_answer answer;
-    struct segment segment = node_stage_segment(document, OPERATION_CHECK, count);
+    struct subrequest subrequest = node_stage_subrequest(document, OPERATION_CHECK, count);
     uint32_t absent = 0;
 
-    cr_assert(node_stage_ask_disk(self, &segment, fingerprints, &answer), "no answer");
-    cr_assert_eq(answer.segment.status, STATUS_OK, "%s", status_code(answer.segment.status));
-    cr_assert_eq(answer.segment.state, REPLICA_FULL);
+    cr_assert(node_stage_ask_disk(self, &subrequest, fingerprints, &answer), "no answer");
+    cr_assert_eq(answer.subrequest.status, STATUS_OK, "%s", status_code(answer.subrequest.status));
+    cr_assert_eq(answer.subrequest.state, REPLICA_FULL);
     for (uint32_t i = 0; i < count; i++) {
         bool is_absent = (answer.absent[i / 64] >> (i % 64) & 1) != 0;
 

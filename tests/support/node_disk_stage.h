@@ -57,8 +57,8 @@ unsigned node_stage_meet(struct node_stage *self);
 /* Start, settle, meet, settle. */
 unsigned node_stage_open(struct node_stage *self);
 
-/* As node_stage_ask(), for one segment, driving the lanes; false: no answer came. */
-bool node_stage_ask_disk(struct node_stage *self, const struct segment *segment,
+/* As node_stage_ask(), for one subrequest, driving the lanes; false: no answer came. */
+bool node_stage_ask_disk(struct node_stage *self, const struct subrequest *subrequest,
                          const uint64_t *fingerprints, struct node_answer *answer);
 
 /* Add and be acknowledged; the answer's status, or STATUS_UNAVAILABLE when none came. */

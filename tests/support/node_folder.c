@@ -102,7 +102,8 @@ enum stage_outcome node_folder_start(struct node_folder *self, const char *what,
 {
     struct node_stage *stage = &self->stage;
     enum stage_outcome outcome = node_stage_outcome(stage, self->incarnation);
-    struct segment segment = node_stage_segment(&self->document, OPERATION_CHECK, FOLDER_COUNT);
+    struct subrequest subrequest = node_stage_subrequest(&self->document, OPERATION_CHECK,
+                                                         FOLDER_COUNT);
     static struct node_answer answer;
 
     cr_assert_neq(outcome, STAGE_REFUSED, "%s %s at %u", what, name, (unsigned)place);
@@ -112,9 +113,9 @@ enum stage_outcome node_folder_start(struct node_folder *self, const char *what,
         return outcome;
     }
     cr_assert_geq(node_stage_counter(stage, "amnesia_total"), 1);
-    cr_assert(node_stage_ask_disk(stage, &segment, self->keys, &answer));
-    cr_assert_neq(answer.segment.status, STATUS_OK, "%s %s at %u", what, name, (unsigned)place);
-    cr_assert_neq(answer.segment.state, REPLICA_FULL);
+    cr_assert(node_stage_ask_disk(stage, &subrequest, self->keys, &answer));
+    cr_assert_neq(answer.subrequest.status, STATUS_OK, "%s %s at %u", what, name, (unsigned)place);
+    cr_assert_neq(answer.subrequest.state, REPLICA_FULL);
     return outcome;
 }
 

@@ -109,37 +109,37 @@ void node_stage_build(struct node_stage *self)
     }
 }
 
-struct segment node_stage_segment(const struct filter_document *document, enum operation operation,
-                                  uint32_t count)
+struct subrequest node_stage_subrequest(const struct filter_document *document,
+                                        enum operation operation, uint32_t count)
 {
-    return (struct segment){
+    return (struct subrequest){
         .filter_id = document->id,
         .epoch = document->epoch,
         .epoch_hash = document->epoch_hash,
         .operation = operation,
         .op = {.session = {1, 2}, .sequence = 3},
-        .batch = {.boot = operation == OPERATION_ADD ? 9 : 0, .number = 1},
+        .batch = {.producer_id = operation == OPERATION_ADD ? 9 : 0, .number = 1},
         .count = count,
     };
 }
 
-static void copy_answer(const struct segment_reply *reply, size_t ndocuments,
+static void copy_answer(const struct subrequest_reply *reply, size_t ndocuments,
                         struct node_answer *out)
 {
     size_t nbytes = (reply->count + 63) / 64 * sizeof(uint64_t);
 
     memset(out, 0, sizeof *out);
-    out->segment = *reply;
+    out->subrequest = *reply;
     out->ndocuments = ndocuments;
     cr_assert_leq(reply->count, STAGE_MAX_KEYS);
     memcpy(out->present, reply->present, nbytes);
     memcpy(out->absent, reply->absent, nbytes);
 }
 
-void node_stage_send(struct node_stage *self, const struct segment *segments, size_t nsegments,
+void node_stage_send(struct node_stage *self, const struct subrequest *segments, size_t nsegments,
                      const uint64_t *fingerprints, uint64_t correlation)
 {
-    struct segment tagged[STAGE_MAX_SEGMENTS];
+    struct subrequest tagged[STAGE_MAX_SEGMENTS];
     struct frame frame = {.kind = FRAME_NODE_REQUEST, .correlation = correlation};
     size_t count = 0;
 
@@ -149,8 +149,10 @@ void node_stage_send(struct node_stage *self, const struct segment *segments, si
         tagged[i].tag = 100 + i;
         count += segments[i].count;
     }
-    frame.body.node_request = (struct node_request){
-        .segments = tagged, .nsegments = nsegments, .fingerprints = fingerprints, .count = count};
+    frame.body.node_request = (struct node_request){.subrequests = tagged,
+                                                    .nsubrequests = nsegments,
+                                                    .fingerprints = fingerprints,
+                                                    .count = count};
     fake_request(&self->actor, self->now_us, ROUTER_PEER, &frame);
 }
 
@@ -166,13 +168,13 @@ size_t node_stage_take(struct node_stage *self, struct node_answer *answers, uin
     }
     cr_assert_eq(reply->incarnation, self->incarnation);
     *correlation = sent.frame.correlation;
-    for (size_t i = 0; i < reply->nsegments; i++) {
-        copy_answer(&reply->segments[i], reply->ndocuments, &answers[i]);
+    for (size_t i = 0; i < reply->nsubrequests; i++) {
+        copy_answer(&reply->subrequests[i], reply->ndocuments, &answers[i]);
     }
-    return reply->nsegments;
+    return reply->nsubrequests;
 }
 
-void node_stage_ask(struct node_stage *self, const struct segment *segments, size_t nsegments,
+void node_stage_ask(struct node_stage *self, const struct subrequest *segments, size_t nsegments,
                     const uint64_t *fingerprints, struct node_answer *answers)
 {
     uint64_t correlation;
@@ -182,7 +184,7 @@ void node_stage_ask(struct node_stage *self, const struct segment *segments, siz
     cr_assert_eq(node_stage_take(self, answers, &correlation), nsegments, "no answer");
     cr_assert_eq(correlation, 77);
     for (size_t i = 0; i < nsegments; i++) {
-        cr_assert_eq(answers[i].segment.tag, 100 + i);
+        cr_assert_eq(answers[i].subrequest.tag, 100 + i);
     }
 }
 

@@ -31,9 +31,9 @@ struct node_stage {
     uint64_t random;  /* for what a power loss keeps */
 };
 
-/* The reply to one segment, and what came with it. */
+/* The reply to one subrequest, and what came with it. */
 struct node_answer {
-    struct segment_reply segment;
+    struct subrequest_reply subrequest;
     size_t ndocuments;
     uint64_t present[STAGE_MAX_KEYS / 64];
     uint64_t absent[STAGE_MAX_KEYS / 64];
@@ -65,18 +65,18 @@ void node_stage_hand_signed(struct node_stage *self, struct span bytes);
 void node_stage_build(struct node_stage *self);
 
 /* A segment for the document's epoch, of its group 0. */
-struct segment node_stage_segment(const struct filter_document *document, enum operation operation,
-                                  uint32_t count);
+struct subrequest node_stage_subrequest(const struct filter_document *document,
+                                        enum operation operation, uint32_t count);
 
 /* Send segments in one request; answers[i] is about segments[i]. */
-void node_stage_ask(struct node_stage *self, const struct segment *segments, size_t nsegments,
+void node_stage_ask(struct node_stage *self, const struct subrequest *segments, size_t nsegments,
                     const uint64_t *fingerprints, struct node_answer *answers);
 
 /* The next reply to segments that the node has sent: their answers in order; 0: none. */
 size_t node_stage_take(struct node_stage *self, struct node_answer *answers, uint64_t *correlation);
 
 /* Send segments and don't look at the answer; the tag of segments[i] is 100 + i. */
-void node_stage_send(struct node_stage *self, const struct segment *segments, size_t nsegments,
+void node_stage_send(struct node_stage *self, const struct subrequest *segments, size_t nsegments,
                      const uint64_t *fingerprints, uint64_t correlation);
 
 /* Value of one of the node's counters. */

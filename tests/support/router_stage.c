@@ -25,15 +25,16 @@ static void note_asked(struct router_stage *self, const struct fake_sent *sent)
     struct router_asked *asked = &self->asked[self->nasked++];
 
     cr_assert_leq(self->nasked, ROUTER_STAGE_MAX);
-    cr_assert_leq(request->nsegments, ROUTER_STAGE_SEGMENTS);
+    cr_assert_leq(request->nsubrequests, ROUTER_STAGE_SUBREQUESTS);
     *asked = (struct router_asked){
         .node = node_of_link(self, sent->link),
         .link = sent->link,
         .correlation = sent->frame.correlation,
-        .nsegments = request->nsegments,
+        .nsubrequests = request->nsubrequests,
         .fingerprint = request->count > 0 ? request->fingerprints[0] : 0,
     };
-    memcpy(asked->segments, request->segments, request->nsegments * sizeof asked->segments[0]);
+    memcpy(asked->subrequests, request->subrequests,
+           request->nsubrequests * sizeof asked->subrequests[0]);
 }
 
 static void note_told(struct router_stage *self, const struct fake_sent *sent)
@@ -260,35 +261,35 @@ static enum status refusal_of(char letter)
     }
 }
 
-static void fill_vote(const struct segment *segment, char letter, uint64_t planes[2],
-                      struct segment_reply *reply)
+static void fill_vote(const struct subrequest *subrequest, char letter, uint64_t planes[2],
+                      struct subrequest_reply *reply)
 {
-    uint64_t all = segment->count == 64 ? UINT64_MAX : (UINT64_C(1) << segment->count) - 1;
+    uint64_t all = subrequest->count == 64 ? UINT64_MAX : (UINT64_C(1) << subrequest->count) - 1;
 
-    cr_assert_leq(segment->count, 64);
+    cr_assert_leq(subrequest->count, 64);
     planes[0] = strchr("pjdJ", letter) != NULL ? all : letter == '1' ? 1 : 0;
     planes[1] = strchr("ajiehJ", letter) != NULL ? all : letter == '1' ? 1 : 0;
-    *reply = (struct segment_reply){
-        .tag = segment->tag,
+    *reply = (struct subrequest_reply){
+        .tag = subrequest->tag,
         .status = refusal_of(letter),
-        .epoch = segment->epoch + (letter == 'e'),
-        .epoch_hash = segment->epoch_hash + (letter == 'h'),
+        .epoch = subrequest->epoch + (letter == 'e'),
+        .epoch_hash = subrequest->epoch_hash + (letter == 'h'),
         .state = strchr("jJfg1", letter) != NULL ? REPLICA_JOINING : REPLICA_FULL,
         .repeated = letter == 'd',
         .at_capacity = strchr("Ff1Gg", letter) != NULL,
         .makes_room = letter == 'G' || letter == 'g',
-        .count = segment->count,
+        .count = subrequest->count,
         .present = &planes[0],
         .absent = &planes[1],
     };
-    reply->count = reply->status == STATUS_OK ? segment->count : 0;
+    reply->count = reply->status == STATUS_OK ? subrequest->count : 0;
 }
 
 void router_stage_vote(struct router_stage *self, uint32_t node, char letter)
 {
     struct router_asked *asked = router_stage_asked(self, node);
-    struct segment_reply replies[ROUTER_STAGE_SEGMENTS];
-    uint64_t planes[ROUTER_STAGE_SEGMENTS][2];
+    struct subrequest_reply replies[ROUTER_STAGE_SUBREQUESTS];
+    uint64_t planes[ROUTER_STAGE_SUBREQUESTS][2];
     struct frame frame = {.kind = FRAME_NODE_REPLY};
     struct buffer bytes;
     struct span item;
@@ -297,15 +298,15 @@ void router_stage_vote(struct router_stage *self, uint32_t node, char letter)
     asked->answered = true;
     sample_sign(&self->document, sample_key(), &bytes);
     item = buffer_span(&bytes);
-    for (size_t i = 0; i < asked->nsegments; i++) {
-        fill_vote(&asked->segments[i], letter, planes[i], &replies[i]);
+    for (size_t i = 0; i < asked->nsubrequests; i++) {
+        fill_vote(&asked->subrequests[i], letter, planes[i], &replies[i]);
     }
     frame.correlation = asked->correlation;
     frame.body.node_reply = (struct node_reply){
         .node_id = node,
         .incarnation = SAMPLE_INCARNATION + node + (letter == 'i' || letter == 'J'),
-        .segments = replies,
-        .nsegments = asked->nsegments,
+        .subrequests = replies,
+        .nsubrequests = asked->nsubrequests,
         .documents = &item,
         .ndocuments = letter == 'S',
     };

@@ -14,7 +14,7 @@
 enum {
     ROUTER_STAGE_FILTER = 5,
     ROUTER_STAGE_MAX = 2048,
-    ROUTER_STAGE_SEGMENTS = 16,
+    ROUTER_STAGE_SUBREQUESTS = 16,
     ROUTER_STAGE_HEDGE_US = 20000,
     ROUTER_STAGE_RETRY_US = 100000,
     ROUTER_STAGE_MAX_INFLIGHT = 1 << 20,
@@ -25,8 +25,8 @@ struct router_asked {
     uint32_t node;
     uint32_t link;
     uint64_t correlation;
-    struct segment segments[ROUTER_STAGE_SEGMENTS];
-    size_t nsegments;
+    struct subrequest subrequests[ROUTER_STAGE_SUBREQUESTS];
+    size_t nsubrequests;
     uint64_t fingerprint; /* of the first key */
     bool answered;
 };
@@ -93,7 +93,7 @@ struct router_asked *router_stage_asked(struct router_stage *self, uint32_t node
 /* How many messages wait for answers. */
 size_t router_stage_open(const struct router_stage *self);
 
-/* Answer the newest message to `node`, all keys of all segments alike:
+/* Answer the newest message to `node`, all keys of all subrequests alike:
  *   p present  a absent  j written by a JOINING replica  0 no votes at all
  *   i absent, of another incarnation, one higher   J as j, of that incarnation
  *   e absent, of another epoch   h of another hash

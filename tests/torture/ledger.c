@@ -313,7 +313,7 @@ void ledger_key(uint64_t number, char key[LEDGER_KEY_BYTES])
     }
 }
 
-/* ---- growth ---- */
+/* ---- expansion ---- */
 
 void ledger_rest(struct ledger_filter *filter, uint64_t now_ms)
 {

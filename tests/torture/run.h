@@ -30,7 +30,7 @@ struct run {
     struct readback_thread readers[RUN_MAX_READERS];
     struct readback_thread endless;
     uint32_t nreaders;
-    pthread_t workers[RUN_ADDERS + 4]; /* adds, checks, churn or changes, growth, moves: until
+    pthread_t workers[RUN_ADDERS + 4]; /* adds, checks, churn or changes, expansion, moves: until
                                           torture.ending */
     uint32_t nworkers;
     pthread_t others[RUN_MAX_READERS + 1]; /* read-backs, watch: until torture.over */

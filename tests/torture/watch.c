@@ -79,8 +79,8 @@ static uint64_t overflow_of(const struct admin_reply *reply, uint64_t filter_id)
     return keys;
 }
 
-static void see_growth(struct watch *self, const struct admin_reply *reply,
-                       const struct filter_summary *filter)
+static void see_expansion(struct watch *self, const struct admin_reply *reply,
+                          const struct filter_summary *filter)
 {
     struct tally *tally = &self->torture->tally;
     bool growing = filter->ngenerations > (filter->nchain > 0 ? filter->nchain : 1);
@@ -141,7 +141,7 @@ static void on_status(void *context, const struct session_result *result)
         see_node(self, &reply->nodes[i]);
     }
     for (size_t i = 0; i < reply->nfilters; i++) {
-        see_growth(self, reply, &reply->filters[i]);
+        see_expansion(self, reply, &reply->filters[i]);
     }
     for (size_t i = 0; i < reply->nfilters && self->nfilters < MAX_FILTERS; i++) {
         const struct filter_summary *filter = &reply->filters[i];

@@ -50,7 +50,7 @@ Test(client_status, none_where_all_is_well)
 Test(client_status, each_reason_is_one)
 {
     filters[1].growth_refused = "no room";
-    filters[2].rebuild_lineage = 2;
+    filters[2].rebuild_keyset = 2;
     filters[3].rebuild_awaited = "a replica to report";
     filters[4].state = FILTER_DROPPING;
     filters[5].ngenerations = 2;

@@ -83,11 +83,11 @@ Test(batch_set, series_are_apart)
     add(9);
     for (int field = 0; field < 6; field++) {
         other = key;
-        other.boot += field == 0;
+        other.producer_id += field == 0;
         other.filter_id += field == 1;
         other.epoch += field == 2;
         other.slice += field == 3;
-        other.lineage += field == 4;
+        other.keyset += field == 4;
         other.group += field == 5;
         cr_assert_not(batch_set_has(set, &other, 9), "field %d", field);
     }
@@ -114,12 +114,12 @@ Test(batch_set, too_many_series_forget_the_oldest)
     unsigned kept = 0;
 
     for (uint32_t i = 0; i < NSERIES; i++) {
-        one.boot = i;
+        one.producer_id = i;
         batch_set_add(set, &one, 7);
         cr_assert(batch_set_has(set, &one, 7));
     }
     for (uint32_t i = 0; i < NSERIES; i++) {
-        one.boot = i;
+        one.producer_id = i;
         kept += batch_set_has(set, &one, 7);
     }
     cr_assert_leq(kept, BATCH_SET_BUCKETS * BATCH_SET_WAYS);

@@ -171,19 +171,19 @@ Test(document, slots_are_held_by_one_node_each)
     cr_assert_eq(validate(), STATUS_MALFORMED, "one newcomer, two slots");
 }
 
-Test(document, lineages_have_ids_and_one_serves)
+Test(document, keysets_have_ids_and_one_serves)
 {
     struct epoch_content *content = &document.content;
 
-    WRONG(STATUS_MALFORMED, content->nlineages, 0);
-    WRONG(STATUS_MALFORMED, content->nlineages, DOCUMENT_MAX_LINEAGES + 1);
-    WRONG(STATUS_MALFORMED, content->lineages[0].id, 0);
-    WRONG(STATUS_MALFORMED, content->lineages[0].serving, false);
-    WRONG(STATUS_MALFORMED, content->lineages[0].id, content->last_lineage + 1);
-    WRONG(STATUS_OK, content->lineages[0].id, content->last_lineage);
-    WRONG(STATUS_MALFORMED, content->last_lineage, 0);
-    content->lineages[1] = (struct lineage){1, false};
-    WRONG(STATUS_MALFORMED, content->nlineages, 2);
+    WRONG(STATUS_MALFORMED, content->nkeysets, 0);
+    WRONG(STATUS_MALFORMED, content->nkeysets, DOCUMENT_MAX_KEYSETS + 1);
+    WRONG(STATUS_MALFORMED, content->keysets[0].id, 0);
+    WRONG(STATUS_MALFORMED, content->keysets[0].serving, false);
+    WRONG(STATUS_MALFORMED, content->keysets[0].id, content->last_keyset + 1);
+    WRONG(STATUS_OK, content->keysets[0].id, content->last_keyset);
+    WRONG(STATUS_MALFORMED, content->last_keyset, 0);
+    content->keysets[1] = (struct keyset){1, false};
+    WRONG(STATUS_MALFORMED, content->nkeysets, 2);
 }
 
 Test(document, generations_have_geometries_that_can_be_built)
@@ -245,12 +245,12 @@ Test(document, what_this_version_does_not_serve_is_told_apart)
     WRONG(STATUS_VERSION, document.window_us, 1);
     WRONG(STATUS_VERSION, document.nslices, 1);
     WRONG(STATUS_VERSION, document.content.newest_slice, 1);
-    document.content.lineages[1] = (struct lineage){2, true};
-    WRONG(STATUS_VERSION, document.content.nlineages, 2);
-    document.content.lineages[1] = (struct lineage){2, false};
-    document.content.lineages[2] = (struct lineage){3, false};
-    document.content.last_lineage = 3;
-    WRONG(STATUS_VERSION, document.content.nlineages, 3);
+    document.content.keysets[1] = (struct keyset){2, true};
+    WRONG(STATUS_VERSION, document.content.nkeysets, 2);
+    document.content.keysets[1] = (struct keyset){2, false};
+    document.content.keysets[2] = (struct keyset){3, false};
+    document.content.last_keyset = 3;
+    WRONG(STATUS_VERSION, document.content.nkeysets, 3);
 }
 
 Test(document, an_expiry_is_whole)
@@ -265,7 +265,7 @@ Test(document, an_expiry_is_whole)
     WRONG(STATUS_MALFORMED, document.expiry.counted_us, 10);
 }
 
-Test(document, a_window_takes_a_log_with_keys_and_one_lineage)
+Test(document, a_window_takes_a_log_with_keys_and_one_keyset)
 {
     document.window_us = 1;
     document.nslices = 7;
@@ -278,14 +278,14 @@ Test(document, a_window_takes_a_log_with_keys_and_one_lineage)
     WRONG(STATUS_VERSION, document.window_us, 0);
     WRONG(STATUS_VERSION, document.keylog, KEYLOG_OFF);
     WRONG(STATUS_VERSION, document.durability, DURABILITY_MEMORY);
-    document.content.lineages[1] = (struct lineage){2, false};
-    WRONG(STATUS_VERSION, document.content.nlineages, 2);
+    document.content.keysets[1] = (struct keyset){2, false};
+    WRONG(STATUS_VERSION, document.content.nkeysets, 2);
 }
 
-Test(document, two_lineages_take_a_log_with_keys)
+Test(document, two_keysets_take_a_log_with_keys)
 {
-    document.content.lineages[1] = (struct lineage){2, false};
-    document.content.nlineages = 2;
+    document.content.keysets[1] = (struct keyset){2, false};
+    document.content.nkeysets = 2;
     document.durability = DURABILITY_OS;
     cr_assert_eq(validate(), STATUS_OK);
     WRONG(STATUS_VERSION, document.keylog, KEYLOG_OFF);

@@ -115,7 +115,7 @@ Test(dump, iterators_name_places)
     cr_assert_lt(DUMP_END, UINT64_C(1) << 53, "a double holds it");
 }
 
-Test(dump, a_source_is_of_the_filter_its_lineage_and_its_secret)
+Test(dump, a_source_is_of_the_filter_its_keyset_and_its_secret)
 {
     struct filter_document document = {.id = 5, .hash = HASH_XXH3};
     struct hash_secret secret = {{1}};
@@ -131,7 +131,7 @@ Test(dump, a_source_is_of_the_filter_its_lineage_and_its_secret)
     document.hash = HASH_SIPHASH24;
     cr_assert_neq(dump_source(&document, &secret), source);
     document.hash = HASH_XXH3;
-    document.content.lineages[0].id = 2;
+    document.content.keysets[0].id = 2;
     cr_assert_neq(dump_source(&document, &secret), source, "rebuilt from a list");
 }
 

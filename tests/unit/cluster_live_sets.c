@@ -5,49 +5,49 @@
 
 static struct filter_document document;
 
-static void expect(uint32_t at, uint32_t lineage, uint64_t slice, bool read, bool written)
+static void expect(uint32_t at, uint32_t keyset, uint64_t slice, bool read, bool written)
 {
     const struct live_set live = live_sets_at(&document, at);
 
-    cr_assert_eq(live.lineage, lineage, "%u", at);
+    cr_assert_eq(live.keyset, keyset, "%u", at);
     cr_assert_eq(live.slice, slice, "%u", at);
     cr_assert_eq(live.read, read, "%u", at);
     cr_assert_eq(live.written, written, "%u", at);
-    cr_assert(live_sets_have(&document, lineage, slice));
+    cr_assert(live_sets_have(&document, keyset, slice));
 }
 
-static void lineages(uint32_t first, uint32_t second, bool second_serves)
+static void keysets(uint32_t first, uint32_t second, bool second_serves)
 {
     document = (struct filter_document){.generations = {{.id = 1}}, .ngenerations = 1};
-    document.content.lineages[0] = (struct lineage){first, !second_serves};
-    document.content.lineages[1] = (struct lineage){second, second_serves};
-    document.content.nlineages = second != 0 ? 2 : 1;
+    document.content.keysets[0] = (struct keyset){first, !second_serves};
+    document.content.keysets[1] = (struct keyset){second, second_serves};
+    document.content.nkeysets = second != 0 ? 2 : 1;
 }
 
 Test(live_sets, one_is_read_and_written)
 {
-    lineages(3, 0, false);
+    keysets(3, 0, false);
     cr_assert_eq(live_sets_count(&document), 1);
     expect(0, 3, 0, true, true);
     cr_assert_not(live_sets_have(&document, 2, 0));
     cr_assert_not(live_sets_have(&document, 3, 1));
 }
 
-Test(live_sets, of_two_lineages_the_serving_one_is_first)
+Test(live_sets, of_two_keysets_the_serving_one_is_first)
 {
-    lineages(3, 5, false);
+    keysets(3, 5, false);
     cr_assert_eq(live_sets_count(&document), 2);
     expect(0, 3, 0, true, true);
     expect(1, 5, 0, false, true);
     cr_assert_not(live_sets_have(&document, 4, 0));
-    lineages(3, 5, true);
+    keysets(3, 5, true);
     expect(0, 5, 0, true, true);
     expect(1, 3, 0, false, true);
 }
 
 Test(live_sets, a_window_keeps_one_slice_more_than_it_has)
 {
-    lineages(1, 0, false);
+    keysets(1, 0, false);
     document.nslices = 3;
     document.content.newest_slice = 2;
     cr_assert_eq(live_sets_count(&document), 2);
@@ -66,7 +66,7 @@ Test(live_sets, a_chain_is_read_whole_and_written_at_its_end)
 {
     struct live_set ahead;
 
-    lineages(1, 0, false);
+    keysets(1, 0, false);
     document.ngenerations = 3;
     document.generations[1].id = 5;
     document.generations[2].id = 9;

@@ -101,7 +101,7 @@ Test(pull, answers_about_something_else_are_refused)
         reply.scope.epoch += field == 1;
         reply.scope.epoch_hash += field == 2;
         reply.scope.slice += field == 3;
-        reply.scope.lineage += field == 4;
+        reply.scope.keyset += field == 4;
         reply.scope.group += field == 5;
         reply.from += field == 6;
         cr_assert_eq(judged(), STATUS_SHAPE, "field %d", field);
@@ -157,13 +157,13 @@ Test(pull, numbers_that_make_no_sense_are_refused)
 static struct pull_interval interval(uint64_t first, uint64_t count, uint64_t offset)
 {
     return (struct pull_interval){
-        .boot = 9, .epoch = 3, .first = first, .count = count, .offset = offset};
+        .producer_id = 9, .epoch = 3, .first = first, .count = count, .offset = offset};
 }
 
 static void note(uint64_t first, uint64_t last)
 {
     const struct batch_series_key key = {
-        .boot = 9, .filter_id = 5, .epoch = 3, .lineage = 1, .group = 2};
+        .producer_id = 9, .filter_id = 5, .epoch = 3, .keyset = 1, .group = 2};
 
     for (uint64_t n = first; n <= last; n++) {
         batch_set_add(have, &key, n);
@@ -288,7 +288,7 @@ Test(pull, what_came_meanwhile_is_not_fetched)
     cr_assert(pull_cursor_due(&pull, 0));
 }
 
-/* Nothing is asked until the replicas have been compared; then from the cut on. */
+/* Nothing is asked until the replicas have been compared; then from the view on. */
 Test(pull, a_log_that_is_not_kept_is_repaired_and_then_followed)
 {
     const uint64_t cursor = 100;
@@ -387,14 +387,14 @@ Test(pull, enough_sources_meet_every_write_quorum)
 Test(pull, batches_become_intervals)
 {
     struct pull_batch batches[] = {
-        {.boot = 9, .number = 3, .epoch = 1, .offset = 50},
-        {.boot = 8, .number = 4, .epoch = 1, .offset = 60},
-        {.boot = 9, .number = 1, .epoch = 1, .offset = 70},
-        {.boot = 9, .number = 2, .epoch = 1, .offset = 40},
-        {.boot = 9, .number = 2, .epoch = 1, .offset = 90},
-        {.boot = 9, .number = 4, .epoch = 2, .offset = 80},
-        {.boot = 9, .number = 7, .epoch = 1, .offset = 95},
-        {.boot = 9, .number = UINT64_MAX, .epoch = 1, .offset = 96},
+        {.producer_id = 9, .number = 3, .epoch = 1, .offset = 50},
+        {.producer_id = 8, .number = 4, .epoch = 1, .offset = 60},
+        {.producer_id = 9, .number = 1, .epoch = 1, .offset = 70},
+        {.producer_id = 9, .number = 2, .epoch = 1, .offset = 40},
+        {.producer_id = 9, .number = 2, .epoch = 1, .offset = 90},
+        {.producer_id = 9, .number = 4, .epoch = 2, .offset = 80},
+        {.producer_id = 9, .number = 7, .epoch = 1, .offset = 95},
+        {.producer_id = 9, .number = UINT64_MAX, .epoch = 1, .offset = 96},
     };
     const struct pull_interval expected[] = {
         {8, 1, 4, 1, 60},          {9, 1, 1, 3, 40}, {9, 1, 7, 1, 95},

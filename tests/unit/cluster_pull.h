@@ -10,7 +10,7 @@
 enum { DELAY = 1000000, NOW = 5000000 };
 
 static const struct pull_scope scope = {
-    .filter_id = 5, .epoch = 3, .epoch_hash = 33, .lineage = 1, .group = 2};
+    .filter_id = 5, .epoch = 3, .epoch_hash = 33, .keyset = 1, .group = 2};
 static const struct member source = {.node = 7, .incarnation = 77};
 static struct pull pull;
 static struct pull_request question;

@@ -1,26 +1,26 @@
 /* Filters without key log: pages of arrays in the place of sorted runs. */
-#include "node/pull/pull_lines.h"
+#include "node/pull/pull_geometry.h"
 #include "tests/unit/cluster_pull.h"
 
-TestSuite(pull_lines, .fini = teardown);
+TestSuite(pull_pages, .fini = teardown);
 
 static const struct pull_scope lines_scope = {.filter_id = 5,
                                               .epoch = 3,
                                               .epoch_hash = 33,
-                                              .lineage = 1,
+                                              .keyset = 1,
                                               .group = 2,
                                               .generation = 4,
                                               .geometry = 44};
 
 static void ask_lines(uint64_t from)
 {
-    ask(PULL_LINES, from, UINT64_MAX);
+    ask(PULL_PAGES, from, UINT64_MAX);
     cr_assert_eq(question.scope.generation, 4);
     cr_assert_eq(question.scope.geometry, 44);
     reply.scope = lines_scope;
 }
 
-Test(pull_lines, without_key_log_a_copy_reads_pages_and_nothing_else)
+Test(pull_pages, without_key_log_a_copy_reads_pages_and_nothing_else)
 {
     have = calloc(1, sizeof *have);
     pull_init(&pull, PULL_SYNC, &lines_scope, &source, NULL, DELAY);
@@ -37,7 +37,7 @@ Test(pull_lines, without_key_log_a_copy_reads_pages_and_nothing_else)
     cr_assert(pull_cursor_due(&pull, 20));
 }
 
-Test(pull_lines, without_key_log_what_left_the_log_is_copied_as_pages)
+Test(pull_pages, without_key_log_what_left_the_log_is_copied_as_pages)
 {
     have = calloc(1, sizeof *have);
     pull_init(&pull, PULL_DELTA, &lines_scope, &source, NULL, DELAY);
@@ -50,7 +50,7 @@ Test(pull_lines, without_key_log_what_left_the_log_is_copied_as_pages)
     ask(PULL_HEADERS, 600, 0);
 }
 
-Test(pull_lines, pages_of_another_array_are_of_no_use)
+Test(pull_pages, pages_of_another_array_are_of_no_use)
 {
     static const uint64_t ids[] = {7, 9, 8};
 
@@ -79,7 +79,7 @@ Test(pull_lines, pages_of_another_array_are_of_no_use)
     cr_assert_eq(pull_judge(&pull, &reply), STATUS_MALFORMED, "before what was asked");
 }
 
-Test(pull_lines, pages_belong_to_shards_of_the_group)
+Test(pull_pages, pages_belong_to_shards_of_the_group)
 {
     static const uint64_t ids[] = {0, 1, 4, 5};
     uint16_t group_of_shard[] = {0, 1, 0, 1};
@@ -89,7 +89,7 @@ Test(pull_lines, pages_belong_to_shards_of_the_group)
         .ngenerations = 1,
     };
 
-    reply = (struct pull_reply){.kind = PULL_LINES, .page_ids = ids, .npages = 4};
+    reply = (struct pull_reply){.kind = PULL_PAGES, .page_ids = ids, .npages = 4};
     cr_assert_eq(pull_pages(&document, 0), 8);
     cr_assert(pull_pages_belong(&reply, &document));
     reply.scope.group = 1;
@@ -104,7 +104,7 @@ Test(pull_lines, pages_belong_to_shards_of_the_group)
     cr_assert_not(pull_pages_belong(&reply, &document), "beyond all shards");
 }
 
-Test(pull_lines, a_scope_names_the_array_of_its_place_in_the_chain)
+Test(pull_pages, a_scope_names_the_array_of_its_place_in_the_chain)
 {
     static const struct filter_document chain = {
         .keylog = KEYLOG_OFF,

@@ -11,7 +11,7 @@
 enum { SHARD_BITS = 2, NSHARDS = 1 << SHARD_BITS, MOST_KEYS = 1 << 20 };
 
 static const uint16_t groups[NSHARDS] = {0, 1, 0, 0}; /* shard 1 is somebody else's */
-static const struct pull_scope scope = {.filter_id = 5, .epoch = 6, .epoch_hash = 7, .lineage = 1};
+static const struct pull_scope scope = {.filter_id = 5, .epoch = 6, .epoch_hash = 7, .keyset = 1};
 static const struct member source = {.node = 2, .incarnation = 22};
 
 struct set {
@@ -155,8 +155,8 @@ static void answer(void)
         .from = question.from,
         .end = true,
         .durable = 900,
-        .cut = 77,
-        .cut_end = 800,
+        .view = 77,
+        .view_end = 800,
         .digests = digests,
         .counts = counts,
     };
@@ -220,7 +220,7 @@ Test(pull_repair, equal_sets_are_done_with_in_one_round_trip)
     open_sets(10000, 0, 0);
     run();
     cr_assert_eq(repair.round_trips, 1);
-    cr_assert_eq(repair.cut_end, 800);
+    cr_assert_eq(repair.view_end, 800);
     close_sets();
 }
 
@@ -290,7 +290,7 @@ Test(pull_repair, a_shard_of_which_too_much_differs_is_sent_whole)
 static void refuse_what_is_about_something_else(void)
 {
     REFUSED(STATUS_SHAPE, reply.scope.filter_id++);
-    REFUSED(STATUS_SHAPE, reply.scope.lineage++);
+    REFUSED(STATUS_SHAPE, reply.scope.keyset++);
     REFUSED(STATUS_SHAPE, reply.scope.slice++);
     REFUSED(STATUS_SHAPE, reply.scope.group++);
     REFUSED(STATUS_SHAPE, reply.scope.epoch++);
@@ -308,8 +308,8 @@ Test(pull_repair, roots_that_do_not_fit_are_refused)
     open_sets(10000, 5, 0);
     answer();
     refuse_what_is_about_something_else();
-    REFUSED(STATUS_MALFORMED, reply.cut = 0);
-    REFUSED(STATUS_MALFORMED, reply.cut_end = reply.durable + 1);
+    REFUSED(STATUS_MALFORMED, reply.view = 0);
+    REFUSED(STATUS_MALFORMED, reply.view_end = reply.durable + 1);
     REFUSED(STATUS_MALFORMED, reply.ndigests--);
     REFUSED(STATUS_MALFORMED, reply.ncounts = 0);
     close_sets();
@@ -323,8 +323,8 @@ Test(pull_repair, digests_that_do_not_fit_are_refused)
     answer();
     cr_assert_eq(repair.phase, REPAIR_NODES);
     refuse_what_is_about_something_else();
-    REFUSED(STATUS_SHAPE, reply.cut++);
-    REFUSED(STATUS_SHAPE, reply.cut_end++);
+    REFUSED(STATUS_SHAPE, reply.view++);
+    REFUSED(STATUS_SHAPE, reply.view_end++);
     REFUSED(STATUS_MALFORMED, reply.ndigests--);
     REFUSED(STATUS_MALFORMED, reply.ncounts = reply.ndigests);
     close_sets();
@@ -348,7 +348,7 @@ Test(pull_repair, ranges_that_do_not_fit_are_refused)
     }
     answer();
     refuse_what_is_about_something_else();
-    REFUSED(STATUS_SHAPE, reply.cut++);
+    REFUSED(STATUS_SHAPE, reply.view++);
     REFUSED(STATUS_MALFORMED, bend(0, 0));
     REFUSED(STATUS_MALFORMED, bend(0, UINT64_C(1) << 62)); /* of shard 1 */
     REFUSED(STATUS_MALFORMED, bend(1, reply.fingerprints[0]));

@@ -1,15 +1,15 @@
 /* Rebuilding from a list: which step is legal when, what it writes, and what fences suffice. */
 #include "base/heap.h"
-#include "map/lineage.h"
+#include "map/keyset.h"
 #include "map/rebuild.h"
-#include "tests/support/growth_cluster.h"
+#include "tests/support/expansion_cluster.h"
 #include "tests/support/sample_cluster.h"
 
 #include <criterion/criterion.h>
 
 enum { RING = 5 /* nodes, and as many slot groups */ };
 
-static struct growth_cluster cluster;
+static struct expansion_cluster cluster;
 static struct evidence evidence;
 
 static struct filter_document *document(void)
@@ -19,14 +19,14 @@ static struct filter_document *document(void)
 
 static void make(uint32_t nnodes)
 {
-    growth_cluster_init(&cluster, nnodes);
+    expansion_cluster_init(&cluster, nnodes);
     document()->durability = DURABILITY_SYNC;
 }
 
 static void teardown(void)
 {
     evidence_fini(&evidence);
-    growth_cluster_fini(&cluster);
+    expansion_cluster_fini(&cluster);
     if (heap_live() != 0) {
         abort();
     }
@@ -46,7 +46,7 @@ static uint32_t begin(void)
     cr_assert_eq(answer.verdict, REBUILD_VERDICT_WRITE);
     rebuild_begin(document(), &answer);
     cr_assert_eq(evidence_open(&evidence, document()), STATUS_OK);
-    return answer.lineage;
+    return answer.keyset;
 }
 
 static void fence(uint32_t node)
@@ -62,17 +62,17 @@ static void fence_all(void)
     }
 }
 
-static enum rebuild_verdict may_commit(uint32_t lineage, bool empty)
+static enum rebuild_verdict may_commit(uint32_t keyset, bool empty)
 {
-    return rebuild_may_commit(document(), lineage, &evidence, empty).verdict;
+    return rebuild_may_commit(document(), keyset, &evidence, empty).verdict;
 }
 
 Test(rebuild, past_the_last_number_none_begins)
 {
     make(3);
-    document()->content.last_lineage = UINT32_MAX;
+    document()->content.last_keyset = UINT32_MAX;
     cr_assert_eq(may_begin(), REBUILD_VERDICT_WORN);
-    document()->content.last_lineage = UINT32_MAX - 1;
+    document()->content.last_keyset = UINT32_MAX - 1;
     cr_assert_eq(begin(), UINT32_MAX);
 }
 
@@ -87,46 +87,46 @@ Test(rebuild, a_number_is_never_used_again)
     rebuild_commit(document());
     cr_assert_eq(begin(), 4);
     rebuild_abort(document());
-    cr_assert_eq(document()->content.last_lineage, 4);
-    lineage_skip(&document()->content, 6);
+    cr_assert_eq(document()->content.last_keyset, 4);
+    keyset_skip(&document()->content, 6);
     cr_assert_eq(begin(), 11, "as many may have been begun where nobody was asked");
     rebuild_abort(document());
-    lineage_skip(&document()->content, UINT32_MAX);
+    keyset_skip(&document()->content, UINT32_MAX);
     cr_assert_eq(may_begin(), REBUILD_VERDICT_WORN);
 }
 
 Test(rebuild, from_begin_to_commit)
 {
-    uint32_t lineage;
+    uint32_t keyset;
 
     make(3);
     cr_assert_eq(may_commit(rebuild_serving(document()), true), REBUILD_VERDICT_NOT_OPEN,
                  "nothing was ever committed");
-    lineage = begin();
-    cr_assert_eq(lineage, 2, "the next one");
+    keyset = begin();
+    cr_assert_eq(keyset, 2, "the next one");
     cr_assert_eq(document()->epoch, 2);
     cr_assert_eq(rebuild_serving(document()), 1);
-    cr_assert_eq(rebuild_lineage(document()), lineage);
+    cr_assert_eq(rebuild_keyset(document()), keyset);
     cr_assert_eq(rebuild_may_feed(document(), 0).verdict, REBUILD_VERDICT_WRITE);
-    cr_assert_eq(rebuild_may_feed(document(), lineage).verdict, REBUILD_VERDICT_WRITE);
+    cr_assert_eq(rebuild_may_feed(document(), keyset).verdict, REBUILD_VERDICT_WRITE);
     cr_assert_eq(rebuild_may_feed(document(), 1).verdict, REBUILD_VERDICT_OTHER);
     rebuild_note_fed(document(), 10);
     rebuild_note_fed(document(), 20);
     cr_assert_eq(document()->fed_keys, 30);
     cr_assert_eq(document()->epoch, 2);
-    cr_assert_eq(may_commit(lineage, false), REBUILD_VERDICT_FENCES);
+    cr_assert_eq(may_commit(keyset, false), REBUILD_VERDICT_FENCES);
     fence(1);
-    cr_assert_eq(may_commit(lineage, false), REBUILD_VERDICT_FENCES);
+    cr_assert_eq(may_commit(keyset, false), REBUILD_VERDICT_FENCES);
     fence(2);
-    cr_assert_eq(may_commit(lineage, false), REBUILD_VERDICT_WRITE);
+    cr_assert_eq(may_commit(keyset, false), REBUILD_VERDICT_WRITE);
     rebuild_commit(document());
-    cr_assert_eq(rebuild_serving(document()), lineage);
-    cr_assert_eq(rebuild_lineage(document()), 0);
+    cr_assert_eq(rebuild_serving(document()), keyset);
+    cr_assert_eq(rebuild_keyset(document()), 0);
     cr_assert_eq(document()->epoch, 3);
     cr_assert_eq(document()->fed_keys, 0);
-    cr_assert_eq(may_commit(lineage, false), REBUILD_VERDICT_JOINS);
+    cr_assert_eq(may_commit(keyset, false), REBUILD_VERDICT_JOINS);
     cr_assert_not(rebuild_fenced(document(), &evidence), "fences of the epoch before");
-    cr_assert_eq(rebuild_may_feed(document(), lineage).verdict, REBUILD_VERDICT_NOT_OPEN);
+    cr_assert_eq(rebuild_may_feed(document(), keyset).verdict, REBUILD_VERDICT_NOT_OPEN);
 }
 
 /* Fences count in every slot group: two nodes of five are in three groups of five together. */
@@ -179,11 +179,11 @@ Test(rebuild, a_list_that_is_empty_must_be_meant)
 Test(rebuild, a_node_needs_its_shards_once_more)
 {
     struct rebuild_answer answer;
-    struct growth_node *node;
+    struct expansion_node *node;
     uint64_t more;
 
     make(3);
-    node = growth_cluster_node(&cluster, 2);
+    node = expansion_cluster_node(&cluster, 2);
     more = document_nshards(document()) * document_shard_bytes(document());
     node->limit_bytes = node->used_bytes + more;
     cr_assert_eq(may_begin(), REBUILD_VERDICT_WRITE);
@@ -234,10 +234,10 @@ Test(rebuild, some_filters_and_moments_do_not_do)
 /* Both ways: see some_filters_and_moments_do_not_do. */
 Test(rebuild, nothing_grows_meanwhile)
 {
-    const struct growth_wish wish = {.capacity = 20000};
+    const struct expansion_wish wish = {.capacity = 20000};
 
     make(3);
-    cr_assert_eq(growth_request(&cluster.view, &wish, 1).verdict, GROWTH_VERDICT_BEGIN);
+    cr_assert_eq(expansion_request(&cluster.view, &wish, 1).verdict, EXPANSION_VERDICT_BEGIN);
     (void)begin();
-    cr_assert_eq(growth_request(&cluster.view, &wish, 1).verdict, GROWTH_VERDICT_REBUILDS);
+    cr_assert_eq(expansion_request(&cluster.view, &wish, 1).verdict, EXPANSION_VERDICT_REBUILDS);
 }

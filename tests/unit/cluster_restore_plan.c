@@ -110,8 +110,8 @@ Test(cluster_restore_plan, two_contents_under_one_number_are_said)
     document_fini(&held.document);
 }
 
-/* Whoever was not asked may know of other readers and lineages since the newest that is known. */
-Test(cluster_restore_plan, readers_and_lineages_begin_anew)
+/* Whoever was not asked may know of other readers and keysets since the newest that is known. */
+Test(cluster_restore_plan, readers_and_keysets_begin_anew)
 {
     struct document_entry held = entry_of(4, 3, FILTER_ACTIVE);
     struct restore_decision decision = decide(NULL, &held, 3);
@@ -123,8 +123,8 @@ Test(cluster_restore_plan, readers_and_lineages_begin_anew)
     cr_assert_eq(document->epoch, decision.epoch);
     cr_assert_eq(document->revision, decision.revision);
     cr_assert(filter_uid_equal(&document->content.uid, &uid));
-    cr_assert_eq(document->content.lineages[0].id, 1);
-    cr_assert_eq(document->content.last_lineage, 1 + RESTORE_MARGIN);
+    cr_assert_eq(document->content.keysets[0].id, 1);
+    cr_assert_eq(document->content.last_keyset, 1 + RESTORE_MARGIN);
     for (uint32_t i = 0; i < document->content.rule.replicas; i++) {
         cr_assert_eq(document->content.groups[0].slots[i].read_since, document->epoch);
     }

@@ -74,8 +74,8 @@ Test(coordinator_create, each_filter_has_a_uid_and_begins_its_counters)
     cr_assert_neq(one->content.uid.high, second->content.uid.high);
     cr_assert_neq(one->content.uid.low, second->content.uid.low);
     cr_assert_neq(one->content.uid.high, one->content.uid.low);
-    cr_assert_eq(one->content.lineages[0].id, 1);
-    cr_assert_eq(one->content.last_lineage, 1);
+    cr_assert_eq(one->content.keysets[0].id, 1);
+    cr_assert_eq(one->content.last_keyset, 1);
     for (uint32_t i = 0; i < one->content.rule.replicas; i++) {
         cr_assert_eq(one->content.groups[0].slots[i].read_since, 1);
     }

@@ -1,5 +1,5 @@
 /* The operator's `expand`: what begins, joins, goes back, and what is refused with which words. */
-#include "coordinator_growth.h"
+#include "coordinator_expansion.h"
 
 static struct coordinator_stage other;
 

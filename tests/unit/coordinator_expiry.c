@@ -1,6 +1,6 @@
 /* Filters that are dropped by themselves: once F nodes have counted all of the time, and only what
  * was asked for last; whoever stops, lies, or is asked too late only makes it later. */
-#include "coordinator_growth.h"
+#include "coordinator_expansion.h"
 
 #define LONG_US UINT64_C(3600000000)
 

@@ -1,6 +1,6 @@
 /* The operator's `rebuild`: begin and commit are answered with the fence that makes F on every slot
  * group, and not before; who may do what when, and with which words it is refused. */
-#include "coordinator_growth.h"
+#include "coordinator_expansion.h"
 #include "map/rebuild.h"
 
 static struct coordinator_stage other;
@@ -60,7 +60,7 @@ Test(coordinator_rebuild, begin_returns_with_the_fence_that_makes_f)
 
     open_with(WHEN_FULL_REFUSE);
     send(&stage, REBUILD_BEGIN);
-    cr_assert_eq(rebuild_lineage(document_at(&stage)), 2, "the next one");
+    cr_assert_eq(rebuild_keyset(document_at(&stage)), 2, "the next one");
     cr_assert_eq(rebuild_serving(document_at(&stage)), 1);
     cr_assert_eq(document_at(&stage)->epoch, 2);
     cr_assert_eq(stage.ntold, 0);
@@ -87,7 +87,7 @@ Test(coordinator_rebuild, commit_returns_with_the_fence_that_makes_f)
     cr_assert_eq(rebuild_serving(document_at(&stage)), 1, "begin's fences are asked for anew");
     confirm_two();
     cr_assert_eq(rebuild_serving(document_at(&stage)), 2);
-    cr_assert_eq(document_at(&stage)->content.nlineages, 1);
+    cr_assert_eq(document_at(&stage)->content.nkeysets, 1);
     cr_assert_eq(document_at(&stage)->epoch, 3);
     cr_assert_eq(stage.ntold, 0);
     confirm(&stage, 1);
@@ -102,10 +102,10 @@ Test(coordinator_rebuild, an_abort_takes_no_fences_and_its_number_is_not_used_ag
 {
     open_rebuild();
     cr_assert_eq(step(REBUILD_ABORT).status, STATUS_OK);
-    cr_assert_eq(document_at(&stage)->content.nlineages, 1);
+    cr_assert_eq(document_at(&stage)->content.nkeysets, 1);
     cr_assert_eq(rebuild_serving(document_at(&stage)), 1);
     send(&stage, REBUILD_BEGIN);
-    cr_assert_eq(rebuild_lineage(document_at(&stage)), 3);
+    cr_assert_eq(rebuild_keyset(document_at(&stage)), 3);
     cr_assert_eq(stage.ntold, 0, "fences of another epoch");
     confirm_two();
     cr_assert_eq(coordinator_stage_told(&stage).status, STATUS_OK);
@@ -125,7 +125,7 @@ Test(coordinator_rebuild, who_has_not_confirmed_is_told_and_begin_may_be_repeate
                    "2 of 3 replicas of each shard must): node-1, node-3; "
                    "repeat `begin`");
     send(&stage, REBUILD_BEGIN);
-    cr_assert_eq(rebuild_lineage(document_at(&stage)), 2, "joined");
+    cr_assert_eq(rebuild_keyset(document_at(&stage)), 2, "joined");
     confirm_two();
     told = coordinator_stage_told(&stage);
     cr_assert_eq(told.status, STATUS_OK);
@@ -169,7 +169,7 @@ Test(coordinator_rebuild, a_commit_that_is_repeated_joins)
     struct admin_request again = rebuild(REBUILD_COMMIT);
 
     open_rebuild();
-    again.rebuild.lineage = 2;
+    again.rebuild.keyset = 2;
     again.rebuild.empty = true;
     coordinator_stage_command(&stage, 6, &again);
     confirm_two();
@@ -191,7 +191,7 @@ Test(coordinator_rebuild, a_commit_that_ran_out_of_time_is_gone_on_with)
     struct admin_request again = rebuild(REBUILD_COMMIT);
 
     open_rebuild();
-    again.rebuild.lineage = 2;
+    again.rebuild.keyset = 2;
     again.rebuild.empty = true;
     coordinator_stage_command(&stage, 6, &again);
     confirm_two();
@@ -253,7 +253,7 @@ Test(coordinator_rebuild, an_empty_list_must_be_meant)
     open_rebuild();
     expect_refusal(step(REBUILD_COMMIT), STATUS_INVALID, "say --yes");
     cr_assert_eq(document_at(&stage)->epoch, 2);
-    commit.rebuild.lineage = 99;
+    commit.rebuild.keyset = 99;
     commit.rebuild.empty = true;
     expect_refusal(command(&stage, &commit), STATUS_CONFLICT, "another one is open");
     close_stage();

@@ -1,6 +1,6 @@
 /* `expand` to fewer keys: nodes are asked how many they have now, as what they report by themselves
  * may be a load behind. */
-#include "coordinator_growth.h"
+#include "coordinator_expansion.h"
 
 enum { CORRELATION = 5 };
 

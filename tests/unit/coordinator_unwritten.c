@@ -1,6 +1,6 @@
 /* A store that can't be written or read: each command says why and what helps, status goes on, and
  * what waits for it goes on when it is back. */
-#include "coordinator_growth.h"
+#include "coordinator_expansion.h"
 
 #define REASON "the disk is full; make room"
 
@@ -13,8 +13,8 @@ static const char *growth_refused(void)
     char texts[TELLING_TEXTS][COORDINATOR_MESSAGE_BYTES];
     struct telling telling = {.summary = &summary, .texts = texts};
 
-    duty_growth.describe(stage.coordinator, stage.now_us,
-                         document_cache_find(&stage.coordinator->documents, FILTER), &telling);
+    duty_expansion.describe(stage.coordinator, stage.now_us,
+                            document_cache_find(&stage.coordinator->documents, FILTER), &telling);
     (void)strcpy(refused, summary.growth_refused);
     return refused;
 }
@@ -32,7 +32,7 @@ static void expect_told(struct coordinator_told told, enum status status, const 
     cr_assert_not_null(strstr(told.message, words), "%s", told.message);
 }
 
-Test(coordinator_unwritten, growth_that_is_due_says_that_it_waits_and_goes_on)
+Test(coordinator_unwritten, expansion_that_is_due_says_that_it_waits_and_goes_on)
 {
     first_keys = 8000;
     open_with(WHEN_FULL_EXPAND);

@@ -41,26 +41,26 @@ static void expect_same(void)
 
 static void expect_not_full(void)
 {
-    struct segment segment = node_stage_segment(&document, OPERATION_CHECK, COUNT);
+    struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
 
-    cr_assert(node_stage_ask_disk(&stage, &segment, keys, &answer));
-    cr_assert_eq(answer.segment.status, STATUS_NOT_READY);
-    cr_assert_neq(answer.segment.state, REPLICA_FULL);
+    cr_assert(node_stage_ask_disk(&stage, &subrequest, keys, &answer));
+    cr_assert_eq(answer.subrequest.status, STATUS_NOT_READY);
+    cr_assert_neq(answer.subrequest.state, REPLICA_FULL);
 }
 
 /* A new incarnation, which takes writes; and `extra` keys are known to it. */
 static void expect_another(uint32_t extra)
 {
-    struct segment segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
+    struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
 
     cr_assert_eq(node_stage_outcome(&stage, incarnation), STAGE_ANOTHER);
     node_stage_hand(&stage, &document); /* As a coordinator would: it may be gone. */
     node_stage_settle(&stage);
     expect_not_full();
-    segment.batch.number = 1000;
-    cr_assert(node_stage_ask_disk(&stage, &segment, keys + 2 * COUNT, &answer));
-    cr_assert_eq(answer.segment.status, STATUS_OK);
-    cr_assert_eq(answer.segment.state, REPLICA_JOINING);
+    subrequest.batch.number = 1000;
+    cr_assert(node_stage_ask_disk(&stage, &subrequest, keys + 2 * COUNT, &answer));
+    cr_assert_eq(answer.subrequest.status, STATUS_OK);
+    cr_assert_eq(answer.subrequest.state, REPLICA_JOINING);
     node_stage_adopt(&stage, &document);
     cr_assert_eq(node_stage_absent(&stage, &document, keys + 2 * COUNT, COUNT), 0);
     cr_assert_eq(node_stage_absent(&stage, &document, keys, extra), 0);

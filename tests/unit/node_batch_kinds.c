@@ -14,16 +14,16 @@ static struct circle *circle;
 static struct filter_document document;
 static uint64_t keys[NBATCHES][BATCH];
 
-/* A filter that is being rebuilt: two lineages. */
+/* A filter that is being rebuilt: two keysets. */
 static void setup(void)
 {
     circle = calloc(1, sizeof *circle);
     circle_init(circle, 4);
     circle_document(circle, 5, &rule, 3, &document);
-    document.content.lineages[0] = (struct lineage){.id = 1, .serving = true};
-    document.content.lineages[1] = (struct lineage){.id = 2};
-    document.content.nlineages = 2;
-    document.content.last_lineage = 2;
+    document.content.keysets[0] = (struct keyset){.id = 1, .serving = true};
+    document.content.keysets[1] = (struct keyset){.id = 2};
+    document.content.nkeysets = 2;
+    document.content.last_keyset = 2;
     circle_hand(circle, &document, 0);
     circle_run(circle, 5 * SECOND);
     for (uint32_t i = 0; i < NBATCHES; i++) {
@@ -41,9 +41,9 @@ static void teardown(void)
 TestSuite(node_batch_kinds, .init = setup, .fini = teardown);
 
 /* To nodes 1 and 2. */
-static void add(uint64_t number, uint32_t lineage)
+static void add(uint64_t number, uint32_t keyset)
 {
-    circle->lineage = lineage;
+    circle->keyset = keyset;
     for (uint32_t id = 1; id <= 2; id++) {
         cr_assert_eq(circle_add(circle, id, &document, number, keys[number], BATCH), STATUS_OK);
     }
@@ -58,19 +58,19 @@ static void add_relayed(void)
     const struct record_batch batch = {
         .filter_id = 5,
         .epoch = document.epoch,
-        .batch_boot = 77,
+        .batch_producer = 77,
         .batch_number = RELAYED,
         .relayed = true,
         .fed = true,
         .ntargets = 2,
-        .targets = {{.lineage = 1}, {.lineage = 2}},
+        .targets = {{.keyset = 1}, {.keyset = 2}},
         .count = BATCH,
         .fingerprints = keys[RELAYED],
     };
     uint64_t end;
 
     cr_assert_eq(storage_add(node->storage, &batch, &end), STATUS_OK);
-    for (struct replica_set *set = hosted->set; set != NULL; set = set->next) {
+    for (struct arrays *set = hosted->set; set != NULL; set = set->next) {
         hosted_fill(set, &document, keys[RELAYED], BATCH);
     }
     node_note_batch(node->exchange, entry, &batch);
@@ -97,9 +97,9 @@ static void expect_targets(const struct record_batch *batch, bool serving, bool 
     bool found[3] = {false};
 
     for (uint32_t i = 0; i < batch->ntargets; i++) {
-        cr_assert_leq(batch->targets[i].lineage, 2);
-        cr_assert_not(found[batch->targets[i].lineage], "twice");
-        found[batch->targets[i].lineage] = true;
+        cr_assert_leq(batch->targets[i].keyset, 2);
+        cr_assert_not(found[batch->targets[i].keyset], "twice");
+        found[batch->targets[i].keyset] = true;
     }
     cr_assert_eq(found[1], serving);
     cr_assert_eq(found[2], next);
@@ -120,7 +120,7 @@ Test(node_batch_kinds, a_feed_says_so_and_an_add_does_not)
     expect_targets(&batch, false, true);
 }
 
-/* In one record, as it was written; the other lineage's question finds it here. */
+/* In one record, as it was written; the other keyset's question finds it here. */
 static void expect_taken_over(uint32_t id)
 {
     struct record_batch batch = {0};
@@ -168,8 +168,8 @@ Test(node_batch_kinds, a_restart_keeps_what_is_said_of_it)
     cr_assert_eq(circle_counter(circle, 3, NODE_gossip_keys_missed_total), 0);
     expect_taken_over(3);
     expect_all(3);
-    document.content.lineages[0] = (struct lineage){.id = 2, .serving = true};
-    document.content.nlineages = 1;
+    document.content.keysets[0] = (struct keyset){.id = 2, .serving = true};
+    document.content.nkeysets = 1;
     document_epoch_advance(&document);
     circle_hand(circle, &document, 0);
     circle_run(circle, 5 * SECOND);
@@ -185,7 +185,7 @@ Test(node_batch_kinds, what_a_router_adds_is_logged_though_gossip_has_brought_it
     add(ADDED, 0);
     circle_run(circle, 20 * SECOND);
     cr_assert_eq(records(3, ADDED, &batch), 1);
-    circle->lineage = 0;
+    circle->keyset = 0;
     cr_assert_eq(circle_add(circle, 3, &document, ADDED, keys[ADDED], BATCH), STATUS_OK);
     cr_assert_eq(records(3, ADDED, &batch), 2);
     circle_run(circle, 5 * SECOND);
@@ -193,7 +193,7 @@ Test(node_batch_kinds, what_a_router_adds_is_logged_though_gossip_has_brought_it
     cr_assert_not(batch.repaired);
 }
 
-/* A lineage that is over is no target any more, whatever the source's log names. */
+/* A keyset that is over is no target any more, whatever the source's log names. */
 Test(node_batch_kinds, what_is_over_is_left_out)
 {
     struct record_batch batch = {0};
@@ -201,7 +201,7 @@ Test(node_batch_kinds, what_is_over_is_left_out)
     circle->nodes[2].cut = true;
     add(ADDED, 0);
     add(FED, 2);
-    document.content.nlineages = 1; /* Aborted. */
+    document.content.nkeysets = 1; /* Aborted. */
     document_epoch_advance(&document);
     circle_hand(circle, &document, 0);
     circle->nodes[2].cut = false;

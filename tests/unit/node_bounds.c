@@ -15,11 +15,11 @@ static uint64_t keys[COUNT];
 
 static enum status check(const struct filter_document *document)
 {
-    struct segment segment = node_stage_segment(document, OPERATION_CHECK, COUNT);
+    struct subrequest subrequest = node_stage_subrequest(document, OPERATION_CHECK, COUNT);
 
     node_stage_fingerprints(document, 0, 1, COUNT, keys);
-    node_stage_ask(&stage, &segment, 1, keys, &answer);
-    return answer.segment.status;
+    node_stage_ask(&stage, &subrequest, 1, keys, &answer);
+    return answer.subrequest.status;
 }
 
 static void hold(uint64_t id, const char *name, struct filter_document *document)

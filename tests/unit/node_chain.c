@@ -63,12 +63,12 @@ static void grow(uint64_t capacity)
 /* Returns how many of them it said had been there. */
 static uint32_t add(uint32_t part)
 {
-    struct segment segment = node_stage_segment(&document, OPERATION_ADD, BATCH);
+    struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_ADD, BATCH);
     uint32_t present = 0;
 
-    segment.op.sequence = segment.batch.number = ++stage.batches;
-    cr_assert(node_stage_ask_disk(&stage, &segment, keys[part], &answer));
-    cr_assert_eq(answer.segment.status, STATUS_OK);
+    subrequest.op.sequence = subrequest.batch.number = ++stage.batches;
+    cr_assert(node_stage_ask_disk(&stage, &subrequest, keys[part], &answer));
+    cr_assert_eq(answer.subrequest.status, STATUS_OK);
     for (uint32_t i = 0; i < BATCH; i++) {
         present += (answer.present[i / 64] >> (i % 64) & 1) != 0;
     }
@@ -86,11 +86,11 @@ static void expect_none(uint32_t part)
 }
 
 /* Of the filter, the newest first, then one that stands ready; NULL: there are not so many. */
-static struct replica_set *set_at(uint32_t at)
+static struct arrays *set_at(uint32_t at)
 {
     const struct document_entry *entry = document_cache_find(&stage.node->documents, FILTER);
     const struct hosted_filter *hosted = entry->attachment;
-    struct replica_set *set = hosted->set;
+    struct arrays *set = hosted->set;
 
     while (at > 0 && set != NULL) {
         set = set->next;
@@ -192,13 +192,13 @@ Test(node_chain, when_the_newest_is_full_what_is_there_is_still_acknowledged)
     (void)add(0);
     grow(64);
     (void)add(1);
-    cr_assert(answer.segment.at_capacity);
+    cr_assert(answer.subrequest.at_capacity);
     cr_assert_lt(keys_in(0), 200, "its own capacity counts, whatever the others are for");
     cr_assert_eq(add(0), BATCH);
-    cr_assert_not(answer.segment.at_capacity);
+    cr_assert_not(answer.subrequest.at_capacity);
     grow(CAPACITY);
     (void)add(1);
-    cr_assert_not(answer.segment.at_capacity);
+    cr_assert_not(answer.subrequest.at_capacity);
     expect(1);
     close_stage();
 }
@@ -317,7 +317,7 @@ Test(node_chain, a_start_has_all_generations)
 /* Nothing comes into an older one any more, and yet the log is not kept for it for ever. */
 Test(node_chain, the_log_is_cut_behind_older_generations)
 {
-    enum { MOST_SEGMENTS = 24 };
+    enum { MOST_SUBREQUESTS = 24 };
 
     open_stage();
     (void)add(0);
@@ -327,7 +327,7 @@ Test(node_chain, the_log_is_cut_behind_older_generations)
         add_for_long(1);
     }
     cr_assert_geq(node_stage_files(&stage, "snap-"), 2);
-    cr_assert_leq(node_stage_files(&stage, "log-"), MOST_SEGMENTS);
+    cr_assert_leq(node_stage_files(&stage, "log-"), MOST_SUBREQUESTS);
     restart(STAGE_END_POWER);
     expect(0);
     expect(1);
@@ -364,17 +364,17 @@ Test(node_chain, a_start_has_all_generations_from_the_log_alone)
 /* Nothing counts before the older ones are read back: what they have would seem absent. */
 Test(node_chain, adds_wait_until_all_generations_are_read_back)
 {
-    struct segment segment;
+    struct subrequest subrequest;
 
     open_stage();
     (void)add(0);
     grow(CAPACITY);
     (void)add(1);
     set_at(1)->loaded = false;
-    segment = node_stage_segment(&document, OPERATION_ADD, 1);
-    segment.op.sequence = segment.batch.number = ++stage.batches;
-    node_stage_ask(&stage, &segment, 1, keys[0], &answer);
-    cr_assert_eq(answer.segment.status, STATUS_NOT_READY);
+    subrequest = node_stage_subrequest(&document, OPERATION_ADD, 1);
+    subrequest.op.sequence = subrequest.batch.number = ++stage.batches;
+    node_stage_ask(&stage, &subrequest, 1, keys[0], &answer);
+    cr_assert_eq(answer.subrequest.status, STATUS_NOT_READY);
     set_at(1)->loaded = true;
     cr_assert_eq(add(0), BATCH);
     close_stage();

@@ -43,9 +43,9 @@ static void meet(void)
     }
 }
 
-static const struct replica_set *set_in(uint32_t id, uint32_t slice)
+static const struct arrays *set_in(uint32_t id, uint32_t slice)
 {
-    const struct replica_set *set = set_of(id);
+    const struct arrays *set = set_of(id);
 
     while (set != NULL && set->slice != slice) {
         set = set->next;
@@ -142,7 +142,7 @@ Test(node_chain_meet, pages_of_another_generation_are_not_merged)
     pair_with(1);
     circle_run(circle, 3 * SECOND);
     cr_assert_not(is_complete());
-    cr_assert_gt(circle->requests[PULL_LINES], 0);
+    cr_assert_gt(circle->requests[PULL_PAGES], 0);
     cr_assert_eq(circle_counter(circle, JOINER, NODE_pages_copied_total), 0);
     close_circle();
 }
@@ -221,13 +221,12 @@ Test(node_chain_meet, pages_are_compared_in_every_generation)
     }
     circle_run(circle, 30 * SECOND);
     for (uint32_t slice = 0; slice < 3; slice++) {
-        replica_set_base(set_in(1, slice))->shards[slice + 2][PULL_PAGE_BYTES + 9] |= 0x5a;
+        arrays_base(set_in(1, slice))->shards[slice + 2][PULL_PAGE_BYTES + 9] |= 0x5a;
     }
     circle_run(circle, 60 * SECOND);
     for (uint32_t id = 2; id <= 3; id++) {
         for (uint32_t slice = 0; slice < 3; slice++) {
-            uint8_t byte =
-                replica_set_base(set_in(id, slice))->shards[slice + 2][PULL_PAGE_BYTES + 9];
+            uint8_t byte = arrays_base(set_in(id, slice))->shards[slice + 2][PULL_PAGE_BYTES + 9];
 
             cr_assert_eq(byte & 0x5a, 0x5a, "node %u, generation %u", id, slice);
         }

@@ -15,7 +15,7 @@ static uint64_t keys[NPARTS][BATCH];
 Test(node_chain_memory, a_filter_in_memory_grows_the_same_way)
 {
     static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
-    struct segment segment;
+    struct subrequest subrequest;
 
     node_stage_init(&stage, UINT64_C(1) << 30);
     node_stage_register(&stage);
@@ -33,15 +33,15 @@ Test(node_chain_memory, a_filter_in_memory_grows_the_same_way)
         }
         node_stage_hand(&stage, &document);
         node_stage_build(&stage);
-        segment = node_stage_segment(&document, OPERATION_ADD, BATCH);
-        segment.op.sequence = part + 1;
-        node_stage_ask(&stage, &segment, 1, keys[part], &answer);
-        cr_assert_eq(answer.segment.status, STATUS_OK);
+        subrequest = node_stage_subrequest(&document, OPERATION_ADD, BATCH);
+        subrequest.op.sequence = part + 1;
+        node_stage_ask(&stage, &subrequest, 1, keys[part], &answer);
+        cr_assert_eq(answer.subrequest.status, STATUS_OK);
     }
-    segment = node_stage_segment(&document, OPERATION_CHECK, BATCH);
+    subrequest = node_stage_subrequest(&document, OPERATION_CHECK, BATCH);
     for (uint32_t part = 0; part < NPARTS; part++) {
-        node_stage_ask(&stage, &segment, 1, keys[part], &answer);
-        cr_assert_eq(answer.segment.status, STATUS_OK);
+        node_stage_ask(&stage, &subrequest, 1, keys[part], &answer);
+        cr_assert_eq(answer.subrequest.status, STATUS_OK);
         for (uint32_t i = 0; i < BATCH; i++) {
             cr_assert_neq(answer.present[i / 64] >> (i % 64) & 1, 0, "part %u", part);
         }

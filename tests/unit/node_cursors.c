@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 
 static struct node_cursors cursors;
-static const struct pull_scope scope = {.filter_id = 5, .epoch = 3, .lineage = 1, .group = 2};
+static const struct pull_scope scope = {.filter_id = 5, .epoch = 3, .keyset = 1, .group = 2};
 static const struct member source = {.node = 7, .incarnation = 77};
 
 static void teardown(void)
@@ -18,7 +18,7 @@ static struct record_cursor cursor(uint64_t offset, uint64_t epoch)
 {
     return (struct record_cursor){.filter_id = 5,
                                   .group = 2,
-                                  .lineage = 1,
+                                  .keyset = 1,
                                   .source = 7,
                                   .source_incarnation = 77,
                                   .offset = offset,
@@ -65,7 +65,7 @@ Test(node_cursors, other_places_are_other_cursors)
     there.group++;
     cr_assert_null(node_cursors_delta(&cursors, &there, &source));
     there = scope;
-    there.lineage++;
+    there.keyset++;
     cr_assert_null(node_cursors_delta(&cursors, &there, &source));
     there = scope;
     there.slice++;

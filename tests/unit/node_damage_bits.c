@@ -160,8 +160,8 @@ static size_t copy_arrays(uint8_t *out)
 {
     size_t size = 0;
 
-    for (const struct replica_set *set = hosted()->set; set != NULL; set = set->next) {
-        const struct layer *layer = replica_set_base(set);
+    for (const struct arrays *set = hosted()->set; set != NULL; set = set->next) {
+        const struct layer *layer = arrays_base(set);
 
         for (uint32_t shard = 0; shard < layer->nshards; shard++) {
             cr_assert(layer->shards[shard] != NULL && size + layer->shard_bytes <= MOST_BYTES);
@@ -306,7 +306,7 @@ static void looked(struct storage_read *read, uint64_t now_us, enum status statu
 
 Test(node_damage_bits, nor_of_one_that_is_found_damaged_while_it_serves)
 {
-    const struct storage_set set = {.filter_id = 5, .lineage = 1};
+    const struct storage_set set = {.filter_id = 5, .keyset = 1};
     bool done = false;
     struct storage_read read = {.set = set,
                                 .to = UINT64_MAX,

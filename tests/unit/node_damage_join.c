@@ -50,7 +50,7 @@ static void looked(struct storage_read *read, uint64_t now_us, enum status statu
 static void damage_run(void)
 {
     const struct storage_set set = {.filter_id = document.id,
-                                    .lineage = document.content.lineages[0].id};
+                                    .keyset = document.content.keysets[0].id};
     bool done = false;
     struct storage_read read = {
         .set = set, .to = UINT64_MAX, .room = BATCH, .context = &done, .done = looked};

@@ -256,7 +256,7 @@ Test(node_delta, where_a_log_is_not_kept_replicas_are_compared)
         circle_fingerprints(&document, 0, i + 1, BATCH, keys[i]);
         add(i, N1 | N2);
     }
-    for (uint32_t i = NBATCHES; i < MANY; i++) { /* Several segments' worth. */
+    for (uint32_t i = NBATCHES; i < MANY; i++) { /* Several subrequests' worth. */
         circle_fingerprints(&document, 0, i + 1, BATCH, many);
         cr_assert_eq(circle_add(circle, 1, &document, i + 1, many, BATCH), STATUS_OK);
         cr_assert_eq(circle_add(circle, 2, &document, i + 1, many, BATCH), STATUS_OK);

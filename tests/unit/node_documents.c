@@ -34,15 +34,15 @@ static void close_stage(void)
 
 static enum status check_epoch(uint64_t epoch, uint64_t hash)
 {
-    struct segment segment = node_stage_segment(&document, OPERATION_CHECK, COUNT);
+    struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
 
-    segment.epoch = epoch;
-    segment.epoch_hash = hash;
-    node_stage_ask(&stage, &segment, 1, keys, &answer);
-    if (answer.segment.status != STATUS_OK) {
-        cr_assert_eq(answer.segment.count, 0, "a refusal carries no votes");
+    subrequest.epoch = epoch;
+    subrequest.epoch_hash = hash;
+    node_stage_ask(&stage, &subrequest, 1, keys, &answer);
+    if (answer.subrequest.status != STATUS_OK) {
+        cr_assert_eq(answer.subrequest.count, 0, "a refusal carries no votes");
     }
-    return answer.segment.status;
+    return answer.subrequest.status;
 }
 
 Test(node_documents, a_request_behind_the_fence_is_stale_and_gets_the_document)
@@ -53,8 +53,8 @@ Test(node_documents, a_request_behind_the_fence_is_stale_and_gets_the_document)
     open_stage(4);
     cr_assert_eq(check_epoch(3, document.epoch_hash), STATUS_STALE);
     cr_assert_eq(answer.ndocuments, 1);
-    cr_assert_eq(answer.segment.epoch, 4);
-    cr_assert_eq(answer.segment.epoch_hash, document.epoch_hash);
+    cr_assert_eq(answer.subrequest.epoch, 4);
+    cr_assert_eq(answer.subrequest.epoch_hash, document.epoch_hash);
     cr_assert_eq(node_stage_counter(&stage, "stale_total"), 1);
     stage.fake.ntaken -= 2; /* The reply that was taken before the stats. */
     cr_assert(fake_take(&stage.fake, &sent));
@@ -72,7 +72,7 @@ Test(node_documents, a_request_ahead_needs_the_document_and_is_served_with_it)
 
     open_stage(4);
     cr_assert_eq(check_epoch(5, 1), STATUS_NEED_DOC);
-    cr_assert_eq(answer.segment.epoch, 4, "what is held");
+    cr_assert_eq(answer.subrequest.epoch, 4, "what is held");
     cr_assert_eq(answer.ndocuments, 0);
     cr_assert_eq(node_stage_counter(&stage, "need_doc_total"), 1);
     old_hash = document.epoch_hash;
@@ -86,14 +86,14 @@ Test(node_documents, a_request_ahead_needs_the_document_and_is_served_with_it)
 
 Test(node_documents, an_unknown_filter_needs_its_document)
 {
-    struct segment segment;
+    struct subrequest subrequest;
 
     open_stage(1);
-    segment = node_stage_segment(&document, OPERATION_CHECK, COUNT);
-    segment.filter_id = 6;
-    node_stage_ask(&stage, &segment, 1, keys, &answer);
-    cr_assert_eq(answer.segment.status, STATUS_NEED_DOC);
-    cr_assert_eq(answer.segment.epoch, 0);
+    subrequest = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
+    subrequest.filter_id = 6;
+    node_stage_ask(&stage, &subrequest, 1, keys, &answer);
+    cr_assert_eq(answer.subrequest.status, STATUS_NEED_DOC);
+    cr_assert_eq(answer.subrequest.epoch, 0);
     close_stage();
 }
 

@@ -32,10 +32,10 @@ static void close_stage(void)
 
 static void send(enum operation operation, uint32_t first, uint64_t number)
 {
-    struct segment segment = node_stage_segment(&document, operation, COUNT);
+    struct subrequest subrequest = node_stage_subrequest(&document, operation, COUNT);
 
-    segment.batch.number = operation == OPERATION_ADD ? number : 0;
-    node_stage_send(&stage, &segment, 1, keys + first, number);
+    subrequest.batch.number = operation == OPERATION_ADD ? number : 0;
+    node_stage_send(&stage, &subrequest, 1, keys + first, number);
 }
 
 static size_t take(void)
@@ -61,7 +61,7 @@ Test(node_durable, an_add_is_answered_once_its_record_is_synced)
     cr_assert(job_lanes_finish(&stage.lanes, JOB_COMMIT, stage.now_us));
     cr_assert_eq(take(), 1);
     cr_assert_eq(correlation, 1);
-    cr_assert_eq(answers[0].segment.status, STATUS_OK);
+    cr_assert_eq(answers[0].subrequest.status, STATUS_OK);
     cr_assert_eq(node_stage_counter(&stage, "held_total"), 1);
     close_stage();
 }
@@ -87,16 +87,16 @@ Test(node_durable, a_repeated_add_is_answered_once_its_own_record_is_synced)
 /* A retry of one add is the same: its first execution may be under way to the disk, or lost. */
 Test(node_durable, a_retried_add_is_answered_once_its_own_record_is_synced)
 {
-    struct segment segment;
+    struct subrequest subrequest;
     uint64_t end;
 
     open_with(DURABILITY_SYNC);
     send(OPERATION_ADD, 0, 1);
     end = node_stage_counter(&stage, "log_end");
-    segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
-    segment.attempt = 1;
-    segment.batch.number = 2;
-    node_stage_send(&stage, &segment, 1, keys, 2);
+    subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+    subrequest.attempt = 1;
+    subrequest.batch.number = 2;
+    node_stage_send(&stage, &subrequest, 1, keys, 2);
     fake_forget(&stage.fake);
     cr_assert_gt(node_stage_counter(&stage, "log_end"), end, "it was executed again");
     cr_assert(node_stage_run(&stage, JOB_COMMIT));
@@ -118,7 +118,7 @@ Test(node_durable, with_durability_os_an_add_is_answered_once_written)
     node_stage_turn(&stage);
     cr_assert(node_stage_run(&stage, JOB_COMMIT));
     cr_assert_eq(take(), 1);
-    cr_assert_eq(answers[0].segment.status, STATUS_OK);
+    cr_assert_eq(answers[0].subrequest.status, STATUS_OK);
     cr_assert_eq(memory_disk_syncs(stage.disk), syncs);
     close_stage();
 }
@@ -183,22 +183,22 @@ Test(node_durable, every_key_is_logged_new_or_not)
 
 Test(node_durable, checks_do_not_wait_for_the_adds_of_the_same_message)
 {
-    struct segment segments[3];
+    struct subrequest segments[3];
 
     open_with(DURABILITY_SYNC);
-    segments[0] = node_stage_segment(&document, OPERATION_ADD, COUNT);
-    segments[1] = node_stage_segment(&document, OPERATION_CHECK, COUNT);
-    segments[2] = node_stage_segment(&document, OPERATION_ADD, COUNT);
+    segments[0] = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+    segments[1] = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
+    segments[2] = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
     segments[2].batch.number = 2;
     node_stage_send(&stage, segments, 3, keys, 9);
     cr_assert_eq(take(), 1);
-    cr_assert_eq(answers[0].segment.tag, 101);
+    cr_assert_eq(answers[0].subrequest.tag, 101);
     cr_assert_eq(correlation, 0, "the whole message is not answered yet");
     cr_assert_eq(take(), 0);
     node_stage_settle(&stage);
     cr_assert_eq(take(), 2);
-    cr_assert_eq(answers[0].segment.tag, 100);
-    cr_assert_eq(answers[1].segment.tag, 102);
+    cr_assert_eq(answers[0].subrequest.tag, 100);
+    cr_assert_eq(answers[1].subrequest.tag, 102);
     cr_assert_eq(correlation, 9);
     close_stage();
 }
@@ -250,8 +250,8 @@ Test(node_durable, a_check_under_a_new_epoch_waits_for_the_fence)
     cr_assert_eq(take(), 0);
     cr_assert(job_lanes_finish(&stage.lanes, JOB_COMMIT, stage.now_us));
     cr_assert_eq(take(), 1);
-    cr_assert_eq(answers[0].segment.status, STATUS_OK);
-    cr_assert_eq(answers[0].segment.epoch, document.epoch);
+    cr_assert_eq(answers[0].subrequest.status, STATUS_OK);
+    cr_assert_eq(answers[0].subrequest.epoch, document.epoch);
     close_stage();
 }
 
@@ -340,7 +340,7 @@ static void fail_at(int64_t operations)
     node_stage_turn(&stage);
     node_stage_run(&stage, JOB_COMMIT);
     while (take() != 0) {
-        cr_assert_eq(answers[0].segment.status, STATUS_NOT_READY);
+        cr_assert_eq(answers[0].subrequest.status, STATUS_NOT_READY);
         cr_assert_neq(correlation, 1);
     }
     cr_assert(!take_fence(&reply) || reply.status != STATUS_OK);

@@ -1,20 +1,20 @@
 /* A node counts a filter's expiry from the first question that finds it in the document, on its own
  * clock; from what the document says was counted before, and no other one's. */
 #include "base/heap.h"
-#include "tests/support/lineage_stage.h"
+#include "tests/support/keyset_stage.h"
 
 #include <criterion/criterion.h>
 
-static struct lineage_stage stage;
+static struct keyset_stage stage;
 
 static void open_stage(void)
 {
-    lineage_stage_init(&stage);
+    keyset_stage_init(&stage);
 }
 
 static void close_stage(void)
 {
-    lineage_stage_fini(&stage);
+    keyset_stage_fini(&stage);
     cr_assert_eq(heap_live(), 0);
 }
 
@@ -25,7 +25,7 @@ static void set(uint64_t number, uint64_t counted_us)
                                                                   : stage.document.revision,
                                             .after_us = 1000000,
                                             .counted_us = counted_us};
-    lineage_stage_hand(&stage);
+    keyset_stage_hand(&stage);
 }
 
 static void expect_count(uint64_t expiry, uint64_t counted_us)
@@ -81,7 +81,7 @@ Test(node_expiry, another_one_is_counted_anew)
     stage.stage.now_us += 7;
     stage.document.revision++;
     stage.document.expiry = (struct expiry){0};
-    lineage_stage_hand(&stage);
+    keyset_stage_hand(&stage);
     expect_count(0, 0);
     close_stage();
 }
@@ -98,7 +98,7 @@ Test(node_expiry, a_restart_goes_on_with_what_the_document_says)
     stage.stage.now_us += 5000;
     set(first, 4000);
     expect_count(first, 5000);
-    lineage_stage_restart(&stage, STAGE_END_KILL);
+    keyset_stage_restart(&stage, STAGE_END_KILL);
     expect_count(first, 4000);
     stage.stage.now_us += 50;
     expect_count(first, 4050);

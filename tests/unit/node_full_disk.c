@@ -2,8 +2,8 @@
  * written down before it counts, so there must be room for them without end. */
 #include "base/heap.h"
 #include "node/private.h"
-#include "node/store/cut.h"
 #include "node/store/private.h"
+#include "node/store/view.h"
 #include "tests/support/node_disk_stage.h"
 
 #include <criterion/criterion.h>
@@ -48,11 +48,11 @@ static void close_stage(void)
 
 static bool check(void)
 {
-    const struct segment segment = node_stage_segment(&document, OPERATION_CHECK, COUNT);
+    const struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_CHECK, COUNT);
     static struct node_answer answer;
 
-    return node_stage_ask_disk(&stage, &segment, keys, &answer) &&
-           answer.segment.status == STATUS_OK && answer.segment.state == REPLICA_FULL;
+    return node_stage_ask_disk(&stage, &subrequest, keys, &answer) &&
+           answer.subrequest.status == STATUS_OK && answer.subrequest.state == REPLICA_FULL;
 }
 
 /* Epochs that were answered for, until the node fails or that many have been. */
@@ -234,9 +234,9 @@ static void settle_seconds(int seconds)
 /* A comparison opens the log's files one by one, long after it has chosen them. */
 Test(node_full_disk, a_bare_segment_stays_while_a_cut_may_read_it)
 {
-    struct storage_cut *cut = NULL;
-    struct storage_cut_config config = {
-        .set = {.filter_id = 5, .lineage = 1}, .end = UINT64_MAX, .stepped = no_step};
+    struct storage_view *cut = NULL;
+    struct storage_view_config config = {
+        .set = {.filter_id = 5, .keyset = 1}, .end = UINT64_MAX, .stepped = no_step};
     uint64_t from;
 
     open_full();
@@ -246,13 +246,13 @@ Test(node_full_disk, a_bare_segment_stays_while_a_cut_may_read_it)
     }
     config.shard_bits = document.content.shard_bits;
     config.group_of_shard = document.content.group_of_shard;
-    cr_assert_eq(storage_cut_open(stage.node->storage, &config, &cut), STATUS_OK);
+    cr_assert_eq(storage_view_open(stage.node->storage, &config, &cut), STATUS_OK);
     while (present_segment() < from + 2) {
         cr_assert_eq(change(1), 1);
     }
     settle_seconds(3);
     cr_assert_eq(node_stage_counter(&stage, "log_bare_total"), 0);
-    storage_cut_close(&cut);
+    storage_view_close(&cut);
     settle_seconds(3);
     cr_assert_eq(node_stage_counter(&stage, "log_bare_total"), 1);
     close_stage();

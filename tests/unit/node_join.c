@@ -249,15 +249,15 @@ Test(node_join, answers_of_joining_replicas_are_not_merged)
     close_circle();
 }
 
-/* An answer about another lineage, intact: not merged. */
-static bool tell_other_lineage(struct circle *self, struct circle_frame *frame,
-                               struct frame *decoded)
+/* An answer about another keyset, intact: not merged. */
+static bool tell_other_keyset(struct circle *self, struct circle_frame *frame,
+                              struct frame *decoded)
 {
     struct buffer bytes;
 
     (void)self;
     if (decoded->kind == FRAME_PULL_REPLY) {
-        decoded->body.pull_reply.scope.lineage++;
+        decoded->body.pull_reply.scope.keyset++;
         buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
         cr_assert_eq(codec_encode(decoded, &bytes), STATUS_OK);
         free(frame->bytes);
@@ -273,7 +273,7 @@ Test(node_join, answers_about_something_else_are_not_merged)
 {
     open_circle();
     add_some(3);
-    circle->spy = tell_other_lineage;
+    circle->spy = tell_other_keyset;
     pair_with(1);
     circle_hand(circle, &document, 0);
     circle_run(circle, 20 * SECOND);

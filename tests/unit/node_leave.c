@@ -131,7 +131,7 @@ Test(node_leave, the_last_group_takes_everything_along)
 
 enum { GAINED = 2, GIVER = 4 };
 
-static const struct replica_set *set_of(uint32_t id)
+static const struct arrays *set_of(uint32_t id)
 {
     const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
                                                              FILTER);
@@ -159,14 +159,14 @@ Test(node_leave, a_group_more_does_not_stop_the_others)
     freeze(true);
     hand_over(GAINED, GIVER, LEAVER);
     circle_hand(circle, &document, LEAVER);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), GAINED), REPLICA_BUILDING);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), KEPT), REPLICA_FULL, "at once");
+    cr_assert_eq(arrays_state(set_of(LEAVER), GAINED), REPLICA_BUILDING);
+    cr_assert_eq(arrays_state(set_of(LEAVER), KEPT), REPLICA_FULL, "at once");
     cr_assert_eq(memory_of(LEAVER), before * 4 / 3);
     freeze(false);
     circle_fingerprints(&document, KEPT, 77, BATCH, more);
     cr_assert_eq(circle_add(circle, LEAVER, &document, 9, more, BATCH), STATUS_OK);
     circle_run(circle, 1000000);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), GAINED), REPLICA_FULL);
+    cr_assert_eq(arrays_state(set_of(LEAVER), GAINED), REPLICA_FULL);
     cr_assert_eq(count(LEAVER, KEPT), BATCH);
     cr_assert_eq(circle_count(circle, LEAVER, &document, more, BATCH), BATCH);
     close_circle();
@@ -189,8 +189,8 @@ static void come_back(enum keylog keylog)
     circle_hand(circle, &document, LEAVER);
     hand_over(LEFT, TAKER, LEAVER);
     circle_hand(circle, &document, LEAVER);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), KEPT), REPLICA_FULL);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), LEFT), REPLICA_BUILDING);
+    cr_assert_eq(arrays_state(set_of(LEAVER), KEPT), REPLICA_FULL);
+    cr_assert_eq(arrays_state(set_of(LEAVER), LEFT), REPLICA_BUILDING);
     freeze(false);
     circle_run(circle, 1000000);
     cr_assert_eq(count(LEAVER, LEFT), BATCH);
@@ -225,11 +225,11 @@ Test(node_leave, a_second_group_begins_the_first_one_anew)
     circle_hand(circle, &document, LEAVER);
     hand_over(THIRD, TAKER, LEAVER);
     circle_hand(circle, &document, LEAVER);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), KEPT), REPLICA_FULL);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), LEFT), REPLICA_BUILDING);
+    cr_assert_eq(arrays_state(set_of(LEAVER), KEPT), REPLICA_FULL);
+    cr_assert_eq(arrays_state(set_of(LEAVER), LEFT), REPLICA_BUILDING);
     freeze(false);
     circle_run(circle, 1000000);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), THIRD), REPLICA_FULL);
+    cr_assert_eq(arrays_state(set_of(LEAVER), THIRD), REPLICA_FULL);
     cr_assert_eq(count(LEAVER, LEFT), BATCH);
     cr_assert_eq(set_of(LEAVER)->groups[LEFT].keys, set_of(3)->groups[LEFT].keys,
                  "the same as where it never left");
@@ -248,11 +248,11 @@ Test(node_leave, no_room_for_a_group_more)
     hand_over(GAINED, GIVER, LEAVER);
     circle_hand(circle, &document, LEAVER);
     circle_run(circle, 1000000);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), GAINED), REPLICA_NONE);
+    cr_assert_eq(arrays_state(set_of(LEAVER), GAINED), REPLICA_NONE);
     cr_assert_eq(count(LEAVER, KEPT), BATCH);
     node->config.memory_limit_bytes *= 2;
     circle_run(circle, 3000000);
-    cr_assert_eq(replica_set_state(set_of(LEAVER), GAINED), REPLICA_FULL);
+    cr_assert_eq(arrays_state(set_of(LEAVER), GAINED), REPLICA_FULL);
     cr_assert_eq(count(LEAVER, KEPT), BATCH);
     close_circle();
 }

@@ -16,7 +16,7 @@ Test(node_lines, the_union_of_enough_arrays_is_taken_over)
     circle_run(circle, 5 * SECOND);
     cr_assert(is_complete());
     cr_assert_eq(circle->requests[PULL_RUNS], 0);
-    cr_assert_gt(circle->requests[PULL_LINES], 2);
+    cr_assert_gt(circle->requests[PULL_PAGES], 2);
     cr_assert_gt(circle_counter(circle, JOINER, NODE_pages_copied_total), 0);
     cr_assert_gt(set_of(JOINER)->groups[0].keys, few - few / 20, "about as many keys as there are");
     cr_assert_lt(set_of(JOINER)->groups[0].keys, few + few / 20);
@@ -124,7 +124,7 @@ Test(node_lines, what_the_log_has_comes_as_batches)
 
     open_circle();
     circle_run(circle, 5 * SECOND);
-    before = circle->requests[PULL_LINES];
+    before = circle->requests[PULL_PAGES];
     cut(3, true);
     for (uint32_t i = 0; i < 5; i++) {
         add(i, 1);
@@ -133,7 +133,7 @@ Test(node_lines, what_the_log_has_comes_as_batches)
     cut(3, false);
     circle_run(circle, 10 * SECOND);
     expect_all(3, 5);
-    cr_assert_eq(circle->requests[PULL_LINES], before);
+    cr_assert_eq(circle->requests[PULL_PAGES], before);
     cr_assert_gt(circle_counter(circle, 3, NODE_gossip_keys_missed_total), 0);
     close_circle();
 }
@@ -161,7 +161,7 @@ Test(node_lines, what_has_left_the_log_comes_as_pages)
     circle_run(circle, 2 * SECOND);
     cut(3, false);
     circle_run(circle, 20 * SECOND);
-    cr_assert_gt(circle->requests[PULL_LINES], 0);
+    cr_assert_gt(circle->requests[PULL_PAGES], 0);
     cr_assert_gt(circle_counter(circle, 3, NODE_pages_copied_total), 0);
     expect_all(3, 10);
     close_circle();
@@ -169,7 +169,7 @@ Test(node_lines, what_has_left_the_log_comes_as_pages)
 
 /* ---- what is not merged ---- */
 
-enum forgery { GENERATION, GEOMETRY, LINEAGE, GROUP, BEYOND, BACK, NFORGERIES };
+enum forgery { GENERATION, GEOMETRY, KEYSET, GROUP, BEYOND, BACK, NFORGERIES };
 
 static enum forgery forgery;
 
@@ -191,8 +191,8 @@ static bool forge(struct circle *self, struct circle_frame *frame, struct frame 
     case GEOMETRY:
         reply->scope.geometry++;
         break;
-    case LINEAGE:
-        reply->scope.lineage++;
+    case KEYSET:
+        reply->scope.keyset++;
         break;
     case GROUP:
         reply->scope.group++;
@@ -256,27 +256,27 @@ Test(node_lines, questions_about_another_array_are_refused)
     open_circle();
     add_apart(1);
     scope = (struct pull_scope){
-        .filter_id = 5, .epoch = document.epoch, .epoch_hash = document.epoch_hash, .lineage = 1};
+        .filter_id = 5, .epoch = document.epoch, .epoch_hash = document.epoch_hash, .keyset = 1};
     pull_scope_name(&scope, &document);
-    cr_assert_eq(asked(PULL_LINES, &scope), STATUS_OK);
+    cr_assert_eq(asked(PULL_PAGES, &scope), STATUS_OK);
     cr_assert_gt(circle->answer.body.pull_reply.npages, 0);
     refused = circle_counter(circle, 1, NODE_pulls_refused_total);
     other = scope;
     other.generation++;
-    cr_assert_eq(asked(PULL_LINES, &other), STATUS_INVALID);
+    cr_assert_eq(asked(PULL_PAGES, &other), STATUS_INVALID);
     other = scope;
     other.geometry++;
-    cr_assert_eq(asked(PULL_LINES, &other), STATUS_INVALID);
+    cr_assert_eq(asked(PULL_PAGES, &other), STATUS_INVALID);
     cr_assert_eq(asked(PULL_RUNS, &scope), STATUS_INVALID, "it has none");
     other = scope;
     other.group = 77;
-    cr_assert_eq(asked(PULL_LINES, &other), STATUS_INVALID);
+    cr_assert_eq(asked(PULL_PAGES, &other), STATUS_INVALID);
     other = scope;
-    other.lineage = 2;
-    cr_assert_eq(asked(PULL_LINES, &other), STATUS_INVALID);
+    other.keyset = 2;
+    cr_assert_eq(asked(PULL_PAGES, &other), STATUS_INVALID);
     other = scope;
     other.epoch++;
-    cr_assert_eq(asked(PULL_LINES, &other), STATUS_NEED_DOC);
+    cr_assert_eq(asked(PULL_PAGES, &other), STATUS_NEED_DOC);
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), refused + 6);
     close_circle();
 }
@@ -307,7 +307,7 @@ Test(node_lines, questions_beyond_the_array_are_refused)
     open_circle();
     add_apart(1);
     scope = (struct pull_scope){
-        .filter_id = 5, .epoch = document.epoch, .epoch_hash = document.epoch_hash, .lineage = 1};
+        .filter_id = 5, .epoch = document.epoch, .epoch_hash = document.epoch_hash, .keyset = 1};
     pull_scope_name(&scope, &document);
     pages = pull_pages_a_shard(&document, 0);
     cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 0, UINT64_MAX, NULL, 0), STATUS_OK);
@@ -321,10 +321,10 @@ Test(node_lines, questions_beyond_the_array_are_refused)
                              pull_pages(&document, 0), NULL, 0),
                  STATUS_INVALID);
     wanted[0] = pull_pages(&document, 0);
-    cr_assert_eq(asked_pages(&scope, PULL_LINES, 0, UINT64_MAX, wanted, 1), STATUS_INVALID);
+    cr_assert_eq(asked_pages(&scope, PULL_PAGES, 0, UINT64_MAX, wanted, 1), STATUS_INVALID);
     wanted[0] = 3;
-    cr_assert_eq(asked_pages(&scope, PULL_LINES, 0, 2, wanted, 1), STATUS_INVALID);
-    cr_assert_eq(asked_pages(&scope, PULL_LINES, 0, 3, wanted, 1), STATUS_OK);
+    cr_assert_eq(asked_pages(&scope, PULL_PAGES, 0, 2, wanted, 1), STATUS_INVALID);
+    cr_assert_eq(asked_pages(&scope, PULL_PAGES, 0, 3, wanted, 1), STATUS_OK);
     cr_assert_leq(circle->answer.body.pull_reply.npages, 1);
     scope.geometry++;
     cr_assert_eq(asked_pages(&scope, PULL_DIGESTS, 0, UINT64_MAX, NULL, 0), STATUS_INVALID);
@@ -340,11 +340,11 @@ Test(node_lines, of_keys_no_pages_are_told)
     circle_document(circle, 6, &rule, 3, &document);
     circle_hand(circle, &document, 0);
     scope = (struct pull_scope){
-        .filter_id = 6, .epoch = document.epoch, .epoch_hash = document.epoch_hash, .lineage = 1};
+        .filter_id = 6, .epoch = document.epoch, .epoch_hash = document.epoch_hash, .keyset = 1};
     cr_assert_eq(asked(PULL_RUNS, &scope), STATUS_OK);
-    cr_assert_eq(asked(PULL_LINES, &scope), STATUS_INVALID);
+    cr_assert_eq(asked(PULL_PAGES, &scope), STATUS_INVALID);
     scope.generation = 1;
     scope.geometry = pull_geometry(&document.generations[0].geometry);
-    cr_assert_eq(asked(PULL_LINES, &scope), STATUS_INVALID);
+    cr_assert_eq(asked(PULL_PAGES, &scope), STATUS_INVALID);
     close_circle();
 }

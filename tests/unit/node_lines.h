@@ -2,7 +2,7 @@
 #ifndef ORBLOOM_TESTS_UNIT_NODE_LINES_H
 #define ORBLOOM_TESTS_UNIT_NODE_LINES_H
 
-#include "node/pull/pull_lines.h"
+#include "node/pull/pull_geometry.h"
 #include "node/sync/exchange.h"
 #include "tests/support/node_circle.h"
 
@@ -97,7 +97,7 @@ static inline void hand_over(uint32_t id)
     circle_run(circle, SECOND);
 }
 
-static inline const struct replica_set *set_of(uint32_t id)
+static inline const struct arrays *set_of(uint32_t id)
 {
     const struct document_entry *entry = document_cache_find(&circle_node(circle, id)->documents,
                                                              5);

@@ -41,7 +41,7 @@ static void open_equals(void)
     circle_run(circle, 12 * SECOND);
     digest_bytes = 0;
     pages_sent = 0;
-    circle->requests[PULL_LINES] = 0;
+    circle->requests[PULL_PAGES] = 0;
     circle->requests[PULL_DIGESTS] = 0;
 }
 
@@ -49,7 +49,7 @@ static uint8_t *page_of(uint32_t id, uint32_t shard)
 {
     size_t number = array_lines > LINES_PER_PAGE ? 5 : 0;
 
-    return replica_set_base(set_of(id))->shards[shard] + number * PULL_PAGE_BYTES;
+    return arrays_base(set_of(id))->shards[shard] + number * PULL_PAGE_BYTES;
 }
 
 Test(node_lines_compare, equal_replicas_cost_little)
@@ -61,7 +61,7 @@ Test(node_lines_compare, equal_replicas_cost_little)
     circle->spy = weigh;
     circle_run(circle, 60 * SECOND);
     cr_assert_gt(circle->requests[PULL_DIGESTS], 6, "each of the three, each other one");
-    cr_assert_eq(circle->requests[PULL_LINES], 0);
+    cr_assert_eq(circle->requests[PULL_PAGES], 0);
     cr_assert_leq(digest_bytes, 128 * shards * circle->requests[PULL_DIGESTS],
                   "one question for all shards");
     close_circle();

@@ -111,14 +111,17 @@ Test(node_memory, a_replay_survives_the_failure_of_every_allocation)
 }
 
 /* One add arrives, and memory runs out after `n` allocations until it has been served. */
-static void send_failing(const struct segment *segment, const uint64_t *fingerprints, unsigned n)
+static void send_failing(const struct subrequest *subrequest, const uint64_t *fingerprints,
+                         unsigned n)
 {
     struct frame frame = {.kind = FRAME_NODE_REQUEST, .correlation = 1};
     struct peer from = fake_peer(ROUTER);
     struct buffer bytes;
 
-    frame.body.node_request = (struct node_request){
-        .segments = segment, .nsegments = 1, .fingerprints = fingerprints, .count = segment->count};
+    frame.body.node_request = (struct node_request){.subrequests = subrequest,
+                                                    .nsubrequests = 1,
+                                                    .fingerprints = fingerprints,
+                                                    .count = subrequest->count};
     buffer_init(&bytes, CODEC_MAX_FRAME_BYTES);
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
     heap_fault_after(n);
@@ -134,21 +137,21 @@ Test(node_memory, an_add_survives_the_failure_of_every_allocation)
     unsigned refused = 0;
 
     for (unsigned n = 0; ran_out || n < 3; n++) {
-        struct segment segment;
+        struct subrequest subrequest;
         uint64_t correlation;
         bool acknowledged;
 
         cr_assert_lt(n, MAX_ALLOCATIONS);
         make_folder();
         cr_assert_eq(node_stage_open(&stage), 0);
-        segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
-        segment.batch.number = 500;
+        subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+        subrequest.batch.number = 500;
         fake_forget(&stage.fake);
-        send_failing(&segment, keys + BATCHES * COUNT, n);
+        send_failing(&subrequest, keys + BATCHES * COUNT, n);
         ran_out = settle_without(n);
         acknowledged = !node_failed(stage.node) &&
                        node_stage_take(&stage, &answer, &correlation) == 1 &&
-                       answer.segment.status == STATUS_OK;
+                       answer.subrequest.status == STATUS_OK;
         refused += !acknowledged;
         expect_all_next_time(n);
         if (acknowledged) {
@@ -168,22 +171,22 @@ Test(node_memory, a_refused_add_is_not_its_own_duplicate)
     unsigned refused = 0;
 
     for (unsigned n = 0; n < 8; n++) {
-        struct segment segment;
+        struct subrequest subrequest;
         uint64_t correlation;
 
         make_folder();
         cr_assert_eq(node_stage_open(&stage), 0);
-        segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
-        segment.batch.number = 500;
+        subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+        subrequest.batch.number = 500;
         fake_forget(&stage.fake);
-        send_failing(&segment, fresh, n);
+        send_failing(&subrequest, fresh, n);
         node_stage_settle(&stage);
         if (node_stage_take(&stage, &answer, &correlation) == 1 &&
-            answer.segment.status != STATUS_OK) {
+            answer.subrequest.status != STATUS_OK) {
             refused++;
-            cr_assert(node_stage_ask_disk(&stage, &segment, fresh, &answer));
-            cr_assert_eq(answer.segment.status, STATUS_OK);
-            cr_assert(answer.segment.repeated || answer.present[0] == 0, "allocation %u", n);
+            cr_assert(node_stage_ask_disk(&stage, &subrequest, fresh, &answer));
+            cr_assert_eq(answer.subrequest.status, STATUS_OK);
+            cr_assert(answer.subrequest.repeated || answer.present[0] == 0, "allocation %u", n);
         }
         close_stage(n);
     }
@@ -197,10 +200,10 @@ Test(node_memory, background_work_survives_the_failure_of_every_allocation)
         make_folder();
         cr_assert_eq(node_stage_open(&stage), 0);
         for (uint32_t i = 0; i < 60 && !node_failed(stage.node); i++) {
-            struct segment segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
+            struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
 
-            segment.batch.number = 500 + i;
-            node_stage_send(&stage, &segment, 1, keys + (size_t)(i % BATCHES) * COUNT, i);
+            subrequest.batch.number = 500 + i;
+            node_stage_send(&stage, &subrequest, 1, keys + (size_t)(i % BATCHES) * COUNT, i);
             if (i % 4 == 0) {
                 (void)settle_without(n);
                 stage.now_us += 1000000;

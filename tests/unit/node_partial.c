@@ -55,11 +55,11 @@ static void add_part(uint32_t i, uint32_t id)
     const struct record_batch batch = {
         .filter_id = 5,
         .epoch = document.epoch,
-        .batch_boot = CIRCLE_ROUTER,
+        .batch_producer = CIRCLE_ROUTER,
         .batch_number = i + 1,
         .partial = true,
         .ntargets = 1,
-        .targets = {{.slice = 0, .lineage = document.content.lineages[0].id}},
+        .targets = {{.slice = 0, .keyset = document.content.keysets[0].id}},
         .count = PART,
         .fingerprints = keys[i],
     };
@@ -108,7 +108,7 @@ Test(node_partial, what_is_taken_in_part_keeps_its_number_and_says_so)
     cr_assert(record.partial);
     cr_assert_gt(record.count, 0);
     cr_assert_lt(record.count, BATCH);
-    cr_assert_eq(record.batch_boot, CIRCLE_ROUTER);
+    cr_assert_eq(record.batch_producer, CIRCLE_ROUTER);
     cr_assert_not(record.repaired || record.fed || record.relayed);
     cr_assert(node_batch_named(&record));
     cr_assert_not(node_batch_whole(&record));

@@ -16,7 +16,7 @@ static void open_stage(uint64_t array_bytes)
 {
     static uint64_t keys[STAGE_MAX_KEYS];
     struct node_answer answer;
-    struct segment segment;
+    struct subrequest subrequest;
 
     node_stage_init(&stage, LIMIT_BYTES);
     node_stage_register(&stage);
@@ -25,9 +25,9 @@ static void open_stage(uint64_t array_bytes)
     node_stage_hand(&stage, &document);
     node_stage_build(&stage);
     node_stage_fingerprints(&document, 0, 1, COUNT, keys);
-    segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
-    node_stage_ask(&stage, &segment, 1, keys, &answer);
-    cr_assert_eq(answer.segment.status, STATUS_OK);
+    subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+    node_stage_ask(&stage, &subrequest, 1, keys, &answer);
+    cr_assert_eq(answer.subrequest.status, STATUS_OK);
 }
 
 static void close_stage(void)

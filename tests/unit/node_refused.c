@@ -46,7 +46,7 @@ static bool was_said(const char *text)
 Test(node_refused, what_is_damaged_is_named)
 {
     static const char *const prefixes[] = {"log-", "run-"};
-    static const bool loses[] = {false, true}; /* Of that segment everything is in runs. */
+    static const bool loses[] = {false, true}; /* Of that subrequest everything is in runs. */
 
     node_folder_make(&folder, STAGE_END_CLEAN);
     for (size_t i = 0; i < 2; i++) {
@@ -190,7 +190,7 @@ Test(node_refused, a_version_is_refused_before_anything_is_set_aside)
     node_folder_drop(&folder);
 }
 
-/* The first batch of that segment says what no version knew. */
+/* The first batch of that subrequest says what no version knew. */
 static void make_flag(const char *name)
 {
     enum { AT_BATCH_FLAGS = RECORD_HEADER_BYTES + 44 };

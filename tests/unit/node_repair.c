@@ -56,7 +56,7 @@ static void absorb(uint32_t id, uint64_t seed, uint32_t count, uint64_t *out)
         .filter_id = document.id,
         .epoch = document.epoch,
         .ntargets = 1,
-        .targets = {{.lineage = 1}},
+        .targets = {{.keyset = 1}},
         .count = count,
         .fingerprints = out,
     };
@@ -184,9 +184,9 @@ static void other_filter(struct pull_reply *reply)
     reply->scope.filter_id++;
 }
 
-static void other_lineage(struct pull_reply *reply)
+static void other_keyset(struct pull_reply *reply)
 {
-    reply->scope.lineage++;
+    reply->scope.keyset++;
 }
 
 static void other_slice(struct pull_reply *reply)
@@ -206,7 +206,7 @@ static void other_life(struct pull_reply *reply)
 
 static void other_cut(struct pull_reply *reply)
 {
-    reply->cut++;
+    reply->view++;
 }
 
 static void joining(struct pull_reply *reply)
@@ -258,7 +258,7 @@ static void expect_unmerged(enum pull_kind kind, void (*how)(struct pull_reply *
 Test(node_repair, answers_about_something_else_are_refused_and_counted)
 {
     expect_unmerged(PULL_DIGESTS, other_filter);
-    expect_unmerged(PULL_DIGESTS, other_lineage);
+    expect_unmerged(PULL_DIGESTS, other_keyset);
     expect_unmerged(PULL_DIGESTS, other_slice);
     expect_unmerged(PULL_RANGES, other_epoch);
     expect_unmerged(PULL_RANGES, other_life);
@@ -273,7 +273,7 @@ Test(node_repair, forged_and_cut_answers_are_refused_and_counted)
     expect_unmerged(PULL_RANGES, cut_short);
 }
 
-static struct frame question(enum pull_kind kind, uint64_t cut, uint32_t bits,
+static struct frame question(enum pull_kind kind, uint64_t view, uint32_t bits,
                              const uint64_t *prefixes, size_t count)
 {
     return (struct frame){
@@ -285,10 +285,10 @@ static struct frame question(enum pull_kind kind, uint64_t cut, uint32_t bits,
                 .scope = {.filter_id = 5,
                           .epoch = document.epoch,
                           .epoch_hash = document.epoch_hash,
-                          .lineage = 1},
+                          .keyset = 1},
                 .source = {.node = 1, .incarnation = circle_node(circle, 1)->life.incarnation},
                 .max_bytes = 1 << 20,
-                .cut = cut,
+                .view = view,
                 .prefix_bits = bits,
                 .prefixes = prefixes,
                 .nprefixes = count,
@@ -319,12 +319,12 @@ Test(node_repair, questions_that_do_not_fit_are_refused)
     static const uint64_t prefixes[] = {0, 1};
     const struct pull_reply *reply;
     struct frame frame;
-    uint64_t cut;
+    uint64_t view;
 
     open_circle(0);
     add(0, 1);
     frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
-    frame.body.pull_request.scope.lineage++;
+    frame.body.pull_request.scope.keyset++;
     expect_refused(frame, STATUS_INVALID);
     frame = question(PULL_DIGESTS, 0, 0, NULL, 0);
     frame.body.pull_request.scope.epoch_hash++;
@@ -335,20 +335,20 @@ Test(node_repair, questions_that_do_not_fit_are_refused)
     reply = ask(question(PULL_DIGESTS, 0, 0, NULL, 0));
     cr_assert_eq(reply->status, STATUS_OK);
     cr_assert_eq(reply->ndigests, UINT64_C(1) << document.content.shard_bits);
-    cr_assert_leq(reply->cut_end, reply->durable);
-    cut = reply->cut;
-    expect_refused(question(PULL_DIGESTS, cut ^ 2, 8, prefixes, 2), STATUS_NOT_FOUND);
-    reply = ask(question(PULL_RANGES, cut, document.content.shard_bits, prefixes, 2));
+    cr_assert_leq(reply->view_end, reply->durable);
+    view = reply->view;
+    expect_refused(question(PULL_DIGESTS, view ^ 2, 8, prefixes, 2), STATUS_NOT_FOUND);
+    reply = ask(question(PULL_RANGES, view, document.content.shard_bits, prefixes, 2));
     cr_assert_eq(reply->status, STATUS_OK);
     cr_assert_gt(reply->count, 0);
-    expect_refused(question(PULL_DIGESTS, cut, document.content.shard_bits - 1, prefixes, 1),
+    expect_refused(question(PULL_DIGESTS, view, document.content.shard_bits - 1, prefixes, 1),
                    STATUS_INVALID);
-    circle_run(circle, SERVE_CUT_US + 3 * SECOND);
-    expect_refused(question(PULL_RANGES, cut, 8, prefixes, 2), STATUS_NOT_FOUND);
+    circle_run(circle, SERVE_VIEW_US + 3 * SECOND);
+    expect_refused(question(PULL_RANGES, view, 8, prefixes, 2), STATUS_NOT_FOUND);
     close_circle();
 }
 
-/* A cut is what it was, whatever is added, merged and removed since; by pages of any size. */
+/* A view is what it was, whatever is added, merged and removed since; by pages of any size. */
 Test(node_repair, a_cut_stays_what_it_was)
 {
     static const uint64_t prefixes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -357,15 +357,15 @@ Test(node_repair, a_cut_stays_what_it_was)
     struct frame frame;
     uint64_t met = 0;
     uint64_t last = 0;
-    uint64_t cut;
+    uint64_t view;
 
     open_circle(0);
     nshards = (size_t)1 << document.content.shard_bits;
     cr_assert_leq(nshards, sizeof prefixes / sizeof prefixes[0]);
     add(0, FEW);
-    cut = ask(question(PULL_DIGESTS, 0, 0, NULL, 0))->cut;
-    add(FEW, MANY); /* Beyond a segment: it is merged. */
-    frame = question(PULL_RANGES, cut, document.content.shard_bits, prefixes, nshards);
+    view = ask(question(PULL_DIGESTS, 0, 0, NULL, 0))->view;
+    add(FEW, MANY); /* Beyond a subrequest: it is merged. */
+    frame = question(PULL_RANGES, view, document.content.shard_bits, prefixes, nshards);
     frame.body.pull_request.max_bytes = 7777;
     do {
         reply = ask(frame);
@@ -442,7 +442,7 @@ static struct frame open_with_all_cuts_taken(void)
 {
     open_circle(0);
     add(0, 1);
-    for (uint8_t i = 1; i <= SERVE_CUTS; i++) {
+    for (uint8_t i = 1; i <= SERVE_VIEWS; i++) {
         ask_as(i);
     }
     return question(PULL_DIGESTS, 0, 0, NULL, 0);
@@ -453,20 +453,20 @@ Test(node_repair, cuts_are_bounded)
 {
     struct frame frame = open_with_all_cuts_taken();
 
-    for (uint8_t i = 1; i <= SERVE_CUTS; i++) {
+    for (uint8_t i = 1; i <= SERVE_VIEWS; i++) {
         ask_as(i); /* Each may have another one in its place. */
     }
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 0);
     expect_refused(frame, STATUS_OVERLOADED);
-    /* None of them asks again: long before its cut goes by itself, another one may have the place.
+    /* None of them asks again: long before its view goes by itself, another one may have the place.
      */
-    circle_run(circle, SERVE_CUT_SILENT_US + 3 * SECOND);
+    circle_run(circle, SERVE_VIEW_SILENT_US + 3 * SECOND);
     cr_assert_eq(ask(frame)->status, STATUS_OK);
-    circle_stop(circle, 1); /* With a cut that is kept. */
+    circle_stop(circle, 1); /* With a view that is kept. */
     close_circle();
 }
 
-/* However often those who have a place ask for new cuts. */
+/* However often those who have a place ask for new views. */
 Test(node_repair, who_was_refused_a_cut_is_next)
 {
     struct frame frame = open_with_all_cuts_taken();
@@ -481,7 +481,7 @@ Test(node_repair, who_was_refused_a_cut_is_next)
     /* Who does not come back is not waited for. */
     ask_as(1);
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 4);
-    circle_run(circle, SERVE_CUT_TURN_US);
+    circle_run(circle, SERVE_VIEW_TURN_US);
     ask_as(2);
     cr_assert_eq(circle_counter(circle, 1, NODE_pulls_refused_total), 4);
     close_circle();

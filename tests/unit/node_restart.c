@@ -32,13 +32,13 @@ static void close_stage(void)
 
 static enum status check(void)
 {
-    struct segment segment = node_stage_segment(&document, OPERATION_CHECK, 10);
+    struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_CHECK, 10);
     uint64_t correlation;
 
     fake_forget(&stage.fake);
-    node_stage_send(&stage, &segment, 1, keys, 1);
+    node_stage_send(&stage, &subrequest, 1, keys, 1);
     cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 1);
-    return answer.segment.status;
+    return answer.subrequest.status;
 }
 
 static void expect_all(uint32_t count)
@@ -79,7 +79,7 @@ Test(node_restart, nothing_is_answered_before_all_is_read_back_and_confirmed)
     cr_assert_eq(stage.incarnation, before);
     node_stage_settle(&stage);
     cr_assert_eq(check(), STATUS_OK);
-    cr_assert_eq(answer.segment.state, REPLICA_FULL);
+    cr_assert_eq(answer.subrequest.state, REPLICA_FULL);
     expect_all(COUNT);
     close_stage();
 }
@@ -99,7 +99,7 @@ Test(node_restart, nothing_is_answered_while_the_log_is_replayed)
     cr_assert(node_stage_run(&stage, JOB_COMMIT));
     cr_assert_eq(node_stage_meet(&stage), 0);
     while (check() != STATUS_OK) {
-        cr_assert_eq(answer.segment.status, STATUS_NOT_READY);
+        cr_assert_eq(answer.subrequest.status, STATUS_NOT_READY);
         (void)stage.actor.work(stage.actor.self, stage.now_us);
         cr_assert_lt(++stretches, 1000);
         (void)node_stage_run(&stage, JOB_BACKGROUND);
@@ -112,7 +112,7 @@ Test(node_restart, nothing_is_answered_while_the_log_is_replayed)
 
 Test(node_restart, adds_are_refused_while_the_log_is_replayed)
 {
-    struct segment segment;
+    struct subrequest subrequest;
     uint64_t correlation;
     unsigned steps = 0;
 
@@ -125,16 +125,16 @@ Test(node_restart, adds_are_refused_while_the_log_is_replayed)
     cr_assert(node_stage_run(&stage, JOB_COMMIT));
     cr_assert_eq(node_stage_meet(&stage), 0);
     (void)stage.actor.work(stage.actor.self, stage.now_us); /* The arrays stand, empty. */
-    segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
+    subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
     do { /* Files for what is urgent are made first. */
         cr_assert_lt(steps++, 10);
         fake_forget(&stage.fake);
         node_stage_turn(&stage);
         (void)node_stage_run(&stage, JOB_BACKGROUND);
-        node_stage_send(&stage, &segment, 1, keys + COUNT, 5);
+        node_stage_send(&stage, &subrequest, 1, keys + COUNT, 5);
         cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 1);
-    } while (answer.segment.status == STATUS_OVERLOADED);
-    cr_assert_eq(answer.segment.status, STATUS_NOT_READY);
+    } while (answer.subrequest.status == STATUS_OVERLOADED);
+    cr_assert_eq(answer.subrequest.status, STATUS_NOT_READY);
     close_stage();
 }
 
@@ -191,7 +191,7 @@ Test(node_restart, fences_never_go_back)
     static const enum stage_end ends[] = {STAGE_END_CLEAN, STAGE_END_KILL, STAGE_END_POWER};
 
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        struct segment segment;
+        struct subrequest subrequest;
         uint64_t correlation;
 
         open_with(DURABILITY_SYNC);
@@ -205,13 +205,13 @@ Test(node_restart, fences_never_go_back)
         cr_assert_eq(node_stage_open(&stage), 0);
         node_stage_hand(&stage, &old); /* A router that sleeps. */
         node_stage_settle(&stage);
-        segment = node_stage_segment(&document, OPERATION_CHECK, 10);
-        segment.epoch--;
+        subrequest = node_stage_subrequest(&document, OPERATION_CHECK, 10);
+        subrequest.epoch--;
         fake_forget(&stage.fake);
-        node_stage_send(&stage, &segment, 1, keys, 1);
+        node_stage_send(&stage, &subrequest, 1, keys, 1);
         cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 1);
-        cr_assert_eq(answer.segment.status, STATUS_STALE);
-        cr_assert_eq(answer.segment.epoch, document.epoch);
+        cr_assert_eq(answer.subrequest.status, STATUS_STALE);
+        cr_assert_eq(answer.subrequest.epoch, document.epoch);
         cr_assert_eq(check(), STATUS_OK, "its document was in the log");
         document_fini(&old);
         close_stage();
@@ -221,7 +221,7 @@ Test(node_restart, fences_never_go_back)
 Test(node_restart, a_newer_revision_is_kept)
 {
     struct fake_sent sent;
-    struct segment segment;
+    struct subrequest subrequest;
 
     open_with(DURABILITY_SYNC);
     document.revision++;
@@ -230,10 +230,10 @@ Test(node_restart, a_newer_revision_is_kept)
     node_stage_settle(&stage);
     node_stage_end(&stage, STAGE_END_KILL);
     cr_assert_eq(node_stage_open(&stage), 0);
-    segment = node_stage_segment(&document, OPERATION_CHECK, 1);
-    segment.epoch = 0; /* Stale: the newest document comes with the answer. */
+    subrequest = node_stage_subrequest(&document, OPERATION_CHECK, 1);
+    subrequest.epoch = 0; /* Stale: the newest document comes with the answer. */
     fake_forget(&stage.fake);
-    node_stage_send(&stage, &segment, 1, keys, 1);
+    node_stage_send(&stage, &subrequest, 1, keys, 1);
     cr_assert(fake_take(&stage.fake, &sent));
     cr_assert_eq(sent.frame.body.node_reply.ndocuments, 1);
     {
@@ -322,15 +322,15 @@ Test(node_restart, arrays_that_are_made_anew_have_what_is_in_runs)
 /* What was appended is in the old arrays, not on disk yet, and will be acknowledged. */
 Test(node_restart, arrays_that_are_made_anew_have_what_is_not_written_yet)
 {
-    struct segment segment;
+    struct subrequest subrequest;
     uint64_t correlation;
 
     open_ring();
     cr_assert_eq(node_stage_add(&stage, &document, keys, 1), STATUS_OK);
-    segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
-    segment.batch.number = 99;
+    subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+    subrequest.batch.number = 99;
     fake_forget(&stage.fake);
-    node_stage_send(&stage, &segment, 1, keys, 5);
+    node_stage_send(&stage, &subrequest, 1, keys, 5);
     cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 0);
     leave_and_come_back();
     for (int i = 0; i < 100; i++) { /* A disk that hangs, and a background that does not. */
@@ -341,7 +341,7 @@ Test(node_restart, arrays_that_are_made_anew_have_what_is_not_written_yet)
     cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 0);
     node_stage_settle(&stage);
     cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 1);
-    cr_assert_eq(answer.segment.status, STATUS_OK);
+    cr_assert_eq(answer.subrequest.status, STATUS_OK);
     cr_assert_eq(node_stage_absent(&stage, &document, keys, COUNT), 0);
     close_stage();
 }

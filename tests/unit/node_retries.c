@@ -42,24 +42,24 @@ static void close_stage(void)
 /* As sent by a router in its `batch`-th message, for the client's add number `op`. */
 static enum status add(uint64_t op, uint32_t attempt, uint64_t router, uint64_t batch)
 {
-    struct segment segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
+    struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
 
-    segment.op.sequence = op;
-    segment.attempt = attempt;
-    segment.batch = (struct batch_id){.boot = router, .number = batch};
-    node_stage_ask(&stage, &segment, 1, keys, &answer);
-    return answer.segment.status;
+    subrequest.op.sequence = op;
+    subrequest.attempt = attempt;
+    subrequest.batch = (struct batch_id){.producer_id = router, .number = batch};
+    node_stage_ask(&stage, &subrequest, 1, keys, &answer);
+    return answer.subrequest.status;
 }
 
 static void expect(const uint64_t *present, const uint64_t *absent, bool repeated)
 {
-    cr_assert_eq(answer.segment.status, STATUS_OK);
-    cr_assert_eq(answer.segment.count, COUNT);
+    cr_assert_eq(answer.subrequest.status, STATUS_OK);
+    cr_assert_eq(answer.subrequest.count, COUNT);
     for (size_t i = 0; i < 3; i++) {
         cr_assert_eq(answer.present[i], present[i], "word %zu", i);
         cr_assert_eq(answer.absent[i], absent[i], "word %zu", i);
     }
-    cr_assert_eq(answer.segment.repeated, repeated);
+    cr_assert_eq(answer.subrequest.repeated, repeated);
 }
 
 static uint64_t counter(const char *name)
@@ -265,11 +265,12 @@ Test(node_retries, while_joining_nothing_is_repeated)
 /* Bits of words 0 and 1 as one execution found them, then what the retry says. */
 static bool settle(uint32_t attempt, uint64_t batch, uint64_t found[2], uint64_t absent[2])
 {
-    struct segment segment = node_stage_segment(&document, OPERATION_ADD, 70);
+    struct subrequest subrequest = node_stage_subrequest(&document, OPERATION_ADD, 70);
 
-    segment.attempt = attempt;
-    segment.batch.number = batch;
-    return node_settle_vote(stage.node, stage.now_us, &segment, keys, REPLICA_FULL, found, absent);
+    subrequest.attempt = attempt;
+    subrequest.batch.number = batch;
+    return node_settle_vote(stage.node, stage.now_us, &subrequest, keys, REPLICA_FULL, found,
+                            absent);
 }
 
 /* What had no room the first time is new if the attempt that found some found it so; if that found
@@ -305,25 +306,25 @@ Test(node_retries, keys_that_had_no_room_get_the_vote_of_the_attempt_that_accept
  * that part the next time. */
 Test(node_retries, a_batch_that_filled_the_filter_is_repeated_as_it_was)
 {
-    struct segment segment;
+    struct subrequest subrequest;
     struct node_answer first;
 
     open_stage(1 << 20);
     for (uint64_t batch = 1; batch <= 4; batch++) {
-        segment = node_stage_segment(&document, OPERATION_ADD, 3000);
-        segment.op.sequence = batch;
-        segment.batch = (struct batch_id){.boot = ROUTER_A, .number = batch};
+        subrequest = node_stage_subrequest(&document, OPERATION_ADD, 3000);
+        subrequest.op.sequence = batch;
+        subrequest.batch = (struct batch_id){.producer_id = ROUTER_A, .number = batch};
         node_stage_fingerprints(&document, 0, batch, 3000, keys);
-        node_stage_ask(&stage, &segment, 1, keys, &answer);
+        node_stage_ask(&stage, &subrequest, 1, keys, &answer);
     }
-    cr_assert(answer.segment.at_capacity);
+    cr_assert(answer.subrequest.at_capacity);
     first = answer;
-    segment.attempt = 1;
-    segment.batch = (struct batch_id){.boot = ROUTER_B, .number = 1};
-    node_stage_ask(&stage, &segment, 1, keys, &answer);
-    cr_assert(answer.segment.at_capacity);
+    subrequest.attempt = 1;
+    subrequest.batch = (struct batch_id){.producer_id = ROUTER_B, .number = 1};
+    node_stage_ask(&stage, &subrequest, 1, keys, &answer);
+    cr_assert(answer.subrequest.at_capacity);
     cr_assert_arr_eq(answer.present, first.present, sizeof first.present);
     cr_assert_arr_eq(answer.absent, first.absent, sizeof first.absent);
-    cr_assert_not(answer.segment.repeated);
+    cr_assert_not(answer.subrequest.repeated);
     close_stage();
 }

@@ -49,7 +49,7 @@ static struct frame question(enum pull_kind kind)
                 .scope = {.filter_id = 5,
                           .epoch = document.epoch,
                           .epoch_hash = document.epoch_hash,
-                          .lineage = 1},
+                          .keyset = 1},
                 .source = {.node = 1, .incarnation = circle_node(circle, 1)->life.incarnation},
                 .to = kind == PULL_RUNS ? UINT64_MAX : 0,
                 .max_bytes = 1 << 20,
@@ -84,7 +84,7 @@ Test(node_serve, an_answer_says_who_and_what)
     cr_assert_gt(reply->fence_position, 0);
     cr_assert_eq(reply->durable, storage_synced(circle_node(circle, 1)->storage));
     cr_assert_eq(reply->nintervals, 1);
-    cr_assert_eq(reply->intervals[0].boot, CIRCLE_ROUTER);
+    cr_assert_eq(reply->intervals[0].producer_id, CIRCLE_ROUTER);
     cr_assert_eq(reply->intervals[0].first, 1);
     cr_assert_eq(reply->intervals[0].count, 3);
     cr_assert(reply->end);
@@ -116,7 +116,7 @@ Test(node_serve, what_does_not_match_is_refused)
     frame.body.pull_request.scope.epoch_hash++;
     expect_refused(frame, STATUS_NOT_READY);
     frame = question(PULL_RUNS);
-    frame.body.pull_request.scope.lineage++;
+    frame.body.pull_request.scope.keyset++;
     expect_refused(frame, STATUS_INVALID);
     frame = question(PULL_RUNS);
     frame.body.pull_request.scope.slice++;
@@ -209,17 +209,18 @@ static void send(const struct frame *frame)
 /* Not durable here means nowhere: what a crash may take back is not told. */
 Test(node_serve, what_is_not_durable_is_not_told)
 {
-    struct segment segment = {
-        .operation = OPERATION_ADD, .batch = {.boot = CIRCLE_ROUTER, .number = 3}, .count = BATCH};
+    struct subrequest subrequest = {.operation = OPERATION_ADD,
+                                    .batch = {.producer_id = CIRCLE_ROUTER, .number = 3},
+                                    .count = BATCH};
     const struct frame add = {.kind = FRAME_NODE_REQUEST,
-                              .body.node_request = {&segment, 1, keys[9], BATCH}};
+                              .body.node_request = {&subrequest, 1, keys[9], BATCH}};
     struct frame frame;
 
     open_circle(3, 2);
     circle_fingerprints(&document, 0, 99, BATCH, keys[9]);
-    segment.filter_id = document.id;
-    segment.epoch = document.epoch;
-    segment.epoch_hash = document.epoch_hash;
+    subrequest.filter_id = document.id;
+    subrequest.epoch = document.epoch;
+    subrequest.epoch_hash = document.epoch_hash;
     circle->nodes[0].frozen = true;
     send(&add);
     circle_run(circle, 3 * SECOND);

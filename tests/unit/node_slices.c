@@ -1,24 +1,24 @@
 /* Of a window adds go into the newest slice, checks read all that are kept, and what no document
  * names any more has expired. A key that is added again is kept from then on. */
 #include "base/heap.h"
-#include "tests/support/lineage_stage.h"
+#include "tests/support/keyset_stage.h"
 
 #include <criterion/criterion.h>
 
 enum { BATCH = 1000, SLICES = 2, NPARTS = 8 };
 
-static struct lineage_stage window;
+static struct keyset_stage window;
 static struct node_answer answer;
 static uint64_t keys[NPARTS][BATCH];
 
 static void open_stage(void)
 {
-    lineage_stage_init(&window);
+    keyset_stage_init(&window);
     window.document.window_us = 1000000;
     window.document.nslices = SLICES;
     window.document.content.newest_slice = 1;
     document_epoch_advance(&window.document);
-    lineage_stage_hand(&window);
+    keyset_stage_hand(&window);
     for (uint32_t part = 0; part < NPARTS; part++) {
         node_stage_fingerprints(&window.document, 0, part + 1, BATCH, keys[part]);
     }
@@ -26,7 +26,7 @@ static void open_stage(void)
 
 static void close_stage(void)
 {
-    lineage_stage_fini(&window);
+    keyset_stage_fini(&window);
     cr_assert_eq(heap_live(), 0);
 }
 
@@ -34,18 +34,18 @@ static void rotate(void)
 {
     window.document.content.newest_slice++;
     document_epoch_advance(&window.document);
-    lineage_stage_hand(&window);
+    keyset_stage_hand(&window);
 }
 
 /* Returns how many of them it said had been there. */
 static uint32_t add(uint32_t part)
 {
-    struct segment segment = node_stage_segment(&window.document, OPERATION_ADD, BATCH);
+    struct subrequest subrequest = node_stage_subrequest(&window.document, OPERATION_ADD, BATCH);
     uint32_t present = 0;
 
-    segment.op.sequence = segment.batch.number = ++window.stage.batches;
-    cr_assert(node_stage_ask_disk(&window.stage, &segment, keys[part], &answer));
-    cr_assert_eq(answer.segment.status, STATUS_OK);
+    subrequest.op.sequence = subrequest.batch.number = ++window.stage.batches;
+    cr_assert(node_stage_ask_disk(&window.stage, &subrequest, keys[part], &answer));
+    cr_assert_eq(answer.subrequest.status, STATUS_OK);
     for (uint32_t i = 0; i < BATCH; i++) {
         present += (answer.present[i / 64] >> (i % 64) & 1) != 0;
     }
@@ -67,7 +67,7 @@ static uint32_t nsets(void)
 {
     uint32_t count = 0;
 
-    for (const struct replica_set *set = lineage_stage_hosted(&window)->set; set != NULL;
+    for (const struct arrays *set = keyset_stage_hosted(&window)->set; set != NULL;
          set = set->next) {
         count++;
     }
@@ -99,7 +99,7 @@ Test(node_slices, a_key_that_is_added_again_is_kept_from_then_on)
     expect(1, true);
     rotate();
     expect(1, true);
-    lineage_stage_restart(&window, STAGE_END_KILL);
+    keyset_stage_restart(&window, STAGE_END_KILL);
     expect(1, true);
     rotate();
     expect(1, false);
@@ -115,17 +115,17 @@ Test(node_slices, what_has_expired_does_not_come_back_from_the_log)
         (void)add(1);
         rotate();
         (void)add(2);
-        lineage_stage_restart(&window, ends[i]);
+        keyset_stage_restart(&window, ends[i]);
         expect(1, true);
         rotate();
         rotate();
         (void)add(4);
-        lineage_stage_restart(&window, ends[i]);
+        keyset_stage_restart(&window, ends[i]);
         expect(1, false);
         expect(2, true);
         expect(4, true);
         node_stage_settle_long(&window.stage);
-        lineage_stage_restart(&window, ends[i]);
+        keyset_stage_restart(&window, ends[i]);
         expect(1, false);
         expect(2, true);
         expect(4, true);
@@ -136,16 +136,16 @@ Test(node_slices, what_has_expired_does_not_come_back_from_the_log)
 /* Its arrays stood ready: neither checks nor adds wait. */
 Test(node_slices, a_rotation_leaves_no_gap)
 {
-    struct segment segment;
+    struct subrequest subrequest;
 
     open_stage();
     (void)add(1);
     window.document.content.newest_slice++;
     document_epoch_advance(&window.document);
     node_stage_hand(&window.stage, &window.document);
-    segment = node_stage_segment(&window.document, OPERATION_ADD, BATCH);
-    segment.op.sequence = segment.batch.number = ++window.stage.batches;
-    node_stage_send(&window.stage, &segment, 1, keys[2], 5);
+    subrequest = node_stage_subrequest(&window.document, OPERATION_ADD, BATCH);
+    subrequest.op.sequence = subrequest.batch.number = ++window.stage.batches;
+    node_stage_send(&window.stage, &subrequest, 1, keys[2], 5);
     node_stage_settle(&window.stage);
     expect(1, true);
     expect(2, true);
@@ -156,7 +156,7 @@ Test(node_slices, a_rotation_leaves_no_gap)
  * that are empty. */
 Test(node_slices, several_slices_at_once)
 {
-    struct segment segment;
+    struct subrequest subrequest;
 
     open_stage();
     (void)add(1);
@@ -167,16 +167,16 @@ Test(node_slices, several_slices_at_once)
     while (node_stage_run(&window.stage, JOB_COMMIT)) {
         node_stage_turn(&window.stage);
     }
-    segment = node_stage_segment(&window.document, OPERATION_CHECK, BATCH);
-    node_stage_ask(&window.stage, &segment, 1, keys[1], &answer);
-    cr_assert_eq(answer.segment.status, STATUS_OK);
-    cr_assert_eq(answer.segment.state, REPLICA_FULL);
+    subrequest = node_stage_subrequest(&window.document, OPERATION_CHECK, BATCH);
+    node_stage_ask(&window.stage, &subrequest, 1, keys[1], &answer);
+    cr_assert_eq(answer.subrequest.status, STATUS_OK);
+    cr_assert_eq(answer.subrequest.state, REPLICA_FULL);
     node_stage_settle(&window.stage);
     expect(1, true);
     (void)add(3);
     window.document.content.newest_slice += 7;
     document_epoch_advance(&window.document);
-    lineage_stage_hand(&window);
+    keyset_stage_hand(&window);
     expect(1, false);
     expect(3, false);
     close_stage();
@@ -257,7 +257,7 @@ Test(node_slices, a_restart_counts_anew)
     open_stage();
     expect_count(1, 1, 0);
     window.stage.now_us += 5000;
-    lineage_stage_restart(&window, STAGE_END_KILL);
+    keyset_stage_restart(&window, STAGE_END_KILL);
     expect_count(0, 0, 0);
     expect_count(1, 1, 0);
     close_stage();

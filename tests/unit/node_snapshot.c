@@ -167,17 +167,17 @@ Test(node_snapshot, the_count_of_keys_survives)
 
 Test(node_snapshot, keys_added_while_it_is_taken_are_counted_once)
 {
-    struct segment segment;
+    struct subrequest subrequest;
     uint64_t before;
     unsigned n = 0;
 
     open_with(DURABILITY_SYNC);
     for (; node_stage_files(&stage, "snap-") == 0; n++) { /* Half of it is written now. */
         cr_assert_lt(n, 1000);
-        segment = node_stage_segment(&document, OPERATION_ADD, COUNT);
-        segment.batch.number = n + 1;
+        subrequest = node_stage_subrequest(&document, OPERATION_ADD, COUNT);
+        subrequest.batch.number = n + 1;
         fake_forget(&stage.fake);
-        node_stage_send(&stage, &segment, 1, keys + n % 8 * COUNT, 5);
+        node_stage_send(&stage, &subrequest, 1, keys + n % 8 * COUNT, 5);
         node_stage_turn(&stage);
         (void)node_stage_run(&stage, JOB_COMMIT);
         (void)job_lanes_run(&stage.lanes, JOB_BACKGROUND);
@@ -198,7 +198,7 @@ Test(node_snapshot, keys_added_while_it_is_taken_are_counted_once)
 
 Test(node_snapshot, nothing_is_answered_before_all_is_read_back)
 {
-    struct segment segment;
+    struct subrequest subrequest;
     uint64_t correlation;
     int steps = 0;
 
@@ -211,16 +211,16 @@ Test(node_snapshot, nothing_is_answered_before_all_is_read_back)
     node_stage_turn(&stage);
     cr_assert(node_stage_run(&stage, JOB_COMMIT));
     cr_assert_eq(node_stage_meet(&stage), 0);
-    segment = node_stage_segment(&document, OPERATION_CHECK, 10);
+    subrequest = node_stage_subrequest(&document, OPERATION_CHECK, 10);
     for (;; steps++) {
         cr_assert_lt(steps, 1000);
         fake_forget(&stage.fake);
-        node_stage_send(&stage, &segment, 1, keys, 1);
+        node_stage_send(&stage, &subrequest, 1, keys, 1);
         cr_assert_eq(node_stage_take(&stage, &answer, &correlation), 1);
-        if (answer.segment.status == STATUS_OK) {
+        if (answer.subrequest.status == STATUS_OK) {
             break;
         }
-        cr_assert_eq(answer.segment.status, STATUS_NOT_READY);
+        cr_assert_eq(answer.subrequest.status, STATUS_NOT_READY);
         (void)stage.actor.work(stage.actor.self, stage.now_us);
         (void)node_stage_run(&stage, JOB_BACKGROUND);
         (void)node_stage_run(&stage, JOB_COMMIT);

@@ -45,24 +45,24 @@ static void open_split(void)
     }
 }
 
-static struct segment segment_of(enum operation operation, uint32_t group)
+static struct subrequest segment_of(enum operation operation, uint32_t group)
 {
-    struct segment segment = node_stage_segment(&document, operation, COUNT);
+    struct subrequest subrequest = node_stage_subrequest(&document, operation, COUNT);
 
-    segment.group = group;
-    segment.batch.number = operation == OPERATION_ADD ? ++stage.batches : 0;
-    segment.op.sequence = ++stage.batches;
-    return segment;
+    subrequest.group = group;
+    subrequest.batch.number = operation == OPERATION_ADD ? ++stage.batches : 0;
+    subrequest.op.sequence = ++stage.batches;
+    return subrequest;
 }
 
 static void add(uint32_t group, unsigned batch)
 {
-    struct segment segment = segment_of(OPERATION_ADD, group);
+    struct subrequest subrequest = segment_of(OPERATION_ADD, group);
     struct node_answer answer;
 
     cr_assert(
-        node_stage_ask_disk(&stage, &segment, keys[group] + batch % BATCHES * COUNT, &answer));
-    cr_assert_eq(answer.segment.status, STATUS_OK);
+        node_stage_ask_disk(&stage, &subrequest, keys[group] + batch % BATCHES * COUNT, &answer));
+    cr_assert_eq(answer.subrequest.status, STATUS_OK);
 }
 
 static uint32_t count_present(uint32_t group)
@@ -70,11 +70,11 @@ static uint32_t count_present(uint32_t group)
     uint32_t present = 0;
 
     for (uint32_t batch = 0; batch < BATCHES; batch++) {
-        struct segment segment = segment_of(OPERATION_CHECK, group);
+        struct subrequest subrequest = segment_of(OPERATION_CHECK, group);
         struct node_answer answer;
 
-        cr_assert(node_stage_ask_disk(&stage, &segment, keys[group] + batch * COUNT, &answer));
-        cr_assert_eq(answer.segment.status, STATUS_OK);
+        cr_assert(node_stage_ask_disk(&stage, &subrequest, keys[group] + batch * COUNT, &answer));
+        cr_assert_eq(answer.subrequest.status, STATUS_OK);
         for (uint32_t i = 0; i < (COUNT + 63) / 64; i++) {
             present += (uint32_t)__builtin_popcountll(answer.present[i]);
         }
@@ -100,10 +100,10 @@ static void move(uint32_t from, uint32_t to)
 static void write_snapshot(void)
 {
     for (unsigned n = 0;; n++) {
-        struct segment segment = segment_of(OPERATION_ADD, KEPT);
+        struct subrequest subrequest = segment_of(OPERATION_ADD, KEPT);
 
         cr_assert_lt(n, 2000, "there is never a snapshot");
-        node_stage_send(&stage, &segment, 1, keys[KEPT] + n % BATCHES * COUNT, 5);
+        node_stage_send(&stage, &subrequest, 1, keys[KEPT] + n % BATCHES * COUNT, 5);
         node_stage_turn(&stage);
         (void)node_stage_run(&stage, JOB_COMMIT);
         (void)job_lanes_run(&stage.lanes, JOB_BACKGROUND);

@@ -45,10 +45,10 @@ Test(proto_admin_request, a_rebuild_comes_through)
 
     frame.body.admin_request.action = ADMIN_REBUILD;
     frame.body.admin_request.rebuild = (struct rebuild_parameters){
-        .step = REBUILD_COMMIT, .lineage = 7, .fed_keys = UINT64_MAX, .empty = true};
+        .step = REBUILD_COMMIT, .keyset = 7, .fed_keys = UINT64_MAX, .empty = true};
     read = travel();
     cr_assert_eq(read.rebuild.step, REBUILD_COMMIT);
-    cr_assert_eq(read.rebuild.lineage, 7);
+    cr_assert_eq(read.rebuild.keyset, 7);
     cr_assert_eq(read.rebuild.fed_keys, UINT64_MAX);
     cr_assert(read.rebuild.empty);
 }

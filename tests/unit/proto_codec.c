@@ -176,10 +176,10 @@ Test(codec, what_is_over_a_limit_is_not_sent)
     frame.body.client_reply.count = CODEC_MAX_KEYS + 1;
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_TOO_LARGE);
     sample_frame(FRAME_NODE_REQUEST, SAMPLE_LARGE, &frame);
-    frame.body.node_request.nsegments = CODEC_MAX_SEGMENTS + 1;
+    frame.body.node_request.nsubrequests = CODEC_MAX_SUBREQUESTS + 1;
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_TOO_LARGE);
     sample_frame(FRAME_NODE_REPLY, SAMPLE_LARGE, &frame);
-    frame.body.node_reply.nsegments = CODEC_MAX_SEGMENTS + 1;
+    frame.body.node_reply.nsubrequests = CODEC_MAX_SUBREQUESTS + 1;
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_TOO_LARGE);
     sample_frame(FRAME_DOCUMENTS, SAMPLE_LARGE, &frame);
     frame.body.documents.count = CODEC_MAX_DOCUMENTS + 1;

@@ -33,7 +33,7 @@ static inline void compare_client_request(const struct client_request *a,
     SAME(attempt);
     SAME(timeout_ms);
     SAME(slots);
-    SAME(lineage);
+    SAME(keyset);
     SAME_SPAN(keys);
     SAME(count);
     for (size_t i = 0; i < a->count; i++) {
@@ -55,7 +55,7 @@ static inline void compare_client_reply(const struct client_reply *a, const stru
     SAME(copies);
 }
 
-static inline void compare_segment(const struct segment *a, const struct segment *b)
+static inline void compare_subrequest(const struct subrequest *a, const struct subrequest *b)
 {
     SAME(tag);
     SAME(filter_id);
@@ -65,17 +65,17 @@ static inline void compare_segment(const struct segment *a, const struct segment
     SAME(operation);
     compare_op(&a->op, &b->op);
     SAME(attempt);
-    SAME(batch.boot);
+    SAME(batch.producer_id);
     SAME(batch.number);
     SAME(count);
-    SAME(lineage);
+    SAME(keyset);
 }
 
 static inline void compare_node_request(const struct node_request *a, const struct node_request *b)
 {
-    SAME(nsegments);
-    for (size_t i = 0; i < a->nsegments; i++) {
-        compare_segment(&a->segments[i], &b->segments[i]);
+    SAME(nsubrequests);
+    for (size_t i = 0; i < a->nsubrequests; i++) {
+        compare_subrequest(&a->subrequests[i], &b->subrequests[i]);
     }
     SAME(count);
     for (size_t i = 0; i < a->count; i++) {
@@ -83,8 +83,8 @@ static inline void compare_node_request(const struct node_request *a, const stru
     }
 }
 
-static inline void compare_segment_reply(const struct segment_reply *a,
-                                         const struct segment_reply *b)
+static inline void compare_subrequest_reply(const struct subrequest_reply *a,
+                                            const struct subrequest_reply *b)
 {
     SAME(tag);
     SAME(status);
@@ -103,9 +103,9 @@ static inline void compare_node_reply(const struct node_reply *a, const struct n
 {
     SAME(node_id);
     SAME(incarnation);
-    SAME(nsegments);
-    for (size_t i = 0; i < a->nsegments; i++) {
-        compare_segment_reply(&a->segments[i], &b->segments[i]);
+    SAME(nsubrequests);
+    for (size_t i = 0; i < a->nsubrequests; i++) {
+        compare_subrequest_reply(&a->subrequests[i], &b->subrequests[i]);
     }
     SAME(ndocuments);
     compare_spans(a->documents, b->documents, a->ndocuments);

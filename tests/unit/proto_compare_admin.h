@@ -60,7 +60,7 @@ static inline void compare_admin_request(const struct admin_request *a,
     SAME(expand.rate);
     SAME(expand.abort);
     SAME(rebuild.step);
-    SAME(rebuild.lineage);
+    SAME(rebuild.keyset);
     SAME(rebuild.fed_keys);
     SAME(rebuild.empty);
     SAME(expire.never);
@@ -120,8 +120,8 @@ static inline void compare_filter_summary(const struct filter_summary *a,
     }
     SAME(nchain);
     SAME(growth_held);
-    SAME(lineage);
-    SAME(rebuild_lineage);
+    SAME(keyset);
+    SAME(rebuild_keyset);
     SAME(fed_keys);
     SAME(rebuild_keys);
     SAME_TEXT(rebuild_awaited);

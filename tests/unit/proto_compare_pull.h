@@ -13,7 +13,7 @@ static inline void compare_scope(const struct pull_scope *a, const struct pull_s
     SAME(epoch);
     SAME(epoch_hash);
     SAME(slice);
-    SAME(lineage);
+    SAME(keyset);
     SAME(group);
     SAME(generation);
     SAME(geometry);
@@ -23,7 +23,7 @@ static inline void compare_intervals(const struct pull_interval *a, const struct
                                      size_t count)
 {
     for (; count > 0; count--, a++, b++) {
-        SAME(boot);
+        SAME(producer_id);
         SAME(epoch);
         SAME(first);
         SAME(count);
@@ -43,7 +43,7 @@ static inline void compare_pull_request(const struct pull_request *a, const stru
     SAME(max_bytes);
     SAME(nwanted);
     compare_intervals(a->wanted, b->wanted, a->nwanted);
-    SAME(cut);
+    SAME(view);
     SAME(prefix_bits);
     SAME(nprefixes);
     for (size_t i = 0; i < a->nprefixes; i++) {
@@ -55,7 +55,7 @@ static inline void compare_batches(const struct pull_batch *a, const struct pull
                                    size_t count)
 {
     for (; count > 0; count--, a++, b++) {
-        SAME(boot);
+        SAME(producer_id);
         SAME(number);
         SAME(epoch);
         SAME(offset);
@@ -89,8 +89,8 @@ static inline void compare_pull_reply(const struct pull_reply *a, const struct p
     for (size_t i = 0; i < a->count; i++) {
         SAME(fingerprints[i]);
     }
-    SAME(cut);
-    SAME(cut_end);
+    SAME(view);
+    SAME(view_end);
     SAME(ndigests);
     for (size_t i = 0; i < a->ndigests; i++) {
         SAME(digests[i]);

@@ -32,7 +32,7 @@ static void compare_content(const struct epoch_content *a, const struct epoch_co
     cr_assert_str_eq(a->name, b->name);
     SAME(uid.high);
     SAME(uid.low);
-    SAME(last_lineage);
+    SAME(last_keyset);
     SAME(state);
     SAME(rule.replicas);
     SAME(rule.write);
@@ -55,10 +55,10 @@ static void compare_content(const struct epoch_content *a, const struct epoch_co
     for (uint32_t i = 0; i < 1u << a->shard_bits; i++) {
         SAME(group_of_shard[i]);
     }
-    SAME(nlineages);
-    for (uint32_t i = 0; i < a->nlineages; i++) {
-        SAME(lineages[i].id);
-        SAME(lineages[i].serving);
+    SAME(nkeysets);
+    for (uint32_t i = 0; i < a->nkeysets; i++) {
+        SAME(keysets[i].id);
+        SAME(keysets[i].serving);
     }
     SAME(newest_slice);
 }
@@ -174,7 +174,7 @@ Test(codec_document, the_largest_document_fits)
     document.replaces = UINT64_MAX;
     document.content.named_epoch = UINT64_MAX;
     document.content.uid = (struct filter_uid){UINT64_MAX, UINT64_MAX};
-    document.content.last_lineage = UINT32_MAX;
+    document.content.last_keyset = UINT32_MAX;
     document.expiry = (struct expiry){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     document.load_source = UINT64_MAX;
     document.loaded = DOCUMENT_LOAD_END;
@@ -189,7 +189,7 @@ Test(codec_document, the_largest_document_fits)
     document_fini(&document);
 }
 
-/* The schema has its final shape: pairs, further lineages and slices travel already, though this
+/* The schema has its final shape: pairs, further keysets and slices travel already, though this
  * version signs no such document. */
 Test(codec_document, content_of_changes_to_come_comes_back)
 {
@@ -201,8 +201,8 @@ Test(codec_document, content_of_changes_to_come_comes_back)
     document.content.groups[2].slots[2].incoming = (struct member){8, 8000};
     document.content.groups[2].slots[2].reads_incoming = true;
     document.content.groups[2].slots[2].read_since = UINT64_MAX;
-    document.content.nlineages = 2;
-    document.content.lineages[1] = (struct lineage){UINT32_MAX, false};
+    document.content.nkeysets = 2;
+    document.content.keysets[1] = (struct keyset){UINT32_MAX, false};
     document.content.newest_slice = UINT64_MAX;
     document.content.groups[1].lost[0] = (struct member){3, 3000};
     document.content.groups[1].lost[1] = (struct member){4, UINT64_MAX};

@@ -198,7 +198,7 @@ Test(document_refusals, a_field_of_the_epoch_that_is_not_known_is_of_another_ver
     ProtobufCMessage *parts[] = {&content->base,
                                  &content->groups[2]->base,
                                  &content->groups[1]->slots[2]->base,
-                                 &content->lineages[0]->base,
+                                 &content->keysets[0]->base,
                                  &loss.base,
                                  &life.base};
 
@@ -294,8 +294,8 @@ Test(document_refusals, lists_longer_than_ours_are_refused)
         NULL, wire->epoch_content.len, wire->epoch_content.data);
     Orbloom__V1__Generation *generations[DOCUMENT_MAX_GENERATIONS + 1];
     Orbloom__V1__Generation **kept_generations = wire->generations;
-    Orbloom__V1__Lineage *lineages[DOCUMENT_MAX_LINEAGES + 1];
-    Orbloom__V1__Lineage **kept_lineages = content->lineages;
+    Orbloom__V1__Keyset *keysets[DOCUMENT_MAX_KEYSETS + 1];
+    Orbloom__V1__Keyset **kept_keysets = content->keysets;
     char name[DOCUMENT_NAME_BYTES];
     ProtobufCBinaryData kept_name = content->name;
 
@@ -308,14 +308,14 @@ Test(document_refusals, lists_longer_than_ours_are_refused)
     wire->generations = kept_generations;
     wire->n_generations = 1;
 
-    for (size_t i = 0; i <= DOCUMENT_MAX_LINEAGES; i++) {
-        lineages[i] = content->lineages[0];
+    for (size_t i = 0; i <= DOCUMENT_MAX_KEYSETS; i++) {
+        keysets[i] = content->keysets[0];
     }
-    content->lineages = lineages;
-    content->n_lineages = DOCUMENT_MAX_LINEAGES + 1;
+    content->keysets = keysets;
+    content->n_keysets = DOCUMENT_MAX_KEYSETS + 1;
     cr_assert_eq(open_content(wire, content), STATUS_MALFORMED);
-    content->lineages = kept_lineages;
-    content->n_lineages = 1;
+    content->keysets = kept_keysets;
+    content->n_keysets = 1;
 
     memset(name, 'n', sizeof name);
     content->name = (ProtobufCBinaryData){.len = sizeof name, .data = (uint8_t *)name};

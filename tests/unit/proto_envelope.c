@@ -122,7 +122,7 @@ Test(envelope, frames_over_the_limit_are_refused_unread)
     cr_assert_eq(codec_decode(arena, span_of(bytes, sizeof bytes - 1), &frame), STATUS_MALFORMED);
 }
 
-/* 8 MiB of empty segments would become gigabytes: the arena's cap holds. */
+/* 8 MiB of empty subrequests would become gigabytes: the arena's cap holds. */
 Test(envelope, frames_that_blow_up_are_refused)
 {
     static uint8_t bytes[CODEC_MAX_FRAME_BYTES - 64];
@@ -131,7 +131,7 @@ Test(envelope, frames_that_blow_up_are_refused)
 
     memcpy(bytes, head, size);
     for (size_t i = size; i + 1 < sizeof bytes; i += 2) {
-        bytes[i] = 0x0a; /* segments, length 0 */
+        bytes[i] = 0x0a; /* subrequests, length 0 */
     }
     cr_assert_eq(codec_decode(arena, span_of(bytes, size + sizeof bytes - 32), &frame),
                  STATUS_TOO_LARGE);

@@ -99,14 +99,14 @@ Test(golden, client_reply)
 
 Test(golden, node_request)
 {
-    static const struct segment segments[] = {
+    static const struct subrequest subrequests[] = {
         {1, 2, 3, 4, 5, OPERATION_ADD, {{6, 7}, 8}, 9, {10, 11}, 1, 0},
         {.operation = OPERATION_CHECK, .count = 2},
     };
     static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0};
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_NODE_REQUEST};
 
-    frame.body.node_request = (struct node_request){segments, 2, fingerprints, 3};
+    frame.body.node_request = (struct node_request){subrequests, 2, fingerprints, 3};
     assert_golden(&frame, "0801110100000000000000625f0a3d0801110200000000000000180321040000"
                           "0000000000280530023906000000000000004107000000000000004808500959"
                           "0a00000000000000600b70010a043001700212180807060504030201ffffffff"
@@ -116,13 +116,13 @@ Test(golden, node_request)
 Test(golden, node_reply)
 {
     static const struct span documents[] = {{(const uint8_t *)"doc", 3}};
-    const struct segment_reply segments[] = {
+    const struct subrequest_reply subrequests[] = {
         {1, STATUS_OK, 2, 3, REPLICA_FULL, true, false, false, 66, present, absent},
         {4, STATUS_STALE, 5, 6, REPLICA_JOINING, false, false, false, 0, NULL, NULL},
     };
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_NODE_REPLY};
 
-    frame.body.node_reply = (struct node_reply){7, 8, segments, 2, documents, 1};
+    frame.body.node_reply = (struct node_reply){7, 8, subrequests, 2, documents, 1};
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
     assert_bytes(buffer_span(&bytes),
                  "08011101000000000000006a4e08071108000000000000001a29080118022103"
@@ -406,7 +406,7 @@ Test(golden, pull_request_for_lines)
     struct frame frame = {.version = 1, .correlation = 1, .kind = FRAME_PULL_REQUEST};
 
     frame.body.pull_request = (struct pull_request){
-        .kind = PULL_LINES, .scope = {1, 2, 3, 4, 5, 6, 7, 8}, .from = 9, .to = 10};
+        .kind = PULL_PAGES, .scope = {1, 2, 3, 4, 5, 6, 7, 8}, .from = 9, .to = 10};
     assert_golden(&frame, "0801110100000000000000e2033b08071101000000000000001802210300"
                           "0000000000002806300538045909000000000000006"
                           "10a00000000000000900107990108000000000000"

@@ -78,7 +78,7 @@ Test(proto_pull, a_bent_reply_is_refused)
     BENT(epoch);
     BENT(epoch_hash);
     BENT(group);
-    BENT(lineage);
+    BENT(keyset);
     BENT(slice);
     BENT(from);
     BENT(source);
@@ -92,7 +92,7 @@ Test(proto_pull, a_bent_reply_is_refused)
     BENT(durable);
     BENT(fingerprints[0]);
     BENT(fingerprints[4]);
-    BENT(batches[0]->boot);
+    BENT(batches[0]->producer_id);
     BENT(batches[0]->epoch);
     BENT(batches[0]->numbers[1]);
     BENT(batches[0]->offsets[0]);
@@ -152,15 +152,15 @@ Test(proto_pull, batches_must_add_up_to_the_fingerprints)
     Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
     Orbloom__V1__PullBatches series = ORBLOOM__V1__PULL_BATCHES__INIT;
     Orbloom__V1__PullBatches *list[] = {&series};
-    struct pull_batch batches[] = {{.boot = 5, .number = 7, .offset = 9, .count = 2},
-                                   {.boot = 5, .number = 6, .offset = 19, .count = 1}};
+    struct pull_batch batches[] = {{.producer_id = 5, .number = 7, .offset = 9, .count = 2},
+                                   {.producer_id = 5, .number = 6, .offset = 19, .count = 1}};
     struct pull_reply reply = {.kind = PULL_LOG,
                                .batches = batches,
                                .nbatches = 2,
                                .fingerprints = fingerprints,
                                .count = 3};
 
-    series.boot = 5;
+    series.producer_id = 5;
     series.numbers = (int64_t[]){7, -1};
     series.offsets = (uint64_t[]){9, 10};
     series.counts = (uint32_t[]){2, 1};
@@ -182,20 +182,20 @@ Test(proto_pull, batches_must_add_up_to_the_fingerprints)
     cr_assert_eq(decode_reply(&reply, &wire), STATUS_MALFORMED, "an offset that wraps");
 }
 
-static struct pull_batch one_batch = {.boot = 5, .number = 7, .offset = 9, .count = 1};
+static struct pull_batch one_batch = {.producer_id = 5, .number = 7, .offset = 9, .count = 1};
 static struct pull_targets told; /* on the wire, and what the sum is of */
 
-/* One batch of the scope (slice 4, lineage 5), with those flags, written to those. */
-static enum status decode_told(uint32_t flags, size_t nslices, size_t nlineages)
+/* One batch of the scope (slice 4, keyset 5), with those flags, written to those. */
+static enum status decode_told(uint32_t flags, size_t nslices, size_t nkeysets)
 {
     static const uint64_t fingerprints[] = {1};
     static uint64_t slices[PULL_MAX_TARGETS + 1];
-    static uint32_t lineages[PULL_MAX_TARGETS + 1];
+    static uint32_t keysets[PULL_MAX_TARGETS + 1];
     Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
     Orbloom__V1__PullBatches series = ORBLOOM__V1__PULL_BATCHES__INIT;
     Orbloom__V1__PullBatches *list[] = {&series};
     struct pull_reply reply = {.kind = PULL_LOG,
-                               .scope = {.slice = 4, .lineage = 5},
+                               .scope = {.slice = 4, .keyset = 5},
                                .batches = &one_batch,
                                .nbatches = 1,
                                .fingerprints = fingerprints,
@@ -203,12 +203,12 @@ static enum status decode_told(uint32_t flags, size_t nslices, size_t nlineages)
 
     for (size_t i = 0; i < PULL_MAX_TARGETS; i++) {
         slices[i] = told.items[i].slice;
-        lineages[i] = told.items[i].lineage;
+        keysets[i] = told.items[i].keyset;
     }
     told.count = (uint32_t)(nslices < PULL_MAX_TARGETS ? nslices : PULL_MAX_TARGETS);
     one_batch.flags = flags;
     one_batch.targets = nslices > 0 ? &told : NULL;
-    series.boot = 5;
+    series.producer_id = 5;
     series.numbers = (int64_t[]){7};
     series.offsets = (uint64_t[]){9};
     series.counts = (uint32_t[]){1};
@@ -216,10 +216,10 @@ static enum status decode_told(uint32_t flags, size_t nslices, size_t nlineages)
     series.flags = flags;
     series.slices = slices;
     series.n_slices = nslices;
-    series.lineages = lineages;
-    series.n_lineages = nlineages;
+    series.keysets = keysets;
+    series.n_keysets = nkeysets;
     wire.slice = 4;
-    wire.lineage = 5;
+    wire.keyset = 5;
     wire.batches = list;
     wire.n_batches = 1;
     return decode_reply(&reply, &wire);
@@ -246,7 +246,7 @@ Test(proto_pull, targets_are_few_each_once_and_the_questions_among_them)
     cr_assert_eq(decode_told(0, 2, 2), STATUS_OK);
     cr_assert(pull_targets_equal(frame.body.pull_reply.batches[0].targets, &told));
     cr_assert_eq(decode_told(0, 1, 1), STATUS_MALFORMED, "the question's is not among them");
-    cr_assert_eq(decode_told(0, 2, 1), STATUS_MALFORMED, "a slice without a lineage");
+    cr_assert_eq(decode_told(0, 2, 1), STATUS_MALFORMED, "a slice without a keyset");
     told.items[2] = told.items[0];
     cr_assert_eq(decode_told(0, 3, 3), STATUS_MALFORMED, "one twice");
     for (uint32_t i = 2; i < PULL_MAX_TARGETS; i++) {
@@ -274,9 +274,9 @@ Test(proto_pull, bent_flags_and_targets_are_refused)
     series->slices[2]--;
     cr_assert_eq(decode(wire), STATUS_MALFORMED);
     series->slices[2]++;
-    series->lineages[0] ^= 1;
+    series->keysets[0] ^= 1;
     cr_assert_eq(decode(wire), STATUS_MALFORMED);
-    series->lineages[0] ^= 1;
+    series->keysets[0] ^= 1;
     cr_assert_eq(decode(wire), STATUS_OK);
     orbloom__v1__frame__free_unpacked(wire, NULL);
 }
@@ -292,7 +292,7 @@ static struct pull_reply lines_reply(void)
     pages[0] = 1;
     pages[sizeof pages - 1] = 2;
     return (struct pull_reply){.status = STATUS_OK,
-                               .kind = PULL_LINES,
+                               .kind = PULL_PAGES,
                                .scope = {.filter_id = 5, .generation = 2, .geometry = 77},
                                .from = 3,
                                .next = 901,
@@ -319,7 +319,7 @@ Test(proto_pull, pages_come_back)
     buffer_clear(&bytes);
     cr_assert_eq(codec_encode(&lines, &bytes), STATUS_OK);
     cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &frame), STATUS_OK);
-    cr_assert_eq(reply->kind, PULL_LINES);
+    cr_assert_eq(reply->kind, PULL_PAGES);
     cr_assert_eq(reply->scope.generation, 2);
     cr_assert_eq(reply->scope.geometry, 77);
     cr_assert_eq(reply->npages, 2);
@@ -356,14 +356,14 @@ Test(proto_pull, ids_of_filters_come_back)
 Test(proto_pull, a_question_names_the_array)
 {
     struct frame lines = {.kind = FRAME_PULL_REQUEST,
-                          .body.pull_request = {.kind = PULL_LINES,
+                          .body.pull_request = {.kind = PULL_PAGES,
                                                 .scope = {.generation = 3, .geometry = 99},
                                                 .from = 17}};
 
     buffer_clear(&bytes);
     cr_assert_eq(codec_encode(&lines, &bytes), STATUS_OK);
     cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &frame), STATUS_OK);
-    cr_assert_eq(frame.body.pull_request.kind, PULL_LINES);
+    cr_assert_eq(frame.body.pull_request.kind, PULL_PAGES);
     cr_assert_eq(frame.body.pull_request.scope.generation, 3);
     cr_assert_eq(frame.body.pull_request.scope.geometry, 99);
 }
@@ -374,7 +374,7 @@ Test(proto_pull, a_question_names_the_pages_that_are_wanted)
     static const uint64_t back[] = {17, 17};
     struct frame lines = {
         .kind = FRAME_PULL_REQUEST,
-        .body.pull_request = {.kind = PULL_LINES, .prefixes = wanted, .nprefixes = 3}};
+        .body.pull_request = {.kind = PULL_PAGES, .prefixes = wanted, .nprefixes = 3}};
 
     buffer_clear(&bytes);
     cr_assert_eq(codec_encode(&lines, &bytes), STATUS_OK);
@@ -387,8 +387,8 @@ Test(proto_pull, a_question_names_the_pages_that_are_wanted)
     lines.body.pull_request.nprefixes = PULL_MAX_PAGES + 1;
     cr_assert_not(pull_prefixes_good(&lines.body.pull_request), "too many");
     lines.body.pull_request.nprefixes = 1;
-    lines.body.pull_request.cut = 1;
-    cr_assert_not(pull_prefixes_good(&lines.body.pull_request), "pages have no cut");
+    lines.body.pull_request.view = 1;
+    cr_assert_not(pull_prefixes_good(&lines.body.pull_request), "pages have no view");
 }
 
 Test(proto_pull, digests_of_an_array_are_of_that_array)
@@ -456,7 +456,7 @@ Test(proto_pull, pages_come_only_where_they_were_asked_for)
     }
     {
         Orbloom__V1__PullReply wire = ORBLOOM__V1__PULL_REPLY__INIT;
-        struct pull_reply keys = {.kind = PULL_LINES, .fingerprints = &key, .count = 1};
+        struct pull_reply keys = {.kind = PULL_PAGES, .fingerprints = &key, .count = 1};
 
         cr_assert_eq(decode_reply(&keys, &wire), STATUS_MALFORMED, "keys among pages");
         wire.n_fingerprints = 0;
@@ -562,9 +562,9 @@ Test(proto_pull, what_is_wanted_is_bounded_and_does_not_wrap)
     cr_assert_eq(decode_wanted(2, UINT64_MAX, 1, bodies), STATUS_MALFORMED);
 }
 
-/* ---- cuts: digests and ranges ---- */
+/* ---- views: digests and ranges ---- */
 
-static void bend_cut(enum pull_kind kind, void (*bend)(Orbloom__V1__PullReply *reply))
+static void bend_view(enum pull_kind kind, void (*bend)(Orbloom__V1__PullReply *reply))
 {
     Orbloom__V1__Frame *wire;
 
@@ -582,12 +582,12 @@ static void bend_cut(enum pull_kind kind, void (*bend)(Orbloom__V1__PullReply *r
 
 static void bend_name(Orbloom__V1__PullReply *reply)
 {
-    reply->cut ^= 1;
+    reply->view ^= 1;
 }
 
 static void bend_end(Orbloom__V1__PullReply *reply)
 {
-    reply->cut_end ^= 1;
+    reply->view_end ^= 1;
 }
 
 static void bend_digest(Orbloom__V1__PullReply *reply)
@@ -600,13 +600,13 @@ static void bend_count(Orbloom__V1__PullReply *reply)
     reply->counts[1] ^= 1;
 }
 
-static void cut_digests(Orbloom__V1__PullReply *reply)
+static void view_digests(Orbloom__V1__PullReply *reply)
 {
     reply->n_digests--;
     reply->n_counts--;
 }
 
-static void cut_counts(Orbloom__V1__PullReply *reply)
+static void view_counts(Orbloom__V1__PullReply *reply)
 {
     reply->n_counts--;
 }
@@ -623,16 +623,16 @@ static void call_it_runs(Orbloom__V1__PullReply *reply)
 
 Test(proto_pull, bent_digests_and_ranges_are_refused)
 {
-    bend_cut(PULL_DIGESTS, bend_name);
-    bend_cut(PULL_DIGESTS, bend_end);
-    bend_cut(PULL_DIGESTS, bend_digest);
-    bend_cut(PULL_DIGESTS, bend_count);
-    bend_cut(PULL_DIGESTS, cut_digests);
-    bend_cut(PULL_DIGESTS, cut_counts);
-    bend_cut(PULL_DIGESTS, call_it_runs);
-    bend_cut(PULL_RANGES, bend_name);
-    bend_cut(PULL_RANGES, bend_key);
-    bend_cut(PULL_RANGES, call_it_runs);
+    bend_view(PULL_DIGESTS, bend_name);
+    bend_view(PULL_DIGESTS, bend_end);
+    bend_view(PULL_DIGESTS, bend_digest);
+    bend_view(PULL_DIGESTS, bend_count);
+    bend_view(PULL_DIGESTS, view_digests);
+    bend_view(PULL_DIGESTS, view_counts);
+    bend_view(PULL_DIGESTS, call_it_runs);
+    bend_view(PULL_RANGES, bend_name);
+    bend_view(PULL_RANGES, bend_key);
+    bend_view(PULL_RANGES, call_it_runs);
 }
 
 Test(proto_pull, digests_and_ranges_come_back_field_by_field)
@@ -655,7 +655,7 @@ Test(proto_pull, digests_and_ranges_come_back_field_by_field)
     }
 }
 
-static enum status decode_prefixes(enum _Orbloom__V1__PullKind kind, uint64_t cut, uint32_t bits,
+static enum status decode_prefixes(enum _Orbloom__V1__PullKind kind, uint64_t view, uint32_t bits,
                                    size_t count, uint64_t first, uint64_t step)
 {
     static uint64_t differences[PULL_MAX_PREFIXES + 1];
@@ -665,7 +665,7 @@ static enum status decode_prefixes(enum _Orbloom__V1__PullKind kind, uint64_t cu
         differences[i] = i == 0 ? first : step;
     }
     wire.kind = kind;
-    wire.cut = cut;
+    wire.view = view;
     wire.prefix_bits = bits;
     wire.prefixes = differences;
     wire.n_prefixes = count;
@@ -680,7 +680,7 @@ Test(proto_pull, prefixes_are_bounded_and_ascend)
 
     cr_assert_eq(decode_prefixes(digests, 0, 0, 0, 0, 0), STATUS_OK, "the roots");
     cr_assert_eq(decode_prefixes(digests, 1, 0, 0, 0, 0), STATUS_MALFORMED, "of nothing");
-    cr_assert_eq(decode_prefixes(digests, 0, 4, 1, 0, 1), STATUS_MALFORMED, "in no cut");
+    cr_assert_eq(decode_prefixes(digests, 0, 4, 1, 0, 1), STATUS_MALFORMED, "in no view");
     cr_assert_eq(decode_prefixes(ranges, 1, 4, 0, 0, 0), STATUS_MALFORMED);
     cr_assert_eq(decode_prefixes(digests, 1, 11, PULL_MAX_PARENTS, 0, 1), STATUS_OK);
     cr_assert_eq(decode_prefixes(digests, 1, 12, PULL_MAX_PARENTS + 1, 0, 1), STATUS_MALFORMED);

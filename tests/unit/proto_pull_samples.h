@@ -92,7 +92,7 @@ static inline void sample_cut_request(enum pull_kind kind, struct pull_request *
     sample_pull_request(SAMPLE_FULL, out);
     out->kind = kind;
     out->nwanted = 0;
-    out->cut = UINT64_MAX - 1;
+    out->view = UINT64_MAX - 1;
     out->prefix_bits = 16;
     out->prefixes = prefixes;
     out->nprefixes = sizeof prefixes / sizeof prefixes[0];
@@ -107,8 +107,8 @@ static inline void sample_cut_reply(enum pull_kind kind, struct pull_reply *out)
     out->kind = kind;
     out->nbatches = 0;
     out->count = kind == PULL_RANGES ? out->count : 0;
-    out->cut = 31;
-    out->cut_end = 32;
+    out->view = 31;
+    out->view_end = 32;
     out->digests = words;
     out->ndigests = kind == PULL_DIGESTS ? count : 0;
     out->counts = words;

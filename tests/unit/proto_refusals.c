@@ -188,24 +188,24 @@ Test(refusals, unknown_statuses_read_as_internal)
     cr_assert_eq(frame.body.client_reply.status, STATUS_INTERNAL);
 }
 
-static Orbloom__V1__Segment segment(uint32_t count)
+static Orbloom__V1__Subrequest subrequest(uint32_t count)
 {
-    Orbloom__V1__Segment wire = ORBLOOM__V1__SEGMENT__INIT;
+    Orbloom__V1__Subrequest wire = ORBLOOM__V1__SUBREQUEST__INIT;
 
     wire.operation = ORBLOOM__V1__OPERATION__OPERATION_ADD;
     wire.count = count;
     return wire;
 }
 
-Test(refusals, segments_must_add_up_to_the_fingerprints)
+Test(refusals, subrequests_must_add_up_to_the_fingerprints)
 {
     Orbloom__V1__NodeRequest wire = ORBLOOM__V1__NODE_REQUEST__INIT;
-    Orbloom__V1__Segment segments[] = {segment(2), segment(0), segment(1)};
-    Orbloom__V1__Segment *list[] = {&segments[0], &segments[1], &segments[2]};
+    Orbloom__V1__Subrequest subrequests[] = {subrequest(2), subrequest(0), subrequest(1)};
+    Orbloom__V1__Subrequest *list[] = {&subrequests[0], &subrequests[1], &subrequests[2]};
     uint64_t fingerprints[] = {1, 2, 3, 4};
 
-    wire.segments = list;
-    wire.n_segments = 3;
+    wire.subrequests = list;
+    wire.n_subrequests = 3;
     wire.fingerprints = fingerprints;
     wire.n_fingerprints = 3;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK);
@@ -213,56 +213,56 @@ Test(refusals, segments_must_add_up_to_the_fingerprints)
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED,
                  "one belongs to none");
     wire.n_fingerprints = 3;
-    segments[0].count = UINT32_MAX; /* with the next: 2^32 + 2, which would wrap to 2 */
-    segments[1].count = 3;
+    subrequests[0].count = UINT32_MAX; /* with the next: 2^32 + 2, which would wrap to 2 */
+    subrequests[1].count = 3;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "wraps");
-    segments[0] = segment(2);
-    segments[1] = segment(0);
-    segments[2].operation = ORBLOOM__V1__OPERATION__OPERATION_UNSPECIFIED;
+    subrequests[0] = subrequest(2);
+    subrequests[1] = subrequest(0);
+    subrequests[2].operation = ORBLOOM__V1__OPERATION__OPERATION_UNSPECIFIED;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_MALFORMED, "no operation");
-    wire.n_segments = 0;
+    wire.n_subrequests = 0;
     wire.n_fingerprints = 0;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK, "nothing");
 }
 
-Test(refusals, segments_and_fingerprints_are_bounded)
+Test(refusals, subrequests_and_fingerprints_are_bounded)
 {
-    static Orbloom__V1__Segment *list[CODEC_MAX_SEGMENTS + 1];
+    static Orbloom__V1__Subrequest *list[CODEC_MAX_SUBREQUESTS + 1];
     static uint64_t fingerprints[CODEC_MAX_KEYS + 1];
     Orbloom__V1__NodeRequest wire = ORBLOOM__V1__NODE_REQUEST__INIT;
-    Orbloom__V1__Segment none = segment(0);
-    Orbloom__V1__Segment all = segment(CODEC_MAX_KEYS);
+    Orbloom__V1__Subrequest none = subrequest(0);
+    Orbloom__V1__Subrequest all = subrequest(CODEC_MAX_KEYS);
 
-    for (size_t i = 0; i <= CODEC_MAX_SEGMENTS; i++) {
+    for (size_t i = 0; i <= CODEC_MAX_SUBREQUESTS; i++) {
         list[i] = &none;
     }
     list[0] = &all;
-    wire.segments = list;
+    wire.subrequests = list;
     wire.fingerprints = fingerprints;
-    wire.n_segments = CODEC_MAX_SEGMENTS;
+    wire.n_subrequests = CODEC_MAX_SUBREQUESTS;
     wire.n_fingerprints = CODEC_MAX_KEYS;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_OK);
-    wire.n_segments++;
+    wire.n_subrequests++;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_TOO_LARGE);
-    wire.n_segments = 1;
+    wire.n_subrequests = 1;
     wire.n_fingerprints++;
     all.count++;
     cr_assert_eq(DECODE(NODE_REQUEST, node_request, &wire), STATUS_TOO_LARGE);
 }
 
-Test(refusals, replies_of_segments_are_checked)
+Test(refusals, replies_of_subrequests_are_checked)
 {
-    static Orbloom__V1__SegmentReply *list[CODEC_MAX_SEGMENTS + 1];
+    static Orbloom__V1__SubrequestReply *list[CODEC_MAX_SUBREQUESTS + 1];
     Orbloom__V1__NodeReply wire = ORBLOOM__V1__NODE_REPLY__INIT;
-    Orbloom__V1__SegmentReply reply = ORBLOOM__V1__SEGMENT_REPLY__INIT;
+    Orbloom__V1__SubrequestReply reply = ORBLOOM__V1__SUBREQUEST_REPLY__INIT;
 
-    for (size_t i = 0; i <= CODEC_MAX_SEGMENTS; i++) {
+    for (size_t i = 0; i <= CODEC_MAX_SUBREQUESTS; i++) {
         list[i] = &reply;
     }
-    wire.segments = list;
-    wire.n_segments = CODEC_MAX_SEGMENTS + 1;
-    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_TOO_LARGE, "segments");
-    wire.n_segments = 1;
+    wire.subrequests = list;
+    wire.n_subrequests = CODEC_MAX_SUBREQUESTS + 1;
+    cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_TOO_LARGE, "subrequests");
+    wire.n_subrequests = 1;
     reply.count = 3;
     cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_OK);
     reply.status = ORBLOOM__V1__STATUS__STATUS_STALE;
@@ -279,7 +279,7 @@ Test(refusals, replies_of_segments_are_checked)
     reply.count = CODEC_MAX_KEYS + 1;
     cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_TOO_LARGE, "one count");
     reply.count = CODEC_MAX_KEYS / 2 + 1;
-    wire.n_segments = 2;
+    wire.n_subrequests = 2;
     cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_TOO_LARGE, "their sum");
 }
 
@@ -588,7 +588,7 @@ Test(refusals, summaries_of_filters_are_checked)
     cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_MALFORMED, "rate");
 }
 
-Test(refusals, growth_in_summaries_is_bounded)
+Test(refusals, expansion_in_summaries_is_bounded)
 {
     static uint32_t turns[DOCUMENT_MAX_TURNS + 1];
     Orbloom__V1__GenerationSummary generation = ORBLOOM__V1__GENERATION_SUMMARY__INIT;

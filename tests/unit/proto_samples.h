@@ -45,7 +45,7 @@ static inline void sample_client_request(enum sample_size size, struct client_re
         out->attempt = UINT32_MAX;
         out->timeout_ms = 5000;
         out->slots = 0x7f;
-        out->lineage = UINT32_MAX;
+        out->keyset = UINT32_MAX;
     }
 }
 
@@ -72,16 +72,16 @@ static inline void sample_client_reply(enum sample_size size, struct client_repl
 
 static inline void sample_node_request(enum sample_size size, struct node_request *out)
 {
-    static struct segment segments[CODEC_MAX_SEGMENTS];
+    static struct subrequest subrequests[CODEC_MAX_SUBREQUESTS];
     static uint64_t fingerprints[CODEC_MAX_KEYS];
-    size_t n = sample_count(size, 3, CODEC_MAX_SEGMENTS);
-    uint32_t each = size == SAMPLE_LARGE ? CODEC_MAX_KEYS / CODEC_MAX_SEGMENTS : 4;
+    size_t n = sample_count(size, 3, CODEC_MAX_SUBREQUESTS);
+    uint32_t each = size == SAMPLE_LARGE ? CODEC_MAX_KEYS / CODEC_MAX_SUBREQUESTS : 4;
     uint64_t seed = 4;
 
     for (size_t i = 0; i < n; i++) {
         uint64_t x = i * 100;
 
-        segments[i] = (struct segment){
+        subrequests[i] = (struct subrequest){
             .tag = x,
             .filter_id = x + 1,
             .epoch = x + 2,
@@ -92,21 +92,21 @@ static inline void sample_node_request(enum sample_size size, struct node_reques
             .attempt = (uint32_t)x + 7,
             .batch = {x + 8, x + 9},
             .count = each,
-            .lineage = (uint32_t)x + 11,
+            .keyset = (uint32_t)x + 11,
         };
     }
     for (size_t i = 0; i < n * each; i++) {
         fingerprints[i] = sample_random(&seed);
     }
-    *out = (struct node_request){segments, n, fingerprints, n * each};
+    *out = (struct node_request){subrequests, n, fingerprints, n * each};
 }
 
 static inline void sample_node_reply(enum sample_size size, struct node_reply *out)
 {
     static const struct span documents[] = {{(const uint8_t *)"first\0", 6}, {NULL, 0}};
-    static struct segment_reply segments[CODEC_MAX_SEGMENTS];
-    static uint64_t planes[CODEC_MAX_SEGMENTS][2][2];
-    size_t n = sample_count(size, 4, CODEC_MAX_SEGMENTS);
+    static struct subrequest_reply subrequests[CODEC_MAX_SUBREQUESTS];
+    static uint64_t planes[CODEC_MAX_SUBREQUESTS][2][2];
+    size_t n = sample_count(size, 4, CODEC_MAX_SUBREQUESTS);
 
     for (size_t i = 0; i < n; i++) {
         enum status status = i % 4 == 3 ? STATUS_STALE : STATUS_OK;
@@ -114,7 +114,7 @@ static inline void sample_node_reply(enum sample_size size, struct node_reply *o
 
         sample_plane(planes[i][0], count, i);
         sample_plane(planes[i][1], count, i + 1);
-        segments[i] = (struct segment_reply){
+        subrequests[i] = (struct subrequest_reply){
             .tag = i + 1,
             .status = status,
             .epoch = i + 2,
@@ -128,7 +128,8 @@ static inline void sample_node_reply(enum sample_size size, struct node_reply *o
             .absent = planes[i][1],
         };
     }
-    *out = (struct node_reply){.segments = segments, .nsegments = n, .documents = documents};
+    *out = (struct node_reply){
+        .subrequests = subrequests, .nsubrequests = n, .documents = documents};
     if (size != SAMPLE_EMPTY) {
         out->node_id = 21;
         out->incarnation = 22;
@@ -354,8 +355,8 @@ static inline void sample_filter_summary(size_t i, struct filter_summary *out)
         .turns = turns,
         .nturns = i == 0 ? DOCUMENT_MAX_TURNS : i % 4,
         .growth_held = i % 2 == 0,
-        .lineage = (uint32_t)i + 96,
-        .rebuild_lineage = i % 2 == 0 ? (uint32_t)i + 97 : 0,
+        .keyset = (uint32_t)i + 96,
+        .rebuild_keyset = i % 2 == 0 ? (uint32_t)i + 97 : 0,
         .fed_keys = i % 2 == 0 ? i + 98 : 0,
         .rebuild_keys = i % 2 == 0 ? i + 99 : 0,
         .rebuild_awaited = i % 2 == 0 ? "" : "node-3 to confirm",

@@ -35,7 +35,7 @@ static struct admin_request answer_filter(enum admin_action wanted, uint32_t ope
 
     cr_assert_eq(question.body.admin_request.action, wanted);
     cr_assert_str_eq(question.body.admin_request.name, "f");
-    filter.rebuild_lineage = open;
+    filter.rebuild_keyset = open;
     front_stage_answer_with(&stage, &question, &reply);
     return question.body.admin_request;
 }
@@ -61,7 +61,7 @@ Test(resp_rebuild, begin_means_the_filter_that_was_seen)
     request = answer_filter(ADMIN_REBUILD, OPEN);
     cr_assert_eq(request.filter_id, ID);
     cr_assert_eq(request.rebuild.step, REBUILD_BEGIN);
-    cr_assert_eq(request.rebuild.lineage, 0);
+    cr_assert_eq(request.rebuild.keyset, 0);
     front_stage_expect(&stage, 0, ":5\r\n");
     front_stage_fini(&stage);
 }
@@ -89,7 +89,7 @@ Test(resp_rebuild, commit_and_abort_name_the_one_that_is_open)
         (void)answer_filter(ADMIN_STATUS, cases[i].open);
         request = answer_filter(ADMIN_REBUILD, 0);
         cr_assert_eq(request.rebuild.step, cases[i].step);
-        cr_assert_eq(request.rebuild.lineage, cases[i].meant);
+        cr_assert_eq(request.rebuild.keyset, cases[i].meant);
         cr_assert_eq(request.rebuild.empty, cases[i].empty);
         front_stage_expect(&stage, 0, "+OK\r\n");
     }
@@ -148,7 +148,7 @@ Test(resp_feed, items_go_into_the_rebuild_that_was_seen_and_are_told_of)
     cr_assert_eq(stage.nasked, 1);
     cr_assert_eq(stage.asked[0].operation, OPERATION_FEED);
     cr_assert_eq(stage.asked[0].filter_id, ID);
-    cr_assert_eq(stage.asked[0].lineage, OPEN);
+    cr_assert_eq(stage.asked[0].keyset, OPEN);
     cr_assert_str_eq(stage.asked[0].keys, "a b c");
     front_stage_reply(&stage, 0, STATUS_UNAVAILABLE, "apu");
     front_stage_turn(&stage);
@@ -156,7 +156,7 @@ Test(resp_feed, items_go_into_the_rebuild_that_was_seen_and_are_told_of)
     request = answer_filter(ADMIN_REBUILD, OPEN);
     cr_assert_eq(request.rebuild.step, REBUILD_FED);
     cr_assert_eq(request.filter_id, ID);
-    cr_assert_eq(request.rebuild.lineage, OPEN);
+    cr_assert_eq(request.rebuild.keyset, OPEN);
     cr_assert_eq(request.rebuild.fed_keys, 2);
     front_stage_expect(&stage, 0, "*3\r\n:1\r\n:0\r\n-UNAVAILABLE said so\r\n+PONG\r\n");
     front_stage_fini(&stage);
@@ -214,7 +214,7 @@ Test(resp_feed, two_connections_share_nothing)
     struct frame questions[2];
 
     start();
-    filter.rebuild_lineage = OPEN;
+    filter.rebuild_keyset = OPEN;
     for (size_t i = 0; i < 2; i++) {
         front_stage_say(&stage, i, "BF.REBUILD f FEED a\r\n");
         questions[i] = front_stage_question(&stage);

@@ -213,7 +213,7 @@ Test(router_adds, a_node_that_takes_a_filter_for_growing_is_waited_for)
 
 static uint32_t attempt_told(uint32_t node)
 {
-    return router_stage_asked(&stage, node)->segments[0].attempt;
+    return router_stage_asked(&stage, node)->subrequests[0].attempt;
 }
 
 /* The client hears nothing of it: nodes that had no room are asked again until they have. */
@@ -237,7 +237,7 @@ Test(router_adds, an_add_is_held_until_there_is_room)
 }
 
 /* One that should grow, and does not, can't: nobody waits for it until the deadline. */
-Test(router_adds, an_add_is_not_held_for_a_growth_that_does_not_begin)
+Test(router_adds, an_add_is_not_held_for_a_expansion_that_does_not_begin)
 {
     struct router_told told;
 
@@ -290,12 +290,13 @@ Test(router_adds, a_silent_node_is_asked_again_with_the_same_batch)
     struct batch_id batch;
 
     open_and_add();
-    batch = router_stage_asked(&stage, 3)->segments[0].batch;
+    batch = router_stage_asked(&stage, 3)->subrequests[0].batch;
     stage.nasked = 0;
     router_stage_pass(&stage, ROUTER_STAGE_RETRY_US + 10000);
     cr_assert_not_null(router_stage_asked(&stage, 3));
-    cr_assert_eq(router_stage_asked(&stage, 3)->segments[0].batch.boot, batch.boot);
-    cr_assert_eq(router_stage_asked(&stage, 3)->segments[0].batch.number, batch.number);
+    cr_assert_eq(router_stage_asked(&stage, 3)->subrequests[0].batch.producer_id,
+                 batch.producer_id);
+    cr_assert_eq(router_stage_asked(&stage, 3)->subrequests[0].batch.number, batch.number);
     cr_assert_geq(router_stage_counter(&stage, "retries_total"), 3);
     router_stage_vote(&stage, 3, 'a');
     router_stage_vote(&stage, 2, 'a');
@@ -352,7 +353,7 @@ Test(router_adds, batches_are_numbered_without_gaps)
     router_stage_init(&stage, &rule, 3, WHEN_UNAVAILABLE_ERROR);
     for (uint64_t sequence = 1; sequence <= 5; sequence++) {
         add(sequence, 0);
-        cr_assert_eq(router_stage_asked(&stage, 1)->segments[0].batch.number, sequence);
+        cr_assert_eq(router_stage_asked(&stage, 1)->subrequests[0].batch.number, sequence);
     }
     router_stage_fini(&stage);
 }
@@ -367,8 +368,8 @@ Test(router_adds, a_batch_over_many_groups_is_gathered_in_order)
     router_stage_init(&stage, &rule, 4, WHEN_UNAVAILABLE_ERROR);
     router_stage_send(&stage, CLIENT, &request);
     for (size_t i = 0; i < stage.nasked; i++) {
-        for (size_t k = 0; k < stage.asked[i].nsegments; k++) {
-            keys += stage.asked[i].segments[k].count;
+        for (size_t k = 0; k < stage.asked[i].nsubrequests; k++) {
+            keys += stage.asked[i].subrequests[k].count;
         }
     }
     cr_assert_eq(keys, 3 * 40, "each key to three nodes");

@@ -53,7 +53,7 @@ Test(router_bounds, two_requests_of_one_turn_leave_in_one_message_a_node)
     router_stage_pass(&stage, 0);
     router_stage_pass(&stage, 10000);
     cr_assert_eq(router_stage_open(&stage), 3, "one message a node");
-    cr_assert_eq(stage.asked[0].nsegments, 2);
+    cr_assert_eq(stage.asked[0].nsubrequests, 2);
     cr_assert_eq(router_stage_counter(&stage, "node_requests_total"), 3);
     cr_assert_eq(router_stage_counter(&stage, "segments_total"), 6);
     router_stage_vote(&stage, 1, 'a');
@@ -197,20 +197,20 @@ Test(router_bounds, invented_tags_are_late_and_change_nothing)
     router_stage_send(&stage, 1, &request);
     for (int round = 0; round < 1000; round++) {
         uint64_t plane = ALL;
-        struct segment_reply reply = {.tag = random_next(&state) >> random_below(&state, 64),
-                                      .epoch = 1,
-                                      .epoch_hash = stage.document.epoch_hash,
-                                      .state = REPLICA_FULL,
-                                      .count = KEYS,
-                                      .present = &plane,
-                                      .absent = &plane};
+        struct subrequest_reply reply = {.tag = random_next(&state) >> random_below(&state, 64),
+                                         .epoch = 1,
+                                         .epoch_hash = stage.document.epoch_hash,
+                                         .state = REPLICA_FULL,
+                                         .count = KEYS,
+                                         .present = &plane,
+                                         .absent = &plane};
         struct frame frame = {.kind = FRAME_NODE_REPLY};
 
-        if (reply.tag == router_stage_asked(&stage, 1)->segments[0].tag) {
+        if (reply.tag == router_stage_asked(&stage, 1)->subrequests[0].tag) {
             continue;
         }
         frame.body.node_reply = (struct node_reply){
-            .node_id = 9, .segments = &reply, .nsegments = 1};
+            .node_id = 9, .subrequests = &reply, .nsubrequests = 1};
         fake_answer(&stage.actor, stage.now_us, router_stage_asked(&stage, 1)->link, &frame);
     }
     router_stage_pass(&stage, 0);
@@ -241,16 +241,16 @@ Test(router_bounds, a_seat_that_is_not_there_has_no_vote)
     router_stage_send(&stage, 1, &request);
     asked = router_stage_asked(&stage, 1);
     for (uint64_t seat = rule.replicas; seat < 16; seat++) {
-        struct segment_reply reply = {.tag = (asked->segments[0].tag & ~UINT64_C(15)) | seat,
-                                      .epoch = stage.document.epoch,
-                                      .epoch_hash = stage.document.epoch_hash,
-                                      .state = REPLICA_FULL,
-                                      .count = MANY,
-                                      .present = plane,
-                                      .absent = plane};
+        struct subrequest_reply reply = {.tag = (asked->subrequests[0].tag & ~UINT64_C(15)) | seat,
+                                         .epoch = stage.document.epoch,
+                                         .epoch_hash = stage.document.epoch_hash,
+                                         .state = REPLICA_FULL,
+                                         .count = MANY,
+                                         .present = plane,
+                                         .absent = plane};
         struct frame frame = {.kind = FRAME_NODE_REPLY};
 
-        frame.body.node_reply = (struct node_reply){.segments = &reply, .nsegments = 1};
+        frame.body.node_reply = (struct node_reply){.subrequests = &reply, .nsubrequests = 1};
         fake_answer(&stage.actor, stage.now_us, asked->link, &frame);
     }
     cr_assert_eq(stage.fake.nframes, stage.fake.ntaken, "and nothing is decided");
@@ -314,11 +314,11 @@ Test(router_bounds, goes_on_after_billions_of_operations)
     router_stage_fini(&stage);
 }
 
-/* One reply, two segments: the first starts its operation over on nodes never asked before, the
+/* One reply, two subrequests: the first starts its operation over on nodes never asked before, the
  * second needs the document. The place that describes the replying node must not move. */
 Test(router_bounds, a_reply_outlives_new_links_made_while_it_is_read)
 {
-    struct segment_reply replies[2];
+    struct subrequest_reply replies[2];
     struct frame frame = {.kind = FRAME_NODE_REPLY};
     struct router_asked *asked;
     struct buffer bytes;
@@ -332,7 +332,7 @@ Test(router_bounds, a_reply_outlives_new_links_made_while_it_is_read)
     stage.actor.turn(stage.actor.self, stage.now_us);
     router_stage_pass(&stage, 6000);
     asked = &stage.asked[0];
-    cr_assert_geq(asked->nsegments, 2);
+    cr_assert_geq(asked->nsubrequests, 2);
     for (uint32_t group = 0; group < stage.document.content.ngroups; group++) {
         for (uint32_t slot = 0; slot < 3; slot++) {
             struct member *member = &stage.document.content.groups[group].slots[slot].current;
@@ -345,12 +345,12 @@ Test(router_bounds, a_reply_outlives_new_links_made_while_it_is_read)
     sample_sign(&stage.document, sample_key(), &bytes);
     item = buffer_span(&bytes);
     for (size_t i = 0; i < 2; i++) {
-        replies[i] = (struct segment_reply){.tag = asked->segments[i].tag,
-                                            .status = STATUS_NEED_DOC};
+        replies[i] = (struct subrequest_reply){.tag = asked->subrequests[i].tag,
+                                               .status = STATUS_NEED_DOC};
     }
     frame.body.node_reply = (struct node_reply){.node_id = asked->node,
-                                                .segments = replies,
-                                                .nsegments = 2,
+                                                .subrequests = replies,
+                                                .nsubrequests = 2,
                                                 .documents = &item,
                                                 .ndocuments = 1};
     fake_answer(&stage.actor, stage.now_us, asked->link, &frame);

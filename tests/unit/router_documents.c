@@ -66,9 +66,9 @@ Test(router_documents, stale_starts_the_operation_over_under_the_newer_document)
     router_stage_vote(&stage, 2, 'S');
     cr_assert_eq(stage.ntold, 0);
     for (uint32_t node = 1; node <= 3; node++) {
-        cr_assert_eq(router_stage_asked(&stage, node)->segments[0].epoch, epoch + 1);
+        cr_assert_eq(router_stage_asked(&stage, node)->subrequests[0].epoch, epoch + 1);
     }
-    cr_assert_eq(router_stage_asked(&stage, 1)->segments[0].attempt, 1);
+    cr_assert_eq(router_stage_asked(&stage, 1)->subrequests[0].attempt, 1);
     router_stage_vote(&stage, 1, 'd');
     cr_assert_eq(stage.ntold, 0, "node 1's first vote is of the former epoch");
     router_stage_vote(&stage, 2, 'd');

@@ -148,7 +148,7 @@ static struct pull_reply reply_to(const struct question *question, const uint64_
         .fence_epoch = stage.document.epoch,
         .from = question->request.from,
         .end = true,
-        .cut = 5,
+        .view = 5,
         .fingerprints = keys,
         .count = count,
     };
@@ -291,7 +291,7 @@ static void bend(int how, struct pull_reply *reply, uint64_t *keys)
         reply->source.incarnation++;
         break;
     case 4:
-        reply->scope.lineage++;
+        reply->scope.keyset++;
         break;
     case 5:
         reply->from++;
@@ -305,11 +305,11 @@ static void bend(int how, struct pull_reply *reply, uint64_t *keys)
         break;
     case 8:
         reply->kind = PULL_RUNS;
-        reply->cut = 0;
+        reply->view = 0;
         break;
     default:
         reply->status = STATUS_NOT_READY;
-        reply->cut = 0;
+        reply->view = 0;
         reply->count = 0;
     }
 }
@@ -386,7 +386,7 @@ Test(router_dump, a_node_that_lacks_the_document_is_handed_it)
     question = take_question();
     reply = reply_to(&question, NULL, 0);
     reply.status = STATUS_NEED_DOC;
-    reply.cut = 0;
+    reply.view = 0;
     answer(&question, &reply);
     cr_assert_eq(nhanded, 1);
     end();
@@ -548,7 +548,7 @@ Test(router_load, fingerprints_of_the_dump_are_added_by_a_write_quorum)
     begin_loading();
     load(ROUTER_STAGE_FILTER, SOURCE);
     cr_assert_eq(router_stage_asked(&stage, 1)->fingerprint, 123);
-    cr_assert_eq(router_stage_asked(&stage, 1)->segments[0].operation, OPERATION_ADD);
+    cr_assert_eq(router_stage_asked(&stage, 1)->subrequests[0].operation, OPERATION_ADD);
     router_stage_vote(&stage, 1, 'a');
     cr_assert_eq(stage.ntold, 0);
     router_stage_vote(&stage, 2, 'a');

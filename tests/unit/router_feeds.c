@@ -1,4 +1,4 @@
-/* Feeds: adds to the lineage that does not serve yet, under an epoch that has it, and under no
+/* Feeds: adds to the keyset that does not serve yet, under an epoch that has it, and under no
  * other one. A router that has not heard of the rebuild asks before it refuses. */
 #include "tests/support/router_stage.h"
 #include "tests/support/sample_cluster.h"
@@ -11,12 +11,12 @@ enum { CLIENT = 1, KEYS = 3, ALL = (1 << KEYS) - 1, SOON_US = 1000000, NEXT = 9 
 static const struct quorum_rule rule = {.replicas = 3, .write = 2, .read = 2};
 static struct router_stage stage;
 
-static void edit(uint32_t nlineages, uint32_t next)
+static void edit(uint32_t nkeysets, uint32_t next)
 {
-    stage.document.content.lineages[1] = (struct lineage){.id = next};
-    stage.document.content.nlineages = nlineages;
-    if (next > stage.document.content.last_lineage) {
-        stage.document.content.last_lineage = next;
+    stage.document.content.keysets[1] = (struct keyset){.id = next};
+    stage.document.content.nkeysets = nkeysets;
+    if (next > stage.document.content.last_keyset) {
+        stage.document.content.last_keyset = next;
     }
     stage.document.durability = DURABILITY_SYNC;
     document_epoch_advance(&stage.document);
@@ -37,23 +37,23 @@ static void open_stage(bool rebuilding)
     }
 }
 
-static void send(enum operation operation, uint32_t lineage)
+static void send(enum operation operation, uint32_t keyset)
 {
     struct client_request request = router_stage_request(operation, 1, KEYS);
 
-    request.lineage = lineage;
+    request.keyset = keyset;
     router_stage_send(&stage, CLIENT, &request);
 }
 
-static void expect_asked(enum operation operation, uint32_t lineage)
+static void expect_asked(enum operation operation, uint32_t keyset)
 {
     for (uint32_t node = 1; node <= 3; node++) {
         const struct router_asked *asked = router_stage_asked(&stage, node);
 
         cr_assert_not_null(asked, "node %u", node);
-        cr_assert_eq(asked->segments[0].operation, operation);
-        cr_assert_eq(asked->segments[0].lineage, lineage);
-        cr_assert_eq(asked->segments[0].epoch, stage.document.epoch);
+        cr_assert_eq(asked->subrequests[0].operation, operation);
+        cr_assert_eq(asked->subrequests[0].keyset, keyset);
+        cr_assert_eq(asked->subrequests[0].epoch, stage.document.epoch);
     }
 }
 
@@ -68,7 +68,7 @@ static void expect_refusal(enum status status)
     }
 }
 
-Test(router_feeds, are_adds_to_one_lineage_and_take_w_votes)
+Test(router_feeds, are_adds_to_one_keyset_and_take_w_votes)
 {
     open_stage(true);
     send(OPERATION_FEED, NEXT);
@@ -88,7 +88,7 @@ Test(router_feeds, without_a_number_mean_the_one_that_is_open)
     router_stage_fini(&stage);
 }
 
-Test(router_feeds, adds_go_to_all_lineages)
+Test(router_feeds, adds_go_to_all_keysets)
 {
     open_stage(true);
     send(OPERATION_ADD, 0);
@@ -132,12 +132,12 @@ Test(router_feeds, for_another_rebuild_are_refused)
     router_stage_fini(&stage);
 }
 
-static void expect_ended_by(uint32_t nlineages, uint32_t next)
+static void expect_ended_by(uint32_t nkeysets, uint32_t next)
 {
     open_stage(true);
     send(OPERATION_FEED, 0);
     router_stage_vote(&stage, 1, 'a');
-    edit(nlineages, next);
+    edit(nkeysets, next);
     router_stage_vote(&stage, 2, 'S');
     expect_refusal(STATUS_INVALID);
     cr_assert_eq(router_stage_open(&stage), 1, "only what was asked before");
@@ -151,7 +151,7 @@ Test(router_feeds, under_way_end_with_the_rebuild)
 }
 
 /* Another edit of the same rebuild's filter: asked again under its epoch. */
-Test(router_feeds, go_on_under_a_newer_epoch_that_has_the_lineage)
+Test(router_feeds, go_on_under_a_newer_epoch_that_has_the_keyset)
 {
     open_stage(true);
     send(OPERATION_FEED, 0);

@@ -304,7 +304,8 @@ Test(router_pairs, a_partner_is_asked_again_like_anybody)
     cr_assert_null(router_stage_asked(&stage, 4));
     router_stage_pass(&stage, 2 * ROUTER_STAGE_RETRY_US);
     cr_assert_not_null(router_stage_asked(&stage, 4));
-    cr_assert_gt(router_stage_asked(&stage, 4)->segments[0].attempt, 0, "it may have come before");
+    cr_assert_gt(router_stage_asked(&stage, 4)->subrequests[0].attempt, 0,
+                 "it may have come before");
     router_stage_vote(&stage, 4, 'j');
     cr_assert_eq(router_stage_told(&stage).absent, ALL);
     router_stage_fini(&stage);
@@ -362,7 +363,7 @@ Test(router_pairs, each_group_has_pairs_of_its_own)
         struct router_asked *asked = router_stage_asked(&stage, node);
 
         cr_assert_not_null(asked);
-        cr_assert_eq(asked->nsegments, 4, "in three slots, and one half of a fourth");
+        cr_assert_eq(asked->nsubrequests, 4, "in three slots, and one half of a fourth");
     }
     /* 'a' is void where the node is no reader: there the slot does not count, and two are left. */
     vote("aaaa");

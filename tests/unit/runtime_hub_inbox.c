@@ -30,7 +30,8 @@ static void expect_pop(struct hub_inbox *inbox, uint8_t number, size_t size)
     (void)zmq_msg_close(&request.frame);
 }
 
-/* Long frames live on libzmq's heap, short ones in the message: both survive the ring's growth. */
+/* Long frames live on libzmq's heap, short ones in the message: both survive the ring's expansion.
+ */
 Test(hub_inbox, keeps_the_order_while_it_grows_and_wraps)
 {
     struct hub_inbox inbox = {0};

@@ -106,13 +106,13 @@ Test(record, a_batch_comes_back)
     cr_assert_eq(record_batch_get(make(RECORD_BATCH), &batch), STATUS_OK);
     cr_assert_eq(batch.filter_id, sample_batch.filter_id);
     cr_assert_eq(batch.epoch, sample_batch.epoch);
-    cr_assert_eq(batch.batch_boot, sample_batch.batch_boot);
+    cr_assert_eq(batch.batch_producer, sample_batch.batch_producer);
     cr_assert_eq(batch.batch_number, sample_batch.batch_number);
     cr_assert_eq(batch.group, sample_batch.group);
     cr_assert(batch.repaired);
     cr_assert_eq(batch.ntargets, 2);
     cr_assert_eq(batch.targets[1].slice, sample_batch.targets[1].slice);
-    cr_assert_eq(batch.targets[1].lineage, sample_batch.targets[1].lineage);
+    cr_assert_eq(batch.targets[1].keyset, sample_batch.targets[1].keyset);
     cr_assert_eq(batch.count, 3);
     cr_assert_eq((uintptr_t)batch.fingerprints % 8, 0);
     cr_assert_arr_eq(batch.fingerprints, sample_batch.fingerprints, 3 * sizeof(uint64_t));
@@ -213,7 +213,7 @@ Test(record, an_identity_a_fence_a_cursor_and_a_peer_come_back)
     cr_assert_eq(record_cursor_get(make(RECORD_CURSOR), &cursor), STATUS_OK);
     cr_assert_eq(cursor.filter_id, 31);
     cr_assert_eq(cursor.group, 32);
-    cr_assert_eq(cursor.lineage, 33);
+    cr_assert_eq(cursor.keyset, 33);
     cr_assert_eq(cursor.slice, 34);
     cr_assert_eq(cursor.source, 35);
     cr_assert_eq(cursor.source_incarnation, 36);
@@ -263,7 +263,7 @@ Test(record, a_manifest_comes_back)
         cr_assert_eq(run.number, sample_runs[i].number);
         cr_assert_eq(run.filter_id, sample_runs[i].filter_id);
         cr_assert_eq(run.slice, sample_runs[i].slice);
-        cr_assert_eq(run.lineage, sample_runs[i].lineage);
+        cr_assert_eq(run.keyset, sample_runs[i].keyset);
         cr_assert_eq(run.count, sample_runs[i].count);
     }
     memcpy(record + RECORD_HEADER_BYTES + 12, &many, sizeof many);
@@ -278,7 +278,7 @@ Test(record, a_snapshot_says_what_it_was_told)
     cr_assert_eq(snapshot.number, sample_snapshot.number);
     cr_assert_eq(snapshot.filter_id, sample_snapshot.filter_id);
     cr_assert_eq(snapshot.slice, sample_snapshot.slice);
-    cr_assert_eq(snapshot.lineage, sample_snapshot.lineage);
+    cr_assert_eq(snapshot.keyset, sample_snapshot.keyset);
     cr_assert_eq(snapshot.generation, sample_snapshot.generation);
     cr_assert_eq(snapshot.from, sample_snapshot.from);
     cr_assert_eq(snapshot.end, sample_snapshot.end);
@@ -293,7 +293,7 @@ Test(record, lines_say_what_they_were_told)
     cr_assert_eq(record_lines_get(bytes, &lines), STATUS_OK);
     cr_assert_eq(lines.filter_id, sample_lines.filter_id);
     cr_assert_eq(lines.slice, sample_lines.slice);
-    cr_assert_eq(lines.lineage, sample_lines.lineage);
+    cr_assert_eq(lines.keyset, sample_lines.keyset);
     cr_assert_eq(lines.generation, sample_lines.generation);
     cr_assert_eq(lines.shard, sample_lines.shard);
     cr_assert_eq(lines.page, sample_lines.page);

@@ -21,7 +21,7 @@ Test(record_site, a_site_cursor_comes_back)
     cr_assert_eq(record_site_cursor_get(make(), &cursor), STATUS_OK);
     cr_assert_eq(cursor.filter_id, 91);
     cr_assert_eq(cursor.group, 92);
-    cr_assert_eq(cursor.lineage, 93);
+    cr_assert_eq(cursor.keyset, 93);
     cr_assert_eq(cursor.site[0], 94);
     cr_assert_eq(cursor.site[1], sample_site_cursor.site[1]);
     cr_assert_eq(cursor.site_life.number, 96);

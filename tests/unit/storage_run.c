@@ -192,7 +192,7 @@ Test(run, the_bytes_of_a_run_are_these)
         0x1f, 0,    0,    0,    0,    0,    0,    0,    /* number */
         5,    0,    0,    0,    0,    0,    0,    0,    /* filter id */
         9,    0,    0,    0,    0,    0,    0,    0,    /* slice */
-        3,    0,    0,    0,    0,    0,    0,    0,    /* lineage */
+        3,    0,    0,    0,    0,    0,    0,    0,    /* keyset */
         3,    0,    0,    0,    0,    0,    0,    0,    /* count */
         0x2a, 0x5c, 0xd0, 0x85, 0x0b, 0x01, 0xde, 0x98, /* of the header */
         1,    0,    0,    0,    0,    0,    0,    0,    /* fingerprints */
@@ -267,7 +267,7 @@ Test(run, only_the_run_that_was_asked_for_is_opened)
 
     others[0].filter_id++;
     others[1].slice++;
-    others[2].lineage++;
+    others[2].keyset++;
     others[3].count--;
     others[4].count = UINT64_MAX;
     for (size_t i = 0; i < 5; i++) {

@@ -337,7 +337,7 @@ Test(run_merge_plan, runs_of_other_sets_are_not_mixed)
         for (size_t kind = 0; kind < 4; kind++) {
             runs[count] = sized(10);
             runs[count].filter_id += kind == 1;
-            runs[count].lineage += kind == 2;
+            runs[count].keyset += kind == 2;
             runs[count].slice += kind == 3;
             count++;
         }
@@ -348,7 +348,7 @@ Test(run_merge_plan, runs_of_other_sets_are_not_mixed)
         cr_assert_eq(run_merge_plan(runs, count + 1, chosen), RUN_MERGE_LEAST);
         for (size_t i = 0; i < RUN_MERGE_LEAST; i++) {
             cr_assert_eq(runs[chosen[i]].filter_id, runs[kind].filter_id);
-            cr_assert_eq(runs[chosen[i]].lineage, runs[kind].lineage);
+            cr_assert_eq(runs[chosen[i]].keyset, runs[kind].keyset);
             cr_assert_eq(runs[chosen[i]].slice, runs[kind].slice);
         }
     }

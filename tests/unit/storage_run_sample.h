@@ -16,7 +16,7 @@
 
 enum { MANY = 3 * RUN_BLOCK_KEYS + 17, CLUSTER = 77 };
 
-static const struct record_run sample = {.number = 0x1f, .filter_id = 5, .slice = 9, .lineage = 3};
+static const struct record_run sample = {.number = 0x1f, .filter_id = 5, .slice = 9, .keyset = 3};
 
 static struct memory_disk *memory;
 static struct disk disk; /* the memory's, but that its reads fail once `reads_left` is 0 */

@@ -48,12 +48,12 @@ static struct segment_merge *make(void)
     return merge;
 }
 
-static struct record_batch batch_of(uint64_t filter_id, uint64_t slice, uint32_t lineage,
+static struct record_batch batch_of(uint64_t filter_id, uint64_t slice, uint32_t keyset,
                                     const uint64_t *fingerprints, uint32_t count)
 {
     return (struct record_batch){.filter_id = filter_id,
                                  .ntargets = 1,
-                                 .targets = {{.slice = slice, .lineage = lineage}},
+                                 .targets = {{.slice = slice, .keyset = keyset}},
                                  .count = count,
                                  .fingerprints = fingerprints};
 }
@@ -128,7 +128,7 @@ Test(segment_merge, no_batches_make_no_run)
     cr_assert_null(merge);
 }
 
-Test(segment_merge, each_filter_lineage_and_slice_has_a_run_of_its_own)
+Test(segment_merge, each_filter_keyset_and_slice_has_a_run_of_its_own)
 {
     struct segment_merge *merge = make();
     struct record_run runs[MAX_RUNS];
@@ -147,7 +147,7 @@ Test(segment_merge, each_filter_lineage_and_slice_has_a_run_of_its_own)
     cr_assert_eq(finish(merge, runs), 8);
     for (size_t i = 0; i < 8; i++) {
         uint64_t bits = runs[i].filter_id - 1 + 2 * (runs[i].slice - 1) +
-                        4 * (uint64_t)(runs[i].lineage - 1);
+                        4 * (uint64_t)(runs[i].keyset - 1);
 
         cr_assert_eq(runs[i].number, i + 1);
         assert_holds(&runs[i], (uint64_t[]){100 * bits, 100 * bits + 1}, 2);
@@ -165,11 +165,11 @@ Test(segment_merge, a_batch_with_several_targets_goes_to_each)
     struct record_run runs[MAX_RUNS];
 
     batch.ntargets = 2;
-    batch.targets[1] = (struct record_target){.slice = 1, .lineage = 2};
+    batch.targets[1] = (struct record_target){.slice = 1, .keyset = 2};
     collect(merge, &batch);
     collect(merge, &single);
     cr_assert_eq(finish(merge, runs), 2);
-    cr_assert_eq(runs[0].lineage, 1);
+    cr_assert_eq(runs[0].keyset, 1);
     assert_holds(&runs[0], (uint64_t[]){4, 9}, 2);
     assert_holds(&runs[1], (uint64_t[]){4, 7, 9}, 3);
     segment_merge_destroy(&merge);

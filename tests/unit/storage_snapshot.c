@@ -22,7 +22,7 @@ static const struct snapshot_shape shape = {
 static const struct record_snapshot id = {.number = 0x2b,
                                           .filter_id = 72,
                                           .slice = 73,
-                                          .lineage = 74,
+                                          .keyset = 74,
                                           .generation = 75,
                                           .from = 100,
                                           .end = 200};
@@ -210,7 +210,7 @@ Test(storage_snapshot, another_one_than_the_log_names_is_refused)
     cr_assert_eq(write_it(), STATUS_OK);
     other[0].filter_id++;
     other[1].slice++;
-    other[2].lineage++;
+    other[2].keyset++;
     other[3].generation++;
     other[4].from--; /* it begins above what is needed */
     other[5].end++;
