@@ -94,7 +94,7 @@ bool expansion_layers_stands(const struct arrays *set, uint32_t shard); /* two a
 bool expansion_layers_serves(const struct arrays *set, uint32_t shard); /* the new one alone */
 bool expansion_layers_is_open(const struct arrays *set, uint32_t shard);
 
-/* ---- bits, expansion_bits.c: what replica_set_*() do while there are two layers ---- */
+/* ---- bits, expansion_bits.c: what arrays_*() do while there are two layers ---- */
 
 void expansion_bits_check(const struct arrays *set, const uint64_t *fingerprints, uint32_t count,
                           uint64_t *present);
