@@ -1,6 +1,6 @@
 /* orbloom.h for filters: create, drop, rebuild, info; each a question that the caller waits for. */
 #include "client/shell_orbloom_handle.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 #include <stdio.h>
 

@@ -37,7 +37,6 @@
 #define ORBLOOM_PROTO_BINDING_H
 
 #include "proto/arena.h"
-#include "proto/codec_scratch.h"
 
 #include <limits.h>
 #include <protobuf-c/protobuf-c.h>
