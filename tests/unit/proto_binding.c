@@ -1,54 +1,10 @@
 /* Do the tables of proto/ say all of what orbloom.proto says of their messages, and no more than
- * that? And what does the engine do at the edges of what rows allow? */
-#include "base/heap.h"
-#include "map/feature.h"
-#include "proto/codec_signed.h"
-#include "proto_samples.h"
+ * that? Does what they name come back? What rows allow: proto_row_bounds.c. */
+#include "proto_tables.h"
 
-#include <criterion/criterion.h>
 #include <limits.h>
-#include <math.h>
 
-enum { ARENA_BYTES = 64 << 20, MAX_ROWS = 64, MAX_BYTES = 1 << 16 };
-
-static binding_table_fn *const documents[] = {
-    binding_filter_document, binding_epoch_content, binding_node_list,
-    binding_dropped_record,  binding_cluster_id,    binding_cluster_features,
-};
-
-enum { NTABLES = FRAME_ERROR + 1 + sizeof documents / sizeof documents[0] };
-
-/* Of frames, then of documents; NULL: of a frame that is written by hand. */
-static const struct binding_table *table_at(size_t i)
-{
-    return i <= FRAME_ERROR ? rows_table((enum frame_kind)i) : documents[i - FRAME_ERROR - 1]();
-}
-
-typedef void visit_fn(const struct binding_table *table);
-
-/* A table, and those that its rows name. */
-static size_t visit(const struct binding_table *table, visit_fn *each)
-{
-    size_t visited = 1;
-
-    each(table);
-    for (size_t i = 0; i < table->count; i++) {
-        if (table->rows[i].table != NULL) {
-            visited += visit(table->rows[i].table(), each);
-        }
-    }
-    return visited;
-}
-
-static void visit_all(visit_fn *each)
-{
-    size_t visited = 0;
-
-    for (size_t i = 0; i < NTABLES; i++) {
-        visited += table_at(i) != NULL ? visit(table_at(i), each) : 0;
-    }
-    cr_assert_gt(visited, 50);
-}
+enum { MAX_ROWS = 64, MAX_BYTES = 1 << 16 };
 
 /* ---- what the schema says ---- */
 
@@ -254,49 +210,113 @@ Test(binding, an_enum_that_ends_too_early_or_too_late_is_found)
     }
 }
 
-/* ---- there and back ---- */
+/* ---- no two rows have each other's fields: nothing that goes there and back would show it ---- */
 
-static struct codec_arena *arena;
-static struct codec_scratch scratch;
-
-/* Where what is asked is asked of one row alone: the table with its rows from `first` on, so many,
- * of them those that copy, and without its check. */
-static struct binding_table some_rows(const struct binding_table *table, size_t first, size_t count,
-                                      struct binding *rows)
+static size_t word_length(const char *name)
 {
-    struct binding_table some = *table;
+    return strspn(name, "abcdefghijklmnopqrstuvwxyz");
+}
 
-    some.check = NULL;
-    some.rows = rows;
-    some.count = 0;
-    for (size_t i = first; i < first + count; i++) {
-        if (table->rows[i].kind != BINDING_BY_HAND) {
-            rows[some.count++] = table->rows[i];
+/* Is it one of the words of that name? */
+static bool has_word(const char *name, const char *word, size_t size)
+{
+    for (; *name != '\0'; name++) {
+        size_t length = word_length(name);
+
+        if (length == size && strncmp(name, word, size) == 0) {
+            return true;
         }
+        name += length > 0 ? length - 1 : 0;
     }
-    return some;
+    return false;
 }
 
-static void *sample_of(const struct binding_table *table, enum sample_size size)
+/* How many words of the schema's name ours has. */
+static unsigned likeness(const struct binding *row, const ProtobufCFieldDescriptor *field)
 {
-    struct rows_filler filler = sample_filler(FRAME_NONE, size);
-    void *ours = rows_take(&filler, 1, table->our_bytes);
+    unsigned words = 0;
 
-    rows_fill(&filler, table, ours);
-    return ours;
+    for (const char *name = field->name; *name != '\0'; name++) {
+        size_t size = word_length(name);
+
+        words += size > 0 && has_word(row->name, name, size);
+        name += size > 0 ? size - 1 : 0;
+    }
+    return words;
 }
 
-/* What only heap memory holds. */
-static void release(const struct binding_table *table, void *ours)
+/* Ours of the first of two rows whose names would fit better the other way round; NULL: none. */
+static const char *crossed(const struct binding_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
-        if (table->rows[i].kind == BINDING_OWNED) {
-            heap_free(*(void **)rows_at(ours, table->rows[i].ours));
+        for (size_t k = 0; k < i; k++) {
+            const struct binding *a = &table->rows[k];
+            const struct binding *b = &table->rows[i];
+
+            if (a->name != NULL && b->name != NULL && a->kind == b->kind &&
+                likeness(a, rows_field(table, a)) + likeness(b, rows_field(table, b)) <
+                    likeness(a, rows_field(table, b)) + likeness(b, rows_field(table, a))) {
+                return a->name;
+            }
         }
     }
+    return NULL;
 }
 
-/* Features have none: theirs is a number that is reckoned. A part may be another action's. */
+static void check_names(const struct binding_table *table)
+{
+    cr_assert_null(crossed(table), "%s: %s", table->descriptor->name, crossed(table));
+}
+
+Test(binding, fields_have_the_names_that_they_have_in_the_schema)
+{
+    visit_all(check_names);
+}
+
+Test(binding, two_rows_that_are_swapped_are_found)
+{
+    const struct binding_table *whole = binding_sync_request();
+    struct binding_table table = *whole;
+    struct binding rows[MAX_ROWS];
+    unsigned swaps = 0;
+
+    cr_assert_leq(table.count, MAX_ROWS);
+    memcpy(rows, whole->rows, whole->count * sizeof rows[0]);
+    table.rows = rows;
+    for (size_t i = 1; i < table.count; i++) {
+        if (rows[i].name != NULL && rows[i].kind == rows[i - 1].kind) {
+            rows[i].wire = whole->rows[i - 1].wire;
+            rows[i - 1].wire = whole->rows[i].wire;
+            cr_assert_not_null(crossed(&table), "%s", rows[i].name);
+            rows[i].wire = whole->rows[i].wire;
+            rows[i - 1].wire = whole->rows[i - 1].wire;
+            swaps++;
+        }
+    }
+    cr_assert_gt(swaps, 5);
+}
+
+/* ---- there and back ---- */
+
+/* Those of its rows that copy, and no check: whatever fields have in common is left aside. */
+static struct binding_table copying_rows(const struct binding_table *table,
+                                         struct binding rows[MAX_ROWS])
+{
+    struct binding_table copying = *table;
+
+    cr_assert_leq(table->count, MAX_ROWS);
+    copying.check = NULL;
+    copying.rows = rows;
+    copying.count = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->rows[i].kind != BINDING_BY_HAND) {
+            rows[copying.count++] = table->rows[i];
+        }
+    }
+    return copying;
+}
+
+/* Is it there on the wire? What a message needs is reckoned, and a part may be another action's. */
 static bool says(const struct binding *row, const ProtobufCFieldDescriptor *field,
                  const void *message)
 {
@@ -338,8 +358,7 @@ static void travel(const struct binding_table *whole)
     const char *field;
     size_t size;
 
-    cr_assert_leq(whole->count, MAX_ROWS);
-    table = some_rows(whole, 0, whole->count, rows);
+    table = copying_rows(whole, rows);
     cr_assert_eq(binding_put_new(&table, &scratch, ours, &wire), STATUS_OK, "%s", name);
     for (size_t i = 0; i < table.count; i++) {
         cr_assert(says(&rows[i], rows_field(&table, &rows[i]), wire), "%s.%s", name,
@@ -354,18 +373,6 @@ static void travel(const struct binding_table *whole)
     cr_assert_arr_eq(first, second, size, "%s", name);
     release(&table, back);
     free(back);
-}
-
-static void open_stage(void)
-{
-    cr_assert_eq(codec_arena_create(ARENA_BYTES, &arena), STATUS_OK);
-    codec_scratch_init(&scratch);
-}
-
-static void close_stage(void)
-{
-    codec_scratch_fini(&scratch);
-    codec_arena_destroy(&arena);
 }
 
 Test(binding, what_a_row_names_is_said_and_comes_back, .init = open_stage, .fini = close_stage)
@@ -388,321 +395,6 @@ Test(binding, a_difference_is_found_in_every_field, .init = open_stage, .fini = 
         cr_assert_str_eq(rows_difference(table, a, &b), rows_field(table, &table->rows[i])->name);
         *byte ^= 1;
     }
-}
-
-/* ---- the bounds of each row: what it allows passes, what is beyond is refused ---- */
-
-struct trial {
-    struct binding_table table; /* of that row, and the one that counts for it */
-    struct binding rows[2];
-    const struct binding *row;
-    const char *name;
-    ProtobufCMessage *wire;
-    void *ours;
-};
-
-static enum status get_trial(const struct trial *self)
-{
-    void *back = calloc(1, self->table.our_bytes + 1);
-    enum status status = binding_get(&self->table, arena, self->wire, back);
-
-    release(&self->table, back);
-    free(back);
-    return status;
-}
-
-#define EXPECT(self, status)                                                           \
-    cr_assert_eq(get_trial(self), status, "%s.%s: %d", (self)->table.descriptor->name, \
-                 (self)->name, (int)get_trial(self))
-
-static void try_enum(const struct trial *self)
-{
-    int *value = rows_at(self->wire, self->row->wire);
-
-    if (self->row->first == INT_MIN) {
-        return; /* The table's check judges it. */
-    }
-    for (int64_t i = (int64_t)self->row->first - 1; i <= (int64_t)self->row->last + 1; i++) {
-        *value = (int)i;
-        EXPECT(self, i < self->row->first || i > self->row->last ? STATUS_MALFORMED : STATUS_OK);
-    }
-    *value = INT_MAX;
-    EXPECT(self, STATUS_MALFORMED);
-    *value = INT_MIN;
-    EXPECT(self, STATUS_MALFORMED);
-}
-
-static void try_double(const struct trial *self)
-{
-    bool fraction = self->row->kind == BINDING_FRACTION;
-    const double worst[] = {(double)NAN, (double)INFINITY, (double)-INFINITY};
-    double *value = rows_at(self->wire, self->row->wire);
-
-    for (size_t i = 0; i < sizeof worst / sizeof worst[0]; i++) {
-        *value = worst[i];
-        EXPECT(self, STATUS_MALFORMED);
-    }
-    *value = 0;
-    EXPECT(self, STATUS_OK);
-    *value = 1;
-    EXPECT(self, STATUS_OK);
-    *value = 1.0000001;
-    EXPECT(self, fraction ? STATUS_MALFORMED : STATUS_OK);
-    *value = -0.0000001;
-    EXPECT(self, fraction ? STATUS_MALFORMED : STATUS_OK);
-}
-
-static void try_text(const struct trial *self)
-{
-    static uint8_t text[CODEC_MAX_TEXT_BYTES + 1];
-    bool chars = self->row->kind == BINDING_CHARS;
-    size_t most = chars ? self->row->bytes - 1 : CODEC_MAX_TEXT_BYTES;
-    ProtobufCBinaryData *value = rows_at(self->wire, self->row->wire);
-
-    cr_assert_lt(most, sizeof text);
-    memset(text, 'n', sizeof text);
-    *value = (ProtobufCBinaryData){.len = most, .data = text};
-    EXPECT(self, STATUS_OK);
-    value->len++;
-    EXPECT(self, chars ? STATUS_MALFORMED : STATUS_TOO_LARGE);
-    value->len = 3;
-    text[1] = 0; /* must not read as shorter */
-    EXPECT(self, STATUS_MALFORMED);
-    text[1] = 0xff;
-    EXPECT(self, STATUS_MALFORMED);
-}
-
-static void try_document(const struct trial *self)
-{
-    static uint8_t bytes[DOCUMENT_MAX_BYTES + 1];
-    struct span large = span_of(bytes, sizeof bytes);
-    ProtobufCBinaryData *value = rows_at(self->wire, self->row->wire);
-    ProtobufCMessage *wire = NULL;
-
-    *value = (ProtobufCBinaryData){.len = DOCUMENT_MAX_BYTES, .data = bytes};
-    EXPECT(self, STATUS_OK);
-    value->len++;
-    EXPECT(self, STATUS_TOO_LARGE);
-    memcpy(rows_at(self->ours, self->row->ours), &large, sizeof large);
-    cr_assert_eq(binding_put_new(&self->table, &scratch, self->ours, &wire), STATUS_TOO_LARGE);
-}
-
-/* A MAC of another size can't be right, and must not be a part of one that is. */
-static void try_bytes(const struct trial *self)
-{
-    static const uint8_t zeros[64];
-    static uint8_t bytes[65];
-    ProtobufCBinaryData *value = rows_at(self->wire, self->row->wire);
-    uint8_t *back = malloc(self->table.our_bytes);
-
-    memset(bytes, 0xab, sizeof bytes);
-    cr_assert_lt(self->row->bytes, sizeof zeros);
-    for (size_t size = self->row->bytes - 1; size <= self->row->bytes + 1; size++) {
-        *value = (ProtobufCBinaryData){.len = size, .data = bytes};
-        cr_assert_eq(binding_get(&self->table, arena, self->wire, back), STATUS_OK);
-        cr_assert_arr_eq(back + self->row->ours, size == self->row->bytes ? bytes : zeros,
-                         self->row->bytes, "%s", self->name);
-    }
-    free(back);
-}
-
-static void try_plane(const struct trial *self)
-{
-    static uint8_t bits[] = {0xff, 0x01, 0};
-    ProtobufCBinaryData *value = rows_at(self->wire, self->row->wire);
-
-    *(uint32_t *)rows_at(self->wire, self->rows[0].wire) = 9;
-    for (size_t size = 0; size <= sizeof bits; size++) {
-        *value = (ProtobufCBinaryData){.len = size, .data = bits};
-        EXPECT(self, size == 0 || size == 2 ? STATUS_OK : STATUS_MALFORMED);
-    }
-    value->len = 2;
-    bits[1] = 0x03; /* a spare bit */
-    EXPECT(self, STATUS_MALFORMED);
-    bits[1] = 0x01;
-    *(uint32_t *)rows_at(self->wire, self->rows[0].wire) = 0; /* a plane of none */
-    EXPECT(self, STATUS_MALFORMED);
-}
-
-static void try_count(const struct trial *self)
-{
-    uint32_t *value = rows_at(self->wire, self->row->wire);
-    ProtobufCMessage *wire = NULL;
-
-    *value = (uint32_t)self->row->most;
-    EXPECT(self, STATUS_OK);
-    ++*value;
-    EXPECT(self, STATUS_TOO_LARGE);
-    rows_set_count(self->row, self->row->most + 1, self->ours);
-    cr_assert_eq(binding_put_new(&self->table, &scratch, self->ours, &wire), STATUS_TOO_LARGE);
-}
-
-/* One that is there already, again and again. */
-static void try_list(const struct trial *self)
-{
-    bool documents_only = self->row->kind == BINDING_DOCUMENTS;
-    bool numbers = self->row->kind == BINDING_NUMBERS || self->row->kind == BINDING_ROOM;
-    size_t most = self->row->most;
-    void *list;
-    ProtobufCMessage *wire = NULL;
-
-    if (most == UNBOUNDED) {
-        return;
-    }
-    list = calloc(most + 1, sizeof(ProtobufCBinaryData));
-    if (!documents_only && !numbers) {
-        void *item = **(void ***)rows_at(self->wire, self->row->wire);
-
-        for (size_t i = 0; i <= most; i++) {
-            ((void **)list)[i] = item;
-        }
-    }
-    *(void **)rows_at(self->wire, self->row->wire) = list;
-    *(size_t *)rows_at(self->wire, self->row->wire_count) = most;
-    EXPECT(self, STATUS_OK);
-    *(size_t *)rows_at(self->wire, self->row->wire_count) = most + 1;
-    EXPECT(self, self->row->fault);
-    if (self->row->fault == STATUS_TOO_LARGE) {
-        rows_set_count(self->row, most + 1, self->ours);
-        cr_assert_eq(binding_put_new(&self->table, &scratch, self->ours, &wire), STATUS_TOO_LARGE);
-    }
-    if (documents_only) {
-        ((ProtobufCBinaryData *)list)->len = DOCUMENT_MAX_BYTES + 1;
-        *(size_t *)rows_at(self->wire, self->row->wire_count) = 1;
-        EXPECT(self, STATUS_TOO_LARGE);
-    }
-    free(list);
-}
-
-/* One that it does not know reads as a defect, never as done. */
-static void try_status(const struct trial *self)
-{
-    const int unknown[] = {-1, INT_MAX, INT_MIN, 64};
-    uint8_t *back = malloc(self->table.our_bytes);
-
-    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
-        *(int *)rows_at(self->wire, self->row->wire) = unknown[i];
-        cr_assert_eq(binding_get(&self->table, arena, self->wire, back), STATUS_OK);
-        cr_assert_eq(*(enum status *)rows_at(back, self->row->ours), STATUS_INTERNAL, "%s",
-                     self->name);
-    }
-    free(back);
-}
-
-static void try_needs(const struct trial *self)
-{
-    uint64_t *value = rows_at(self->wire, self->row->wire);
-
-    *value = features_known();
-    EXPECT(self, STATUS_OK);
-    *value = features_known() + 1;
-    EXPECT(self, STATUS_VERSION);
-    *value = UINT64_MAX;
-    EXPECT(self, STATUS_VERSION);
-}
-
-/* A part that must be there where its message has it. */
-static void try_part(struct trial *self)
-{
-    ProtobufCMessage *none = NULL;
-    bool needed = self->row->needed;
-
-    self->rows[0].reads = NULL;
-    memcpy(rows_at(self->wire, self->row->wire), &none, sizeof none);
-    EXPECT(self, needed ? STATUS_MALFORMED : STATUS_OK);
-}
-
-static void try_row(struct trial *self)
-{
-    switch (self->row->kind) {
-    case BINDING_ENUM:
-        try_enum(self);
-        break;
-    case BINDING_DOUBLE:
-    case BINDING_FRACTION:
-        try_double(self);
-        break;
-    case BINDING_TEXT:
-    case BINDING_MESSAGE:
-    case BINDING_CHARS:
-        try_text(self);
-        break;
-    case BINDING_DOCUMENT:
-        try_document(self);
-        break;
-    case BINDING_BYTES:
-    case BINDING_CLUSTER:
-        try_bytes(self);
-        break;
-    case BINDING_PLANE:
-        try_plane(self);
-        break;
-    case BINDING_COUNT:
-        try_count(self);
-        break;
-    case BINDING_DOCUMENTS:
-    case BINDING_NUMBERS:
-    case BINDING_ROOM:
-    case BINDING_LIST:
-    case BINDING_ARRAY:
-    case BINDING_OWNED:
-        try_list(self);
-        break;
-    case BINDING_STATUS:
-        try_status(self);
-        break;
-    case BINDING_NEEDS:
-        try_needs(self);
-        break;
-    case BINDING_PART:
-        try_part(self);
-        break;
-    case BINDING_UINT64:
-    case BINDING_UINT32:
-    case BINDING_BOOL:
-    case BINDING_UNJUDGED:
-    case BINDING_SPAN:
-    case BINDING_BY_HAND:
-        break; /* of any value */
-    }
-}
-
-/* A plane is as long as another row says. */
-static size_t row_that_counts(const struct binding_table *table, size_t i)
-{
-    size_t at = i;
-
-    while (table->rows[i].kind == BINDING_PLANE && table->rows[at].kind != BINDING_COUNT) {
-        at--;
-    }
-    return at;
-}
-
-static void try_rows(const struct binding_table *whole)
-{
-    for (size_t i = 0; i < whole->count; i++) {
-        struct trial trial = {.table = *whole, .name = rows_field(whole, &whole->rows[i])->name};
-        size_t count = row_that_counts(whole, i);
-
-        if (whole->rows[i].kind == BINDING_BY_HAND) {
-            continue;
-        }
-        trial.rows[0] = whole->rows[count];
-        trial.rows[1] = whole->rows[i];
-        trial.table.rows = trial.rows;
-        trial.table.count = count == i ? 1 : 2;
-        trial.table.check = NULL;
-        trial.row = &trial.rows[trial.table.count - 1];
-        trial.ours = sample_of(whole, SAMPLE_FULL);
-        cr_assert_eq(binding_put_new(&trial.table, &scratch, trial.ours, &trial.wire), STATUS_OK);
-        arena_reset(arena);
-        try_row(&trial);
-    }
-}
-
-Test(binding, what_is_beyond_a_rows_bounds_is_refused, .init = open_stage, .fini = close_stage)
-{
-    visit_all(try_rows);
 }
 
 /* ---- the edges ---- */

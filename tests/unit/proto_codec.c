@@ -204,7 +204,7 @@ Test(codec, names_that_no_peer_would_take_are_not_sent)
     cr_assert_eq(bytes.size, 0);
 }
 
-/* Limits that are no row's: see tests/unit/proto_binding.c. */
+/* Limits that are no row's: see tests/unit/proto_row_bounds.c. */
 Test(codec, what_is_over_a_limit_is_not_sent)
 {
     static uint8_t blob[CODEC_MAX_FRAME_BYTES];

@@ -1,5 +1,5 @@
 /* Is every rule of codec.h about what a peer may send enforced? Bounds of single fields, which the
- * tables have, tests/unit/proto_binding.c tries.
+ * tables have, tests/unit/proto_row_bounds.c tries.
  *
  * Frames are built with protobuf-c itself, so that they can say what our encoder never would.
  */
