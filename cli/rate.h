@@ -13,7 +13,7 @@
 #define ORBLOOM_CLI_RATE_H
 
 #include "proto/codec.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 /* `sum`: of the reply's reports. */
 double rate_now(const struct info_reply *reply, const struct report_sum *sum);

@@ -8,7 +8,7 @@
 #include "cli/show/rebuild.h"
 #include "cli/show/window.h"
 #include "map/window.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 #include <inttypes.h>
 

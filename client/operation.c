@@ -5,7 +5,7 @@
 
 #include "base/heap.h"
 #include "base/mutant.h"
-#include "proto/admin_seen.h"
+#include "proto/admin_message.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "coordinator/nodes/usage.h"
 #include "coordinator/records.h"
 #include "coordinator/rounds.h"
-#include "proto/admin_seen.h"
+#include "proto/admin_message.h"
 #include "proto/answers.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* What a change is to name, so that it changes nothing else: see proto/admin_seen.h. */
+/* What a change is to name, so that it changes nothing else: see proto/admin_message.h. */
 #include "coordinator/records.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 
 #include "base/mutant.h"
 #include "coordinator/private.h"
-#include "proto/admin_seen.h"
+#include "proto/admin_message.h"
 
 #include <assert.h>
 #include <stdio.h>

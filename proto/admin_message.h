@@ -150,8 +150,8 @@ struct rename_parameters {
 };
 
 /* What a look has found, and a change repeats, so that it changes nothing else; see
- * proto/admin_seen.h and orbloom.proto. Of filters the request's name is meant, and as the target
- * that of a rename. */
+ * proto/admin_message.h and orbloom.proto. Of filters the request's name is meant, and as the
+ * target that of a rename. */
 struct admin_seen {
     uint64_t filter_id; /* a look's answer only; 0: none has the name */
     uint64_t revision;
@@ -299,5 +299,29 @@ struct admin_reply {
     struct map_page map;         /* ADMIN_MAP_BACKUP; else all zero */
     struct upgrade_page upgrade; /* ADMIN_UPGRADE_*; else all zero */
 };
+
+/* ---- what a change has seen of what it is about, for whoever asks for one ----
+ *
+ *   look     a question to a coordinator, which has no effect: as often and as late as may be
+ *   change   names what was found. With something else there by then it is refused as moved
+ *   again    ... a look once more: is it still the same filter, target and node? Else the answer is
+ *            CONFLICT, as whoever asked meant others
+ */
+
+/* All but questions. */
+bool admin_is_change(enum admin_action action);
+
+/* Does it rest on the operator's word about lives of nodes? Not those that came after it. */
+bool admin_vouches(const struct admin_request *change);
+
+/* The look that it takes; borrows its names. */
+struct admin_request admin_look(const struct admin_request *change);
+
+/* Take what was found, the first time. A change that names a filter already means that one. */
+void admin_take_seen(struct admin_request *change, const struct admin_seen *seen);
+
+/* ... once more. False: what was meant is not there any more, or nothing has changed; nothing is
+ * taken then. */
+bool admin_take_again(struct admin_request *change, const struct admin_seen *seen);
 
 #endif

@@ -1,12 +1,19 @@
-/* arena.h - private to proto/: one stretch of memory from which a decoded frame is cut.
+/* arena.h - private to proto/: memory for one decoding, and for one encoding.
  *
- * All of it is address space reserved at creation and backed by memory when first touched,
- * so decoding never asks the heap, and whether a frame fits does not depend on the frames
- * before it. Under AddressSanitizer what is not cut off, or was reset, is poisoned.
+ * An arena is one stretch of memory from which a decoded frame is cut. All of it is address space
+ * reserved at creation and backed by memory when first touched, so decoding never asks the heap,
+ * and whether a frame fits does not depend on the frames before it. Under AddressSanitizer what is
+ * not cut off, or was reset, is poisoned.
+ *
+ * A scratch holds the protobuf structs of one encoding. The first few kilobytes come from the
+ * caller's stack, which holds what hot messages need; each piece beyond that is one heap
+ * allocation.
  *
  * Units:   sizes in bytes; cuts are aligned to 16.
- * Errors:  NULL past the maximum, and `exhausted` tells why an unpacking failed.
+ * Errors:  arena: NULL past the maximum, and `exhausted` tells why an unpacking failed.
+ *          scratch: NULL when memory is out.
  * Owner:   codec_arena_destroy(), see codec.h. Cuts are freed all at once by arena_reset().
+ *          codec_scratch_init() and codec_scratch_fini() around each encoding.
  * Threads: none.
  */
 #ifndef ORBLOOM_PROTO_ARENA_H
@@ -36,5 +43,19 @@ MUST_USE void *arena_take(struct codec_arena *self, size_t count, size_t size);
 MUST_USE enum status arena_unpack(struct codec_arena *self,
                                   const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
                                   size_t size, ProtobufCMessage **out);
+
+enum { CODEC_SCRATCH_STACK_BYTES = 8192 };
+
+struct codec_scratch {
+    struct codec_scratch_block *blocks;
+    size_t used;
+    _Alignas(16) uint8_t stack[CODEC_SCRATCH_STACK_BYTES];
+};
+
+void codec_scratch_init(struct codec_scratch *self);
+void codec_scratch_fini(struct codec_scratch *self);
+
+/* Uninitialised, aligned to 16. */
+MUST_USE void *codec_scratch_take(struct codec_scratch *self, size_t count, size_t size);
 
 #endif

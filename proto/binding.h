@@ -37,7 +37,6 @@
 #define ORBLOOM_PROTO_BINDING_H
 
 #include "proto/arena.h"
-#include "proto/codec_scratch.h"
 
 #include <limits.h>
 #include <protobuf-c/protobuf-c.h>
@@ -108,6 +107,7 @@ struct binding {
     binding_needs_fn *needs;
     binding_put_fn *put; /* by hand; NULL: another row's does it */
     binding_get_fn *get;
+    const char *name; /* of our field, which tests hold against the schema's */
 };
 
 struct binding_table {
@@ -142,7 +142,7 @@ MUST_USE enum status binding_get(const struct binding_table *table, struct codec
 
 #define BINDING_AT(message, field, wire_field)                                             \
     .ours = offsetof(struct message, field), .wire = offsetof(WIRE_##message, wire_field), \
-    .bytes = sizeof(((struct message *)0)->field)
+    .bytes = sizeof(((struct message *)0)->field), .name = #field
 
 #define BINDING_OF_UINT32   uint32_t, uint32_t
 #define BINDING_OF_UINT64   uint64_t, uint64_t

@@ -42,7 +42,7 @@
 #include "map/seal.h"
 #include "map/store_age.h"
 #include "proto/admin_message.h"
-#include "proto/report_page.h"
+#include "proto/replica_report.h"
 
 enum {
     CODEC_VERSION = 1,        /* what this build speaks */

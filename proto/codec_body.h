@@ -38,6 +38,12 @@ binding_table_fn binding_pull_request;
 binding_table_fn binding_pull_reply;
 binding_table_fn binding_error_reply;
 
+/* Parts of several kinds; what WIRE_ is for: proto/binding.h. */
+#define WIRE_filter_summary Orbloom__V1__FilterSummary
+#define WIRE_replica_report Orbloom__V1__ReplicaReport
+binding_table_fn binding_filter_summary;
+binding_table_fn binding_replica_report;
+
 codec_put_fn codec_put_client_request;
 codec_put_fn codec_put_node_request;
 

@@ -12,7 +12,6 @@
 #include "proto/arena.h"
 #include "proto/binding.h"
 #include "proto/codec.h"
-#include "proto/codec_scratch.h"
 #include "proto/orbloom.pb-c.h"
 
 static inline size_t codec_plane_words(size_t count)
@@ -36,6 +35,15 @@ static inline struct span codec_get_span(ProtobufCBinaryData data)
     return span_of(data.len > 0 ? (const void *)data.data : "", data.len);
 }
 
+/* ---- texts: UTF-8 without control characters (C0, DEL, C1), so that one from a stranger can be
+ * logged and shown on a terminal as it is. Source: RFC 3629, section 4. ---- */
+
+bool codec_text_valid(struct span text);
+
+/* Copy what fits into `size` bytes, '?' for each byte that may not travel; never cuts a
+ * character. Returns how much was written. */
+size_t codec_text_clean(struct span text, uint8_t *out, size_t size);
+
 /* NULL reads as "". */
 MUST_USE enum status codec_put_text(const char *text, ProtobufCBinaryData *out);
 
@@ -50,32 +58,21 @@ MUST_USE enum status codec_get_text(struct codec_arena *arena, ProtobufCBinaryDa
  * does not fit with its NUL. */
 MUST_USE enum status codec_get_chars(ProtobufCBinaryData data, char *out, size_t size);
 
+/* ---- planes ---- */
+
 /* NULL and all-zero planes are left out. */
 ProtobufCBinaryData codec_put_plane(const uint64_t *words, size_t count);
 
 MUST_USE enum status codec_get_plane(struct codec_arena *arena, ProtobufCBinaryData data,
                                      size_t count, const uint64_t **out);
 
-/* Signed documents, at most CODEC_MAX_DOCUMENTS of at most DOCUMENT_MAX_BYTES. */
+/* ---- documents ---- */
+
+/* Signed ones, at most CODEC_MAX_DOCUMENTS of at most DOCUMENT_MAX_BYTES. */
 MUST_USE enum status codec_put_documents(struct codec_scratch *scratch, const struct span *items,
                                          size_t count, ProtobufCBinaryData **out);
 MUST_USE enum status codec_get_documents(struct codec_arena *arena,
                                          const ProtobufCBinaryData *items, size_t count,
                                          const struct span **out);
-
-/* Tables that others refer to; see proto/binding.h. */
-#define WIRE_admin_seen     Orbloom__V1__Seen
-#define WIRE_filter_summary Orbloom__V1__FilterSummary
-#define WIRE_map_page       Orbloom__V1__MapPage
-#define WIRE_map_parameters Orbloom__V1__MapParameters
-#define WIRE_replica_report Orbloom__V1__ReplicaReport
-binding_table_fn binding_admin_seen;
-binding_table_fn binding_filter_summary;
-binding_table_fn binding_map_page;
-binding_table_fn binding_map_parameters;
-binding_table_fn binding_replica_report;
-
-/* Has a look found anything, or a change seen it? */
-bool codec_seen_said(const struct admin_seen *seen);
 
 #endif

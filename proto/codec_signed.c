@@ -1,12 +1,16 @@
-/* Walks the envelope of a document by hand: its MAC covers the bytes as received, and nothing is
- * decoded before it is found right. */
+/* Documents that are signed. The envelope is walked by hand: its MAC covers the bytes as received,
+ * and nothing is decoded before it is found right. Then the records of the store that are small:
+ * the node list, dropped filters, which cluster this is and which features it uses. Filter
+ * documents: codec_document.c. */
 #include "proto/codec_signed.h"
 
 #include "base/heap.h"
+#include "proto/codec_field.h"
 #include "proto/codec_wire.h"
-#include "proto/orbloom.pb-c.h"
 
 #include <string.h>
+
+/* ---- the envelope ---- */
 
 /* Numbers of fields in SignedDocument. */
 enum { FIELD_KIND = 1, FIELD_CONTENT = 2, FIELD_MAC = 3 };
@@ -181,5 +185,220 @@ enum status codec_signed_put(const void *document, enum document_kind kind,
         status = codec_signed_append(message, kind, key, out);
     }
     codec_scratch_fini(&scratch);
+    return status;
+}
+
+static uint64_t needs_base(const void *ours)
+{
+    (void)ours;
+    return feature_bit(FEATURE_BASE);
+}
+
+/* ---- the node list ---- */
+
+#define WIRE_node_record Orbloom__V1__NodeRecord
+static const struct binding node_record_rows[] = {
+    ROW(node_record, id, UINT32),
+    ROW(node_record, incarnation, UINT64),
+    ROW(node_record, memory_limit_bytes, UINT64),
+    ROW(node_record, boot, UINT64),
+    ROW(node_record, durable, BOOL),
+    ROW(node_record, draining, BOOL),
+    ROW(node_record, replaced_by, UINT32),
+    ROW(node_record, confirmed_off, UINT64),
+    ROW(node_record, name, CHARS),
+    ROW(node_record, host, CHARS),
+    ROW(node_record, zone, CHARS),
+    ROW(node_record, endpoint, CHARS),
+};
+static BINDING_TABLE(node_record, node_record, NULL);
+
+static enum status check_list(const void *ours)
+{
+    const char *reason = NULL;
+
+    return node_list_validate(ours, &reason);
+}
+
+#define WIRE_node_list Orbloom__V1__NodeList
+static const struct binding node_list_rows[] = {
+    NEEDS(node_list, needs_base),
+    ROW(node_list, revision, UINT64),
+    ROW(node_list, last_id, UINT32),
+    ROW(node_list, rebalancing, BOOL),
+    OWNED(node_list, nodes, count, node_record, DOCUMENT_MAX_NODES, STATUS_MALFORMED),
+};
+BINDING_TABLE(node_list, node_list, check_list);
+
+enum status codec_node_list_sign(const struct node_list *list, const struct cluster_key *key,
+                                 struct buffer *out)
+{
+    enum status status = check_list(list);
+
+    return status != STATUS_OK ? status : codec_signed_put(list, DOCUMENT_NODE_LIST, key, out);
+}
+
+enum status codec_node_list_open(struct span bytes, const struct cluster_key *key,
+                                 struct node_list *out)
+{
+    enum status status = codec_signed_open(bytes, DOCUMENT_NODE_LIST, key, out);
+
+    if (status != STATUS_OK) {
+        node_list_fini(out);
+    }
+    return status;
+}
+
+/* ---- dropped filters ---- */
+
+/* Each number is what lies between it and the one before, so that it takes a byte or two. */
+static enum status put_steps(struct codec_scratch *scratch, const void *ours, void *wire)
+{
+    const struct id_set *ids = &((const struct dropped_record *)ours)->ids;
+    Orbloom__V1__DroppedFilters *message = wire;
+    uint64_t *steps = codec_scratch_take(scratch, 2 * ids->count, sizeof *steps);
+    uint64_t before = 0;
+
+    if (steps == NULL) {
+        return STATUS_NOMEM;
+    }
+    for (size_t i = 0; i < ids->count; i++) {
+        steps[2 * i] = ids->intervals[i].first - before;
+        steps[2 * i + 1] = ids->intervals[i].last - ids->intervals[i].first;
+        before = ids->intervals[i].last;
+    }
+    message->n_steps = 2 * ids->count;
+    message->steps = steps;
+    return STATUS_OK;
+}
+
+static enum status take_steps(const uint64_t *steps, struct id_set *ids)
+{
+    uint64_t before = 0;
+
+    for (size_t i = 0; i < ids->count; i++) {
+        struct id_interval *interval = &ids->intervals[i];
+
+        if (steps[2 * i] > UINT64_MAX - before) {
+            return STATUS_MALFORMED;
+        }
+        interval->first = before + steps[2 * i];
+        if (steps[2 * i + 1] > UINT64_MAX - interval->first) {
+            return STATUS_MALFORMED;
+        }
+        interval->last = interval->first + steps[2 * i + 1];
+        before = interval->last;
+    }
+    return STATUS_OK;
+}
+
+static enum status get_steps(struct codec_arena *arena, const void *wire, void *ours)
+{
+    const Orbloom__V1__DroppedFilters *message = wire;
+    struct id_set *ids = &((struct dropped_record *)ours)->ids;
+    size_t count = message->n_steps / 2;
+
+    (void)arena;
+    if (message->n_steps % 2 != 0 || count > ID_SET_MAX_INTERVALS) {
+        return STATUS_MALFORMED;
+    }
+    if (count == 0) {
+        return STATUS_OK;
+    }
+    ids->intervals = heap_alloc(count, sizeof *ids->intervals);
+    if (ids->intervals == NULL) {
+        return STATUS_NOMEM;
+    }
+    ids->capacity = ids->count = count;
+    return take_steps(message->steps, ids);
+}
+
+static enum status check_dropped(const void *ours)
+{
+    const char *reason = NULL;
+
+    return dropped_record_validate(ours, &reason);
+}
+
+#define WIRE_dropped_record Orbloom__V1__DroppedFilters
+static const struct binding dropped_record_rows[] = {
+    NEEDS(dropped_record, needs_base),
+    ROW(dropped_record, revision, UINT64),
+    BY_HAND(dropped_record, steps, put_steps, get_steps),
+};
+BINDING_TABLE(dropped_record, dropped_filters, check_dropped);
+
+enum status codec_dropped_sign(const struct dropped_record *record, const struct cluster_key *key,
+                               struct buffer *out)
+{
+    enum status status = check_dropped(record);
+
+    return status != STATUS_OK ? status : codec_signed_put(record, DOCUMENT_DROPPED, key, out);
+}
+
+enum status codec_dropped_open(struct span bytes, const struct cluster_key *key,
+                               struct dropped_record *out)
+{
+    enum status status = codec_signed_open(bytes, DOCUMENT_DROPPED, key, out);
+
+    if (status != STATUS_OK) {
+        dropped_record_fini(out);
+    }
+    return status;
+}
+
+/* ---- which cluster this is ---- */
+
+static enum status check_cluster(const void *ours)
+{
+    return cluster_id_known(ours) ? STATUS_OK : STATUS_MALFORMED;
+}
+
+#define WIRE_cluster_id Orbloom__V1__ClusterRecord
+static const struct binding cluster_id_rows[] = {
+    ROW_AS(cluster_id, bytes, id, BYTES),
+};
+BINDING_TABLE(cluster_id, cluster_record, check_cluster);
+
+enum status codec_cluster_sign(const struct cluster_id *id, const struct cluster_key *key,
+                               struct buffer *out)
+{
+    return cluster_id_known(id) ? codec_signed_put(id, DOCUMENT_CLUSTER, key, out) : STATUS_INVALID;
+}
+
+enum status codec_cluster_open(struct span bytes, const struct cluster_key *key,
+                               struct cluster_id *out)
+{
+    return codec_signed_open(bytes, DOCUMENT_CLUSTER, key, out);
+}
+
+/* ---- which features it uses ---- */
+
+static enum status check_features(const void *ours)
+{
+    return ((const struct cluster_features *)ours)->revision != 0 ? STATUS_OK : STATUS_MALFORMED;
+}
+
+#define WIRE_cluster_features Orbloom__V1__ClusterFeatures
+static const struct binding cluster_features_rows[] = {
+    ROW(cluster_features, revision, UINT64),
+    ROW(cluster_features, in_use, UINT64),
+};
+BINDING_TABLE(cluster_features, cluster_features, check_features);
+
+enum status codec_features_sign(const struct cluster_features *record,
+                                const struct cluster_key *key, struct buffer *out)
+{
+    return codec_signed_put(record, DOCUMENT_FEATURES, key, out);
+}
+
+enum status codec_features_open(struct span bytes, const struct cluster_key *key,
+                                struct cluster_features *out)
+{
+    enum status status = codec_signed_open(bytes, DOCUMENT_FEATURES, key, out);
+
+    if (status != STATUS_OK) {
+        *out = (struct cluster_features){0};
+    }
     return status;
 }

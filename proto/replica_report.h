@@ -1,12 +1,19 @@
 /* replica_report.h - what a node says of its replicas, to coordinators and to anyone who asks.
  *
+ * Slot groups are in order of filter id and number. A node tells a coordinator all of them in
+ * pages, one behind the other, from the first to the end: a round. A page is all that the node has
+ * in that stretch as it is sent, and says nothing of what is beyond.
+ *
  * Units:   keys, bytes, bits.
- * Threads: none.
+ * Threads: any; pure.
  */
 #ifndef ORBLOOM_PROTO_REPLICA_REPORT_H
 #define ORBLOOM_PROTO_REPLICA_REPORT_H
 
 #include "map/document.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* What a replica that is not ready to serve is doing about it. */
 enum replica_phase {
@@ -40,5 +47,54 @@ struct replica_report {
                                generation that adds go to */
     uint64_t keys_kept; /* estimate, of all slices that are kept: a key counts in each of them */
 };
+
+/* ---- pages ---- */
+
+struct report_place {
+    uint64_t filter_id; /* 0: none */
+    uint32_t group;
+};
+
+/* Zeroed it is of everything. */
+struct report_page {
+    struct report_place from; /* the first one; none: from the beginning */
+    struct report_place to;   /* the first one beyond; none: to the end */
+};
+
+/* Below 0, 0 or above, as a is before b, the same, or behind it. */
+int report_place_compare(struct report_place a, struct report_place b);
+
+static inline bool report_page_begins(const struct report_page *page)
+{
+    return page->from.filter_id == 0;
+}
+
+static inline bool report_page_ends(const struct report_page *page)
+{
+    return page->to.filter_id == 0;
+}
+
+/* Is it a stretch, and are the reports in it, in order and each once? */
+bool report_page_fits(const struct report_page *page, const struct replica_report *reports,
+                      size_t count);
+
+/* Of reports in order: how many are before the place. */
+size_t report_place_find(const struct replica_report *reports, size_t count,
+                         struct report_place place);
+
+/* ---- the reports of a filter together ---- */
+
+struct report_sum {
+    uint64_t keys; /* distinct, estimated: the most that any replica of each slot group holds; of a
+                      window in its fullest slice */
+    uint64_t keys_kept; /* in all slices, each key as often as slices have it */
+    uint32_t full;
+    uint32_t joining;
+    uint32_t building;
+};
+
+/* Over the reports of one filter; filter_id 0: all of them are of one. */
+struct report_sum report_summarize(const struct replica_report *reports, size_t count,
+                                   uint64_t filter_id);
 
 #endif

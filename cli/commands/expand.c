@@ -1,9 +1,207 @@
-/* `orbloom expand`: asks for another capacity or rate, or takes that back; expand_watch.c shows
- * the way there. */
-#include "cli/cmd.h"
+/* `orbloom expand`: asks for another capacity or rate, or takes that back, and shows the way there:
+ * looks at the filter again and again, and reckons from the last looks how long is left. */
+#include "cli/commands/expand.h"
+
+#include "base/number.h"
 #include "cli/ask.h"
-#include "cli/commands/expand_watch.h"
+#include "cli/cmd.h"
+#include "cli/progress.h"
+#include "client/shell_channel.h"
 #include "filter/sizing.h"
+#include "runtime/hub.h"
+#include "runtime/interrupt.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    ASK_EVERY_US = 500000,
+    SLICE_US = 50000,
+    MAX_FAILURES = 12, /* questions in a row without an answer */
+};
+
+/* ---- a line ---- */
+
+void watch_pace_note(struct watch_pace *self, uint64_t now_us, const struct expansion_state *state)
+{
+    double moved;
+    double seconds;
+
+    if (self->begin_us == 0) {
+        *self = (struct watch_pace){.begin_us = now_us, .begin_share = state->share, .left_s = -1};
+        return;
+    }
+    moved = state->share - self->begin_share;
+    seconds = (double)(now_us - self->begin_us) / 1e6;
+    if (moved > 0 && seconds > 0) {
+        self->keys_per_s = moved * (double)state->keys / seconds;
+        self->left_s = (1 - state->share) * seconds / moved;
+    }
+}
+
+static void add_pace(const struct watch_pace *pace, char *text, size_t size)
+{
+    char keys[NUMBER_TEXT_BYTES];
+
+    if (pace->left_s >= 0) {
+        (void)snprintf(text, size, ", %s keys/s, %.0f s left",
+                       number_show_count((uint64_t)pace->keys_per_s, keys), pace->left_s);
+    } else {
+        text[0] = '\0';
+    }
+}
+
+const char *watch_line(const struct expansion_state *state, const struct watch_pace *pace,
+                       const char *awaited, char text[WATCH_LINE_BYTES])
+{
+    char bar[PROGRESS_BAR_BYTES];
+    char moving[2 * NUMBER_TEXT_BYTES];
+
+    add_pace(pace, moving, sizeof moving);
+    (void)snprintf(text, WATCH_LINE_BYTES,
+                   "%s %3.0f %%, %" PRIu64 " of %" PRIu64 " shards%s%s%.100s",
+                   progress_bar(state->share, bar), 100 * state->share, state->grown, state->shards,
+                   moving, awaited[0] != '\0' ? "; " : "", awaited);
+    return text;
+}
+
+/* ---- watching ---- */
+
+struct watch {
+    const char *name;
+    uint64_t filter_id;
+    uint32_t wanted;
+    struct progress progress;
+    struct watch_pace pace;
+    uint32_t failures; /* in a row */
+    bool chained;      /* it can't be taken back */
+    bool over;
+    int code;
+};
+
+static void finish(struct watch *self, int code)
+{
+    self->over = true;
+    self->code = code;
+}
+
+static void show(struct watch *self, const struct expansion_state *state, const char *awaited)
+{
+    uint64_t now_us = hub_now_us();
+    char text[WATCH_LINE_BYTES];
+
+    watch_pace_note(&self->pace, now_us, state);
+    progress_show(&self->progress, now_us, watch_line(state, &self->pace, awaited, text));
+}
+
+static const struct filter_summary *find(const struct admin_reply *reply, uint64_t id)
+{
+    for (size_t i = 0; i < reply->nfilters; i++) {
+        if (reply->filters[i].id == id) {
+            return &reply->filters[i];
+        }
+    }
+    return NULL;
+}
+
+static void look(struct watch *self, const struct admin_reply *reply)
+{
+    const struct filter_summary *filter = find(reply, self->filter_id);
+    struct expansion_state state;
+    char text[EXPANSION_TEXT_BYTES];
+
+    if (filter == NULL || filter->state != FILTER_ACTIVE || filter->ngenerations == 0) {
+        progress_end(&self->progress);
+        finish(self, cmd_fail(STATUS_DROPPED, "filter %s has been dropped meanwhile", self->name));
+        return;
+    }
+    state = expansion_state_of(reply, filter);
+    self->chained = filter->nchain > 0;
+    if (expansion_is_running(filter) && expansion_is_there(filter, self->wanted) &&
+        state.wanted > self->wanted) {
+        state.wanted = self->wanted; /* It was there, and is on its way to another one already. */
+        state.running = false;
+    }
+    if (state.wanted != self->wanted) {
+        progress_end(&self->progress);
+        finish(self, cmd_fail(STATUS_CONFLICT,
+                              "another change was asked for meanwhile; see `orbloom status`"));
+    } else if (state.running) {
+        show(self, &state, filter->growth_awaited);
+    } else {
+        progress_end(&self->progress);
+        (void)printf("%s: %s\n", self->name, expansion_wanted_text(filter, text));
+        finish(self, CMD_OK);
+    }
+}
+
+static void on_done(void *context, const struct session_result *result)
+{
+    struct watch *self = context;
+
+    if (result->status == STATUS_OK) {
+        self->failures = 0;
+        look(self, &result->frame->body.admin_reply);
+        return;
+    }
+    self->failures++;
+    if (result->status == STATUS_NOT_FOUND || self->failures == MAX_FAILURES) {
+        progress_end(&self->progress);
+        finish(self, cmd_fail(result->status, "%s", result->message));
+    }
+}
+
+static void say_left(const struct watch *self)
+{
+    progress_end(&self->progress);
+    (void)fprintf(stderr, "left; it goes on by itself. `orbloom expand %s` shows it again%s%s%s\n",
+                  self->name, self->chained ? "" : ", `orbloom expand ",
+                  self->chained ? "" : self->name, self->chained ? "" : " --abort` takes it back");
+}
+
+static void wait_a_while(struct channel *channel)
+{
+    uint64_t until_us = hub_now_us() + ASK_EVERY_US;
+
+    while (!interrupt_came() && hub_now_us() < until_us) {
+        channel_run(channel, SLICE_US);
+    }
+}
+
+/* Show until it serves generation `wanted` alone; Ctrl-C ends the watch, not the change. Returns
+ * the exit code; what went wrong is printed. */
+static int watch(const struct flags_common *common, const char *name, uint64_t filter_id,
+              uint32_t wanted)
+{
+    struct watch self = {.name = name, .filter_id = filter_id, .wanted = wanted};
+    struct frame frame = {.kind = FRAME_ADMIN_REQUEST,
+                          .body.admin_request = {.action = ADMIN_STATUS, .name = name}};
+    struct channel_options options = {.routers = common->routers,
+                                      .coordinators = common->coordinators};
+    struct channel *channel = NULL;
+    char reason[CHANNEL_REASON_BYTES];
+    enum status status = channel_open(&options, &channel, reason);
+
+    if (status != STATUS_OK) {
+        return cmd_fail(status, "%s", reason);
+    }
+    progress_open(&self.progress);
+    interrupt_catch();
+    while (!self.over && !interrupt_came()) {
+        channel_ask(channel, common->timeout_us, &frame, on_done, &self);
+        if (!self.over) {
+            wait_a_while(channel);
+        }
+    }
+    if (!self.over) {
+        say_left(&self);
+        self.code = CMD_PARTIAL;
+    }
+    channel_close(&channel);
+    return cmd_close_output(self.code);
+}
+
+/* ---- the command ---- */
 
 struct expand_settings {
     struct flags_common common;
@@ -146,7 +344,7 @@ static int run(int argc, char **argv)
     if (code != CMD_OK || settings.detach || !answered.running) {
         return code;
     }
-    return watch_run(&settings.common, answered.name, answered.filter_id, answered.wanted);
+    return watch(&settings.common, answered.name, answered.filter_id, answered.wanted);
 }
 
 static const struct command command = {.flags = &table, .run = run};

@@ -12,7 +12,7 @@
 #include "cli/summary.h"
 #include "cli/show/window.h"
 #include "map/window.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 struct info_settings {
     struct flags_common common;

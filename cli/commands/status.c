@@ -11,7 +11,7 @@
 #include "cli/show/status_brief.h"
 #include "cli/summary.h"
 #include "cli/show/window.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 struct status_settings {
     struct flags_common common;

@@ -4,9 +4,13 @@
 #include "cli/cmd.h"
 #include "runtime/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 const char *playground_program(enum playground_role role)
@@ -32,7 +36,8 @@ static enum status read_self(char path[PLAYGROUND_PATH_BYTES])
     return STATUS_OK;
 }
 
-enum status playground_bin_folder(char path[PLAYGROUND_PATH_BYTES])
+/* The folder of the running program. */
+static enum status bin_folder(char path[PLAYGROUND_PATH_BYTES])
 {
     enum status status = read_self(path);
 
@@ -42,7 +47,7 @@ enum status playground_bin_folder(char path[PLAYGROUND_PATH_BYTES])
     return status;
 }
 
-static void on_exit(uv_process_t *handle, int64_t status, int signal)
+static void on_end(uv_process_t *handle, int64_t status, int signal)
 {
     struct playground_process *self = handle->data;
 
@@ -106,7 +111,7 @@ static enum status spawn(struct playground_process *self, uv_loop_t *loop, char 
         {.flags = UV_INHERIT_FD, .data.fd = log},
         {.flags = UV_INHERIT_FD, .data.fd = self->folder->lock}, /* held until all have ended */
     };
-    uv_process_options_t options = {.exit_cb = on_exit,
+    uv_process_options_t options = {.exit_cb = on_end,
                                     .file = words[0],
                                     .args = words,
                                     .flags = UV_PROCESS_DETACHED, /* Ctrl-C is for us alone. */
@@ -185,4 +190,48 @@ void playground_process_report(const struct playground_process *self)
                       self->exit_status);
     }
     playground_show_log(self->folder, self->name);
+}
+
+/* ---- a hidden command between the playground and a daemon, which sees to it that the daemon dies
+ * with the playground ---- */
+
+/* `orbloom playground-child PARENT PROGRAM CONF`: becomes a daemon that dies with the
+ * playground. uv_spawn() can't ask the kernel for that; what is asked here survives exec. */
+
+static const struct option_table table = {
+    .program = "orbloom",
+    .command = "playground-child",
+    .words = "PARENT PROGRAM CONF",
+    .summary = "Used by playground to start a daemon.",
+    .min_words = 3,
+    .max_words = 3,
+};
+
+static int run(int argc, char **argv)
+{
+    char config[] = "--config";
+    char path[PLAYGROUND_PATH_BYTES];
+    struct option_words words;
+    char nothing;
+    size_t used;
+
+    if (options_parse_command(&table, argc, argv, &nothing, &words) != STATUS_OK ||
+        bin_folder(path) != STATUS_OK) {
+        return CMD_USAGE;
+    }
+    used = strlen(path);
+    (void)snprintf(path + used, sizeof path - used, "/%s", words.items[1]);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (pid_t)atol(words.items[0])) {
+        return CMD_PARTIAL; /* The playground has gone already. */
+    }
+    (void)execv(path, (char *[]){path, config, words.items[2], NULL});
+    return cmd_fail(STATUS_IO, "cannot start %s: %s; all programs belong into one folder", path,
+                    strerror(errno));
+}
+
+static const struct command command = {.flags = &table, .run = run, .hidden = true};
+
+const struct command *cmd_playground_child(void)
+{
+    return &command;
 }

@@ -52,7 +52,4 @@ void playground_process_kill(struct playground_process *self, int signal);
 /* Print how it ended and the end of its log. */
 void playground_process_report(const struct playground_process *self);
 
-/* The folder of the running program. */
-MUST_USE enum status playground_bin_folder(char path[PLAYGROUND_PATH_BYTES]);
-
 #endif

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "map/expansion.h"
 #include "map/window.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "cli/show/expansion.h"
 #include "cli/show/load.h"
 #include "cli/show/window.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "cli/output.h"
 #include "proto/codec.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 /* A line, if it has a window. */
 void window_info_text(const struct filter_summary *filter);

@@ -2,7 +2,7 @@
  * developers do BF.DEBUG, and what clients ask of any key, MEMORY USAGE and OBJECT. */
 #include "filter/lines.h"
 #include "map/window.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 #include "router/resp/command.h"
 
 #include <inttypes.h>

@@ -118,7 +118,7 @@ struct question {
     uint64_t number;
     enum frame_kind wanted;
     bool sent;
-    bool looking;         /* for what the change is to name: see proto/admin_seen.h */
+    bool looking;         /* for what the change is to name: see proto/admin_message.h */
     bool looked;          /* ... before, too */
     struct buffer change; /* its frame, with what was seen; empty: this is no change */
     char *refusal;        /* of the change, as that has moved; NULL: none */

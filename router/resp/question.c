@@ -1,6 +1,6 @@
 /* Questions to a coordinator, whichever is connected, and to the router itself. */
 #include "base/heap.h"
-#include "proto/admin_seen.h"
+#include "proto/admin_message.h"
 #include "router/resp/private.h"
 
 #include <stdio.h>

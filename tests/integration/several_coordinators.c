@@ -1,6 +1,6 @@
 /* Two coordinators on one store: what one of them was asked for, and comes to late, as it was
  * stopped, does nothing to what the other one has made of the name meanwhile. */
-#include "proto/admin_seen.h"
+#include "proto/admin_message.h"
 #include "tests/support/playground.h"
 #include "tests/support/stranger.h"
 

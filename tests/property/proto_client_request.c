@@ -4,7 +4,7 @@
  * The one difference that is meant: numbers of fields that no schema can have are refused.
  */
 #include "proto/codec.h"
-#include "proto/codec_text.h"
+#include "proto/codec_field.h"
 #include "proto/codec_wire.h"
 #include "proto/orbloom.pb-c.h"
 #include "tests/support/random.h"

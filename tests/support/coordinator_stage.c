@@ -1,6 +1,6 @@
 #include "tests/support/coordinator_stage.h"
 
-#include "proto/admin_seen.h"
+#include "proto/admin_message.h"
 #include "proto/registration.h"
 #include "proto/signed_document.h"
 #include "tests/support/sample_cluster.h"

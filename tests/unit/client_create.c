@@ -1,5 +1,5 @@
 /* What `create` shows of a filter that is being made. */
-#include "cli/commands/create_wait.h"
+#include "cli/commands/create.h"
 
 #include <criterion/criterion.h>
 

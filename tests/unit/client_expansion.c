@@ -1,5 +1,5 @@
 /* What `expand` shows of a filter on its way. */
-#include "cli/commands/expand_watch.h"
+#include "cli/commands/expand.h"
 #include "cli/show/expansion.h"
 
 #include <criterion/criterion.h>

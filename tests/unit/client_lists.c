@@ -1,6 +1,6 @@
 /* Small pure parts of the client: endpoint lists, replica reports. */
 #include "client/endpoint_list.h"
-#include "proto/replica_sum.h"
+#include "proto/replica_report.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>

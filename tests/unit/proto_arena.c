@@ -2,7 +2,6 @@
 #include "base/heap.h"
 #include "proto/arena.h"
 #include "proto/codec.h"
-#include "proto/codec_scratch.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -568,7 +568,7 @@ static void bend_view(enum pull_kind kind, void (*bend)(Orbloom__V1__PullReply *
 {
     Orbloom__V1__Frame *wire;
 
-    frame = (struct frame){.version = CODEC_VERSION, .kind = FRAME_PULL_REPLY};
+    sample_frame(FRAME_PULL_REPLY, SAMPLE_FULL, &frame);
     sample_cut_reply(kind, &frame.body.pull_reply);
     buffer_clear(&bytes);
     cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
@@ -640,13 +640,13 @@ Test(proto_pull, digests_and_ranges_come_back_field_by_field)
     static struct frame back;
 
     for (int kind = PULL_DIGESTS; kind <= PULL_RANGES; kind++) {
-        frame = (struct frame){.version = CODEC_VERSION, .kind = FRAME_PULL_REPLY};
+        sample_frame(FRAME_PULL_REPLY, SAMPLE_FULL, &frame);
         sample_cut_reply((enum pull_kind)kind, &frame.body.pull_reply);
         buffer_clear(&bytes);
         cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);
         cr_assert_eq(codec_decode(arena, buffer_span(&bytes), &back), STATUS_OK);
         compare_frames(&frame, &back);
-        frame = (struct frame){.version = CODEC_VERSION, .kind = FRAME_PULL_REQUEST};
+        sample_frame(FRAME_PULL_REQUEST, SAMPLE_FULL, &frame);
         sample_cut_request((enum pull_kind)kind, &frame.body.pull_request);
         buffer_clear(&bytes);
         cr_assert_eq(codec_encode(&frame, &bytes), STATUS_OK);

@@ -1,14 +1,17 @@
-/* proto_pull_samples.h - questions and answers between nodes, every field set: see proto_samples.h.
- */
+/* proto_pull_samples.h - questions and answers between nodes, what rows BY_HAND need and fields
+ * have in common: see proto_samples.h. */
 #ifndef ORBLOOM_TESTS_UNIT_PROTO_PULL_SAMPLES_H
 #define ORBLOOM_TESTS_UNIT_PROTO_PULL_SAMPLES_H
 
 #include "tests/unit/proto_sample_values.h"
 
-static inline void sample_scope(enum sample_size size, struct pull_scope *out)
+/* Of a filter with key log, in the slice and keyset that batches name. */
+static inline void sample_scope(struct pull_scope *out)
 {
-    *out = size == SAMPLE_EMPTY ? (struct pull_scope){0}
-                                : (struct pull_scope){UINT64_MAX, 2, 0xfedcba98, 4, 5, 6, 0, 0};
+    out->slice = 4;
+    out->keyset = 5;
+    out->generation = 0;
+    out->geometry = 0;
 }
 
 static inline size_t sample_intervals(size_t count, struct pull_interval *out)
@@ -25,17 +28,22 @@ static inline void sample_pull_request(enum sample_size size, struct pull_reques
 {
     static struct pull_interval wanted[PULL_MAX_WANTED];
 
-    *out = (struct pull_request){.kind = PULL_RUNS, .wanted = wanted};
-    sample_scope(size, &out->scope);
     if (size != SAMPLE_EMPTY) {
+        sample_scope(&out->scope);
         out->kind = PULL_BODIES;
-        out->source = (struct member){7, UINT64_MAX};
-        out->sync = true;
-        out->from = 8;
-        out->to = UINT64_MAX;
-        out->max_bytes = UINT32_MAX;
+        out->view = 0; /* Bodies are of none. */
+        out->prefix_bits = 0;
+        out->wanted = wanted;
         out->nwanted = sample_intervals(size == SAMPLE_LARGE ? PULL_MAX_WANTED : 2, wanted);
     }
+}
+
+/* Without what belongs to other kinds. */
+static inline void sample_log_or_headers(struct pull_reply *out)
+{
+    out->status = STATUS_OK;
+    out->view = out->view_end = 0;
+    out->ndigests = out->ncounts = out->npages = out->count = 0;
 }
 
 /* FULL: batches that change their router and back; LARGE: headers. */
@@ -56,26 +64,15 @@ static inline void sample_pull_reply(enum sample_size size, struct pull_reply *o
     static const uint64_t fingerprints[] = {0x0102030405060708, UINT64_MAX, 0, 4, 5, 6, 7, 8, 9};
     static struct pull_interval intervals[PULL_MAX_INTERVALS];
 
-    *out = (struct pull_reply){.kind = PULL_RUNS,
-                               .batches = batches,
-                               .fingerprints = fingerprints,
-                               .intervals = intervals};
-    sample_scope(size, &out->scope);
     if (size == SAMPLE_EMPTY) {
         return;
     }
+    sample_log_or_headers(out);
+    sample_scope(&out->scope);
     out->kind = size == SAMPLE_LARGE ? PULL_HEADERS : PULL_LOG;
-    out->source = (struct member){7, UINT64_MAX};
-    out->boot = 21;
-    out->state = REPLICA_FULL;
-    out->fence_epoch = 22;
-    out->fence_position = 23;
-    out->from = 24;
-    out->next = UINT64_MAX;
-    out->end = true;
-    out->merged = 25;
-    out->durable = 26;
-    out->document = span_of("doc", 3);
+    out->intervals = intervals;
+    out->batches = batches;
+    out->fingerprints = fingerprints;
     if (size == SAMPLE_LARGE) {
         out->nintervals = sample_intervals(PULL_MAX_INTERVALS, intervals);
     } else {

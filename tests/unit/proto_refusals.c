@@ -1,4 +1,5 @@
-/* Is every rule of codec.h about what a peer may send enforced?
+/* Is every rule of codec.h about what a peer may send enforced? Bounds of single fields, which the
+ * tables have, tests/unit/proto_row_bounds.c tries.
  *
  * Frames are built with protobuf-c itself, so that they can say what our encoder never would.
  */
@@ -7,7 +8,6 @@
 #include "proto_samples.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
 
 static struct codec_arena *arena;
 static struct frame frame;
@@ -130,64 +130,6 @@ Test(refusals, operations_are_known)
     }
 }
 
-Test(refusals, texts_are_utf8_without_control_characters)
-{
-    static char longest[CODEC_MAX_TEXT_BYTES + 1];
-    Orbloom__V1__InfoRequest wire = ORBLOOM__V1__INFO_REQUEST__INIT;
-
-    wire.filter = text("a\0b", 3); /* must not read as "a" */
-    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_MALFORMED);
-    wire.filter = text("a\xff", 2);
-    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_MALFORMED);
-    wire.filter = text("\x1b[2J", 4);
-    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_MALFORMED);
-    memset(longest, 'n', sizeof longest);
-    wire.filter = text(longest, CODEC_MAX_TEXT_BYTES);
-    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_OK);
-    wire.filter.len++;
-    cr_assert_eq(DECODE(INFO_REQUEST, info_request, &wire), STATUS_TOO_LARGE);
-}
-
-Test(refusals, planes_have_the_length_of_the_count)
-{
-    Orbloom__V1__ClientReply wire = ORBLOOM__V1__CLIENT_REPLY__INIT;
-
-    wire.count = 9;
-    wire.present = text("\xff\x01", 2);
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_OK);
-    cr_assert_eq(frame.body.client_reply.present[0], 0x1ff);
-    wire.present = text("\xff\x03", 2);
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "a spare bit");
-    wire.present = text("\xff", 1);
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "cut");
-    wire.present = text("\xff\x01\x00", 3);
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "too long");
-    wire.present.len = 0;
-    wire.absent = text("\x00\x80", 2);
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "the other plane");
-    wire.count = 0;
-    wire.absent = text("\x00", 1);
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_MALFORMED, "a plane of none");
-    wire.absent.len = 0;
-    wire.count = CODEC_MAX_KEYS;
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_OK);
-    wire.count = CODEC_MAX_KEYS + 1;
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_TOO_LARGE);
-}
-
-/* A status of the future reads as a defect, never as done. */
-Test(refusals, unknown_statuses_read_as_internal)
-{
-    Orbloom__V1__ClientReply wire = ORBLOOM__V1__CLIENT_REPLY__INIT;
-
-    wire.status = (Orbloom__V1__Status)24;
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_OK);
-    cr_assert_eq(frame.body.client_reply.status, STATUS_INTERNAL);
-    wire.status = (Orbloom__V1__Status)-1;
-    cr_assert_eq(DECODE(CLIENT_REPLY, client_reply, &wire), STATUS_OK);
-    cr_assert_eq(frame.body.client_reply.status, STATUS_INTERNAL);
-}
-
 static Orbloom__V1__Subrequest subrequest(uint32_t count)
 {
     Orbloom__V1__Subrequest wire = ORBLOOM__V1__SUBREQUEST__INIT;
@@ -283,27 +225,11 @@ Test(refusals, replies_of_subrequests_are_checked)
     cr_assert_eq(DECODE(NODE_REPLY, node_reply, &wire), STATUS_TOO_LARGE, "their sum");
 }
 
-Test(refusals, documents_are_bounded)
+Test(refusals, starts_before_are_bounded_and_each_has_an_end)
 {
-    static char blob[DOCUMENT_MAX_BYTES + 1];
-    static ProtobufCBinaryData items[CODEC_MAX_DOCUMENTS + 1];
-    Orbloom__V1__Documents wire = ORBLOOM__V1__DOCUMENTS__INIT;
     static uint64_t before[BOOT_MAX_BEFORE + 1];
-    Orbloom__V1__FenceRequest fence = ORBLOOM__V1__FENCE_REQUEST__INIT;
     Orbloom__V1__BootRequest boot = ORBLOOM__V1__BOOT_REQUEST__INIT;
 
-    wire.items = items;
-    wire.n_items = CODEC_MAX_DOCUMENTS + 1;
-    cr_assert_eq(DECODE(DOCUMENTS, documents, &wire), STATUS_TOO_LARGE);
-    wire.n_items = CODEC_MAX_DOCUMENTS;
-    cr_assert_eq(DECODE(DOCUMENTS, documents, &wire), STATUS_OK);
-    items[5] = text(blob, sizeof blob);
-    cr_assert_eq(DECODE(DOCUMENTS, documents, &wire), STATUS_TOO_LARGE);
-    fence.document = items[5];
-    cr_assert_eq(DECODE(FENCE_REQUEST, fence_request, &fence), STATUS_TOO_LARGE);
-    boot.nodes = items[5];
-    cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_TOO_LARGE);
-    boot.nodes = text("", 0);
     boot.before = before;
     boot.n_before = BOOT_MAX_BEFORE;
     cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_MALFORMED, "no ends");
@@ -314,7 +240,7 @@ Test(refusals, documents_are_bounded)
     cr_assert_eq(DECODE(BOOT_REQUEST, boot_request, &boot), STATUS_TOO_LARGE);
 }
 
-Test(refusals, roles_secrets_and_reports_are_checked)
+Test(refusals, secrets_and_reports_are_checked)
 {
     Orbloom__V1__SyncRequest request = ORBLOOM__V1__SYNC_REQUEST__INIT;
     Orbloom__V1__ReplicaReport report = ORBLOOM__V1__REPLICA_REPORT__INIT;
@@ -326,27 +252,13 @@ Test(refusals, roles_secrets_and_reports_are_checked)
     Orbloom__V1__ReportPage page = ORBLOOM__V1__REPORT_PAGE__INIT;
 
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "no role");
-    request.role = (Orbloom__V1__SyncRole)3;
-    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "unknown role");
     request.role = ORBLOOM__V1__SYNC_ROLE__SYNC_ROLE_NODE;
     request.replicas = reports;
     request.n_replicas = 1;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
-    report.progress = NAN;
-    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "NaN");
-    report.progress = 1.5;
-    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "progress");
-    report.progress = 1;
     report.bits_set = 1;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "bits");
     report.bits_seen = 1;
-    report.state = (Orbloom__V1__ReplicaState)4;
-    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "state");
-    report.state = (Orbloom__V1__ReplicaState)-1;
-    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "state");
-    report.state = ORBLOOM__V1__REPLICA_STATE__REPLICA_JOINING;
-    report.phase = (Orbloom__V1__ReplicaPhase)4;
-    cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_MALFORMED, "phase");
     report.phase = ORBLOOM__V1__REPLICA_PHASE__PHASE_SYNCING;
     cr_assert_eq(DECODE(SYNC_REQUEST, sync_request, &request), STATUS_OK);
 
@@ -389,69 +301,57 @@ static Orbloom__V1__CreateParameters parameters(void)
     return wire;
 }
 
-Test(refusals, what_create_asks_for_is_known)
+Test(refusals, create_may_leave_some_to_the_coordinator)
 {
     Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
     Orbloom__V1__CreateParameters create = parameters();
 
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no action");
-    wire.action = (Orbloom__V1__AdminAction)5;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "unknown action");
     wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_CREATE;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
     wire.create = &create;
+    create.when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_UNSPECIFIED;
+    create.durability = ORBLOOM__V1__DURABILITY__DURABILITY_UNSPECIFIED;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
-    create.rate = INFINITY;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "rate");
-    create = parameters();
-    create.hash = (Orbloom__V1__HashKind)3;
+    create.hash = ORBLOOM__V1__HASH_KIND__HASH_UNSPECIFIED;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "hash");
     create = parameters();
-    create.when_unavailable = (Orbloom__V1__WhenUnavailable)0;
+    create.when_unavailable = ORBLOOM__V1__WHEN_UNAVAILABLE__WHEN_UNAVAILABLE_UNSPECIFIED;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "unavailable");
     create = parameters();
-    create.when_full = (Orbloom__V1__WhenFull)3;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "full");
-    create.when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_UNSPECIFIED;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK, "the coordinator chooses");
-    create = parameters();
-    create.keylog = (Orbloom__V1__Keylog)3;
+    create.keylog = ORBLOOM__V1__KEYLOG__KEYLOG_UNSPECIFIED;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "keylog");
-    create = parameters();
-    create.durability = (Orbloom__V1__Durability)4;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "durability");
-    create.durability = ORBLOOM__V1__DURABILITY__DURABILITY_UNSPECIFIED;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK, "the coordinator chooses");
 }
 
-Test(refusals, what_expand_asks_for_is_a_number)
+Test(refusals, an_expansion_and_a_rebuild_have_parameters)
 {
     Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
     Orbloom__V1__ExpandParameters expand = ORBLOOM__V1__EXPAND_PARAMETERS__INIT;
+    Orbloom__V1__RebuildParameters rebuild = ORBLOOM__V1__REBUILD_PARAMETERS__INIT;
 
     wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_EXPAND;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
     wire.expand = &expand;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
-    expand.rate = NAN;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "rate");
-    expand.rate = -INFINITY;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "rate");
-}
-
-Test(refusals, steps_of_rebuilds_are_known)
-{
-    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
-    Orbloom__V1__RebuildParameters rebuild = ORBLOOM__V1__REBUILD_PARAMETERS__INIT;
-
     wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_REBUILD;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no parameters");
     wire.rebuild = &rebuild;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no step");
     rebuild.step = ORBLOOM__V1__REBUILD_STEP__REBUILD_STEP_ABORT;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
-    rebuild.step = (Orbloom__V1__RebuildStep)5;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED);
+}
+
+Test(refusals, backups_and_restores_have_parameters)
+{
+    Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
+    Orbloom__V1__MapParameters map = ORBLOOM__V1__MAP_PARAMETERS__INIT;
+
+    for (int action = ADMIN_MAP_BACKUP; action <= ADMIN_MAP_FINISH; action++) {
+        wire.action = (Orbloom__V1__AdminAction)action;
+        wire.map = NULL;
+        cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "%d", action);
+        wire.map = &map;
+        cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK, "%d", action);
+    }
 }
 
 Test(refusals, an_expiry_has_parameters)
@@ -499,9 +399,6 @@ Test(refusals, steps_of_loads_are_known_and_a_secret_comes_with_the_first)
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
     load.secret.len--;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "a short secret");
-    load.secret.len++;
-    load.step = (Orbloom__V1__LoadStep)4;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "unknown step");
 }
 
 Test(refusals, losses_are_accepted_with_parameters)
@@ -517,106 +414,18 @@ Test(refusals, losses_are_accepted_with_parameters)
     cr_assert(!frame.body.admin_request.loss.all);
 }
 
-Test(refusals, lives_that_are_vouched_for_are_bounded_and_of_a_node)
+Test(refusals, lives_that_are_vouched_for_are_of_a_node)
 {
     Orbloom__V1__AdminRequest wire = ORBLOOM__V1__ADMIN_REQUEST__INIT;
     Orbloom__V1__VouchedLife life = ORBLOOM__V1__VOUCHED_LIFE__INIT;
-    Orbloom__V1__VouchedLife *lives[ADMIN_MAX_LIVES + 1];
+    Orbloom__V1__VouchedLife *lives[] = {&life};
 
-    for (size_t i = 0; i <= ADMIN_MAX_LIVES; i++) {
-        lives[i] = &life;
-    }
     wire.action = ORBLOOM__V1__ADMIN_ACTION__ADMIN_DROP;
     wire.confirmed_off = lives;
-    wire.n_confirmed_off = ADMIN_MAX_LIVES;
+    wire.n_confirmed_off = 1;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no node");
     life.node = 5;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "no life");
     life.incarnation = 7;
     cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_OK);
-    cr_assert_eq(frame.body.admin_request.nconfirmed_off, ADMIN_MAX_LIVES);
-    cr_assert_eq(frame.body.admin_request.confirmed_off[ADMIN_MAX_LIVES - 1].life.node, 5);
-    cr_assert_eq(frame.body.admin_request.confirmed_off[ADMIN_MAX_LIVES - 1].life.incarnation, 7);
-    wire.n_confirmed_off++;
-    cr_assert_eq(DECODE(ADMIN_REQUEST, admin_request, &wire), STATUS_MALFORMED, "too many");
-}
-
-Test(refusals, steps_of_changes_are_known)
-{
-    Orbloom__V1__AdminReply wire = ORBLOOM__V1__ADMIN_REPLY__INIT;
-    Orbloom__V1__ChangeSummary change = ORBLOOM__V1__CHANGE_SUMMARY__INIT;
-    Orbloom__V1__ChangeSummary *changes[] = {&change};
-
-    wire.changes = changes;
-    wire.n_changes = 1;
-    for (int step = 0; step <= 4; step++) {
-        change.step = (Orbloom__V1__ChangeStep)step;
-        cr_assert_eq(DECODE(ADMIN_REPLY, admin_reply, &wire),
-                     step >= 1 && step <= 3 ? STATUS_OK : STATUS_MALFORMED, "step %d", step);
-    }
-}
-
-Test(refusals, summaries_of_filters_are_checked)
-{
-    static const size_t enums[] = {
-        offsetof(Orbloom__V1__FilterSummary, state),
-        offsetof(Orbloom__V1__FilterSummary, hash),
-        offsetof(Orbloom__V1__FilterSummary, when_unavailable),
-        offsetof(Orbloom__V1__FilterSummary, when_full),
-        offsetof(Orbloom__V1__FilterSummary, keylog),
-        offsetof(Orbloom__V1__FilterSummary, durability),
-    };
-    Orbloom__V1__InfoReply wire = ORBLOOM__V1__INFO_REPLY__INIT;
-    Orbloom__V1__FilterSummary summary = ORBLOOM__V1__FILTER_SUMMARY__INIT;
-    int value = 1;
-
-    wire.filter = &summary;
-    for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++) {
-        memcpy((char *)&summary + enums[i], &value, sizeof value);
-    }
-    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_OK);
-    for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++) {
-        for (value = 0; value <= 4; value += 4) {
-            memcpy((char *)&summary + enums[i], &value, sizeof value);
-            cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_MALFORMED, "%zu %d", i,
-                         value);
-        }
-        value = 1;
-        memcpy((char *)&summary + enums[i], &value, sizeof value);
-    }
-    summary.rate = NAN;
-    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_MALFORMED, "rate");
-}
-
-Test(refusals, expansion_in_summaries_is_bounded)
-{
-    static uint32_t turns[DOCUMENT_MAX_TURNS + 1];
-    Orbloom__V1__GenerationSummary generation = ORBLOOM__V1__GENERATION_SUMMARY__INIT;
-    Orbloom__V1__GenerationSummary *generations[DOCUMENT_MAX_GENERATIONS + 1];
-    Orbloom__V1__InfoReply wire = ORBLOOM__V1__INFO_REPLY__INIT;
-    Orbloom__V1__FilterSummary summary = ORBLOOM__V1__FILTER_SUMMARY__INIT;
-
-    for (size_t i = 0; i <= DOCUMENT_MAX_GENERATIONS; i++) {
-        generations[i] = &generation;
-    }
-    wire.filter = &summary;
-    summary.state = ORBLOOM__V1__FILTER_STATE__FILTER_ACTIVE;
-    summary.hash = ORBLOOM__V1__HASH_KIND__HASH_XXH3;
-    summary.when_unavailable = ORBLOOM__V1__WHEN_UNAVAILABLE__WHEN_UNAVAILABLE_ERROR;
-    summary.when_full = ORBLOOM__V1__WHEN_FULL__WHEN_FULL_EXPAND;
-    summary.keylog = ORBLOOM__V1__KEYLOG__KEYLOG_ON;
-    summary.durability = ORBLOOM__V1__DURABILITY__DURABILITY_SYNC;
-    summary.generations = generations;
-    summary.turns = turns;
-    summary.n_generations = DOCUMENT_MAX_GENERATIONS;
-    summary.n_turns = DOCUMENT_MAX_TURNS;
-    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_OK);
-    summary.n_turns++;
-    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_TOO_LARGE, "turns");
-    summary.n_turns--;
-    summary.n_generations++;
-    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_TOO_LARGE, "generations");
-    summary.n_generations--;
-    generation.rate = NAN;
-    cr_assert_eq(DECODE(INFO_REPLY, info_reply, &wire), STATUS_MALFORMED, "rate");
 }

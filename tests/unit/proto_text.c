@@ -1,5 +1,5 @@
 /* Which bytes may be shown on a terminal and logged as they came? */
-#include "proto/codec_text.h"
+#include "proto/codec_field.h"
 
 #include <criterion/criterion.h>
 

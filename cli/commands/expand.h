@@ -1,14 +1,13 @@
-/* expand_watch.h - a filter on its way, shown until it is there.
+/* expand.h - how fast a filter is on its way, and the line that shows it.
  *
  * Pace: replicas read their keys again; what they have read since the watch began, by the time that
  * took. Unknown until something has moved.
  *
- * Threads: the main thread; Ctrl-C ends the watch, not the change.
+ * Threads: any; pure.
  */
-#ifndef ORBLOOM_CLI_COMMANDS_EXPAND_WATCH_H
-#define ORBLOOM_CLI_COMMANDS_EXPAND_WATCH_H
+#ifndef ORBLOOM_CLI_COMMANDS_EXPAND_H
+#define ORBLOOM_CLI_COMMANDS_EXPAND_H
 
-#include "cli/flags.h"
 #include "cli/show/expansion.h"
 
 struct watch_pace {
@@ -25,9 +24,5 @@ enum { WATCH_LINE_BYTES = 256 };
 
 const char *watch_line(const struct expansion_state *state, const struct watch_pace *pace,
                        const char *awaited, char text[WATCH_LINE_BYTES]);
-
-/* Show until it serves generation `wanted` alone. The exit code; what went wrong is printed. */
-int watch_run(const struct flags_common *common, const char *name, uint64_t filter_id,
-              uint32_t wanted);
 
 #endif

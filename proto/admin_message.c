@@ -1,6 +1,6 @@
 /* Which of the operator's commands are changes, what each has looked at before, and how its
  * second look meets the first. */
-#include "proto/admin_seen.h"
+#include "proto/admin_message.h"
 
 #include <string.h>
 
