@@ -10,32 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void give_back(struct expansion_stretch *stretch)
-{
-    heap_free(stretch->keys);
-    *stretch = (struct expansion_stretch){0};
-}
-
-void node_expansion_fini(struct node *self)
-{
-    give_back(&self->expansion.current);
-    give_back(&self->expansion.coming);
-    self->expansion.taken = 0;
-}
-
-void node_expansion_go(struct node *self, enum expansion_event event)
-{
-    struct node_expansion *expansion = &self->expansion;
-    enum expansion_phase before = expansion->phase;
-
-    assert(event != EXPANSION_ON_BEGUN || before == EXPANSION_REST); /* One span at a time. */
-    expansion->phase = expansion_next(before, event);
-    if (expansion->phase != before) {
-        log_line(LOG_DEBUG, "filter %016" PRIx64 ", shards %u to %u: %s", expansion->filter_id,
-                 expansion->first, expansion->end - 1, expansion_phase_name(expansion->phase));
-    }
-}
-
 void node_expansion_stir(struct node *self)
 {
     self->expansion.due = self->storage != NULL;
@@ -46,20 +20,6 @@ uint64_t node_expansion_next_us(const struct node *self)
     const struct node_expansion *expansion = &self->expansion;
 
     return expansion->due && expansion->resume_us != 0 ? expansion->resume_us : ACTOR_NEVER;
-}
-
-void node_expansion_account(struct node *self, const struct arrays *set, uint64_t before)
-{
-    assert(before <= self->memory_used_bytes); /* All sets of the node are in it. */
-    self->memory_used_bytes += set->bytes - before;
-    self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
-}
-
-uint64_t node_expansion_room(const struct node *self)
-{
-    uint64_t limit = self->config.memory_limit_bytes;
-
-    return limit > self->memory_used_bytes ? limit - self->memory_used_bytes : 0;
 }
 
 /* ---- what is known of a set ---- */
@@ -154,16 +114,6 @@ static bool has_room(const struct node *self, const struct arrays *set,
     return needed(set, document_generation(document)) + promised(self, set) <= room;
 }
 
-struct arrays *node_expansion_set(const struct node *self, const struct document_entry *entry)
-{
-    struct arrays *set = self->expansion.phase != EXPANSION_REST &&
-                                 self->expansion.filter_id == entry->document.id
-                             ? hosted_find_hosting(entry->attachment, self->expansion.hosting)
-                             : NULL;
-
-    return set != NULL && set->expansion != NULL ? set : NULL;
-}
-
 static void see(const struct node *self, const struct document_entry *entry,
                 const struct arrays *set, struct expansion_sight *sight)
 {
@@ -191,15 +141,6 @@ static void see(const struct node *self, const struct document_entry *entry,
 }
 
 /* ---- what is done ---- */
-
-const char *node_expansion_slice(const struct arrays *set, char text[NODE_SLICE_BYTES])
-{
-    text[0] = '\0';
-    if (set->slice != 0) {
-        (void)snprintf(text, NODE_SLICE_BYTES, ", slice %" PRIu64, set->slice);
-    }
-    return text;
-}
 
 static void say_small(const struct document_entry *entry, const struct arrays *set)
 {

@@ -1,8 +1,8 @@
 /* expansion.h - private to node/: a node's part of an expansion, from its own log while it serves.
  *
  *   expansion.c        which set does what next (array/expansion_plan.h decides)
- *   expansion_span.c   a span of shards: stands, is filled, checked, weighed, serves
- *   expansion_read.c   what the span is filled and checked with
+ *   expansion_span.c   a span of shards: stands, is filled from the log, checked, weighed, serves;
+ *                      it knows nothing of the former
  *
  * Pages of new arrays come from a thread of their own (JOB_MEMORY), as the first touch of one may
  * take milliseconds. One span at a time a node, in slices of less than a millisecond between
@@ -77,12 +77,6 @@ struct node_expansion {
 bool node_grow(struct node *self, uint64_t now_us);
 uint64_t node_expansion_next_us(const struct node *self);
 
-/* Frees what was read; it may go on after that. */
-void node_expansion_fini(struct node *self);
-
-/* The span under way goes to its next phase, which is logged (debug). */
-void node_expansion_go(struct node *self, enum expansion_event event);
-
 /* Something that decides what is to be done has changed. */
 void node_expansion_stir(struct node *self);
 
@@ -90,6 +84,9 @@ void node_expansion_stir(struct node *self);
  * more: arrays of that are to stand before they are needed, whoever's turn it is. */
 bool node_expansion_presses(const struct arrays *set, const struct filter_document *document,
                             uint32_t number);
+
+/* expansion_span.c: frees what was read; it may go on after that. */
+void node_expansion_fini(struct node *self);
 
 /* Memory that the limit leaves. */
 uint64_t node_expansion_room(const struct node *self);
@@ -105,7 +102,8 @@ const char *node_expansion_slice(const struct arrays *set, char text[NODE_SLICE_
 /* Keep the account of memory: `before` was set->bytes. */
 void node_expansion_account(struct node *self, const struct arrays *set, uint64_t before);
 
-/* expansion_span.c: of one of the entry's sets, which has two layers */
+/* A span of one of the entry's sets, which has two layers, begins, and goes on; true: more can be
+ * done at once. */
 void node_span_begin(struct node *self, struct document_entry *entry, const struct arrays *set);
 bool node_span_step(struct node *self, uint64_t now_us, struct document_entry *entry);
 
@@ -122,16 +120,5 @@ enum expansion_stand { STAND_ALL, STAND_SOME, STAND_LATER, STAND_NO_ROOM };
 enum expansion_stand node_span_stand(struct node *self, const struct filter_document *document,
                                      struct arrays *set, uint32_t first, uint32_t end,
                                      uint32_t group);
-
-/* expansion_read.c */
-void node_expansion_read_begin(struct node *self);
-
-/* Keys to work on now; *end: the pass has come to its end. NULL: wait. */
-const uint64_t *node_expansion_read_some(struct node *self, uint64_t now_us,
-                                         const struct document_entry *entry, size_t most,
-                                         size_t *count, bool *end);
-
-/* A pass under way, too, is of no use any more. */
-void node_expansion_read_stop(struct node *self);
 
 #endif

@@ -5,12 +5,260 @@
 #include "node/private.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 enum {
     SPANS = 32,            /* of a large set, about */
     TOUCH_BYTES = 1 << 20, /* 256 pages, half a millisecond */
     MOST_WRONGS = 3,
+    LEAST_KEYS = 4096,     /* read at once, more than a span should have */
+    PATIENCE_US = 1000000, /* after reading has failed */
 };
+
+/* ---- the one under way, and what is known of its set ---- */
+
+void node_expansion_account(struct node *self, const struct arrays *set, uint64_t before)
+{
+    assert(before <= self->memory_used_bytes); /* All sets of the node are in it. */
+    self->memory_used_bytes += set->bytes - before;
+    self->counters[NODE_memory_used_bytes] = self->memory_used_bytes;
+}
+
+uint64_t node_expansion_room(const struct node *self)
+{
+    uint64_t limit = self->config.memory_limit_bytes;
+
+    return limit > self->memory_used_bytes ? limit - self->memory_used_bytes : 0;
+}
+
+struct arrays *node_expansion_set(const struct node *self, const struct document_entry *entry)
+{
+    struct arrays *set = self->expansion.phase != EXPANSION_REST &&
+                                 self->expansion.filter_id == entry->document.id
+                             ? hosted_find_hosting(entry->attachment, self->expansion.hosting)
+                             : NULL;
+
+    return set != NULL && set->expansion != NULL ? set : NULL;
+}
+
+const char *node_expansion_slice(const struct arrays *set, char text[NODE_SLICE_BYTES])
+{
+    text[0] = '\0';
+    if (set->slice != 0) {
+        (void)snprintf(text, NODE_SLICE_BYTES, ", slice %" PRIu64, set->slice);
+    }
+    return text;
+}
+
+/* The span under way goes to its next phase, which is logged (debug). */
+static void go(struct node *self, enum expansion_event event)
+{
+    struct node_expansion *expansion = &self->expansion;
+    enum expansion_phase before = expansion->phase;
+
+    assert(event != EXPANSION_ON_BEGUN || before == EXPANSION_REST); /* One span at a time. */
+    expansion->phase = expansion_next(before, event);
+    if (expansion->phase != before) {
+        log_line(LOG_DEBUG, "filter %016" PRIx64 ", shards %u to %u: %s", expansion->filter_id,
+                 expansion->first, expansion->end - 1, expansion_phase_name(expansion->phase));
+    }
+}
+
+static void give_back(struct expansion_stretch *stretch)
+{
+    heap_free(stretch->keys);
+    *stretch = (struct expansion_stretch){0};
+}
+
+void node_expansion_fini(struct node *self)
+{
+    give_back(&self->expansion.current);
+    give_back(&self->expansion.coming);
+    self->expansion.taken = 0;
+}
+
+/* ---- what it is filled and checked with ----
+ *
+ * Sorted runs of its shards, then the log where it is in no run. The next stretch is read while one
+ * is worked on. */
+
+/* A pass under way, too, is of no use any more. */
+static void stop_reading(struct node *self)
+{
+    self->expansion.pass++;
+    self->expansion.current.count = self->expansion.taken = 0;
+    self->expansion.coming.count = 0;
+}
+
+static uint64_t first_of(uint32_t shard, uint32_t bits)
+{
+    return bits == 0 ? 0 : (uint64_t)shard << (64 - bits);
+}
+
+static uint64_t last_of(uint32_t shard, uint32_t bits)
+{
+    return bits == 0 ? UINT64_MAX : first_of(shard, bits) | UINT64_MAX >> bits;
+}
+
+static void begin_reading(struct node *self)
+{
+    struct node_expansion *expansion = &self->expansion;
+    const struct document_entry *entry = document_cache_find(&self->documents,
+                                                             expansion->filter_id);
+    uint32_t bits = entry->document.content.shard_bits;
+
+    stop_reading(self);
+    expansion->read_all = false;
+    if (expansion_reads_log(expansion->phase)) {
+        expansion->from = expansion->merged;
+    } else {
+        expansion->from = first_of(expansion->first, bits);
+        expansion->merged = UINT64_MAX;
+    }
+}
+
+/* ---- ... an answer ---- */
+
+static bool keep(struct node_expansion *expansion, const struct storage_read *read, uint32_t bits)
+{
+    struct expansion_stretch *coming = &expansion->coming;
+
+    if (!heap_grow(&coming->keys, &coming->capacity, read->count, sizeof *coming->keys)) {
+        return false;
+    }
+    for (size_t i = 0; i < read->count; i++) {
+        uint64_t shard = lines_shard_index(bits, read->fingerprints[i]);
+
+        coming->keys[coming->count] = read->fingerprints[i];
+        coming->count += shard >= expansion->first && shard < expansion->end;
+    }
+    return true;
+}
+
+static void start_over(struct node *self, uint64_t now_us, enum status status)
+{
+    struct node_expansion *expansion = &self->expansion;
+
+    node_count(self, NODE_growth_restarts_total);
+    go(self, EXPANSION_ON_STALE);
+    begin_reading(self);
+    if (status != STATUS_STALE) {
+        expansion->resume_us = now_us + PATIENCE_US;
+        log_limited(&self->expansion_limit, now_us, LOG_ERROR,
+                    "a bigger array is being built, and the log can't be read for it: %s; tried "
+                    "again every second, the old array serves",
+                    status_meaning(status));
+    }
+}
+
+static void on_stretch(struct storage_read *read, uint64_t now_us, enum status status)
+{
+    struct node *self = read->context;
+    struct node_expansion *expansion = &self->expansion;
+    const struct document_entry *entry;
+
+    expansion->reading = false;
+    expansion->due = true;
+    if (expansion->pass != expansion->read_pass) {
+        return; /* Nobody waits for it any more. */
+    }
+    entry = document_cache_find(&self->documents, expansion->filter_id);
+    if (status == STATUS_OK && !keep(expansion, read, entry->document.content.shard_bits)) {
+        status = STATUS_NOMEM;
+    }
+    if (status != STATUS_OK) {
+        start_over(self, now_us, status);
+        return;
+    }
+    if (!read->log && read->merged < expansion->merged) {
+        expansion->merged = read->merged;
+    }
+    expansion->from = read->next;
+    expansion->read_all = read->end;
+    if (!read->end) {
+        steps_again(&self->steps, STEP_EXPANSION_KEYS);
+    }
+}
+
+/* ---- ... a question ---- */
+
+/* Not much more than the span has: what is read beyond is read in vain. */
+static size_t room_for(const struct node_expansion *expansion, const struct arrays *set,
+                       uint32_t most)
+{
+    uint64_t keys = 0;
+    uint64_t expected;
+
+    for (uint32_t i = 0; i < set->ngroups; i++) {
+        keys += set->groups[i].hosted ? set->groups[i].keys : 0;
+    }
+    expected = keys / set->layers[0]->nhosted * (expansion->end - expansion->first);
+    expected += expected / 8 + LEAST_KEYS;
+    return expected < most ? (size_t)expected : most;
+}
+
+static void ask(struct node *self, uint64_t now_us, const struct document_entry *entry)
+{
+    struct node_expansion *expansion = &self->expansion;
+    const struct arrays *set = node_expansion_set(self, entry);
+    const struct epoch_content *content = &entry->document.content;
+    bool log = expansion_reads_log(expansion->phase);
+    const uint32_t most = self->steps.most[STEP_EXPANSION_KEYS];
+    enum status status;
+
+    expansion->read = (struct storage_read){
+        .set = hosted_storage_set(&entry->document, set),
+        .log = log,
+        .from = expansion->from,
+        .to = log ? expansion->cut : last_of(expansion->end - 1, content->shard_bits),
+        .room = log ? most : room_for(expansion, set, most),
+        .context = self,
+        .done = on_stretch,
+    };
+    expansion->read_pass = expansion->pass;
+    status = storage_read(self->storage, &expansion->read);
+    expansion->reading = status == STATUS_OK;
+    if (status != STATUS_OK) {
+        start_over(self, now_us, status);
+    }
+}
+
+static void take_coming(struct node_expansion *expansion)
+{
+    struct expansion_stretch done = expansion->current;
+
+    expansion->current = expansion->coming;
+    expansion->taken = 0;
+    expansion->coming = done;
+    expansion->coming.count = 0;
+}
+
+/* Keys to work on now; *end: the pass has come to its end. NULL: wait. */
+static const uint64_t *read_some(struct node *self, uint64_t now_us,
+                                 const struct document_entry *entry, size_t most, size_t *count,
+                                 bool *end)
+{
+    struct node_expansion *expansion = &self->expansion;
+    const uint64_t *keys;
+
+    if (expansion->taken == expansion->current.count && !expansion->reading) {
+        take_coming(expansion);
+    }
+    if (!expansion->reading && !expansion->read_all && expansion->coming.count == 0) {
+        ask(self, now_us, entry);
+    }
+    *count = expansion->current.count - expansion->taken;
+    *count = *count < most ? *count : most;
+    *end = *count == 0 && expansion->read_all && !expansion->reading &&
+           expansion->coming.count == 0;
+    if (*count == 0) {
+        return NULL;
+    }
+    keys = expansion->current.keys + expansion->taken;
+    expansion->taken += *count;
+    return keys;
+}
 
 /* ---- which shards ---- */
 
@@ -75,7 +323,7 @@ void node_span_begin(struct node *self, struct document_entry *entry, const stru
     assert(expansion->first < set->nshards); /* Else the set would be done. */
     expansion->end = span_end(self, set, expansion->first);
     expansion->wrongs = 0;
-    node_expansion_go(self, EXPANSION_ON_BEGUN);
+    go(self, EXPANSION_ON_BEGUN);
 }
 
 /* So that they begin from nothing; behind an open valve they can't. */
@@ -99,8 +347,8 @@ void node_span_end(struct node *self, struct arrays *set)
     if (set != NULL && set->expansion != NULL) {
         unstand(self, set);
     }
-    node_expansion_read_stop(self);
-    node_expansion_go(self, EXPANSION_ON_GONE);
+    stop_reading(self);
+    go(self, EXPANSION_ON_GONE);
 }
 
 /* ---- arrays that stand ---- */
@@ -192,7 +440,7 @@ static bool stand(struct node *self, const struct document_entry *entry)
     }
     expansion->cut = MUTANT(GROW_DURABLE_ONLY) ? storage_synced(self->storage)
                                                : storage_end(self->storage);
-    node_expansion_go(self, EXPANSION_ON_DONE);
+    go(self, EXPANSION_ON_DONE);
     return true;
 }
 
@@ -203,8 +451,8 @@ static bool await(struct node *self)
     if (storage_written(self->storage) < expansion->cut) {
         return false;
     }
-    node_expansion_go(self, EXPANSION_ON_DONE);
-    node_expansion_read_begin(self);
+    go(self, EXPANSION_ON_DONE);
+    begin_reading(self);
     return true;
 }
 
@@ -242,18 +490,18 @@ static void found_wrong(struct node *self, const struct document_entry *entry, c
         return;
     }
     unstand(self, set);
-    node_expansion_read_stop(self);
-    node_expansion_go(self, EXPANSION_ON_WRONG);
+    stop_reading(self);
+    go(self, EXPANSION_ON_WRONG);
 }
 
 static void read_on(struct node *self)
 {
     struct node_expansion *expansion = &self->expansion;
 
-    node_expansion_go(self, EXPANSION_ON_DONE);
+    go(self, EXPANSION_ON_DONE);
     expansion->at = expansion->first;
     if (expansion_reads(expansion->phase)) {
-        node_expansion_read_begin(self);
+        begin_reading(self);
     }
 }
 
@@ -298,7 +546,7 @@ static bool work_on_keys(struct node *self, uint64_t now_us, const struct docume
     if (is_throttled(self, now_us)) {
         return false;
     }
-    keys = node_expansion_read_some(self, now_us, entry, slice_keys(self), &count, &end);
+    keys = read_some(self, now_us, entry, slice_keys(self), &count, &end);
     if (end) {
         read_on(self);
         return true;
@@ -331,7 +579,7 @@ static bool weigh(struct node *self, const struct document_entry *entry)
     expansion->at = next_left(set, expansion->at, expansion->end);
     if (expansion->at == expansion->end) {
         expansion->at = expansion->first;
-        node_expansion_go(self, EXPANSION_ON_DONE);
+        go(self, EXPANSION_ON_DONE);
     } else if (expansion_bits_plausible(set, expansion->at)) {
         expansion->at++;
     } else {
@@ -351,8 +599,8 @@ static bool serve(struct node *self, const struct document_entry *entry)
         if (next_left(set, expansion->end, set->nshards) < set->nshards) {
             steps_again(&self->steps, STEP_SPAN_LINES);
         }
-        node_expansion_read_stop(self);
-        node_expansion_go(self, EXPANSION_ON_DONE);
+        stop_reading(self);
+        go(self, EXPANSION_ON_DONE);
         return true;
     }
     /* Coordinators wait for groups. */

@@ -2,7 +2,8 @@
 # Is each planted defect found? tools/run-mutants.sh [--names | NAME...]
 #
 # tests/sim/mutants.txt lists them, a line each: NAME description... SEEDS. Those of the table in lib/base/mutant.h and no
-# others, or exit 2; --names: only see to that. A mutant is the simulator built so that MUTANT(NAME) holds; run with
+# others, and no unit test that is not there, or exit 2; --names: only see to that. A mutant is the simulator built so that
+# MUTANT(NAME) holds; run with
 # --seeds SEEDS it must exit 1 and report a lost key, a wrong document, a forgotten key that is back, data given up that
 # was there, certainty without enough replicas, or a command, a growth or a difference of replicas that does not end
 # though nothing is wrong.
@@ -30,6 +31,15 @@ one_sided() {
     sort "$2" | uniq -d | sed "s|\$|: twice in $table|"
     comm -23 <(sort -u "$1") <(sort -u "$2") | sed "s|\$|: in $list, and not in $table|"
     comm -13 <(sort -u "$1") <(sort -u "$2") | sed "s|\$|: in $table, and not in $list|"
+}
+
+# Unit tests that find one have a source; renamed, none of the others could be tried either.
+lost_tests() {
+    local name rest
+    while read -r name rest; do
+        rest=${rest##*[[:space:]]}
+        [[ $rest != unit/* || -e tests/$rest.c ]] || echo "$name: there is no tests/$rest.c"
+    done < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$list")
 }
 
 made() {
@@ -102,9 +112,9 @@ trap 'rm -rf "$results"' EXIT
 
 sed 's/#.*//; s/[[:space:]].*//; /^$/d' "$list" >"$results/listed"
 sed -n 's/^[[:space:]]*X(\([A-Z0-9_]*\)).*/\1/p' "$table" >"$results/known"
-one_sided "$results/listed" "$results/known" >"$results/one_sided"
-if [ -s "$results/one_sided" ]; then
-    sed 's/^/mutants: /' "$results/one_sided"
+{ one_sided "$results/listed" "$results/known"; lost_tests; } >"$results/wrong"
+if [ -s "$results/wrong" ]; then
+    sed 's/^/mutants: /' "$results/wrong"
     exit 2
 fi
 if [ "${1:-}" = --names ]; then

@@ -38,7 +38,7 @@ struct hosted_filter {
     uint64_t fence_end;         /* where the fence's record ends in the log */
     uint64_t logged_revision;   /* of the document that the log has */
     bool unlogged;              /* the document or fence is not in the log: nothing is answered */
-    bool doubted;               /* not all that was accepted may be here: see exchange/catch_up.c */
+    bool doubted;               /* not all that was accepted may be here: see sync/catch_up.c */
     uint64_t heard_us;          /* when it last caught up a little; 0: it has not begun to */
     struct filter_pulls *pulls; /* what is taken over from other nodes; NULL: nothing */
     uint64_t loss_epoch;        /* of the last loss accepted in a group hosted here that was told */
@@ -74,9 +74,6 @@ enum replica_state hosted_state(const struct hosted_filter *self, uint32_t group
 enum replica_state hosted_state_for(const struct hosted_filter *self,
                                     const struct subrequest *subrequest);
 
-/* Bytes of all arrays. */
-uint64_t hosted_bytes(const struct hosted_filter *self);
-
 /* Execute a subrequest: as arrays_execute(), on every set that it is about. INVALID, too: the
  * document does not have its keyset. */
 MUST_USE enum status hosted_execute(struct hosted_filter *self,
@@ -85,19 +82,8 @@ MUST_USE enum status hosted_execute(struct hosted_filter *self,
                                     const uint64_t *fingerprints, uint64_t *present,
                                     uint64_t *absent, bool *at_capacity);
 
-/* Do checks look into it? */
-bool hosted_is_looked_at(const struct arrays *set);
-
 /* Does an add of that subrequest go into the set? */
 bool hosted_is_target(const struct arrays *set, const struct subrequest *subrequest);
-
-/* hosted_chain.c: an add to a chain of several generations, at most HOSTED_CHUNK_KEYS; true: some
- * were refused. */
-enum { HOSTED_CHUNK_KEYS = 4096, HOSTED_CHUNK_WORDS = HOSTED_CHUNK_KEYS / 64 };
-
-bool hosted_chain_add(struct hosted_filter *self, const struct subrequest *subrequest,
-                      const uint64_t *fingerprints, uint32_t count, uint64_t *present,
-                      uint64_t *accepted);
 
 /* As arrays_fill(), but for what older generations of the set's chain have. */
 void hosted_fill(struct arrays *set, const struct filter_document *document,

@@ -15,14 +15,6 @@ static bool hosts_shard(const struct arrays *self, const struct filter_document 
     return self->groups[document->content.group_of_shard[shard]].hosted;
 }
 
-uint64_t arrays_room(const struct arrays *self, const struct layer *layer, uint32_t nshards)
-{
-    uint64_t capacity = layer->generation.capacity;
-
-    return layer_share(capacity < self->mixed_keys ? capacity : self->mixed_keys, nshards,
-                       self->nshards);
-}
-
 /* Returns how many shards are hosted here. */
 static uint32_t fill_groups(struct arrays *self, const struct filter_document *document,
                             uint32_t node, uint64_t incarnation)

@@ -87,7 +87,14 @@ static inline struct layer *arrays_base(const struct arrays *self)
 }
 
 /* How many keys `nshards` of its shards may hold in that layer, under the document as it is. */
-uint64_t arrays_room(const struct arrays *self, const struct layer *layer, uint32_t nshards);
+static inline uint64_t arrays_room(const struct arrays *self, const struct layer *layer,
+                                   uint32_t nshards)
+{
+    uint64_t capacity = layer->generation.capacity;
+
+    return layer_share(capacity < self->mixed_keys ? capacity : self->mixed_keys, nshards,
+                       self->nshards);
+}
 
 /* The bits of a fingerprint of a hosted shard are set, where checks look for them. */
 bool arrays_has(const struct arrays *self, uint64_t fingerprint);

@@ -4,6 +4,8 @@
 #include "base/heap.h"
 #include "log/segment_file.h"
 
+#include <assert.h>
+
 enum {
     SLICE_BYTES = 4 << 20, /* of a segment read */
     PAUSE_US = 1000000,    /* after there was no room or memory */
@@ -320,7 +322,7 @@ static void done(struct job *job, uint64_t now_us)
         note_step(self);
         storage_merge_submit(self);
     } else if (storage_merge_conclude(storage)) {
-        storage_merge_work(storage, now_us);
+        storage->merge_over(storage, now_us);
     }
 }
 
@@ -328,6 +330,7 @@ struct storage_merge *storage_merge_begin(struct storage *storage, enum merge_ta
 {
     struct storage_merge *self = heap_zalloc(1, sizeof *self);
 
+    assert(storage->merge == NULL); /* One at a time: what is next rests on what it has edited. */
     if (self != NULL) {
         self->storage = storage;
         self->task = task;

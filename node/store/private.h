@@ -104,7 +104,8 @@ struct storage {
     struct storage_sets sets;
     struct batch_ring recent; /* batches of this boot */
     struct storage_recovery *recovery;
-    struct storage_merge *merge;
+    struct storage_merge *merge; /* under way, and who says what comes after it */
+    void (*merge_over)(struct storage *self, uint64_t now_us);
     struct read_job *reads; /* under way, a list */
     struct storage_view *views;
     uint64_t room_bytes;
@@ -123,7 +124,7 @@ void storage_fail(struct storage *self, enum status status, const char *what);
 
 /* An edit of the set of runs, logged and applied: the new runs, which are durable, count from now
  * on, the old ones don't, and their files go once that is durable. Nothing was done unless OK.
- * edit.c. */
+ * runs.c. */
 struct storage_edit {
     uint64_t merged;
     const struct record_run *added;
@@ -140,14 +141,14 @@ MUST_USE enum status storage_log_runs(struct storage *self);
 /* No room now, in the log or in memory: may be tried again. */
 bool storage_may_wait(enum status status);
 
-/* The set of runs, edited as a manifest says; false: no memory. runs.c. */
+/* The set of runs, edited as a manifest says; false: no memory. */
 MUST_USE bool storage_runs_apply(struct record_run **runs, size_t *nruns, size_t *capacity,
                                  const struct record_manifest *manifest);
 
-/* Is a run of the set? set.c. */
+/* Is a run of the set? sets.c. */
 bool storage_set_has(const struct storage_set *set, const struct record_run *run);
 
-/* sets.c: all targets of a batch; false: no memory. */
+/* All targets of a batch; false: no memory. */
 MUST_USE bool storage_sets_add(struct storage_sets *self, const struct record_batch *batch);
 
 /* Having been added, it is in the log at that offset; what is below `merged` is in runs. */
@@ -212,8 +213,10 @@ void storage_damage_take(struct storage *self, uint64_t now_us, const uint64_t *
 MUST_USE enum status storage_recover(struct storage *self);
 void storage_recovery_destroy(struct storage_recovery **recovery);
 
-/* merge.c */
+/* plan.c */
 void storage_merge_work(struct storage *self, uint64_t now_us);
+
+/* merge.c */
 void storage_merge_destroy(struct storage_merge **merge);
 
 /* read.c */

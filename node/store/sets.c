@@ -1,10 +1,32 @@
-/* A sorted list of sets with the stretch of the log in which each occurs, so that reading one
- * back skips the rest of the log. */
+/* What belongs to a set; and a sorted list of sets with the stretch of the log in which each
+ * occurs, so that reading one back skips the rest of the log. */
 #include "base/heap.h"
 #include "base/mutant.h"
 #include "node/store/private.h"
 
 #include <string.h>
+
+bool storage_set_has(const struct storage_set *set, const struct record_run *run)
+{
+    return run->filter_id == set->filter_id && run->keyset == set->keyset &&
+           run->slice == set->slice;
+}
+
+bool storage_set_gets(const struct storage_set *set, const struct record_batch *batch)
+{
+    if (MUTANT(OLD_KEYSET_REPLAYED)) {
+        return batch->filter_id == set->filter_id;
+    }
+    for (uint32_t i = 0; i < batch->ntargets; i++) {
+        if (batch->filter_id == set->filter_id && batch->targets[i].keyset == set->keyset &&
+            batch->targets[i].slice == set->slice) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the list ---- */
 
 static int compare(const struct storage_set *a, const struct storage_set *b)
 {
