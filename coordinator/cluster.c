@@ -176,7 +176,7 @@ enum status cluster_check_restore(const struct coordinator *self, uint64_t now_u
         const struct claim *claim = &self->claims[i];
 
         if (cluster_id_differ(&claim->cluster, cluster) &&
-            now_us - claim->last_us <= self->config.node_timeout_us) {
+            coordinator_lately(self, now_us, claim->last_us)) {
             (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                            "what node %s holds belongs to cluster %s, and the backup is of cluster "
                            "%s: end that node. If it began its folder after the store was lost, "

@@ -1,6 +1,7 @@
 /* Life of a coordinator and its actor: which frame goes where, what a turn of the loop does, and
  * when the next one is due. */
 #include "base/heap.h"
+#include "base/number.h"
 #include "coordinator/ask/expansion_view.h"
 #include "coordinator/ask/fences.h"
 #include "coordinator/duty.h"
@@ -15,7 +16,12 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { ARENA_BYTES = 32 << 20 };
+enum {
+    ARENA_BYTES = 32 << 20,
+    PATIENCE_US = 500000, /* so long a question about the cluster's state waits for the store */
+};
+
+static const struct work_hands hands;
 
 enum status coordinator_create(const struct coordinator_config *config,
                                const struct effects *effects, struct store *store,
@@ -35,6 +41,8 @@ enum status coordinator_create(const struct coordinator_config *config,
     buffer_init(&self->scratch, CODEC_MAX_FRAME_BYTES);
     self->usage = usage_create();
     status = self->usage != NULL ? codec_arena_create(ARENA_BYTES, &self->arena) : STATUS_NOMEM;
+    status = status == STATUS_OK ? codec_arena_create(ARENA_BYTES, &self->aside_arena) : status;
+    status = status == STATUS_OK ? work_init(self, &hands) : status;
     if (status == STATUS_OK) {
         status = records_refresh(self);
         self->hinted = self->change;
@@ -58,6 +66,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     if (self == NULL) {
         return;
     }
+    work_fini(self); /* First: what stands still lets go of what it holds. */
     for (size_t i = 0; i < self->documents.count; i++) {
         heap_free(self->documents.by_id[i]->attachment);
     }
@@ -74,6 +83,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     }
     heap_free(self->usage);
     codec_arena_destroy(&self->arena);
+    codec_arena_destroy(&self->aside_arena);
     buffer_fini(&self->out);
     buffer_fini(&self->scratch);
     heap_free(self);
@@ -179,13 +189,24 @@ static command_fn find_command(enum admin_action action)
     return NULL;
 }
 
+static void on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                      const struct frame *frame, enum status read)
+{
+    char doubt[COORDINATOR_MESSAGE_BYTES] = "";
+
+    if (read != STATUS_OK) {
+        records_tell(self, read, "read, so this is what was known before", doubt, sizeof doubt);
+    }
+    coordinator_on_status(self, now_us, from, frame, doubt);
+}
+
 static void carry_out(struct coordinator *self, uint64_t now_us, const struct peer *from,
                       const struct frame *frame, enum status read)
 {
     command_fn command = find_command(frame->body.admin_request.action);
 
     if (frame->body.admin_request.action == ADMIN_STATUS) {
-        coordinator_on_status(self, now_us, from, frame, read);
+        on_status(self, now_us, from, frame, read);
         return;
     }
     assert(command != NULL); /* Others are not decoded. */
@@ -197,31 +218,33 @@ static void carry_out(struct coordinator *self, uint64_t now_us, const struct pe
 static void on_admin(struct coordinator *self, uint64_t now_us, const struct peer *from,
                      const struct frame *frame)
 {
-    carry_out(self, now_us, from, frame, records_refresh(self));
-    order_end(self);
+    enum status read = records_fresh(self);
+
+    if (work_begin(self)) {
+        carry_out(self, now_us, from, frame, read);
+        order_end(self);
+    }
 }
 
 static void note_now(struct coordinator *self, uint64_t now_us)
 {
-    self->now_us = now_us;
     self->started_us = self->started_us == 0 ? now_us : self->started_us;
 }
 
-static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
-{
-    struct coordinator *self = context;
-    struct frame frame = {0};
-    enum status status = codec_decode(self->arena, bytes, &frame);
+/* ---- the work: one piece at a time, see work.h ---- */
 
-    note_now(self, now_us);
+static void serve_request(struct coordinator *self, uint64_t now_us, const struct work_item *item)
+{
+    const struct peer *from = &item->from;
+    struct frame frame = {0};
+    enum status status = codec_decode(self->arena, span_of(item->bytes, item->size), &frame);
+
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, from, &frame, status);
     } else if (frame.kind == FRAME_SYNC_REQUEST) {
         coordinator_on_sync(self, now_us, from, &frame);
     } else if (frame.kind == FRAME_ADMIN_REQUEST) {
         on_admin(self, now_us, from, &frame);
-    } else if (frame.kind == FRAME_STATS_REQUEST) {
-        coordinator_on_stats(self, from, &frame);
     } else {
         refuse_frame(self, now_us, from, &frame, STATUS_INVALID);
     }
@@ -237,21 +260,132 @@ static void hear_fence(struct coordinator *self, const struct fence_reply *reply
     coordinator_on_fence_reply(self, reply);
 }
 
-static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
+static void serve_answer(struct coordinator *self, uint64_t now_us, const struct work_item *item)
 {
-    struct coordinator *self = context;
     struct frame frame = {0};
-    enum status status = codec_decode(self->arena, bytes, &frame);
+    enum status status = codec_decode(self->arena, span_of(item->bytes, item->size), &frame);
 
     if (status != STATUS_OK) {
         refuse_frame(self, now_us, NULL, &frame, status);
     } else if (frame.kind == FRAME_FENCE_REPLY) {
         hear_fence(self, &frame.body.fence_reply); /* names its node */
     } else if (frame.kind == FRAME_INFO_REPLY) {
-        coordinator_on_info_reply(self, link, &frame);
+        coordinator_on_info_reply(self, item->link, &frame);
     } else {
         refuse_frame(self, now_us, NULL, &frame, STATUS_INVALID);
     }
+}
+
+static void serve(struct coordinator *self, uint64_t now_us, const struct work_item *item)
+{
+    note_now(self, now_us);
+    (item->from.size > 0 ? serve_request : serve_answer)(self, now_us, item);
+}
+
+/* ---- what does not wait for the work under way ---- */
+
+/* Nothing was begun for it; what has been so far is as it was. */
+static void serve_aside(struct coordinator *self, uint64_t now_us, const struct work_item *item)
+{
+    char message[COORDINATOR_MESSAGE_BYTES];
+    char waited[NUMBER_TEXT_BYTES];
+    struct frame frame = {0};
+
+    if (codec_decode(self->aside_arena, span_of(item->bytes, item->size), &frame) != STATUS_OK) {
+        return; /* It was decoded when it came: no memory now. */
+    }
+    assert(frame.kind == FRAME_ADMIN_REQUEST);
+    (void)number_show_duration(work_waits_us(self, now_us), waited);
+    if (frame.body.admin_request.action == ADMIN_STATUS) {
+        (void)snprintf(message, sizeof message,
+                       "the store has not answered for %s, so this is what was known before",
+                       waited);
+        coordinator_on_status(self, now_us, &item->from, &frame, message);
+        return;
+    }
+    (void)snprintf(message, sizeof message,
+                   "the store has not answered for %s, and nothing was changed; see the "
+                   "coordinator's log, and retry",
+                   waited);
+    coordinator_answer(self, &item->from, frame.correlation, STATUS_UNAVAILABLE, false, message);
+}
+
+/* So that the answer arrives before its operator gives up. */
+static uint64_t patience_us(const struct admin_request *request)
+{
+    return request->action == ADMIN_STATUS ? PATIENCE_US
+                                           : (uint64_t)request->timeout_ms * 1000 / 5 * 4;
+}
+
+/* It is going to wait for the store, and may be for what stands still; until when? */
+static uint64_t note_waiting(struct coordinator *self, uint64_t now_us, struct span bytes)
+{
+    struct frame frame = {0};
+
+    if (codec_decode(self->aside_arena, bytes, &frame) != STATUS_OK) {
+        return ACTOR_NEVER; /* It is refused when it has its turn. */
+    }
+    if (work_waits(self) && frame.kind == FRAME_SYNC_REQUEST &&
+        frame.body.sync_request.role == SYNC_NODE) {
+        coordinator_note_alive(self, now_us, &frame.body.sync_request);
+    }
+    return frame.kind == FRAME_ADMIN_REQUEST ? now_us + patience_us(&frame.body.admin_request)
+                                             : ACTOR_NEVER;
+}
+
+static void refuse_crowded(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                           const struct frame_face *face)
+{
+    struct frame answer;
+
+    log_limited(&self->bad_frame_limit, now_us, LOG_WARN,
+                "dropped a request: %d MiB of others wait for the store already",
+                WORK_MAX_BYTES >> 20);
+    answer_refusal(face->correlation, STATUS_OVERLOADED, &answer);
+    coordinator_reply(self, from, &answer);
+}
+
+/* Counters change under nobody's hands. */
+static void tell_stats(struct coordinator *self, uint64_t now_us, const struct peer *from,
+                       struct span bytes)
+{
+    struct frame frame = {0};
+    enum status status = codec_decode(self->aside_arena, bytes, &frame);
+
+    if (status != STATUS_OK) {
+        refuse_frame(self, now_us, from, &frame, status);
+    } else {
+        coordinator_on_stats(self, from, &frame);
+    }
+}
+
+static void on_request(void *context, uint64_t now_us, const struct peer *from, struct span bytes)
+{
+    struct coordinator *self = context;
+    struct frame_face face = codec_peek(bytes);
+    uint64_t aside_us = ACTOR_NEVER;
+
+    assert(from->size > 0);
+    if (face.kind == FRAME_STATS_REQUEST) {
+        tell_stats(self, now_us, from, bytes);
+        return;
+    }
+    if (work_waits(self) || face.kind == FRAME_ADMIN_REQUEST) {
+        aside_us = note_waiting(self, now_us, bytes);
+    }
+    if (!work_queue_request(self, now_us, from, bytes, face.from_node, aside_us)) {
+        refuse_crowded(self, now_us, from, &face);
+    }
+    work_do(self, now_us, false);
+}
+
+static void on_answer(void *context, uint64_t now_us, uint32_t link, struct span bytes)
+{
+    struct coordinator *self = context;
+
+    /* Whoever asked asks again. */
+    (void)work_queue_answer(self, now_us, link, bytes);
+    work_do(self, now_us, false);
 }
 
 /* ---- duties ---- */
@@ -355,14 +489,19 @@ static void do_duties(struct coordinator *self, uint64_t now_us)
     assert(!self->order.on);
 }
 
-static void turn(void *context, uint64_t now_us)
+static void take_turn(struct coordinator *self, uint64_t now_us)
 {
-    struct coordinator *self = context;
-
     note_now(self, now_us);
     coordinator_check_store(self, now_us);
     do_duties(self, now_us);
     notes_forget(&self->notes, &self->documents);
+}
+
+static const struct work_hands hands = {.serve = serve, .turn = take_turn, .aside = serve_aside};
+
+static void turn(void *context, uint64_t now_us)
+{
+    work_do(context, now_us, true);
 }
 
 static uint64_t duties_due_us(const struct coordinator *self)
@@ -391,8 +530,12 @@ static uint64_t thaw_us(const struct coordinator *self)
 static uint64_t next_us(void *context)
 {
     const struct coordinator *self = context;
-    uint64_t next = self->frozen ? thaw_us(self) : duties_due_us(self);
+    uint64_t next;
 
+    if (work_waits(self)) {
+        return work_aside_us(self);
+    }
+    next = self->frozen ? thaw_us(self) : duties_due_us(self);
     for (size_t i = 0; i < COORDINATOR_MAX_WAITERS; i++) {
         uint64_t waiter_us = waiters_next_us(&self->waiters[i]);
 

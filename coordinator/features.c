@@ -70,11 +70,6 @@ enum status features_join(const struct coordinator *self, struct span record, st
 /* The list's nodes, then what follows the store by itself. `visit` returns false to stop. */
 typedef bool (*visit_fn)(void *context, const struct process_features *process);
 
-static bool lately(const struct coordinator *self, uint64_t last_us)
-{
-    return self->now_us - last_us <= self->config.node_timeout_us;
-}
-
 static bool visit_nodes(const struct coordinator *self, visit_fn visit, void *context)
 {
     const struct node_list *nodes = &self->documents.nodes;
@@ -85,7 +80,7 @@ static bool visit_nodes(const struct coordinator *self, visit_fn visit, void *co
             .kind = PROCESS_NODE,
             .name = nodes->nodes[i].name,
             .features = heard != NULL ? told_by(heard->features) : 0,
-            .heard = heard != NULL && lately(self, heard->last_us),
+            .heard = heard != NULL && coordinator_lately(self, self->now_us, heard->last_us),
         };
 
         if (!visit(context, &process)) {
@@ -112,8 +107,8 @@ static void visit_all(const struct coordinator *self, visit_fn visit, void *cont
                                                  .features = told_by(one->features),
                                                  .heard = true};
 
-        if (one->peer.size > 0 && one->name[0] != '\0' && lately(self, one->last_us) &&
-            !visit(context, &process)) {
+        if (one->peer.size > 0 && one->name[0] != '\0' &&
+            coordinator_lately(self, self->now_us, one->last_us) && !visit(context, &process)) {
             return;
         }
     }

@@ -1,6 +1,5 @@
 /* orbloom-coordinator: the shell around the coordinator's core, on a store in SQLite or etcd. */
 #include "base/log.h"
-#include "coordinator/intake.h"
 #include "coordinator/shell_options.h"
 #include "coordinator/store/sqlite/sqlite.h"
 #include "proto/codec.h"
@@ -14,6 +13,13 @@ static enum status stop(void)
     coordinator_destroy(&coordinator);
     close_store(&store);
     return STATUS_OK;
+}
+
+static void interrupt(void)
+{
+    if (store->interrupt != NULL) {
+        store->interrupt(store->self);
+    }
 }
 
 static void wake(void *hub)
@@ -66,10 +72,6 @@ static enum status start(void *context, struct hub *hub, struct actor *actor)
 int main(int argc, char **argv)
 {
     static struct coordinator_settings settings;
-    static const struct hub_intake intake = {
-        .comes_first = coordinator_comes_first,
-        .refuse = coordinator_refuse_crowded,
-    };
     const struct daemon daemon = {
         .options = coordinator_option_table(),
         .settings = &settings,
@@ -77,9 +79,9 @@ int main(int argc, char **argv)
         .read_key = cluster_key_read,
         .key = &settings.config.key,
         .max_frame_bytes = CODEC_MAX_FRAME_BYTES,
-        .intake = &intake,
         .finish = coordinator_settings_finish,
         .start = start,
+        .interrupt = interrupt,
         .stop = stop,
     };
 

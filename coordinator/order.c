@@ -12,29 +12,18 @@
 
 /* ---- for how long ---- */
 
-static uint64_t waited_us(const struct coordinator *self)
+bool order_is_wanted(const struct order *self, const struct effects *effects, uint64_t now_us)
 {
-    const struct effects *effects = &self->effects;
+    uint64_t clock_us = effects->clock_us != NULL ? effects->clock_us(effects->context) : 0;
 
-    return effects->waited_us != NULL ? effects->waited_us(effects->context) : 0;
-}
-
-/* The time now, be it that the store has held this event up. */
-static uint64_t clock_us(const struct coordinator *self)
-{
-    const struct effects *effects = &self->effects;
-
-    return self->now_us + (effects->spent_us != NULL ? effects->spent_us(effects->context) : 0);
-}
-
-static bool is_over(const struct coordinator *self, const struct order *order)
-{
-    return !MUTANT(LATE_ADMIN) && clock_us(self) >= order->until_us;
+    clock_us = clock_us > now_us ? clock_us : now_us;
+    return !self->on || clock_us < self->until_us || MUTANT(LATE_ADMIN);
 }
 
 enum status order_may_write(const struct coordinator *self)
 {
-    return self->order.on && is_over(self, &self->order) ? STATUS_DEADLINE : STATUS_OK;
+    return order_is_wanted(&self->order, &self->effects, self->now_us) ? STATUS_OK
+                                                                       : STATUS_DEADLINE;
 }
 
 /* ---- what was seen ---- */
@@ -167,7 +156,7 @@ static uint64_t meant(const struct coordinator *self, const struct admin_request
 enum status order_begin(struct coordinator *self, uint64_t now_us,
                         const struct admin_request *request, char *message)
 {
-    uint64_t waited = waited_us(self);
+    uint64_t waited = work_waited_us(self);
     uint64_t wanted_us = (uint64_t)request->timeout_ms * 1000;
 
     assert(!self->order.on); /* One command at a time. */

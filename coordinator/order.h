@@ -14,6 +14,7 @@
 #ifndef ORBLOOM_COORDINATOR_ORDER_H
 #define ORBLOOM_COORDINATOR_ORDER_H
 
+#include "base/actor.h"
 #include "map/document_cache.h"
 #include "proto/admin_message.h"
 
@@ -40,8 +41,11 @@ MUST_USE enum status order_begin(struct coordinator *self, uint64_t now_us,
 MUST_USE enum status order_resume(struct coordinator *self, const struct order *order);
 void order_end(struct coordinator *self);
 
-/* Right before a swap: may anything be written? */
+/* Before a swap: may anything be written? */
 MUST_USE enum status order_may_write(const struct coordinator *self);
+
+/* The same at the very moment, on any thread; `now_us`: it is so late at least. */
+bool order_is_wanted(const struct order *self, const struct effects *effects, uint64_t now_us);
 
 /* ... this document's next revision, a name's next binding, the node list, the store's record about
  * itself? STATUS_CONFLICT: not what was seen. */

@@ -7,6 +7,7 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/notes.h"
 #include "coordinator/order.h"
+#include "coordinator/work.h"
 #include "map/boot.h"
 #include "map/change.h"
 #include "map/document_cache.h"
@@ -179,6 +180,12 @@ struct waiter {
     bool created;                      /* by this command */
 };
 
+/* The newest look at what is new in the store; see records_fresh(). */
+struct store_read {
+    uint64_t number; /* frames that had come when it was begun */
+    enum status status;
+};
+
 /* A filter that wants a look at every event. */
 struct restless {
     struct document_entry *entry;
@@ -241,7 +248,10 @@ struct coordinator {
     uint64_t moves_us;  /* look again at what is to leave; 0: nothing is */
     bool frozen;        /* nothing is to be changed now: see restore/age.c */
     bool settled;       /* since started_us enough was heard of nodes */
-    struct codec_arena *arena;
+    struct work work;
+    struct store_read read;
+    struct codec_arena *arena;       /* of the work under way ... */
+    struct codec_arena *aside_arena; /* ... and of what does not wait for it */
     struct buffer out;
     struct buffer scratch;
     struct log_limit bad_frame_limit;
@@ -254,6 +264,13 @@ struct coordinator {
 static inline void coordinator_count(struct coordinator *self, enum coordinator_counter counter)
 {
     self->counters[counter]++;
+}
+
+/* Heard of within node_timeout? It may have been after the work under way began. */
+static inline bool coordinator_lately(const struct coordinator *self, uint64_t now_us,
+                                      uint64_t last_us)
+{
+    return now_us <= last_us || now_us - last_us <= self->config.node_timeout_us;
 }
 
 /* ---- answers.c ---- */
@@ -320,6 +337,9 @@ void age_fill_record(struct node_record *record, const struct sync_request *requ
 /* A node's claim, its MAC verified, right after the store was read. */
 void age_note(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
 
+/* One that has claimed before, and says nothing new that could be looked at now, is there. */
+void age_note_alive(struct coordinator *self, uint64_t now_us, const struct sync_request *request);
+
 /* The node of that name has nothing: what one that was heard of before held does not count, once
  * that is silent; a question that came late must not make what lives forgotten. */
 void age_forget(struct coordinator *self, uint64_t now_us, const char *name);
@@ -355,6 +375,10 @@ bool age_differs(const struct coordinator *self);
 void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct peer *from,
                          const struct frame *frame);
 
+/* A report has come that has to wait: its node is there. */
+void coordinator_note_alive(struct coordinator *self, uint64_t now_us,
+                            const struct sync_request *request);
+
 /* Where the store tells by itself that others have written: read that, and tell followers. */
 void coordinator_check_store(struct coordinator *self, uint64_t now_us);
 
@@ -388,9 +412,9 @@ uint64_t heard_most_keys(const struct coordinator *self, uint64_t filter_id, uin
 
 /* ---- view/status.c ---- */
 
-/* `read`: of the store, right now; unless that is OK it tells what was read last, and says so. */
+/* `doubt`: why what it tells may not be so any more; "": it is. Changes nothing. */
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame, enum status read);
+                           const struct frame *frame, const char *doubt);
 void coordinator_on_stats(struct coordinator *self, const struct peer *from,
                           const struct frame *frame);
 

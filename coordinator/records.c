@@ -22,6 +22,7 @@
 #include "coordinator/features.h"
 #include "coordinator/nodes/usage.h"
 #include "coordinator/rounds.h"
+#include "coordinator/stored.h"
 #include "proto/intake.h"
 #include "proto/signed_document.h"
 
@@ -200,14 +201,30 @@ static enum status take_features(struct coordinator *self, uint64_t version, str
 /* Context of one refresh. */
 struct refresh {
     struct coordinator *self;
+    uint64_t change;
     enum status status;
 };
+
+/* An older copy was put in place of the store while this process was running: all of it is read.
+ * What is newer here is kept: nodes may have it. */
+static void look_back(struct coordinator *self, uint64_t change)
+{
+    if (change < self->change) {
+        self->went_back = true;
+        log_line(LOG_ERROR,
+                 "the store's change number has gone back from %" PRIu64 " to %" PRIu64
+                 ": it was put back from an older copy",
+                 self->change, change);
+        self->change = 0;
+    }
+}
 
 static bool visit(void *context, const char *key, uint64_t version, struct span value)
 {
     struct refresh *refresh = context;
     enum status status = STATUS_OK;
 
+    look_back(refresh->self, refresh->change); /* Its record about itself may settle that. */
     if (strncmp(key, "filter/", 7) == 0 || strcmp(key, "nodes") == 0 ||
         strcmp(key, RECORDS_DROPPED_KEY) == 0) {
         status = take(refresh->self, version, value);
@@ -228,49 +245,37 @@ static bool visit(void *context, const char *key, uint64_t version, struct span 
     return true;
 }
 
-/* An older copy was put in place of the store while this process was running: read all of it. What
- * is newer here is kept: nodes may have it. */
-static void note_went_back(struct coordinator *self, uint64_t change)
-{
-    self->went_back = true;
-    log_line(LOG_ERROR,
-             "the store's change number has gone back from %" PRIu64 " to %" PRIu64
-             ": it was put back from an older copy",
-             self->change, change);
-    self->change = 0;
-}
-
 enum status records_refresh(struct coordinator *self)
 {
     struct refresh refresh = {.self = self, .status = STATUS_OK};
-    uint64_t change = 0;
-    enum status status = self->store->change(self->store->self, &change);
+    uint64_t number = self->work.arrivals;
+    enum status status = stored_news(self, self->change, &refresh.change, visit, &refresh);
 
-    if (status == STATUS_OK && change < self->change) {
-        note_went_back(self, change);
+    if (status == STATUS_OK) {
+        look_back(self, refresh.change);
+        status = refresh.status;
     }
-    if (status == STATUS_OK && change != self->change) {
-        status = self->store->since(self->store->self, self->change, visit, &refresh);
-        status = status == STATUS_OK ? refresh.status : status;
-        if (status == STATUS_OK) {
-            self->change = change;
-        }
-    }
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK) {
+        self->change = refresh.change;
+    } else {
         coordinator_count(self, COORDINATOR_store_errors_total);
     }
+    self->read = (struct store_read){.number = number, .status = status};
     return status;
+}
+
+enum status records_fresh(struct coordinator *self)
+{
+    if (self->read.number >= work_number(self) ||
+        (MUTANT(READ_BEFORE_ASKED) && self->read.number > 0)) {
+        return self->read.status;
+    }
+    return records_refresh(self);
 }
 
 enum status records_swap(struct coordinator *self, const struct store_swap *swaps, size_t count)
 {
-    uint64_t change;
-    enum status status = order_may_write(self);
-
-    assert(count > 0 && count <= STORE_MAX_KEYS);
-    if (status == STATUS_OK) {
-        status = self->store->swap(self->store->self, swaps, count, &change);
-    }
+    enum status status = stored_swap(self, swaps, count);
 
     if (status == STATUS_CONFLICT) {
         coordinator_count(self, COORDINATOR_swap_conflicts_total);
@@ -307,7 +312,7 @@ enum status records_read_number(struct coordinator *self, const char *key, uint6
     *version = 0;
     *number = 0;
     buffer_clear(&self->scratch);
-    status = self->store->get(self->store->self, key, &self->scratch, version);
+    status = stored_get(self, key, &self->scratch, version);
     if (status == STATUS_NOT_FOUND) {
         return STATUS_OK;
     }

@@ -10,6 +10,10 @@
 /* Bring the cache up to what the store holds now. */
 MUST_USE enum status records_refresh(struct coordinator *self);
 
+/* ... or what the last time has shown, if that was begun after the request under way had come: many
+ * that wait for a slow store share one look. */
+MUST_USE enum status records_fresh(struct coordinator *self);
+
 /* The keys of the record of dropped filters, and of how many of those are out of the store. */
 #define RECORDS_DROPPED_KEY "dropped"
 #define RECORDS_REMOVED_KEY "removed"

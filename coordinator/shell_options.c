@@ -69,7 +69,7 @@ static const struct option options[] = {
         .unit = "duration",
         .range = "10ms to 60s",
         .value = "2s",
-        .help = "how long each endpoint may take to answer; the coordinator waits meanwhile",
+        .help = "how long each endpoint may take to answer; changes wait meanwhile",
         .needs = "etcd_endpoints",
     },
     ETCD_TEXT("etcd_ca_file", etcd.ca_file, "path", "a file in PEM", "etcd_endpoints",

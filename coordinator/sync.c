@@ -5,6 +5,7 @@
 #include "coordinator/duty.h"
 #include "coordinator/features.h"
 #include "coordinator/records.h"
+#include "coordinator/stored.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,6 +78,18 @@ static struct heard *hear_first(struct coordinator *self, uint32_t node)
     return &grown[self->nheard++];
 }
 
+void coordinator_note_alive(struct coordinator *self, uint64_t now_us,
+                            const struct sync_request *request)
+{
+    struct heard *heard = coordinator_heard(self, coordinator_recognize(self, request));
+
+    if (heard != NULL && heard->incarnation == request->incarnation &&
+        heard->boot == request->boot) {
+        heard->last_us = now_us;
+        age_note_alive(self, now_us, request);
+    }
+}
+
 /* A page that begins no round tells what is new. */
 static void wake_duties(struct coordinator *self, const struct sync_request *request)
 {
@@ -114,7 +127,7 @@ static void remember(struct coordinator *self, uint64_t now_us, uint32_t node,
     heard->incarnation = request->incarnation;
     heard->boot = request->boot;
     heard->number = request->number;
-    heard->last_us = now_us;
+    heard->last_us = now_us > heard->last_us ? now_us : heard->last_us;
     self->expansion_news = true;
     wake_duties(self, request);
     heard->memory_used_bytes = request->memory_used_bytes;
@@ -178,7 +191,7 @@ static enum status gather_secrets(struct coordinator *self, struct gathering *ga
             continue;
         }
         (void)snprintf(key, sizeof key, "secret/%" PRIu64, filter);
-        status = self->store->get(self->store->self, key, &gathering->bytes, &version);
+        status = stored_get(self, key, &gathering->bytes, &version);
         if (status == STATUS_NOT_FOUND) {
             continue; /* Lost: the filter was created after the backup, and is being dropped. */
         }
@@ -265,9 +278,7 @@ static void answer_since(struct coordinator *self, const struct peer *to, const 
     }
     gathering->last = since;
     buffer_init(&gathering->bytes, CODEC_MAX_FRAME_BYTES / 2);
-    status = since == self->change
-                 ? STATUS_OK
-                 : self->store->since(self->store->self, since, gather, gathering);
+    status = since == self->change ? STATUS_OK : stored_since(self, since, gather, gathering);
     if (status == STATUS_OK && gathering->status == STATUS_OK && request->role == SYNC_ROUTER) {
         status = gather_secrets(self, gathering);
     }
@@ -309,7 +320,7 @@ void coordinator_on_sync(struct coordinator *self, uint64_t now_us, const struct
 {
     const struct sync_request *request = &frame->body.sync_request;
     struct registered registered = {0};
-    enum status status = records_refresh(self);
+    enum status status = records_fresh(self);
 
     coordinator_count(self, COORDINATOR_syncs_total);
     if (request->role == SYNC_NODE && request->incarnation == 0) {

@@ -180,7 +180,7 @@ static bool is_alive(const struct coordinator *self, uint64_t now_us, const stru
 {
     uint64_t last_us = heard != NULL ? heard->last_us : self->started_us;
 
-    return now_us - last_us <= self->config.node_timeout_us;
+    return coordinator_lately(self, now_us, last_us);
 }
 
 /* Was what the node said last said with this version of the document in hand? */

@@ -23,7 +23,7 @@ static bool is_alive(const struct coordinator *self, uint64_t now_us,
     const struct heard *heard = coordinator_heard(self, record->id);
 
     return heard != NULL && heard->incarnation == record->incarnation &&
-           now_us - heard->last_us <= self->config.node_timeout_us;
+           coordinator_lately(self, now_us, heard->last_us);
 }
 
 /* Alive and not to be emptied. */

@@ -22,7 +22,7 @@ bool heard_alive(const struct coordinator *self, uint64_t now_us, uint32_t node)
 {
     const struct heard *heard = coordinator_heard(self, node);
 
-    return heard != NULL && now_us - heard->last_us <= self->config.node_timeout_us;
+    return heard != NULL && coordinator_lately(self, now_us, heard->last_us);
 }
 
 uint32_t heard_link(struct coordinator *self, uint32_t node)

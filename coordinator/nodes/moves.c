@@ -14,7 +14,9 @@ static uint64_t silent_us(const struct coordinator *self, uint64_t now_us, uint3
 {
     const struct heard *heard = coordinator_heard(self, node);
 
-    return now_us - (heard != NULL ? heard->last_us : self->started_us);
+    uint64_t last_us = heard != NULL ? heard->last_us : self->started_us;
+
+    return last_us < now_us ? now_us - last_us : 0;
 }
 
 bool moves_leaves(const struct coordinator *self, uint64_t now_us, const struct node_record *record)

@@ -33,7 +33,7 @@ static bool name_in_use(const struct coordinator *self, uint64_t now_us,
     return (record->incarnation != request->incarnation || verdict == BOOT_NEXT) &&
            strcmp(record->endpoint, request->endpoint) != 0 && heard != NULL &&
            heard->incarnation == record->incarnation &&
-           now_us - heard->last_us < self->config.node_timeout_us;
+           coordinator_lately(self, now_us + 1, heard->last_us);
 }
 
 /* Write the node list with this node's record added or brought up to date. */

@@ -72,7 +72,7 @@ static bool is_rival(const struct coordinator *self, uint64_t now_us, const stru
 {
     return claim->record.name[0] != '\0' &&
            strcmp(claim->record.endpoint, request->endpoint) != 0 &&
-           now_us - claim->last_us <= self->config.node_timeout_us;
+           coordinator_lately(self, now_us, claim->last_us);
 }
 
 /* ---- what it holds ---- */
@@ -134,7 +134,7 @@ void age_forget(struct coordinator *self, uint64_t now_us, const char *name)
 {
     struct claim *claim = age_claim(self, name);
 
-    if (claim != NULL && now_us - claim->last_us > self->config.node_timeout_us) {
+    if (claim != NULL && !coordinator_lately(self, now_us, claim->last_us)) {
         forget_held(claim);
         claim->age = STORE_CURRENT;
         claim->dropped_revision = 0;
@@ -283,11 +283,21 @@ void age_note(struct coordinator *self, uint64_t now_us, const struct sync_reque
     };
     claim->cluster = request->cluster;
     claim->number = request->number;
-    claim->last_us = now_us;
+    claim->last_us = now_us > claim->last_us ? now_us : claim->last_us;
     take_found(self, claim, request);
     judge(self, claim, request);
     if (before == STORE_CURRENT && claim->age != STORE_CURRENT) {
         log_line(LOG_ERROR, "%s", age_reason(self));
+    }
+}
+
+void age_note_alive(struct coordinator *self, uint64_t now_us, const struct sync_request *request)
+{
+    struct claim *claim = age_claim(self, request->name);
+
+    if (claim != NULL && claim->life.incarnation == request->incarnation &&
+        claim->life.boot == request->boot) {
+        claim->last_us = now_us;
     }
 }
 
@@ -416,7 +426,7 @@ bool age_settled(struct coordinator *self, uint64_t now_us)
         uint64_t after;
 
         all = claim != NULL ? age_told_all(claim, &after) ||
-                                  now_us - claim->last_us >= self->config.node_timeout_us
+                                  !coordinator_lately(self, now_us + 1, claim->last_us)
                             : late;
     }
     self->settled = self->settled || all;

@@ -4,6 +4,7 @@
 #include "coordinator/plan/restore_plan.h"
 #include "coordinator/records.h"
 #include "coordinator/restore/restore.h"
+#include "coordinator/stored.h"
 #include "proto/signed_document.h"
 
 #include <inttypes.h>
@@ -229,7 +230,6 @@ static enum status write_filter(struct coordinator *self, const struct restore_d
     struct restore_record bound;
     struct buffer value;
     struct store_swap swaps[2] = {{.key = keys[0]}, {.key = keys[1]}};
-    uint64_t change;
     enum status status;
 
     (void)snprintf(keys[0], sizeof keys[0], "filter/%" PRIu64, document->id);
@@ -248,10 +248,7 @@ static enum status write_filter(struct coordinator *self, const struct restore_d
         swaps[0].expected = held.version;
         swaps[0].value = buffer_span(&value);
         if (count > 1 || !span_equal(buffer_span(&held.value), buffer_span(&value))) {
-            status = order_may_write(self);
-            status = status == STATUS_OK
-                         ? self->store->swap(self->store->self, swaps, count, &change)
-                         : status;
+            status = stored_swap(self, swaps, count);
         }
     }
     buffer_fini(&value);
@@ -353,7 +350,6 @@ static enum status write_end(struct coordinator *self, const struct node_list *n
                              const struct outcome *outcome)
 {
     struct ending ending = {0};
-    uint64_t change;
     enum status status;
 
     for (size_t i = 0; i < sizeof ending.held / sizeof ending.held[0]; i++) {
@@ -366,10 +362,7 @@ static enum status write_end(struct coordinator *self, const struct node_list *n
     status = status == STATUS_OK ? end_with_counter(self, &ending, highest_filter(self, outcome))
                                  : status;
     status = status == STATUS_OK ? end_with_dropped(self, &ending, &outcome->dropped) : status;
-    status = status == STATUS_OK ? order_may_write(self) : status;
-    if (status == STATUS_OK) {
-        status = self->store->swap(self->store->self, ending.swaps, ending.count, &change);
-    }
+    status = status == STATUS_OK ? stored_swap(self, ending.swaps, ending.count) : status;
     for (size_t i = 0; i < sizeof ending.held / sizeof ending.held[0]; i++) {
         buffer_fini(&ending.held[i].value);
     }

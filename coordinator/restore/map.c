@@ -2,6 +2,7 @@
  * that is written while pages are fetched comes again with a later one. */
 #include "base/heap.h"
 #include "coordinator/records.h"
+#include "coordinator/stored.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,8 +91,7 @@ void coordinator_on_map_backup(struct coordinator *self, uint64_t now_us, const 
     }
     paging->last = since;
     buffer_init(&paging->bytes, CODEC_MAX_FRAME_BYTES / 2);
-    status = since < self->change ? self->store->since(self->store->self, since, gather, paging)
-                                  : STATUS_OK;
+    status = since < self->change ? stored_since(self, since, gather, paging) : STATUS_OK;
     status = status == STATUS_OK ? paging->status : status;
     if (status == STATUS_OK) {
         send_page(self, from, frame->correlation, paging);

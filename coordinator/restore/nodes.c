@@ -42,7 +42,7 @@ enum status restore_known_nodes(struct coordinator *self, struct node_list *back
 
 static bool answers(const struct coordinator *self, uint64_t now_us, const struct claim *claim)
 {
-    return claim != NULL && now_us - claim->last_us <= self->config.node_timeout_us;
+    return claim != NULL && coordinator_lately(self, now_us, claim->last_us);
 }
 
 /* Append a name to a list in words. */
@@ -66,7 +66,7 @@ static enum status check_claim(struct coordinator *self, uint64_t now_us, const 
                        claim->record.name);
         return STATUS_INVALID;
     }
-    if (claim->rival_us != 0 && now_us - claim->rival_us <= self->config.node_timeout_us) {
+    if (claim->rival_us != 0 && coordinator_lately(self, now_us, claim->rival_us)) {
         (void)snprintf(message, COORDINATOR_MESSAGE_BYTES,
                        "two processes say that they are node %s; end one of them",
                        claim->record.name);

@@ -4,6 +4,7 @@
 #include "coordinator/cluster.h"
 #include "coordinator/features.h"
 #include "coordinator/records.h"
+#include "coordinator/stored.h"
 #include "proto/signed_document.h"
 
 #include <inttypes.h>
@@ -34,7 +35,7 @@ enum status restore_read(struct coordinator *self, const char *key, struct resto
 
     buffer_init(&record->value, STORE_MAX_VALUE_BYTES);
     record->version = 0;
-    status = self->store->get(self->store->self, key, &record->value, &record->version);
+    status = stored_get(self, key, &record->value, &record->version);
     return status == STATUS_NOT_FOUND ? STATUS_OK : status;
 }
 
@@ -42,10 +43,8 @@ enum status restore_write(struct coordinator *self, const char *key, uint64_t ve
                           struct span value)
 {
     const struct store_swap one = {.key = key, .expected = version, .value = value};
-    enum status status = order_may_write(self);
-    uint64_t change;
 
-    return status == STATUS_OK ? self->store->swap(self->store->self, &one, 1, &change) : status;
+    return stored_swap(self, &one, 1);
 }
 
 /* ---- records ---- */
@@ -258,20 +257,17 @@ static enum status write_begin(struct coordinator *self, const struct store_swap
     uint8_t bytes[RECORDS_MARK_BYTES];
     struct store_swap swaps[3] = {{.key = "store", .expected = mark.version}};
     struct buffer features;
-    enum status status = order_may_write(self);
-    uint64_t change;
+    enum status status;
 
     mark.restoring = true;
     records_put_mark(&mark, bytes);
     swaps[0].value = span_of(bytes, sizeof bytes);
     swaps[1] = *cluster;
     buffer_init(&features, CODEC_MAX_FRAME_BYTES);
-    status = status == STATUS_OK ? features_blank(self, &features) : status;
+    status = features_blank(self, &features);
     swaps[2] = (struct store_swap){
         .key = FEATURES_KEY, .expected = self->features.version, .value = buffer_span(&features)};
-    status = status == STATUS_OK
-                 ? self->store->swap(self->store->self, swaps, writes ? 3 : 1, &change)
-                 : status;
+    status = status == STATUS_OK ? stored_swap(self, swaps, writes ? 3 : 1) : status;
     buffer_fini(&features);
     return status;
 }

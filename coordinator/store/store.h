@@ -13,7 +13,8 @@
  *          STATUS_CONFLICT; an operator's retry finds what was made, and joins it.
  * Durable: a compare-and-swap that returned STATUS_OK survives power loss.
  * Owner:   values handed to callbacks are borrowed for the call.
- * Threads: one thread uses a store; several processes may share what is behind it.
+ * Threads: one thread at a time uses a store, but for moved() and interrupt(); several processes
+ * may share what is behind it.
  */
 #ifndef ORBLOOM_COORDINATOR_STORE_STORE_H
 #define ORBLOOM_COORDINATOR_STORE_STORE_H
@@ -62,6 +63,10 @@ struct store {
     /* May anything have been written since this was last asked, by whoever? Costs nothing. NULL:
      * the store does not tell by itself. */
     bool (*moved)(void *self);
+
+    /* From any thread: the operation under way, and all that follow, end soon, with STATUS_IO where
+     * they can't be carried out at once. NULL: no operation takes long. */
+    void (*interrupt)(void *self);
 
     /* Why the last operation that failed did so, and what helps, for people; valid until the next
      * operation. NULL: the store does not tell. */

@@ -27,7 +27,7 @@ struct overview {
 /* What a silent node said last tells nothing about now. */
 static bool is_alive(const struct coordinator *self, uint64_t now_us, const struct heard *heard)
 {
-    return now_us - heard->last_us <= self->config.node_timeout_us;
+    return coordinator_lately(self, now_us, heard->last_us);
 }
 
 static void count_replicas(const struct heard *heard, struct node_summary *summary)
@@ -77,7 +77,7 @@ static void describe_node(const struct coordinator *self, uint64_t now_us,
     };
     if (heard != NULL) {
         summary->alive = is_alive(self, now_us, heard);
-        summary->seen_ago_ms = (now_us - heard->last_us) / 1000;
+        summary->seen_ago_ms = heard->last_us < now_us ? (now_us - heard->last_us) / 1000 : 0;
         summary->memory_used_bytes = heard->memory_used_bytes;
         summary->disk_used_bytes = heard->disk_used_bytes;
         if (summary->alive) {
@@ -176,7 +176,7 @@ static enum status collect(struct coordinator *self, uint64_t now_us, const char
 }
 
 void coordinator_on_status(struct coordinator *self, uint64_t now_us, const struct peer *from,
-                           const struct frame *frame, enum status read)
+                           const struct frame *frame, const char *doubt)
 {
     const char *name = frame->body.admin_request.name;
     char message[COORDINATOR_MESSAGE_BYTES] = "";
@@ -192,8 +192,8 @@ void coordinator_on_status(struct coordinator *self, uint64_t now_us, const stru
     if (status == STATUS_OK && age_reason(self) != NULL) {
         (void)snprintf(message, sizeof message, "%s", age_reason(self));
     }
-    if (status == STATUS_OK && read != STATUS_OK) {
-        records_tell(self, read, "read, so this is what was known before", message, sizeof message);
+    if (status == STATUS_OK && doubt[0] != '\0') {
+        (void)snprintf(message, sizeof message, "%s", doubt);
     }
     answer.body.admin_reply = (struct admin_reply){
         .status = status,

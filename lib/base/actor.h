@@ -58,9 +58,8 @@ struct effects {
      * was stopped: see pulse.h. NULL: it has just come. */
     uint64_t (*waited_us)(void *context);
 
-    /* For how long this event has been served: what the actor calls may take its time. NULL: none.
-     */
-    uint64_t (*spent_us)(void *context);
+    /* The time now, as events tell it; on a lane's thread, too. NULL: that of the event. */
+    uint64_t (*clock_us)(void *context);
 
     /* Memory for the next frame, of exactly that size: encoded there it leaves without being
      * copied. Good until it was sent, which a failed send does not do, or room() is called

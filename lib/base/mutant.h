@@ -80,6 +80,7 @@
     X(ROTATE_UNFENCED)         \
     X(SLICE_ONE_COUNT_SHORT)   \
     X(LATE_ADMIN)              \
+    X(READ_BEFORE_ASKED)       \
     X(DROP_BY_NAME)            \
     X(ADD_BY_NAME)             \
     X(RENAME_UNFENCED)         \

@@ -26,6 +26,9 @@ static int serve(const struct daemon *self, struct hub *hub)
     hub_attach(hub, &actor);
     process_announce(hub_endpoint(hub));
     hub_run(hub);
+    if (self->interrupt != NULL) {
+        self->interrupt();
+    }
     hub_stop_lanes(hub);
     if (self->stop() != STATUS_OK) {
         return PROCESS_EXIT_FAILURE;
@@ -40,7 +43,6 @@ static int run(const struct daemon *self, struct daemon_signals *signals)
     const struct hub_options options = {
         .listen = settings->listen,
         .max_frame_bytes = self->max_frame_bytes,
-        .intake = self->intake,
         .on_signal = daemon_on_signal,
         .signal_context = signals,
     };

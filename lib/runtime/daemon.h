@@ -40,7 +40,6 @@ struct daemon {
     file_parse_fn read_key; /* makes `key` of the cluster key file's content */
     void *key;
     uint64_t max_frame_bytes;
-    const struct hub_intake *intake; /* NULL: none, see hub.h */
 
     /* What one option alone does not show; NULL: nothing. STATUS_USAGE after printing why. */
     enum status (*finish)(void *settings);
@@ -57,6 +56,9 @@ struct daemon {
 
     /* Live options have changed. NULL: nobody cares, but for the log. */
     void (*reload)(void *settings);
+
+    /* The loop has ended: jobs that may take long are to end soon. NULL: none of them does. */
+    void (*interrupt)(void);
 
     /* No job runs any more. Not OK, after saying why: the program has failed. */
     enum status (*stop)(void);

@@ -52,7 +52,7 @@ static bool drain(struct hub *hub, uint64_t now_us)
 /* Has something arrived that was not served? */
 static bool waits(struct hub *hub)
 {
-    return hub->ndirty > 0 || hub_receiver_ready(&hub->receiver) || hub_lanes_ready(&hub->lanes);
+    return hub->ndirty > 0 || hub_lanes_ready(&hub->lanes);
 }
 
 /* Serve what has arrived. True if anything had, or a timer was due. */
@@ -69,10 +69,6 @@ static bool serve(struct hub *hub)
         served |= hub->streamed;
         hub->streamed = false;
         served |= drain(hub, now_us);
-        if (hub_receive_deliver(hub)) {
-            served = true;
-            now_us = hub->pulse.last_us;
-        }
         served |= hub_lanes_deliver(&hub->lanes, now_us);
         if (actor->next_us(actor->self) <= now_us) {
             actor->time(actor->self, now_us);

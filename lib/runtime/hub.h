@@ -8,9 +8,6 @@
  *        socket) -> done() of jobs that have run -> time() if due -> turn()
  *        -> again while anything arrived -> a slice of work() -> sleep until the next event
  *
- * With an intake, requests come through hub_receiver.h: each is handed over with the time of then,
- * and what may wait leaves the loop after some milliseconds for turn().
- *
  * Waking a sleeping thread takes longer than most of what it is woken for. Where a hub may spin,
  * it looks for events for so long before it sleeps, while its actor awaits an answer; between
  * looks it leaves the core to whoever wants it.
@@ -22,13 +19,12 @@
  *          remedy), STATUS_NOMEM.
  * Owner:   hub_create()'s caller calls hub_destroy(); the actor is borrowed.
  * Threads: the loop's thread, but for hub_wake(); libzmq has one I/O thread of its own, and each
- * lane of jobs one from its first job on; with an intake there is one that receives.
+ * lane of jobs one from its first job on.
  */
 #ifndef ORBLOOM_RUNTIME_HUB_H
 #define ORBLOOM_RUNTIME_HUB_H
 
 #include "base/actor.h"
-#include "base/buffer.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -36,21 +32,8 @@
 
 struct hub;
 
-/* How a thread of its own is to receive requests, for an actor that may be held up for seconds.
- * Both functions are called there: they look at the frame's bytes and at nothing else. */
-struct hub_intake {
-    /* Is it to be served before all others? A peer's newer one takes the place of its older one
-     * that waits: they are repeated, and the newer one says more. */
-    bool (*comes_first)(struct span frame);
-
-    /* The answer to another one for which there is no room, appended to `out`, which is empty.
-     * False: it gets none. */
-    bool (*refuse)(struct span frame, struct buffer *out);
-};
-
 struct hub_options {
     const char *listen; /* "tcp://127.0.0.1:7401", ":*" for a free port; NULL: no server socket */
-    const struct hub_intake *intake; /* borrowed. NULL: the loop's thread receives */
     uint64_t max_frame_bytes;
     bool stop_on_signals; /* SIGTERM and SIGINT end hub_run() */
 

@@ -104,32 +104,14 @@ static enum status send_copy(struct hub_socket *socket, const struct peer *to, s
     return send_part(socket->zmq, &body, 0);
 }
 
-/* Where the receiving thread uses the socket, too, it waits meanwhile. */
-static void begin_use(struct hub_socket *socket)
-{
-    if (socket->received) {
-        hub_receiver_lock(&socket->hub->receiver);
-    }
-}
-
-static void end_use(struct hub_socket *socket)
-{
-    if (socket->received) {
-        hub_receiver_unlock(&socket->hub->receiver);
-    } else {
-        hub_socket_touch(socket);
-    }
-}
-
 static enum status send_frame(struct hub_socket *socket, const struct peer *to, struct span frame)
 {
     struct hub *hub = socket->hub;
     enum status status = STATUS_TOO_LARGE; /* The peer would cut the connection. */
 
     if (frame.size <= hub->max_frame_bytes) {
-        begin_use(socket);
         status = is_draft(hub, frame) ? send_draft(socket, to) : send_copy(socket, to, frame);
-        end_use(socket);
+        hub_socket_touch(socket);
     }
     if (status != STATUS_OK) {
         hub_count(hub, HUB_COUNTER_DROPPED_SENDS);
@@ -222,19 +204,14 @@ static uint64_t read_date(void *context)
 static uint64_t waited_us(void *context)
 {
     const struct hub *hub = context;
-    uint64_t now_us = hub->pulse.last_us;
 
-    if (hub->since_us != 0) { /* Known since it was received. */
-        return now_us > hub->since_us ? now_us - hub->since_us : 0;
-    }
-    return pulse_waited_us(&hub->pulse, now_us);
+    return pulse_waited_us(&hub->pulse, hub->pulse.last_us);
 }
 
-static uint64_t spent_us(void *context)
+static uint64_t clock_us(void *context)
 {
-    const struct hub *hub = context;
-
-    return hub_now_us() - hub->pulse.last_us;
+    (void)context;
+    return hub_now_us();
 }
 
 static void submit(void *context, enum job_lane lane, struct job *job)
@@ -260,7 +237,7 @@ void hub_effects_init(struct hub *hub)
         .random = draw_random,
         .date_ms = read_date,
         .waited_us = waited_us,
-        .spent_us = spent_us,
+        .clock_us = clock_us,
         .room = make_room,
         .submit = submit,
         .slow_pages = true,

@@ -1,5 +1,4 @@
-/* A ring of libzmq's messages, counted in bytes; a newer message can take the place of the same
- * peer's older one. */
+/* A ring of libzmq's messages, counted in bytes. */
 #include "runtime/hub_inbox.h"
 
 #include "base/heap.h"
@@ -26,7 +25,6 @@ static bool grow(struct hub_inbox *self)
         struct hub_request *old = &self->ring[(self->first + i) & (self->capacity - 1)];
 
         ring[i].from = old->from;
-        ring[i].since_us = old->since_us;
         (void)zmq_msg_init(&ring[i].frame);
         (void)zmq_msg_move(&ring[i].frame, &old->frame);
         (void)zmq_msg_close(&old->frame);
@@ -38,52 +36,21 @@ static bool grow(struct hub_inbox *self)
     return true;
 }
 
-bool hub_inbox_fits(const struct hub_inbox *self, zmq_msg_t *frame)
-{
-    return self->bytes + cost_of(frame) <= HUB_INBOX_MAX_BYTES;
-}
-
-bool hub_inbox_push(struct hub_inbox *self, uint64_t since_us, const struct peer *from,
-                    zmq_msg_t *frame)
+bool hub_inbox_push(struct hub_inbox *self, const struct peer *from, zmq_msg_t *frame)
 {
     struct hub_request *place;
 
-    if (!hub_inbox_fits(self, frame) || (self->count == self->capacity && !grow(self))) {
+    if (self->bytes + cost_of(frame) > HUB_INBOX_MAX_BYTES ||
+        (self->count == self->capacity && !grow(self))) {
         return false;
     }
     place = &self->ring[(self->first + self->count) & (self->capacity - 1)];
     place->from = *from;
-    place->since_us = since_us;
     self->bytes += cost_of(frame);
     (void)zmq_msg_init(&place->frame);
     (void)zmq_msg_move(&place->frame, frame);
     self->count++;
     return true;
-}
-
-static bool is_of(const struct hub_request *request, const struct peer *from)
-{
-    return request->from.size == from->size && memcmp(request->from.id, from->id, from->size) == 0;
-}
-
-bool hub_inbox_replace(struct hub_inbox *self, uint64_t since_us, const struct peer *from,
-                       zmq_msg_t *frame)
-{
-    for (size_t i = 0; i < self->count; i++) {
-        struct hub_request *place = &self->ring[(self->first + i) & (self->capacity - 1)];
-        size_t others = self->bytes - cost_of(&place->frame);
-
-        if (is_of(place, from)) {
-            if (others + cost_of(frame) > HUB_INBOX_MAX_BYTES) {
-                return false;
-            }
-            self->bytes = others + cost_of(frame);
-            place->since_us = since_us;
-            (void)zmq_msg_move(&place->frame, frame); /* Closes what was there. */
-            return true;
-        }
-    }
-    return false;
 }
 
 bool hub_inbox_pop(struct hub_inbox *self, struct hub_request *out)
@@ -95,7 +62,6 @@ bool hub_inbox_pop(struct hub_inbox *self, struct hub_request *out)
     }
     place = &self->ring[self->first];
     out->from = place->from;
-    out->since_us = place->since_us;
     (void)zmq_msg_init(&out->frame);
     (void)zmq_msg_move(&out->frame, &place->frame);
     (void)zmq_msg_close(&place->frame);

@@ -22,7 +22,6 @@ enum { HUB_INBOX_MAX_BYTES = 64 << 20, HUB_INBOX_FRAME_BYTES = 256 };
 
 struct hub_request {
     struct peer from;
-    uint64_t since_us; /* it may have waited here since then; 0: not known */
     zmq_msg_t frame;
 };
 
@@ -35,16 +34,7 @@ struct hub_inbox {
 };
 
 /* Takes the content of `frame`, which is empty then; untouched when false. */
-bool hub_inbox_push(struct hub_inbox *self, uint64_t since_us, const struct peer *from,
-                    zmq_msg_t *frame);
-
-/* Put it in the place of the oldest request that waits of the same peer, which is forgotten. False,
- * untouched: there is none, or it would pass the bound. Looks at all that wait. */
-bool hub_inbox_replace(struct hub_inbox *self, uint64_t since_us, const struct peer *from,
-                       zmq_msg_t *frame);
-
-/* Would it pass the bound? */
-bool hub_inbox_fits(const struct hub_inbox *self, zmq_msg_t *frame);
+bool hub_inbox_push(struct hub_inbox *self, const struct peer *from, zmq_msg_t *frame);
 
 /* The oldest request, which the caller closes; false when there is none. */
 bool hub_inbox_pop(struct hub_inbox *self, struct hub_request *out);

@@ -14,7 +14,6 @@
 #include "runtime/hub.h"
 #include "runtime/hub_inbox.h"
 #include "runtime/hub_lanes.h"
-#include "runtime/hub_receiver.h"
 
 #include <sys/queue.h>
 #include <uv.h>
@@ -26,7 +25,6 @@ struct hub_socket {
     void *zmq;     /* NULL once closed; the struct lives until libuv lets go of `poll` */
     uint32_t link; /* 0: the server, or its monitor */
     bool monitor;  /* tells of connections to the server that came to nothing */
-    bool received; /* by hub_receiver: it is never dirty */
     bool dirty;
     uv_poll_t poll;
     TAILQ_ENTRY(hub_socket) entry; /* in the dirty list */
@@ -51,10 +49,7 @@ struct hub {
     bool streamed;      /* a stream has told its handler something since the last turn */
     struct hub_socket *server;
     struct hub_socket *monitor;
-    struct hub_inbox inbox;                  /* of the server ... */
-    const struct hub_intake *intake;         /* ... or, where this is not NULL, */
-    struct hub_receiver receiver;            /* this one's */
-    uint64_t since_us;                       /* the request under way may have waited since; or 0 */
+    struct hub_inbox inbox;                  /* of the server */
     struct hub_socket *links[HUB_MAX_LINKS]; /* a link's number modulo HUB_MAX_LINKS */
     uint32_t link_round;                     /* ... and its number divided by that: never reused */
     struct hub_socket_list dirty;
@@ -82,9 +77,6 @@ void hub_socket_touch(struct hub_socket *socket);
 
 /* Give the actor what has arrived on one socket, in bounds. True if it was given anything. */
 bool hub_socket_drain(struct hub_socket *socket, uint64_t now_us);
-
-/* Give the actor what the receiver has laid by, in bounds. True if it was given anything. */
-bool hub_receive_deliver(struct hub *hub);
 
 /* Fill hub->effects. */
 void hub_effects_init(struct hub *hub);

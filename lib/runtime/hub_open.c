@@ -66,20 +66,6 @@ static void wake(void *context)
     (void)uv_async_send(&hub->finished);
 }
 
-static enum status start_receiver(struct hub *hub)
-{
-    enum status status = hub_receiver_start(&hub->receiver, hub->server->zmq, hub->intake, wake,
-                                            hub);
-
-    if (status != STATUS_OK) {
-        log_line(LOG_ERROR,
-                 "cannot start a thread that receives: %s; raise the limit of processes "
-                 "(ulimit -u) or of open files (ulimit -n)",
-                 strerror(errno));
-    }
-    return status;
-}
-
 static enum status open_server(struct hub *hub, const char *listen)
 {
     size_t size = sizeof hub->endpoint;
@@ -93,9 +79,6 @@ static enum status open_server(struct hub *hub, const char *listen)
     }
     if (status == STATUS_OK) {
         status = hub_socket_monitor(hub, &hub->monitor);
-    }
-    if (status == STATUS_OK && hub->intake != NULL) {
-        return start_receiver(hub);
     }
     if (status != STATUS_OK) {
         log_line(LOG_ERROR, "cannot listen on %s: %s; %s", listen, zmq_strerror(errno),
@@ -144,7 +127,6 @@ enum status hub_create(const struct hub_options *options, struct hub **out)
     }
     TAILQ_INIT(&self->dirty);
     self->max_frame_bytes = options->max_frame_bytes;
-    self->intake = options->intake;
     hub_effects_init(self);
     hub_lanes_init(&self->lanes, wake, self);
     status = STATUS_IO;
@@ -219,7 +201,6 @@ void hub_destroy(struct hub **hub)
         return;
     }
     hub_lanes_stop(&self->lanes);
-    hub_receiver_stop(&self->receiver);
     let_answers_arrive(self);
     if (self->server != NULL) {
         (void)zmq_socket_monitor(self->server->zmq, NULL, 0);

@@ -1,21 +1,71 @@
-/* From libzmq to the actor: requests by way of the inbox, answers of links at once, and what the
- * receiving thread has laid by. */
+/* From libzmq to the actor: requests by way of the inbox, answers of links at once. Messages are
+ * read part by part; one of another shape than ours is taken off the socket whole and dropped. */
 #include "runtime/hub_internal.h"
-#include "runtime/hub_receive_part.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 #include <zmq.h>
 
 enum {
     HUB_DRAIN_FRAMES = 256,
     COLLECT_FRAMES = 4096,     /* taken from libzmq at once, into the inbox */
     COLLECT_INTERVAL_US = 500, /* ... and again when the actor has had this long */
-    REST_US = 10000,           /* of a turn, for what the receiver says may wait */
-    FIRST_US = 1000000,        /* ... and for what may not */
 };
 
 enum received { RECEIVED_NOTHING, RECEIVED_FRAME, RECEIVED_DROPPED, RECEIVED_TOO_MUCH };
+
+/* ---- parts ---- */
+
+/* False: nothing was received; errno tells. What was is the caller's to close. */
+static bool receive_part(void *zmq, zmq_msg_t *part)
+{
+    (void)zmq_msg_init(part);
+    if (zmq_msg_recv(part, zmq, ZMQ_DONTWAIT) >= 0) {
+        return true;
+    }
+    (void)zmq_msg_close(part);
+    return false;
+}
+
+/* libzmq delivers the parts of a message together, so the rest is there already. */
+static void skip_parts(void *zmq, zmq_msg_t *part)
+{
+    while (zmq_msg_more(part)) {
+        if (zmq_msg_recv(part, zmq, ZMQ_DONTWAIT) < 0 && errno != EINTR) {
+            break;
+        }
+    }
+}
+
+/* `part` names the peer, and is replaced with the frame. False: it is no request, and skipped. */
+static bool receive_body(void *zmq, zmq_msg_t *part, struct peer *from)
+{
+    size_t size = zmq_msg_size(part);
+    bool fits = size > 0 && size <= sizeof from->id;
+
+    if (fits) {
+        from->size = (uint8_t)size;
+        memcpy(from->id, zmq_msg_data(part), size);
+    }
+    while (zmq_msg_more(part) && zmq_msg_recv(part, zmq, ZMQ_DONTWAIT) < 0) {
+        if (errno != EINTR) {
+            return false;
+        }
+    }
+    if (!fits || zmq_msg_more(part)) {
+        skip_parts(zmq, part);
+        return false;
+    }
+    return true;
+}
+
+static struct span content_of(zmq_msg_t *part)
+{
+    return span_of(zmq_msg_data(part), zmq_msg_size(part));
+}
+
+/* ---- messages ---- */
 
 static enum received receive_answer(struct hub_socket *self, uint64_t now_us)
 {
@@ -23,14 +73,14 @@ static enum received receive_answer(struct hub_socket *self, uint64_t now_us)
     enum received received = RECEIVED_FRAME;
     zmq_msg_t frame;
 
-    if (!hub_receive_part(self->zmq, &frame)) {
+    if (!receive_part(self->zmq, &frame)) {
         return RECEIVED_NOTHING;
     }
     if (zmq_msg_more(&frame)) {
-        hub_receive_skip(self->zmq, &frame);
+        skip_parts(self->zmq, &frame);
         received = RECEIVED_DROPPED;
     } else {
-        actor->on_answer(actor->self, now_us, self->link, hub_receive_content(&frame));
+        actor->on_answer(actor->self, now_us, self->link, content_of(&frame));
     }
     (void)zmq_msg_close(&frame);
     return received;
@@ -43,12 +93,12 @@ static enum received collect_request(struct hub_socket *self)
     struct peer from = {.size = 0};
     zmq_msg_t part;
 
-    if (!hub_receive_part(self->zmq, &part)) {
+    if (!receive_part(self->zmq, &part)) {
         return RECEIVED_NOTHING;
     }
-    if (hub_receive_body(self->zmq, &part, &from)) {
-        received = hub_inbox_push(&self->hub->inbox, 0, &from, &part) ? RECEIVED_FRAME
-                                                                      : RECEIVED_TOO_MUCH;
+    if (receive_body(self->zmq, &part, &from)) {
+        received = hub_inbox_push(&self->hub->inbox, &from, &part) ? RECEIVED_FRAME
+                                                                   : RECEIVED_TOO_MUCH;
     }
     (void)zmq_msg_close(&part);
     return received;
@@ -59,10 +109,10 @@ static enum received receive_event(struct hub_socket *self)
 {
     zmq_msg_t part;
 
-    if (!hub_receive_part(self->zmq, &part)) {
+    if (!receive_part(self->zmq, &part)) {
         return RECEIVED_NOTHING;
     }
-    hub_receive_skip(self->zmq, &part);
+    skip_parts(self->zmq, &part);
     (void)zmq_msg_close(&part);
     return RECEIVED_DROPPED;
 }
@@ -117,8 +167,7 @@ static bool drain_server(struct hub_socket *self, uint64_t now_us)
     bool arrived = false;
 
     for (unsigned n = 0; n < HUB_DRAIN_FRAMES && hub_inbox_pop(&hub->inbox, &request); n++) {
-        hub->actor.on_request(hub->actor.self, now_us, &request.from,
-                              hub_receive_content(&request.frame));
+        hub->actor.on_request(hub->actor.self, now_us, &request.from, content_of(&request.frame));
         (void)zmq_msg_close(&request.frame);
         arrived = true;
         if (hub_now_us() - collected_us > COLLECT_INTERVAL_US) {
@@ -152,55 +201,6 @@ static bool drain_client(struct hub_socket *self, uint64_t now_us)
     if (received != RECEIVED_NOTHING || errno == EINTR) {
         hub_socket_touch(self);
     }
-    return arrived;
-}
-
-/* ---- what the receiving thread has laid by ---- */
-
-static void say_losses(struct hub *hub)
-{
-    struct hub_losses losses = hub_receiver_take_losses(&hub->receiver);
-
-    for (uint64_t i = 0; i < losses.malformed; i++) {
-        say_dropped(hub->server, hub->pulse.last_us, RECEIVED_DROPPED);
-    }
-    for (uint64_t i = 0; i < losses.crowded; i++) {
-        say_dropped(hub->server, hub->pulse.last_us, RECEIVED_TOO_MUCH);
-    }
-}
-
-/* The actor may take its time, so each request has its own. */
-static void deliver_one(struct hub *hub, uint64_t now_us, struct hub_request *request)
-{
-    pulse_beat(&hub->pulse, now_us);
-    hub->since_us = request->since_us;
-    hub->actor.on_request(hub->actor.self, now_us, &request->from,
-                          hub_receive_content(&request->frame));
-    hub->since_us = 0;
-    (void)zmq_msg_close(&request->frame);
-}
-
-bool hub_receive_deliver(struct hub *hub)
-{
-    uint64_t start_us = hub_now_us();
-    uint64_t now_us = start_us;
-    bool arrived = false;
-
-    if (!hub_receiver_runs(&hub->receiver) || !hub_receiver_ready(&hub->receiver)) {
-        return false;
-    }
-    say_losses(hub);
-    for (unsigned n = 0; n < HUB_DRAIN_FRAMES && now_us - start_us < FIRST_US; n++) {
-        struct hub_request request;
-
-        if (!hub_receiver_pop(&hub->receiver, now_us - start_us >= REST_US, &request)) {
-            break;
-        }
-        deliver_one(hub, now_us, &request);
-        now_us = hub_now_us();
-        arrived = true;
-    }
-    pulse_beat(&hub->pulse, now_us);
     return arrived;
 }
 

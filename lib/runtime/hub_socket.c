@@ -177,7 +177,6 @@ enum status hub_socket_open(struct hub *hub, const char *endpoint, uint32_t link
     }
     self->hub = hub;
     self->link = link;
-    self->received = server && hub->intake != NULL;
     self->zmq = zmq_socket(hub->zmq_context, server ? ZMQ_ROUTER : ZMQ_DEALER);
     if (self->zmq == NULL || !configure(self->zmq, endpoint, server, hub->max_frame_bytes)) {
         goto fail;
@@ -185,7 +184,7 @@ enum status hub_socket_open(struct hub *hub, const char *endpoint, uint32_t link
     if ((server ? zmq_bind(self->zmq, endpoint) : zmq_connect(self->zmq, endpoint)) != 0) {
         goto fail;
     }
-    if (!self->received && !watch(self)) {
+    if (!watch(self)) {
         goto fail;
     }
     hub_socket_touch(self);
@@ -199,7 +198,7 @@ fail:
 
 void hub_socket_touch(struct hub_socket *socket)
 {
-    if (!socket->dirty && !socket->received && socket->zmq != NULL) {
+    if (!socket->dirty && socket->zmq != NULL) {
         socket->dirty = true;
         TAILQ_INSERT_TAIL(&socket->hub->dirty, socket, entry);
         socket->hub->ndirty++;

@@ -37,7 +37,7 @@ struct sim *sim_create(uint64_t seed, struct sim_options options, struct sim_cov
     sim_random_init(&self->network_random, seed, SIM_STREAM_NETWORK);
     sim_random_init(&self->load_random, seed, SIM_STREAM_LOAD);
     cluster_key_derive(master, &self->key);
-    sim_store_init(&self->store);
+    memory_store_init(&self->store);
     self->store.written = sim_written_note;
     self->store.written_context = self;
     sim_oracle_init(&self->oracle);
@@ -72,7 +72,7 @@ void sim_destroy(struct sim **sim)
     }
     sim_network_fini(&self->network);
     sim_queue_fini(&self->queue);
-    sim_store_fini(&self->store);
+    memory_store_fini(&self->store);
     sim_written_fini(&self->written);
     sim_oracle_fini(&self->oracle);
     sim_view_fini(&self->view);

@@ -27,12 +27,12 @@
 #include "tests/sim/sim_rebuild.h"
 #include "tests/sim/sim_scenario.h"
 #include "tests/sim/sim_show.h"
-#include "tests/sim/sim_store.h"
 #include "tests/sim/sim_takeover.h"
 #include "tests/sim/sim_trace.h"
 #include "tests/sim/sim_view.h"
 #include "tests/sim/sim_window.h"
 #include "tests/sim/sim_written.h"
+#include "tests/support/memory_store.h"
 
 enum { SIM_FAILURE_BYTES = 512 };
 
@@ -112,7 +112,9 @@ struct sim {
     struct sim_queue queue;
     struct sim_trace trace;
     struct sim_network network;
-    struct sim_store store;
+    struct memory_store store;
+    uint64_t
+        store_slow_us; /* so long a question to it, or its answer, may be on its way; 0: as ever */
     struct sim_process *processes[SIM_MAX_PROCESSES];
     uint32_t nprocesses;
 

@@ -32,6 +32,7 @@ enum { SIM_MAX_COUNTERS = 96, SIM_MAX_SCENARIOS = 24 };
     X(KILL_ROUTER, "router killed and restarted")           \
     X(KILL_COORDINATOR, "coordinator killed and restarted") \
     X(STORE, "store unreadable")                            \
+    X(STORE_SLOW, "store slow")                             \
     X(MOVE, "epoch changed")                                \
     X(STOP_NODE, "node ended and restarted")                \
     X(POWER_NODE, "node loses power")                       \

@@ -16,6 +16,8 @@ enum {
     TEMPT_BRIEF_PERMILLE = 500,
     TEMPT_BRIEF_US = 300,
     DAMAGE_BRIEF_PERMILLE = 750,
+    STORE_BROKEN_PERMILLE = 400,
+    STORE_SLOW_US = 800000,
 };
 
 static enum sim_fault pause_fault(enum sim_kind kind)
@@ -170,6 +172,32 @@ void sim_fault_store(struct sim *sim, uint64_t duration_us)
     sim_after(sim, duration_us, on_store_end, NULL, 0);
 }
 
+static void on_store_slow_end(struct sim *sim, void *data, uint64_t number)
+{
+    (void)data;
+    (void)number;
+    sim->store_slow_us = 0;
+}
+
+void sim_fault_store_slow(struct sim *sim, uint64_t way_us, uint64_t duration_us)
+{
+    sim_coverage_fault(sim, SIM_FAULT_STORE_SLOW);
+    sim_trace_line(&sim->trace, sim->now_us, "the store is slow");
+    sim->store_slow_us = way_us;
+    sim_after(sim, duration_us, on_store_slow_end, NULL, 0);
+}
+
+/* Now and then slower than nodes and operators wait. */
+static void draw_store_fault(struct sim *sim, uint64_t brief_us)
+{
+    if (sim_random_chance(&sim->random, STORE_BROKEN_PERMILLE)) {
+        sim_fault_store(sim, brief_us);
+    } else {
+        sim_fault_store_slow(sim, sim_random_between(&sim->random, 1 * MS, STORE_SLOW_US),
+                             sim_random_between(&sim->random, 20 * MS, STORE_SLOW_US));
+    }
+}
+
 /* ---- storms ---- */
 
 static struct sim_process *draw_process(struct sim *sim, enum sim_kind kind)
@@ -231,7 +259,7 @@ static void draw_fault(struct sim *sim)
         draw_partition(sim);
         break;
     case 9:
-        sim_fault_store(sim, brief_us);
+        draw_store_fault(sim, brief_us);
         break;
     default:
         sim_network_reset(sim, (uint32_t)sim_random_below(&sim->random, sim->nprocesses),
@@ -290,6 +318,7 @@ void sim_faults_calm(struct sim *sim)
     sim_trace_line(&sim->trace, sim->now_us, "calm");
     sim->scenario.calm = true;
     sim->store.broken = false;
+    sim->store_slow_us = 0;
     sim->network.weather = (struct sim_weather){0};
     sim_network_heal(sim);
     sim_damage_calm(sim);

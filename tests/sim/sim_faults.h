@@ -33,6 +33,7 @@ void sim_fault_separate(struct sim *sim, uint32_t set, uint32_t others, uint64_t
 
 /* The store refuses everything for a while. */
 void sim_fault_store(struct sim *sim, uint64_t duration_us);
+void sim_fault_store_slow(struct sim *sim, uint64_t way_us, uint64_t duration_us);
 
 /* Random faults from now until the calm, about one every `mean_us`. */
 void sim_fault_storm(struct sim *sim, uint64_t mean_us);

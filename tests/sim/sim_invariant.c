@@ -18,10 +18,10 @@ enum { SHOW_BYTES = 256 };
 static bool read_secret(const struct sim *sim, uint64_t filter_id, struct hash_secret *secret)
 {
     char key[STORE_KEY_BYTES];
-    const struct sim_store_record *record;
+    const struct memory_store_record *record;
 
     (void)snprintf(key, sizeof key, "secret/%" PRIu64, filter_id);
-    record = sim_store_find(&sim->store, key);
+    record = memory_store_find(&sim->store, key);
     return record != NULL &&
            seal_secret_open(&sim->key, filter_id, span_of(record->value, record->size), secret) ==
                STATUS_OK;

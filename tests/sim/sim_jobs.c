@@ -10,6 +10,8 @@ enum {
     WAKE_MOST_US = 80,
     LATE_PERMILLE = 10, /* another thread has the processor */
     LATE_MOST_US = 8000,
+    STORE_LEAST_US = 10,
+    STORE_MOST_US = 300,
     LANE_BIT = 32,
     UNDER_WAY_PERMILLE = 700,
     CUT_AHEAD = 8, /* operations of a job cut off */
@@ -40,9 +42,24 @@ static struct job *take(struct sim_job_queue *self)
     return job;
 }
 
+/* A coordinator's jobs are questions to the store, which are on their way for so long, and so are
+ * the answers; the store does what it is asked for at one instant between. */
+static uint64_t draw_way_us(struct sim_process *process)
+{
+    uint64_t slow_us = process->sim->store_slow_us;
+    uint64_t way_us;
+
+    if (process->kind != SIM_COORDINATOR) {
+        return 0;
+    }
+    way_us = sim_random_between(&process->random, STORE_LEAST_US, STORE_MOST_US);
+    return slow_us > 0 ? way_us + sim_random_below(&process->random, slow_us) : way_us;
+}
+
 static uint64_t draw_wake_us(struct sim_process *process)
 {
-    uint64_t delay_us = sim_random_between(&process->random, WAKE_LEAST_US, WAKE_MOST_US);
+    uint64_t delay_us = sim_random_between(&process->random, WAKE_LEAST_US, WAKE_MOST_US) +
+                        draw_way_us(process);
 
     if (sim_random_chance(&process->random, LATE_PERMILLE)) {
         delay_us += sim_random_below(&process->random, LATE_MOST_US);
@@ -54,7 +71,7 @@ static uint64_t draw_wake_us(struct sim_process *process)
 static uint64_t run(struct sim_process *process, struct job *job)
 {
     struct sim *sim = process->sim;
-    uint64_t took_us = 0;
+    uint64_t took_us = draw_way_us(process);
 
     process->jobs.nran++;
     if (process->disk != NULL) {
@@ -181,10 +198,23 @@ void sim_jobs_stop(struct sim_process *process)
     process->jobs = (struct sim_jobs){0};
 }
 
+/* What was asked of the store it may do, or have done; whoever asked does not hear of it. */
+static void leave_to_store(struct sim_process *process)
+{
+    struct job *job = under_way(process, JOB_COMMIT);
+
+    if (job != NULL) {
+        (void)run(process, job);
+    }
+}
+
 void sim_jobs_cut(struct sim_process *process)
 {
     bool useful = process->disk != NULL && !process->disk->crashed;
 
+    if (process->kind == SIM_COORDINATOR) {
+        leave_to_store(process);
+    }
     for (uint32_t i = 0; i < JOB_NLANES && useful; i++) {
         struct job *job = under_way(process, i);
 

@@ -3,9 +3,9 @@
  *   submitted -> [waits for the lane] -> run() -> [what the disk takes] -> finished -> done()
  *
  * run() happens at one instant, some time after it was submitted; done() comes with a turn of the
- * process after the disk was through with it. A paused process holds both. A killed one may have
- * run a job and never hear of it, and is often in the midst of one: then the job that waits runs
- * up to some operation of the disk, which has some of its effect.
+ * process after the disk, or the store, was through with it. A paused process holds both. A killed
+ * one may have run a job and never hear of it, and is often in the midst of one: then the job that
+ * waits runs up to some operation of the disk, which has some of its effect.
  *
  * Owner:   jobs belong to who submitted them; nothing to free.
  * Threads: none.

@@ -94,14 +94,14 @@ static void merge(const struct move *move)
 static bool write_store(struct sim *sim, const struct move *move)
 {
     char key[STORE_KEY_BYTES];
-    const struct sim_store_record *record;
+    const struct memory_store_record *record;
     struct store_swap swap = {.key = key, .value = buffer_span(&move->bytes)};
     uint64_t change;
 
     (void)snprintf(key, sizeof key, "filter/%" PRIu64, move->document.id);
-    record = sim_store_find(&sim->store, key);
+    record = memory_store_find(&sim->store, key);
     swap.expected = record->version;
-    return sim->store.interface.swap(&sim->store, &swap, 1, &change) == STATUS_OK;
+    return sim->store.store.swap(&sim->store, &swap, 1, &change) == STATUS_OK;
 }
 
 static void apply(struct sim *sim, struct move *move)
@@ -166,14 +166,14 @@ bool sim_move(struct sim *sim, uint32_t name)
     const struct filter_document *held = sim_view_document(sim, name);
     struct move move = {0};
     char key[STORE_KEY_BYTES];
-    const struct sim_store_record *record;
+    const struct memory_store_record *record;
     bool moved = false;
 
     if (held == NULL || sim->store.broken || sim->settings.disks) {
         return false;
     }
     (void)snprintf(key, sizeof key, "filter/%" PRIu64, held->id);
-    record = sim_store_find(&sim->store, key);
+    record = memory_store_find(&sim->store, key);
     buffer_init(&move.bytes, STORE_MAX_VALUE_BYTES);
     if (codec_filter_document_open(span_of(record->value, record->size), &sim->key,
                                    &move.document) == STATUS_OK &&

@@ -120,6 +120,11 @@ static uint64_t waited_us(void *context)
     return pulse_waited_us(&self->pulse, self->sim->now_us);
 }
 
+static uint64_t clock_us(void *context)
+{
+    return sim_process_now(context);
+}
+
 static void submit(void *context, enum job_lane lane, struct job *job)
 {
     sim_jobs_submit(context, lane, job);
@@ -269,6 +274,7 @@ void sim_process_start(struct sim_process *self)
         .send = send_frame,
         .random = draw_random,
         .waited_us = waited_us,
+        .clock_us = clock_us,
         .submit = submit,
     };
     if (self->disk != NULL) {

@@ -110,7 +110,7 @@ static enum status start_coordinator(struct sim_process *process)
     enum status status;
 
     (void)snprintf(config.name, sizeof config.name, "%s", process->name);
-    status = coordinator_create(&config, &process->effects, &sim->store.interface,
+    status = coordinator_create(&config, &process->effects, &sim->store.store,
                                 &process->coordinator);
     if (status == STATUS_OK) {
         process->actor = coordinator_actor(process->coordinator);

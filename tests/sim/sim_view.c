@@ -21,11 +21,11 @@ void sim_view_fini(struct sim_view *self)
 static uint64_t bound_id(const struct sim *sim, uint32_t name)
 {
     char key[STORE_KEY_BYTES];
-    const struct sim_store_record *record;
+    const struct memory_store_record *record;
     uint64_t id = 0;
 
     (void)snprintf(key, sizeof key, "name/%s", sim_name(name));
-    record = sim_store_find(&sim->store, key);
+    record = memory_store_find(&sim->store, key);
     for (size_t i = 0; record != NULL && i < 8; i++) {
         id |= (uint64_t)record->value[i] << (8 * i);
     }
@@ -38,14 +38,14 @@ static void read_document(struct sim *sim, uint32_t name)
     uint64_t id = bound_id(sim, name);
     uint64_t former; /* epoch of the same filter; 0: none */
     char key[STORE_KEY_BYTES];
-    const struct sim_store_record *record;
+    const struct memory_store_record *record;
 
     if (id == 0) {
         document_fini(document);
         return;
     }
     (void)snprintf(key, sizeof key, "filter/%" PRIu64, id);
-    record = sim_store_find(&sim->store, key);
+    record = memory_store_find(&sim->store, key);
     if (record != NULL && id == document->id && record->version <= sim->view.change) {
         return; /* As it was. */
     }
@@ -76,7 +76,7 @@ static struct sim_process *process_at(const struct sim *sim, const char *endpoin
 
 static void read_nodes(struct sim *sim)
 {
-    const struct sim_store_record *record = sim_store_find(&sim->store, "nodes");
+    const struct memory_store_record *record = memory_store_find(&sim->store, "nodes");
 
     node_list_fini(&sim->view.nodes);
     if (record != NULL && codec_node_list_open(span_of(record->value, record->size), &sim->key,

@@ -14,6 +14,7 @@ enum { OPERATOR_PEER = 900, STATS_PEER = 901, MAX_REPORTS = 16 };
 bool coordinator_stage_disks;
 uint64_t coordinator_stage_features;
 uint64_t coordinator_stage_max_filters;
+struct job_lanes *coordinator_stage_lanes;
 
 static void note_told(struct coordinator_stage *self, const struct frame *frame)
 {
@@ -101,7 +102,7 @@ static void note_fence(struct coordinator_stage *self, const struct fake_sent *s
     };
 }
 
-static void collect(struct coordinator_stage *self)
+void coordinator_stage_collect(struct coordinator_stage *self)
 {
     struct fake_sent sent;
 
@@ -135,6 +136,9 @@ void coordinator_stage_init(struct coordinator_stage *self, struct store *store)
 
     *self = (struct coordinator_stage){.now_us = 1000000};
     fake_init(&self->fake);
+    if (coordinator_stage_lanes != NULL) {
+        fake_use_lanes(&self->fake, coordinator_stage_lanes);
+    }
     cr_assert_eq(coordinator_create(&config, &self->fake.effects, store, &self->coordinator),
                  STATUS_OK);
     self->actor = coordinator_actor(self->coordinator);
@@ -196,7 +200,7 @@ struct coordinator_synced coordinator_stage_send(struct coordinator_stage *self,
     }
     registration_sign(sample_key(), &frame.body.sync_request);
     fake_request(&self->actor, self->now_us, peer, &frame);
-    collect(self);
+    coordinator_stage_collect(self);
     return self->synced;
 }
 
@@ -286,7 +290,7 @@ void coordinator_stage_ask(struct coordinator_stage *self, uint64_t correlation,
         .kind = FRAME_ADMIN_REQUEST, .correlation = correlation, .body.admin_request = *request};
 
     fake_request(&self->actor, self->now_us, OPERATOR_PEER, &frame);
-    collect(self);
+    coordinator_stage_collect(self);
 }
 
 uint64_t coordinator_stage_make_filter(struct coordinator_stage *self)
@@ -307,7 +311,7 @@ uint64_t coordinator_stage_make_filter(struct coordinator_stage *self)
 void coordinator_stage_turn(struct coordinator_stage *self)
 {
     self->actor.turn(self->actor.self, ++self->now_us);
-    collect(self);
+    coordinator_stage_collect(self);
 }
 
 void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us)
@@ -322,7 +326,7 @@ void coordinator_stage_pass(struct coordinator_stage *self, uint64_t duration_us
         }
         self->now_us = next_us > self->now_us ? next_us : self->now_us + 1;
         self->actor.time(self->actor.self, self->now_us);
-        collect(self);
+        coordinator_stage_collect(self);
     }
     self->now_us = end_us;
 }
@@ -351,7 +355,7 @@ static void confirm(struct coordinator_stage *self, uint32_t node, uint64_t inca
         .expiry_us = counts->expiry_us,
     };
     fake_answer(&self->actor, self->now_us, fence->link, &frame);
-    collect(self);
+    coordinator_stage_collect(self);
 }
 
 void coordinator_stage_confirm(struct coordinator_stage *self, uint32_t node, uint64_t incarnation,
@@ -393,7 +397,7 @@ void coordinator_stage_answer(struct coordinator_stage *self,
     };
 
     fake_answer(&self->actor, self->now_us, question->link, &frame);
-    collect(self);
+    coordinator_stage_collect(self);
 }
 
 struct coordinator_told coordinator_stage_told(struct coordinator_stage *self)

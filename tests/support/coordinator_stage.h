@@ -19,6 +19,9 @@ extern uint64_t coordinator_stage_max_filters;
 
 enum { COORDINATOR_STAGE_BOOT = 100 };
 
+/* Where the stages to come ask their store; NULL: it answers at once. */
+extern struct job_lanes *coordinator_stage_lanes;
+
 struct coordinator_told {
     uint64_t correlation;
     enum status status;
@@ -121,6 +124,9 @@ void coordinator_stage_ask(struct coordinator_stage *self, uint64_t correlation,
 
 /* Create a filter of nodes 1 to 3 that all report it ready; its id. */
 uint64_t coordinator_stage_make_filter(struct coordinator_stage *self);
+
+/* Take note of what was sent meanwhile. */
+void coordinator_stage_collect(struct coordinator_stage *self);
 
 /* One turn of the loop, in which nothing has come. */
 void coordinator_stage_turn(struct coordinator_stage *self);

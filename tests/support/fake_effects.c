@@ -77,11 +77,11 @@ static uint64_t on_waited(void *context)
     return self->waited_us;
 }
 
-static uint64_t on_spent(void *context)
+static uint64_t on_clock(void *context)
 {
     const struct fake_effects *self = context;
 
-    return self->spent_us;
+    return self->clock_us;
 }
 
 void fake_init(struct fake_effects *self)
@@ -96,9 +96,22 @@ void fake_init(struct fake_effects *self)
         .random = on_random,
         .date_ms = on_date,
         .waited_us = on_waited,
-        .spent_us = on_spent,
+        .clock_us = on_clock,
     };
     cr_assert_eq(codec_arena_create(FAKE_ARENA_BYTES, &self->arena), STATUS_OK);
+}
+
+static void on_submit(void *context, enum job_lane lane, struct job *job)
+{
+    const struct fake_effects *self = context;
+
+    self->lanes->effects.submit(self->lanes, lane, job);
+}
+
+void fake_use_lanes(struct fake_effects *self, struct job_lanes *lanes)
+{
+    self->lanes = lanes;
+    self->effects.submit = on_submit;
 }
 
 void fake_fini(struct fake_effects *self)

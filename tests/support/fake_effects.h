@@ -14,6 +14,7 @@
 #include "base/actor.h"
 #include "base/buffer.h"
 #include "proto/codec.h"
+#include "tests/support/job_lane.h"
 
 enum { FAKE_MAX_LINKS = 64, FAKE_MAX_FRAMES = 4096 };
 
@@ -39,14 +40,18 @@ struct fake_effects {
     uint32_t nlinks;
     bool deaf; /* sends and replies fail */
     uint64_t random;
-    uint64_t date_ms;   /* that the clock shows; 0 at first */
-    uint64_t waited_us; /* that what is handed over may have waited */
-    uint64_t spent_us;  /* that the event under way has taken so far */
+    uint64_t date_ms;        /* that the clock shows; 0 at first */
+    uint64_t waited_us;      /* that what is handed over may have waited */
+    uint64_t clock_us;       /* ... it is so late by now, or as late as the event says */
+    struct job_lanes *lanes; /* where jobs go; NULL: the actor has none */
     struct codec_arena *arena;
 };
 
 void fake_init(struct fake_effects *self);
 void fake_fini(struct fake_effects *self);
+
+/* Before the actor is made: its jobs go there. */
+void fake_use_lanes(struct fake_effects *self, struct job_lanes *lanes);
 
 /* The oldest frame not taken yet; false when there is none. */
 bool fake_take(struct fake_effects *self, struct fake_sent *out);

@@ -1,58 +1,78 @@
+/* An array in the order of writes: what is written moves to its end. */
 #include "tests/support/memory_store.h"
 
-#include <criterion/criterion.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static size_t find(const struct memory_store *self, const char *key)
+static size_t position(const struct memory_store *self, const char *key)
 {
-    size_t i = 0;
+    size_t at = 0;
 
-    while (i < self->nrecords && strcmp(self->records[i].key, key) != 0) {
-        i++;
+    while (at < self->nrecords && strcmp(self->records[at].key, key) != 0) {
+        at++;
     }
-    return i;
+    return at;
+}
+
+const struct memory_store_record *memory_store_find(const struct memory_store *self,
+                                                    const char *key)
+{
+    size_t at = position(self, key);
+
+    return at < self->nrecords ? &self->records[at] : NULL;
 }
 
 static enum status get(void *context, const char *key, struct buffer *value, uint64_t *version)
 {
     const struct memory_store *self = context;
-    size_t at = find(self, key);
+    const struct memory_store_record *record = memory_store_find(self, key);
 
     if (self->broken) {
         return STATUS_IO;
     }
-    if (at == self->nrecords) {
+    if (record == NULL) {
         return STATUS_NOT_FOUND;
     }
-    *version = self->records[at].version;
-    return buffer_append(value, span_of(self->records[at].value, self->records[at].size));
+    *version = record->version;
+    return buffer_append(value, span_of(record->value, record->size));
 }
 
-static void write_one(struct memory_store *self, const struct store_swap *swap)
+static void take_out(struct memory_store *self, const char *key)
 {
-    size_t at = find(self, swap->key);
+    size_t at = position(self, key);
 
-    if (swap->remove) {
+    if (at < self->nrecords) {
         free(self->records[at].value);
         self->nrecords--;
         memmove(&self->records[at], &self->records[at + 1],
                 (self->nrecords - at) * sizeof self->records[0]);
-        memset(&self->records[self->nrecords], 0, sizeof self->records[0]); /* Moved, not two. */
-        return;
     }
-    if (at == self->nrecords) {
-        cr_assert_lt(self->nrecords, MEMORY_STORE_MAX);
-        (void)snprintf(self->records[at].key, STORE_KEY_BYTES, "%s", swap->key);
-        self->nrecords++;
+}
+
+static void put_in(struct memory_store *self, const struct store_swap *swap)
+{
+    struct memory_store_record *record = &self->records[self->nrecords++];
+
+    assert(self->nrecords <= MEMORY_STORE_MAX);
+    *record = (struct memory_store_record){
+        .version = self->change, .value = malloc(swap->value.size + 1), .size = swap->value.size};
+    if (record->value == NULL) {
+        abort();
     }
-    free(self->records[at].value);
-    self->records[at].value = malloc(swap->value.size + 1);
-    cr_assert_not_null(self->records[at].value);
-    memcpy(self->records[at].value, swap->value.data, swap->value.size);
-    self->records[at].size = swap->value.size;
-    self->records[at].version = self->change;
+    (void)snprintf(record->key, sizeof record->key, "%s", swap->key);
+    memcpy(record->value, swap->value.data, swap->value.size);
+    if (self->written != NULL) {
+        self->written(self->written_context, swap->key, swap->value);
+    }
+}
+
+static bool is_as_expected(const struct memory_store *self, const struct store_swap *swap)
+{
+    const struct memory_store_record *record = memory_store_find(self, swap->key);
+
+    return swap->expected == (record != NULL ? record->version : 0);
 }
 
 static enum status swap(void *context, const struct store_swap *swaps, size_t count,
@@ -61,6 +81,7 @@ static enum status swap(void *context, const struct store_swap *swaps, size_t co
     struct memory_store *self = context;
     void (*hook)(void *) = self->before_swap;
 
+    assert(count > 0 && count <= STORE_MAX_KEYS && !swaps[0].remove);
     if (hook != NULL) {
         self->before_swap = NULL;
         hook(self->context);
@@ -69,43 +90,47 @@ static enum status swap(void *context, const struct store_swap *swaps, size_t co
         return STATUS_IO;
     }
     for (size_t i = 0; i < count; i++) {
-        size_t at = find(self, swaps[i].key);
-
-        if ((at == self->nrecords ? 0 : self->records[at].version) != swaps[i].expected) {
+        if (!is_as_expected(self, &swaps[i])) {
             return STATUS_CONFLICT;
         }
     }
     self->change++;
     for (size_t i = 0; i < count; i++) {
-        write_one(self, &swaps[i]);
+        take_out(self, swaps[i].key);
+        if (!swaps[i].remove) {
+            put_in(self, &swaps[i]);
+        }
     }
     *change = self->change;
     return STATUS_OK;
 }
 
-static enum status since(void *context, uint64_t since_change, store_visit_fn visit,
-                         void *visit_context)
+static enum status since(void *context, uint64_t change, store_visit_fn visit, void *visitor)
 {
     const struct memory_store *self = context;
+    bool more = true;
 
-    for (uint64_t version = since_change + 1; version <= self->change; version++) {
-        for (size_t i = 0; i < self->nrecords; i++) {
-            if (self->records[i].version == version &&
-                !visit(visit_context, self->records[i].key, version,
-                       span_of(self->records[i].value, self->records[i].size))) {
-                return STATUS_OK;
-            }
-        }
+    if (self->broken) {
+        return STATUS_IO;
     }
-    return self->broken ? STATUS_IO : STATUS_OK;
+    for (size_t i = 0; i < self->nrecords && more; i++) {
+        const struct memory_store_record *record = &self->records[i];
+
+        more = record->version <= change ||
+               visit(visitor, record->key, record->version, span_of(record->value, record->size));
+    }
+    return STATUS_OK;
 }
 
-static enum status current_change(void *context, uint64_t *change)
+static enum status change_number(void *context, uint64_t *change)
 {
     const struct memory_store *self = context;
 
+    if (self->broken) {
+        return STATUS_IO;
+    }
     *change = self->change;
-    return self->broken ? STATUS_IO : STATUS_OK;
+    return STATUS_OK;
 }
 
 static const char *tell_reason(void *context)
@@ -122,7 +147,7 @@ void memory_store_init(struct memory_store *self)
         .get = get,
         .swap = swap,
         .since = since,
-        .change = current_change,
+        .change = change_number,
         .reason = tell_reason,
     };
 }
@@ -132,4 +157,5 @@ void memory_store_fini(struct memory_store *self)
     for (size_t i = 0; i < self->nrecords; i++) {
         free(self->records[i].value);
     }
+    self->nrecords = 0;
 }

@@ -116,7 +116,7 @@ Test(coordinator_late, a_change_that_is_wanted_for_no_time_is_not_wanted)
 
 static enum status slow_get(void *self, const char *key, struct buffer *value, uint64_t *version)
 {
-    stage.fake.spent_us = (COORDINATOR_STAGE_TIMEOUT_MS + 1) * UINT64_C(1000);
+    stage.fake.clock_us = stage.now_us + (COORDINATOR_STAGE_TIMEOUT_MS + 1) * UINT64_C(1000);
     return get(self, key, value, version);
 }
 

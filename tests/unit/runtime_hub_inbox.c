@@ -13,7 +13,7 @@ static bool push(struct hub_inbox *inbox, uint8_t number, size_t size)
 
     cr_assert_eq(zmq_msg_init_size(&frame, size), 0);
     memset(zmq_msg_data(&frame), number, size);
-    pushed = hub_inbox_push(inbox, number, &from, &frame);
+    pushed = hub_inbox_push(inbox, &from, &frame);
     (void)zmq_msg_close(&frame);
     return pushed;
 }
@@ -24,7 +24,6 @@ static void expect_pop(struct hub_inbox *inbox, uint8_t number, size_t size)
 
     cr_assert(hub_inbox_pop(inbox, &request));
     cr_assert_eq(request.from.id[0], number);
-    cr_assert_eq(request.since_us, number);
     cr_assert_eq(zmq_msg_size(&request.frame), size);
     cr_assert_eq(size > 0 ? *(uint8_t *)zmq_msg_data(&request.frame) : number, number);
     (void)zmq_msg_close(&request.frame);
@@ -89,36 +88,5 @@ Test(hub_inbox, survives_a_failed_allocation)
     heap_fault_clear();
     cr_assert(push(&inbox, 2, 1));
     expect_pop(&inbox, 2, 1);
-    hub_inbox_fini(&inbox);
-}
-
-static bool replace(struct hub_inbox *inbox, uint8_t number, uint8_t since, size_t size)
-{
-    struct peer from = {.size = 1, .id = {number}};
-    zmq_msg_t frame;
-    bool replaced;
-
-    cr_assert_eq(zmq_msg_init_size(&frame, size), 0);
-    memset(zmq_msg_data(&frame), number, size);
-    replaced = hub_inbox_replace(inbox, since, &from, &frame);
-    (void)zmq_msg_close(&frame);
-    return replaced;
-}
-
-/* In its peer's place and within the bound, or not at all. */
-Test(hub_inbox, replaces_what_waits_of_the_same_peer)
-{
-    struct hub_inbox inbox = {0};
-
-    cr_assert_not(replace(&inbox, 1, 1, 10));
-    cr_assert(push(&inbox, 1, 10));
-    cr_assert(push(&inbox, 2, 10));
-    cr_assert_not(replace(&inbox, 3, 3, 10));
-    cr_assert_not(replace(&inbox, 1, 1, HUB_INBOX_MAX_BYTES - HUB_INBOX_FRAME_BYTES));
-    cr_assert(replace(&inbox, 1, 1, 500));
-    cr_assert_eq(inbox.bytes, 510 + 2 * HUB_INBOX_FRAME_BYTES);
-    expect_pop(&inbox, 1, 500);
-    expect_pop(&inbox, 2, 10);
-    cr_assert_eq(inbox.bytes, 0);
     hub_inbox_fini(&inbox);
 }

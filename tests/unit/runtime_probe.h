@@ -29,7 +29,6 @@ struct probe {
     bool quiet; /* do not answer */
     uint64_t spin_us;
     uint64_t asked; /* how often whether it awaits an answer */
-    const struct hub_intake *intake;
     void (*request_hook)(struct probe *self, struct span frame);
     void (*answer_hook)(struct probe *self);
     void (*turn_hook)(struct probe *self);
@@ -127,8 +126,7 @@ static inline bool probe_awaits(void *context)
 /* With a server socket when `listen` is not NULL. */
 static inline void probe_open(struct probe *self, const char *listen)
 {
-    struct hub_options options = {
-        .listen = listen, .max_frame_bytes = PROBE_MAX_FRAME_BYTES, .intake = self->intake};
+    struct hub_options options = {.listen = listen, .max_frame_bytes = PROBE_MAX_FRAME_BYTES};
     struct actor actor = {
         .self = self,
         .on_request = probe_request,

@@ -60,6 +60,21 @@ void etcd_client_fini(struct etcd_client *self)
     explicit_bzero(self->token, sizeof self->token);
 }
 
+void etcd_client_interrupt(struct etcd_client *self)
+{
+    atomic_store(&self->interrupted, true);
+}
+
+/* libcurl asks this about once a second, and more often while anything moves; not 0: stop. */
+static int is_interrupted(void *context, curl_off_t total, curl_off_t now, curl_off_t total_up,
+                          curl_off_t now_up)
+{
+    const struct etcd_client *self = context;
+
+    (void)total, (void)now, (void)total_up, (void)now_up;
+    return atomic_load(&self->interrupted);
+}
+
 static void set_tls(CURL *curl, const struct store_etcd_config *config)
 {
     if (config->ca_file[0] != '\0') {
@@ -220,6 +235,9 @@ static enum outcome attempt(struct etcd_client *self, const struct etcd_call *ca
     (void)curl_easy_setopt(self->curl, CURLOPT_WRITEFUNCTION, take);
     (void)curl_easy_setopt(self->curl, CURLOPT_WRITEDATA, self);
     (void)curl_easy_setopt(self->curl, CURLOPT_ERRORBUFFER, self->error);
+    (void)curl_easy_setopt(self->curl, CURLOPT_XFERINFOFUNCTION, is_interrupted);
+    (void)curl_easy_setopt(self->curl, CURLOPT_XFERINFODATA, self);
+    (void)curl_easy_setopt(self->curl, CURLOPT_NOPROGRESS, 0L);
     (void)curl_easy_setopt(self->curl, CURLOPT_FRESH_CONNECT, call->writes ? 1L : 0L);
     code = curl_easy_perform(self->curl);
     curl_slist_free_all(headers);
@@ -244,7 +262,8 @@ static enum status say(struct etcd_client *self, enum status status)
 {
     uint64_t now_us = hub_now_us();
 
-    if (!self->quiet && now_us >= self->quiet_until_us[self->endpoint]) {
+    if (!self->quiet && !atomic_load(&self->interrupted) &&
+        now_us >= self->quiet_until_us[self->endpoint]) {
         log_line(LOG_ERROR, "store %s: %s", self->config->endpoints[self->endpoint], self->reason);
         self->quiet_until_us[self->endpoint] = now_us + QUIET_US;
     }
@@ -316,7 +335,8 @@ static enum outcome ask(struct etcd_client *self, const struct etcd_call *call, 
 /* Ask each endpoint once. STATUS_UNAVAILABLE: nobody could say. */
 static enum status ask_in_turn(struct etcd_client *self, struct etcd_call *call, json_t **answer)
 {
-    for (uint32_t tries = 0; tries < self->config->nendpoints; tries++) {
+    for (uint32_t tries = 0; tries < self->config->nendpoints && !atomic_load(&self->interrupted);
+         tries++) {
         enum outcome outcome = ask(self, call, answer);
 
         if (outcome == OUTCOME_ANSWERED) {

@@ -15,6 +15,7 @@
 
 #include <curl/curl.h>
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum {
@@ -36,6 +37,7 @@ struct etcd_client {
     bool no_memory;                 /* ... because there was none for the answer */
     bool unsettled;                 /* a member was there and could not say, in this call */
     enum status refused;            /* ... by etcd: what it means */
+    atomic_bool interrupted;        /* for good */
     bool quiet;                     /* whoever else asks says what is wrong */
     uint64_t quiet_until_us[STORE_ETCD_MAX_ENDPOINTS];
 };
@@ -43,6 +45,9 @@ struct etcd_client {
 MUST_USE enum status etcd_client_init(struct etcd_client *self,
                                       const struct store_etcd_config *config);
 void etcd_client_fini(struct etcd_client *self);
+
+/* From any thread: a call under way ends within a second or so, and no later one is begun. */
+void etcd_client_interrupt(struct etcd_client *self);
 
 struct etcd_call {
     const char *path; /* "/v3/kv/range" */

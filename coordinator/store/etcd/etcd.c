@@ -76,6 +76,14 @@ static bool moved(void *context)
     return atomic_exchange(&self->moved, false);
 }
 
+static void interrupt(void *context)
+{
+    struct store_etcd *self = context;
+
+    etcd_client_interrupt(&self->client);
+    etcd_watch_interrupt(self->watch);
+}
+
 static const char *tell_reason(void *context)
 {
     const struct store_etcd *self = context;
@@ -120,6 +128,7 @@ enum status store_etcd_open(const struct store_etcd_config *config, struct store
                                  .since = since,
                                  .change = read_change,
                                  .moved = moved,
+                                 .interrupt = interrupt,
                                  .reason = tell_reason};
     status = etcd_client_init(&self->client, &self->config);
     if (status == STATUS_OK) {

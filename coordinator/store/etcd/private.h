@@ -78,6 +78,9 @@ MUST_USE enum status etcd_check_format(struct store_etcd *self);
 
 void etcd_watch_stop(struct etcd_watch **watch);
 
+/* Whatever it asks ends soon; it is going to be stopped. NULL: there is none. */
+void etcd_watch_interrupt(struct etcd_watch *watch);
+
 /* Nobody answered: find out whether anybody does, and count that as a contact. */
 void etcd_watch_probe(struct etcd_watch *watch);
 

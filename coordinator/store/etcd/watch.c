@@ -182,6 +182,13 @@ void etcd_watch_probe(struct etcd_watch *self)
     (void)curl_multi_wakeup(self->multi);
 }
 
+void etcd_watch_interrupt(struct etcd_watch *self)
+{
+    if (self != NULL) {
+        etcd_client_interrupt(&self->client);
+    }
+}
+
 void etcd_watch_stop(struct etcd_watch **watch)
 {
     struct etcd_watch *self = *watch;
